@@ -1,0 +1,1 @@
+//! Collective patterns over any [`Communicator`](super::Communicator).

@@ -1,0 +1,1 @@
+//! Parameters: one table, several layers.

@@ -1,0 +1,175 @@
+//! The one error type. Errors stay values until `capi` or `cli`; nothing here prints.
+//!
+//! Rules for context: name the thing (file, parameter, dataset), the place (path, rank,
+//! node, offset) and the remedy if there is one. The layer that knows a fact adds it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Result of nearly everything in this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What can go wrong. `Clone`, because a collective verdict hands one rank's error to all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A system call on a file or directory failed.
+    #[error("cannot {action} {}: {}", path.display(), errno_text(*errno, text))]
+    Io {
+        /// What was tried, as a verb phrase: "open", "write", "make directory".
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's error number, where there was one.
+        errno: Option<i32>,
+        /// The system's words.
+        text: String,
+    },
+    /// Bytes of a file, or of a message, are not what its format says.
+    #[error("{}: byte {offset}: {what}", display_path(path))]
+    Format {
+        /// The file; `None` while its name is not known to the decoder.
+        path: Option<PathBuf>,
+        /// Offset of the offending byte.
+        offset: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A parameter or a configuration line that cannot be used.
+    #[error("{place}: {what}")]
+    Config {
+        /// Where it was set: "environment", "FILE:LINE", "SCR_Config".
+        place: String,
+        /// What is wrong and what would be right.
+        what: String,
+    },
+    /// A call in a state that does not allow it.
+    #[error("{call} is not allowed {state}; {remedy}")]
+    State {
+        /// The C name of the call.
+        call: &'static str,
+        /// The state in words: "before SCR_Init", "inside an output phase".
+        state: &'static str,
+        /// What to call first.
+        remedy: &'static str,
+    },
+    /// An argument that the interface forbids.
+    #[error("{call}: {what}")]
+    Usage {
+        /// The C name of the call.
+        call: &'static str,
+        /// What is wrong with which argument.
+        what: String,
+    },
+    /// The transport failed.
+    #[error("communication failed in {call}: {what}")]
+    Comm {
+        /// The operation, e.g. "MPI_Isend to rank 3".
+        call: String,
+        /// The library's words.
+        what: String,
+    },
+    /// Data are present but not as they were written.
+    #[error("{}: {what}", path.display())]
+    Corrupt {
+        /// The damaged file.
+        path: PathBuf,
+        /// How it was noticed, with expected and found values.
+        what: String,
+    },
+    /// A dataset cannot be used or recovered; says why.
+    #[error("dataset {id}{}: {what}", display_name(name))]
+    Dataset {
+        /// Dataset id.
+        id: u64,
+        /// Its name, if known.
+        name: String,
+        /// Why it cannot be used.
+        what: String,
+    },
+    /// The verdict of a collective step that failed somewhere.
+    #[error("rank {rank} on node {node}: {error}{}", others(*count))]
+    Remote {
+        /// Lowest rank that failed.
+        rank: usize,
+        /// Its node.
+        node: String,
+        /// How many ranks failed.
+        count: usize,
+        /// The message of the lowest rank.
+        error: String,
+    },
+}
+
+impl Error {
+    /// Wraps an I/O error with what was tried and where.
+    pub fn io(action: &'static str, path: impl AsRef<Path>, error: io::Error) -> Self {
+        Error::Io {
+            action,
+            path: path.as_ref().to_path_buf(),
+            errno: error.raw_os_error(),
+            text: error.to_string(),
+        }
+    }
+
+    /// A format error at `offset` of a file whose name the caller adds with [`Error::in_file`].
+    pub fn format(offset: u64, what: impl Into<String>) -> Self {
+        Error::Format { path: None, offset, what: what.into() }
+    }
+
+    /// A dataset that cannot be used, and why.
+    pub fn dataset(id: u64, name: impl Into<String>, what: impl Into<String>) -> Self {
+        Error::Dataset { id, name: name.into(), what: what.into() }
+    }
+
+    /// An argument that `call` forbids.
+    pub fn usage(call: &'static str, what: impl Into<String>) -> Self {
+        Error::Usage { call, what: what.into() }
+    }
+
+    /// Names the file of a format error that does not have one yet.
+    #[must_use]
+    pub fn in_file(self, file: impl AsRef<Path>) -> Self {
+        match self {
+            Error::Format { path: None, offset, what } => {
+                Error::Format { path: Some(file.as_ref().to_path_buf()), offset, what }
+            }
+            other => other,
+        }
+    }
+
+    /// The system's error number, where one is behind this error.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Error::Io { errno, .. } => *errno,
+            _ => None,
+        }
+    }
+
+    /// True if the file or directory simply is not there.
+    pub fn is_not_found(&self) -> bool {
+        self.errno() == Some(libc::ENOENT)
+    }
+}
+
+fn errno_text(errno: Option<i32>, text: &str) -> String {
+    match errno {
+        Some(libc::ENOSPC) => format!("{text}; free space there or choose another directory"),
+        _ => text.to_string(),
+    }
+}
+
+fn display_path(path: &Option<PathBuf>) -> String {
+    path.as_ref().map_or_else(|| "message".to_string(), |p| p.display().to_string())
+}
+
+fn display_name(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!(" ({name})") }
+}
+
+fn others(count: usize) -> String {
+    match count {
+        0 | 1 => String::new(),
+        2 => " (and 1 other rank)".to_string(),
+        n => format!(" (and {} other ranks)", n - 1),
+    }
+}

@@ -1,0 +1,1 @@
+//! Key trees and the files made of them.

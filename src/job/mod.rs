@@ -1,0 +1,1 @@
+//! Who and where am I: user, job, node, time left.

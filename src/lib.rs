@@ -1,0 +1,20 @@
+//! Scalable Checkpoint / Restart for MPI codes, in Rust.
+//!
+//! The modules follow a checkpoint on its way:
+//!
+//! ```text
+//! application -> capi -> session -> policy -> cache -> redundancy -> transfer -> prefix
+//! ```
+//!
+//! `comm`, `store`, `format`, `config` and `job` lie underneath and know nothing of
+//! what is above them. A module may use those to its right and those underneath,
+//! never the reverse.
+
+pub mod comm;
+pub mod config;
+pub mod error;
+pub mod format;
+pub mod job;
+pub mod store;
+
+pub use error::{Error, Result};

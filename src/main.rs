@@ -1,0 +1,2 @@
+//! The `scr` command.
+fn main() {}
