@@ -1,1 +1,42 @@
 //! Key trees and the files made of them.
+//!
+//! Everything that SCR writes besides application data is a tree of byte strings
+//! ([`Tree`]). [`packed`] is its form in memory and messages, [`file`](mod@file) its form on
+//! disk, [`print`](mod@print) its form for people. [`ser`] and [`de`] turn a serde struct into a tree
+//! and back, so that each kind of file is one plain struct in a module of its own:
+//!
+//! | module | file |
+//! |---|---|
+//! | [`index`] | `.scr/index.scr`: the datasets of a prefix directory |
+//! | [`summary`] | `.scr/scr.dataset.<id>/summary.scr` |
+//! | [`rank2file`] | `.scr/scr.dataset.<id>/rank2file*`: which rank reads which file |
+//! | [`flush_file`] | `.scr/flush.scr`: where the cached datasets are |
+//! | [`halt`], [`nodes`] | `.scr/halt.scr`, `.scr/nodes.scr` |
+//! | [`dataset`] | the description of a dataset, part of the others |
+//! | [`filemap`] | a rank's completion record in the cache |
+//! | [`xor`] | the header of a redundancy file in the cache |
+//! | [`files`] | the files of a rank, part of the last two |
+
+pub mod dataset;
+pub mod de;
+pub mod file;
+pub mod filemap;
+pub mod files;
+pub mod flush_file;
+pub mod halt;
+pub mod index;
+pub mod nodes;
+pub mod packed;
+pub mod print;
+pub mod rank2file;
+pub mod ser;
+pub mod summary;
+pub mod tree;
+pub mod with;
+pub mod xor;
+
+pub use de::{from_message, from_tree};
+pub use file::{decode, encode, read, read_header, read_tree, write};
+pub use packed::{pack, unpack};
+pub use ser::{to_message, to_tree};
+pub use tree::{Name, Tree};

@@ -1,0 +1,102 @@
+//! A rank's completion record of one dataset in the cache.
+//!
+//! A cached dataset counts when the record of every rank exists. The checksum of the file
+//! shows a record that was not written whole.
+
+use super::Name;
+use super::dataset::Dataset;
+use super::files::RankFiles;
+use serde::{Deserialize, Serialize};
+
+/// All that a restart must know of one rank's part of a dataset.
+///
+/// ```text
+///   BYPASS = 0
+///   CURRENT
+///     FILE
+///       0
+///         ...
+///     FILES = 1
+///     RANK = 3
+///   DSET
+///     ...
+///   NODE = node3
+///   RANK = 3
+///   RANKS = 4
+///   REDDESC
+///     ...
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filemap {
+    /// World rank that wrote it.
+    #[serde(rename = "RANK")]
+    pub rank: usize,
+    /// Ranks in the run.
+    #[serde(rename = "RANKS")]
+    pub ranks: usize,
+    /// Node on which it was written.
+    #[serde(rename = "NODE")]
+    pub node: Name,
+    /// True if the data are in the prefix directory and not in the cache.
+    #[serde(rename = "BYPASS")]
+    pub bypass: bool,
+    /// The dataset, with totals over all ranks.
+    #[serde(rename = "DSET")]
+    pub dataset: Dataset,
+    /// How it is protected.
+    #[serde(rename = "REDDESC")]
+    pub reddesc: Reddesc,
+    /// This rank's files.
+    #[serde(rename = "CURRENT")]
+    pub files: RankFiles,
+}
+
+/// How a rank's files of a dataset are protected.
+///
+/// ```text
+///   GROUP = NODE
+///   INTERVAL = 1
+///   MEMBERS
+///     0 = 0
+///     1 = 2
+///   SET_FAILURES = 1
+///   SET_ID = 0
+///   SET_RANK = 1
+///   SET_SIZE = 8
+///   STORE = /dev/shm
+///   TYPE = XOR
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub struct Reddesc {
+    /// `SINGLE`, `XOR`, `PARTNER` or `RS`.
+    #[serde(rename = "TYPE")]
+    pub scheme: String,
+    /// Kind of failure group that no two members of a set share, such as `NODE`.
+    pub group: Name,
+    /// Number of the set: the lowest world rank in it.
+    pub set_id: usize,
+    /// This rank's place in `members`.
+    pub set_rank: usize,
+    /// World ranks in the order of the set.
+    pub members: Vec<usize>,
+    /// Least number of members asked for.
+    pub set_size: usize,
+    /// Losses that a set is to survive.
+    pub set_failures: usize,
+    /// Every so many checkpoints this descriptor is used.
+    pub interval: u64,
+    /// Base of the store with the cache directory.
+    pub store: Name,
+}
+
+impl Reddesc {
+    /// The same descriptor as another member of the set has it.
+    pub fn of_member(&self, set_rank: usize) -> Option<Reddesc> {
+        self.members.get(set_rank)?;
+        Some(Reddesc {
+            set_rank,
+            ..self.clone()
+        })
+    }
+}

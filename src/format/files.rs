@@ -1,0 +1,253 @@
+//! The files of one rank, part of the records in the cache.
+
+use super::{Name, with};
+use crate::store::{Kind, Stat};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// One file of a dataset.
+///
+/// ```text
+///   ATIME_NSECS = 0
+///   ATIME_SECS = 1795221727
+///   COMPLETE = 1
+///   CRC = 0x1b39e4e4
+///   CTIME_NSECS = 0
+///   CTIME_SECS = 1795221727
+///   FILE = ck.1/rank_0/state_0.dat
+///   GID = 100
+///   MODE = 33188
+///   MTIME_NSECS = 0
+///   MTIME_SECS = 1795221727
+///   NAME = state_0.dat
+///   ORIG = ../run/ck.1/rank_0/state_0.dat
+///   SIZE = 524294
+///   TYPE = FULL
+///   UID = 1000
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Wire", into = "Wire")]
+pub struct FileMeta {
+    /// Path relative to the prefix directory, and likewise to the rank's own directory in
+    /// the cache. Untrusted when read: use [`Name::below`].
+    pub file: Name,
+    /// The path as the program gave it.
+    pub orig: Name,
+    /// Size, bytes.
+    pub size: u64,
+    /// CRC32 of the content, if it was read.
+    pub crc: Option<u32>,
+    /// True if the program said that it is whole.
+    pub complete: bool,
+    /// Mode bits as in `st_mode`, file type included.
+    pub mode: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Last access: seconds and nanoseconds since the epoch.
+    pub atime: (i64, u32),
+    /// Last change of the inode, likewise.
+    pub ctime: (i64, u32),
+    /// Last change of the content, likewise.
+    pub mtime: (i64, u32),
+}
+
+impl FileMeta {
+    /// A whole file with what `stat` tells of it, its checksum not known.
+    pub fn new(file: Name, orig: Name, stat: &Stat) -> Self {
+        let Stat {
+            kind: _,
+            size,
+            mode,
+            uid,
+            gid,
+            atime,
+            ctime,
+            mtime,
+        } = *stat;
+        let (crc, complete) = (None, true);
+        FileMeta {
+            file,
+            orig,
+            size,
+            crc,
+            complete,
+            mode,
+            uid,
+            gid,
+            atime,
+            ctime,
+            mtime,
+        }
+    }
+
+    /// What [`crate::store::Files::restore`] needs to make a copy like the original.
+    pub fn stat(&self) -> Stat {
+        let FileMeta {
+            size,
+            mode,
+            uid,
+            gid,
+            atime,
+            ctime,
+            mtime,
+            ..
+        } = *self;
+        Stat {
+            kind: Kind::File,
+            size,
+            mode,
+            uid,
+            gid,
+            atime,
+            ctime,
+            mtime,
+        }
+    }
+}
+
+/// The keys of [`FileMeta`].
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+struct Wire {
+    file: Name,
+    /// The last component of `file`, for people and for readers of SCR's own records.
+    #[serde(default)]
+    name: Name,
+    /// Always FULL: a file of the program, no redundancy data.
+    #[serde(default, rename = "TYPE")]
+    kind: Name,
+    #[serde(default)]
+    orig: Name,
+    size: u64,
+    #[serde(default, with = "with::crc")]
+    crc: Option<u32>,
+    complete: bool,
+    mode: u32,
+    uid: u32,
+    gid: u32,
+    atime_secs: i64,
+    atime_nsecs: u32,
+    ctime_secs: i64,
+    ctime_nsecs: u32,
+    mtime_secs: i64,
+    mtime_nsecs: u32,
+}
+
+impl From<FileMeta> for Wire {
+    fn from(f: FileMeta) -> Self {
+        Wire {
+            name: f
+                .file
+                .as_path()
+                .file_name()
+                .map(Name::from)
+                .unwrap_or_default(),
+            kind: "FULL".into(),
+            file: f.file,
+            orig: f.orig,
+            size: f.size,
+            crc: f.crc,
+            complete: f.complete,
+            mode: f.mode,
+            uid: f.uid,
+            gid: f.gid,
+            atime_secs: f.atime.0,
+            atime_nsecs: f.atime.1,
+            ctime_secs: f.ctime.0,
+            ctime_nsecs: f.ctime.1,
+            mtime_secs: f.mtime.0,
+            mtime_nsecs: f.mtime.1,
+        }
+    }
+}
+
+impl From<Wire> for FileMeta {
+    fn from(w: Wire) -> Self {
+        FileMeta {
+            file: w.file,
+            orig: w.orig,
+            size: w.size,
+            crc: w.crc,
+            complete: w.complete,
+            mode: w.mode,
+            uid: w.uid,
+            gid: w.gid,
+            atime: (w.atime_secs, w.atime_nsecs),
+            ctime: (w.ctime_secs, w.ctime_nsecs),
+            mtime: (w.mtime_secs, w.mtime_nsecs),
+        }
+    }
+}
+
+/// The files of a rank, in the order in which they are joined to its logical file.
+///
+/// ```text
+///   FILE
+///     0
+///       COMPLETE = 1
+///       FILE = ck.1/rank_3/state_3.dat
+///       ...
+///   FILES = 1
+///   RANK = 3
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "WireList", into = "WireList")]
+pub struct RankFiles {
+    /// World rank.
+    pub rank: usize,
+    /// Its files.
+    pub files: Vec<FileMeta>,
+}
+
+impl RankFiles {
+    /// Bytes of all files; `None` if that is more than 2^64 - 1, which only a damaged record
+    /// can say.
+    pub fn size(&self) -> Option<u64> {
+        self.files
+            .iter()
+            .try_fold(0u64, |sum, file| sum.checked_add(file.size))
+    }
+
+    /// The file of this path relative to the prefix directory.
+    pub fn find(&self, file: &Path) -> Option<&FileMeta> {
+        self.files.iter().find(|meta| meta.file.as_path() == file)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireList {
+    #[serde(rename = "RANK")]
+    rank: usize,
+    /// So that a missing entry shows.
+    #[serde(rename = "FILES")]
+    count: usize,
+    #[serde(rename = "FILE", default)]
+    files: Vec<FileMeta>,
+}
+
+impl From<RankFiles> for WireList {
+    fn from(list: RankFiles) -> Self {
+        WireList {
+            rank: list.rank,
+            count: list.files.len(),
+            files: list.files,
+        }
+    }
+}
+
+impl TryFrom<WireList> for RankFiles {
+    type Error = String;
+
+    fn try_from(list: WireList) -> Result<Self, String> {
+        let WireList { rank, count, files } = list;
+        if count != files.len() {
+            return Err(format!(
+                "FILES is {count}, but {} files are listed",
+                files.len()
+            ));
+        }
+        Ok(RankFiles { rank, files })
+    }
+}

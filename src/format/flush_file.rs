@@ -1,0 +1,81 @@
+//! `.scr/flush.scr`: where the datasets in the cache are.
+
+use super::dataset::Dataset;
+use super::with::is_false;
+use super::{Name, with};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// In the cache.
+pub const CACHE: &str = "CACHE";
+/// Complete in the prefix directory.
+pub const PFS: &str = "PFS";
+/// On the way there, in the background.
+pub const FLUSHING: &str = "FLUSHING";
+/// On the way there while the program waits.
+pub const SYNC_FLUSHING: &str = "SYNC_FLUSHING";
+
+/// The cached datasets. Commands read it to learn what is to be saved after a run.
+///
+/// ```text
+///   DATASET
+///     3
+///       CKPT = 1
+///       DSETDESC
+///         CKPT = 3
+///         ...
+///       LOCATION
+///         CACHE
+///         PFS
+///       NAME = ck.3
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FlushFile {
+    /// Entries by dataset id.
+    #[serde(rename = "DATASET", default, with = "with::ids")]
+    pub datasets: BTreeMap<u64, Entry>,
+}
+
+/// A cached dataset. SCR v3.1.0 leaves out all but the places after a fetch or a rebuild; we
+/// always write all.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its name.
+    #[serde(rename = "NAME")]
+    pub name: Option<Name>,
+    /// Where it is: [`CACHE`], [`PFS`], [`FLUSHING`], [`SYNC_FLUSHING`].
+    #[serde(rename = "LOCATION", default, with = "with::set")]
+    pub locations: BTreeSet<Name>,
+    /// It is a checkpoint.
+    #[serde(rename = "CKPT", default, skip_serializing_if = "is_false")]
+    pub ckpt: bool,
+    /// It is wanted in the prefix directory in any case.
+    #[serde(rename = "OUTPUT", default, skip_serializing_if = "is_false")]
+    pub output: bool,
+    /// Its description.
+    #[serde(rename = "DSETDESC")]
+    pub dataset: Option<Dataset>,
+}
+
+impl Entry {
+    /// The entry of a dataset that is in the cache and nowhere else.
+    pub fn cached(dataset: Dataset) -> Self {
+        Entry {
+            name: Some(dataset.name.clone()),
+            locations: BTreeSet::from([CACHE.into()]),
+            ckpt: dataset.is_checkpoint(),
+            output: dataset.flag_output,
+            dataset: Some(dataset),
+        }
+    }
+
+    /// True if it is at `place`.
+    pub fn is_at(&self, place: &str) -> bool {
+        self.locations.contains(&Name::from(place))
+    }
+
+    /// True if the prefix directory does not have all of it.
+    pub fn needs_flush(&self) -> bool {
+        !self.is_at(PFS)
+    }
+}

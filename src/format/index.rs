@@ -1,0 +1,392 @@
+//! `.scr/index.scr`: the datasets of a prefix directory.
+
+use super::dataset::Dataset;
+use super::{Name, Tree, file, from_tree, with};
+use crate::store::{Durability, Files};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// The version that is read and written.
+pub const VERSION: u32 = 2;
+
+/// Which datasets there are, and in which state. Times are local, `YYYY-MM-DDTHH:MM:SS`.
+///
+/// ```text
+///   CURRENT = ck.2
+///   DSET
+///     1
+///       COMPLETE = 1
+///       DSET
+///         ...
+///       FAILED = 2026-11-21T00:50:00
+///       FETCHED = 2026-11-21T00:50:00
+///       FLUSHED = 2026-11-21T00:42:07
+///     2
+///       COMPLETE = 0
+///       DSET
+///         ...
+///   NAME
+///     ck.1
+///       DSET = 1
+///     ck.2
+///       DSET = 2
+///   VERSION = 2
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Index {
+    #[serde(rename = "VERSION")]
+    version: u32,
+    #[serde(rename = "CURRENT")]
+    current: Option<Name>,
+    /// Ids by name; a name belongs to one dataset.
+    #[serde(rename = "NAME", default, with = "names")]
+    names: BTreeMap<Name, u64>,
+    #[serde(rename = "DSET", default, with = "with::ids")]
+    datasets: BTreeMap<u64, Entry>,
+}
+
+/// The state of one dataset.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Entry {
+    /// True if all of it is in the prefix directory.
+    #[serde(rename = "COMPLETE", default)]
+    pub complete: bool,
+    /// What it is.
+    #[serde(rename = "DSET")]
+    pub dataset: Option<Dataset>,
+    /// When it became complete.
+    #[serde(rename = "FLUSHED", default, with = "with::latest")]
+    pub flushed: Option<Name>,
+    /// When restarts from it were tried.
+    #[serde(
+        rename = "FETCHED",
+        default,
+        with = "with::set",
+        skip_serializing_if = "BTreeSet::is_empty"
+    )]
+    pub fetched: BTreeSet<Name>,
+    /// When a restart from it failed, or the program rejected it.
+    #[serde(rename = "FAILED", default, with = "with::latest")]
+    pub failed: Option<Name>,
+}
+
+impl Entry {
+    /// True if it is known to be a checkpoint.
+    pub fn is_checkpoint(&self) -> bool {
+        self.dataset.as_ref().is_some_and(Dataset::is_checkpoint)
+    }
+
+    /// Complete and never failed: what a restart may choose by itself.
+    pub fn is_good(&self) -> bool {
+        self.complete && self.failed.is_none()
+    }
+}
+
+/// A line of `scr_index --list`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Dataset id.
+    pub id: u64,
+    /// Complete and not failed.
+    pub valid: bool,
+    /// When it was flushed.
+    pub flushed: Option<Name>,
+    /// The next restart begins with it.
+    pub current: bool,
+    /// Its name.
+    pub name: Name,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        let (names, datasets) = (BTreeMap::new(), BTreeMap::new());
+        Index {
+            version: VERSION,
+            current: None,
+            names,
+            datasets,
+        }
+    }
+}
+
+impl Index {
+    /// Reads the index at `path`. A file of no bytes is an empty index. One of another
+    /// version is an error, and must not be overwritten.
+    pub fn read(files: &dyn Files, path: &Path) -> Result<Self> {
+        let tree = file::read_tree(files, path)?;
+        Index::from_tree(&tree).map_err(|e| match e {
+            Error::Format { what, .. } => Error::Corrupt {
+                path: path.to_path_buf(),
+                what,
+            },
+            other => other,
+        })
+    }
+
+    /// Puts this index in place of `path`, durably.
+    pub fn write(&self, files: &dyn Files, path: &Path) -> Result<()> {
+        file::write(files, path, self, Durability::Synced)
+    }
+
+    /// Reads an index; see [`Index::read`].
+    pub fn from_tree(tree: &Tree) -> Result<Self> {
+        if tree.is_empty() {
+            return Ok(Index::default());
+        }
+        // Before anything else is looked at: another version may hold anything.
+        match tree.value("VERSION") {
+            Some(version) if version.number() == Some(VERSION) => from_tree(tree),
+            Some(version) => Err(Error::format(
+                0,
+                format!(
+                    "the index has version {version}, this SCR knows version {VERSION}; \
+                     the file is left alone"
+                ),
+            )),
+            None => Err(Error::format(
+                0,
+                "the index has no version; the file is left alone",
+            )),
+        }
+    }
+
+    /// Enters a dataset that is about to be written: not complete. What was known of its id
+    /// goes, and another dataset of its name loses its entry.
+    pub fn add(&mut self, dataset: Dataset) {
+        self.enter(dataset, None);
+    }
+
+    /// Enters a dataset all of which is in the prefix directory since `flushed`. Times of
+    /// fetches and failures of an earlier entry go.
+    pub fn set_complete(&mut self, dataset: Dataset, flushed: impl Into<Name>) {
+        self.enter(dataset, Some(flushed.into()));
+    }
+
+    fn enter(&mut self, dataset: Dataset, flushed: Option<Name>) {
+        let id = dataset.id;
+        self.names.retain(|_, &mut other| other != id);
+        if let Some(old) = self.names.insert(dataset.name.clone(), id) {
+            self.datasets.remove(&old);
+        }
+        let complete = flushed.is_some();
+        let entry = Entry {
+            complete,
+            dataset: Some(dataset),
+            flushed,
+            ..Entry::default()
+        };
+        self.datasets.insert(id, entry);
+    }
+
+    /// Takes out the entry of `name` and gives its id. If it was current, the newest good
+    /// checkpoint with a lower id becomes current, or none. Files are not touched.
+    pub fn remove(&mut self, name: &Name) -> Option<u64> {
+        let id = self.names.remove(name)?;
+        self.datasets.remove(&id);
+        if self.current.as_ref() == Some(name) {
+            self.current = self
+                .newest_good(Some(id))
+                .and_then(|id| self.name(id))
+                .cloned();
+        }
+        Some(id)
+    }
+
+    /// Takes out all entries with higher ids than `name` has, and gives those ids, highest
+    /// first. `None` if there is no such name.
+    pub fn drop_after(&mut self, name: &Name) -> Option<Vec<u64>> {
+        let limit = self.id(name)?;
+        let above = self
+            .datasets
+            .keys()
+            .rev()
+            .copied()
+            .take_while(|&id| id > limit);
+        let ids: Vec<u64> = above.collect();
+        for &id in &ids {
+            match self.name(id).cloned() {
+                Some(name) => drop(self.remove(&name)),
+                None => drop(self.datasets.remove(&id)),
+            }
+        }
+        Some(ids)
+    }
+
+    /// Name that the next restart begins with.
+    pub fn current(&self) -> Option<&Name> {
+        self.current.as_ref()
+    }
+
+    /// Makes a checkpoint current. `false`, and nothing changes, if there is no checkpoint
+    /// of this name.
+    pub fn set_current(&mut self, name: &Name) -> bool {
+        let entry = self.id(name).and_then(|id| self.datasets.get(&id));
+        let known = entry.is_some_and(Entry::is_checkpoint);
+        if known {
+            self.current = Some(name.clone());
+        }
+        known
+    }
+
+    /// Makes none current.
+    pub fn unset_current(&mut self) {
+        self.current = None;
+    }
+
+    /// The ids that a restart tries, in order: what is current, even if it failed or is not
+    /// complete; then the good checkpoints with lower ids, newest first. A current name
+    /// that is not a checkpoint here counts as none.
+    pub fn candidates(&self) -> Vec<u64> {
+        let current = self.current.as_ref().and_then(|name| self.id(name));
+        let current = current.filter(|id| self.datasets.get(id).is_some_and(Entry::is_checkpoint));
+        let mut ids: Vec<u64> = current.into_iter().collect();
+        while let Some(id) = self.newest_good(ids.last().copied()) {
+            ids.push(id);
+        }
+        ids
+    }
+
+    /// The newest good checkpoint, with an id below the given one.
+    fn newest_good(&self, below: Option<u64>) -> Option<u64> {
+        let good =
+            |(id, entry): (&u64, &Entry)| (entry.is_good() && entry.is_checkpoint()).then_some(*id);
+        match below {
+            Some(limit) => self.datasets.range(..limit).rev().find_map(good),
+            None => self.datasets.iter().rev().find_map(good),
+        }
+    }
+
+    /// Notes that a restart from dataset `id` begins. Without effect for an unknown id, as
+    /// are the next two.
+    pub fn mark_fetched(&mut self, id: u64, time: impl Into<Name>) {
+        if let Some(entry) = self.datasets.get_mut(&id) {
+            entry.fetched.insert(time.into());
+        }
+    }
+
+    /// Notes that a restart from dataset `id` failed, or that the program rejected it. It is
+    /// not tried again by itself, and none is current then.
+    pub fn mark_failed(&mut self, id: u64, time: impl Into<Name>) {
+        if let Some(entry) = self.datasets.get_mut(&id) {
+            entry.failed = Some(time.into());
+            self.current = None;
+        }
+    }
+
+    /// Notes that a restart from dataset `id` worked: it is current, and no failure before
+    /// counts.
+    pub fn mark_good(&mut self, id: u64) {
+        let name = self.name(id).cloned();
+        if let Some(entry) = self.datasets.get_mut(&id) {
+            entry.failed = None;
+            self.current = name;
+        }
+    }
+
+    /// The id of a name.
+    pub fn id(&self, name: &Name) -> Option<u64> {
+        self.names.get(name).copied()
+    }
+
+    /// The name of an id.
+    pub fn name(&self, id: u64) -> Option<&Name> {
+        let named = self.names.iter().find(|&(_, &other)| other == id);
+        named.map(|(name, _)| name)
+    }
+
+    /// The entry of an id.
+    pub fn get(&self, id: u64) -> Option<&Entry> {
+        self.datasets.get(&id)
+    }
+
+    /// All entries by id.
+    pub fn datasets(&self) -> &BTreeMap<u64, Entry> {
+        &self.datasets
+    }
+
+    /// The highest dataset id, 0 if there is none.
+    pub fn max_dataset(&self) -> u64 {
+        self.datasets.keys().next_back().copied().unwrap_or(0)
+    }
+
+    /// The highest checkpoint number, 0 if there is none.
+    pub fn max_checkpoint(&self) -> u64 {
+        let numbers = self
+            .datasets
+            .values()
+            .filter_map(|e| e.dataset.as_ref()?.ckpt);
+        numbers.max().unwrap_or(0)
+    }
+
+    /// The checkpoints, newest first.
+    pub fn list(&self) -> Vec<Row> {
+        let names: BTreeMap<u64, &Name> = self.names.iter().map(|(n, &id)| (id, n)).collect();
+        let row = |(&id, entry): (&u64, &Entry)| {
+            let dataset = entry.dataset.as_ref().filter(|d| d.is_checkpoint())?;
+            let name = names.get(&id).copied().unwrap_or(&dataset.name).clone();
+            let current = self.current.as_ref() == Some(&name);
+            Some(Row {
+                id,
+                valid: entry.is_good(),
+                flushed: entry.flushed.clone(),
+                current,
+                name,
+            })
+        };
+        self.datasets.iter().rev().filter_map(row).collect()
+    }
+}
+
+/// The table of `scr_index --list`, a heading and a line for each row.
+pub fn table(rows: &[Row]) -> String {
+    let mut text = String::from("DSET VALID FLUSHED             CUR NAME\n");
+    for row in rows {
+        let valid = if row.valid { "YES" } else { "NO" };
+        let flushed = row
+            .flushed
+            .as_ref()
+            .map(super::print::escaped)
+            .unwrap_or_default();
+        let current = if row.current { "*" } else { "" };
+        let name = super::print::escaped(&row.name);
+        let id = row.id;
+        text.push_str(&format!(
+            "{id:>4} {valid:<5} {flushed:<19} {current:>3} {name}\n"
+        ));
+    }
+    text
+}
+
+/// `NAME/<name>/DSET = <id>`. Names of no id, such as SCR v3.1.0 leaves for `-1`, are passed
+/// over when read.
+mod names {
+    use super::{BTreeMap, Name};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Id {
+        #[serde(rename = "DSET", default)]
+        id: Name,
+    }
+
+    pub fn serialize<S: Serializer>(names: &BTreeMap<Name, u64>, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_map(names.iter().map(|(name, id)| {
+            (
+                name,
+                Id {
+                    id: id.to_string().into(),
+                },
+            )
+        }))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<BTreeMap<Name, u64>, D::Error> {
+        let names = BTreeMap::<Name, Id>::deserialize(d)?;
+        Ok(names
+            .into_iter()
+            .filter_map(|(name, id)| Some((name, id.id.number()?)))
+            .collect())
+    }
+}

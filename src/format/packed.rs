@@ -1,0 +1,162 @@
+//! The packed form of a tree, in files and messages.
+//!
+//! A 4-byte big-endian count of elements, then for each element its name, closed by NUL, and
+//! the packed form of its tree.
+
+use super::{Name, Tree};
+use crate::{Error, Result};
+
+/// Trees deeper than this are refused. SCR's own files reach about 10.
+pub const MAX_DEPTH: usize = 64;
+
+/// Smallest packed element: a name of no bytes with its NUL, and the count of an empty tree.
+const MIN_ELEMENT: usize = 5;
+
+/// Number of bytes that [`pack`] makes of `tree`.
+pub fn packed_size(tree: &Tree) -> u64 {
+    let element = |(name, sub): (&Name, &Tree)| name.as_bytes().len() as u64 + 1 + packed_size(sub);
+    4 + tree.iter().map(element).sum::<u64>()
+}
+
+/// Packs a tree.
+pub fn pack(tree: &Tree) -> Vec<u8> {
+    let mut out = Vec::with_capacity(usize::try_from(packed_size(tree)).unwrap_or(0));
+    pack_into(&mut out, tree);
+    out
+}
+
+pub(super) fn pack_into(out: &mut Vec<u8>, tree: &Tree) {
+    // 2^32 siblings would take 300 GB of memory before they came here.
+    out.extend_from_slice(&(tree.len() as u32).to_be_bytes());
+    for (name, sub) in tree.iter() {
+        out.extend_from_slice(name.as_bytes());
+        out.push(0);
+        pack_into(out, sub);
+    }
+}
+
+/// Unpacks the tree at the start of `bytes` and says how many bytes it took. Any bytes may
+/// come: memory stays within about 20 times their number, the depth within [`MAX_DEPTH`].
+pub fn unpack(bytes: &[u8]) -> Result<(Tree, usize)> {
+    unpack_at(bytes, 0)
+}
+
+/// Like [`unpack`], with offsets in errors counted from `base` bytes before `bytes`.
+pub(super) fn unpack_at(bytes: &[u8], base: u64) -> Result<(Tree, usize)> {
+    let mut reader = Reader {
+        rest: bytes,
+        total: bytes.len(),
+        base,
+    };
+    let tree = reader.tree(0)?;
+    Ok((tree, reader.position()))
+}
+
+struct Reader<'a> {
+    rest: &'a [u8],
+    total: usize,
+    base: u64,
+}
+
+impl<'a> Reader<'a> {
+    fn position(&self) -> usize {
+        self.total - self.rest.len()
+    }
+
+    fn error(&self, what: impl Into<String>) -> Error {
+        Error::format(self.base + self.position() as u64, what)
+    }
+
+    fn tree(&mut self, depth: usize) -> Result<Tree> {
+        let Some((head, rest)) = self.rest.split_first_chunk::<4>() else {
+            return Err(self.error("the tree ends before a count of elements"));
+        };
+        let count = u32::from_be_bytes(*head) as usize;
+        if count > rest.len() / MIN_ELEMENT {
+            let left = rest.len();
+            return Err(self.error(format!("{count} elements cannot be in {left} bytes")));
+        }
+        if count > 0 && depth == MAX_DEPTH {
+            return Err(self.error(format!("the tree is deeper than {MAX_DEPTH} levels")));
+        }
+        self.rest = rest;
+        // The count is a claim that only its elements prove, so room for few is made ahead.
+        let mut elements = Vec::with_capacity(count.min(16));
+        for _ in 0..count {
+            let name = Name::from(self.name()?);
+            elements.push((name, self.tree(depth + 1)?));
+        }
+        Ok(Tree::of_elements(elements))
+    }
+
+    fn name(&mut self) -> Result<&'a [u8]> {
+        let rest = self.rest;
+        let nul = rest.iter().position(|&b| b == 0);
+        let (Some(name), Some(rest)) = (
+            nul.and_then(|n| rest.get(..n)),
+            nul.and_then(|n| rest.get(n + 1..)),
+        ) else {
+            return Err(self.error("a name has no end"));
+        };
+        self.rest = rest;
+        Ok(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_those_of_the_format() {
+        let mut tree = Tree::new();
+        tree.set_value("NODES", "1");
+        let bytes = b"\0\0\0\x01NODES\0\0\0\0\x011\0\0\0\0\0";
+        assert_eq!(pack(&tree), bytes);
+        assert_eq!(packed_size(&tree), bytes.len() as u64);
+        assert_eq!(unpack(bytes), Ok((tree, bytes.len())));
+    }
+
+    #[test]
+    fn bytes_after_the_tree_are_left() {
+        assert_eq!(unpack(b"\0\0\0\0xyz"), Ok((Tree::new(), 4)));
+    }
+
+    fn offset_of(bytes: &[u8]) -> (u64, String) {
+        match unpack(bytes) {
+            Err(Error::Format { offset, what, .. }) => (offset, what),
+            other => (u64::MAX, format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn damage_is_named_with_its_offset() {
+        assert_eq!(
+            offset_of(b"\0\0"),
+            (0, "the tree ends before a count of elements".into())
+        );
+        assert_eq!(
+            offset_of(b"\0\0\0\x01abcdef"),
+            (4, "a name has no end".into())
+        );
+        let (offset, what) = offset_of(b"\xff\xff\xff\xffabcdef\0");
+        assert_eq!(
+            (offset, what.as_str()),
+            (0, "4294967295 elements cannot be in 7 bytes")
+        );
+        let (offset, _) = offset_of(b"\0\0\0\x01a\0\0\0\0\x05b\0\0\0\0\0");
+        assert_eq!(offset, 6);
+    }
+
+    #[test]
+    fn depth_is_limited() {
+        let nested = |depth: usize| {
+            let mut bytes = b"\0\0\0\x01a\0".repeat(depth);
+            bytes.extend_from_slice(&[0; 4]);
+            bytes
+        };
+        assert!(unpack(&nested(MAX_DEPTH)).is_ok());
+        assert!(offset_of(&nested(MAX_DEPTH + 1)).1.contains("deeper"));
+        assert!(offset_of(&nested(1_000_000)).1.contains("deeper"));
+    }
+}

@@ -1,0 +1,308 @@
+//! `.scr/scr.dataset.<id>/rank2file*`: which rank reads which files of a flushed dataset.
+//!
+//! The map may be too large for one process, so it is a tree of files: the top one,
+//! `rank2file`, is always a [`Branch`]; below are further branches and, at level 0, leaves
+//! with the names of files. A child's name is `rank2file` and the suffix in its entry,
+//! `.<level>.<writer>`. Readers must accept any split and depth.
+
+use super::{Name, Tree, from_tree, packed, to_tree, with};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Name of the top file, and the first part of the names of all others.
+pub const BASE: &str = "rank2file";
+
+/// About as many bytes of packed entries go in one file.
+const SPLIT: u64 = 1 << 20;
+
+/// One file of the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rank2File {
+    /// Refers to other files.
+    Branch(Branch),
+    /// Names files of ranks.
+    Leaf(Leaf),
+}
+
+impl Rank2File {
+    /// Reads either kind: level 0 is a leaf.
+    pub fn from_tree(tree: &Tree) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Level {
+            #[serde(rename = "LEVEL")]
+            level: u32,
+        }
+        match from_tree::<Level>(tree)?.level {
+            0 => Ok(Rank2File::Leaf(from_tree(tree)?)),
+            _ => Ok(Rank2File::Branch(from_tree(tree)?)),
+        }
+    }
+}
+
+/// A file that refers to others.
+///
+/// ```text
+///   LEVEL = 1
+///   RANK
+///     0
+///       FILE = .0.0
+///       OFFSET = 0
+///   RANKS = 4
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// 1 above the leaves, 2 above that.
+    #[serde(rename = "LEVEL")]
+    pub level: u32,
+    /// Ranks in the dataset.
+    #[serde(rename = "RANKS")]
+    pub ranks: u64,
+    /// Files below, by the rank that wrote each.
+    #[serde(rename = "RANK", default, with = "with::ids")]
+    pub children: BTreeMap<u64, Child>,
+}
+
+/// A reference to a file below.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Child {
+    /// Suffix of its name. Untrusted when read: use [`Child::file`].
+    #[serde(rename = "FILE")]
+    pub suffix: Name,
+    /// Always 0. Readers must not use it.
+    #[serde(rename = "OFFSET", default)]
+    pub offset: u64,
+}
+
+impl Child {
+    /// The file that `writer` writes at `level`.
+    pub fn new(level: u32, writer: u64) -> Self {
+        Child {
+            suffix: format!(".{level}.{writer}").into(),
+            offset: 0,
+        }
+    }
+
+    /// Name of the file, beside the one that refers to it, and its level. An error if the
+    /// suffix is not `.<level>.<writer>`, or the level is not below `above`: so no reader is
+    /// led to another directory or in a circle.
+    pub fn file(&self, above: u32) -> Result<(String, u32)> {
+        let parse = || {
+            let suffix = self.suffix.as_str()?;
+            let (level, writer) = suffix.strip_prefix('.')?.split_once('.')?;
+            let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+            let level = level
+                .parse()
+                .ok()
+                .filter(|&l: &u32| l < above && digits(level))?;
+            writer.parse::<u64>().ok().filter(|_| digits(writer))?;
+            Some((format!("{BASE}{suffix}"), level))
+        };
+        parse().ok_or_else(|| {
+            let what = format!(
+                "`{}` is not the suffix of a file below level {above}",
+                self.suffix
+            );
+            Error::format(0, what)
+        })
+    }
+
+    /// Bytes of its packed entry: what [`starts_group`] counts above the leaves.
+    pub fn packed_size(&self) -> Result<u64> {
+        Ok(packed::packed_size(&to_tree(self)?))
+    }
+}
+
+/// A file that names files of ranks.
+///
+/// ```text
+///   LEVEL = 0
+///   RANK
+///     0
+///       FILE
+///         ck.1/rank_0.dat
+///           CRC = 0x6697d4ef
+///           SIZE = 524294
+///   RANKS = 4
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leaf {
+    /// 0.
+    #[serde(rename = "LEVEL")]
+    pub level: u32,
+    /// Ranks in the dataset; after a rebuild by SCR v3.1.0, in this file.
+    #[serde(rename = "RANKS")]
+    pub ranks: u64,
+    /// Entries by rank.
+    #[serde(rename = "RANK", default, with = "with::ids")]
+    pub entries: BTreeMap<u64, RankEntry>,
+}
+
+impl Leaf {
+    /// A leaf of a dataset of so many ranks.
+    pub fn new(ranks: u64, entries: BTreeMap<u64, RankEntry>) -> Self {
+        Leaf {
+            level: 0,
+            ranks,
+            entries,
+        }
+    }
+}
+
+/// The files of one rank.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RankEntry {
+    /// How many files there should be; only in rebuilt datasets.
+    #[serde(rename = "FILES")]
+    pub count: Option<u64>,
+    /// By path relative to the prefix directory. Untrusted when read: use [`Name::below`].
+    #[serde(rename = "FILE", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<Name, FileEntry>,
+}
+
+impl RankEntry {
+    /// Bytes of the packed entry: what [`starts_group`] counts for leaves.
+    pub fn packed_size(&self) -> Result<u64> {
+        Ok(packed::packed_size(&to_tree(self)?))
+    }
+}
+
+/// What a file must be like. SCR v3.1.0 writes neither and passes over both; they are as the
+/// SCR developer guide prints them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Size, bytes.
+    #[serde(rename = "SIZE")]
+    pub size: Option<u64>,
+    /// CRC32 of the content.
+    #[serde(rename = "CRC", default, with = "with::crc")]
+    pub crc: Option<u32>,
+}
+
+/// True if an entry opens a new file, `first` being true for the very first entry, `begin`
+/// the sum of the sizes of all entries before it and `size` its own, bytes packed. Every
+/// rank decides for itself, knowing a prefix sum.
+pub fn starts_group(first: bool, begin: u64, size: u64) -> bool {
+    let last = begin.saturating_add(size.saturating_sub(1));
+    first || (size > 0 && begin / SPLIT != last / SPLIT)
+}
+
+/// For each rank the one that writes its entry, given the packed sizes of all.
+pub fn leaf_writers(packed_sizes: &[u64]) -> Vec<usize> {
+    let mut begin = 0u64;
+    let mut writer = 0;
+    let mut writers = Vec::with_capacity(packed_sizes.len());
+    for (rank, &size) in packed_sizes.iter().enumerate() {
+        if starts_group(rank == 0, begin, size) {
+            writer = rank;
+        }
+        writers.push(writer);
+        begin = begin.saturating_add(size);
+    }
+    writers
+}
+
+/// The branch files above leaves written by the ranks `leaves` (ascending): for each level
+/// from 1 up the writers and their files. The last level has one file, [`BASE`] itself.
+pub fn branches(ranks: u64, leaves: &[u64]) -> Result<Vec<BTreeMap<u64, Branch>>> {
+    let mut levels = Vec::new();
+    let mut below = leaves.to_vec();
+    for level in 1.. {
+        let children: Vec<Child> = below.iter().map(|&w| Child::new(level - 1, w)).collect();
+        let sizes = children
+            .iter()
+            .map(Child::packed_size)
+            .collect::<Result<Vec<u64>>>()?;
+        let groups = leaf_writers(&sizes);
+        let mut files = BTreeMap::<u64, Branch>::new();
+        for ((&writer, child), group) in below.iter().zip(children).zip(groups) {
+            let Some(&first) = below.get(group) else {
+                continue;
+            };
+            let empty = || Branch {
+                level,
+                ranks,
+                children: BTreeMap::new(),
+            };
+            files
+                .entry(first)
+                .or_insert_with(empty)
+                .children
+                .insert(writer, child);
+        }
+        below = files.keys().copied().collect();
+        levels.push(files);
+        if below.len() <= 1 {
+            break;
+        }
+    }
+    Ok(levels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_split_as_in_the_c_library() {
+        assert_eq!(leaf_writers(&[260_000; 4]), [0, 0, 0, 0]);
+        assert_eq!(leaf_writers(&[520_000; 4]), [0, 0, 2, 2]);
+        assert_eq!(leaf_writers(&[1_700_000; 4]), [0, 1, 2, 3]);
+        assert_eq!(leaf_writers(&[0, SPLIT, 0, 1, 0]), [0, 0, 0, 0, 0]);
+        assert_eq!(leaf_writers(&[1, SPLIT, 0, 1, 0]), [0, 1, 1, 1, 1]);
+        assert_eq!(leaf_writers(&[]), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn one_leaf_has_one_branch_above() {
+        let levels = branches(4, &[0]).unwrap();
+        let top = Branch {
+            level: 1,
+            ranks: 4,
+            children: [(0, Child::new(0, 0))].into(),
+        };
+        assert_eq!(levels, [BTreeMap::from([(0, top)])]);
+    }
+
+    #[test]
+    fn many_leaves_have_two_levels_above() {
+        let leaves: Vec<u64> = (0..40_000).collect();
+        let levels = branches(40_000, &leaves).unwrap();
+        assert_eq!(levels.len(), 2);
+        let lower: usize = levels[0].values().map(|b| b.children.len()).sum();
+        assert_eq!(lower, 40_000);
+        assert!(levels[0].len() > 1);
+        assert_eq!(levels[1].len(), 1);
+        let top = &levels[1][&0];
+        assert_eq!(top.level, 2);
+        let (name, level) = top.children[&0].file(2).unwrap();
+        assert_eq!((name.as_str(), level), ("rank2file.1.0", 1));
+    }
+
+    #[test]
+    fn a_suffix_leads_down_and_nowhere_else() {
+        let file = |suffix: &str| {
+            Child {
+                suffix: suffix.into(),
+                offset: 0,
+            }
+            .file(2)
+            .ok()
+        };
+        assert_eq!(file(".0.17"), Some(("rank2file.0.17".into(), 0)));
+        for bad in [
+            "",
+            ".",
+            ".0",
+            ".0.",
+            "..0",
+            ".2.0",
+            ".0.x",
+            ".0.0/../../../x",
+            ".+0.0",
+            "x.0.0",
+        ] {
+            assert_eq!(file(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Forms of values that SCR's files use and serde has no word for. For use as
+//! `#[serde(with = "...")]`.
+
+use super::Name;
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// For `skip_serializing_if`: flags that are there only when true.
+pub fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// Several values of one key, in the order of [`Name`], each counted once:
+/// `LOCATION: {CACHE: {}, PFS: {}}`.
+pub mod set {
+    use super::*;
+
+    /// Writes any collection of names.
+    pub fn serialize<'a, C, S: Serializer>(values: &'a C, s: S) -> Result<S::Ok, S::Error>
+    where
+        &'a C: IntoIterator<Item = &'a Name>,
+    {
+        s.collect_map(values.into_iter().map(|value| (value, ())))
+    }
+
+    /// Reads any collection of names.
+    pub fn deserialize<'de, C, D: Deserializer<'de>>(d: D) -> Result<C, D::Error>
+    where
+        C: FromIterator<Name>,
+    {
+        let values = BTreeMap::<Name, IgnoredAny>::deserialize(d)?;
+        Ok(values.into_keys().collect())
+    }
+}
+
+/// A time that should be one value, but of which a file of SCR v3.1.0 may hold several, one
+/// per event: the last counts. (Times are written so that they sort.)
+pub mod latest {
+    use super::*;
+
+    /// Writes the one value.
+    pub fn serialize<S: Serializer>(value: &Option<Name>, s: S) -> Result<S::Ok, S::Error> {
+        value.serialize(s)
+    }
+
+    /// Reads the last value.
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Name>, D::Error> {
+        let values = BTreeMap::<Name, IgnoredAny>::deserialize(d)?;
+        Ok(values.into_keys().next_back())
+    }
+}
+
+/// A CRC32 as `0x` and eight hexadecimal digits, always as wide, so that the size of a
+/// record does not depend on it. Fewer digits are read too.
+pub mod crc {
+    use super::*;
+
+    /// Writes the value, if there is one.
+    pub fn serialize<S: Serializer>(crc: &Option<u32>, s: S) -> Result<S::Ok, S::Error> {
+        match crc {
+            Some(crc) => s.collect_str(&format_args!("{crc:#010x}")),
+            None => s.serialize_none(),
+        }
+    }
+
+    /// Reads a value.
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u32>, D::Error> {
+        let name = Name::deserialize(d)?;
+        let digits = name.as_str().and_then(|text| text.strip_prefix("0x"));
+        let crc = digits
+            .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
+            .and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        match crc {
+            Some(crc) => Ok(Some(crc)),
+            None => {
+                let name = super::super::print::escaped(&name);
+                Err(D::Error::custom(format_args!("`{name}` is not a CRC32")))
+            }
+        }
+    }
+}
+
+/// A map whose keys are ids. Keys that are none, such as the `-1` that SCR v3.1.0 leaves in an
+/// index, are passed over when read and so are gone when the file is written again.
+pub mod ids {
+    use super::*;
+
+    /// Writes the map.
+    pub fn serialize<T: Serialize, S: Serializer>(
+        map: &BTreeMap<u64, T>,
+        s: S,
+    ) -> Result<S::Ok, S::Error> {
+        map.serialize(s)
+    }
+
+    /// Reads the entries whose key is an id.
+    pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+        d: D,
+    ) -> Result<BTreeMap<u64, T>, D::Error> {
+        struct Ids<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Ids<T> {
+            type Value = BTreeMap<u64, T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("entries by id")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = BTreeMap::new();
+                while let Some(key) = map.next_key::<Name>()? {
+                    match key.number() {
+                        Some(id) => drop(entries.insert(id, map.next_value()?)),
+                        None => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                Ok(entries)
+            }
+        }
+        d.deserialize_map(Ids(PhantomData))
+    }
+}

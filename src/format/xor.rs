@@ -1,0 +1,108 @@
+//! The header of an XOR file.
+
+use super::dataset::Dataset;
+use super::filemap::Reddesc;
+use super::files::RankFiles;
+use super::with;
+use serde::{Deserialize, Serialize};
+
+/// Stands in front of the chunk of parity. Holds all that is needed to rebuild this rank's
+/// left neighbour, whose own records may be lost: the meaning is that of the SCR developer
+/// guide, chapter XOR; `CRC` and `REDDESC` are ours.
+///
+/// ```text
+///   CHUNK = 174766
+///   CRC = 0x28eeb9e0
+///   CURRENT
+///     FILE
+///       0
+///         ...
+///     FILES = 1
+///     RANK = 3
+///   DSET
+///     ...
+///   GROUP
+///     RANK
+///       0 = 0
+///       1 = 1
+///       2 = 2
+///       3 = 3
+///     RANKS = 4
+///   PARTNER
+///     FILE
+///       0
+///         ...
+///     FILES = 1
+///     RANK = 2
+///   RANKS = 4
+///   REDDESC
+///     ...
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct XorHeader {
+    /// The dataset.
+    #[serde(rename = "DSET")]
+    pub dataset: Dataset,
+    /// Ranks in the run.
+    #[serde(rename = "RANKS")]
+    pub ranks: usize,
+    /// World ranks in the order of the set.
+    #[serde(rename = "GROUP")]
+    pub group: Group,
+    /// Size of the chunk that follows the header, bytes.
+    #[serde(rename = "CHUNK")]
+    pub chunk: u64,
+    /// CRC32 of that chunk. Its width in the file is fixed, so a header can be written with
+    /// 0 first and again once the checksum is known, without moving the chunk.
+    #[serde(rename = "CRC", default, with = "with::crc")]
+    pub crc: Option<u32>,
+    /// How the rank that wrote this is protected; [`Reddesc::of_member`] gives the left
+    /// neighbour's.
+    #[serde(rename = "REDDESC")]
+    pub reddesc: Reddesc,
+    /// Files of the rank that wrote this.
+    #[serde(rename = "CURRENT")]
+    pub current: RankFiles,
+    /// Files of its left neighbour in the set.
+    #[serde(rename = "PARTNER")]
+    pub partner: RankFiles,
+}
+
+/// The members of a set: `RANKS` and `RANK/<rank in set> = <world rank>`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "WireGroup", into = "WireGroup")]
+pub struct Group(
+    /// World ranks in the order of the set.
+    pub Vec<usize>,
+);
+
+#[derive(Serialize, Deserialize)]
+struct WireGroup {
+    #[serde(rename = "RANKS")]
+    count: usize,
+    #[serde(rename = "RANK", default)]
+    ranks: Vec<usize>,
+}
+
+impl From<Group> for WireGroup {
+    fn from(Group(ranks): Group) -> Self {
+        WireGroup {
+            count: ranks.len(),
+            ranks,
+        }
+    }
+}
+
+impl TryFrom<WireGroup> for Group {
+    type Error = String;
+
+    fn try_from(WireGroup { count, ranks }: WireGroup) -> Result<Self, String> {
+        if count != ranks.len() {
+            return Err(format!(
+                "RANKS is {count}, but {} ranks are listed",
+                ranks.len()
+            ));
+        }
+        Ok(Group(ranks))
+    }
+}
