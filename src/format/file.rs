@@ -9,7 +9,7 @@
 //! | 6 | 2 | version | 1 |
 //! | 8 | 8 | size | of header, tree and checksum |
 //! | 16 | 4 | flags | bit 0: a checksum follows the tree |
-//! | 20 | | the tree, [`packed`](super::packed) | |
+//! | 20 | | the tree, [`packed`] | |
 //! | size - 4 | 4 | CRC32 (IEEE) of all bytes before | if flag bit 0 |
 //!
 //! Binary data may follow, as in redundancy files. A file of no bytes is an empty tree.
@@ -177,10 +177,23 @@ pub fn write<T: Serialize + ?Sized>(
 }
 
 fn record<T: DeserializeOwned>(tree: &Tree, path: &Path) -> Result<T> {
-    de::record(tree).map_err(|e| Error::Corrupt {
+    de::record(tree).map_err(|e| corrupt(path, e.to_string()))
+}
+
+/// Names the file in the error of a record that was read from its tree, where a byte offset
+/// means nothing.
+pub(super) fn in_record(path: &Path, error: Error) -> Error {
+    match error {
+        Error::Format { what, .. } => corrupt(path, what),
+        other => other,
+    }
+}
+
+fn corrupt(path: &Path, what: String) -> Error {
+    Error::Corrupt {
         path: path.to_path_buf(),
-        what: e.to_string(),
-    })
+        what,
+    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 //!
 //! Everything that SCR writes besides application data is a tree of byte strings
 //! ([`Tree`]). [`packed`] is its form in memory and messages, [`file`](mod@file) its form on
-//! disk, [`print`](mod@print) its form for people. [`ser`] and [`de`] turn a serde struct into a tree
-//! and back, so that each kind of file is one plain struct in a module of its own:
+//! disk, [`print`](mod@print) its form for people. [`ser`] and [`de`] turn a serde struct
+//! into a tree and back, so that each kind of file is one plain struct in a module of its
+//! own:
 //!
 //! | module | file |
 //! |---|---|

@@ -5,10 +5,12 @@
 //! with the names of files. A child's name is `rank2file` and the suffix in its entry,
 //! `.<level>.<writer>`. Readers must accept any split and depth.
 
-use super::{Name, Tree, from_tree, packed, to_tree, with};
+use super::{Name, Tree, file, from_tree, packed, to_tree, with};
+use crate::store::Files;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Name of the top file, and the first part of the names of all others.
 pub const BASE: &str = "rank2file";
@@ -26,6 +28,12 @@ pub enum Rank2File {
 }
 
 impl Rank2File {
+    /// Reads a file of either kind.
+    pub fn read(files: &dyn Files, path: &Path) -> Result<Self> {
+        let tree = file::read_tree(files, path)?;
+        Rank2File::from_tree(&tree).map_err(|e| file::in_record(path, e))
+    }
+
     /// Reads either kind: level 0 is a leaf.
     pub fn from_tree(tree: &Tree) -> Result<Self> {
         #[derive(Deserialize)]

@@ -10,6 +10,9 @@
 //! | `()` | the empty tree |
 //! | enum | the variant's name, with the tree of its content |
 //!
+//! Texts and bytes must not hold a NUL. `#[serde(flatten)]` does not work: values in a tree
+//! do not say of which type they are.
+//!
 //! [`with`](super::with) has the other forms that SCR's files use.
 
 use super::{Name, Tree, packed};

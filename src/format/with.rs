@@ -120,3 +120,35 @@ pub mod ids {
         d.deserialize_map(Ids(PhantomData))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::format::{Tree, from_tree, to_tree};
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Sum {
+        #[serde(default, with = "super::crc")]
+        crc: Option<u32>,
+    }
+
+    #[test]
+    fn checksums_have_one_width_and_are_read_at_any() {
+        for (text, crc) in [
+            ("0x00000000", 0),
+            ("0x0000abcd", 0xabcd),
+            ("0xffffffff", u32::MAX),
+        ] {
+            let mut tree = Tree::new();
+            tree.set_value("crc", text);
+            assert_eq!(to_tree(&Sum { crc: Some(crc) }), Ok(tree.clone()));
+            assert_eq!(from_tree(&tree), Ok(Sum { crc: Some(crc) }));
+        }
+        let read = |text: &str| from_tree::<Sum>(Tree::new().set_value("crc", text));
+        assert_eq!(read("0xABCD"), Ok(Sum { crc: Some(0xabcd) }));
+        assert_eq!(from_tree(&Tree::new()), Ok(Sum { crc: None }));
+        for bad in ["", "0x", "12", "0x1ffffffff", "0x+1", "0x-1", "0xg"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+}
