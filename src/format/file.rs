@@ -199,6 +199,8 @@ fn corrupt(path: &Path, what: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::nodes::Nodes;
+    use std::os::unix::fs::FileExt;
 
     fn nodes() -> (Tree, Vec<u8>) {
         let mut tree = Tree::new();
@@ -259,5 +261,66 @@ mod tests {
         bytes[8..16].copy_from_slice(&u64::MAX.to_be_bytes());
         let text = decode(&bytes).unwrap_err().to_string();
         assert!(text.contains("18446744073709551615"), "{text}");
+    }
+
+    /// A real file, opened for reading and writing.
+    struct Disk(std::fs::File);
+
+    fn done(result: std::io::Result<()>) -> Result<()> {
+        result.map_err(|e| Error::io("use", "test file", e))
+    }
+
+    impl File for Disk {
+        fn size(&self) -> Result<u64> {
+            Ok(self.0.metadata().unwrap().len())
+        }
+        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+            done(self.0.read_exact_at(buffer, offset))
+        }
+        fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
+            done(self.0.write_all_at(data, offset))
+        }
+        fn allocate(&self, size: u64) -> Result<()> {
+            done(self.0.set_len(size))
+        }
+        fn sync(&self) -> Result<()> {
+            done(self.0.sync_all())
+        }
+    }
+
+    fn header(bytes: &[u8], size: u64) -> Result<(Nodes, u64)> {
+        let file = Disk(tempfile::tempfile().unwrap());
+        file.write_at(0, bytes)?;
+        file.allocate(size)?;
+        read_header(&file, Path::new("x.xor"))
+    }
+
+    #[test]
+    fn a_header_is_read_without_what_follows() {
+        let (_, bytes) = nodes();
+        // So large (and sparse) that it could not be read within the time of a test.
+        assert_eq!(header(&bytes, 1 << 42), Ok((Nodes { nodes: 1 }, 44)));
+        assert_eq!(header(&bytes, 44), Ok((Nodes { nodes: 1 }, 44)));
+    }
+
+    #[test]
+    fn a_bad_header_names_the_file() {
+        let (_, mut bytes) = nodes();
+        let text = |bytes: &[u8], size| header(bytes, size).unwrap_err().to_string();
+        assert_eq!(text(&bytes, 0), "x.xor: there is no NODES");
+        assert!(text(&bytes, 19).starts_with("x.xor: byte 0: a header takes 20 bytes"));
+        assert!(text(&bytes, 43).starts_with("x.xor: byte 8: the header says 44 bytes"));
+        bytes[25] = b'M';
+        assert!(text(&bytes, 44).starts_with("x.xor: byte 40: checksum is 0x"));
+        bytes[8..16].copy_from_slice(&(MAX_SIZE + 1).to_be_bytes());
+        assert!(text(&bytes, 1 << 42).starts_with("x.xor: byte 8: the header says 1073741825"));
+    }
+
+    #[test]
+    fn a_tree_that_is_another_record_names_file_and_key() {
+        let mut tree = Tree::new();
+        tree.set_value("NODES", "many");
+        let text = header(&encode(&tree), 47).unwrap_err().to_string();
+        assert_eq!(text, "x.xor: NODES: `many` is not a number");
     }
 }

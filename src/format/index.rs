@@ -311,6 +311,8 @@ impl Index {
             .datasets
             .values()
             .filter_map(|e| e.dataset.as_ref()?.ckpt);
+        // Like ids: what is no C `int` was not counted by any SCR.
+        let numbers = numbers.filter(|&n| i32::try_from(n).is_ok());
         numbers.max().unwrap_or(0)
     }
 
@@ -356,7 +358,7 @@ pub fn table(rows: &[Row]) -> String {
 /// `NAME/<name>/DSET = <id>`. Names of no id, such as SCR v3.1.0 leaves for `-1`, are passed
 /// over when read.
 mod names {
-    use super::{BTreeMap, Name};
+    use super::{BTreeMap, Name, with};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[derive(Serialize, Deserialize)]
@@ -380,7 +382,7 @@ mod names {
         let names = BTreeMap::<Name, Id>::deserialize(d)?;
         Ok(names
             .into_iter()
-            .filter_map(|(name, id)| Some((name, id.id.number()?)))
+            .filter_map(|(name, id)| Some((name, with::id(&id.id)?)))
             .collect())
     }
 }
@@ -535,7 +537,7 @@ mod tests {
     #[test]
     fn stray_ids_are_passed_over() {
         let mut tree = crate::format::to_tree(&index()).unwrap();
-        for stray in ["-1", "x", ""] {
+        for stray in ["-1", "x", "", "2147483648"] {
             let mut entry = Tree::new();
             entry.add_value("FAILED", "t1").add_value("FAILED", "t2");
             let mut datasets = tree.remove("DSET").unwrap();

@@ -41,3 +41,6 @@ pub use file::{decode, encode, read, read_header, read_tree, write};
 pub use packed::{pack, unpack};
 pub use ser::{to_message, to_tree};
 pub use tree::{Name, Tree};
+
+#[cfg(test)]
+mod serde_tests;

@@ -239,6 +239,11 @@ impl Tree {
         self.0.iter().map(|(name, tree)| (name, tree))
     }
 
+    /// The elements, for an iterator that can be named.
+    pub(super) fn elements(&self) -> std::slice::Iter<'_, (Name, Tree)> {
+        self.0.iter()
+    }
+
     /// The tree under `key`.
     pub fn get(&self, key: impl Into<Name>) -> Option<&Tree> {
         let key = key.into();

@@ -76,15 +76,22 @@ pub mod crc {
         match crc {
             Some(crc) => Ok(Some(crc)),
             None => {
-                let name = super::super::print::escaped(&name);
+                let name = crate::format::print::escaped(&name);
                 Err(D::Error::custom(format_args!("`{name}` is not a CRC32")))
             }
         }
     }
 }
 
-/// A map whose keys are ids. Keys that are none, such as the `-1` that SCR v3.1.0 leaves in an
-/// index, are passed over when read and so are gone when the file is written again.
+/// The number in a name if it can be an id or a rank: 0 to 2^31 - 1, since both are C `int`
+/// in SCR v3.1.0. So what comes after the highest id in a file is always an id again.
+pub fn id(name: &Name) -> Option<u64> {
+    name.number::<i32>().and_then(|id| u64::try_from(id).ok())
+}
+
+/// A map whose keys are ids or ranks. Keys that are none, such as the `-1` that SCR v3.1.0
+/// leaves in an index, are passed over when read and so are gone when the file is written
+/// again.
 pub mod ids {
     use super::*;
 
@@ -109,7 +116,7 @@ pub mod ids {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut entries = BTreeMap::new();
                 while let Some(key) = map.next_key::<Name>()? {
-                    match key.number() {
+                    match id(&key) {
                         Some(id) => drop(entries.insert(id, map.next_value()?)),
                         None => drop(map.next_value::<IgnoredAny>()?),
                     }
