@@ -39,7 +39,7 @@ impl Config {
             [Token::Word(name)] => self.query(name),
             [Token::Pair(parent, key), Token::Word(child)] => {
                 takes_children(parent)?;
-                let item = self.items(parent).iter().find(|item| &item.key == key);
+                let item = self.items(parent).find(|item| &item.key == key);
                 let value = item.and_then(|item| item.children.get(child));
                 let name = format!("{parent}={key} {child}");
                 value.map(|value| self.expand(&name, value)).transpose()
@@ -54,16 +54,17 @@ impl Config {
     }
 
     fn query(&self, name: &str) -> Result<Option<String>> {
-        match self.items(name) {
-            [] => self.get(name),
-            [item] => {
+        let mut items = self.items(name);
+        match (items.next(), items.next()) {
+            (None, _) => self.get(name),
+            (Some(only), None) => {
                 let key = Value {
-                    text: item.key.clone(),
-                    place: item.place.clone(),
+                    text: only.key.clone(),
+                    place: only.place.clone(),
                 };
                 self.expand(name, &key).map(Some)
             }
-            [first, ..] => Err(usage(format!(
+            (Some(first), Some(_)) => Err(usage(format!(
                 "{name} has several items; ask for a child of one of them, as in `{name}={} CHILD`",
                 first.key
             ))),
@@ -101,7 +102,7 @@ impl Config {
                     }
                     set.push((child.as_str(), value.as_str()));
                 }
-                Token::Empty(child) => unset.push(child),
+                Token::Empty(child) => unset.push(child.as_str()),
                 Token::Word(word) => {
                     return Err(usage(format!(
                         "{word} has no `=` among items that have one"
@@ -113,11 +114,14 @@ impl Config {
         if !set.is_empty() || tokens.is_empty() {
             self.call.add(parent, key, PLACE, &set);
         }
-        let items = self.call.items.get_mut(parent).into_iter().flatten();
-        for item in items.filter(|item| item.key == key) {
-            unset
-                .iter()
-                .for_each(|child| drop(item.children.remove(*child)));
+        if let Some(item) = self
+            .call
+            .items
+            .get_mut(parent)
+            .and_then(|items| items.get_mut(key))
+        {
+            item.children
+                .retain(|child, _| !unset.contains(&child.as_str()));
         }
         Ok(None)
     }

@@ -71,7 +71,7 @@ fn put_layer(out: &mut Vec<u8>, layer: &Layer) {
     for (parent, items) in &layer.items {
         put(out, parent.as_bytes());
         put_count(out, items.len());
-        for item in items {
+        for item in items.values() {
             put(out, item.key.as_bytes());
             put(out, item.place.as_bytes());
             put_values(out, &item.children);
@@ -140,9 +140,10 @@ impl<'a> Input<'a> {
         let mut items = BTreeMap::new();
         for _ in 0..self.count()? {
             let parent = self.text()?;
-            let mut list = Vec::new();
+            let mut list = BTreeMap::new();
             for _ in 0..self.count()? {
-                list.push(self.item()?);
+                let item = self.item()?;
+                list.insert(item.key.clone(), item);
             }
             items.insert(parent, list);
         }

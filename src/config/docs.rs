@@ -60,7 +60,7 @@ fn reader(reader: Reader) -> &'static str {
     match reader {
         Reader::Library => "library",
         Reader::Commands => "commands",
-        Reader::Both => "both",
+        Reader::Both => "library, commands",
         Reader::Component => "neither",
     }
 }

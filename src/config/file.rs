@@ -2,12 +2,12 @@
 
 use super::layer::Layer;
 use super::scan::{Style, scan};
-use super::{MAX_FILE, MAX_TEXT};
+use super::{MAX_FILE, MAX_TEXT, MAX_WARNINGS};
 use crate::{Error, Result};
 use std::path::Path;
 
 /// Reads the text of a configuration file into a layer. A line that cannot be used is left
-/// out and reported in the second part of the result, as "FILE:LINE: what"; it does not
+/// out and reported (the first [`MAX_WARNINGS`]) in the second part of the result, as "FILE:LINE: what"; it does not
 /// spoil other lines.
 pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<(Layer, Vec<String>)> {
     if bytes.len() as u64 > MAX_FILE {
@@ -20,7 +20,9 @@ pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<(Layer, Vec<String>)> {
     let mut problems = Vec::new();
     for (number, line) in (1..).zip(bytes.split(|b| *b == b'\n')) {
         let place = format!("{}:{number}", path.display());
-        if let Err(what) = take(&mut layer, line, &place) {
+        if let Err(what) = take(&mut layer, line, &place)
+            && problems.len() < MAX_WARNINGS
+        {
             problems.push(format!("{place}: {what}"));
         }
     }

@@ -24,11 +24,14 @@ pub struct Item {
     pub children: BTreeMap<String, Value>,
 }
 
-/// One source. Items keep the order in which they appeared.
+/// Items of one multi-item parameter by key.
+pub type Items = BTreeMap<String, Item>;
+
+/// One source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Layer {
     pub plain: BTreeMap<String, Value>,
-    pub items: BTreeMap<String, Vec<Item>>,
+    pub items: BTreeMap<String, Items>,
 }
 
 impl Layer {
@@ -44,23 +47,17 @@ impl Layer {
     /// value (v3.1.0 keeps both and uses the older).
     pub fn add(&mut self, parent: &str, key: &str, place: &str, children: &[(&str, &str)]) {
         let items = self.items.entry(parent.into()).or_default();
-        if !items.iter().any(|i| i.key == key) {
-            let children = BTreeMap::new();
-            items.push(Item {
-                key: key.into(),
+        let item = items.entry(key.into()).or_insert_with(|| Item {
+            key: key.into(),
+            place: place.into(),
+            children: BTreeMap::new(),
+        });
+        for (child, text) in children {
+            let value = Value {
+                text: text.to_string(),
                 place: place.into(),
-                children,
-            });
-        }
-        for item in items.iter_mut().filter(|i| i.key == key) {
-            let values = children.iter().map(|(child, text)| {
-                let value = Value {
-                    text: text.to_string(),
-                    place: place.into(),
-                };
-                (child.to_string(), value)
-            });
-            item.children.extend(values);
+            };
+            item.children.insert(child.to_string(), value);
         }
     }
 
@@ -91,16 +88,24 @@ impl Layer {
         Ok(())
     }
 
-    /// All values, with the name that a message gives them.
-    pub fn values(&self) -> impl Iterator<Item = (String, &Value)> {
-        let plain = self.plain.iter().map(|(name, value)| (name.clone(), value));
-        let items = self.items.iter().flat_map(|(parent, items)| {
-            let children = items
+    /// All texts that may hold variables, each as name for messages, text and place.
+    pub fn texts(&self) -> impl Iterator<Item = (String, &str, &str)> {
+        let plain = self
+            .plain
+            .iter()
+            .map(|(name, v)| (name.clone(), &*v.text, &*v.place));
+        let items = || {
+            let all = self.items.iter();
+            all.flat_map(|(parent, items)| items.values().map(move |item| (parent, item)))
+        };
+        let keys = items().map(|(parent, i)| (parent.clone(), &*i.key, &*i.place));
+        let children = items().flat_map(|(parent, i)| {
+            let name = move |child: &str| format!("{parent}={} {child}", i.key);
+            i.children
                 .iter()
-                .flat_map(|i| i.children.iter().map(move |c| (i, c)));
-            children.map(move |(i, (child, value))| (format!("{parent}={} {child}", i.key), value))
+                .map(move |(child, v)| (name(child), &*v.text, &*v.place))
         });
-        plain.chain(items)
+        plain.chain(keys).chain(children)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::environment::{Environment, expand};
 use super::file;
-use super::layer::{Item, Layer, Value};
+use super::layer::{Item, Items, Layer, Value};
 use super::scan::quote;
-use super::table::{self, Effect, Parameter};
+use super::table::{self, Parameter};
 use super::value::{Kind, Typed};
 use crate::{Error, Result};
 use std::collections::BTreeSet;
@@ -27,11 +27,11 @@ pub enum Source {
 /// Parameters that each process takes from its own environment.
 const LOCAL: [&str; 3] = ["SCR_NODE_NAME", "SCR_CACHE_BASE", "SCR_CNTL_BASE"];
 
-/// Parameters that only some sources can set, because they say where the others are.
-const EARLY: [(&str, &[Source]); 2] = [
-    ("SCR_SYSTEM_CONF", &[Source::Environment]),
-    ("SCR_CONF_FILE", &[Source::Environment, Source::Call]),
-];
+/// The system configuration file, chosen when SCR is built.
+const SYSTEM_FILE: &str = match option_env!("SCR_CONFIG_FILE") {
+    Some(path) if !path.is_empty() => path,
+    _ => "/etc/scr.conf",
+};
 
 /// Everything that was set, by source. Of a multi-item parameter the highest source that
 /// has any item counts, whole.
@@ -48,7 +48,7 @@ pub struct Config {
     pub(super) frozen: bool,
     pub(super) loaded: bool,
     pub(super) problems: Vec<String>,
-    said: BTreeSet<String>,
+    pub(super) said: BTreeSet<String>,
 }
 
 impl Config {
@@ -83,7 +83,7 @@ impl Config {
             .environment
             .get("SCR_SYSTEM_CONF")
             .filter(|path| !path.is_empty())
-            .unwrap_or(option_env!("SCR_CONFIG_FILE").unwrap_or("/etc/scr.conf"));
+            .unwrap_or(SYSTEM_FILE);
         let system = next.cwd.join(system);
         if let Some(bytes) = read_file(&system)? {
             let problems;
@@ -152,13 +152,14 @@ impl Config {
             .map_or_else(|| "default".to_string(), |(_, value)| value.place.clone())
     }
 
-    /// Items of a multi-item parameter, in the order in which they appeared.
-    pub fn items(&self, parent: &str) -> &[Item] {
-        let with_items = |(_, layer): (Source, &Layer)| layer.items.contains_key(parent);
-        let layer = self.layers().into_iter().find(|l| with_items(*l));
-        layer
-            .and_then(|(_, l)| l.items.get(parent))
-            .map_or(&[], Vec::as_slice)
+    /// Items of a multi-item parameter, sorted by key.
+    pub fn items(&self, parent: &str) -> impl ExactSizeIterator<Item = &Item> {
+        static NONE: Items = Items::new();
+        let mut found = self
+            .layers()
+            .into_iter()
+            .filter_map(|(_, l)| l.items.get(parent));
+        found.next().unwrap_or(&NONE).values()
     }
 
     /// Replaces the variables of a value. `name` is what messages call it.
@@ -213,7 +214,7 @@ impl Config {
             out.push_str(&format!("{name}={}\n", quote(&value.text)));
         }
         for (parent, items) in &self.call.items {
-            for item in items {
+            for item in items.values() {
                 out.push_str(&format!("{parent}={}", quote(&item.key)));
                 for (child, value) in &item.children {
                     out.push_str(&format!(" {child}={}", quote(&value.text)));
@@ -222,15 +223,6 @@ impl Config {
             }
         }
         out
-    }
-
-    /// What the user should hear: lines and names that have no effect, undefined variables,
-    /// differences between ranks. Each text is given once in the life of this value.
-    pub fn take_warnings(&mut self) -> Vec<String> {
-        let mut all = std::mem::take(&mut self.problems);
-        all.extend(self.notes());
-        all.retain(|text| self.said.insert(text.clone()));
-        all
     }
 
     /// Puts this process's own values into settings that came from rank 0.
@@ -257,46 +249,14 @@ impl Config {
         self.environment = environment;
     }
 
-    fn layers(&self) -> [(Source, &Layer); 4] {
+    /// All sources, highest first.
+    pub(super) fn layers(&self) -> [(Source, &Layer); 4] {
         [
             (Source::Environment, &self.env),
             (Source::User, &self.user),
             (Source::Call, &self.call),
             (Source::System, &self.system),
         ]
-    }
-
-    fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        for name in self.environment.names().filter(|n| n.starts_with("SCR_")) {
-            // Other software uses this prefix too: only what looks like a slip is reported.
-            let known = table::parameter(name).is_some();
-            if let Some(near) = table::nearest(name, table::names()).filter(|_| !known) {
-                notes.push(format!(
-                    "environment: no parameter {name}; did you mean {near}?"
-                ));
-            }
-        }
-        for (source, layer) in self.layers() {
-            for (name, value) in &layer.plain {
-                notes.extend(note_plain(source, name, value));
-            }
-            for (parent, items) in &layer.items {
-                items
-                    .iter()
-                    .for_each(|item| notes.extend(note_item(parent, item)));
-            }
-            for (name, value) in layer.values() {
-                let undefined = expand(&value.text, &self.environment).unwrap_or_default();
-                notes.extend(undefined.undefined.iter().map(|variable| {
-                    format!(
-                        "{}: {name}: ${variable} is not defined and counts as empty",
-                        value.place
-                    )
-                }));
-            }
-        }
-        notes
     }
 }
 
@@ -313,67 +273,6 @@ pub(super) fn malformed(name: &str, value: &Value, text: &str, kind: &Kind) -> E
             "{name} is `{shown}` but must be {}; correct or remove it",
             kind.allowed()
         ),
-    }
-}
-
-/// Says that `name` is unknown, and what may be meant.
-pub(super) fn unknown<'a>(place: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    match table::nearest(name, known) {
-        Some(near) => format!("{place}: no parameter {name}; did you mean {near}?"),
-        None => format!("{place}: no parameter {name}; it has no effect"),
-    }
-}
-
-fn note_plain(source: Source, name: &str, value: &Value) -> Option<String> {
-    let place = &value.place;
-    let Some(parameter) = table::parameter(name) else {
-        return Some(unknown(place, name, table::names()));
-    };
-    let early = EARLY.iter().find(|(n, _)| *n == name);
-    if early.is_some_and(|(_, sources)| !sources.contains(&source)) {
-        return Some(format!(
-            "{place}: {name} has no effect here; set it in the environment"
-        ));
-    }
-    // Saying the default explicitly asks for nothing.
-    let kind = parameter.kind;
-    if kind
-        .parse(&value.text)
-        .is_some_and(|v| Some(v) == kind.parse(parameter.default))
-    {
-        return None;
-    }
-    note_effect(place, name, parameter.effect)
-}
-
-fn note_item(parent: &str, item: &Item) -> Vec<String> {
-    let Some(multi) = table::multi(parent) else {
-        return vec![unknown(&item.place, parent, table::names())];
-    };
-    let known = || multi.children.iter().map(|c| c.name);
-    let strange = item
-        .children
-        .iter()
-        .filter(|(child, _)| !multi.open && !known().any(|name| name == child.as_str()));
-    let strange = strange.map(|(child, value)| {
-        unknown(&value.place, child, known()).replacen(
-            "no parameter",
-            &format!("{parent} has no"),
-            1,
-        )
-    });
-    strange
-        .chain(note_effect(&item.place, parent, multi.effect))
-        .collect()
-}
-
-fn note_effect(place: &str, name: &str, effect: Effect) -> Option<String> {
-    match effect {
-        Effect::Works => None,
-        Effect::Later(user) => Some(format!(
-            "{place}: {name} has no effect in this release; it is for {user}"
-        )),
-        Effect::None(why) => Some(format!("{place}: {name} has no effect: {why}")),
     }
 }
 

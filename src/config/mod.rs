@@ -13,12 +13,14 @@
 
 mod call;
 mod codec;
+mod describe;
 pub mod descriptors;
 pub mod docs;
 mod environment;
 mod file;
 mod layer;
 mod layers;
+mod notes;
 mod scan;
 pub mod settings;
 pub mod table;
@@ -37,3 +39,9 @@ pub const MAX_FILE: u64 = 1 << 20;
 
 /// Longest line, `SCR_Config` text or expanded value, bytes.
 pub const MAX_TEXT: usize = 1 << 16;
+
+/// Most warnings that one file, or one call of [`Config::take_warnings`], gives.
+pub const MAX_WARNINGS: usize = 100;
+
+/// Most `STORE` lines, and most `CKPT` lines.
+pub const MAX_DESCRIPTORS: usize = 256;

@@ -43,9 +43,9 @@ impl Kind {
         match self {
             Kind::Bool => "0 or 1".into(),
             Kind::Int(low, high) => format!("an integer from {low} to {high}"),
-            Kind::Bytes(low, high) => format!(
-                "a number of bytes from {low} to {high}, with k, m, g, t, p or e for powers of 1024"
-            ),
+            Kind::Bytes(low, high) => {
+                format!("a size from {low} to {high} bytes, such as 512, 64k or 1.5m")
+            }
             Kind::Percent => "a percentage from 0 to 100".into(),
             Kind::Path => "a path".into(),
             Kind::Text => "text".into(),

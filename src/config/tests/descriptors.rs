@@ -69,10 +69,10 @@ fn everything_configured() {
     assert_eq!(d.groups["POWER"], "pp");
     assert_eq!(d.stores.len(), 3);
     assert_eq!(
-        (d.stores[0].count, d.stores[0].flush),
+        (d.stores[1].count, d.stores[1].flush),
         (4, FlushType::Background)
     );
-    assert_eq!((d.stores[1].view, d.stores[1].mkdir), (View::Global, false));
+    assert_eq!((d.stores[0].view, d.stores[0].mkdir), (View::Global, false));
     let kinds: Vec<_> = d
         .schemes
         .iter()
@@ -82,8 +82,8 @@ fn everything_configured() {
         kinds,
         [
             (Scheme::Single, 1, 2),
-            (Scheme::Xor, 4, 0),
-            (Scheme::Rs, 8, 1)
+            (Scheme::Xor, 4, 1),
+            (Scheme::Rs, 8, 0)
         ]
     );
     assert_eq!(
@@ -115,7 +115,7 @@ fn errors_name_the_line() {
     for (user, part) in [
         (
             "CKPT=0 GROUP=rack",
-            "uses GROUP=RACK, which node n1 does not have (it has NODE, WORLD)",
+            "GROUP=RACK is not known on node n1, which has NODE, WORLD; add `GROUPS=n1 RACK=...`",
         ),
         (
             "CKPT=0 STORE=/nowhere",
@@ -133,10 +133,13 @@ fn errors_name_the_line() {
             "CKPT=0 INTERVAL=0",
             "CKPT=0 INTERVAL is `0` but must be an integer from 1",
         ),
-        ("CKPT=0 SET_SIZE=1", "needs SET_SIZE of at least 2, not 1"),
+        (
+            "CKPT=0 SET_SIZE=1",
+            "CKPT=0: XOR needs a set size of at least 2, not 1",
+        ),
         (
             "CKPT=0 TYPE=RS SET_SIZE=200 SET_FAILURES=60",
-            "together more than 256",
+            "CKPT=0: RS needs set size and failures of at most 256 together, not 200 and 60",
         ),
         (
             "CKPT=0 STORE=$NONE",
@@ -152,7 +155,9 @@ fn errors_name_the_line() {
     assert!(
         error("STORE=/a\nSTORE=/a/\nCKPT=0").contains("scrconf:2: STORE=/a/ is configured twice")
     );
-    assert!(error("STORE=/a GROUP=X\nCKPT=0").contains("STORE=/a uses GROUP=X"));
+    assert!(
+        error("STORE=/a GROUP=X\nCKPT=0").starts_with("/home/u/.scrconf:1: GROUP=X is not known")
+    );
     let both = error("CKPT=0 TYPE=X\nCKPT=1 STORE=/y");
     assert!(
         both.contains("scrconf:1") && both.contains("scrconf:2"),
@@ -181,7 +186,7 @@ fn failures_out_of_range_disable() {
         from_file("CKPT=0 TYPE=XOR\nCKPT=1 INTERVAL=2 TYPE=RS SET_SIZE=4 SET_FAILURES=5").unwrap();
     assert!(d.schemes[0].enabled && !d.schemes[1].enabled);
     assert!(
-        d.warnings[0].contains("scrconf:2: CKPT=1 TYPE=RS is not used"),
+        d.warnings[0].contains("scrconf:2: CKPT=1 is not used: RS needs SET_FAILURES from 1"),
         "{:?}",
         d.warnings
     );
@@ -240,4 +245,51 @@ fn choice_of_scheme() {
     d.schemes[1].enabled = false;
     assert_eq!(index(&d, Some(8), true), 2);
     assert_eq!(choose(&[], Some(1), true), None);
+}
+
+#[test]
+fn a_store_in_use_keeps_a_dataset() {
+    let d = make(&load(
+        &[("SCR_CACHE_SIZE", "0"), ("SCR_CNTL_BASE", "/c")],
+        "",
+        "",
+    ))
+    .unwrap();
+    assert_eq!(d.stores.iter().map(|s| s.count).collect::<Vec<_>>(), [1, 0]);
+    assert_eq!(d.warnings.len(), 1);
+    assert!(
+        d.warnings[0].contains("STORE=/dev/shm is to keep no dataset"),
+        "{:?}",
+        d.warnings
+    );
+}
+
+#[test]
+fn defaults_that_cannot_be_met_are_named() {
+    let text = make(&load(&[("SCR_SET_SIZE", "1")], "", ""))
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        text,
+        "default: SCR_COPY_TYPE: XOR needs a set size of at least 2, not 1"
+    );
+}
+
+#[test]
+fn built_in_groups_stay() {
+    let d = make(&load(&[], "GROUPS=n1 NODE=other RACK=r", "")).unwrap();
+    assert_eq!(
+        (d.groups["NODE"].as_str(), d.groups["RACK"].as_str()),
+        ("n1", "r")
+    );
+    assert_eq!(
+        d.warnings,
+        ["GROUPS=n1: NODE is built in; its value is ignored"]
+    );
+}
+
+#[test]
+fn the_number_of_lines_is_bounded() {
+    let lines: String = (0..300).map(|n| format!("STORE=/s{n}\n")).collect();
+    assert!(error(&(lines + "CKPT=0")).contains("more than 256 STORE lines"));
 }

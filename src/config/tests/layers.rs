@@ -109,7 +109,7 @@ fn bad_lines_are_reported_and_spoil_nothing() {
     for name in ["SCR_DEBUG", "SCR_GROUP", "SCR_CURRENT"] {
         assert_eq!(get(&config, name), None);
     }
-    assert!(config.items("CKPT").is_empty());
+    assert!(config.items("CKPT").len() == 0);
     let said = config.take_warnings();
     let at: Vec<&str> = said.iter().map(|text| &text[17..19]).collect();
     assert_eq!(at, ["1:", "3:", "4:", "5:", "6:"], "{said:?}");
@@ -142,17 +142,17 @@ fn long_lines_and_foreign_bytes() {
 fn items_add_up_and_children_are_replaced() {
     let user = "STORE=/a COUNT=1\nstore=/b count=2\nSTORE=/a COUNT=3 GROUP=WORLD\nSTORE=/a MKDIR=0";
     let config = load(&[], user, "STORE=/c");
-    let items = config.items("STORE");
+    let items: Vec<&Item> = config.items("STORE").collect();
     assert_eq!(
         items.iter().map(|i| i.key.as_str()).collect::<Vec<_>>(),
         ["/a", "/b"]
     );
     let child = |item: &Item, name: &str| item.children.get(name).map(|v| v.text.clone());
-    assert_eq!(child(&items[0], "COUNT").as_deref(), Some("3"));
-    assert_eq!(child(&items[0], "GROUP").as_deref(), Some("WORLD"));
-    assert_eq!(child(&items[0], "MKDIR").as_deref(), Some("0"));
-    assert_eq!(child(&items[1], "COUNT").as_deref(), Some("2"));
-    assert!(config.items("CKPT").is_empty());
+    assert_eq!(child(items[0], "COUNT").as_deref(), Some("3"));
+    assert_eq!(child(items[0], "GROUP").as_deref(), Some("WORLD"));
+    assert_eq!(child(items[0], "MKDIR").as_deref(), Some("0"));
+    assert_eq!(child(items[1], "COUNT").as_deref(), Some("2"));
+    assert!(config.items("CKPT").len() == 0);
 }
 
 #[test]
@@ -228,7 +228,10 @@ fn other_ranks_take_over_all_but_what_is_theirs() {
     ] {
         assert_eq!(get(&other, name).as_deref(), value, "{name}");
     }
-    assert_eq!(other.items("STORE"), config.items("STORE"));
+    assert_eq!(
+        other.items("STORE").collect::<Vec<_>>(),
+        config.items("STORE").collect::<Vec<_>>()
+    );
     assert_eq!(other.origin("SCR_DEBUG"), "/etc/test.conf:1");
     assert_eq!(other.prefix().unwrap(), Path::new("/home/u"));
     assert!(!other.needs_load());
@@ -273,7 +276,7 @@ fn app_conf_reads_back() {
     assert_eq!(
         text,
         "SCR_CURRENT=\"back\\\\slash\"\nSCR_FLUSH=5\nSCR_PREFIX=\"/a b/=c\"\n\
-         CKPT=1 SET_SIZE=4 TYPE=XOR\nCKPT=0 TYPE=SINGLE\nSTORE=/x\n"
+         CKPT=0 TYPE=SINGLE\nCKPT=1 SET_SIZE=4 TYPE=XOR\nSTORE=/x\n"
     );
     let mut again = load(&[], &text, "");
     assert_eq!(again.take_warnings(), Vec::<String>::new());
@@ -282,4 +285,40 @@ fn app_conf_reads_back() {
     }
     assert_eq!(again.items("CKPT").len(), 2);
     assert_eq!(Config::new().app_conf(), "");
+}
+
+#[test]
+fn a_flood_of_warnings_is_bounded() {
+    let lines: String = (0..20_000)
+        .map(|n| format!("BAD{n}\nUNKNOWN_{n}=1\nU_{n}=1 A=2\n"))
+        .collect();
+    let mut config = load(&[], &lines, "");
+    let mut rounds: Vec<String> = config.take_warnings();
+    assert_eq!(rounds.len(), 100);
+    rounds.extend(config.take_warnings());
+    assert_eq!(
+        rounds
+            .iter()
+            .collect::<std::collections::BTreeSet<_>>()
+            .len(),
+        200
+    );
+}
+
+#[test]
+fn undefined_variables_are_found_everywhere() {
+    let user = "SCR_JOB_NAME=$A\nSTORE=/l/$B GROUP=$C\nSCR_GROUP=\\$D$HERE";
+    let mut config = load(&[("HERE", "x")], user, "");
+    config.call("CKPT=0 STORE=${E}").unwrap();
+    let file = "/home/u/.scrconf";
+    assert_eq!(
+        config.take_warnings(),
+        [
+            format!("{file}:3: SCR_GROUP: $D is not defined and counts as empty"),
+            format!("{file}:1: SCR_JOB_NAME: $A is not defined and counts as empty"),
+            format!("{file}:2: STORE: $B is not defined and counts as empty"),
+            format!("{file}:2: STORE=/l/$B GROUP: $C is not defined and counts as empty"),
+            "SCR_Config: CKPT=0 STORE: $E is not defined and counts as empty".to_string(),
+        ]
+    );
 }

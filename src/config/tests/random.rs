@@ -117,12 +117,7 @@ fn no_call_is_a_panic_and_app_conf_reads_back() {
             assert_eq!(read.get(name).unwrap(), config.get(name).unwrap());
         }
         for parent in ["CKPT", "STORE", "GROUPS"] {
-            let keys = |c: &Config| {
-                c.items(parent)
-                    .iter()
-                    .map(|i| i.key.clone())
-                    .collect::<Vec<_>>()
-            };
+            let keys = |c: &Config| c.items(parent).map(|i| i.key.clone()).collect::<Vec<_>>();
             assert_eq!(keys(&read), keys(&config));
         }
     }
