@@ -1,1 +1,47 @@
 //! Parameters: one table, several layers.
+//!
+//! ```text
+//! environment > user file > SCR_Config > system file > compiled default
+//! ```
+//!
+//! [`table`] says what there is, [`Config`] holds what was set and where, [`Settings`] is
+//! the typed result that the rest of the library works with, and [`descriptors`] turns the
+//! multi-item parameters into stores and redundancy schemes.
+//!
+//! Text is untrusted until it is in [`Settings`] or [`Descriptors`]: sizes are bounded by
+//! [`MAX_FILE`] and [`MAX_TEXT`], and no input makes these modules panic.
+
+mod call;
+mod codec;
+mod describe;
+pub mod descriptors;
+pub mod docs;
+mod environment;
+mod file;
+mod layer;
+mod layers;
+mod notes;
+mod scan;
+pub mod settings;
+pub mod table;
+#[cfg(test)]
+mod tests;
+pub mod value;
+
+pub use descriptors::{Descriptors, Scheme, SchemeDescriptor, StoreDescriptor, View};
+pub use environment::Environment;
+pub use layer::{Item, Value};
+pub use layers::{Config, Source};
+pub use settings::{FlushType, Settings};
+
+/// Largest configuration file, bytes.
+pub const MAX_FILE: u64 = 1 << 20;
+
+/// Longest line, `SCR_Config` text or expanded value, bytes.
+pub const MAX_TEXT: usize = 1 << 16;
+
+/// Most warnings that one file, or one call of [`Config::take_warnings`], gives.
+pub const MAX_WARNINGS: usize = 100;
+
+/// Most `STORE` lines, and most `CKPT` lines.
+pub const MAX_DESCRIPTORS: usize = 256;

@@ -1,0 +1,171 @@
+//! `SCR_Config`: query, set and unset.
+
+use super::MAX_TEXT;
+use super::layer::Value;
+use super::layers::{Config, malformed};
+use super::scan::{Style, Token, scan};
+use super::table;
+use super::value::Kind;
+use crate::{Error, Result};
+
+/// "SCR_Config", the place of what it sets.
+const PLACE: &str = "SCR_Config";
+
+impl Config {
+    /// `SCR_Config(text)`. Local: the caller sees to it that all ranks pass the same text.
+    ///
+    /// | text | effect | result |
+    /// |---|---|---|
+    /// | empty | none | `None` |
+    /// | `NAME` | query of what is set, defaults not counted | value or `None` |
+    /// | `CKPT` | query of a multi-item parameter | its only key; `None` without one; several are an error |
+    /// | `CKPT=0 TYPE` | query of a child | value or `None` |
+    /// | `NAME=VALUE` | set | `None` |
+    /// | `CKPT=0 TYPE=XOR SET_SIZE=` | set and unset children | `None` |
+    /// | `NAME=` | unset what an earlier call has set | `None` |
+    ///
+    /// Blanks may surround the first `=`; a value in double quotes may hold blanks (SCR user
+    /// API guide). A value that does not fit its parameter, and a text of any other form, is
+    /// an error and sets nothing. After [`Config::freeze`] only queries are allowed.
+    pub fn call(&mut self, text: &str) -> Result<Option<String>> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        if text.len() > MAX_TEXT {
+            return Err(usage(format!("the text is longer than {MAX_TEXT} bytes")));
+        }
+        let tokens = scan(text, Style::Call).map_err(|what| usage(format!("`{text}` {what}")))?;
+        match tokens.as_slice() {
+            [Token::Word(name)] => self.query(name),
+            [Token::Pair(parent, key), Token::Word(child)] => {
+                takes_children(parent)?;
+                let item = self.items(parent).find(|item| &item.key == key);
+                let value = item.and_then(|item| item.children.get(child));
+                let name = format!("{parent}={key} {child}");
+                value.map(|value| self.expand(&name, value)).transpose()
+            }
+            [Token::Empty(name)] => self.unset(name),
+            [Token::Pair(name, value)] if table::multi(name).is_none() => self.set(name, value),
+            [Token::Pair(parent, key), children @ ..] => self.set_item(parent, key, children),
+            _ => Err(usage(format!(
+                "`{text}` is neither NAME, NAME=VALUE, NAME=, PARENT=KEY CHILD nor PARENT=KEY CHILD=VALUE ..."
+            ))),
+        }
+    }
+
+    fn query(&self, name: &str) -> Result<Option<String>> {
+        let mut items = self.items(name);
+        match (items.next(), items.next()) {
+            (None, _) => self.get(name),
+            (Some(only), None) => {
+                let key = Value {
+                    text: only.key.clone(),
+                    place: only.place.clone(),
+                };
+                self.expand(name, &key).map(Some)
+            }
+            (Some(first), Some(_)) => Err(usage(format!(
+                "{name} has several items; ask for a child of one of them, as in `{name}={} CHILD`",
+                first.key
+            ))),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<Option<String>> {
+        self.writable()?;
+        if let Some(parameter) = table::parameter(name) {
+            check(name, value, &parameter.kind)?;
+        }
+        self.call.set(name, value, PLACE);
+        self.touch(name);
+        Ok(None)
+    }
+
+    fn unset(&mut self, name: &str) -> Result<Option<String>> {
+        self.writable()?;
+        self.call.plain.remove(name);
+        self.call.items.remove(name);
+        self.touch(name);
+        Ok(None)
+    }
+
+    fn set_item(&mut self, parent: &str, key: &str, tokens: &[Token]) -> Result<Option<String>> {
+        self.writable()?;
+        takes_children(parent)?;
+        let known = table::multi(parent).map_or(&[][..], |multi| multi.children);
+        let (mut set, mut unset) = (Vec::new(), Vec::new());
+        for token in tokens {
+            match token {
+                Token::Pair(child, value) => {
+                    if let Some(known) = known.iter().find(|k| k.name == child) {
+                        check(&format!("{parent}={key} {child}"), value, &known.kind)?;
+                    }
+                    set.push((child.as_str(), value.as_str()));
+                }
+                Token::Empty(child) => unset.push(child.as_str()),
+                Token::Word(word) => {
+                    return Err(usage(format!(
+                        "{word} has no `=` among items that have one"
+                    )));
+                }
+            }
+        }
+        // To unset children of an item must not make the item.
+        if !set.is_empty() || tokens.is_empty() {
+            self.call.add(parent, key, PLACE, &set);
+        }
+        if let Some(item) = self
+            .call
+            .items
+            .get_mut(parent)
+            .and_then(|items| items.get_mut(key))
+        {
+            item.children
+                .retain(|child, _| !unset.contains(&child.as_str()));
+        }
+        Ok(None)
+    }
+
+    fn writable(&self) -> Result<()> {
+        match self.frozen {
+            false => Ok(()),
+            true => Err(Error::State {
+                call: PLACE,
+                state: "to set or unset a parameter after SCR_Init",
+                remedy: "call it before SCR_Init",
+            }),
+        }
+    }
+
+    fn touch(&mut self, name: &str) {
+        if matches!(name, "SCR_PREFIX" | "SCR_CONF_FILE") {
+            self.loaded = false;
+        }
+    }
+}
+
+fn takes_children(parent: &str) -> Result<()> {
+    match table::parameter(parent) {
+        None => Ok(()),
+        Some(_) => Err(usage(format!(
+            "{parent} has no children; call SCR_Config once for each parameter, \
+             and put a value that holds blanks in double quotes"
+        ))),
+    }
+}
+
+/// A value with variables can only be judged when it is read.
+fn check(name: &str, text: &str, kind: &Kind) -> Result<()> {
+    if text.contains('$') || kind.parse(text).is_some() {
+        return Ok(());
+    }
+    let value = Value {
+        text: text.into(),
+        place: PLACE.into(),
+    };
+    Err(malformed(name, &value, text, kind))
+}
+
+fn usage(what: String) -> Error {
+    Error::usage(PLACE, what)
+}

@@ -1,0 +1,177 @@
+//! The process's environment as a value, and `$NAME` expansion against it.
+
+use super::MAX_TEXT;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// Environment variables at one moment. A value, so that ranks which are threads of one
+/// process can differ, as ranks on several nodes do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment(BTreeMap<String, String>);
+
+impl Environment {
+    /// Takes the environment of this process. Variables that are not UTF-8 are left out.
+    pub fn process() -> Self {
+        std::env::vars_os().collect()
+    }
+
+    /// Value of a variable.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Names of all variables, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
+
+impl FromIterator<(OsString, OsString)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (OsString, OsString)>>(pairs: I) -> Self {
+        pairs
+            .into_iter()
+            .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
+            .collect()
+    }
+}
+
+impl FromIterator<(String, String)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
+        Environment(pairs.into_iter().collect())
+    }
+}
+
+impl<'a> FromIterator<(&'a str, &'a str)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(pairs: I) -> Self {
+        pairs
+            .into_iter()
+            .map(|(k, v)| (k.to_string(), v.to_string()))
+            .collect()
+    }
+}
+
+/// Text with its variables replaced, and the names that were not defined.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Expanded {
+    pub text: String,
+    pub undefined: Vec<String>,
+}
+
+/// Replaces `$NAME` and `${NAME}` (letters, digits, underscore); an undefined name becomes
+/// nothing. What a variable holds is not looked at again. A `$` that starts neither form
+/// stays. `Err` if the result would be longer than [`MAX_TEXT`].
+pub(super) fn expand(text: &str, environment: &Environment) -> Result<Expanded, String> {
+    let mut out = Expanded::default();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        out.text.push_str(before);
+        let (name, tail) = match variable(after) {
+            Some(found) => found,
+            None => {
+                out.text.push('$');
+                rest = after;
+                continue;
+            }
+        };
+        match environment.get(name) {
+            Some(value) => out.text.push_str(value),
+            None => out.undefined.push(name.to_string()),
+        }
+        if out.text.len() > MAX_TEXT {
+            return Err(format!(
+                "grows beyond {MAX_TEXT} bytes when ${name} is replaced"
+            ));
+        }
+        rest = tail;
+    }
+    out.text.push_str(rest);
+    Ok(out)
+}
+
+/// The variable name at the start of `text` (just after a `$`), and what follows it.
+fn variable(text: &str) -> Option<(&str, &str)> {
+    if let Some(inner) = text.strip_prefix('{') {
+        let (name, tail) = inner.split_once('}')?;
+        return (name_length(name) == name.len() && !name.is_empty()).then_some((name, tail));
+    }
+    match name_length(text) {
+        0 => None,
+        length => text.split_at_checked(length),
+    }
+}
+
+fn name_length(text: &str) -> usize {
+    let first_is_digit = text.starts_with(|c: char| c.is_ascii_digit());
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if first_is_digit {
+        0
+    } else {
+        text.find(|c| !word(c)).unwrap_or(text.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env() -> Environment {
+        [("USER", "ann"), ("HOME_2", "/h"), ("SELF", "$USER")]
+            .into_iter()
+            .collect()
+    }
+
+    fn text(input: &str) -> String {
+        expand(input, &env()).unwrap().text
+    }
+
+    #[test]
+    fn both_forms_and_neighbours() {
+        assert_eq!(text("$USER"), "ann");
+        assert_eq!(text("${USER}x"), "annx");
+        assert_eq!(text("/a/$USER/$HOME_2"), "/a/ann//h");
+        assert_eq!(text("$USER$USER"), "annann");
+    }
+
+    #[test]
+    fn what_is_no_variable_stays() {
+        for same in [
+            "$", "a$", "$$", "$1", "${", "${}", "${a b}", "$/x", "${USER",
+        ] {
+            assert_eq!(text(same), same);
+        }
+    }
+
+    #[test]
+    fn undefined_is_empty_and_named() {
+        let got = expand("a$NOPE-${NOPE_2}b", &env()).unwrap();
+        assert_eq!(got.text, "a-b");
+        assert_eq!(got.undefined, ["NOPE", "NOPE_2"]);
+    }
+
+    #[test]
+    fn replaced_text_is_not_expanded_again() {
+        assert_eq!(text("$SELF"), "$USER");
+    }
+
+    #[test]
+    fn growth_is_bounded() {
+        let big: Environment = [("B".to_string(), "x".repeat(MAX_TEXT / 2))]
+            .into_iter()
+            .collect();
+        assert!(expand("$B", &big).is_ok());
+        assert!(expand("$B$B$B", &big).is_err());
+    }
+
+    #[test]
+    fn variables_that_are_not_text_are_left_out() {
+        use std::os::unix::ffi::OsStringExt;
+        let bad = OsString::from_vec(vec![0xff]);
+        let env: Environment = [
+            (OsString::from("A"), bad),
+            (OsString::from("B"), "b".into()),
+        ]
+        .into_iter()
+        .collect();
+        assert_eq!(env.names().collect::<Vec<_>>(), ["B"]);
+    }
+}

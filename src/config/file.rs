@@ -1,0 +1,41 @@
+//! Configuration files.
+
+use super::layer::Layer;
+use super::scan::{Style, scan};
+use super::{MAX_FILE, MAX_TEXT, MAX_WARNINGS};
+use crate::{Error, Result};
+use std::path::Path;
+
+/// Reads the text of a configuration file into a layer. A line that cannot be used is left
+/// out and reported (the first [`MAX_WARNINGS`]) in the second part of the result, as "FILE:LINE: what"; it does not
+/// spoil other lines.
+pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<(Layer, Vec<String>)> {
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(Error::Config {
+            place: path.display().to_string(),
+            what: format!("is larger than {MAX_FILE} bytes; is it a configuration file?"),
+        });
+    }
+    let mut layer = Layer::default();
+    let mut problems = Vec::new();
+    for (number, line) in (1..).zip(bytes.split(|b| *b == b'\n')) {
+        let place = format!("{}:{number}", path.display());
+        if let Err(what) = take(&mut layer, line, &place)
+            && problems.len() < MAX_WARNINGS
+        {
+            problems.push(format!("{place}: {what}"));
+        }
+    }
+    Ok((layer, problems))
+}
+
+fn take(layer: &mut Layer, line: &[u8], place: &str) -> std::result::Result<(), String> {
+    if line.len() > MAX_TEXT {
+        return Err(format!(
+            "is longer than {MAX_TEXT} bytes; the line is ignored"
+        ));
+    }
+    let line = std::str::from_utf8(line).map_err(|_| "is not UTF-8 text; the line is ignored")?;
+    let tokens = scan(line, Style::File).map_err(|what| format!("{what}; the line is ignored"))?;
+    layer.take(&tokens, place)
+}

@@ -1,0 +1,118 @@
+//! What one source of settings says, unexpanded.
+
+use super::scan::Token;
+use super::table;
+use std::collections::BTreeMap;
+
+/// A value as it was written, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// The text, variables not replaced.
+    pub text: String,
+    /// "environment", "FILE:LINE", "SCR_Config" or "default".
+    pub place: String,
+}
+
+/// One item of a multi-item parameter: `CKPT=0 TYPE=XOR`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// The value of the parent ("0"), variables not replaced.
+    pub key: String,
+    /// Where the item first appeared.
+    pub place: String,
+    /// The children.
+    pub children: BTreeMap<String, Value>,
+}
+
+/// Items of one multi-item parameter by key.
+pub type Items = BTreeMap<String, Item>;
+
+/// One source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Layer {
+    pub plain: BTreeMap<String, Value>,
+    pub items: BTreeMap<String, Items>,
+}
+
+impl Layer {
+    pub fn set(&mut self, name: &str, text: &str, place: &str) {
+        let value = Value {
+            text: text.into(),
+            place: place.into(),
+        };
+        self.plain.insert(name.into(), value);
+    }
+
+    /// Adds an item, or adds to the one with the same key; a child replaces its earlier
+    /// value (v3.1.0 keeps both and uses the older).
+    pub fn add(&mut self, parent: &str, key: &str, place: &str, children: &[(&str, &str)]) {
+        let items = self.items.entry(parent.into()).or_default();
+        let item = items.entry(key.into()).or_insert_with(|| Item {
+            key: key.into(),
+            place: place.into(),
+            children: BTreeMap::new(),
+        });
+        for (child, text) in children {
+            let value = Value {
+                text: text.to_string(),
+                place: place.into(),
+            };
+            item.children.insert(child.to_string(), value);
+        }
+    }
+
+    /// Takes over one line of a file. `Err` says why the line has no effect, or which rest
+    /// of it has none.
+    pub fn take(&mut self, tokens: &[Token], place: &str) -> Result<(), String> {
+        let (first, children) = match tokens {
+            [] => return Ok(()),
+            [first, children @ ..] => (first, children),
+        };
+        let (name, value) = pair(first)?;
+        let plain = match (table::parameter(name), table::multi(name)) {
+            (Some(_), _) => true,
+            (None, Some(_)) => false,
+            (None, None) => children.is_empty(),
+        };
+        if plain {
+            self.set(name, value, place);
+            return match children.first() {
+                None => Ok(()),
+                Some(_) => Err(format!(
+                    "what follows {name} is ignored; put each parameter on a line of its own"
+                )),
+            };
+        }
+        let children = children.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
+        self.add(name, value, place, &children);
+        Ok(())
+    }
+
+    /// All texts that may hold variables, each as name for messages, text and place.
+    pub fn texts(&self) -> impl Iterator<Item = (String, &str, &str)> {
+        let plain = self
+            .plain
+            .iter()
+            .map(|(name, v)| (name.clone(), &*v.text, &*v.place));
+        let items = || {
+            let all = self.items.iter();
+            all.flat_map(|(parent, items)| items.values().map(move |item| (parent, item)))
+        };
+        let keys = items().map(|(parent, i)| (parent.clone(), &*i.key, &*i.place));
+        let children = items().flat_map(|(parent, i)| {
+            let name = move |child: &str| format!("{parent}={} {child}", i.key);
+            i.children
+                .iter()
+                .map(move |(child, v)| (name(child), &*v.text, &*v.place))
+        });
+        plain.chain(keys).chain(children)
+    }
+}
+
+fn pair(token: &Token) -> Result<(&str, &str), String> {
+    match token {
+        Token::Pair(key, value) => Ok((key, value)),
+        Token::Word(key) => Err(format!("{key} has no `=`; the line is ignored")),
+        Token::Empty(key) => Err(format!("{key} has no value; the line is ignored")),
+    }
+}

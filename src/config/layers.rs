@@ -1,0 +1,303 @@
+//! All sources of settings together.
+
+use super::environment::{Environment, expand};
+use super::file;
+use super::layer::{Item, Items, Layer, Value};
+use super::scan::quote;
+use super::table::{self, Parameter};
+use super::value::{Kind, Typed};
+use crate::{Error, Result};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Where a setting comes from; an earlier source beats a later one, and all of them beat the
+/// compiled default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// Environment variable.
+    Environment,
+    /// User configuration file.
+    User,
+    /// `SCR_Config`.
+    Call,
+    /// System configuration file.
+    System,
+}
+
+/// Parameters that each process takes from its own environment.
+const LOCAL: [&str; 3] = ["SCR_NODE_NAME", "SCR_CACHE_BASE", "SCR_CNTL_BASE"];
+
+/// The system configuration file, chosen when SCR is built.
+const SYSTEM_FILE: &str = match option_env!("SCR_CONFIG_FILE") {
+    Some(path) if !path.is_empty() => path,
+    _ => "/etc/scr.conf",
+};
+
+/// Everything that was set, by source. Of a multi-item parameter the highest source that
+/// has any item counts, whole.
+///
+/// Rank 0 calls [`Config::load`]; the others get [`Config::to_bytes`] of it.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    pub(super) env: Layer,
+    pub(super) user: Layer,
+    pub(super) call: Layer,
+    pub(super) system: Layer,
+    pub(super) environment: Environment,
+    pub(super) cwd: PathBuf,
+    pub(super) frozen: bool,
+    pub(super) loaded: bool,
+    pub(super) problems: Vec<String>,
+    pub(super) said: BTreeSet<String>,
+}
+
+impl Config {
+    /// Nothing set, nothing loaded.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads environment and files anew; what `SCR_Config` set stays. Local; for rank 0.
+    ///
+    /// `read_file` gives the content of a file, `None` if there is no such file, and should
+    /// refuse files larger than [`super::MAX_FILE`]. `cwd` is absolute: relative paths are
+    /// taken from it. An environment variable that is set to nothing counts as unset.
+    /// Lines that cannot be used become warnings; on `Err` nothing has changed.
+    pub fn load(
+        &mut self,
+        environment: Environment,
+        cwd: &Path,
+        read_file: &dyn Fn(&Path) -> Result<Option<Vec<u8>>>,
+    ) -> Result<()> {
+        let mut next = Config {
+            env: env_layer(&environment),
+            call: self.call.clone(),
+            environment,
+            cwd: cwd.to_path_buf(),
+            frozen: self.frozen,
+            loaded: true,
+            said: self.said.clone(),
+            ..Config::default()
+        };
+        let system = next
+            .environment
+            .get("SCR_SYSTEM_CONF")
+            .filter(|path| !path.is_empty())
+            .unwrap_or(SYSTEM_FILE);
+        let system = next.cwd.join(system);
+        if let Some(bytes) = read_file(&system)? {
+            let problems;
+            (next.system, problems) = file::parse(&system, &bytes)?;
+            next.problems.extend(problems);
+        }
+        let chosen = [&next.env, &next.call]
+            .iter()
+            .find_map(|l| l.plain.get("SCR_CONF_FILE"));
+        let user = match chosen {
+            Some(value) => next.cwd.join(next.expand("SCR_CONF_FILE", value)?),
+            None => next.prefix()?.join(".scrconf"),
+        };
+        match read_file(&user)? {
+            Some(bytes) => {
+                let problems;
+                (next.user, problems) = file::parse(&user, &bytes)?;
+                next.problems.extend(problems);
+            }
+            None if chosen.is_some() => next.problems.push(format!(
+                "SCR_CONF_FILE: there is no file {}",
+                user.display()
+            )),
+            None => {}
+        }
+        *self = next;
+        Ok(())
+    }
+
+    /// True until [`Config::load`], and again when `SCR_Config` has changed which user file
+    /// is to be read.
+    pub fn needs_load(&self) -> bool {
+        !self.loaded
+    }
+
+    /// Forbids changes through `SCR_Config`: at the end of `SCR_Init`.
+    pub fn freeze(&mut self) {
+        self.frozen = true;
+    }
+
+    /// Allows them again: at the end of `SCR_Finalize`.
+    pub fn thaw(&mut self) {
+        self.frozen = false;
+    }
+
+    /// The value that counts, as it was written, and its source; `None` where only the
+    /// compiled default is left.
+    pub fn find(&self, name: &str) -> Option<(Source, &Value)> {
+        self.layers()
+            .into_iter()
+            .find_map(|(s, layer)| Some((s, layer.plain.get(name)?)))
+    }
+
+    /// The value that counts, variables replaced. `None` if only a default is left. Fails if
+    /// variables make it too long.
+    pub fn get(&self, name: &str) -> Result<Option<String>> {
+        self.find(name)
+            .map(|(_, value)| self.expand(name, value))
+            .transpose()
+    }
+
+    /// Where the value that counts was set: "environment", "FILE:LINE", "SCR_Config" or
+    /// "default".
+    pub fn origin(&self, name: &str) -> String {
+        self.find(name)
+            .map_or_else(|| "default".to_string(), |(_, value)| value.place.clone())
+    }
+
+    /// Items of a multi-item parameter, sorted by key.
+    pub fn items(&self, parent: &str) -> impl ExactSizeIterator<Item = &Item> {
+        static NONE: Items = Items::new();
+        let mut found = self
+            .layers()
+            .into_iter()
+            .filter_map(|(_, l)| l.items.get(parent));
+        found.next().unwrap_or(&NONE).values()
+    }
+
+    /// Replaces the variables of a value. `name` is what messages call it.
+    pub fn expand(&self, name: &str, value: &Value) -> Result<String> {
+        let expanded = expand(&value.text, &self.environment);
+        expanded.map(|e| e.text).map_err(|what| Error::Config {
+            place: value.place.clone(),
+            what: format!("{name} {what}"),
+        })
+    }
+
+    /// The value that counts, or the compiled default, converted. `None` if there is neither.
+    pub fn typed(&self, parameter: &Parameter) -> Result<Option<Typed>> {
+        let name = parameter.name;
+        match self.find(name) {
+            Some((_, value)) => self.convert(name, value, &parameter.kind).map(Some),
+            None if parameter.default.is_empty() => Ok(None),
+            None => Ok(parameter.kind.parse(parameter.default)),
+        }
+    }
+
+    /// Converts a value. The error names parameter, place, text, what is allowed and what
+    /// to do.
+    pub fn convert(&self, name: &str, value: &Value, kind: &Kind) -> Result<Typed> {
+        let text = self.expand(name, value)?;
+        kind.parse(&text)
+            .ok_or_else(|| malformed(name, value, &text, kind))
+    }
+
+    /// The prefix directory: absolute, `.` and `..` folded without asking the file system.
+    pub fn prefix(&self) -> Result<PathBuf> {
+        let given = self.get("SCR_PREFIX")?;
+        if given.as_ref().is_some_and(String::is_empty) {
+            return Err(Error::Config {
+                place: self.origin("SCR_PREFIX"),
+                what: "SCR_PREFIX is empty after its variables were replaced".into(),
+            });
+        }
+        Ok(self.absolute(given.as_deref().unwrap_or(".")))
+    }
+
+    /// `path` taken from the current directory of rank 0, `.` and `..` folded.
+    pub fn absolute(&self, path: &str) -> PathBuf {
+        fold(&self.cwd.join(path))
+    }
+
+    /// Text of `<prefix>/.scr/app.conf`: what `SCR_Config` set, so that commands which run
+    /// later know it. In the grammar of configuration files.
+    pub fn app_conf(&self) -> String {
+        let mut out = String::new();
+        for (name, value) in &self.call.plain {
+            out.push_str(&format!("{name}={}\n", quote(&value.text)));
+        }
+        for (parent, items) in &self.call.items {
+            for item in items.values() {
+                out.push_str(&format!("{parent}={}", quote(&item.key)));
+                for (child, value) in &item.children {
+                    out.push_str(&format!(" {child}={}", quote(&value.text)));
+                }
+                out.push('\n');
+            }
+        }
+        out
+    }
+
+    /// Puts this process's own values into settings that came from rank 0.
+    pub(super) fn localise(&mut self, environment: Environment) {
+        let own = env_layer(&environment);
+        for p in table::PARAMETERS {
+            let (mine, theirs) = (own.plain.get(p.name), self.env.plain.get(p.name));
+            match mine {
+                Some(value) if LOCAL.contains(&p.name) => {
+                    self.env.plain.insert(p.name.into(), value.clone());
+                }
+                // The value itself is not shown: it may be a password.
+                Some(_) if mine != theirs => self.problems.push(format!(
+                    "environment: {} differs from that of rank 0, whose value counts",
+                    p.name
+                )),
+                _ => {}
+            }
+        }
+        // A node name says where a process is; that of rank 0 would be wrong elsewhere.
+        if !own.plain.contains_key("SCR_NODE_NAME") {
+            self.env.plain.remove("SCR_NODE_NAME");
+        }
+        self.environment = environment;
+    }
+
+    /// All sources, highest first.
+    pub(super) fn layers(&self) -> [(Source, &Layer); 4] {
+        [
+            (Source::Environment, &self.env),
+            (Source::User, &self.user),
+            (Source::Call, &self.call),
+            (Source::System, &self.system),
+        ]
+    }
+}
+
+/// The error for a text that does not fit.
+pub(super) fn malformed(name: &str, value: &Value, text: &str, kind: &Kind) -> Error {
+    // Long or unprintable text would hide the message.
+    let mut shown: String = text.chars().take(60).flat_map(char::escape_debug).collect();
+    if text.chars().nth(60).is_some() {
+        shown.push_str("...");
+    }
+    Error::Config {
+        place: value.place.clone(),
+        what: format!(
+            "{name} is `{shown}` but must be {}; correct or remove it",
+            kind.allowed()
+        ),
+    }
+}
+
+fn env_layer(environment: &Environment) -> Layer {
+    let mut layer = Layer::default();
+    for p in table::PARAMETERS {
+        if let Some(text) = environment.get(p.name).filter(|text| !text.is_empty()) {
+            layer.set(p.name, text, "environment");
+        }
+    }
+    layer
+}
+
+/// Folds `.` and `..` of an absolute path by its text alone.
+fn fold(path: &Path) -> PathBuf {
+    use std::path::Component;
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}

@@ -1,0 +1,134 @@
+//! What the user should hear about a configuration.
+
+use super::environment::expand;
+use super::layer::{Item, Layer, Value};
+use super::layers::{Config, Source};
+use super::table::{self, Effect};
+use super::{Environment, MAX_WARNINGS};
+
+/// Parameters that only some sources can set, because they say where the others are.
+const EARLY: [(&str, &[Source]); 2] = [
+    ("SCR_SYSTEM_CONF", &[Source::Environment]),
+    ("SCR_CONF_FILE", &[Source::Environment, Source::Call]),
+];
+
+impl Config {
+    /// Lines, names and settings that have no effect, undefined variables, differences
+    /// between ranks. Each text is given once in the life of this value, and no more than
+    /// [`MAX_WARNINGS`] at a time.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        let found = std::mem::take(&mut self.problems);
+        let fresh = found
+            .into_iter()
+            .chain(self.notes())
+            .filter(|text| !self.said.contains(text));
+        let mut fresh: Vec<String> = fresh.take(MAX_WARNINGS).collect();
+        // Two layers or items can give the same text.
+        fresh.retain(|text| self.said.insert(text.clone()));
+        fresh
+    }
+
+    /// Lazy: only as many are made as are wanted.
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let layers = || self.layers().into_iter();
+        let plain = layers().flat_map(|(source, layer)| {
+            layer
+                .plain
+                .iter()
+                .filter_map(move |(name, value)| note_plain(source, name, value))
+        });
+        let items = layers().flat_map(|(_, layer)| {
+            let all = layer
+                .items
+                .iter()
+                .flat_map(|(p, items)| items.values().map(move |i| (p, i)));
+            all.flat_map(|(parent, item)| note_item(parent, item))
+        });
+        let variables = layers().flat_map(|(_, layer)| undefined(layer, &self.environment));
+        note_environment(&self.environment)
+            .chain(plain)
+            .chain(items)
+            .chain(variables)
+    }
+}
+
+/// Other software uses the prefix SCR_ too: only what looks like a slip is reported.
+fn note_environment(environment: &Environment) -> impl Iterator<Item = String> {
+    let unknown = |n: &&str| n.starts_with("SCR_") && table::parameter(n).is_none();
+    environment.names().filter(unknown).filter_map(|name| {
+        let near = table::nearest(name, table::names())?;
+        Some(format!(
+            "environment: no parameter {name}; did you mean {near}?"
+        ))
+    })
+}
+
+fn undefined(layer: &Layer, environment: &Environment) -> impl Iterator<Item = String> {
+    layer.texts().flat_map(|(name, text, place)| {
+        let expanded = expand(text, environment).unwrap_or_default();
+        expanded.undefined.into_iter().map(move |variable| {
+            format!("{place}: {name}: ${variable} is not defined and counts as empty")
+        })
+    })
+}
+
+fn note_plain(source: Source, name: &str, value: &Value) -> Option<String> {
+    let place = &value.place;
+    let Some(parameter) = table::parameter(name) else {
+        return Some(unknown(place, "no parameter", name, table::names()));
+    };
+    let early = EARLY.iter().find(|(n, _)| *n == name);
+    if early.is_some_and(|(_, sources)| !sources.contains(&source)) {
+        return Some(format!(
+            "{place}: {name} has no effect here; set it in the environment"
+        ));
+    }
+    // Saying the default explicitly asks for nothing.
+    let kind = parameter.kind;
+    if kind
+        .parse(&value.text)
+        .is_some_and(|v| Some(v) == kind.parse(parameter.default))
+    {
+        return None;
+    }
+    note_effect(place, name, parameter.effect)
+}
+
+fn note_item(parent: &str, item: &Item) -> Vec<String> {
+    let Some(multi) = table::multi(parent) else {
+        return vec![unknown(&item.place, "no parameter", parent, table::names())];
+    };
+    let known = || multi.children.iter().map(|c| c.name);
+    let strange = item
+        .children
+        .iter()
+        .filter(|(child, _)| !multi.open && !known().any(|name| name == child.as_str()));
+    let what = format!("{parent} has no");
+    let strange = strange.map(|(child, value)| unknown(&value.place, &what, child, known()));
+    strange
+        .chain(note_effect(&item.place, parent, multi.effect))
+        .collect()
+}
+
+/// Says that `name` does not exist, and what may be meant.
+fn unknown<'a>(
+    place: &str,
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'a str>,
+) -> String {
+    match table::nearest(name, known) {
+        Some(near) => format!("{place}: {what} {name}; did you mean {near}?"),
+        None => format!("{place}: {what} {name}; it has no effect"),
+    }
+}
+
+fn note_effect(place: &str, name: &str, effect: Effect) -> Option<String> {
+    match effect {
+        Effect::Works => None,
+        Effect::Later(user) => Some(format!(
+            "{place}: {name} has no effect in this release; it is for {user}"
+        )),
+        Effect::None(why) => Some(format!("{place}: {name} has no effect: {why}")),
+    }
+}

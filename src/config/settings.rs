@@ -1,0 +1,266 @@
+//! The library's parameters as typed fields, converted once.
+
+use super::layers::Config;
+use super::table;
+use super::value::Typed;
+use crate::{Error, Result};
+use std::path::PathBuf;
+
+/// How files are moved to the prefix directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlushType {
+    /// The call returns when the files are there (SYNC, DEFAULT, NATIVE).
+    Sync,
+    /// In the background (PTHREAD, and for want of their hardware DATAWARP and BBAPI).
+    /// Synchronous in this release.
+    Background,
+}
+
+impl FlushType {
+    /// From a word of the table.
+    pub(super) fn from_word(word: &str) -> Self {
+        match word {
+            "PTHREAD" | "DATAWARP" | "BBAPI" => FlushType::Background,
+            _ => FlushType::Sync,
+        }
+    }
+}
+
+/// What the library works with. Fields are the parameters of `docs/parameters.md`, in that
+/// order; counts, seconds and bytes as there. `None` is "not set".
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)] // each field is the parameter of that name
+pub struct Settings {
+    pub enable: bool,
+    pub debug: u8,
+    /// Absolute, folded.
+    pub prefix: PathBuf,
+    /// Without `/`; find it out if `None`.
+    pub user_name: Option<String>,
+    /// Without `/`; find it out if `None`.
+    pub job_id: Option<String>,
+    pub job_name: Option<String>,
+    pub cluster_name: Option<String>,
+    /// Without `/`; the host name if `None`. This process's own.
+    pub node_name: Option<String>,
+    /// Absolute. This process's own.
+    pub cntl_base: PathBuf,
+    /// Absolute. This process's own.
+    pub cache_base: PathBuf,
+    pub cache_size: u64,
+    pub cache_bypass: bool,
+    /// As written; see `Scheme::from_word`.
+    pub copy_type: String,
+    pub group: String,
+    pub set_size: u32,
+    pub set_failures: u32,
+    pub mpi_buf_size: usize,
+    pub file_buf_size: usize,
+    pub copy_metadata: bool,
+    pub distribute: bool,
+    pub cache_purge: bool,
+    pub prefix_purge: bool,
+    pub fetch: bool,
+    /// Also true with SCR_GLOBAL_RESTART.
+    pub fetch_bypass: bool,
+    pub fetch_width: usize,
+    pub current: Option<String>,
+    pub require_restart: bool,
+    pub flush: u64,
+    pub flush_type: FlushType,
+    pub flush_width: usize,
+    pub flush_async: bool,
+    pub flush_async_bw: u64,
+    pub flush_async_percent: f64,
+    pub flush_async_usleep: u64,
+    /// Also true with SCR_GLOBAL_RESTART.
+    pub flush_on_restart: bool,
+    pub global_restart: bool,
+    pub drop_after_current: bool,
+    /// 0: no limit.
+    pub prefix_size: u64,
+    pub use_containers: bool,
+    pub container_size: u64,
+    /// Checksum files that no copy reads: SCR_CRC_ON_FLUSH set to 1 explicitly.
+    pub crc_bypass: bool,
+    pub crc_on_delete: bool,
+    pub checkpoint_interval: u64,
+    pub checkpoint_seconds: u64,
+    /// Percent.
+    pub checkpoint_overhead: f64,
+    pub halt_seconds: u64,
+    pub halt_exit: bool,
+    /// Seconds since 1970.
+    pub end_time: Option<u64>,
+    pub log_enable: bool,
+    pub log_txt_enable: bool,
+    pub log_syslog_enable: bool,
+}
+
+impl Settings {
+    /// Converts all parameters of the library. All that cannot be converted is named in one
+    /// error.
+    pub fn from(config: &Config) -> Result<Settings> {
+        let mut read = Read {
+            config,
+            errors: Vec::new(),
+        };
+        let global_restart = read.bool("SCR_GLOBAL_RESTART");
+        let crc_is_set = config.find("SCR_CRC_ON_FLUSH").is_some();
+        let settings = Settings {
+            enable: read.bool("SCR_ENABLE"),
+            debug: read.int("SCR_DEBUG"),
+            prefix: read.prefix(),
+            user_name: read.text("SCR_USER_NAME"),
+            job_id: read.text("SCR_JOB_ID"),
+            job_name: read.text("SCR_JOB_NAME"),
+            cluster_name: read.text("SCR_CLUSTER_NAME"),
+            node_name: read.text("SCR_NODE_NAME"),
+            cntl_base: read.path("SCR_CNTL_BASE"),
+            cache_base: read.path("SCR_CACHE_BASE"),
+            cache_size: read.int("SCR_CACHE_SIZE"),
+            cache_bypass: read.bool("SCR_CACHE_BYPASS"),
+            copy_type: read.text("SCR_COPY_TYPE").unwrap_or_default(),
+            group: read.text("SCR_GROUP").unwrap_or_default(),
+            set_size: read.int("SCR_SET_SIZE"),
+            set_failures: read.int("SCR_SET_FAILURES"),
+            mpi_buf_size: read.size("SCR_MPI_BUF_SIZE"),
+            file_buf_size: read.size("SCR_FILE_BUF_SIZE"),
+            copy_metadata: read.bool("SCR_COPY_METADATA"),
+            distribute: read.bool("SCR_DISTRIBUTE"),
+            cache_purge: read.bool("SCR_CACHE_PURGE"),
+            prefix_purge: read.bool("SCR_PREFIX_PURGE"),
+            fetch: read.bool("SCR_FETCH"),
+            fetch_bypass: read.bool("SCR_FETCH_BYPASS") || global_restart,
+            fetch_width: read.int("SCR_FETCH_WIDTH"),
+            current: read.text("SCR_CURRENT"),
+            require_restart: read.bool("SCR_REQUIRE_RESTART"),
+            flush: read.int("SCR_FLUSH"),
+            flush_type: FlushType::from_word(&read.text("SCR_FLUSH_TYPE").unwrap_or_default()),
+            flush_width: read.int("SCR_FLUSH_WIDTH"),
+            flush_async: read.bool("SCR_FLUSH_ASYNC"),
+            flush_async_bw: read.size("SCR_FLUSH_ASYNC_BW"),
+            flush_async_percent: read.percent("SCR_FLUSH_ASYNC_PERCENT"),
+            flush_async_usleep: read.int("SCR_FLUSH_ASYNC_USLEEP"),
+            flush_on_restart: read.bool("SCR_FLUSH_ON_RESTART") || global_restart,
+            global_restart,
+            drop_after_current: read.bool("SCR_DROP_AFTER_CURRENT"),
+            prefix_size: read.int("SCR_PREFIX_SIZE"),
+            use_containers: read.bool("SCR_USE_CONTAINERS"),
+            container_size: read.size("SCR_CONTAINER_SIZE"),
+            crc_bypass: read.bool("SCR_CRC_ON_FLUSH") && crc_is_set,
+            crc_on_delete: read.bool("SCR_CRC_ON_DELETE"),
+            checkpoint_interval: read.int("SCR_CHECKPOINT_INTERVAL"),
+            checkpoint_seconds: read.int("SCR_CHECKPOINT_SECONDS"),
+            checkpoint_overhead: read.percent("SCR_CHECKPOINT_OVERHEAD"),
+            halt_seconds: read.int("SCR_HALT_SECONDS"),
+            halt_exit: read.bool("SCR_HALT_EXIT"),
+            end_time: read.optional_int("SCR_END_TIME"),
+            log_enable: read.bool("SCR_LOG_ENABLE"),
+            log_txt_enable: read.bool("SCR_LOG_TXT_ENABLE"),
+            log_syslog_enable: read.bool("SCR_LOG_SYSLOG_ENABLE"),
+        };
+        match combine(read.errors) {
+            None => Ok(settings),
+            Some(error) => Err(error),
+        }
+    }
+}
+
+/// One error that says what all of them say; `None` of none.
+pub(super) fn combine(errors: Vec<Error>) -> Option<Error> {
+    let mut errors = errors.into_iter();
+    let first = errors.next()?;
+    let rest: String = errors.map(|error| format!("\n{error}")).collect();
+    match first {
+        Error::Config { place, what } => Some(Error::Config {
+            place,
+            what: what + &rest,
+        }),
+        other => Some(other),
+    }
+}
+
+/// Reads parameters by name and collects what goes wrong, with harmless values in place.
+struct Read<'a> {
+    config: &'a Config,
+    errors: Vec<Error>,
+}
+
+impl Read<'_> {
+    fn typed(&mut self, name: &str) -> Option<Typed> {
+        let Some(parameter) = table::parameter(name) else {
+            self.wrong(name, "is missing in the table of parameters");
+            return None;
+        };
+        self.config.typed(parameter).unwrap_or_else(|error| {
+            self.errors.push(error);
+            None
+        })
+    }
+
+    fn wrong(&mut self, name: &str, what: &str) {
+        let place = self.config.origin(name);
+        self.errors.push(Error::Config {
+            place,
+            what: format!("{name} {what}"),
+        });
+    }
+
+    fn bool(&mut self, name: &str) -> bool {
+        matches!(self.typed(name), Some(Typed::Bool(true)))
+    }
+
+    fn optional_int<N: TryFrom<i64>>(&mut self, name: &str) -> Option<N> {
+        match self.typed(name) {
+            Some(Typed::Int(n)) => {
+                let fits = N::try_from(n).ok();
+                if fits.is_none() {
+                    self.wrong(name, "is out of range");
+                }
+                fits
+            }
+            _ => None,
+        }
+    }
+
+    fn int<N: TryFrom<i64> + Default>(&mut self, name: &str) -> N {
+        self.optional_int(name).unwrap_or_default()
+    }
+
+    fn size<N: TryFrom<u64> + Default>(&mut self, name: &str) -> N {
+        match self.typed(name) {
+            Some(Typed::Bytes(n)) => N::try_from(n).unwrap_or_else(|_| {
+                self.wrong(name, "is more than this machine can address");
+                N::default()
+            }),
+            _ => N::default(),
+        }
+    }
+
+    fn percent(&mut self, name: &str) -> f64 {
+        match self.typed(name) {
+            Some(Typed::Percent(p)) => p,
+            _ => 0.0,
+        }
+    }
+
+    fn text(&mut self, name: &str) -> Option<String> {
+        match self.typed(name) {
+            Some(Typed::Text(text)) if !text.is_empty() => Some(text),
+            _ => None,
+        }
+    }
+
+    fn path(&mut self, name: &str) -> PathBuf {
+        let text = self.text(name).unwrap_or_default();
+        self.config.absolute(&text)
+    }
+
+    fn prefix(&mut self) -> PathBuf {
+        self.config.prefix().unwrap_or_else(|error| {
+            self.errors.push(error);
+            PathBuf::new()
+        })
+    }
+}

@@ -1,0 +1,440 @@
+//! THE table of parameters. Look-up, validation, `SCR_Config`, notes about settings without
+//! effect and `docs/parameters.md` all come from it.
+//!
+//! Names, defaults and meanings are those of SCR v3.1.0 unless the text says otherwise.
+
+use super::value::Kind;
+
+/// Who reads a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// The library, in the application.
+    Library,
+    /// The commands.
+    Commands,
+    /// Both.
+    Both,
+    /// A component of SCR v3.1.0 that is part of this library here.
+    Component,
+}
+
+/// Whether setting a parameter changes anything in this release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It does.
+    Works,
+    /// Not in this release; says what will use it.
+    Later(&'static str),
+    /// It never will; says why.
+    None(&'static str),
+}
+
+/// A parameter with one value: `NAME=VALUE`.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// Its name, upper case.
+    pub name: &'static str,
+    /// What its text may be.
+    pub kind: Kind,
+    /// Compiled default as text; empty for none.
+    pub default: &'static str,
+    /// Unit of the value; empty where the kind says it.
+    pub unit: &'static str,
+    /// Who reads it.
+    pub reader: Reader,
+    /// Whether setting it changes anything.
+    pub effect: Effect,
+    /// One or two sentences for the manual.
+    pub doc: &'static str,
+}
+
+/// A parameter with several items: `NAME=KEY CHILD=VALUE ...`.
+#[derive(Debug, Clone, Copy)]
+pub struct Multi {
+    /// Its name, upper case.
+    pub name: &'static str,
+    /// What the key names, as a placeholder for the manual.
+    pub key: &'static str,
+    /// Its children; empty with `open`.
+    pub children: &'static [Child],
+    /// True if any child name is allowed.
+    pub open: bool,
+    /// Who reads it.
+    pub reader: Reader,
+    /// Whether setting it changes anything.
+    pub effect: Effect,
+    /// For the manual.
+    pub doc: &'static str,
+}
+
+/// One child of a [`Multi`].
+#[derive(Debug, Clone, Copy)]
+pub struct Child {
+    /// Its name, upper case.
+    pub name: &'static str,
+    /// What its text may be.
+    pub kind: Kind,
+    /// Default in words or as text.
+    pub default: &'static str,
+    /// For the manual.
+    pub doc: &'static str,
+}
+
+/// The parameter of that exact name.
+pub fn parameter(name: &str) -> Option<&'static Parameter> {
+    PARAMETERS.iter().find(|p| p.name == name)
+}
+
+/// The multi-item parameter of that exact name.
+pub fn multi(name: &str) -> Option<&'static Multi> {
+    MULTIS.iter().find(|m| m.name == name)
+}
+
+/// Names of all parameters, in table order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PARAMETERS
+        .iter()
+        .map(|p| p.name)
+        .chain(MULTIS.iter().map(|m| m.name))
+}
+
+/// The candidate that a mistyped `name` most likely means, if one is near enough: at most
+/// two letters inserted, removed or exchanged, and no more than half of the name.
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let typed: Vec<char> = name
+        .chars()
+        .take(65)
+        .map(|c| c.to_ascii_uppercase())
+        .collect();
+    if typed.len() > 64 {
+        return None;
+    }
+    let measured = candidates.map(|c| (distance(&typed, c), c));
+    let (steps, best) = measured.min_by_key(|(steps, _)| *steps)?;
+    (steps <= 2 && 2 * steps <= typed.len()).then_some(best)
+}
+
+/// Levenshtein distance, one row at a time; a swap of neighbours counts as two.
+fn distance(typed: &[char], known: &str) -> usize {
+    let mut row: Vec<usize> = (0..=typed.len()).collect();
+    for (i, k) in known.chars().enumerate() {
+        let mut next = vec![i + 1];
+        let mut left = i + 1;
+        for ((t, above_left), above) in typed.iter().zip(&row).zip(row.iter().skip(1)) {
+            let replaced = above_left + usize::from(*t != k);
+            left = replaced.min(above + 1).min(left + 1);
+            next.push(left);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+use Effect::{Later, None as Never, Works};
+use Kind::{Bool, Bytes, Choice, Int, Name, Path, Percent, Text};
+use Reader::{Both, Commands, Component, Library};
+
+const fn row(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    unit: &'static str,
+    reader: Reader,
+    effect: Effect,
+    doc: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        kind,
+        default,
+        unit,
+        reader,
+        effect,
+        doc,
+    }
+}
+
+const COUNT: Kind = Int(0, i32::MAX as i64);
+const POSITIVE: Kind = Int(1, i32::MAX as i64);
+const BUFFER: Kind = Bytes(1, 1 << 30);
+/// Ways to move a file to the prefix directory, as SCR v3.1.0 names them.
+const FLUSH_TYPES: &[&str] = &["DEFAULT", "NATIVE", "SYNC", "PTHREAD", "DATAWARP", "BBAPI"];
+
+const BACKGROUND: Effect = Later("flush in the background");
+const LOGGING: Effect = Later("the event log");
+const RUN_LOOP: Effect = Later("scr_run");
+const NODE_TESTS: Effect = Later("the node tests of scr_run");
+
+/// All parameters with one value.
+#[rustfmt::skip]
+pub const PARAMETERS: &[Parameter] = &[
+    row("SCR_ENABLE", Bool, "1", "", Both, Works,
+        "0 turns SCR off: SCR_Init returns 1 and no call has an effect."),
+    row("SCR_DEBUG", Int(0, 9), "0", "level", Both, Works,
+        "Debug messages on standard output, from 0 (none) to 2 (all)."),
+    row("SCR_PREFIX", Path, "", "", Both, Works,
+        "Prefix directory; the current directory of rank 0 if unset."),
+    row("SCR_CONF_FILE", Path, "", "", Both, Works,
+        "User configuration file, from the environment or SCR_Config; `<prefix>/.scrconf` if unset."),
+    row("SCR_SYSTEM_CONF", Path, "", "", Both, Works,
+        "System configuration file, from the environment only; set when SCR was built if unset. Not in SCR v3.1.0."),
+    row("SCR_USER_NAME", Name, "", "", Both, Works,
+        "Part of cache and control directories and of dataset descriptions; found out if unset."),
+    row("SCR_JOB_ID", Name, "", "", Both, Works,
+        "Part of cache and control directories; the scheduler's, or derived from the prefix directory, if unset."),
+    row("SCR_JOB_NAME", Text, "", "", Both, Works,
+        "Name of the job in dataset descriptions and logs."),
+    row("SCR_CLUSTER_NAME", Text, "", "", Library, Works,
+        "Name of the cluster in dataset descriptions."),
+    row("SCR_NODE_NAME", Name, "", "", Both, Works,
+        "Name of the node that a process runs on, from each process's own environment; the host name if unset. Lets one machine stand for several nodes. Not in SCR v3.1.0."),
+    row("SCR_CNTL_BASE", Path, "/dev/shm", "", Both, Works,
+        "Control directories are made below it. Each process's own environment counts."),
+    row("SCR_CACHE_BASE", Path, "/dev/shm", "", Both, Works,
+        "Cache directories of the default store are made below it. Each process's own environment counts."),
+    row("SCR_CACHE_SIZE", COUNT, "1", "datasets", Both, Works,
+        "Default COUNT of stores: how many datasets are kept in each."),
+    row("SCR_CACHE_BYPASS", Bool, "1", "", Library, Works,
+        "1: files are written straight to the prefix directory. Default BYPASS of CKPT lines."),
+    row("SCR_COPY_TYPE", Text, "XOR", "", Library, Works,
+        "Redundancy scheme: SINGLE, PARTNER, XOR or RS. Any other word, such as FILE: the CKPT lines say."),
+    row("SCR_GROUP", Text, "NODE", "", Library, Works,
+        "Processes that are likely to fail together: NODE, WORLD or a name from GROUPS lines."),
+    row("SCR_SET_SIZE", POSITIVE, "8", "ranks", Library, Works,
+        "Smallest number of ranks in a redundancy set, where there are enough."),
+    row("SCR_SET_FAILURES", POSITIVE, "2", "ranks", Library, Later("the RS and PARTNER schemes"),
+        "How many ranks of a set may be lost with RS or PARTNER, from 1 to the set size."),
+    row("SCR_MPI_BUF_SIZE", BUFFER, "1m", "", Library, Works,
+        "Size of one message."),
+    row("SCR_FILE_BUF_SIZE", BUFFER, "32m", "", Both, Works,
+        "Size of one read or write."),
+    row("SCR_COPY_METADATA", Bool, "1", "", Library, Works,
+        "1: a copied file keeps mode, owner and times as far as permitted."),
+    row("SCR_AXL_MKDIR", Bool, "0", "", Library, Never("SCR makes all directories itself"),
+        "Let the transfer layer make directories."),
+    row("SCR_DISTRIBUTE", Bool, "1", "", Library, Works,
+        "1: SCR_Init brings cached files to the ranks' new nodes and rebuilds lost ones."),
+    row("SCR_CACHE_PURGE", Bool, "0", "", Library, Works,
+        "1: SCR_Init deletes all cached datasets."),
+    row("SCR_PREFIX_PURGE", Bool, "0", "", Library, Works,
+        "1: SCR_Init deletes all datasets of the index from the prefix directory."),
+    row("SCR_FETCH", Bool, "1", "", Library, Works,
+        "1: SCR_Have_restart looks in the prefix directory when the cache has no checkpoint."),
+    row("SCR_FETCH_BYPASS", Bool, "0", "", Library, Works,
+        "1: fetched files stay in the prefix directory."),
+    row("SCR_FETCH_WIDTH", POSITIVE, "256", "processes", Library, Works,
+        "How many processes read from the prefix directory at a time."),
+    row("SCR_CURRENT", Text, "", "", Library, Works,
+        "Dataset to restart from: becomes the current one before the first fetch of an allocation."),
+    row("SCR_REQUIRE_RESTART", Bool, "0", "", Library, Works,
+        "1: that no checkpoint can be restarted from is an error, not a start from the beginning. Not in SCR v3.1.0."),
+    row("SCR_FLUSH", COUNT, "10", "checkpoints", Library, Works,
+        "Every n-th checkpoint is copied to the prefix directory; 0 never, and neither in SCR_Finalize. Output datasets and bypass do not ask."),
+    row("SCR_FLUSH_TYPE", Choice(FLUSH_TYPES), "SYNC", "", Library, BACKGROUND,
+        "How files are moved; default FLUSH of stores."),
+    row("SCR_FLUSH_WIDTH", POSITIVE, "256", "processes", Library, Works,
+        "How many processes write to the prefix directory at a time."),
+    row("SCR_FLUSH_ASYNC", Bool, "0", "", Library, BACKGROUND,
+        "1: a flush goes on while the application computes."),
+    row("SCR_FLUSH_POSTSTAGE", Bool, "0", "", Library, Never("it belongs to a burst buffer that SCR does not drive"),
+        "Let a script after the job finish a flush."),
+    row("SCR_FLUSH_ASYNC_BW", Bytes(0, i64::MAX as u64), "200m", "bytes per second", Library, BACKGROUND,
+        "Bandwidth that a background flush may take."),
+    row("SCR_FLUSH_ASYNC_PERCENT", Percent, "0", "percent", Library, BACKGROUND,
+        "Share of processor time that a background flush may take; 0 for no limit."),
+    row("SCR_FLUSH_ASYNC_USLEEP", COUNT, "1000", "microseconds", Library, BACKGROUND,
+        "Pause between two looks at a background flush that is waited for."),
+    row("SCR_FLUSH_ON_RESTART", Bool, "0", "", Library, Works,
+        "1: SCR_Init copies cached datasets to the prefix directory."),
+    row("SCR_GLOBAL_RESTART", Bool, "0", "", Library, Works,
+        "1: SCR_Init copies cached datasets to the prefix directory and the restart reads them there. Turns SCR_FLUSH_ON_RESTART and SCR_FETCH_BYPASS on."),
+    row("SCR_DROP_AFTER_CURRENT", Bool, "0", "", Library, Works,
+        "1: SCR_Current drops newer datasets from the index."),
+    row("SCR_PREFIX_SIZE", COUNT, "0", "checkpoints", Library, Works,
+        "How many checkpoints are kept in the prefix directory; 0 for all."),
+    row("SCR_USE_CONTAINERS", Bool, "0", "", Library, Later("container files"),
+        "1: a flush packs many files into few. SCR v3.1.0 cannot read the result."),
+    row("SCR_CONTAINER_SIZE", Bytes(1, i64::MAX as u64), "100g", "", Library, Later("container files"),
+        "Largest container file."),
+    row("SCR_CRC_ON_COPY", Bool, "0", "", Library, Never("checksums are always made and verified in the pass that reads a file"),
+        "Verify checksums of copies for redundancy."),
+    row("SCR_CRC_ON_FLUSH", Bool, "1", "", Both, Works,
+        "A copied file is always checksummed. Files written in bypass mode, which no copy reads, are checksummed too if this is set to 1 explicitly; it costs a pass over them."),
+    row("SCR_CRC_ON_DELETE", Bool, "0", "", Library, Later("deletion of cached datasets"),
+        "Verify checksums of files before they are deleted from cache."),
+    row("SCR_CHECKPOINT_INTERVAL", COUNT, "0", "calls", Library, Works,
+        "SCR_Need_checkpoint says yes every n-th time; 0: this is not looked at."),
+    row("SCR_CHECKPOINT_SECONDS", COUNT, "0", "seconds", Library, Works,
+        "SCR_Need_checkpoint says yes that long after the last checkpoint; 0: this is not looked at."),
+    row("SCR_CHECKPOINT_OVERHEAD", Percent, "0", "percent", Library, Works,
+        "SCR_Need_checkpoint says yes if checkpoints so far took less than this share of the time; 0: this is not looked at."),
+    row("SCR_HALT_SECONDS", COUNT, "0", "seconds", Both, Works,
+        "Stop when no more than this remains of the allocation; 0: this is not looked at."),
+    row("SCR_HALT_EXIT", Bool, "0", "", Library, Works,
+        "1: the library ends the program when it is time to stop. 0: the program asks SCR_Should_exit."),
+    row("SCR_END_TIME", Int(0, i64::MAX), "", "seconds since 1970", Both, Works,
+        "End of the allocation, where no scheduler tells."),
+    row("SCR_LOG_ENABLE", Bool, "0", "", Both, LOGGING,
+        "Master switch of the event log."),
+    row("SCR_LOG_TXT_ENABLE", Bool, "1", "", Both, LOGGING,
+        "Log to `<prefix>/.scr/log`."),
+    row("SCR_LOG_SYSLOG_ENABLE", Bool, "1", "", Both, LOGGING,
+        "Log to syslog."),
+    row("SCR_LOG_DB_ENABLE", Bool, "0", "", Both, LOGGING,
+        "Log to a MySQL database."),
+    row("SCR_LOG_DB_DEBUG", Bool, "0", "", Both, LOGGING,
+        "Print what is sent to the database."),
+    row("SCR_LOG_DB_HOST", Text, "", "", Both, LOGGING,
+        "Host of the database."),
+    row("SCR_LOG_DB_USER", Text, "", "", Both, LOGGING,
+        "User of the database."),
+    row("SCR_LOG_DB_PASS", Text, "", "", Both, LOGGING,
+        "Password of the database."),
+    row("SCR_LOG_DB_NAME", Text, "", "", Both, LOGGING,
+        "Name of the database."),
+    row("SCR_RUNS", Int(-1, i32::MAX as i64), "", "launches", Commands, RUN_LOOP,
+        "How often scr_run launches the program at most; -1 for no limit; SCR_RETRIES plus one if unset."),
+    row("SCR_RETRIES", COUNT, "", "launches", Commands, RUN_LOOP,
+        "How often scr_run launches the program again; read if SCR_RUNS is unset."),
+    row("SCR_MIN_NODES", COUNT, "", "nodes", Commands, RUN_LOOP,
+        "Nodes that a launch needs; as many as the last run, else all, if unset."),
+    row("SCR_NODELIST", Text, "", "host list", Commands, RUN_LOOP,
+        "Nodes of the allocation; the scheduler's list if unset."),
+    row("SCR_EXCLUDE_NODES", Text, "", "host list", Commands, NODE_TESTS,
+        "Nodes that are not to be used."),
+    row("SCR_NODE_TESTS", Text, "ping,echo,dir_capacity", "", Commands, NODE_TESTS,
+        "Tests that a node must pass, separated by commas."),
+    row("SCR_WATCHDOG", Bool, "0", "", Commands, RUN_LOOP,
+        "1: a run that makes no progress is ended."),
+    row("SCR_WATCHDOG_TIMEOUT", POSITIVE, "", "seconds", Commands, RUN_LOOP,
+        "How long a run may go without a new dataset; needed by the watchdog."),
+    row("SCR_WATCHDOG_TIMEOUT_PFS", POSITIVE, "", "seconds", Commands, RUN_LOOP,
+        "The same while a flush is under way; needed by the watchdog."),
+    row("AXL_DEBUG", Int(0, 9), "0", "level", Component, Never("use SCR_DEBUG"),
+        "Debug messages of the transfer layer."),
+    row("AXL_MKDIR", Bool, "1", "", Component, Never("SCR makes all directories itself"),
+        "Let the transfer layer make directories."),
+    row("AXL_USE_EXTENSION", Bool, "0", "", Component, Never("files under way always have a name of their own"),
+        "Write under a temporary name."),
+    row("AXL_COPY_METADATA", Bool, "0", "", Component, Never("use SCR_COPY_METADATA"),
+        "Keep mode, owner and times."),
+    row("REDSET_ENCODE", Text, "CPU", "", Component, Never("the fastest code that the processor has is chosen"),
+        "How to compute redundancy: CPU, OPENMP, PTHREADS, CUDA."),
+];
+
+const fn child(name: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Child {
+    Child {
+        name,
+        kind,
+        default,
+        doc,
+    }
+}
+
+/// All parameters with several items.
+#[rustfmt::skip]
+pub const MULTIS: &[Multi] = &[
+    Multi { name: "GROUPS", key: "<node>", open: true, reader: Library, effect: Works,
+        children: &[],
+        doc: "Says to which failure groups a node belongs: each child is the name of a kind of group, its value says which. Nodes with the same value of a name form one group. NODE and WORLD are built in." },
+    Multi { name: "STORE", key: "<directory>", open: false, reader: Library, effect: Works,
+        children: &[
+            child("GROUP", Text, "NODE", "Processes that reach the same instance of this store."),
+            child("COUNT", COUNT, "SCR_CACHE_SIZE", "How many datasets are kept."),
+            child("ENABLED", Bool, "1", "0: the store is not used."),
+            child("MKDIR", Bool, "1", "1: SCR makes and removes directories in it."),
+            child("FLUSH", Choice(FLUSH_TYPES), "SCR_FLUSH_TYPE", "How files are moved from it. Every flush is synchronous in this release."),
+            child("VIEW", Choice(&["PRIVATE", "GLOBAL"]), "PRIVATE", "GLOBAL: nodes share the directory, so each gets a subdirectory `node.<n>`."),
+        ],
+        doc: "Defines storage for the cache. SCR_CACHE_BASE and SCR_CNTL_BASE need no line." },
+    Multi { name: "CKPT", key: "<number>", open: false, reader: Library, effect: Works,
+        children: &[
+            child("ENABLED", Bool, "1", "0: the line is not used."),
+            child("INTERVAL", POSITIVE, "1", "Every n-th checkpoint; the largest that divides its number wins. One line must have 1."),
+            child("OUTPUT", Bool, "0", "1: for datasets marked as output."),
+            child("BYPASS", Bool, "SCR_CACHE_BYPASS", "1: files are written straight to the prefix directory."),
+            child("STORE", Path, "SCR_CACHE_BASE", "Where datasets are cached."),
+            child("GROUP", Text, "SCR_GROUP", "Processes that are likely to fail together."),
+            child("TYPE", Choice(&["SINGLE", "PARTNER", "XOR", "RS"]), "XOR", "Redundancy scheme."),
+            child("SET_SIZE", POSITIVE, "SCR_SET_SIZE", "Smallest number of ranks in a set, where there are enough."),
+            child("SET_FAILURES", POSITIVE, "SCR_SET_FAILURES", "How many ranks of a set may be lost with RS or PARTNER."),
+        ],
+        doc: "Redundancy descriptor; counts only with SCR_COPY_TYPE=FILE." },
+    Multi { name: "CACHE", key: "<directory>", open: false, reader: Commands, effect: Later("scr_list_dir"),
+        children: &[],
+        doc: "Cache base directories for the commands; SCR_CACHE_BASE without it." },
+    Multi { name: "CACHEDIR", key: "<directory>", open: false, reader: Commands, effect: NODE_TESTS,
+        children: &[child("BYTES", Bytes(0, i64::MAX as u64), "none", "Capacity that a healthy node has there.")],
+        doc: "Cache directories that the node tests look at." },
+    Multi { name: "CNTLDIR", key: "<directory>", open: false, reader: Commands, effect: NODE_TESTS,
+        children: &[child("BYTES", Bytes(0, i64::MAX as u64), "none", "Capacity that a healthy node has there.")],
+        doc: "Control directories that the node tests look at." },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_upper_case() {
+        let mut seen = BTreeSet::new();
+        for name in names() {
+            assert_eq!(name, name.to_ascii_uppercase());
+            assert!(seen.insert(name), "{name} twice");
+            assert!(parameter(name).is_some() != multi(name).is_some());
+        }
+    }
+
+    #[test]
+    fn defaults_are_allowed_values() {
+        for p in PARAMETERS.iter().filter(|p| !p.default.is_empty()) {
+            assert!(
+                p.kind.parse(p.default).is_some(),
+                "{} = {}",
+                p.name,
+                p.default
+            );
+        }
+        for (m, c) in MULTIS
+            .iter()
+            .flat_map(|m| m.children.iter().map(move |c| (m, c)))
+        {
+            let fits = c.kind.parse(c.default).is_some();
+            let refers = parameter(c.default).is_some_and(|p| p.kind == c.kind || fits);
+            assert!(
+                fits || refers || c.default == "none",
+                "{} {}",
+                m.name,
+                c.name
+            );
+        }
+    }
+
+    #[test]
+    fn every_row_says_something() {
+        for p in PARAMETERS {
+            assert!(p.doc.ends_with('.') && !p.doc.contains('|'), "{}", p.name);
+        }
+        for m in MULTIS {
+            assert!(
+                m.doc.ends_with('.') && (!m.open || m.children.is_empty()),
+                "{}",
+                m.name
+            );
+        }
+    }
+
+    #[test]
+    fn nearest_names() {
+        let near = |name| nearest(name, names());
+        assert_eq!(near("SCR_FLUHS"), Some("SCR_FLUSH"));
+        assert_eq!(near("scr_flush"), Some("SCR_FLUSH"));
+        assert_eq!(near("SCR_CACHE_SIZ"), Some("SCR_CACHE_SIZE"));
+        assert_eq!(near("CKTP"), Some("CKPT"));
+        assert_eq!(near("CKPTS"), Some("CKPT"));
+        assert_eq!(near("SCR_SOMETHING_ELSE"), None);
+        assert_eq!(near(""), None);
+        assert_eq!(near(&"S".repeat(100_000)), None);
+    }
+}

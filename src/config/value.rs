@@ -1,0 +1,261 @@
+//! Text to typed values, strictly: what cannot be understood is an error, never a zero.
+
+/// What a parameter's text may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// `0` or `1`; also true/false, yes/no, on/off in any case.
+    Bool,
+    /// Decimal integer from the first to the second number.
+    Int(i64, i64),
+    /// `number[k|m|g|t|p|e][b]`, powers of 1024, from the first to the second number of bytes.
+    Bytes(u64, u64),
+    /// Percentage from 0 to 100, fraction allowed.
+    Percent,
+    /// A path. Relative ones are taken from the current directory of rank 0.
+    Path,
+    /// Any text.
+    Text,
+    /// Text that becomes one component of a path: no `/`, neither `.` nor `..`.
+    Name,
+    /// One of these words, in any case.
+    Choice(&'static [&'static str]),
+}
+
+/// A value that fits its [`Kind`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Typed {
+    /// From [`Kind::Bool`].
+    Bool(bool),
+    /// From [`Kind::Int`].
+    Int(i64),
+    /// From [`Kind::Bytes`].
+    Bytes(u64),
+    /// From [`Kind::Percent`].
+    Percent(f64),
+    /// From [`Kind::Path`], [`Kind::Text`], [`Kind::Name`]; for [`Kind::Choice`] as the
+    /// table spells it.
+    Text(String),
+}
+
+impl Kind {
+    /// What is allowed, to be read after "must be".
+    pub fn allowed(&self) -> String {
+        match self {
+            Kind::Bool => "0 or 1".into(),
+            Kind::Int(low, high) => format!("an integer from {low} to {high}"),
+            Kind::Bytes(low, high) => {
+                format!("a size from {low} to {high} bytes, such as 512, 64k or 1.5m")
+            }
+            Kind::Percent => "a percentage from 0 to 100".into(),
+            Kind::Path => "a path".into(),
+            Kind::Text => "text".into(),
+            Kind::Name => "a name without `/` that is neither `.` nor `..`".into(),
+            Kind::Choice(words) => format!("one of {}", words.join(", ")),
+        }
+    }
+
+    /// Converts `text`; `None` if it is not what [`Kind::allowed`] says.
+    pub fn parse(&self, text: &str) -> Option<Typed> {
+        let trimmed = text.trim();
+        match *self {
+            Kind::Bool => boolean(trimmed).map(Typed::Bool),
+            Kind::Int(low, high) => integer(trimmed)
+                .filter(|n| (low..=high).contains(n))
+                .map(Typed::Int),
+            Kind::Bytes(low, high) => bytes(trimmed)
+                .filter(|n| (low..=high).contains(n))
+                .map(Typed::Bytes),
+            Kind::Percent => percent(trimmed).map(Typed::Percent),
+            Kind::Path => clean(text).then(|| Typed::Text(text.to_string())),
+            Kind::Text => (!text.contains('\0')).then(|| Typed::Text(text.to_string())),
+            Kind::Name => (clean(text) && !text.contains('/') && text != "." && text != "..")
+                .then(|| Typed::Text(text.to_string())),
+            Kind::Choice(words) => {
+                let word = words.iter().find(|w| w.eq_ignore_ascii_case(trimmed))?;
+                Some(Typed::Text(word.to_string()))
+            }
+        }
+    }
+}
+
+fn clean(text: &str) -> bool {
+    !text.is_empty() && !text.contains('\0')
+}
+
+fn boolean(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+fn digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn integer(text: &str) -> Option<i64> {
+    digits(text.strip_prefix('-').unwrap_or(text))
+        .then(|| text.parse().ok())
+        .flatten()
+}
+
+/// A count of bytes, exact: the fraction is applied in integers and rounded down.
+fn bytes(text: &str) -> Option<u64> {
+    let text = text.to_ascii_lowercase();
+    let text = text.strip_suffix('b').unwrap_or(&text);
+    let (number, shift) = ["k", "m", "g", "t", "p", "e"]
+        .iter()
+        .zip(1u32..)
+        .find_map(|(suffix, power)| Some((text.strip_suffix(suffix)?, 10 * power)))
+        .unwrap_or((text, 0));
+    let number = number.trim_end();
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    // 18 digits of fraction keep the product below 2^128 and are finer than a byte of 1e.
+    if !digits(whole) || !digits(fraction) || fraction.len() > 18 {
+        return None;
+    }
+    let unit = 1u128 << shift;
+    let scale = 10u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    let part = fraction.parse::<u128>().ok()?.checked_mul(unit)? / scale;
+    let total = whole
+        .parse::<u128>()
+        .ok()?
+        .checked_mul(unit)?
+        .checked_add(part)?;
+    u64::try_from(total).ok()
+}
+
+fn percent(text: &str) -> Option<f64> {
+    let number = text.strip_suffix('%').unwrap_or(text);
+    let plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let value: f64 = if plain {
+        number.parse().ok()?
+    } else {
+        return None;
+    };
+    (0.0..=100.0).contains(&value).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn booleans() {
+        for yes in ["1", "true", "YES", "On", " 1 "] {
+            assert_eq!(Kind::Bool.parse(yes), Some(Typed::Bool(true)), "{yes}");
+        }
+        for no in ["0", "FALSE", "no", "off"] {
+            assert_eq!(Kind::Bool.parse(no), Some(Typed::Bool(false)), "{no}");
+        }
+        for bad in ["", "2", "01", "-1", "y", "enabled", "1 2"] {
+            assert_eq!(Kind::Bool.parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn integers() {
+        let kind = Kind::Int(-1, 100);
+        for (text, value) in [("0", 0), ("100", 100), ("-1", -1), ("007", 7), (" 5\t", 5)] {
+            assert_eq!(kind.parse(text), Some(Typed::Int(value)), "{text}");
+        }
+        for bad in [
+            "",
+            "-",
+            "101",
+            "-2",
+            "1.0",
+            "1e1",
+            "+1",
+            "0x1",
+            "9999999999999999999999",
+            "1k",
+        ] {
+            assert_eq!(kind.parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn byte_counts() {
+        let kind = Kind::Bytes(0, u64::MAX);
+        for (text, value) in [
+            ("0", 0),
+            ("131072", 131_072),
+            ("1k", 1024),
+            ("1KB", 1024),
+            ("1.5k", 1536),
+            ("0.5 m", 524_288),
+            ("200MB", 200 << 20),
+            ("3g", 3 << 30),
+            ("2t", 2 << 40),
+            ("1p", 1 << 50),
+            ("15e", 15 << 60),
+            ("7b", 7),
+            ("0.0009765625k", 1),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(kind.parse(text), Some(Typed::Bytes(value)), "{text}");
+        }
+        for bad in [
+            "",
+            "k",
+            "b",
+            "-1",
+            "1.k",
+            ".5k",
+            "1..5",
+            "1kk",
+            "1bk",
+            "16e",
+            "1x",
+            "1,5k",
+            "1e3",
+            "18446744073709551616",
+            "99999999999999999999999999999999999999999999e",
+            "1.1234567890123456789",
+        ] {
+            assert_eq!(kind.parse(bad), None, "{bad}");
+        }
+        assert_eq!(Kind::Bytes(1, 1024).parse("0"), None);
+        assert_eq!(Kind::Bytes(1, 1024).parse("1025"), None);
+    }
+
+    #[test]
+    fn percentages() {
+        assert_eq!(Kind::Percent.parse("2.5"), Some(Typed::Percent(2.5)));
+        assert_eq!(Kind::Percent.parse("5%"), Some(Typed::Percent(5.0)));
+        assert_eq!(Kind::Percent.parse("100"), Some(Typed::Percent(100.0)));
+        for bad in [
+            "",
+            ".",
+            "%",
+            "-1",
+            "100.1",
+            "nan",
+            "inf",
+            "1e1",
+            "5 per cent",
+        ] {
+            assert_eq!(Kind::Percent.parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn texts() {
+        let text = |t: &str| Some(Typed::Text(t.to_string()));
+        assert_eq!(Kind::Text.parse(""), text(""));
+        assert_eq!(Kind::Path.parse("/a b"), text("/a b"));
+        assert_eq!(Kind::Path.parse(""), None);
+        assert_eq!(Kind::Path.parse("/a\0b"), None);
+        assert_eq!(Kind::Name.parse("job.1"), text("job.1"));
+        for bad in ["", ".", "..", "a/b", "/"] {
+            assert_eq!(Kind::Name.parse(bad), None, "{bad}");
+        }
+        assert_eq!(
+            Kind::Choice(&["SYNC", "PTHREAD"]).parse("sync"),
+            text("SYNC")
+        );
+        assert_eq!(Kind::Choice(&["SYNC"]).parse("SYNCX"), None);
+    }
+}
