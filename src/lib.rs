@@ -15,6 +15,7 @@ pub mod config;
 pub mod error;
 pub mod format;
 pub mod job;
+pub mod redundancy;
 pub mod store;
 
 pub use error::{Error, Result};

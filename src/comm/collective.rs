@@ -1,1 +1,312 @@
-//! Collective patterns over any [`Communicator`](super::Communicator).
+//! Collective patterns over any [`Communicator`].
+//!
+//! Each function is one synchronising round whose critical path has O(log P) messages, and
+//! must be called by all ranks of the group in the same order. Where the arguments of one
+//! rank are wrong, that rank still plays its part before it returns the error, so the others
+//! do not wait for ever. Tags from [`FIRST_RESERVED_TAG`] on are used here and nowhere else.
+//!
+//! An error of the transport itself is returned where it is noticed; the group is then out
+//! of step and can only be given up.
+
+use super::packet::{Packet, pack, unpack};
+use super::{Communicator, FIRST_RESERVED_TAG, Pending, Tag, Term};
+use crate::{Error, Result};
+
+const BCAST: Tag = FIRST_RESERVED_TAG;
+const GATHER: Tag = FIRST_RESERVED_TAG + 1;
+const SCATTER: Tag = FIRST_RESERVED_TAG + 2;
+const EXCHANGE: Tag = FIRST_RESERVED_TAG + 3;
+
+/// Longest error text that a verdict carries, bytes.
+const VERDICT_LIMIT: usize = 16 * 1024;
+
+/// Gives all ranks the bytes that `root` has in `data`. Collective; binomial tree.
+pub fn bcast(comm: &dyn Communicator, root: usize, data: &mut Vec<u8>) -> Result<()> {
+    comm.count_round("bcast");
+    let tree = Tree::new(comm, root)?;
+    if let Some(parent) = tree.parent() {
+        *data = comm.recv(parent, BCAST)?;
+    }
+    let mut sends = Vec::new();
+    for (child, _) in tree.children() {
+        sends.push(comm.isend(child, BCAST, data.clone())?);
+    }
+    wait_all(sends)
+}
+
+/// Brings the data of all ranks to `root`, which gets them in rank order; the others get
+/// `None`. Collective; binomial tree, whose inner ranks hold the data of their subtree.
+pub fn gather(comm: &dyn Communicator, root: usize, data: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>> {
+    comm.count_round("gather");
+    let tree = Tree::new(comm, root)?;
+    let mut packets = vec![Packet {
+        from: comm.rank(),
+        to: root,
+        body: data,
+    }];
+    let mut damage = None;
+    for (child, _) in tree.children() {
+        match unpack(&comm.recv(child, GATHER)?, comm.size()) {
+            Ok(more) => packets.extend(more),
+            Err(error) => damage = damage.or(Some(error)),
+        }
+    }
+    if let Some(parent) = tree.parent() {
+        comm.isend(parent, GATHER, pack(&packets))?.wait()?;
+    }
+    if let Some(error) = damage {
+        return Err(error);
+    }
+    if tree.parent().is_some() {
+        return Ok(None);
+    }
+    packets.sort_by_key(|packet| packet.from);
+    if !packets.iter().map(|packet| packet.from).eq(0..comm.size()) {
+        return Err(misuse("gather", "a rank's data got lost on the way"));
+    }
+    Ok(Some(
+        packets.into_iter().map(|packet| packet.body).collect(),
+    ))
+}
+
+/// Gives each rank its element of the list that `root` has, one element for each rank; the
+/// other ranks pass `None`. Collective; binomial tree, whose inner ranks hold the data of
+/// their subtree.
+pub fn scatter(
+    comm: &dyn Communicator,
+    root: usize,
+    data: Option<Vec<Vec<u8>>>,
+) -> Result<Vec<u8>> {
+    comm.count_round("scatter");
+    let tree = Tree::new(comm, root)?;
+    let size = comm.size();
+    let packets = match tree.parent() {
+        Some(parent) => unpack(&comm.recv(parent, SCATTER)?, size),
+        None => match data {
+            Some(data) if data.len() == size => {
+                let packet = |(to, body)| Packet {
+                    from: root,
+                    to,
+                    body,
+                };
+                Ok(data.into_iter().enumerate().map(packet).collect())
+            }
+            _ => Err(misuse(
+                "scatter",
+                "the root must give one element for each rank",
+            )),
+        },
+    };
+    // After an error the children still get a message, though an empty one.
+    let (mut packets, damage) = match packets {
+        Ok(packets) => (packets, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    let mut sends = Vec::new();
+    for (child, span) in tree.children() {
+        let below = |p: &Packet| span.contains(&tree.relative(p.to));
+        let (theirs, rest) = packets.into_iter().partition(below);
+        packets = rest;
+        sends.push(comm.isend(child, SCATTER, pack(&theirs))?);
+    }
+    wait_all(sends)?;
+    if let Some(error) = damage {
+        return Err(error);
+    }
+    let mine = packets.into_iter().find(|packet| packet.to == comm.rank());
+    mine.map(|packet| packet.body)
+        .ok_or_else(|| misuse("scatter", "nothing for this rank came from the root"))
+}
+
+/// Sends each `(destination, bytes)` to its destination and returns what came for this
+/// rank, as `(source, bytes)` sorted by source; the messages of one pair of ranks keep
+/// their order. A rank may send nothing, to itself, or several messages to one destination.
+///
+/// Collective. In step k each rank passes on, to rank me + 2^k, what has bit k set in its
+/// remaining distance: log2 P messages per rank, and no rank needs to know who will send to
+/// it. Payloads travel up to log2 P times, so this is for metadata, not for files.
+pub fn exchange(
+    comm: &dyn Communicator,
+    messages: Vec<(usize, Vec<u8>)>,
+) -> Result<Vec<(usize, Vec<u8>)>> {
+    comm.count_round("exchange");
+    let (me, size) = (comm.rank(), comm.size());
+    let mut damage = None;
+    let mut held = Vec::with_capacity(messages.len());
+    for (to, body) in messages {
+        if to < size {
+            held.push(Packet { from: me, to, body });
+        } else {
+            damage = Some(misuse(
+                "exchange",
+                format!("there is no rank {to} among {size}"),
+            ));
+        }
+    }
+    let mut step = 1;
+    while step < size {
+        let goes_on = |p: &Packet| ((p.to + size - me) % size) & step != 0;
+        let (leaving, staying) = held.into_iter().partition(goes_on);
+        held = staying;
+        let send = comm.isend((me + step) % size, EXCHANGE, pack(&leaving))?;
+        match unpack(&comm.recv((me + size - step) % size, EXCHANGE)?, size) {
+            Ok(arrived) => held.extend(arrived),
+            Err(error) => damage = damage.or(Some(error)),
+        }
+        send.wait()?;
+        step *= 2;
+    }
+    if let Some(error) = damage {
+        return Err(error);
+    }
+    if held.iter().any(|packet| packet.to != me) {
+        return Err(misuse("exchange", "a message came to the wrong rank"));
+    }
+    // Stable, so that each pair's messages, which travelled together, stay in order.
+    held.sort_by_key(|packet| packet.from);
+    Ok(held
+        .into_iter()
+        .map(|packet| (packet.from, packet.body))
+        .collect())
+}
+
+/// The collective verdict: `local` if it is `Ok` on all ranks, else the same
+/// [`Error::Remote`] on all of them, with the message of the lowest rank that failed.
+/// `node` names this rank's node in it. A `local` error that is a verdict already is handed
+/// on as it is.
+///
+/// Collective; one allreduce when all is well, and a broadcast after it when not.
+pub fn agree<T>(comm: &dyn Communicator, node: &str, local: Result<T>) -> Result<T> {
+    agree_with(comm, node, local, &mut [])
+}
+
+/// As [`agree`], and combines `terms` over all ranks in the same allreduce. They are
+/// combined whatever the verdict; ranks that failed pass terms, too.
+pub fn agree_with<T>(
+    comm: &dyn Communicator,
+    node: &str,
+    local: Result<T>,
+    terms: &mut [Term],
+) -> Result<T> {
+    let (me, size) = (comm.rank(), comm.size());
+    let failed = local.is_err();
+    let mut all = Vec::with_capacity(terms.len() + 2);
+    all.push(Term::Sum(i64::from(failed)));
+    all.push(Term::Min(if failed { me as i64 } else { i64::MAX }));
+    all.extend_from_slice(terms);
+    comm.allreduce(&mut all)?;
+    let (verdict, rest) = all.split_at(2);
+    terms.copy_from_slice(rest);
+    let (count, first) = match verdict {
+        [count, first] if count.value() != 0 => (count.value(), first.value()),
+        _ => return local,
+    };
+    let count = usize::try_from(count).unwrap_or(size);
+    let first = usize::try_from(first).unwrap_or(size);
+
+    let mut message = match local {
+        Err(error) if me == first => encode_verdict(me, node, count, error),
+        _ => Vec::new(),
+    };
+    bcast(comm, first, &mut message)?;
+    Err(decode_verdict(&message))
+}
+
+/// Texts end with a NUL, numbers are decimal: rank, node, count, error.
+fn encode_verdict(rank: usize, node: &str, count: usize, error: Error) -> Vec<u8> {
+    let (rank, node, count, error) = match error {
+        Error::Remote {
+            rank,
+            node,
+            count,
+            error,
+        } => (rank, node, count, error),
+        other => (rank, node.to_string(), count, other.to_string()),
+    };
+    let mut length = 0;
+    let fits = |c: &char| {
+        length += c.len_utf8();
+        length <= VERDICT_LIMIT
+    };
+    let error: String = error
+        .chars()
+        .map(|c| if c == '\0' { ' ' } else { c })
+        .take_while(fits)
+        .collect();
+    format!("{rank}\0{}\0{count}\0{error}", node.replace('\0', " ")).into_bytes()
+}
+
+fn decode_verdict(message: &[u8]) -> Error {
+    let text = String::from_utf8_lossy(message);
+    let mut fields = text.splitn(4, '\0');
+    let mut next = || fields.next().unwrap_or_default().to_string();
+    let (rank, node, count, error) = (next(), next(), next(), next());
+    match (rank.parse(), count.parse()) {
+        (Ok(rank), Ok(count)) => Error::Remote {
+            rank,
+            node,
+            count,
+            error,
+        },
+        _ => misuse("agree", "a rank has failed, and its message cannot be read"),
+    }
+}
+
+/// The binomial tree over ranks as they are numbered from the root.
+struct Tree {
+    root: usize,
+    me: usize,
+    size: usize,
+}
+
+impl Tree {
+    fn new(comm: &dyn Communicator, root: usize) -> Result<Self> {
+        super::check_rank("collective operation", root, comm.size())?;
+        Ok(Tree {
+            root,
+            me: comm.rank(),
+            size: comm.size(),
+        })
+    }
+
+    fn relative(&self, rank: usize) -> usize {
+        (rank + self.size - self.root) % self.size
+    }
+
+    fn absolute(&self, relative: usize) -> usize {
+        (relative + self.root) % self.size
+    }
+
+    /// The rank with the lowest set bit cleared.
+    fn parent(&self) -> Option<usize> {
+        let relative = self.relative(self.me);
+        (relative != 0).then(|| self.absolute(relative & (relative - 1)))
+    }
+
+    /// Children with the (relative) ranks of their subtrees, largest subtree first.
+    fn children(&self) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> + '_ {
+        let relative = self.relative(self.me);
+        let reach = match relative {
+            0 => self.size.next_power_of_two(),
+            _ => 1 << relative.trailing_zeros(),
+        };
+        let bits = std::iter::successors(Some(reach / 2), |bit| Some(bit / 2));
+        bits.take_while(|&bit| bit > 0)
+            .map(move |bit| (relative + bit, relative + 2 * bit))
+            .filter(|&(first, _)| first < self.size)
+            .map(|(first, end)| (self.absolute(first), first..end.min(self.size)))
+    }
+}
+
+fn wait_all(pending: Vec<Box<dyn Pending>>) -> Result<()> {
+    pending
+        .into_iter()
+        .try_for_each(|send| send.wait().map(drop))
+}
+
+fn misuse(call: &str, what: impl Into<String>) -> Error {
+    Error::Comm {
+        call: call.to_string(),
+        what: what.into(),
+    }
+}

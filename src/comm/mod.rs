@@ -5,11 +5,22 @@
 //! algorithm of the crate runs the same on MPI ranks, on threads and alone.
 
 pub mod collective;
+pub mod counting;
+#[cfg(feature = "mpi")]
+pub mod mpi;
+mod packet;
+pub mod solo;
+pub mod threads;
 
-use crate::Result;
+use crate::{Error, Result};
 
 /// Message tag: 0 to 32767, the range that the MPI standard (section 3.2.3) guarantees.
+///
+/// Tags from [`FIRST_RESERVED_TAG`] on belong to [`collective`]; algorithms use lower ones.
 pub type Tag = u16;
+
+/// The first of the tags that [`collective`] keeps for itself.
+pub const FIRST_RESERVED_TAG: Tag = 0x7000;
 
 /// One value of an [`Communicator::allreduce`], with the way in which it is combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +38,16 @@ impl Term {
     pub fn value(self) -> i64 {
         match self {
             Term::Sum(v) | Term::Max(v) | Term::Min(v) => v,
+        }
+    }
+
+    /// Both terms in one; `None` if they are of different kinds.
+    fn combine(self, other: Term) -> Option<Term> {
+        match (self, other) {
+            (Term::Sum(a), Term::Sum(b)) => Some(Term::Sum(a.wrapping_add(b))),
+            (Term::Max(a), Term::Max(b)) => Some(Term::Max(a.max(b))),
+            (Term::Min(a), Term::Min(b)) => Some(Term::Min(a.min(b))),
+            _ => None,
         }
     }
 }
@@ -75,4 +96,56 @@ pub trait Communicator: Send + Sync {
 
     /// Ends the whole job. Only for when going on would lose or corrupt data.
     fn abort(&self, code: i32) -> !;
+}
+
+impl<C: Communicator + ?Sized> Communicator for Box<C> {
+    fn rank(&self) -> usize {
+        (**self).rank()
+    }
+    fn size(&self) -> usize {
+        (**self).size()
+    }
+    fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
+        (**self).isend(to, tag, data)
+    }
+    fn irecv(&self, from: usize, tag: Tag, buffer: Vec<u8>) -> Result<Box<dyn Pending>> {
+        (**self).irecv(from, tag, buffer)
+    }
+    fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
+        (**self).recv(from, tag)
+    }
+    fn barrier(&self) -> Result<()> {
+        (**self).barrier()
+    }
+    fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
+        (**self).allreduce(terms)
+    }
+    fn count_round(&self, operation: &'static str) {
+        (**self).count_round(operation);
+    }
+    fn abort(&self, code: i32) -> ! {
+        (**self).abort(code)
+    }
+}
+
+/// Error of a call that names a rank outside the group.
+fn check_rank(call: &str, rank: usize, size: usize) -> Result<()> {
+    if rank < size {
+        return Ok(());
+    }
+    Err(Error::Comm {
+        call: format!("{call} with rank {rank}"),
+        what: format!("there are only {size} ranks, numbered from 0"),
+    })
+}
+
+/// Error of a message whose length is not what the receiver asked for.
+fn check_length(from: usize, tag: Tag, expected: usize, found: usize) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(Error::Comm {
+        call: format!("receive from rank {from}, tag {tag:#x}"),
+        what: format!("the message has {found} bytes, {expected} were expected"),
+    })
 }

@@ -1,0 +1,113 @@
+//! What communication costs, in numbers that do not depend on the machine.
+
+use super::{Communicator, Pending, Tag, Term};
+use crate::Result;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What one rank has done so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Synchronising rounds: barriers, allreduces and the operations of
+    /// [`collective`](super::collective).
+    pub rounds: u64,
+    /// The same by name: "barrier", "allreduce", "bcast", ...
+    pub by_operation: BTreeMap<&'static str, u64>,
+    /// Messages sent, those of collective operations included.
+    pub messages: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+}
+
+/// The counts of a [`Counting`] communicator, for whoever holds a clone of it.
+#[derive(Debug, Clone, Default)]
+pub struct Tally(Arc<Mutex<Counts>>);
+
+impl Tally {
+    /// The counts now.
+    pub fn counts(&self) -> Counts {
+        self.lock().clone()
+    }
+
+    /// The counts since the last reset, which this is.
+    pub fn take(&self) -> Counts {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn round(&self, operation: &'static str) {
+        let mut counts = self.lock();
+        counts.rounds += 1;
+        *counts.by_operation.entry(operation).or_default() += 1;
+    }
+}
+
+/// A communicator that counts what goes through it.
+pub struct Counting<C> {
+    inner: C,
+    tally: Tally,
+}
+
+impl<C: Communicator> Counting<C> {
+    /// Counts the use of `inner`, from zero.
+    pub fn new(inner: C) -> Self {
+        Counting {
+            inner,
+            tally: Tally::default(),
+        }
+    }
+
+    /// The counts, which can be read while and after this communicator is in use.
+    pub fn tally(&self) -> Tally {
+        self.tally.clone()
+    }
+}
+
+impl<C: Communicator> Communicator for Counting<C> {
+    fn rank(&self) -> usize {
+        self.inner.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
+        {
+            let mut counts = self.tally.lock();
+            counts.messages += 1;
+            counts.bytes += data.len() as u64;
+        }
+        self.inner.isend(to, tag, data)
+    }
+
+    fn irecv(&self, from: usize, tag: Tag, buffer: Vec<u8>) -> Result<Box<dyn Pending>> {
+        self.inner.irecv(from, tag, buffer)
+    }
+
+    fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
+        self.inner.recv(from, tag)
+    }
+
+    fn barrier(&self) -> Result<()> {
+        self.tally.round("barrier");
+        self.inner.barrier()
+    }
+
+    fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
+        self.tally.round("allreduce");
+        self.inner.allreduce(terms)
+    }
+
+    fn count_round(&self, operation: &'static str) {
+        self.tally.round(operation);
+        self.inner.count_round(operation);
+    }
+
+    fn abort(&self, code: i32) -> ! {
+        self.inner.abort(code)
+    }
+}

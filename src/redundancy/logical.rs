@@ -1,0 +1,306 @@
+//! A rank's files, joined in list order, as one zero-padded logical file (the SCR developer
+//! guide, "XOR algorithm"). Checksums of the files are collected while their bytes pass.
+
+use crate::store::{File, Files, Stat};
+use crate::{Error, Result};
+use crc32fast::Hasher;
+use std::path::PathBuf;
+
+/// Files a [`Reader`] keeps open at once. A rank may have many thousands.
+const MAX_OPEN: usize = 32;
+
+/// Sum of the sizes of a rank's files, or an error if it does not fit 63 bits (no file
+/// system's offsets do either).
+pub fn total(sizes: impl IntoIterator<Item = u64>) -> Result<u64> {
+    let sum = sizes
+        .into_iter()
+        .try_fold(0u64, |sum, size| sum.checked_add(size));
+    sum.filter(|sum| i64::try_from(*sum).is_ok())
+        .ok_or_else(|| Error::format(0, "the sizes of the files add up to more than 2^63 bytes"))
+}
+
+/// Checksum of the bytes `start..end` of one file.
+struct Segment {
+    start: u64,
+    end: u64,
+    hasher: Hasher,
+}
+
+struct Part {
+    path: PathBuf,
+    /// Place in the logical file.
+    start: u64,
+    size: u64,
+    segments: Vec<Segment>,
+}
+
+impl Part {
+    fn end(&self) -> u64 {
+        self.start + self.size
+    }
+
+    /// Adds bytes at `offset` of this file to the segment that ends there. A scheme reads in
+    /// few ascending streams, so there are few segments to look through.
+    fn sum(&mut self, offset: u64, bytes: &[u8]) {
+        let end = offset + bytes.len() as u64;
+        if let Some(segment) = self.segments.iter_mut().find(|s| s.end == offset) {
+            segment.hasher.update(bytes);
+            segment.end = end;
+        } else {
+            let mut hasher = Hasher::new();
+            hasher.update(bytes);
+            self.segments.push(Segment {
+                start: offset,
+                end,
+                hasher,
+            });
+        }
+    }
+
+    /// CRC32 of the whole file; an error unless each byte was read exactly once.
+    fn crc(mut self) -> Result<u32> {
+        self.segments.sort_by_key(|s| s.start);
+        let mut crc = Hasher::new();
+        let mut at = 0;
+        for segment in &self.segments {
+            if segment.start == at {
+                crc.combine(&segment.hasher);
+                at = segment.end;
+            }
+        }
+        if at != self.size {
+            let what = format!("only {at} of {} bytes were read", self.size);
+            return Err(Error::Corrupt {
+                path: self.path,
+                what,
+            });
+        }
+        Ok(crc.finalize())
+    }
+}
+
+/// Reads a rank's files as one.
+pub struct Reader<'a> {
+    files: &'a dyn Files,
+    parts: Vec<Part>,
+    /// Most recently used last.
+    open: Vec<(usize, Box<dyn File>)>,
+    size: u64,
+    checksum: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// The files at these paths, of these sizes (bytes), in this order. None is opened yet.
+    /// Without `checksum`, [`Reader::finish`] must not be called.
+    pub fn new(files: &'a dyn Files, list: Vec<(PathBuf, u64)>, checksum: bool) -> Result<Self> {
+        let size = total(list.iter().map(|(_, size)| *size))?;
+        let mut start = 0;
+        let parts = list.into_iter().map(|(path, size)| {
+            let part = Part {
+                path,
+                start,
+                size,
+                segments: Vec::new(),
+            };
+            start = part.end();
+            part
+        });
+        Ok(Reader {
+            files,
+            parts: parts.collect(),
+            open: Vec::new(),
+            size,
+            checksum,
+        })
+    }
+
+    /// Bytes in all files together.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Fills `buffer` from `offset`, with zeros beyond the end. An error, with the content of
+    /// `buffer` undefined, if a file cannot be read or is not as large as its record says.
+    pub fn read_at(&mut self, offset: u64, mut buffer: &mut [u8]) -> Result<()> {
+        let mut offset = offset;
+        let mut index = self.parts.partition_point(|p| p.end() <= offset);
+        while !buffer.is_empty() {
+            let Some(part) = self.parts.get(index) else {
+                buffer.fill(0);
+                return Ok(());
+            };
+            let here = part.end().saturating_sub(offset).min(buffer.len() as u64) as usize;
+            let (bytes, rest) = buffer.split_at_mut(here);
+            if here > 0 {
+                let inside = offset - part.start;
+                self.handle(index)?.read_at(inside, bytes)?;
+                if let Some(part) = self.parts.get_mut(index).filter(|_| self.checksum) {
+                    part.sum(inside, bytes);
+                }
+            }
+            offset += here as u64;
+            buffer = rest;
+            index += 1;
+        }
+        Ok(())
+    }
+
+    /// The open file `index`; opened, and its size compared, at first use.
+    fn handle(&mut self, index: usize) -> Result<&dyn File> {
+        let slot = if let Some(at) = self.open.iter().rposition(|(i, _)| *i == index) {
+            self.open.remove(at)
+        } else {
+            let part = self
+                .parts
+                .get(index)
+                .ok_or_else(|| Error::format(0, "no such file"))?;
+            let file = self.files.open(&part.path)?;
+            same_size(&part.path, file.size()?, part.size)?;
+            if self.open.len() >= MAX_OPEN {
+                self.open.remove(0);
+            }
+            (index, file)
+        };
+        self.open.push(slot);
+        match self.open.last() {
+            Some((_, file)) => Ok(file.as_ref()),
+            None => Err(Error::format(0, "no file is open")),
+        }
+    }
+
+    /// CRC32 of each file, after each byte was read exactly once. Files without bytes are
+    /// looked up now: they must exist and be empty.
+    pub fn finish(self) -> Result<Vec<u32>> {
+        for part in self.parts.iter().filter(|p| p.size == 0) {
+            exists(self.files, &part.path, 0)?;
+        }
+        self.parts.into_iter().map(Part::crc).collect()
+    }
+}
+
+/// An error unless `path` is a file of `size` bytes.
+pub fn exists(files: &dyn Files, path: &std::path::Path, size: u64) -> Result<()> {
+    match files.stat(path)? {
+        Some(stat) if stat.kind == crate::store::Kind::File => same_size(path, stat.size, size),
+        Some(_) => Err(Error::Corrupt {
+            path: path.into(),
+            what: "not a regular file".into(),
+        }),
+        None => {
+            let missing = std::io::Error::from_raw_os_error(libc::ENOENT);
+            Err(Error::io("find", path, missing))
+        }
+    }
+}
+
+fn same_size(path: &std::path::Path, found: u64, expected: u64) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    let what = format!("has {found} bytes, its record says {expected}");
+    Err(Error::Corrupt {
+        path: path.to_path_buf(),
+        what,
+    })
+}
+
+/// A file to be made by a [`Writer`].
+pub struct Target {
+    /// Where; its directory exists.
+    pub path: PathBuf,
+    /// Expected CRC32, if known.
+    pub crc: Option<u32>,
+    /// Size to make, and mode, owner and times to give it in the end.
+    pub stat: Stat,
+}
+
+/// Writes a rank's files from their logical file, front to back, and verifies each.
+pub struct Writer<'a> {
+    files: &'a dyn Files,
+    targets: std::vec::IntoIter<Target>,
+    current: Option<(Target, Box<dyn File>, u64, Hasher)>,
+}
+
+impl<'a> Writer<'a> {
+    /// Nothing is made yet.
+    pub fn new(files: &'a dyn Files, targets: Vec<Target>) -> Self {
+        Writer {
+            files,
+            targets: targets.into_iter(),
+            current: None,
+        }
+    }
+
+    /// Writes the next bytes. What comes after the last file is padding and dropped.
+    ///
+    /// Each file replaces whatever file or link has its name. When its last byte is written
+    /// it is compared with its checksum, which is an error if it differs, and gets mode and
+    /// times.
+    pub fn append(&mut self, mut data: &[u8]) -> Result<()> {
+        loop {
+            let Some((target, file, at, hasher)) = &mut self.current else {
+                if !self.next()? {
+                    return Ok(());
+                }
+                continue;
+            };
+            let missing = target.stat.size - *at;
+            if missing > 0 && data.is_empty() {
+                return Ok(());
+            }
+            let (here, rest) = data.split_at(missing.min(data.len() as u64) as usize);
+            if !here.is_empty() {
+                file.write_at(*at, here)?;
+                hasher.update(here);
+                *at += here.len() as u64;
+            }
+            data = rest;
+            if *at == target.stat.size {
+                self.close()?;
+            }
+        }
+    }
+
+    /// Makes what files without bytes are left; an error if bytes are missing.
+    pub fn finish(mut self) -> Result<()> {
+        self.append(&[])?;
+        match self.current {
+            Some((target, _, at, _)) => same_size(&target.path, at, target.stat.size),
+            None => Ok(()),
+        }
+    }
+
+    fn next(&mut self) -> Result<bool> {
+        let Some(target) = self.targets.next() else {
+            return Ok(false);
+        };
+        self.files.remove_file(&target.path)?;
+        let file = self.files.create(&target.path, 0o600)?;
+        file.allocate(target.stat.size)?;
+        self.current = Some((target, file, 0, Hasher::new()));
+        Ok(true)
+    }
+
+    fn close(&mut self) -> Result<()> {
+        let Some((target, file, _, hasher)) = self.current.take() else {
+            return Ok(());
+        };
+        drop(file);
+        same_crc(&target.path, hasher.finalize(), target.crc)?;
+        self.files.restore(&target.path, &target.stat)
+    }
+}
+
+/// An error if `expected` is known and `found` is something else.
+pub fn same_crc(path: &std::path::Path, found: u32, expected: Option<u32>) -> Result<()> {
+    match expected {
+        Some(expected) if expected != found => {
+            let what = format!("CRC32 is 0x{found:08x}, its record says 0x{expected:08x}");
+            Err(Error::Corrupt {
+                path: path.to_path_buf(),
+                what,
+            })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,167 @@
+//! Redundancy schemes: what lets a dataset in cache outlive the loss of a node.
+//!
+//! A [`Scheme`] works on one set of ranks at a time ([`sets`]), which exchange messages among
+//! themselves only; no communicator is made. [`logical`] joins a rank's files, [`ring`] keeps
+//! messages under way, [`kernel`] computes. [`xor`] and [`single`] are the schemes.
+
+pub mod kernel;
+pub mod logical;
+mod parity_file;
+mod ring;
+pub mod sets;
+mod single;
+mod xor;
+mod xor_rebuild;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod xor_tests;
+
+pub use sets::{Set, plan, survives};
+
+use crate::comm::{Communicator, Tag};
+use crate::format::dataset::Dataset;
+use crate::format::filemap::Reddesc;
+use crate::format::files::RankFiles;
+use crate::store::Files;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Where a scheme works and with whom.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// All ranks; the members of `set` are ranks of it.
+    pub comm: &'a dyn Communicator,
+    /// The cache's file system.
+    pub files: &'a dyn Files,
+    /// The set of this rank.
+    pub set: &'a Set,
+    /// Existing directory below which the names of this rank's files lie.
+    pub data_dir: &'a Path,
+    /// Existing directory for the redundancy file.
+    pub meta_dir: &'a Path,
+    /// Bytes per message (`SCR_MPI_BUF_SIZE`), the same on all members. About 16 MiB of
+    /// buffers are used, or six pieces if that is more.
+    pub piece: usize,
+    /// Tag of all messages. Two calls may use one tag, one after the other.
+    pub tag: Tag,
+    /// Bring the redundancy file to stable storage (one fsync). Without it the file survives
+    /// a killed process, not a power loss.
+    pub sync: bool,
+}
+
+/// What a rank knows of its part of a dataset.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The dataset.
+    pub dataset: Dataset,
+    /// Scheme and set that protect it.
+    pub reddesc: Reddesc,
+    /// The files of this rank, in the order in which they are joined.
+    pub files: RankFiles,
+}
+
+/// The state of what one rank holds of a dataset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// Whether all application files are there with their recorded sizes and checksums.
+    pub data: Result<()>,
+    /// The same of the redundancy file. `Ok` for a scheme that has none.
+    pub parity: Result<()>,
+}
+
+/// What [`Scheme::rebuild`] did on this rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing was missing in the set.
+    Intact,
+    /// All application files were there; the redundancy of the set was made anew.
+    Encoded,
+    /// This rank's files were made anew.
+    Restored,
+    /// Another rank's files were made anew, with this rank's help.
+    Helped,
+}
+
+/// A way to protect datasets.
+pub trait Scheme: Send + Sync {
+    /// The name in configuration and records: `XOR`.
+    fn name(&self) -> &'static str;
+
+    /// Members of each set that may be lost.
+    fn losses(&self) -> usize;
+
+    /// The redundancy file of a rank in this set, if the scheme makes one.
+    fn redundancy_file(&self, meta_dir: &Path, set: &Set) -> Option<PathBuf>;
+
+    /// Makes the redundancy data. Where that means to read the application files, their
+    /// checksums go into `record` from the same pass; checksums that are there already must
+    /// agree.
+    ///
+    /// Collective over the members of the set. An error is this rank's own: it takes part in
+    /// all messages to the end, so the other members return, with success or an error, and
+    /// what they made is worthless. A verdict over all ranks must follow. A failing transport
+    /// returns at once.
+    fn encode(&self, context: &Context, record: &mut Record) -> Result<()>;
+
+    /// Compares what is on disk with `record`, reading each byte once. Local.
+    fn check(&self, context: &Context, record: &Record) -> Health;
+
+    /// Makes anew what the set lost, full redundancy included, and gives this rank's record.
+    ///
+    /// `mine` is what this rank has, by [`Scheme::check`]; `None` if it has no record. If the
+    /// set lost more than the scheme stands, every member gets [`Error::Dataset`] and no file
+    /// is touched. Any other error is this rank's own, as in [`Scheme::encode`]. Files that
+    /// are made anew are compared with their recorded checksums.
+    ///
+    /// Collective over the members of the set.
+    fn rebuild(&self, context: &Context, mine: Option<(Record, Health)>)
+    -> Result<(Record, Outcome)>;
+}
+
+/// The scheme of that name, in any case of letters.
+pub fn by_name(name: &str) -> Option<&'static dyn Scheme> {
+    const SCHEMES: [&dyn Scheme; 2] = [&single::Single, &xor::Xor];
+    SCHEMES.into_iter().find(|s| s.name().eq_ignore_ascii_case(name))
+}
+
+impl Context<'_> {
+    /// Paths and sizes of a rank's files in cache. An error if a name leads elsewhere.
+    fn paths(&self, list: &RankFiles) -> Result<Vec<(PathBuf, u64)>> {
+        list.files.iter().map(|f| Ok((f.file.below(self.data_dir)?, f.size))).collect()
+    }
+
+    /// The set, checked against the communicator.
+    fn members(&self) -> Result<&[usize]> {
+        let members = &self.set.members;
+        let size = self.comm.size();
+        let fits = members.iter().all(|r| *r < size)
+            && members.get(self.set.index) == Some(&self.comm.rank());
+        if fits { Ok(members) } else { Err(Error::format(0, "the set does not fit this run")) }
+    }
+
+    /// The other members, nearest right neighbour first.
+    fn others(&self) -> impl Iterator<Item = usize> {
+        (1..self.set.size()).map(|steps| self.set.right(steps))
+    }
+}
+
+/// Keeps the first error of a rank that must go on exchanging messages.
+#[derive(Default)]
+struct First(Option<Error>);
+
+impl First {
+    /// The value, or `None` with the error kept if it is the first.
+    fn keep<T>(&mut self, result: Result<T>) -> Option<T> {
+        result.map_err(|e| { self.0.get_or_insert(e); }).ok()
+    }
+
+    fn failed(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn result<T>(self, value: T) -> Result<T> {
+        self.0.map_or(Ok(value), Err)
+    }
+}

@@ -1,0 +1,227 @@
+//! Which ranks protect each other. Pure, so that every rank computes the same answer.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// A redundancy set, seen by one of its members. The members form a ring: the right
+/// neighbour of the last is the first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Set {
+    /// Lowest world rank among the members (the SCR developer guide, "XOR file").
+    pub id: usize,
+    /// This rank's place in `members`.
+    pub index: usize,
+    /// World ranks in set order. Shared: all members of a set see one list.
+    pub members: Arc<[usize]>,
+}
+
+impl Set {
+    /// The set of `members`, seen by the one at `index`. `None` if there is none at `index`.
+    pub fn new(index: usize, members: impl Into<Arc<[usize]>>) -> Option<Set> {
+        let members = members.into();
+        let id = *members.iter().min()?;
+        (index < members.len()).then_some(Set { id, index, members })
+    }
+
+    /// Number of members, at least 1.
+    pub fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    /// World rank of the member `steps` to the right of this one.
+    pub fn right(&self, steps: usize) -> usize {
+        let at = (self.index + steps % self.size()) % self.size();
+        self.members.get(at).copied().unwrap_or(self.id)
+    }
+
+    /// World rank of the member on the left.
+    pub fn left(&self) -> usize {
+        self.right(self.size() - 1)
+    }
+}
+
+/// Divides all ranks into sets; entry `r` is the set of world rank `r`.
+///
+/// `failure_group[r]` numbers the group of ranks (commonly a node) that is lost together
+/// with rank `r`. In order of importance:
+///
+/// 1. sets have at least 2 members (unless there is only one rank);
+/// 2. no set holds two members of one failure group, unless a group is larger than half of
+///    all ranks, which makes that impossible under 1;
+/// 3. sets have at least `set_size` members, unless a group is larger than the number of
+///    such sets;
+///
+/// and always set sizes differ by at most one. Members are in rising order of world rank.
+pub fn plan(failure_group: &[usize], set_size: usize) -> Vec<Set> {
+    let ranks = failure_group.len();
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (rank, group) in failure_group.iter().enumerate() {
+        groups.entry(*group).or_default().push(rank);
+    }
+    let mut groups: Vec<Vec<usize>> = groups.into_values().collect();
+    groups.sort_by_key(|g| (std::cmp::Reverse(g.len()), g.first().copied()));
+
+    let largest = groups.first().map_or(1, Vec::len);
+    let count = largest.max(ranks / set_size.max(2)).min(ranks / 2).max(1);
+
+    // A group of at most `count` ranks, dealt in a row, meets no set twice.
+    let mut sets: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (rank, at) in groups.into_iter().flatten().zip((0..count).cycle()) {
+        sets[at].push(rank);
+    }
+    let mut seen: Vec<(usize, Set)> = Vec::with_capacity(ranks);
+    for mut members in sets {
+        members.sort_unstable();
+        let members: Arc<[usize]> = members.into();
+        let views = (0..members.len()).filter_map(|i| Set::new(i, members.clone()));
+        seen.extend(members.iter().copied().zip(views));
+    }
+    seen.sort_unstable_by_key(|(rank, _)| *rank);
+    seen.into_iter().map(|(_, set)| set).collect()
+}
+
+/// How many failure groups, whichever they are, can be lost together when each set can
+/// rebuild `losses` of its members. A set that has no more members than that protects none.
+pub fn survives(sets: &[Set], failure_group: &[usize], losses: usize) -> usize {
+    sets.iter()
+        .filter(|set| set.index == 0)
+        .map(|set| {
+            if set.size() <= losses {
+                return 0;
+            }
+            let mut hit: HashMap<Option<&usize>, usize> = HashMap::new();
+            for rank in set.members.iter() {
+                *hit.entry(failure_group.get(*rank)).or_default() += 1;
+            }
+            let mut hit: Vec<usize> = hit.into_values().collect();
+            hit.sort_unstable_by_key(|n| std::cmp::Reverse(*n));
+            let mut lost = 0;
+            hit.iter()
+                .take_while(|n| {
+                    lost += **n;
+                    lost <= losses
+                })
+                .count()
+        })
+        .min()
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Group numbers of ranks laid out in blocks of the given sizes.
+    fn blocks(sizes: &[usize]) -> Vec<usize> {
+        sizes
+            .iter()
+            .enumerate()
+            .flat_map(|(g, n)| std::iter::repeat_n(g, *n))
+            .collect()
+    }
+
+    fn members(sets: &[Set]) -> Vec<Vec<usize>> {
+        let mut all: Vec<Vec<usize>> = sets
+            .iter()
+            .filter(|s| s.index == 0)
+            .map(|s| s.members.to_vec())
+            .collect();
+        all.sort();
+        all
+    }
+
+    /// All promises of [`plan`], checked on one shape.
+    fn check(groups: &[usize], set_size: usize) {
+        let shape = format!("groups {groups:?}, set size {set_size}");
+        let sets = plan(groups, set_size);
+        let ranks = groups.len();
+        assert_eq!(sets.len(), ranks, "{shape}");
+        for (rank, set) in sets.iter().enumerate() {
+            assert_eq!(set.members[set.index], rank, "{shape}");
+            assert_eq!(set.id, set.members[0], "{shape}");
+            assert_eq!(sets[set.members[0]].members, set.members, "{shape}");
+            assert!(set.members.is_sorted(), "{shape}");
+        }
+        let distinct = members(&sets);
+        let largest_set = distinct.iter().map(Vec::len).max().unwrap_or(0);
+        let smallest_set = distinct.iter().map(Vec::len).min().unwrap_or(0);
+        assert!(largest_set - smallest_set <= 1, "{shape}");
+        assert!(smallest_set >= 2 || ranks < 2, "{shape}");
+
+        let mut count: HashMap<usize, usize> = HashMap::new();
+        groups
+            .iter()
+            .for_each(|g| *count.entry(*g).or_default() += 1);
+        let largest = count.values().copied().max().unwrap_or(0);
+        let apart = distinct.iter().all(|set| {
+            let mut of: Vec<usize> = set.iter().map(|r| groups[*r]).collect();
+            of.sort_unstable();
+            of.windows(2).all(|w| w[0] != w[1])
+        });
+        assert_eq!(apart, largest <= (ranks / 2).max(1), "{shape}");
+        assert_eq!(
+            survives(&sets, groups, 1),
+            usize::from(apart && ranks > 1),
+            "{shape}"
+        );
+        if ranks >= set_size && largest <= ranks / set_size.max(2) {
+            assert!(smallest_set >= set_size, "{shape}");
+        }
+    }
+
+    #[test]
+    fn holds_its_promises_over_many_shapes() {
+        for set_size in [0, 1, 2, 3, 4, 8, 100] {
+            for nodes in 0..12 {
+                for per_node in 1..5 {
+                    check(&blocks(&vec![per_node; nodes]), set_size);
+                    let cyclic: Vec<usize> = (0..nodes * per_node).map(|r| r % nodes).collect();
+                    check(&cyclic, set_size);
+                }
+            }
+            // Uneven nodes: every way to give 1 to 4 ranks to each of 5 nodes.
+            for code in 0..4usize.pow(5) {
+                let sizes: Vec<usize> = (0..5).map(|i| code / 4usize.pow(i) % 4 + 1).collect();
+                check(&blocks(&sizes), set_size);
+            }
+        }
+        check(&blocks(&[40, 1, 1, 1]), 8);
+    }
+
+    #[test]
+    fn some_layouts_by_hand() {
+        assert_eq!(
+            members(&plan(&blocks(&[2; 4]), 8)),
+            [[0, 2, 4, 6], [1, 3, 5, 7]]
+        );
+        assert_eq!(members(&plan(&blocks(&[1; 5]), 8)), [[0, 1, 2, 3, 4]]);
+        assert_eq!(members(&plan(&blocks(&[1; 4]), 2)), [[0, 2], [1, 3]]);
+        assert_eq!(members(&plan(&[7], 8)), [[0]]);
+        assert!(plan(&[], 8).is_empty());
+    }
+
+    #[test]
+    fn says_how_many_groups_can_be_lost() {
+        let apart = blocks(&[1; 6]);
+        assert_eq!(survives(&plan(&apart, 6), &apart, 3), 3);
+        let paired = blocks(&[2, 2]);
+        let one = [Set::new(0, vec![0, 1, 2, 3]).unwrap()];
+        assert_eq!(survives(&one, &paired, 1), 0);
+        assert_eq!(survives(&one, &paired, 3), 1);
+        assert_eq!(survives(&one, &paired, 4), 0);
+        assert_eq!(survives(&plan(&[0], 8), &[0], 1), 0);
+    }
+
+    #[test]
+    fn neighbours_close_the_ring() {
+        let set = Set::new(3, vec![4, 9, 2, 7]).unwrap();
+        assert_eq!(
+            (set.id, set.left(), set.right(1), set.right(2)),
+            (2, 2, 4, 9)
+        );
+        let alone = Set::new(0, vec![5]).unwrap();
+        assert_eq!((alone.left(), alone.right(1)), (5, 5));
+        assert_eq!(Set::new(1, vec![5]), None);
+        assert_eq!(Set::new(0, Vec::new()), None);
+    }
+}
