@@ -10,11 +10,14 @@
 //! what is above them. A module may use those to its right and those underneath,
 //! never the reverse.
 
+#[cfg(feature = "mpi")]
+pub mod capi;
 pub mod comm;
 pub mod config;
 pub mod error;
 pub mod format;
 pub mod job;
 pub mod store;
+pub mod version;
 
 pub use error::{Error, Result};
