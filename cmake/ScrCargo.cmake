@@ -49,6 +49,7 @@ endif()
 
 # MPI_PKG_CONFIG would win over MPICC and could name another MPI.
 set(SCR_CARGO_ENVIRONMENT
+    CC=${CMAKE_C_COMPILER}
     MPICC=${MPI_C_COMPILER}
     SCR_CACHE_BASE=${SCR_CACHE_BASE}
     SCR_CNTL_BASE=${SCR_CNTL_BASE}
@@ -58,13 +59,14 @@ function(scr_cargo_build target)
     cmake_parse_arguments(arg "" "OUTPUT;DIRECTORY" "ARGS" ${ARGN})
     set(directory ${SCR_CARGO_TARGET_DIR}/${arg_DIRECTORY})
     set(output ${directory}/${_scr_profile_directory}/${arg_OUTPUT})
+    list(JOIN arg_ARGS " " words)
     add_custom_target(${target} ALL
         COMMAND ${CMAKE_COMMAND} -E env --unset=MPI_PKG_CONFIG ${SCR_CARGO_ENVIRONMENT}
             ${CARGO_EXECUTABLE} build --locked --profile ${SCR_CARGO_PROFILE}
             --manifest-path ${CMAKE_CURRENT_SOURCE_DIR}/Cargo.toml
             --target-dir ${directory} ${arg_ARGS}
         BYPRODUCTS ${output}
-        COMMENT "cargo build ${arg_ARGS}"
+        COMMENT "cargo build ${words}"
         USES_TERMINAL VERBATIM)
     set(${target}_OUTPUT ${output} PARENT_SCOPE)
 endfunction()

@@ -1,4 +1,4 @@
-# libscr.so and libscr.a: the Rust static library together with the one C file.
+# libscr.so and libscr.a, both from the static library that cargo makes.
 
 set(_scr_features --no-default-features --features mpi)
 
@@ -30,12 +30,13 @@ else()
     set(SCR_RUST_TARGET scr_rust)
 endif()
 
-# The C file counts as changed when the archive is, so that everything is linked anew.
-set(_scr_configf ${CMAKE_CURRENT_SOURCE_DIR}/src/capi/configf.c)
-set_source_files_properties(${_scr_configf} PROPERTIES OBJECT_DEPENDS ${SCR_RUST_ARCHIVE})
-add_library(scr_configf OBJECT ${_scr_configf})
-target_include_directories(scr_configf PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/include)
-add_dependencies(scr_configf ${SCR_RUST_TARGET})
+# CMake wants a source in each library. This one counts as changed when the archive is, so that
+# everything is linked anew then.
+set(_scr_empty ${CMAKE_BINARY_DIR}/scr_library.c)
+file(CONFIGURE OUTPUT ${_scr_empty} CONTENT "typedef int scr_library;\n")
+set_source_files_properties(${_scr_empty} PROPERTIES OBJECT_DEPENDS ${SCR_RUST_ARCHIVE})
+add_library(scr_empty OBJECT ${_scr_empty})
+add_dependencies(scr_empty ${SCR_RUST_TARGET})
 
 function(_scr_common target name)
     add_library(scr::${name} ALIAS ${target})
@@ -45,19 +46,18 @@ function(_scr_common target name)
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
-# An archive cannot hold an archive: start from the Rust one and add our object to it.
-add_library(scr_static STATIC $<TARGET_OBJECTS:scr_configf>)
+# A copy, not a new archive: where LLVM's linker plugin is installed, ar makes no usable symbol
+# table for the Rust standard library, which carries bitcode.
+add_library(scr_static STATIC $<TARGET_OBJECTS:scr_empty>)
 _scr_common(scr_static scr-static)
 add_custom_command(TARGET scr_static POST_BUILD
-    COMMAND ${CMAKE_COMMAND} -E copy ${SCR_RUST_ARCHIVE} $<TARGET_FILE:scr_static>
-    COMMAND ${CMAKE_AR} rs $<TARGET_FILE:scr_static> $<TARGET_OBJECTS:scr_configf>
-    COMMAND_EXPAND_LISTS VERBATIM)
+    COMMAND ${CMAKE_COMMAND} -E copy ${SCR_RUST_ARCHIVE} $<TARGET_FILE:scr_static> VERBATIM)
 set_target_properties(scr_static PROPERTIES LINKER_LANGUAGE C)
 target_link_libraries(scr_static INTERFACE MPI::MPI_C ${SCR_SYSTEM_LIBRARIES})
 
 if(BUILD_SHARED_LIBS)
     set(_scr_exports ${CMAKE_CURRENT_SOURCE_DIR}/cmake/libscr.map)
-    add_library(scr_shared SHARED $<TARGET_OBJECTS:scr_configf>)
+    add_library(scr_shared SHARED $<TARGET_OBJECTS:scr_empty>)
     _scr_common(scr_shared scr)
     set_target_properties(scr_shared PROPERTIES
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
