@@ -10,6 +10,8 @@
 //! what is above them. A module may use those to its right and those underneath,
 //! never the reverse.
 
+#[cfg(feature = "mpi")]
+pub mod capi;
 pub mod comm;
 pub mod config;
 pub mod error;
@@ -17,5 +19,6 @@ pub mod format;
 pub mod job;
 pub mod redundancy;
 pub mod store;
+pub mod version;
 
 pub use error::{Error, Result};

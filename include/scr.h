@@ -1,0 +1,194 @@
+/* The Scalable Checkpoint / Restart library: C interface, compatible with SCR v3.1.0.
+   Generated from src/capi/mod.rs; see tests/header.rs. SPDX-License-Identifier: MIT OR Apache-2.0 */
+
+#ifndef SCR_H
+#define SCR_H
+
+
+/* Version of the interface. */
+#define SCR_MAJOR_VERSION "3"
+#define SCR_MINOR_VERSION "1"
+#define SCR_PATCH_VERSION "0"
+#define SCR_VERSION "v3.1.0"
+
+/* Version of this implementation. */
+#define SCR_RS_VERSION "0.1.0"
+
+#ifdef __GNUC__
+#define SCR_PRINTF_FORMAT __attribute__((format(printf, 1, 2)))
+#else
+#define SCR_PRINTF_FORMAT
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ SCR_Config with the string that printf would make of the format.
+ */
+const char *SCR_Configf(const char *format, ...) SCR_PRINTF_FORMAT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#undef SCR_PRINTF_FORMAT
+
+/*
+ The call did what its description says.
+ */
+#define SCR_SUCCESS 0
+
+/*
+ Size of a buffer for a file or dataset name, bytes, with the terminating NUL.
+ */
+#define SCR_MAX_FILENAME 1024
+
+/*
+ Neither a checkpoint nor output: initial value for a set of flags.
+ */
+#define SCR_FLAG_NONE 0
+
+/*
+ The application can restart from the dataset.
+ */
+#define SCR_FLAG_CHECKPOINT 1
+
+/*
+ The dataset must be written to the prefix directory.
+ */
+#define SCR_FLAG_OUTPUT 2
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ Starts the library. Collective over MPI_COMM_WORLD, after MPI_Init.
+
+ Reads the parameters, and rebuilds datasets which an earlier run left in cache.
+ Returns 1 if SCR is disabled (SCR_ENABLE=0) or cannot start.
+ */
+int SCR_Init(void);
+
+/*
+ Stops the library, before MPI_Finalize. Collective.
+
+ Brings the newest checkpoint to the prefix directory unless SCR_FLUSH is 0, and records
+ that the job ended on its own, so that it is not started again.
+ */
+int SCR_Finalize(void);
+
+/*
+ Sets ("NAME=value"), unsets ("NAME=") or queries ("NAME") a parameter. Collective, with
+ the same string on all processes. To set and unset is possible before SCR_Init only.
+
+ Parameters of several items are given with their children: "CKPT=0 TYPE=XOR SET_SIZE=8"
+ sets, "CKPT=0 TYPE" queries. A query returns a string which the caller must free(), or
+ NULL if the parameter has no value. Setting and unsetting return NULL.
+ */
+const char *SCR_Config(const char *config);
+
+/*
+ Tells in `file` the path at which a process must access the file that it knows as `name`.
+ Local to the calling process; any number of times for a file.
+
+ `file` is a buffer of SCR_MAX_FILENAME bytes. Between start and complete of an output
+ phase the call makes the file part of the dataset, and its directory. In a restart phase
+ it fails if the file is not there. In no phase it copies `name`. A path that does not fit
+ is an error.
+ */
+int SCR_Route_file(const char *name, char *file);
+
+/*
+ Sets `flag` to 1 if there is a checkpoint to restart from, otherwise to 0. Collective.
+
+ `name` may be NULL, or is a buffer of SCR_MAX_FILENAME bytes which receives the name of
+ that checkpoint, when there is one.
+ */
+int SCR_Have_restart(int *flag, char *name);
+
+/*
+ Begins to read the checkpoint which SCR_Have_restart offered. Collective.
+
+ `name` may be NULL, or is a buffer of SCR_MAX_FILENAME bytes which receives its name.
+ */
+int SCR_Start_restart(char *name);
+
+/*
+ Ends the restart: `valid` is 1 if this process read all its files, 0 if not. Collective.
+
+ Returns SCR_SUCCESS only if all processes gave 1. Otherwise SCR_Have_restart tells
+ whether there is an older checkpoint to try.
+ */
+int SCR_Complete_restart(int valid);
+
+/*
+ Sets `flag` to 1 if the application should write a checkpoint now, otherwise to 0.
+ Collective, same answer everywhere.
+ */
+int SCR_Need_checkpoint(int *flag);
+
+/*
+ Begins a checkpoint: SCR_Start_output with no name and SCR_FLAG_CHECKPOINT. Collective;
+ ended by SCR_Complete_checkpoint.
+ */
+int SCR_Start_checkpoint(void);
+
+/*
+ Ends a checkpoint, as SCR_Complete_output ends a dataset. Collective.
+ */
+int SCR_Complete_checkpoint(int valid);
+
+/*
+ Begins a dataset, before any of its files is made. Collective, with the same arguments
+ on all processes.
+
+ `name` is shorter than SCR_MAX_FILENAME, or NULL for a name made from the dataset id.
+ `flags` are SCR_FLAG_CHECKPOINT and SCR_FLAG_OUTPUT, or-ed.
+ */
+int SCR_Start_output(const char *name, int flags);
+
+/*
+ Ends a dataset whose files are all closed: `valid` is 1 if this process wrote its files,
+ or had none, and 0 if it could not. Collective.
+
+ Returns SCR_SUCCESS only if all processes gave 1 and the data are protected as
+ configured.
+ */
+int SCR_Complete_output(int valid);
+
+/*
+ Sets `flag` to 1 if the application should stop, otherwise to 0. Collective, same answer
+ everywhere; best asked after each checkpoint.
+ */
+int SCR_Should_exit(int *flag);
+
+/*
+ Makes the checkpoint `name` the one to restart from; newer ones leave the cache.
+ Collective.
+ */
+int SCR_Current(const char *name);
+
+/*
+ Removes the dataset `name` from the index, and no file. Collective.
+ */
+int SCR_Drop(const char *name);
+
+/*
+ Removes the dataset `name` with its files from cache and prefix directory. Collective.
+ */
+int SCR_Delete(const char *name);
+
+/*
+ Returns SCR_VERSION of the library in use. Local, at any time, without MPI too; the
+ string must not be freed or changed.
+ */
+char *SCR_Get_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  /* SCR_H */

@@ -1,0 +1,187 @@
+!> What module scrf promises, with each kind of flag and of ierror. Needs no MPI module, so
+!> that programs can call it which use MPI in different ways. Run in an empty prefix directory.
+module check_scrf
+    use, intrinsic :: iso_fortran_env, only: error_unit, int32, int64
+    use scrf
+    implicit none
+    private
+    public :: check_all
+
+    integer :: failures = 0
+
+contains
+
+    !> Number of promises that do not hold for rank `rank`.
+    function check_all(rank) result(count)
+        integer, intent(in) :: rank
+        integer :: count
+        integer(int32) :: ierror
+
+        call check_parameters()
+        call scr_init(ierror)
+        call check(ierror == SCR_SUCCESS, "scr_init")
+        call check_names()
+        call check_checkpoint(rank)
+        call check_restart(rank)
+        call check_outputs_of_other_kinds()
+        call scr_finalize(ierror)
+        call check(ierror == SCR_SUCCESS, "scr_finalize")
+        call scr_finalize(ierror)
+        call check(ierror /= SCR_SUCCESS, "scr_finalize twice")
+        count = failures
+    end function check_all
+
+    subroutine check_parameters()
+        character(len=8) :: val
+        character(len=1) :: short
+        character(len=32) :: version
+        integer(int32) :: ierror
+        integer(int64) :: ierror_long
+
+        call scr_get_version(version)
+        call check(version == "v3.1.0", "scr_get_version")
+        call scr_get_version(version, ierror_long)
+        call check(ierror_long == 0, "scr_get_version, int64")
+
+        call scr_config("SCR_FLUSH=12")
+        call scr_config("SCR_FLUSH=12", ierror=ierror)
+        call check(ierror == SCR_SUCCESS, "scr_config: setting is a success")
+        call scr_config("SCR_FLUSH=12   ", val, ierror)
+        call check(ierror == SCR_SUCCESS .and. val == "", "scr_config: setting has no value")
+        call scr_config("SCR_FLUSH", val, ierror)
+        call check(ierror == SCR_SUCCESS .and. val == "12", "scr_config: query")
+        call scr_config("SCR_FLUSH", val)
+        call check(val == "12", "scr_config: query without ierror")
+        call scr_config("SCR_FLUSH", short, ierror_long)
+        call check(ierror_long /= 0 .and. short == "1", "scr_config: a value that is cut")
+        call scr_config("SCR_FLUSH=", val, ierror)
+        call scr_config("SCR_FLUSH", val, ierror)
+        call check(ierror == SCR_SUCCESS .and. val == "", "scr_config: unset")
+    end subroutine check_parameters
+
+    subroutine check_names()
+        character(len=SCR_MAX_FILENAME + 8) :: name, file
+        character(len=4) :: short
+        integer(int32) :: ierror
+        integer(int64) :: ierror_long
+
+        ! Outside a phase the name comes back as it is.
+        file = repeat("x", len(file))
+        call scr_route_file("some/where   ", file, ierror)
+        call check(ierror == SCR_SUCCESS .and. file == "some/where", "blank padding")
+        call scr_route_file("some/where", file)
+        call check(file == "some/where", "scr_route_file without ierror")
+        call scr_route_file("some/where", short, ierror)
+        call check(ierror /= SCR_SUCCESS .and. short == "some", "a path that is cut")
+        call check(scr_routed("some/where ") == "some/where", "scr_routed")
+        call check(len(scr_routed("some/where ")) == 10, "length of scr_routed")
+
+        name = repeat("n", SCR_MAX_FILENAME - 1)
+        call scr_route_file(name, file, ierror)
+        call check(ierror == SCR_SUCCESS .and. file == name, "the longest name")
+        name = repeat("n", SCR_MAX_FILENAME)
+        call scr_route_file(name, file, ierror_long)
+        call check(ierror_long /= 0, "a name that is too long")
+        call scr_start_output(name, SCR_FLAG_CHECKPOINT, ierror)
+        call check(ierror /= SCR_SUCCESS, "an output whose name is too long")
+        call scr_delete(name, ierror)
+        call check(ierror /= SCR_SUCCESS, "deleting a name that is too long")
+    end subroutine check_names
+
+    subroutine check_checkpoint(rank)
+        integer, intent(in) :: rank
+        integer :: unit, iostat
+        integer(int32) :: ierror
+        logical :: have, need, stop_now
+
+        call scr_have_restart(have, ierror=ierror)
+        call check(ierror == SCR_SUCCESS .and. .not. have, "nothing to restart from")
+        call scr_need_checkpoint(need, ierror)
+        call check(ierror == SCR_SUCCESS, "scr_need_checkpoint")
+
+        call scr_start_output("from fortran", SCR_FLAG_CHECKPOINT + SCR_FLAG_OUTPUT, ierror)
+        call check(ierror == SCR_SUCCESS, "scr_start_output")
+        open (newunit=unit, file=scr_routed(file_of(rank)), status="replace", iostat=iostat)
+        call check(iostat == 0, "the routed file can be made")
+        if (iostat == 0) then
+            write (unit, "(i0)") 1000 + rank
+            close (unit)
+        end if
+        call scr_complete_output(iostat == 0, ierror)
+        call check(ierror == SCR_SUCCESS, "scr_complete_output")
+        call scr_should_exit(stop_now)
+        call check(.not. stop_now, "scr_should_exit")
+    end subroutine check_checkpoint
+
+    subroutine check_restart(rank)
+        integer, intent(in) :: rank
+        character(len=64) :: name, again
+        character(len=SCR_MAX_FILENAME) :: path
+        character(len=4) :: short
+        integer :: unit, iostat, number
+        integer(int32) :: have, ierror
+
+        call scr_have_restart(have, name, ierror)
+        call check(ierror == SCR_SUCCESS .and. have == 1, "something to restart from")
+        call check(name == "from fortran", "name of the checkpoint")
+        call scr_have_restart(have, short, ierror)
+        call check(ierror /= SCR_SUCCESS .and. have == 1 .and. short == "from", "a name cut short")
+
+        call scr_start_restart(again, ierror)
+        call check(ierror == SCR_SUCCESS .and. again == name, "scr_start_restart")
+        call scr_route_file("from fortran/none", path, ierror)
+        call check(ierror /= SCR_SUCCESS, "a file that is not there")
+        call scr_route_file(file_of(rank), path, ierror)
+        call check(ierror == SCR_SUCCESS, "route in a restart")
+        number = 0
+        open (newunit=unit, file=path, status="old", action="read", iostat=iostat)
+        if (iostat == 0) then
+            read (unit, *, iostat=iostat) number
+            close (unit)
+        end if
+        call check(number == 1000 + rank, "what was written is read")
+        call scr_complete_restart(1_int32, ierror)
+        call check(ierror == SCR_SUCCESS, "scr_complete_restart")
+    end subroutine check_restart
+
+    !> The other kinds of arguments, as a program compiled for 8-byte integers has them.
+    subroutine check_outputs_of_other_kinds()
+        integer(int64) :: flag, ierror
+        integer(int32) :: flag_short, ierror_short
+
+        call scr_have_restart(flag, ierror=ierror)
+        call check(ierror == 0 .and. (flag == 0 .or. flag == 1), "flag and ierror of int64")
+        call scr_need_checkpoint(flag, ierror_short)
+        call check(ierror_short == 0, "flag of int64, ierror of int32")
+        call scr_should_exit(flag_short, ierror)
+        call check(ierror == 0 .and. flag_short == 0, "flag of int32, ierror of int64")
+
+        call scr_start_output("void", 1_int64, ierror)
+        call check(ierror == 0, "flags of int64")
+        call scr_complete_output(0_int64, ierror)
+        call check(ierror /= 0, "valid of int64")
+        call scr_start_checkpoint(ierror)
+        call check(ierror == 0, "scr_start_checkpoint, int64")
+        call scr_complete_checkpoint(.false., ierror)
+        call check(ierror /= 0, "valid of logical, ierror of int64")
+    end subroutine check_outputs_of_other_kinds
+
+    function file_of(rank) result(file)
+        integer, intent(in) :: rank
+        character(len=:), allocatable :: file
+        character(len=16) :: number
+
+        write (number, "(i0)") rank
+        file = "from fortran/rank "//trim(number)
+    end function file_of
+
+    subroutine check(holds, what)
+        logical, intent(in) :: holds
+        character(len=*), intent(in) :: what
+
+        if (holds) return
+        write (error_unit, "(2a)") "not so: ", what
+        failures = failures + 1
+    end subroutine check
+
+end module check_scrf

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Installs the build, moves the installation to another place, and uses it from there. Run by
+# ctest in an empty directory, with SCR_TEST_* and MPI_*_COMPILER set.
+set -euo pipefail
+: "${MPI_C_COMPILER:?}" "${MPI_CXX_COMPILER?}" "${MPI_Fortran_COMPILER?}"
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cmake=$SCR_TEST_CMAKE
+read -ra launch <<<"$SCR_TEST_LAUNCH"
+work=$(cd .. && pwd)
+# A prefix that is named twice would let an absolute path pass.
+"$cmake" --install "$SCR_TEST_BUILD" --prefix "$work/staged" >/dev/null
+mv "$work/staged" "$work/installed"
+root=$work/installed
+pkgconfig=$(dirname "$(find "$root" -name scr.pc)")
+export PKG_CONFIG_PATH=$pkgconfig SCR_EXAMPLES=$root/share/scr/examples
+
+run() { # PROGRAM: it must finish, wherever it finds its libraries
+    mkdir "$1.run"
+    (cd "$1.run" && SCR_PREFIX=$PWD SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cntl \
+        SCR_JOB_ID=$$ "${launch[@]}" "$1" size 32 steps 12 >log)
+    grep -q "checkpoint heat2d.10$" "$1.run/log"
+    grep -q "finished step 12" "$1.run/log"
+}
+
+languages=(C)
+[[ -n $MPI_CXX_COMPILER ]] && languages+=(CXX)
+[[ $SCR_TEST_FORTRAN == 1 ]] && languages+=(Fortran)
+for language in "${languages[@]}"; do
+    compiler=MPI_${language}_COMPILER
+    "$cmake" -S "$here/$language" -B "$work/$language" -DCMAKE_PREFIX_PATH="$root" \
+        -DMPI_C_COMPILER="$MPI_C_COMPILER" -D"$compiler=${!compiler}" \
+        -DSCR_EXAMPLES="$SCR_EXAMPLES" >/dev/null
+    "$cmake" --build "$work/$language" >/dev/null
+    run "$work/$language/heat2d"
+    run "$work/$language/heat2d-static"
+    echo "$language by CMake: shared and static"
+
+    if [[ $SCR_TEST_SHARED == ON ]] && command -v make pkg-config >/dev/null; then
+        mkdir "$work/$language-make"
+        make -s -C "$work/$language-make" -f "$here/$language/Makefile"
+        run "$work/$language-make/heat2d"
+        echo "$language by make and pkg-config"
+    fi
+done
+
+for name in scr scr_index scr_print scr_print_hash_file kvtree_print; do
+    [[ -x $root/bin/$name ]] || { echo "no command $name"; exit 1; }
+    # Commands are for login nodes too, where there may be no MPI.
+    if ldd "$root/bin/$name" | grep -q libmpi; then echo "$name needs MPI"; exit 1; fi
+done
+if grep -rl "$work/staged" "$root/lib/cmake" "$pkgconfig"; then
+    echo "these files name the place where SCR was first installed"
+    exit 1
+fi
