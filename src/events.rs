@@ -1,0 +1,121 @@
+//! What happens, told to whoever listens.
+//!
+//! The library never prints: it hands an [`Event`] to a [`Sink`]. Standard error is one
+//! sink; logs and databases are others.
+
+use std::fmt;
+use std::io::Write;
+
+/// How much an event matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Something is lost or was refused.
+    Error,
+    /// Something is not as it should be, and SCR goes on.
+    Warning,
+    /// Worth one line in every job's output.
+    Note,
+    /// For `SCR_DEBUG` at this level (1 or 2).
+    Debug(u8),
+}
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// How much it matters.
+    pub severity: Severity,
+    /// One line: what, on which dataset, file or node, why, and what to do.
+    pub text: String,
+    /// How long it took, where that is of interest.
+    pub seconds: Option<f64>,
+}
+
+impl Event {
+    /// An event without a duration.
+    pub fn new(severity: Severity, text: impl Into<String>) -> Self {
+        Event {
+            severity,
+            text: text.into(),
+            seconds: None,
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        match self.seconds {
+            Some(seconds) => write!(f, " ({seconds:.3} s)"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Who said it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Speaker {
+    /// Rank in the job.
+    pub rank: usize,
+    /// Its node.
+    pub node: String,
+}
+
+/// A listener.
+pub trait Sink: Send + Sync {
+    /// Takes one event. Must not fail and must not block for long.
+    fn take(&self, speaker: &Speaker, event: &Event);
+}
+
+/// Writes errors, warnings and notes to standard error and debug lines to standard output,
+/// one line each, as SCR users know them: `SCR v3.1.0 ERROR: rank 2 on n2: ...`.
+#[derive(Debug, Clone, Copy)]
+pub struct Console {
+    /// Debug lines up to this level are shown (`SCR_DEBUG`).
+    pub debug: u8,
+}
+
+impl Sink for Console {
+    fn take(&self, speaker: &Speaker, event: &Event) {
+        let word = match event.severity {
+            Severity::Error => " ERROR",
+            Severity::Warning => " WARNING",
+            Severity::Note => "",
+            Severity::Debug(level) if level <= self.debug => "",
+            Severity::Debug(_) => return,
+        };
+        let version = crate::version::INTERFACE;
+        let line = format!(
+            "SCR {version}{word}: rank {} on {}: {event}\n",
+            speaker.rank, speaker.node
+        );
+        // Nobody is left to be told if the console itself is gone.
+        let _ = match event.severity {
+            Severity::Debug(_) => std::io::stdout().write_all(line.as_bytes()),
+            _ => std::io::stderr().write_all(line.as_bytes()),
+        };
+    }
+}
+
+/// Keeps everything, for tests.
+#[derive(Debug, Default)]
+pub struct Memory {
+    lines: std::sync::Mutex<Vec<String>>,
+}
+
+impl Memory {
+    /// All events so far, one line each.
+    pub fn lines(&self) -> Vec<String> {
+        self.lines
+            .lock()
+            .map(|lines| lines.clone())
+            .unwrap_or_default()
+    }
+}
+
+impl Sink for Memory {
+    fn take(&self, speaker: &Speaker, event: &Event) {
+        if let Ok(mut lines) = self.lines.lock() {
+            lines.push(format!("{}: {:?}: {event}", speaker.rank, event.severity));
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Moving bytes between stores.
+
+pub mod copy;
+pub mod turns;
