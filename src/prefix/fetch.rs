@@ -1,0 +1,246 @@
+//! Reads a dataset back from the prefix directory, and believes nothing unchecked.
+
+use super::flush::Ground;
+use super::rank2file;
+use crate::comm::{Term, collective};
+use crate::format::rank2file::{FileEntry, RankEntry};
+use crate::format::summary::Summary;
+use crate::format::{self, Dataset, FileMeta, RankFiles, from_message, to_message};
+use crate::store::Kind;
+use crate::transfer::copy::{Content, checksum, copy};
+use crate::transfer::turns::in_turns;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Where fetched files go: a rank's own directory in the cache.
+#[derive(Debug, Clone)]
+pub struct Target<'a> {
+    /// The store's base directory.
+    pub base: &'a Path,
+    /// The rank's directory relative to it; made by the fetch, emptied of what was there.
+    pub below: PathBuf,
+}
+
+impl Target<'_> {
+    fn dir(&self) -> PathBuf {
+        self.base.join(&self.below)
+    }
+}
+
+/// A dataset that this rank has its files of.
+#[derive(Debug)]
+pub struct Fetched {
+    /// The dataset.
+    pub dataset: Dataset,
+    /// This rank's files, with sizes, and checksums where they were recorded or taken.
+    pub files: RankFiles,
+    /// Files of all ranks for which the prefix has no checksum, as SCR v3.1.0 writes it.
+    pub unverified: u64,
+}
+
+/// Why a dataset cannot be fetched.
+#[derive(Debug)]
+pub struct Refused {
+    /// The collective verdict.
+    pub error: Error,
+    /// True if the dataset itself is bad: a file is missing or not as it was recorded. False
+    /// if it does not fit this run, or something else went wrong: then it stays a candidate.
+    pub bad: bool,
+}
+
+/// Fetches dataset `id`: into `cache`, or with `None` only verified where it is (bypass).
+/// With `checksums` off nothing but sizes is compared in a bypass. Collective. The outer
+/// error is the transport's; all ranks agree on the inner one.
+pub fn fetch(
+    ground: &Ground,
+    id: u64,
+    cache: Option<&Target>,
+    checksums: bool,
+) -> Result<std::result::Result<Fetched, Refused>> {
+    let &Ground {
+        comm,
+        files,
+        prefix,
+        ..
+    } = ground;
+    let dir = prefix.dataset(id);
+    let mut bad = [Term::Max(0)];
+
+    let local = if comm.rank() == 0 {
+        fits(ground, &dir, id).map(Some)
+    } else {
+        Ok(None)
+    };
+    let dataset = match verdict(ground, local, &mut bad) {
+        Ok(dataset) => dataset,
+        Err(error) => return refuse(error, &bad),
+    };
+    let mut message = match &dataset {
+        Some(dataset) => to_message(dataset)?,
+        None => Vec::new(),
+    };
+    collective::bcast(comm, 0, &mut message)?;
+    let dataset: Dataset = from_message(&message)?;
+
+    let entry = rank2file::read(comm, files, &dir)?;
+    let brought = in_turns(comm, ground.width, || {
+        bring(ground, id, &entry?, cache, checksums)
+    })?;
+    let unverified = brought
+        .as_ref()
+        .map_or(0, |(_, unverified)| *unverified as i64);
+    let mut terms = [bad[0], Term::Sum(unverified)];
+    match verdict(ground, brought, &mut terms) {
+        Ok((files, _)) => Ok(Ok(Fetched {
+            dataset,
+            files,
+            unverified: terms[1].value() as u64,
+        })),
+        Err(error) => {
+            if let Some(target) = cache {
+                files.remove_tree(&target.dir())?;
+            }
+            refuse(error, &terms)
+        }
+    }
+}
+
+/// Agrees on a result; the first term becomes 1 if any rank found the dataset itself bad.
+fn verdict<T>(ground: &Ground, local: Result<T>, terms: &mut [Term]) -> Result<T> {
+    let of_dataset = |error: &Error| {
+        matches!(error, Error::Corrupt { .. } | Error::Format { .. }) || error.is_not_found()
+    };
+    terms[0] = Term::Max(local.as_ref().is_err_and(of_dataset).into());
+    collective::agree_with(ground.comm, ground.node, local, terms)
+}
+
+fn refuse(error: Error, terms: &[Term]) -> Result<std::result::Result<Fetched, Refused>> {
+    match error {
+        Error::Comm { .. } => Err(error),
+        error => Ok(Err(Refused {
+            error,
+            bad: terms[0].value() > 0,
+        })),
+    }
+}
+
+/// Rank 0: the summary, if the dataset is complete, a checkpoint, and one of as many ranks.
+fn fits(ground: &Ground, dir: &Path, id: u64) -> Result<Dataset> {
+    let path = dir.join("summary.scr");
+    let summary: Summary = format::read(ground.files, &path)?;
+    let dataset = summary.dataset;
+    let odd = |what: String| {
+        Err(Error::Corrupt {
+            path: path.clone(),
+            what,
+        })
+    };
+    if !summary.complete {
+        return odd("says that the dataset is not complete".to_string());
+    }
+    if !dataset.is_checkpoint() {
+        return odd("describes a dataset that is no checkpoint".to_string());
+    }
+    if dataset.id != id {
+        return odd(format!("describes dataset {}", dataset.id));
+    }
+    let ranks = rank2file::ranks(ground.files, dir)?;
+    if ranks != ground.comm.size() as u64 {
+        let what = format!(
+            "was written by {ranks} ranks, this run has {}; run with {ranks} ranks to use it",
+            ground.comm.size()
+        );
+        return Err(Error::dataset(id, dataset.name.to_string(), what));
+    }
+    Ok(dataset)
+}
+
+/// This rank's files: found, compared with what was recorded, copied if there is a cache.
+fn bring(
+    ground: &Ground,
+    id: u64,
+    entry: &RankEntry,
+    cache: Option<&Target>,
+    checksums: bool,
+) -> Result<(RankFiles, usize)> {
+    let &Ground {
+        comm,
+        files,
+        prefix,
+        ..
+    } = ground;
+    let rank = comm.rank();
+    let mut buffer = vec![0; ground.buffer.max(1)];
+    if let Some(target) = cache {
+        files.remove_tree(&target.dir())?;
+        files.make_private_dirs(target.base, &target.below)?;
+    }
+    if let Some(count) = entry
+        .count
+        .filter(|count| *count != entry.files.len() as u64)
+    {
+        return Err(Error::Corrupt {
+            path: prefix.dataset(id),
+            what: format!(
+                "lists {} files of rank {rank}, {count} expected",
+                entry.files.len()
+            ),
+        });
+    }
+    let mut list = Vec::with_capacity(entry.files.len());
+    for (name, recorded) in &entry.files {
+        let from = prefix.absolute(name)?;
+        let stat = match files.stat(&from)? {
+            Some(stat) if stat.kind == Kind::File => stat,
+            Some(_) => {
+                return Err(Error::Corrupt {
+                    path: from,
+                    what: "is not a regular file".into(),
+                });
+            }
+            None => {
+                return Err(Error::Corrupt {
+                    path: from,
+                    what: "is missing".into(),
+                });
+            }
+        };
+        let mut meta = FileMeta::new(name.clone(), name.clone(), &stat);
+        let expected = expected(recorded, stat.size);
+        match cache {
+            Some(target) => {
+                let to = name.below(&target.dir())?;
+                if let Some(parent) = name.as_path().parent() {
+                    files.make_private_dirs(target.base, &target.below.join(parent))?;
+                }
+                meta.crc = copy(files, &from, &to, Some(&expected), &mut buffer)?.crc;
+                files.restore(&to, &stat)?;
+            }
+            None => {
+                Content {
+                    size: stat.size,
+                    crc: None,
+                }
+                .check(&expected, &from)?;
+                if checksums && expected.crc.is_some() {
+                    checksum(files, &from, &mut buffer)?.check(&expected, &from)?;
+                }
+                meta.crc = expected.crc;
+            }
+        }
+        list.push(meta);
+    }
+    let unverified = entry
+        .files
+        .values()
+        .filter(|file| file.crc.is_none())
+        .count();
+    Ok((RankFiles { rank, files: list }, unverified))
+}
+
+fn expected(recorded: &FileEntry, size: u64) -> Content {
+    Content {
+        size: recorded.size.unwrap_or(size),
+        crc: recorded.crc,
+    }
+}

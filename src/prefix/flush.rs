@@ -1,0 +1,238 @@
+//! Copies a dataset to the prefix directory.
+//!
+//! The order makes a kill harmless at any point: the index says "not complete" before the
+//! first byte moves, and "complete" after all bytes and records are on stable storage.
+
+use super::paths::Prefix;
+use super::{index, rank2file, records};
+use crate::comm::{Communicator, collective};
+use crate::format::filemap::Filemap;
+use crate::format::flush_file::{self, FlushFile};
+use crate::format::summary::Summary;
+use crate::format::{self, Dataset};
+use crate::store::{Durability, Files};
+use crate::transfer::copy::{Content, checksum, copy};
+use crate::transfer::turns::in_turns;
+use crate::{Error, Result};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// What a flush works with.
+pub struct Ground<'a> {
+    /// All ranks.
+    pub comm: &'a dyn Communicator,
+    /// Cache and prefix.
+    pub files: &'a dyn Files,
+    /// The prefix directory.
+    pub prefix: &'a Prefix,
+    /// This rank's node.
+    pub node: &'a str,
+    /// At most so many ranks copy at once (`SCR_FLUSH_WIDTH`, `SCR_FETCH_WIDTH`).
+    pub width: usize,
+    /// Copy buffer, bytes (`SCR_FILE_BUF_SIZE`).
+    pub buffer: usize,
+    /// Restore mode and times of copies (`SCR_COPY_METADATA`).
+    pub metadata: bool,
+}
+
+/// Flushes this rank's part of a dataset. `data` is the directory of the rank's files in
+/// the cache, or `None` if they are in the prefix already (bypass); then a checksum is taken
+/// only if `checksums` asks for that pass over the data. `time` is what the index shows.
+/// Collective; all ranks return the same verdict.
+pub fn flush(
+    ground: &Ground,
+    filemap: &mut Filemap,
+    data: Option<&Path>,
+    checksums: bool,
+    time: &str,
+) -> Result<()> {
+    let &Ground {
+        comm,
+        files,
+        prefix,
+        node,
+        ..
+    } = ground;
+    let id = filemap.dataset.id;
+    let dir = prefix.dataset(id);
+    let begun = if comm.rank() == 0 {
+        begin(files, prefix, &filemap.dataset, &dir)
+    } else {
+        Ok(())
+    };
+    collective::agree(comm, node, begun)?;
+
+    let moved = in_turns(comm, ground.width, || {
+        bring(ground, filemap, data, checksums)
+    })?;
+    // The map is written in any case, so that all ranks take part in its messages.
+    let mapped = rank2file::write(
+        comm,
+        files,
+        &dir,
+        &rank2file::entry(
+            filemap
+                .files
+                .files
+                .iter()
+                .map(|file| (file.file.clone(), file.size, file.crc)),
+        ),
+    )?;
+    collective::agree(comm, node, moved.and(mapped))?;
+
+    let ended = if comm.rank() == 0 {
+        end(files, prefix, &filemap.dataset, time)
+    } else {
+        Ok(())
+    };
+    collective::agree(comm, node, ended)
+}
+
+/// Rank 0: nobody may take what is there of this dataset for complete from now on.
+fn begin(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, dir: &Path) -> Result<()> {
+    index::update(files, prefix, |index| {
+        index.add(dataset.clone());
+        Ok(())
+    })?;
+    records::update_flush_file(files, prefix, |record| {
+        place(record, dataset).insert(flush_file::SYNC_FLUSHING.into());
+    })?;
+    // What an earlier dataset of this id left must not be mixed with ours.
+    files.remove_tree(dir)?;
+    files.make_dirs(dir)
+}
+
+fn place<'a>(record: &'a mut FlushFile, dataset: &Dataset) -> &'a mut BTreeSet<format::Name> {
+    let entry = record
+        .datasets
+        .entry(dataset.id)
+        .or_insert_with(|| flush_file::Entry::cached(dataset.clone()));
+    &mut entry.locations
+}
+
+/// Rank 0: all is there; say so, durably, from the inside out.
+fn end(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<()> {
+    let dir = prefix.dataset(dataset.id);
+    let summary = Summary::of(dataset.clone());
+    format::write(
+        files,
+        &dir.join("summary.scr"),
+        &summary,
+        Durability::Synced,
+    )?;
+    files.sync_dir(&prefix.meta())?;
+    index::update(files, prefix, |index| {
+        index.set_complete(dataset.clone(), time);
+        if dataset.is_checkpoint() {
+            index.set_current(&dataset.name);
+        }
+        Ok(())
+    })?;
+    records::update_flush_file(files, prefix, |record| {
+        let places = place(record, dataset);
+        places.remove(&flush_file::SYNC_FLUSHING.into());
+        places.insert(flush_file::PFS.into());
+    })
+}
+
+/// Brings this rank's files to the prefix, and their directory entries to stable storage.
+fn bring(
+    ground: &Ground,
+    filemap: &mut Filemap,
+    data: Option<&Path>,
+    checksums: bool,
+) -> Result<()> {
+    let &Ground { files, prefix, .. } = ground;
+    let mut buffer = vec![0; ground.buffer.max(1)];
+    let mut dirs: BTreeSet<PathBuf> = BTreeSet::new();
+    for file in &mut filemap.files.files {
+        let to = prefix.absolute(&file.file)?;
+        match data {
+            Some(data) => {
+                let from = file.file.below(data)?;
+                let parent = to.parent().unwrap_or(prefix.root()).to_path_buf();
+                files.make_dirs(&parent)?;
+                let recorded = Content {
+                    size: file.size,
+                    crc: file.crc,
+                };
+                file.crc = copy(files, &from, &to, Some(&recorded), &mut buffer)?.crc;
+                if ground.metadata {
+                    files.restore(&to, &file.stat())?;
+                }
+                dirs.extend(below_root(&parent, prefix));
+            }
+            None if checksums => {
+                let found = checksum(files, &to, &mut buffer)?;
+                found.check(
+                    &Content {
+                        size: file.size,
+                        crc: None,
+                    },
+                    &to,
+                )?;
+                file.crc = found.crc;
+            }
+            None => {}
+        }
+    }
+    dirs.iter().try_for_each(|dir| files.sync_dir(dir))
+}
+
+/// A directory and all above it up to the prefix: those may be new.
+fn below_root(dir: &Path, prefix: &Prefix) -> Vec<PathBuf> {
+    dir.ancestors()
+        .take_while(|dir| dir.starts_with(prefix.root()))
+        .map(Path::to_path_buf)
+        .collect()
+}
+
+/// Finds files that more than one rank has registered, by exchanging their names with the
+/// ranks that names are hashed to. Gives for each of `mine` the lowest rank that has it.
+/// Collective.
+pub fn owners(comm: &dyn Communicator, mine: &[&Path]) -> Result<Vec<usize>> {
+    use std::os::unix::ffi::OsStrExt;
+    let home = |name: &[u8]| crc32fast::hash(name) as usize % comm.size();
+    let names: Vec<&[u8]> = mine
+        .iter()
+        .map(|path| path.as_os_str().as_bytes())
+        .collect();
+    let asked = names
+        .iter()
+        .map(|name| (home(name), name.to_vec()))
+        .collect();
+    let questions = collective::exchange(comm, asked)?;
+    let mut lowest = std::collections::HashMap::new();
+    for (rank, name) in &questions {
+        let owner = lowest.entry(name.as_slice()).or_insert(*rank);
+        *owner = (*owner).min(*rank);
+    }
+    let answers = questions
+        .iter()
+        .map(|(rank, name)| {
+            let owner = lowest.get(name.as_slice()).copied().unwrap_or(*rank);
+            (*rank, (owner as u64).to_be_bytes().to_vec())
+        })
+        .collect();
+    // Messages of one pair of ranks keep their order, so answers come as questions went.
+    let mut by_home: std::collections::HashMap<usize, std::collections::VecDeque<usize>> =
+        std::collections::HashMap::new();
+    for (from, bytes) in collective::exchange(comm, answers)? {
+        let owner = bytes
+            .iter()
+            .fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte));
+        by_home.entry(from).or_default().push_back(owner as usize);
+    }
+    names
+        .iter()
+        .map(|name| {
+            by_home
+                .get_mut(&home(name))
+                .and_then(|queue| queue.pop_front())
+                .ok_or_else(|| Error::Comm {
+                    call: "exchange of file names".to_string(),
+                    what: "an answer is missing".to_string(),
+                })
+        })
+        .collect()
+}

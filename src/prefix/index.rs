@@ -1,0 +1,72 @@
+//! The index file, changed by one process at a time.
+
+use super::paths::Prefix;
+use crate::format::index::Index;
+use crate::store::{Files, Lock};
+use crate::{Error, Result};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long to wait for another process that changes metadata of the same prefix. Each
+/// change takes milliseconds; after so long something is wrong.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Reads the index; an empty one if there is no file yet.
+///
+/// # Errors
+/// The file is damaged, or has a version that we do not know. It is then left alone.
+pub fn read(files: &dyn Files, prefix: &Prefix) -> Result<Index> {
+    match Index::read(files, &prefix.file("index.scr")) {
+        Err(error) if error.is_not_found() => Ok(Index::default()),
+        other => other,
+    }
+}
+
+/// Reads the index, lets `change` work on it and puts the result durably in its place,
+/// while no other process does the same. Nothing is written if nothing changed, or if
+/// `change` fails.
+pub fn update<T>(
+    files: &dyn Files,
+    prefix: &Prefix,
+    change: impl FnOnce(&mut Index) -> Result<T>,
+) -> Result<T> {
+    let _lock = lock(files, prefix.root())?;
+    let mut index = read(files, prefix)?;
+    let before = index.clone();
+    let result = change(&mut index)?;
+    if index != before {
+        index.write(files, &prefix.file("index.scr"))?;
+    }
+    Ok(result)
+}
+
+/// Waits for the lock on `path`. A file system that knows no locks is taken as it is: there
+/// nothing better can be had.
+pub fn lock(files: &dyn Files, path: &Path) -> Result<Option<Box<dyn Lock>>> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match files.try_lock(path) {
+            Ok(Some(lock)) => return Ok(Some(lock)),
+            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
+            Ok(None) => {
+                return Err(Error::Config {
+                    place: path.display().to_string(),
+                    what: format!(
+                        "is locked by another process for {} seconds; end that process",
+                        PATIENCE.as_secs()
+                    ),
+                });
+            }
+            Err(error) if without_locks(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// True for what `flock` says on a file system that does not support it.
+pub fn without_locks(error: &Error) -> bool {
+    matches!(
+        error.errno(),
+        Some(libc::ENOSYS | libc::EOPNOTSUPP | libc::ENOLCK | libc::EBADF | libc::EINVAL)
+    )
+}

@@ -1,0 +1,9 @@
+//! The prefix directory on the parallel file system: what is there, and how it gets there.
+
+pub mod delete;
+pub mod fetch;
+pub mod flush;
+pub mod index;
+pub mod paths;
+pub mod rank2file;
+pub mod records;

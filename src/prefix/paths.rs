@@ -1,0 +1,147 @@
+//! Names in the prefix directory.
+
+use crate::format::Name;
+use crate::{Error, Result};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+/// The longest path that fits an application's buffer, its terminator included.
+pub const MAX_FILENAME: usize = 1024;
+
+/// The prefix directory and the places in its `.scr`.
+#[derive(Debug, Clone)]
+pub struct Prefix {
+    root: PathBuf,
+    real: PathBuf,
+}
+
+impl Prefix {
+    /// `root` as configured, absolute; symbolic links in it may be used by programs under
+    /// either name.
+    pub fn new(root: &Path) -> Self {
+        let root = clean(root);
+        let real = std::fs::canonicalize(&root).unwrap_or_else(|_| root.clone());
+        Prefix { root, real }
+    }
+
+    /// The directory, as configured.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The directory with all symbolic links resolved: one name for one place.
+    pub fn real(&self) -> &Path {
+        &self.real
+    }
+
+    /// `.scr`, where all of SCR's own files are.
+    pub fn meta(&self) -> PathBuf {
+        self.root.join(".scr")
+    }
+
+    /// A file in `.scr`: `index.scr`, `flush.scr`, `halt.scr`, `nodes.scr`, `app.conf`.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.meta().join(name)
+    }
+
+    /// Where summary and rank2file of a dataset are.
+    pub fn dataset(&self, id: u64) -> PathBuf {
+        self.meta().join(format!("scr.dataset.{id}"))
+    }
+
+    /// The path of `name` relative to the prefix. A relative `name` is taken from `cwd`;
+    /// `.` and `..` are folded as text, as in SCR v3.1.0.
+    ///
+    /// # Errors
+    /// The path is not strictly below the prefix, or it is SCR's own `.scr`.
+    pub fn relative(&self, name: &Path, cwd: &Path) -> Result<PathBuf> {
+        let path = clean(&cwd.join(name));
+        let below = path
+            .strip_prefix(&self.root)
+            .or_else(|_| path.strip_prefix(&self.real));
+        match below {
+            Ok(rest) if rest.starts_with(".scr") => Err(Error::usage(
+                "SCR_Route_file",
+                format!(
+                    "{} is in SCR's own directory; choose another name",
+                    path.display()
+                ),
+            )),
+            Ok(rest) if !rest.as_os_str().is_empty() => Ok(rest.to_path_buf()),
+            _ => Err(Error::usage(
+                "SCR_Route_file",
+                format!(
+                    "{} is not below the prefix directory {}; write there, or set SCR_PREFIX",
+                    path.display(),
+                    self.root.display()
+                ),
+            )),
+        }
+    }
+
+    /// The absolute path of a relative one that was read from a file, and so may be hostile.
+    ///
+    /// # Errors
+    /// It would leave the prefix directory.
+    pub fn absolute(&self, relative: &Name) -> Result<PathBuf> {
+        relative.below(&self.root)
+    }
+}
+
+/// Folds `.`, `..` and repeated slashes of an absolute path, as text.
+pub fn clean(path: &Path) -> PathBuf {
+    let mut out = PathBuf::from("/");
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => out.push(name),
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    out
+}
+
+/// A path from the bytes of a C string.
+pub fn from_bytes(bytes: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Prefix;
+    use std::path::{Path, PathBuf};
+
+    fn relative(name: &str, cwd: &str) -> Option<PathBuf> {
+        Prefix::new(Path::new("/p/run/./x/.."))
+            .relative(Path::new(name), Path::new(cwd))
+            .ok()
+    }
+
+    #[test]
+    fn only_what_is_strictly_below() {
+        assert_eq!(relative("/p/run/a/b", "/"), Some("a/b".into()));
+        assert_eq!(relative("a//./c/../b", "/p/run"), Some("a/b".into()));
+        assert_eq!(relative("../run/b", "/p/run"), Some("b".into()));
+        for bad in ["", ".", "..", "/p/runner/a", "/p", "a/../../x", "/p/run/"] {
+            assert_eq!(relative(bad, "/p/run"), None, "{bad}");
+        }
+        assert_eq!(relative(".scr/index.scr", "/p/run"), None);
+        assert_eq!(relative(".scratch", "/p/run"), Some(".scratch".into()));
+    }
+
+    #[test]
+    fn both_names_of_a_linked_prefix_are_accepted() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().canonicalize().unwrap().join("real");
+        let link = dir.path().join("link");
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let prefix = Prefix::new(&link);
+        for at in [&real, &link] {
+            assert_eq!(prefix.relative(Path::new("f"), at).unwrap(), Path::new("f"));
+        }
+    }
+}

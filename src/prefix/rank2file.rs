@@ -1,0 +1,251 @@
+//! Which rank wrote which files: a tree of small files, so that no rank reads or writes
+//! much more than a megabyte of it at once.
+
+use crate::comm::{Communicator, Tag, collective};
+use crate::format::rank2file::{
+    BASE, Branch, FileEntry, Leaf, Rank2File, RankEntry, branches, leaf_writers,
+};
+use crate::format::{self, Name, from_message, to_message};
+use crate::store::{Durability, Files};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+const ENTRIES: Tag = 0x20;
+
+/// More levels than any job needs: each holds tens of thousands of children.
+const MAX_LEVEL: u32 = 16;
+
+/// What rank 0 tells each rank about the leaf that holds its entry.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct Share {
+    /// The rank that writes the leaf.
+    writer: usize,
+    /// One past the last rank of the leaf.
+    end: usize,
+}
+
+/// The files whose leaves one rank reads.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+struct Task {
+    leaves: Vec<Name>,
+}
+
+/// Writes the tree into `dir`; `mine` are this rank's files by path relative to the prefix.
+/// Collective. The outer error is the transport's; the inner result is this rank's, and the
+/// caller must agree on it.
+pub fn write(
+    comm: &dyn Communicator,
+    files: &dyn Files,
+    dir: &Path,
+    mine: &RankEntry,
+) -> Result<Result<()>> {
+    let message = to_message(mine)?;
+    let sizes = collective::gather(comm, 0, (message.len() as u64).to_be_bytes().to_vec())?;
+    let writer_of: Vec<usize> = sizes.map_or_else(Vec::new, |sizes| {
+        leaf_writers(&sizes.iter().map(|bytes| be_u64(bytes)).collect::<Vec<_>>())
+    });
+    let shares = if comm.rank() == 0 {
+        Some(shares(&writer_of)?)
+    } else {
+        None
+    };
+    let share: Share = from_message(&collective::scatter(comm, 0, shares)?)?;
+
+    let sent = comm.isend(share.writer, ENTRIES, message)?;
+    let mut done = Ok(());
+    if share.writer == comm.rank() {
+        let mut leaf = Leaf::new(comm.size() as u64, Default::default());
+        for rank in share.writer..share.end {
+            leaf.entries
+                .insert(rank as u64, from_message(&comm.recv(rank, ENTRIES)?)?);
+        }
+        let path = dir.join(format!("{BASE}.0.{}", share.writer));
+        done = format::write(files, &path, &leaf, Durability::Synced);
+    }
+    sent.wait()?;
+    if comm.rank() == 0 {
+        done = done.and(write_branches(files, dir, comm.size() as u64, writer_of));
+    }
+    Ok(done)
+}
+
+/// Writes all levels above the leaves: a name for each megabyte of entries.
+fn write_branches(
+    files: &dyn Files,
+    dir: &Path,
+    ranks: u64,
+    mut writers: Vec<usize>,
+) -> Result<()> {
+    writers.dedup();
+    let leaves: Vec<u64> = writers.iter().map(|&writer| writer as u64).collect();
+    let levels = branches(ranks, &leaves)?;
+    let top = levels.len();
+    for (level, branches) in (1..).zip(&levels) {
+        for (writer, branch) in branches {
+            let name = if level == top {
+                BASE.to_string()
+            } else {
+                format!("{BASE}.{level}.{writer}")
+            };
+            format::write(files, &dir.join(name), branch, Durability::Synced)?;
+        }
+    }
+    Ok(())
+}
+
+fn shares(writer_of: &[usize]) -> Result<Vec<Vec<u8>>> {
+    let mut end = writer_of.len();
+    let mut shares = Vec::with_capacity(writer_of.len());
+    for (rank, &writer) in writer_of.iter().enumerate().rev() {
+        shares.push(to_message(&Share { writer, end })?);
+        if writer == rank {
+            end = rank;
+        }
+    }
+    shares.reverse();
+    Ok(shares)
+}
+
+fn be_u64(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0, |sum, byte| (sum << 8) | u64::from(*byte))
+}
+
+/// Reads the tree in `dir` and hands every rank its own entry. Collective. The outer error
+/// is the transport's; the inner result is this rank's, and the caller must agree on it.
+pub fn read(comm: &dyn Communicator, files: &dyn Files, dir: &Path) -> Result<Result<RankEntry>> {
+    let mut local = Ok(());
+    let mut messages = None;
+    if comm.rank() == 0 {
+        let leaves = leaf_names(files, dir).unwrap_or_else(|error| {
+            local = Err(error);
+            Vec::new()
+        });
+        let mut tasks: Vec<Task> = Vec::new();
+        tasks.resize_with(comm.size(), Task::default);
+        let stride = comm.size().div_ceil(leaves.len().max(1)).max(1);
+        for (i, leaf) in leaves.into_iter().enumerate() {
+            tasks[i * stride % comm.size()]
+                .leaves
+                .push(leaf.as_str().into());
+        }
+        messages = Some(tasks.iter().map(to_message).collect::<Result<_>>()?);
+    }
+    let task: Task = from_message(&collective::scatter(comm, 0, messages)?)?;
+    let mut outgoing = Vec::new();
+    for name in &task.leaves {
+        match read_leaf(files, dir, name) {
+            Ok(leaf) => {
+                for (rank, entry) in leaf.entries {
+                    if rank < comm.size() as u64 {
+                        outgoing.push((rank as usize, to_message(&entry)?));
+                    }
+                }
+            }
+            Err(error) => local = local.and(Err(error)),
+        }
+    }
+    let incoming = collective::exchange(comm, outgoing)?;
+    let entry = match incoming.as_slice() {
+        [(_, message)] => from_message(message),
+        [] => Err(odd(dir, comm.rank(), "has no entry")),
+        _ => Err(odd(dir, comm.rank(), "has more than one entry")),
+    };
+    Ok(local.and(entry))
+}
+
+fn odd(dir: &Path, rank: usize, what: &str) -> Error {
+    Error::Corrupt {
+        path: dir.join(BASE),
+        what: format!("rank {rank} {what}"),
+    }
+}
+
+/// How many ranks wrote the dataset. Local.
+pub fn ranks(files: &dyn Files, dir: &Path) -> Result<u64> {
+    Ok(read_branch(files, &dir.join(BASE))?.ranks)
+}
+
+/// Calls `each` for every rank's entry, one leaf at a time. Local: for commands, and for
+/// rank 0 where it deletes a dataset.
+pub fn for_each(
+    files: &dyn Files,
+    dir: &Path,
+    mut each: impl FnMut(u64, &RankEntry) -> Result<()>,
+) -> Result<()> {
+    for name in leaf_names(files, dir)? {
+        for (rank, entry) in &read_leaf(files, dir, &name.into())?.entries {
+            each(*rank, entry)?;
+        }
+    }
+    Ok(())
+}
+
+fn read_leaf(files: &dyn Files, dir: &Path, name: &Name) -> Result<Leaf> {
+    let path = name.below(dir)?;
+    match Rank2File::from_tree(&format::read_tree(files, &path)?) {
+        Ok(Rank2File::Leaf(leaf)) => Ok(leaf),
+        Ok(Rank2File::Branch(_)) => Err(Error::Corrupt {
+            path,
+            what: "is a branch where a leaf must be".to_string(),
+        }),
+        Err(error) => Err(error.in_file(path)),
+    }
+}
+
+fn read_branch(files: &dyn Files, path: &Path) -> Result<Branch> {
+    match Rank2File::from_tree(&format::read_tree(files, path)?) {
+        Ok(Rank2File::Branch(branch)) => Ok(branch),
+        Ok(Rank2File::Leaf(_)) => Err(Error::Corrupt {
+            path: path.to_path_buf(),
+            what: "is a leaf where a branch must be".to_string(),
+        }),
+        Err(error) => Err(error.in_file(path)),
+    }
+}
+
+/// The file names of all leaves, from the branches above them.
+fn leaf_names(files: &dyn Files, dir: &Path) -> Result<Vec<String>> {
+    let mut leaves = Vec::new();
+    let mut open = vec![(BASE.to_string(), MAX_LEVEL + 1)];
+    while let Some((name, above)) = open.pop() {
+        let path = dir.join(name);
+        let branch = read_branch(files, &path)?;
+        if branch.level == 0 || branch.level >= above {
+            return Err(Error::Corrupt {
+                path,
+                what: format!("has level {} below level {above}", branch.level),
+            });
+        }
+        for child in branch.children.values() {
+            let (file, level) = child.file(branch.level).map_err(|e| e.in_file(&path))?;
+            if level == 0 {
+                leaves.push(file)
+            } else {
+                open.push((file, branch.level))
+            }
+        }
+    }
+    Ok(leaves)
+}
+
+/// An entry made of paths with sizes and checksums.
+pub fn entry(list: impl IntoIterator<Item = (Name, u64, Option<u32>)>) -> RankEntry {
+    let files = list.into_iter().map(|(path, size, crc)| {
+        (
+            path,
+            FileEntry {
+                size: Some(size),
+                crc,
+            },
+        )
+    });
+    RankEntry {
+        count: None,
+        files: files.collect(),
+    }
+}

@@ -1,0 +1,76 @@
+//! The small records in `.scr` that rank 0 keeps while a job runs: flush, halt and nodes
+//! file. They are replaced atomically, without syncing: after a power loss an old one does
+//! no harm.
+
+use super::index::lock;
+use super::paths::Prefix;
+use crate::format::flush_file::FlushFile;
+use crate::format::halt::Halt;
+use crate::format::nodes::Nodes;
+use crate::store::{Durability, Files};
+use crate::{Result, format};
+use serde::{Serialize, de::DeserializeOwned};
+
+/// Reads a record; an empty one if there is no file yet.
+fn read<T: DeserializeOwned + Default>(
+    files: &dyn Files,
+    prefix: &Prefix,
+    name: &str,
+) -> Result<T> {
+    match format::read(files, &prefix.file(name)) {
+        Err(error) if error.is_not_found() => Ok(T::default()),
+        other => other,
+    }
+}
+
+fn write<T: Serialize>(files: &dyn Files, prefix: &Prefix, name: &str, record: &T) -> Result<()> {
+    format::write(files, &prefix.file(name), record, Durability::Atomic)
+}
+
+/// Changes the flush file. One that cannot be read is begun anew: it only says where
+/// datasets of this run are.
+pub fn update_flush_file(
+    files: &dyn Files,
+    prefix: &Prefix,
+    change: impl FnOnce(&mut FlushFile),
+) -> Result<()> {
+    let mut record: FlushFile = read(files, prefix, "flush.scr").unwrap_or_default();
+    change(&mut record);
+    write(files, prefix, "flush.scr", &record)
+}
+
+/// Writes the flush file afresh.
+pub fn write_flush_file(files: &dyn Files, prefix: &Prefix, record: &FlushFile) -> Result<()> {
+    write(files, prefix, "flush.scr", record)
+}
+
+/// Reads the flush file.
+pub fn read_flush_file(files: &dyn Files, prefix: &Prefix) -> Result<FlushFile> {
+    read(files, prefix, "flush.scr")
+}
+
+/// Reads the halt conditions.
+pub fn read_halt(files: &dyn Files, prefix: &Prefix) -> Result<Halt> {
+    read(files, prefix, "halt.scr")
+}
+
+/// Changes the halt conditions while no other process, such as `scr_halt`, does the same.
+pub fn update_halt(
+    files: &dyn Files,
+    prefix: &Prefix,
+    change: impl FnOnce(&mut Halt),
+) -> Result<()> {
+    let _lock = lock(files, prefix.root())?;
+    let mut halt = read_halt(files, prefix)?;
+    let before = halt.clone();
+    change(&mut halt);
+    if halt == before {
+        return Ok(());
+    }
+    write(files, prefix, "halt.scr", &halt)
+}
+
+/// Writes how many nodes this run uses.
+pub fn write_nodes(files: &dyn Files, prefix: &Prefix, nodes: u64) -> Result<()> {
+    write(files, prefix, "nodes.scr", &Nodes { nodes })
+}
