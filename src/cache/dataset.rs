@@ -1,0 +1,64 @@
+//! A dataset's directory in one store, from first to last. A dataset appears by its
+//! records and disappears in one rename, so there is no moment at which a kill leaves
+//! something that looks like a dataset and is none.
+
+use super::layout::{Layout, place};
+use crate::format::filemap::Filemap;
+use crate::store::{Durability, Files};
+use crate::{Result, format};
+
+/// Makes the directories of one rank. Nothing of an earlier attempt may be in the way, so
+/// what is there of this rank goes first. Local.
+pub fn begin(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
+    files.remove_file(&layout.filemap(id, rank))?;
+    files.remove_tree(&layout.data(id, rank))?;
+    files.make_private_dirs(layout.base(), &layout.meta_below(id))?;
+    files.make_private_dirs(layout.base(), &layout.data_below(id, rank))
+}
+
+/// Writes one rank's completion record: from now on its part counts. All files and the
+/// redundancy file must be complete. Local.
+pub fn record(files: &dyn Files, layout: &Layout, filemap: &Filemap) -> Result<()> {
+    let path = layout.filemap(filemap.dataset.id, filemap.rank);
+    format::write(files, &path, filemap, Durability::Synced)
+}
+
+/// Takes a dataset out of sight. One rank per store calls this, and later
+/// [`empty_trash`], which may take its time. Local.
+pub fn discard(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
+    files.remove_tree(&layout.trash(id))?;
+    rename(files, layout, id, &layout.trash(id))
+}
+
+/// Sets a dataset aside that turned out to be unusable, for somebody to look at; it is the
+/// first to go when room is needed. One rank per store calls this. Local.
+pub fn quarantine(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
+    files.remove_tree(&layout.quarantine(id))?;
+    rename(files, layout, id, &layout.quarantine(id))
+}
+
+fn rename(files: &dyn Files, layout: &Layout, id: u64, to: &std::path::Path) -> Result<()> {
+    match files.rename(&layout.dataset(id), to) {
+        // Two emulated nodes may share one directory, and the other was first.
+        Err(error) if error.is_not_found() => Ok(()),
+        other => other,
+    }
+}
+
+/// Deletes all that this job has in a store. One rank per store calls this. Local.
+pub fn purge(files: &dyn Files, layout: &Layout) -> Result<()> {
+    let names = match files.list(&layout.job()) {
+        Err(error) if error.is_not_found() => return Ok(()),
+        other => other?,
+    };
+    let ours = names
+        .iter()
+        .filter(|name| name.to_str().is_some_and(|n| place(n).is_some()));
+    ours.into_iter()
+        .try_for_each(|name| files.remove_tree(&layout.job().join(name)))
+}
+
+/// Deletes what [`discard`] took out of sight. Local.
+pub fn empty_trash(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
+    files.remove_tree(&layout.trash(id))
+}

@@ -1,0 +1,247 @@
+//! Who has what of the cached datasets, and what each rank must do to get its own back.
+//!
+//! Rank 0 gathers one [`Inventory`] per node and decides; every other rank receives its
+//! [`Order`]. All of it is pure, and rank 0 is the one place that holds a few dozen bytes
+//! for every rank of the job.
+
+use crate::format::{Dataset, Name, Reddesc};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One rank's completion record, as found on a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub struct Held {
+    /// Index of the store that holds it.
+    pub store: usize,
+    /// The rank that wrote it.
+    pub rank: usize,
+    /// Number of ranks of the run that wrote it.
+    pub ranks: usize,
+    /// The dataset.
+    pub dataset: Dataset,
+    /// How it was protected.
+    pub reddesc: Reddesc,
+}
+
+/// A dataset directory by store and id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub struct Slot {
+    /// Index of the store.
+    pub store: usize,
+    /// Dataset id.
+    pub id: u64,
+}
+
+/// All that one node's leader found in its stores.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub struct Inventory {
+    /// Completion records that can be read.
+    pub held: Vec<Held>,
+    /// Datasets set aside by an earlier run.
+    pub quarantined: Vec<Slot>,
+    /// Directories of datasets, with or without records.
+    pub present: Vec<Slot>,
+    /// What was found damaged, in words.
+    pub notes: Vec<Name>,
+}
+
+/// A cached dataset that may be used for a restart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// The dataset, from any of its records.
+    pub dataset: Dataset,
+    /// Its store.
+    pub store: usize,
+    /// Number of ranks that wrote it.
+    pub ranks: usize,
+    /// Per rank, the leaders of the nodes that hold its record.
+    holders: BTreeMap<usize, Vec<usize>>,
+    /// Per rank, how it was protected; known for a lost rank from its set.
+    sets: BTreeMap<usize, Reddesc>,
+}
+
+/// What one rank does for one dataset.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub struct Order {
+    /// Index of the store.
+    pub store: usize,
+    /// The dataset.
+    pub dataset: Dataset,
+    /// This rank's own place in its redundancy set.
+    pub reddesc: Reddesc,
+    /// Who has its files: this rank itself if they are on its node already, another rank
+    /// that sends them, nobody if they must be rebuilt.
+    pub source: Option<usize>,
+    /// The round in which they are sent.
+    pub round: usize,
+    /// Ranks whose files this rank sends to them, one a round.
+    pub sends: Vec<usize>,
+    /// Rounds until all have theirs.
+    pub rounds: usize,
+}
+
+/// How many members of a set may be lost.
+pub fn tolerance(reddesc: &Reddesc) -> usize {
+    match reddesc.scheme.as_str() {
+        "XOR" => 1,
+        "RS" | "PARTNER" => reddesc.set_failures,
+        _ => 0,
+    }
+}
+
+/// True if the record's description of its set can be trusted to index with.
+pub fn sound(held: &Held) -> bool {
+    let members = &held.reddesc.members;
+    held.rank < held.ranks
+        && members.get(held.reddesc.set_rank) == Some(&held.rank)
+        && members.iter().all(|&member| member < held.ranks)
+        && members
+            .iter()
+            .collect::<std::collections::BTreeSet<_>>()
+            .len()
+            == members.len()
+}
+
+/// All cached datasets, newest (highest id) first. `inventories` are those of the leaders,
+/// with their world ranks. Records of one id that stem from different times (a node that
+/// was away comes back with an old one) make different candidates.
+pub fn candidates(inventories: &[(usize, Inventory)]) -> Vec<Candidate> {
+    let mut found: BTreeMap<(u64, u64, usize, usize), Candidate> = BTreeMap::new();
+    for (leader, inventory) in inventories {
+        for held in inventory.held.iter().filter(|held| sound(held)) {
+            let key = (
+                held.dataset.id,
+                held.dataset.created,
+                held.ranks,
+                held.store,
+            );
+            let candidate = found.entry(key).or_insert_with(|| Candidate {
+                dataset: held.dataset.clone(),
+                store: held.store,
+                ranks: held.ranks,
+                holders: BTreeMap::new(),
+                sets: BTreeMap::new(),
+            });
+            candidate
+                .holders
+                .entry(held.rank)
+                .or_default()
+                .push(*leader);
+            for (index, member) in held.reddesc.members.iter().enumerate() {
+                let mut reddesc = held.reddesc.clone();
+                reddesc.set_rank = index;
+                candidate.sets.entry(*member).or_insert(reddesc);
+            }
+        }
+    }
+    found.into_values().rev().collect()
+}
+
+impl Candidate {
+    /// The ranks without a record anywhere.
+    pub fn lost(&self) -> Vec<usize> {
+        (0..self.ranks)
+            .filter(|rank| !self.holders.contains_key(rank))
+            .collect()
+    }
+
+    /// Whether it can be brought back on `size` ranks, as far as records tell; the reason
+    /// why not, in words.
+    pub fn recoverable(&self, size: usize) -> Result<(), String> {
+        if self.ranks != size {
+            return Err(format!(
+                "was written by {} ranks, this run has {size}",
+                self.ranks
+            ));
+        }
+        let lost = self.lost();
+        for &rank in &lost {
+            let Some(reddesc) = self.sets.get(&rank) else {
+                return Err(format!(
+                    "the files of {} are lost, and with them all that could rebuild them",
+                    ranks_in_words(&lost)
+                ));
+            };
+            let missing: Vec<usize> = reddesc
+                .members
+                .iter()
+                .copied()
+                .filter(|m| lost.contains(m))
+                .collect();
+            if missing.len() > tolerance(reddesc) {
+                return Err(format!(
+                    "the files of {} are lost; {} over {} ranks survives the loss of {}",
+                    ranks_in_words(&missing),
+                    reddesc.scheme,
+                    reddesc.members.len(),
+                    tolerance(reddesc)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The orders of all ranks. `leaders[r]` is the rank that acts for the node and store
+    /// where rank r runs now. Only for a candidate that is [`Candidate::recoverable`].
+    pub fn orders(&self, leaders: &[usize]) -> Option<Vec<Order>> {
+        let mut sends: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut sources = Vec::with_capacity(leaders.len());
+        for (rank, leader) in leaders.iter().enumerate() {
+            sources.push(match self.holders.get(&rank) {
+                None => (None, 0),
+                Some(holders) if holders.contains(leader) => (Some(rank), 0),
+                Some(holders) => {
+                    // The least busy holder, so that nodes with copies share the work.
+                    let from = *holders
+                        .iter()
+                        .min_by_key(|h| sends.get(h).map_or(0, Vec::len))?;
+                    let queue = sends.entry(from).or_default();
+                    queue.push(rank);
+                    (Some(from), queue.len() - 1)
+                }
+            });
+        }
+        let rounds = sends.values().map(Vec::len).max().unwrap_or(0);
+        sources
+            .into_iter()
+            .enumerate()
+            .map(|(rank, (source, round))| {
+                Some(Order {
+                    store: self.store,
+                    dataset: self.dataset.clone(),
+                    reddesc: self.sets.get(&rank)?.clone(),
+                    source,
+                    round,
+                    sends: sends.get(&rank).cloned().unwrap_or_default(),
+                    rounds,
+                })
+            })
+            .collect()
+    }
+}
+
+/// "rank 3", "ranks 1, 2 and 5".
+pub fn ranks_in_words(ranks: &[usize]) -> String {
+    const SHOWN: usize = 8;
+    let list = |ranks: &[usize]| {
+        ranks
+            .iter()
+            .map(usize::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    match ranks {
+        [] => "no rank".to_string(),
+        [one] => format!("rank {one}"),
+        [rest @ .., last] if ranks.len() <= SHOWN => format!("ranks {} and {last}", list(rest)),
+        _ => format!(
+            "ranks {} and {} more",
+            list(&ranks[..SHOWN]),
+            ranks.len() - SHOWN
+        ),
+    }
+}

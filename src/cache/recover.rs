@@ -1,0 +1,190 @@
+//! Brings one cached dataset back: moved to where its ranks are, verified, rebuilt.
+
+use super::layout::Layout;
+use super::plan::Order;
+use super::{dataset, relocate};
+use crate::comm::{Communicator, Tag, Term, collective};
+use crate::format::filemap::Filemap;
+use crate::format::{self, Name};
+use crate::redundancy::{self, Context, Health, Outcome, Record, Set};
+use crate::store::Files;
+use crate::{Error, Result};
+
+const REBUILD: Tag = 0x38;
+
+/// What everybody needs for a recovery.
+pub struct Ground<'a> {
+    /// All ranks.
+    pub comm: &'a dyn Communicator,
+    /// The cache's files.
+    pub files: &'a dyn Files,
+    /// The store of the dataset, on this rank's node.
+    pub layout: &'a Layout,
+    /// This rank's node.
+    pub node: &'a str,
+    /// Bytes per message.
+    pub piece: usize,
+}
+
+/// A dataset that is whole again.
+#[derive(Debug)]
+pub struct Recovered {
+    /// This rank's record.
+    pub filemap: Filemap,
+    /// What was damaged here, if anything was.
+    pub damage: Vec<Error>,
+    /// How many ranks had their files rebuilt.
+    pub restored: usize,
+    /// In how many sets the redundancy was made anew.
+    pub encoded: usize,
+}
+
+/// Why a dataset is not whole.
+#[derive(Debug)]
+pub struct Failed {
+    /// The collective verdict.
+    pub error: Error,
+    /// What was damaged here, if anything was.
+    pub damage: Vec<Error>,
+    /// True if the data are gone or damaged beyond repair; false if something else went
+    /// wrong on the way, so that a later attempt may succeed.
+    pub beyond_repair: bool,
+}
+
+/// Carries out the orders of all ranks for one dataset. Collective. The outer error is the
+/// transport's; all ranks agree on the inner one.
+pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Recovered, Failed>> {
+    let &Ground {
+        comm,
+        files,
+        layout,
+        node,
+        piece,
+    } = ground;
+    let mut damage = Vec::new();
+    let moved = relocate::run(comm, files, layout, order, piece)?;
+    let local = rebuild(ground, order, moved, &mut damage);
+
+    let beyond = |error: &Error| matches!(error, Error::Dataset { .. } | Error::Corrupt { .. });
+    let (restored, encoded) = match &local {
+        Ok((_, Outcome::Restored)) => (1, 0),
+        Ok((_, Outcome::Encoded)) => (0, 1),
+        _ => (0, 0),
+    };
+    let mut terms = [
+        Term::Sum(restored),
+        Term::Sum(encoded),
+        Term::Max(local.as_ref().is_err_and(|e| !beyond(e)).into()),
+    ];
+    if let Err(error @ Error::Comm { .. }) = local {
+        return Err(error);
+    }
+    match collective::agree_with(comm, node, local, &mut terms) {
+        Ok((filemap, _)) => {
+            relocate::leftovers(files, layout, order.dataset.id, &order.sends)?;
+            Ok(Ok(Recovered {
+                filemap,
+                damage,
+                restored: terms[0].value() as usize,
+                encoded: terms[1].value() as usize,
+            }))
+        }
+        Err(error @ Error::Comm { .. }) => Err(error),
+        Err(error) => Ok(Err(Failed {
+            error,
+            damage,
+            beyond_repair: terms[2].value() == 0,
+        })),
+    }
+}
+
+/// This rank's share: check what is here, rebuild with the set, write the record anew.
+fn rebuild(
+    ground: &Ground,
+    order: &Order,
+    moved: Result<()>,
+    damage: &mut Vec<Error>,
+) -> Result<(Filemap, Outcome)> {
+    let &Ground {
+        comm,
+        files,
+        layout,
+        node,
+        piece,
+    } = ground;
+    let (id, rank) = (order.dataset.id, comm.rank());
+    let reddesc = &order.reddesc;
+    let unusable = |what: &str| Error::dataset(id, order.dataset.name.to_string(), what);
+    // These depend on the order alone, and orders of one set agree, so all members return.
+    let set = Set::new(reddesc.set_rank, reddesc.members.clone())
+        .ok_or_else(|| unusable("its redundancy set is damaged"))?;
+    let scheme = redundancy::by_name(&reddesc.scheme).ok_or_else(|| {
+        unusable(&format!(
+            "its redundancy scheme {} is not known to this release",
+            reddesc.scheme
+        ))
+    })?;
+
+    let ready = if order.source.is_none() {
+        moved.and_then(|()| dataset::begin(files, layout, id, rank))
+    } else {
+        moved
+    };
+    let (data_dir, meta_dir) = (layout.data(id, rank), layout.meta(id));
+    let context = Context {
+        comm,
+        files,
+        set: &set,
+        data_dir: &data_dir,
+        meta_dir: &meta_dir,
+        piece,
+        tag: REBUILD,
+        sync: true,
+    };
+    let record = order.source.map(|_| own_record(ground, order));
+    let mine = match record {
+        Some(Ok(record)) => {
+            let health = scheme.check(&context, &record);
+            let Health { data, parity } = &health;
+            damage.extend([data, parity].into_iter().filter_map(|r| r.clone().err()));
+            Some((record, health))
+        }
+        Some(Err(error)) => {
+            damage.push(error);
+            None
+        }
+        None => None,
+    };
+    let (record, outcome) = scheme.rebuild(&context, mine)?;
+    ready?;
+    let filemap = Filemap {
+        rank,
+        ranks: comm.size(),
+        node: Name::from(node),
+        bypass: false,
+        dataset: record.dataset,
+        reddesc: record.reddesc,
+        files: record.files,
+    };
+    dataset::record(files, layout, &filemap)?;
+    Ok((filemap, outcome))
+}
+
+fn own_record(ground: &Ground, order: &Order) -> Result<Record> {
+    let path = ground.layout.filemap(order.dataset.id, ground.comm.rank());
+    let map: Filemap = format::read(ground.files, &path)?;
+    let same = map.rank == ground.comm.rank()
+        && map.dataset.created == order.dataset.created
+        && map.reddesc.members == order.reddesc.members;
+    if !same {
+        return Err(Error::Corrupt {
+            path,
+            what: "is the record of another dataset or rank".to_string(),
+        });
+    }
+    Ok(Record {
+        dataset: map.dataset,
+        reddesc: map.reddesc,
+        files: map.files,
+    })
+}

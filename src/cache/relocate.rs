@@ -1,0 +1,258 @@
+//! Moves cached files to the nodes where their ranks run now.
+//!
+//! Rank 0 has planned rounds: in one round a rank sends to at most one other and receives
+//! from at most one. Within a round all ranks go piece by piece, each receive posted before
+//! anything is waited for, so no circle of ranks can block.
+
+use super::layout::Layout;
+use super::plan::Order;
+use crate::comm::{Communicator, Tag};
+use crate::format::filemap::Filemap;
+use crate::format::{Name, from_message, to_message};
+use crate::store::{File, Files};
+use crate::{Result, format, redundancy, store};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+const MANIFEST: Tag = 0x30;
+const DATA: Tag = 0x31;
+
+/// One file under way.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct Item {
+    /// Path below the dataset's directory.
+    path: Name,
+    /// Size, bytes.
+    size: u64,
+}
+
+/// All that a rank's part consists of on the sending node. What is missing there is simply
+/// not in it: the receiver's check finds out, and the file is rebuilt.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+struct Manifest {
+    items: Vec<Item>,
+}
+
+/// Brings this rank's files here and sends what others need, as `order` says. `layout` is
+/// the store of the dataset on this rank's node. Collective over all ranks with an order of
+/// the same dataset; the inner result is local, the caller agrees. The copies sent stay
+/// where they are until the dataset is known to be good (see [`leftovers`]).
+pub fn run(
+    comm: &dyn Communicator,
+    files: &dyn Files,
+    layout: &Layout,
+    order: &Order,
+    piece: usize,
+) -> Result<Result<()>> {
+    let id = order.dataset.id;
+    let mut result = Ok(());
+    for round in 0..order.rounds {
+        let to = order.sends.get(round).copied();
+        let from = order
+            .source
+            .filter(|&from| from != comm.rank() && order.round == round);
+        // An unreadable record sends nothing; the receiver then has its part rebuilt.
+        let outgoing = to.map(|to| manifest(files, layout, id, to).unwrap_or_default());
+        let announced = match (&outgoing, to) {
+            (Some(manifest), Some(to)) => Some(comm.isend(to, MANIFEST, to_message(manifest)?)?),
+            _ => None,
+        };
+        let incoming: Option<Manifest> = match from {
+            Some(from) => Some(from_message(&comm.recv(from, MANIFEST)?)?),
+            None => None,
+        };
+        if let Some(pending) = announced {
+            pending.wait()?;
+        }
+        if let Some(manifest) = &incoming {
+            result = result.and(make_room(files, layout, id, comm.rank(), manifest));
+        }
+
+        let root = layout.dataset(id);
+        let mut reader = Part::new(files, &root, outgoing.unwrap_or_default(), piece);
+        let mut writer = Part::new(files, &root, incoming.unwrap_or_default(), piece);
+        loop {
+            let (receive, send) = (writer.steps.next(), reader.steps.next());
+            if receive.is_none() && send.is_none() {
+                break;
+            }
+            let mut arriving = None;
+            if let (Some(step), Some(from)) = (&receive, from) {
+                let mut buffer = std::mem::take(&mut writer.buffer);
+                buffer.resize(step.len, 0);
+                arriving = Some(comm.irecv(from, DATA, buffer)?);
+            }
+            let mut leaving = None;
+            if let (Some(step), Some(to)) = (&send, to) {
+                leaving = Some(comm.isend(to, DATA, reader.read(step))?);
+            }
+            if let (Some(pending), Some(step)) = (arriving, &receive) {
+                writer.buffer = pending.wait()?;
+                result = result.and(writer.write(step));
+            }
+            if let Some(pending) = leaving {
+                reader.buffer = pending.wait()?;
+            }
+        }
+    }
+    Ok(result)
+}
+
+/// Removes the parts of `ranks`, which run elsewhere now, from this node. Local, for the
+/// rank that sent them.
+pub fn leftovers(files: &dyn Files, layout: &Layout, id: u64, ranks: &[usize]) -> Result<()> {
+    for &rank in ranks {
+        for item in &manifest(files, layout, id, rank)?.items {
+            files.remove_file(&item.path.below(&layout.dataset(id))?)?;
+        }
+        files.remove_tree(&layout.data(id, rank))?;
+    }
+    Ok(())
+}
+
+/// What there is of a rank's part: its record last, so that the record never comes before
+/// what it describes.
+fn manifest(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<Manifest> {
+    let record = layout.filemap(id, rank);
+    let filemap: Filemap = format::read(files, &record)?;
+    let root = layout.dataset(id);
+    let data = layout.data(id, rank);
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for file in &filemap.files.files {
+        paths.push(file.file.below(&data)?);
+    }
+    let reddesc = &filemap.reddesc;
+    let scheme = redundancy::by_name(&reddesc.scheme);
+    let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone());
+    if let (Some(scheme), Some(set)) = (scheme, set) {
+        paths.extend(scheme.redundancy_file(&layout.meta(id), &set));
+    }
+    paths.push(record);
+    let mut manifest = Manifest::default();
+    for path in paths {
+        let stat = files
+            .stat(&path)?
+            .filter(|stat| stat.kind == store::Kind::File);
+        let (Some(stat), Ok(below)) = (stat, path.strip_prefix(&root)) else {
+            continue;
+        };
+        manifest.items.push(Item {
+            path: Name::from(below),
+            size: stat.size,
+        });
+    }
+    Ok(manifest)
+}
+
+/// Makes the directories of what will arrive, and the empty files, for which no piece comes.
+fn make_room(
+    files: &dyn Files,
+    layout: &Layout,
+    id: u64,
+    rank: usize,
+    manifest: &Manifest,
+) -> Result<()> {
+    super::dataset::begin(files, layout, id, rank)?;
+    let root = layout.dataset(id);
+    for item in &manifest.items {
+        let path = item.path.below(&root)?;
+        let parent = path
+            .parent()
+            .and_then(|dir| dir.strip_prefix(layout.base()).ok());
+        if let Some(below) = parent {
+            files.make_private_dirs(layout.base(), below)?;
+        }
+        if item.size == 0 {
+            files.create(&path, 0o600)?;
+        }
+    }
+    Ok(())
+}
+
+/// A piece of a file.
+struct Step {
+    item: usize,
+    offset: u64,
+    len: usize,
+}
+
+/// One end of a transfer: the files of a manifest, piece by piece.
+struct Part<'a> {
+    files: &'a dyn Files,
+    root: &'a Path,
+    items: Vec<Item>,
+    steps: std::vec::IntoIter<Step>,
+    open: Option<(usize, Box<dyn File>)>,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Part<'a> {
+    fn new(files: &'a dyn Files, root: &'a Path, manifest: Manifest, piece: usize) -> Self {
+        let piece = piece.max(1) as u64;
+        let items = manifest.items;
+        let steps: Vec<Step> = items
+            .iter()
+            .enumerate()
+            .flat_map(|(item, Item { size, .. })| {
+                (0..size.div_ceil(piece)).map(move |i| Step {
+                    item,
+                    offset: i * piece,
+                    len: (size - i * piece).min(piece) as usize,
+                })
+            })
+            .collect();
+        Part {
+            files,
+            root,
+            items,
+            steps: steps.into_iter(),
+            open: None,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// The bytes of a step. Those of a file that cannot be read are zeros: the receiver's
+    /// checksum finds them, and the order of messages is kept.
+    fn read(&mut self, step: &Step) -> Vec<u8> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        buffer.resize(step.len, 0);
+        let done = self
+            .file(step.item, |files, path, _| files.open(path))
+            .and_then(|file| file.read_at(step.offset, &mut buffer));
+        if done.is_err() {
+            buffer.fill(0);
+        }
+        buffer
+    }
+
+    fn write(&mut self, step: &Step) -> Result<()> {
+        let data = std::mem::take(&mut self.buffer);
+        let done = self
+            .file(step.item, |files, path, size| {
+                let file = files.create(path, 0o600)?;
+                file.allocate(size)?;
+                Ok(file)
+            })
+            .and_then(|file| file.write_at(step.offset, &data));
+        self.buffer = data;
+        done
+    }
+
+    fn file(
+        &mut self,
+        item: usize,
+        open: impl FnOnce(&dyn Files, &Path, u64) -> Result<Box<dyn File>>,
+    ) -> Result<&dyn File> {
+        let file = match self.open.take() {
+            Some((at, file)) if at == item => file,
+            _ => {
+                let Item { path, size } = &self.items[item];
+                open(self.files, &path.below(self.root)?, *size)?
+            }
+        };
+        Ok(&*self.open.insert((item, file)).1)
+    }
+}
