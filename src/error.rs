@@ -113,26 +113,43 @@ impl Error {
 
     /// A format error at `offset` of a file whose name the caller adds with [`Error::in_file`].
     pub fn format(offset: u64, what: impl Into<String>) -> Self {
-        Error::Format { path: None, offset, what: what.into() }
+        Error::Format {
+            path: None,
+            offset,
+            what: what.into(),
+        }
     }
 
     /// A dataset that cannot be used, and why.
     pub fn dataset(id: u64, name: impl Into<String>, what: impl Into<String>) -> Self {
-        Error::Dataset { id, name: name.into(), what: what.into() }
+        Error::Dataset {
+            id,
+            name: name.into(),
+            what: what.into(),
+        }
     }
 
     /// An argument that `call` forbids.
     pub fn usage(call: &'static str, what: impl Into<String>) -> Self {
-        Error::Usage { call, what: what.into() }
+        Error::Usage {
+            call,
+            what: what.into(),
+        }
     }
 
     /// Names the file of a format error that does not have one yet.
     #[must_use]
     pub fn in_file(self, file: impl AsRef<Path>) -> Self {
         match self {
-            Error::Format { path: None, offset, what } => {
-                Error::Format { path: Some(file.as_ref().to_path_buf()), offset, what }
-            }
+            Error::Format {
+                path: None,
+                offset,
+                what,
+            } => Error::Format {
+                path: Some(file.as_ref().to_path_buf()),
+                offset,
+                what,
+            },
             other => other,
         }
     }
@@ -159,11 +176,16 @@ fn errno_text(errno: Option<i32>, text: &str) -> String {
 }
 
 fn display_path(path: &Option<PathBuf>) -> String {
-    path.as_ref().map_or_else(|| "message".to_string(), |p| p.display().to_string())
+    path.as_ref()
+        .map_or_else(|| "message".to_string(), |p| p.display().to_string())
 }
 
 fn display_name(name: &str) -> String {
-    if name.is_empty() { String::new() } else { format!(" ({name})") }
+    if name.is_empty() {
+        String::new()
+    } else {
+        format!(" ({name})")
+    }
 }
 
 fn others(count: usize) -> String {

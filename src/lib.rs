@@ -10,15 +10,21 @@
 //! what is above them. A module may use those to its right and those underneath,
 //! never the reverse.
 
+pub mod cache;
 #[cfg(feature = "mpi")]
 pub mod capi;
 pub mod comm;
 pub mod config;
 pub mod error;
+pub mod events;
 pub mod format;
 pub mod job;
+pub mod policy;
+pub mod prefix;
 pub mod redundancy;
+pub mod session;
 pub mod store;
+pub mod transfer;
 pub mod version;
 
 pub use error::{Error, Result};

@@ -83,6 +83,8 @@ pub struct Settings {
     pub container_size: u64,
     /// Checksum files that no copy reads: SCR_CRC_ON_FLUSH set to 1 explicitly.
     pub crc_bypass: bool,
+    /// Record and verify checksums in the prefix directory at all.
+    pub crc_on_flush: bool,
     pub crc_on_delete: bool,
     pub checkpoint_interval: u64,
     pub checkpoint_seconds: u64,
@@ -148,6 +150,7 @@ impl Settings {
             prefix_size: read.int("SCR_PREFIX_SIZE"),
             use_containers: read.bool("SCR_USE_CONTAINERS"),
             container_size: read.size("SCR_CONTAINER_SIZE"),
+            crc_on_flush: read.bool("SCR_CRC_ON_FLUSH"),
             crc_bypass: read.bool("SCR_CRC_ON_FLUSH") && crc_is_set,
             crc_on_delete: read.bool("SCR_CRC_ON_DELETE"),
             checkpoint_interval: read.int("SCR_CHECKPOINT_INTERVAL"),

@@ -36,8 +36,11 @@ pub mod tree;
 pub mod with;
 pub mod xor;
 
+pub use dataset::Dataset;
 pub use de::{from_message, from_tree};
 pub use file::{decode, encode, read, read_header, read_tree, write};
+pub use filemap::{Filemap, Reddesc};
+pub use files::{FileMeta, RankFiles};
 pub use packed::{pack, unpack};
 pub use ser::{to_message, to_tree};
 pub use tree::{Name, Tree};

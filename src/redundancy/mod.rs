@@ -116,20 +116,28 @@ pub trait Scheme: Send + Sync {
     /// are made anew are compared with their recorded checksums.
     ///
     /// Collective over the members of the set.
-    fn rebuild(&self, context: &Context, mine: Option<(Record, Health)>)
-    -> Result<(Record, Outcome)>;
+    fn rebuild(
+        &self,
+        context: &Context,
+        mine: Option<(Record, Health)>,
+    ) -> Result<(Record, Outcome)>;
 }
 
 /// The scheme of that name, in any case of letters.
 pub fn by_name(name: &str) -> Option<&'static dyn Scheme> {
     const SCHEMES: [&dyn Scheme; 2] = [&single::Single, &xor::Xor];
-    SCHEMES.into_iter().find(|s| s.name().eq_ignore_ascii_case(name))
+    SCHEMES
+        .into_iter()
+        .find(|s| s.name().eq_ignore_ascii_case(name))
 }
 
 impl Context<'_> {
     /// Paths and sizes of a rank's files in cache. An error if a name leads elsewhere.
     fn paths(&self, list: &RankFiles) -> Result<Vec<(PathBuf, u64)>> {
-        list.files.iter().map(|f| Ok((f.file.below(self.data_dir)?, f.size))).collect()
+        list.files
+            .iter()
+            .map(|f| Ok((f.file.below(self.data_dir)?, f.size)))
+            .collect()
     }
 
     /// The set, checked against the communicator.
@@ -138,7 +146,11 @@ impl Context<'_> {
         let size = self.comm.size();
         let fits = members.iter().all(|r| *r < size)
             && members.get(self.set.index) == Some(&self.comm.rank());
-        if fits { Ok(members) } else { Err(Error::format(0, "the set does not fit this run")) }
+        if fits {
+            Ok(members)
+        } else {
+            Err(Error::format(0, "the set does not fit this run"))
+        }
     }
 
     /// The other members, nearest right neighbour first.
@@ -154,7 +166,11 @@ struct First(Option<Error>);
 impl First {
     /// The value, or `None` with the error kept if it is the first.
     fn keep<T>(&mut self, result: Result<T>) -> Option<T> {
-        result.map_err(|e| { self.0.get_or_insert(e); }).ok()
+        result
+            .map_err(|e| {
+                self.0.get_or_insert(e);
+            })
+            .ok()
     }
 
     fn failed(&self) -> bool {

@@ -1,0 +1,213 @@
+//! Datasets by name: current, drop, delete; and the purges that a user may ask for.
+
+use super::cached::{Cached, title};
+use super::state::Call;
+use super::{Session, no_such};
+use crate::Result;
+use crate::cache::plan::Slot;
+use crate::events::Severity;
+use crate::format::Name;
+use crate::prefix::{delete, index};
+use serde::{Deserialize, Serialize};
+
+/// What rank 0 found about a name.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+struct Known {
+    id: Option<u64>,
+    ckpt: Option<u64>,
+    /// It is the current checkpoint now.
+    current: bool,
+}
+
+impl Session {
+    /// Makes `name` the checkpoint to restart from and to count on from (`SCR_Current`).
+    /// Newer datasets leave the cache.
+    ///
+    /// # Errors
+    /// There is no such checkpoint in the index or the cache.
+    pub fn current(&mut self, name: &Name) -> Result<()> {
+        let call = Call::Current;
+        self.allow(call)?;
+        let drop_after = self.settings.drop_after_current;
+        let found = self.on_root(|| {
+            index::update(&*self.files, &self.prefix, |index| {
+                let current = index.set_current(name);
+                if current && drop_after {
+                    index.drop_after(name);
+                }
+                let id = index.id(name).filter(|_| current);
+                let entry = id.and_then(|id| index.get(id));
+                let ckpt = entry.and_then(|entry| entry.dataset.as_ref()?.ckpt);
+                Ok(Known { id, ckpt, current })
+            })
+        })?;
+        let found: Known = self.from_root(|| found.unwrap_or_default())?;
+        let cached = self
+            .cache
+            .iter()
+            .find(|c| c.dataset.name == *name && c.dataset.is_checkpoint());
+        let (id, ckpt) = match (found.id, cached) {
+            (Some(id), _) => (id, found.ckpt),
+            (None, Some(c)) => (c.dataset.id, c.dataset.ckpt),
+            (None, None) => return Err(no_such(call.name(), name)),
+        };
+        let newer: Vec<Slot> = self
+            .cache
+            .iter()
+            .filter(|c| c.dataset.id > id)
+            .map(|c| Slot {
+                store: c.store,
+                id: c.dataset.id,
+            })
+            .collect();
+        self.forget(&newer)?;
+        self.loaded = None;
+        self.search.fetch = None;
+        self.ids.dataset = id;
+        self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
+        self.ids.settled = true;
+        self.offer_again(id, found.current);
+        Ok(())
+    }
+
+    /// After `SCR_Current`: the checkpoint itself, if it is cached and whole, else whatever
+    /// the marker in the index leads to. An older cached one must not come before that.
+    fn offer_again(&mut self, id: u64, indexed: bool) {
+        let whole = |c: &&Cached| c.dataset.id == id && c.filemap.is_some();
+        if let Some(cached) = self.cache.iter().find(whole) {
+            self.loaded = self.part(cached);
+            return;
+        }
+        self.search
+            .cached
+            .retain(|c| c.dataset.id == id || (!indexed && c.dataset.id < id));
+    }
+
+    /// Removes `name` from the index, and no file (`SCR_Drop`).
+    ///
+    /// # Errors
+    /// There is no such dataset in the index.
+    pub fn drop_dataset(&mut self, name: &Name) -> Result<()> {
+        let call = Call::Drop;
+        self.allow(call)?;
+        self.on_root(|| {
+            let id = index::update(&*self.files, &self.prefix, |index| Ok(index.remove(name)))?;
+            id.map(|_| ()).ok_or_else(|| no_such(call.name(), name))
+        })?;
+        Ok(())
+    }
+
+    /// Removes `name` with all its files from the cache and the prefix directory
+    /// (`SCR_Delete`).
+    ///
+    /// # Errors
+    /// There is no such dataset, or a file cannot be removed.
+    pub fn delete(&mut self, name: &Name) -> Result<()> {
+        let call = Call::Delete;
+        self.allow(call)?;
+        let cached: Vec<Slot> = self
+            .cache
+            .iter()
+            .filter(|c| c.dataset.name == *name)
+            .map(|c| Slot {
+                store: c.store,
+                id: c.dataset.id,
+            })
+            .collect();
+        let in_cache = !cached.is_empty();
+        self.forget(&cached)?;
+        self.on_root(|| match self.delete_from_prefix(name)? {
+            None if !in_cache => Err(no_such(call.name(), name)),
+            _ => Ok(()),
+        })?;
+        Ok(())
+    }
+
+    /// Rank 0: index entry first, then files. The id, if there was such a dataset.
+    pub(super) fn delete_from_prefix(&self, name: &Name) -> Result<Option<u64>> {
+        let id = index::update(&*self.files, &self.prefix, |index| Ok(index.remove(name)))?;
+        let Some(id) = id else { return Ok(None) };
+        for dir in delete::delete(&*self.files, &self.prefix, id)? {
+            self.tell(
+                Severity::Debug(1),
+                format!(
+                    "{} is not empty and stays, dataset {id} is deleted",
+                    dir.display()
+                ),
+            );
+        }
+        Ok(Some(id))
+    }
+
+    /// `SCR_PREFIX_PURGE`: deletes all that the index names.
+    pub(super) fn purge_prefix(&self) -> Result<()> {
+        self.on_root(|| {
+            let index = index::read(&*self.files, &self.prefix)?;
+            for id in index.datasets().keys() {
+                if let Some(name) = index.name(*id) {
+                    self.delete_from_prefix(name)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// `SCR_CACHE_PURGE`: deletes all that this job has in its stores.
+    pub(super) fn purge_cache(&self) -> Result<()> {
+        let purged = self
+            .stores
+            .iter()
+            .filter(|store| store.leader)
+            .try_for_each(|store| crate::cache::dataset::purge(&*self.files, &store.layout));
+        self.agree(purged)
+    }
+
+    /// The sliding window of `SCR_PREFIX_SIZE`, after a flush.
+    pub(super) fn slide_window(&self) -> Result<()> {
+        let size = self.settings.prefix_size as usize;
+        if size == 0 {
+            return Ok(());
+        }
+        self.on_root(|| {
+            let index = index::read(&*self.files, &self.prefix)?;
+            let good = index
+                .datasets()
+                .iter()
+                .rev()
+                .filter(|(_, e)| e.is_good() && e.is_checkpoint());
+            let old: Vec<&Name> = good
+                .skip(size)
+                .filter(|(_, e)| e.dataset.as_ref().is_some_and(|d| !d.flag_output))
+                .filter_map(|(id, _)| index.name(*id))
+                .collect();
+            for name in old {
+                self.delete_from_prefix(name)?;
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// The part of the rank that runs this, for a dataset with a record.
+    pub(super) fn part(&self, cached: &Cached) -> Option<super::cached::Part> {
+        let filemap = cached.filemap.as_ref()?;
+        let root = if cached.bypass {
+            self.prefix.root().to_path_buf()
+        } else {
+            self.stores[cached.store]
+                .layout
+                .data(cached.dataset.id, self.rank())
+        };
+        let files = super::cached::paths(filemap);
+        let (dataset, bypass) = (cached.dataset.clone(), cached.bypass);
+        debug_assert!(!title(&dataset).is_empty());
+        Some(super::cached::Part {
+            dataset,
+            root,
+            bypass,
+            files,
+        })
+    }
+}

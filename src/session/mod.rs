@@ -1,0 +1,230 @@
+//! One application run under SCR: what it owns, and the calls of the API.
+//!
+//! [`Session`] holds all state; there is nothing global. [`start`] brings it to life,
+//! [`output`] writes datasets, [`restart`] reads them, [`manage`] and [`stop`] do the rest.
+//! [`state`] says which call is allowed when.
+
+mod cached;
+mod manage;
+mod output;
+mod restart;
+mod start;
+pub mod state;
+mod stock;
+mod stop;
+mod welcome;
+
+pub use start::{Setup, load};
+
+use crate::cache::layout::Layout;
+use crate::cache::plan::{Candidate, Slot};
+use crate::comm::{Communicator, collective};
+use crate::config::descriptors::Descriptors;
+use crate::config::settings::Settings;
+use crate::events::{Event, Severity, Sink, Speaker};
+use crate::format::{Dataset, Name};
+use crate::policy::checkpoint::History;
+use crate::prefix::flush::Ground;
+use crate::prefix::paths::Prefix;
+use crate::redundancy::Set;
+use crate::store::{Files, Lock};
+use crate::{Error, Result};
+use cached::{Cached, Part};
+use state::{Call, State};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// Messages of one redundancy set while it encodes.
+const ENCODE: crate::comm::Tag = 0x40;
+
+/// A store as this rank sees it.
+struct Store {
+    layout: Layout,
+    /// True on the one rank that acts for all that share the directory.
+    leader: bool,
+}
+
+/// Counters that give datasets their ids.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ids {
+    dataset: u64,
+    checkpoint: u64,
+    /// True once a restart or `SCR_Current` has said where to count on from; until then the
+    /// index has the last word.
+    settled: bool,
+}
+
+/// A dataset that is being written.
+struct Phase {
+    dataset: Dataset,
+    /// Index of the redundancy descriptor.
+    scheme: usize,
+    bypass: bool,
+    /// Files by path relative to the prefix, with the names that the program used.
+    files: std::collections::BTreeMap<PathBuf, Name>,
+    begun: Instant,
+}
+
+/// What rank 0 alone knows about possible restarts.
+#[derive(Default)]
+struct Search {
+    /// Cached datasets not tried yet, newest last.
+    cached: Vec<Candidate>,
+    /// Per store, the rank that acts for each rank.
+    leaders: Vec<Vec<usize>>,
+    /// What was complete when the run before ended, by the flush file: id and time of
+    /// creation.
+    completed: std::collections::BTreeSet<(u64, u64)>,
+    /// Directories to be dealt with at the next occasion.
+    doomed: Doomed,
+    /// Ids in the prefix not tried yet, in order; `None` until the index has been asked.
+    fetch: Option<std::collections::VecDeque<u64>>,
+}
+
+/// Directories of datasets that are of no use any more.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+struct Doomed {
+    /// Never completed: to be deleted.
+    discard: Vec<Slot>,
+    /// Once complete: to be set aside.
+    quarantine: Vec<Slot>,
+}
+
+/// One run under SCR. All methods are collective unless they say otherwise.
+pub struct Session {
+    comm: Box<dyn Communicator>,
+    files: Arc<dyn Files>,
+    sink: Arc<dyn Sink>,
+    speaker: Speaker,
+    cwd: PathBuf,
+    settings: Settings,
+    descriptors: Descriptors,
+    prefix: Prefix,
+    user: Name,
+    job: Name,
+    stores: Vec<Store>,
+    /// This rank's set for each redundancy descriptor.
+    sets: Vec<Set>,
+    nodes: u64,
+    _run_lock: Option<Box<dyn Lock>>,
+    state: State,
+    ids: Ids,
+    /// The index's highest ids when the run began; the same on all ranks.
+    index_ids: (u64, u64),
+    cache: Vec<Cached>,
+    /// Cached directories that no restart can use; they make room first.
+    unusable: Vec<Slot>,
+    search: Search,
+    /// The checkpoint that `SCR_Have_restart` offers.
+    loaded: Option<Part>,
+    phase: Option<Phase>,
+    history: History,
+    last_checkpoint: Instant,
+    reaper: Option<JoinHandle<()>>,
+    halting: bool,
+    /// When the allocation ends, seconds since the epoch, if known.
+    end_time: Option<i64>,
+}
+
+impl Session {
+    /// Where the application stands. Local.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// True if a halt condition holds and the user wants SCR itself to end the program
+    /// (`SCR_HALT_EXIT`). Local; the same on all ranks.
+    pub fn must_exit(&self) -> bool {
+        self.halting && self.settings.halt_exit
+    }
+
+    /// Tells relative names where they start: the working directory now. Local.
+    pub fn set_cwd(&mut self, cwd: PathBuf) {
+        self.cwd = cwd;
+    }
+
+    fn rank(&self) -> usize {
+        self.comm.rank()
+    }
+
+    fn tell(&self, severity: Severity, text: impl Into<String>) {
+        self.sink.take(&self.speaker, &Event::new(severity, text));
+    }
+
+    fn tell_timed(&self, severity: Severity, text: impl Into<String>, since: Instant) {
+        let seconds = Some(since.elapsed().as_secs_f64());
+        self.sink.take(
+            &self.speaker,
+            &Event {
+                severity,
+                text: text.into(),
+                seconds,
+            },
+        );
+    }
+
+    /// One line for all ranks.
+    fn tell_once(&self, severity: Severity, text: impl Into<String>) {
+        if self.rank() == 0 {
+            self.tell(severity, text);
+        }
+    }
+
+    fn agree<T>(&self, local: Result<T>) -> Result<T> {
+        collective::agree(&*self.comm, &self.speaker.node, local)
+    }
+
+    /// Runs `work` on rank 0 and tells all ranks how it went.
+    fn on_root<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
+        self.agree(if self.rank() == 0 {
+            work().map(Some)
+        } else {
+            Ok(None)
+        })
+    }
+
+    /// A word from rank 0 to all: `make` runs on rank 0 only.
+    fn from_root<T: serde::Serialize + serde::de::DeserializeOwned>(
+        &self,
+        make: impl FnOnce() -> T,
+    ) -> Result<T> {
+        let mut message = if self.rank() == 0 {
+            crate::format::to_message(&make())?
+        } else {
+            Vec::new()
+        };
+        collective::bcast(&*self.comm, 0, &mut message)?;
+        crate::format::from_message(&message)
+    }
+
+    fn ground(&self, width: usize) -> Ground<'_> {
+        Ground {
+            comm: &*self.comm,
+            files: &*self.files,
+            prefix: &self.prefix,
+            node: &self.speaker.node,
+            width,
+            buffer: self.settings.file_buf_size,
+            metadata: self.settings.copy_metadata,
+        }
+    }
+
+    fn allow(&self, call: Call) -> Result<State> {
+        self.state.after(call)
+    }
+}
+
+/// Local time as the index shows it: `YYYY-MM-DDTHH:MM:SS`.
+fn time_now() -> String {
+    crate::job::clock::local_time(std::time::SystemTime::now())
+}
+
+fn no_such(call: &'static str, name: &Name) -> Error {
+    Error::usage(
+        call,
+        format!("there is no dataset `{name}` in the index or the cache"),
+    )
+}

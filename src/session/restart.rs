@@ -1,0 +1,373 @@
+//! Reading a checkpoint back: from the cache if it has one, else from the prefix directory.
+
+use super::cached::{Cached, Part, paths, title, titled};
+use super::state::Call;
+use super::{Session, time_now};
+use crate::cache::plan::Slot;
+use crate::config::descriptors::choose;
+use crate::events::Severity;
+use crate::format::{self, Name};
+use crate::prefix::fetch::{Fetched, Refused, Target, fetch};
+use crate::prefix::{index, records};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What rank 0 found to fetch next.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+struct Next {
+    id: Option<u64>,
+    ckpt: Option<u64>,
+    output: bool,
+    name: Name,
+}
+
+impl Session {
+    /// The name of the checkpoint to restart from, if there is one (`SCR_Have_restart`).
+    /// Looks in the cache first, then fetches from the prefix directory.
+    ///
+    /// # Errors
+    /// There is none and the user requires one (`SCR_REQUIRE_RESTART`).
+    pub fn have_restart(&mut self) -> Result<Option<Name>> {
+        self.allow(Call::HaveRestart)?;
+        if self.loaded.is_none() && self.settings.distribute {
+            self.search_cache()?;
+        }
+        if self.loaded.is_none() && self.settings.fetch {
+            self.search_prefix()?;
+        }
+        if let Some(part) = &self.loaded {
+            return Ok(Some(part.dataset.name.clone()));
+        }
+        if self.settings.require_restart {
+            return Err(Error::Config {
+                place: self.prefix.root().display().to_string(),
+                what: "has no checkpoint to restart from, and SCR_REQUIRE_RESTART=1 asks for \
+                       one; see the messages above, or unset it to start from the beginning"
+                    .to_string(),
+            });
+        }
+        self.tell_once(
+            Severity::Note,
+            format!(
+                "no checkpoint to restart from in the cache or in {}: the program starts from \
+                 the beginning",
+                self.prefix.root().display()
+            ),
+        );
+        Ok(None)
+    }
+
+    /// Begins to read the checkpoint that [`Session::have_restart`] offered, and gives its
+    /// name (`SCR_Start_restart`).
+    pub fn start_restart(&mut self) -> Result<Name> {
+        let state = self.allow(Call::StartRestart)?;
+        let Some(part) = &self.loaded else {
+            return Err(Error::usage(
+                Call::StartRestart.name(),
+                "there is no checkpoint to restart from; call SCR_Have_restart, and go on only \
+                 if it sets its flag",
+            ));
+        };
+        let name = part.dataset.name.clone();
+        self.state = state;
+        Ok(name)
+    }
+
+    /// Ends a restart (`SCR_Complete_restart`). If any rank could not read its files, the
+    /// checkpoint is marked as failed, and the next [`Session::have_restart`] offers another.
+    ///
+    /// # Errors
+    /// A rank passed `valid` false. All ranks return the same.
+    pub fn complete_restart(&mut self, valid: bool) -> Result<()> {
+        let state = self.allow(Call::CompleteRestart)?;
+        self.state = state;
+        let Some(part) = self.loaded.take() else {
+            return Err(Error::usage(
+                Call::CompleteRestart.name(),
+                "no checkpoint is open",
+            ));
+        };
+        let (id, name) = (part.dataset.id, part.dataset.name.clone());
+        let local = if valid {
+            Ok(())
+        } else {
+            Err(Error::dataset(
+                id,
+                name.to_string(),
+                "the program rejected it with valid=0",
+            ))
+        };
+        let verdict = self.agree(local);
+        match verdict {
+            Ok(()) => {
+                self.ids.dataset = id;
+                self.ids.checkpoint = part.dataset.ckpt.unwrap_or(self.ids.checkpoint);
+                self.ids.settled = true;
+                Ok(())
+            }
+            Err(error) => {
+                self.reject(&part)?;
+                self.tell_once(
+                    Severity::Warning,
+                    format!("{} was rejected: {error}", titled(id, &name)),
+                );
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes a checkpoint out of the running.
+    fn reject(&mut self, part: &Part) -> Result<()> {
+        self.ids = super::Ids::default();
+        self.search.fetch = None;
+        let id = part.dataset.id;
+        let marked = self.on_root(|| {
+            index::update(&*self.files, &self.prefix, |index| {
+                if index.id(&part.dataset.name) == Some(id) {
+                    index.mark_failed(id, time_now().as_str());
+                }
+                Ok(())
+            })
+        });
+        let slots: Vec<Slot> = self
+            .cache
+            .iter()
+            .filter(|c| c.dataset.id == id)
+            .map(|c| Slot { store: c.store, id })
+            .collect();
+        self.forget(&slots)?;
+        marked.map(|_| ())
+    }
+
+    pub(super) fn route_restart(&self, name: &Path) -> Result<PathBuf> {
+        let Some(part) = &self.loaded else {
+            return Ok(name.to_path_buf());
+        };
+        let relative = self.prefix.relative(name, &self.cwd);
+        let found = match &relative {
+            Ok(relative) => part.find(relative),
+            Err(_) => part.find(name),
+        };
+        let path = match (found, &relative) {
+            (Some(file), _) => part.root.join(file),
+            // A file that another rank owns can be read too, where all can see it.
+            (None, Ok(relative)) if part.bypass => part.root.join(relative),
+            (None, Ok(relative)) => {
+                return Err(Error::usage(
+                    Call::RouteFile.name(),
+                    format!(
+                        "{} is not a file of rank {} in {}",
+                        relative.display(),
+                        self.rank(),
+                        title(&part.dataset)
+                    ),
+                ));
+            }
+            (None, Err(error)) => return Err(error.clone()),
+        };
+        self.files.open(&path)?;
+        Ok(path)
+    }
+
+    /// Fetches from the prefix directory, newest first, until one is good. Collective.
+    fn search_prefix(&mut self) -> Result<bool> {
+        loop {
+            let next = if self.rank() == 0 {
+                self.next_fetch()
+            } else {
+                Ok(Next::default())
+            };
+            let next = self.agree(next)?;
+            let next: Next = self.from_root(|| next)?;
+            let Some(id) = next.id else { return Ok(false) };
+            if self.try_fetch(id, &next)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Rank 0: the next id to try, marked in the index as tried.
+    fn next_fetch(&mut self) -> Result<Next> {
+        let (files, prefix) = (self.files.clone(), self.prefix.clone());
+        if self.search.fetch.is_none() {
+            self.apply_wish()?;
+            let index = index::read(&*files, &prefix)?;
+            self.search.fetch = Some(index.candidates().into());
+        }
+        let queue = self.search.fetch.as_mut();
+        let Some(id) = queue.and_then(std::collections::VecDeque::pop_front) else {
+            return Ok(Next::default());
+        };
+        index::update(&*files, &prefix, |index| {
+            index.mark_fetched(id, time_now().as_str());
+            let dataset = index
+                .get(id)
+                .and_then(|entry| entry.dataset.clone())
+                .unwrap_or_default();
+            let name = index.name(id).cloned().unwrap_or(dataset.name);
+            Ok(Next {
+                id: Some(id),
+                ckpt: dataset.ckpt,
+                output: dataset.flag_output,
+                name,
+            })
+        })
+    }
+
+    /// Rank 0: `SCR_CURRENT` moves the marker before the first fetch of an allocation, and
+    /// not again; that it has done so is remembered in the control directory.
+    fn apply_wish(&self) -> Result<()> {
+        let Some(wish) = self.settings.current.as_deref().map(Name::from) else {
+            return Ok(());
+        };
+        let control = &self.stores[self.descriptors.control].layout;
+        let path = control.job().join("cindex.scrinfo");
+        let done = format::read_tree(&*self.files, &path).unwrap_or_default();
+        if done.value("CURRENT") == Some(&wish) {
+            return Ok(());
+        }
+        let known = index::update(&*self.files, &self.prefix, |index| {
+            Ok(index.set_current(&wish))
+        })?;
+        if !known {
+            self.tell(
+                Severity::Warning,
+                format!("SCR_CURRENT={wish}: there is no such checkpoint in the index"),
+            );
+        }
+        let mut record = format::Tree::new();
+        record.set_value("CURRENT", wish);
+        let bytes = format::encode(&record);
+        self.files
+            .replace(&path, &bytes, crate::store::Durability::Atomic)
+    }
+
+    /// Fetches one dataset; true if it is good.
+    fn try_fetch(&mut self, id: u64, next: &Next) -> Result<bool> {
+        let begun = Instant::now();
+        let named = titled(id, &next.name);
+        let chosen = choose(&self.descriptors.schemes, next.ckpt, next.output);
+        let Some((scheme, store, bypass)) = chosen.map(|s| (s.index, s.store, s.bypass)) else {
+            return Ok(false);
+        };
+        let bypass = bypass || self.settings.fetch_bypass;
+        let layout = self.stores[store].layout.clone();
+        if !bypass {
+            self.clear_slot(Slot { store, id })?;
+        }
+        let target = Target {
+            base: layout.base(),
+            below: layout.data_below(id, self.rank()),
+        };
+        let target = (!bypass).then_some(target);
+        let ground = self.ground(self.settings.fetch_width);
+        match fetch(&ground, id, target.as_ref(), self.settings.crc_on_flush)? {
+            Ok(fetched) => {
+                self.take_fetched(fetched, scheme, store, bypass)?;
+                let how = if bypass {
+                    "in the prefix directory"
+                } else {
+                    "fetched into the cache"
+                };
+                if self.rank() == 0 {
+                    self.tell_timed(Severity::Note, format!("{named} is ready, {how}"), begun);
+                }
+                Ok(true)
+            }
+            Err(Refused { error, bad }) => {
+                self.tell_once(Severity::Error, format!("cannot fetch {named}: {error}"));
+                if bad {
+                    self.on_root(|| {
+                        index::update(&*self.files, &self.prefix, |index| {
+                            index.mark_failed(id, time_now().as_str());
+                            Ok(())
+                        })
+                    })?;
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// Removes what the cache has under an id that is about to be fetched into it.
+    fn clear_slot(&mut self, slot: Slot) -> Result<()> {
+        let known = self.unusable.contains(&slot)
+            || self
+                .cache
+                .iter()
+                .any(|c| c.store == slot.store && c.dataset.id == slot.id);
+        if known {
+            self.forget(&[slot])?;
+            self.comm.barrier()?;
+        }
+        Ok(())
+    }
+
+    fn take_fetched(
+        &mut self,
+        fetched: Fetched,
+        scheme: usize,
+        store: usize,
+        bypass: bool,
+    ) -> Result<()> {
+        let Fetched {
+            dataset,
+            files,
+            unverified,
+        } = fetched;
+        if unverified > 0 {
+            self.tell_once(
+                Severity::Note,
+                format!(
+                    "{}: {unverified} files are unverified, since no checksums were recorded",
+                    title(&dataset)
+                ),
+            );
+        }
+        let mut filemap = self.filemap(&dataset, scheme, bypass, files);
+        if !bypass {
+            let layout = &self.stores[store].layout;
+            let ready = self
+                .files
+                .make_private_dirs(layout.base(), &layout.meta_below(dataset.id));
+            let done = ready.and_then(|()| self.protect(store, &mut filemap));
+            self.agree(done)?;
+        }
+        self.on_root(|| {
+            index::update(&*self.files, &self.prefix, |index| {
+                index.mark_good(dataset.id);
+                Ok(())
+            })?;
+            records::update_flush_file(&*self.files, &self.prefix, |record| {
+                let mut entry = format::flush_file::Entry::cached(dataset.clone());
+                entry.locations.insert(format::flush_file::PFS.into());
+                record.datasets.insert(dataset.id, entry);
+            })
+        })?;
+        self.ids.dataset = dataset.id;
+        self.ids.checkpoint = dataset.ckpt.unwrap_or(self.ids.checkpoint);
+        let root = if bypass {
+            self.prefix.root().to_path_buf()
+        } else {
+            self.stores[store].layout.data(dataset.id, self.rank())
+        };
+        self.loaded = Some(Part {
+            dataset: dataset.clone(),
+            root,
+            bypass,
+            files: paths(&filemap),
+        });
+        let in_prefix = true;
+        self.cache.push(Cached {
+            store,
+            dataset,
+            bypass,
+            in_prefix,
+            filemap: Some(filemap),
+        });
+        Ok(())
+    }
+}

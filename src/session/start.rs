@@ -1,0 +1,372 @@
+//! `SCR_Init`: find out who and where we are, then get back what the cache still has.
+
+use super::state::State;
+use super::welcome::{Hello, Welcome, answer};
+use super::{Ids, Search, Session, Store};
+use crate::cache::layout::Layout;
+use crate::comm::{Communicator, Term, collective};
+use crate::config::descriptors::{Descriptors, descriptors};
+use crate::config::{self, Config, MAX_FILE, Settings};
+use crate::events::{Event, Severity, Sink, Speaker};
+use crate::format::flush_file::{self, FlushFile};
+use crate::format::{Name, from_message, from_tree, to_message, unpack};
+use crate::job::{self, Environment};
+use crate::policy::checkpoint::History;
+use crate::prefix::index;
+use crate::prefix::paths::Prefix;
+use crate::prefix::records;
+use crate::redundancy::Set;
+use crate::store::{Durability, Files, Lock};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a run waits for another one on the same prefix to be gone: after a kill, its
+/// last processes may need a moment.
+const OTHER_RUN: Duration = Duration::from_secs(10);
+
+/// What a session is made of.
+pub struct Setup {
+    /// All ranks of the run; the session owns it.
+    pub comm: Box<dyn Communicator>,
+    /// File systems.
+    pub files: Arc<dyn Files>,
+    /// Who hears of events.
+    pub sink: Arc<dyn Sink>,
+    /// This process's environment.
+    pub environment: Environment,
+}
+
+/// What rank 0 finds out for all.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+struct Charter {
+    user: Name,
+    job: Name,
+    dataset: u64,
+    checkpoint: u64,
+}
+
+impl Session {
+    /// Starts a run; `None` if SCR is disabled (`SCR_ENABLE=0`). `config` holds what
+    /// `SCR_Config` set, the same on all ranks. Collective.
+    ///
+    /// # Errors
+    /// A parameter or descriptor that cannot be used, a directory that cannot be made or is
+    /// not ours, or another run on the same prefix. All ranks return the same error.
+    pub fn init(setup: Setup, config: &mut Config) -> Result<Option<Session>> {
+        let Setup {
+            comm,
+            files,
+            sink,
+            environment,
+        } = setup;
+        let mut speaker = Speaker {
+            rank: comm.rank(),
+            node: environment.host.clone(),
+        };
+        let mut run_lock = None;
+
+        // Rank 0 reads all that is common, and everyone hears it.
+        let mut local = Ok(None);
+        if comm.rank() == 0 {
+            local = charter(
+                &*files,
+                &*sink,
+                &speaker,
+                &environment,
+                config,
+                &mut run_lock,
+            )
+            .map(Some);
+        }
+        let enabled = matches!(local, Ok(Some(Some(_))) | Ok(None));
+        let mut terms = [Term::Min(enabled.into())];
+        let charter = collective::agree_with(&*comm, &speaker.node, local, &mut terms)?;
+        if terms[0].value() == 0 {
+            return Ok(None);
+        }
+        let mut message = match charter.flatten() {
+            // A tree is followed by what is not its own: the settings.
+            Some(charter) => [to_message(&charter)?, config.to_bytes()].concat(),
+            None => Vec::new(),
+        };
+        collective::bcast(&*comm, 0, &mut message)?;
+        let (tree, used) = unpack(&message)?;
+        let charter: Charter = from_tree(&tree)?;
+        *config = Config::from_bytes(
+            message.get(used..).unwrap_or_default(),
+            variables(&environment),
+        )?;
+
+        // Then each rank its own directories, and rank 0 who shares what with whom.
+        let own = own(&*files, &environment, config, &charter);
+        if let Ok((settings, ..)) = &own {
+            let node = job::node_name(&environment, &|_| settings.node_name.clone());
+            speaker.node = node.map(|found| found.value).unwrap_or(speaker.node);
+        }
+        let (settings, descriptors, stores) = collective::agree(&*comm, &speaker.node, own)?;
+        let hello = Hello::new(&speaker.node, &descriptors);
+        let (welcome, leaders) = introduce(&*comm, &speaker.node, &hello)?;
+        let mine = welcome.leaders;
+        let stores = stores
+            .into_iter()
+            .zip(mine)
+            .map(|(layout, leader)| Store {
+                layout,
+                leader: leader == comm.rank(),
+            })
+            .collect();
+        let sets: Vec<Set> = welcome
+            .sets
+            .into_iter()
+            .map(|place| place.set())
+            .collect::<Result<_>>()?;
+
+        let prefix = Prefix::new(&settings.prefix);
+        let mut session = Session {
+            cwd: environment.cwd.clone(),
+            state: State::Idle,
+            ids: Ids::default(),
+            index_ids: (charter.dataset, charter.checkpoint),
+            cache: Vec::new(),
+            unusable: Vec::new(),
+            search: Search {
+                leaders,
+                ..Search::default()
+            },
+            loaded: None,
+            phase: None,
+            history: History::default(),
+            last_checkpoint: Instant::now(),
+            reaper: None,
+            halting: false,
+            end_time: job::end_time(&environment, &|_| None)?,
+            nodes: welcome.nodes,
+            user: charter.user,
+            job: charter.job,
+            _run_lock: run_lock,
+            comm,
+            files,
+            sink,
+            speaker,
+            settings,
+            descriptors,
+            prefix,
+            stores,
+            sets,
+        };
+        for warning in config.take_warnings() {
+            session.tell(Severity::Warning, warning);
+        }
+        for warning in &session.descriptors.warnings {
+            session.tell_once(Severity::Warning, warning.clone());
+        }
+        for note in &welcome.notes {
+            let quiet = session.descriptors.schemes.iter().all(|s| s.bypass);
+            let severity = if quiet {
+                Severity::Debug(1)
+            } else {
+                Severity::Note
+            };
+            session.tell_once(severity, note.to_string());
+        }
+        session.begin()?;
+        config.freeze();
+        Ok(Some(session))
+    }
+
+    /// The second half: what the cache still has, then the records in the prefix.
+    fn begin(&mut self) -> Result<()> {
+        if self.settings.cache_purge || !self.settings.distribute {
+            self.purge_cache()?;
+        }
+        if self.settings.prefix_purge {
+            self.purge_prefix()?;
+        }
+        self.take_stock()?;
+        let written = if self.rank() == 0 {
+            self.write_records()
+        } else {
+            Ok(())
+        };
+        self.agree(written)?;
+        self.flush_recovered()?;
+        self.check_halt()
+    }
+
+    /// Rank 0: the records of this run.
+    fn write_records(&self) -> Result<()> {
+        let (files, prefix) = (&*self.files, &self.prefix);
+        records::write_nodes(files, prefix, self.nodes)?;
+        if self.settings.halt_seconds > 0 {
+            let seconds = i64::try_from(self.settings.halt_seconds).unwrap_or(i64::MAX);
+            records::update_halt(files, prefix, |halt| halt.halt_seconds = Some(seconds))?;
+        }
+        let mut record = FlushFile::default();
+        for cached in &self.cache {
+            let mut entry = flush_file::Entry::cached(cached.dataset.clone());
+            if cached.in_prefix {
+                entry.locations.insert(flush_file::PFS.into());
+            }
+            record.datasets.insert(cached.dataset.id, entry);
+        }
+        records::write_flush_file(files, prefix, &record)
+    }
+}
+
+/// Rank 0: parameters, names, and the prefix directory; `None` if SCR is disabled.
+fn charter(
+    files: &dyn Files,
+    sink: &dyn Sink,
+    speaker: &Speaker,
+    environment: &Environment,
+    config: &mut Config,
+    run_lock: &mut Option<Box<dyn Lock>>,
+) -> Result<Option<Charter>> {
+    let tell = |severity, text: String| sink.take(speaker, &Event::new(severity, text));
+    load(files, environment, config)?;
+    let settings = Settings::from(config);
+    for warning in config.take_warnings() {
+        tell(Severity::Warning, warning);
+    }
+    let settings = settings?;
+    if !settings.enable {
+        return Ok(None);
+    }
+    let prefix = Prefix::new(&settings.prefix);
+    files.make_dirs(&prefix.meta())?;
+    *run_lock = lock_run(files, &prefix)?;
+    // Now that the directory is there, its true name is known.
+    let prefix = Prefix::new(&settings.prefix);
+    let user = job::user_name(environment, &|_| settings.user_name.clone())?;
+    let job = job::job_id(environment, &|_| settings.job_id.clone(), prefix.real())?;
+    tell(
+        Severity::Debug(1),
+        format!("user {} ({})", user.value, user.origin),
+    );
+    tell(
+        Severity::Debug(1),
+        format!("job {} ({})", job.value, job.origin),
+    );
+    let app_conf = config.app_conf();
+    files.replace(
+        &prefix.file("app.conf"),
+        app_conf.as_bytes(),
+        Durability::Atomic,
+    )?;
+    let index = index::read(files, &prefix)?;
+    Ok(Some(Charter {
+        user: user.value.as_str().into(),
+        job: job.value.as_str().into(),
+        dataset: index.max_dataset(),
+        checkpoint: index.max_checkpoint(),
+    }))
+}
+
+/// Reads environment and files into `config`. Local.
+pub fn load(files: &dyn Files, environment: &Environment, config: &mut Config) -> Result<()> {
+    let read_file = |path: &Path| match files.read(path, MAX_FILE) {
+        Err(error) if error.is_not_found() => Ok(None),
+        other => other.map(Some),
+    };
+    config.load(variables(environment), &environment.cwd, &read_file)
+}
+
+fn variables(environment: &Environment) -> config::Environment {
+    environment
+        .vars
+        .iter()
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect()
+}
+
+/// One live run per prefix directory: the lock dies with rank 0.
+fn lock_run(files: &dyn Files, prefix: &Prefix) -> Result<Option<Box<dyn Lock>>> {
+    let end = Instant::now() + OTHER_RUN;
+    loop {
+        match files.try_lock(&prefix.meta()) {
+            Ok(Some(lock)) => return Ok(Some(lock)),
+            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(20)),
+            Ok(None) => {
+                return Err(Error::Config {
+                    place: prefix.root().display().to_string(),
+                    what: "another run uses this prefix directory; wait for its end, or give \
+                           each run its own SCR_PREFIX"
+                        .to_string(),
+                });
+            }
+            Err(error) if index::without_locks(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// This rank's settings and directories.
+fn own(
+    files: &dyn Files,
+    environment: &Environment,
+    config: &Config,
+    charter: &Charter,
+) -> Result<(Settings, Descriptors, Vec<Layout>)> {
+    let settings = Settings::from(config)?;
+    let node = job::node_name(environment, &|_| settings.node_name.clone())?;
+    let descriptors = descriptors(config, &settings, &node.value)?;
+    for scheme in descriptors.schemes.iter().filter(|s| s.enabled) {
+        scheme.scheme.available(&scheme.place)?;
+    }
+    let (user, job) = (charter.user.to_string(), charter.job.to_string());
+    let control = Layout::new(&settings.cntl_base, &user, &job);
+    files.make_private_dirs(control.base(), control.below())?;
+    let mut stores = Vec::with_capacity(descriptors.stores.len());
+    for store in &descriptors.stores {
+        let layout = Layout::new(&store.dir, &user, &job);
+        if store.enabled {
+            files.make_private_dirs(layout.base(), layout.below())?;
+        }
+        stores.push(layout);
+    }
+    Ok((settings, descriptors, stores))
+}
+
+/// Tells rank 0 where we are and hears the answer; rank 0 keeps everybody's leaders, one
+/// list a store.
+fn introduce(
+    comm: &dyn Communicator,
+    node: &str,
+    hello: &Hello,
+) -> Result<(Welcome, Vec<Vec<usize>>)> {
+    let all = collective::gather(comm, 0, to_message(hello)?)?;
+    let mut local = Ok(());
+    let mut leaders = Vec::new();
+    let mut messages = None;
+    if let Some(all) = all {
+        let answers = all
+            .iter()
+            .map(|bytes| from_message(bytes))
+            .collect::<Result<Vec<Hello>>>()
+            .and_then(|hellos| answer(&hellos));
+        match answers {
+            Ok(answers) => {
+                leaders = (0..hello.sharing.len())
+                    .map(|store| {
+                        answers
+                            .iter()
+                            .filter_map(|a| a.leaders.get(store).copied())
+                            .collect()
+                    })
+                    .collect();
+                messages = Some(answers.iter().map(to_message).collect::<Result<Vec<_>>>()?);
+            }
+            Err(error) => {
+                local = Err(error);
+                messages = Some(vec![to_message(&Welcome::default())?; comm.size()]);
+            }
+        }
+    }
+    let welcome: Welcome = from_message(&collective::scatter(comm, 0, messages)?)?;
+    collective::agree(comm, node, local)?;
+    Ok((welcome, leaders))
+}

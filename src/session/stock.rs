@@ -1,0 +1,394 @@
+//! Getting a checkpoint back from the cache: what is there, newest first, until one is
+//! whole. Rank 0 decides, all carry out.
+
+use super::cached::{Cached, Part, paths, title};
+use super::{Doomed, Session};
+use crate::Result;
+use crate::cache::layout::Layout;
+use crate::cache::plan::{Candidate, Inventory, Order, Slot, candidates, ranks_in_words};
+use crate::cache::recover::{self, Failed, Ground, Recovered};
+use crate::cache::{dataset, inventory};
+use crate::comm::{Term, collective};
+use crate::events::Severity;
+use crate::format::{Dataset, from_message, to_message};
+use crate::prefix::{index, records};
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// What rank 0 wants done next.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+struct Offer {
+    doomed: Doomed,
+    /// The dataset to bring back, if there is one to try.
+    order: Option<Order>,
+    /// With no order: what else is in the cache, for the record.
+    known: Vec<Known>,
+    /// With no order: directories that are of no use but stay until room is needed.
+    unusable: Vec<Slot>,
+}
+
+/// A cached dataset that was not touched.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct Known {
+    store: usize,
+    dataset: Dataset,
+}
+
+impl Session {
+    /// Looks through the cache and brings back the newest checkpoint that is whole.
+    pub(super) fn take_stock(&mut self) -> Result<()> {
+        let mine: Vec<(usize, &Layout)> = self
+            .stores
+            .iter()
+            .enumerate()
+            .filter(|(_, store)| store.leader)
+            .map(|(index, store)| (index, &store.layout))
+            .collect();
+        let found = inventory::read(&*self.files, &mine);
+        let any = found
+            .as_ref()
+            .is_ok_and(|found| *found != Inventory::default());
+        let mut terms = [Term::Max(any.into())];
+        let found = collective::agree_with(&*self.comm, &self.speaker.node, found, &mut terms)?;
+        for note in &found.notes {
+            self.tell(Severity::Warning, note.to_string());
+        }
+        if terms[0].value() == 0 {
+            return Ok(());
+        }
+        if let Some(all) = collective::gather(&*self.comm, 0, to_message(&found)?)? {
+            let inventories = all
+                .iter()
+                .enumerate()
+                .map(|(rank, bytes)| Ok((rank, from_message(bytes)?)))
+                .collect::<Result<Vec<(usize, Inventory)>>>()?;
+            self.sort_out(&inventories);
+        }
+        self.search_cache()?;
+        Ok(())
+    }
+
+    /// Rank 0: what may be tried, and what can only be cleared away.
+    fn sort_out(&mut self, inventories: &[(usize, Inventory)]) {
+        let flush_file = records::read_flush_file(&*self.files, &self.prefix).unwrap_or_default();
+        self.search.completed = flush_file
+            .datasets
+            .iter()
+            .filter_map(|(id, entry)| Some((*id, entry.dataset.as_ref()?.created)))
+            .collect();
+        let mut found = candidates(inventories);
+        found.reverse();
+        let of = |candidate: &Candidate| Slot {
+            store: candidate.store,
+            id: candidate.dataset.id,
+        };
+        let mut present: Vec<Slot> = inventories
+            .iter()
+            .flat_map(|(_, i)| i.present.iter().copied())
+            .collect();
+        present.sort();
+        present.dedup();
+        present.retain(|slot| !found.iter().any(|candidate| of(candidate) == *slot));
+        self.search.doomed.discard = present;
+        self.unusable = inventories
+            .iter()
+            .flat_map(|(_, i)| i.quarantined.iter().copied())
+            .collect();
+        self.unusable.sort();
+        self.unusable.dedup();
+        self.search.cached = found;
+    }
+
+    /// Tries cached datasets until one is loaded; false if there is none. Collective.
+    pub(super) fn search_cache(&mut self) -> Result<bool> {
+        loop {
+            let messages = if self.rank() == 0 {
+                Some(self.next_offers()?)
+            } else {
+                None
+            };
+            let offer: Offer = from_message(&collective::scatter(&*self.comm, 0, messages)?)?;
+            self.clear_away(&offer.doomed)?;
+            let Some(order) = offer.order else {
+                self.adopt(offer.known, offer.unusable);
+                return Ok(false);
+            };
+            if self.try_order(&order)? {
+                break;
+            }
+        }
+        // What is left is told once more, so that all know what makes room first.
+        let leftovers = if self.rank() == 0 {
+            self.leftovers()
+        } else {
+            Offer::default()
+        };
+        let offer = self.from_root(|| leftovers)?;
+        self.clear_away(&offer.doomed)?;
+        self.adopt(offer.known, offer.unusable);
+        Ok(true)
+    }
+
+    /// Rank 0: the orders for the newest dataset that may be whole, or the last word.
+    fn next_offers(&mut self) -> Result<Vec<Vec<u8>>> {
+        let limit = self.newest_in_prefix();
+        while let Some(candidate) = self.search.cached.pop() {
+            let named = title(&candidate.dataset);
+            let slot = Slot {
+                store: candidate.store,
+                id: candidate.dataset.id,
+            };
+            if !candidate.dataset.is_checkpoint() && !self.must_save(&candidate) {
+                // Output alone restarts nothing, and it is in the prefix.
+                self.search.doomed.discard.push(slot);
+                continue;
+            }
+            if let Err(reason) = candidate.recoverable(self.comm.size()) {
+                self.tell(
+                    Severity::Warning,
+                    format!("cached {named} cannot be used: {reason}"),
+                );
+                self.doom(slot, &candidate);
+                continue;
+            }
+            if let Some((newer, _)) = limit
+                .as_ref()
+                .filter(|(_, c)| *c > candidate.dataset.created)
+            {
+                self.tell(
+                    Severity::Note,
+                    format!("cached {named} is older than {newer} in the prefix directory"),
+                );
+                self.search.cached.push(candidate);
+                break;
+            }
+            let Some(leaders) = self.search.leaders.get(candidate.store) else {
+                continue;
+            };
+            let Some(orders) = candidate.orders(leaders) else {
+                continue;
+            };
+            let lost = candidate.lost();
+            if !lost.is_empty() {
+                self.tell(
+                    Severity::Note,
+                    format!(
+                        "cached {named} has lost the files of {}",
+                        ranks_in_words(&lost)
+                    ),
+                );
+            }
+            let doomed = std::mem::take(&mut self.search.doomed);
+            return orders
+                .into_iter()
+                .map(|order| {
+                    let offer = Offer {
+                        doomed: doomed.clone(),
+                        order: Some(order),
+                        ..Offer::default()
+                    };
+                    to_message(&offer)
+                })
+                .collect();
+        }
+        let last = to_message(&self.leftovers())?;
+        Ok(vec![last; self.comm.size()])
+    }
+
+    /// Rank 0: what else is in the cache.
+    fn leftovers(&mut self) -> Offer {
+        let size = self.comm.size();
+        let loaded = self.loaded.as_ref().map(|part| part.dataset.id);
+        let (usable, foreign): (Vec<&Candidate>, Vec<&Candidate>) = self
+            .search
+            .cached
+            .iter()
+            .filter(|candidate| Some(candidate.dataset.id) != loaded)
+            .partition(|candidate| candidate.recoverable(size).is_ok());
+        let known = usable
+            .iter()
+            .map(|c| Known {
+                store: c.store,
+                dataset: c.dataset.clone(),
+            })
+            .collect();
+        let mut unusable = self.unusable.clone();
+        unusable.extend(foreign.iter().map(|c| Slot {
+            store: c.store,
+            id: c.dataset.id,
+        }));
+        Offer {
+            doomed: std::mem::take(&mut self.search.doomed),
+            order: None,
+            known,
+            unusable,
+        }
+    }
+
+    /// The newest checkpoint that the prefix directory offers, with its time of creation. A
+    /// cache that is older than that (an earlier job left it on the node) must not win.
+    fn newest_in_prefix(&self) -> Option<(String, u64)> {
+        if !self.settings.fetch {
+            return None;
+        }
+        let index = index::read(&*self.files, &self.prefix).ok()?;
+        index
+            .datasets()
+            .values()
+            .filter(|entry| entry.is_good() && entry.is_checkpoint())
+            .filter_map(|entry| entry.dataset.as_ref())
+            .map(|dataset| (title(dataset), dataset.created))
+            .max_by_key(|(_, created)| *created)
+    }
+
+    /// True for output that was not flushed before the run ended.
+    fn must_save(&self, candidate: &Candidate) -> bool {
+        let id = candidate.dataset.id;
+        let record = records::read_flush_file(&*self.files, &self.prefix).unwrap_or_default();
+        candidate.dataset.flag_output
+            && record
+                .datasets
+                .get(&id)
+                .is_some_and(|entry| entry.needs_flush())
+    }
+
+    /// Rank 0: a dataset that is of no use. Was it once complete, it is kept aside.
+    fn doom(&mut self, slot: Slot, candidate: &Candidate) {
+        if candidate.ranks != self.comm.size() {
+            // It may fit the next run, so it stays until room is needed.
+            self.unusable.push(slot);
+            return;
+        }
+        self.condemn(slot, (candidate.dataset.id, candidate.dataset.created));
+    }
+
+    fn condemn(&mut self, slot: Slot, key: (u64, u64)) {
+        if self.search.completed.contains(&key) {
+            self.search.doomed.quarantine.push(slot);
+            self.unusable.push(slot);
+        } else {
+            self.search.doomed.discard.push(slot);
+        }
+    }
+
+    /// Leaders: deletes or sets aside.
+    fn clear_away(&mut self, doomed: &Doomed) -> Result<()> {
+        for slot in &doomed.discard {
+            let Some(store) = self.stores.get(slot.store).filter(|s| s.leader) else {
+                continue;
+            };
+            dataset::discard(&*self.files, &store.layout, slot.id)?;
+            dataset::empty_trash(&*self.files, &store.layout, slot.id)?;
+        }
+        for slot in &doomed.quarantine {
+            let Some(store) = self.stores.get(slot.store).filter(|s| s.leader) else {
+                continue;
+            };
+            dataset::quarantine(&*self.files, &store.layout, slot.id)?;
+        }
+        Ok(())
+    }
+
+    fn adopt(&mut self, known: Vec<Known>, unusable: Vec<Slot>) {
+        for Known { store, dataset } in known {
+            if !self.cache.iter().any(|c| c.dataset.id == dataset.id) {
+                let (bypass, in_prefix, filemap) = (false, false, None);
+                self.cache.push(Cached {
+                    store,
+                    dataset,
+                    bypass,
+                    in_prefix,
+                    filemap,
+                });
+            }
+        }
+        self.cache.sort_by_key(|cached| cached.dataset.id);
+        self.unusable = unusable;
+    }
+
+    /// Carries out one order. True if the dataset is whole now.
+    fn try_order(&mut self, order: &Order) -> Result<bool> {
+        let begun = Instant::now();
+        let Some(store) = self.stores.get(order.store) else {
+            return Ok(false);
+        };
+        let ground = Ground {
+            comm: &*self.comm,
+            files: &*self.files,
+            layout: &store.layout,
+            node: &self.speaker.node,
+            piece: self.settings.mpi_buf_size,
+        };
+        let named = title(&order.dataset);
+        let result = recover::attempt(&ground, order)?;
+        let damage = match &result {
+            Ok(Recovered { damage, .. }) | Err(Failed { damage, .. }) => damage,
+        };
+        for error in damage {
+            self.tell(Severity::Warning, format!("cached {named}: {error}"));
+        }
+        match result {
+            Ok(recovered) => {
+                self.account(&recovered, order, begun);
+                let data = store.layout.data(order.dataset.id, self.rank());
+                self.take_over(order.store, recovered, data);
+                Ok(true)
+            }
+            Err(failed) => {
+                self.tell_once(
+                    Severity::Error,
+                    format!("cached {named} cannot be brought back: {}", failed.error),
+                );
+                if self.rank() == 0 {
+                    let slot = Slot {
+                        store: order.store,
+                        id: order.dataset.id,
+                    };
+                    if failed.beyond_repair {
+                        self.condemn(slot, (order.dataset.id, order.dataset.created));
+                    } else {
+                        self.unusable.push(slot);
+                    }
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    fn account(&self, recovered: &Recovered, order: &Order, begun: Instant) {
+        let scheme = &recovered.filemap.reddesc.scheme;
+        let how = match (recovered.restored, recovered.encoded) {
+            (0, 0) => "all files verified".to_string(),
+            (0, _) => format!("all files verified, {scheme} redundancy made anew"),
+            (1, _) => format!("files of 1 rank rebuilt with {scheme}"),
+            (n, _) => format!("files of {n} ranks rebuilt with {scheme}"),
+        };
+        if self.rank() == 0 {
+            let text = format!("{} is ready in the cache, {how}", title(&order.dataset));
+            self.tell_timed(Severity::Note, text, begun);
+        }
+    }
+
+    fn take_over(&mut self, store: usize, recovered: Recovered, root: std::path::PathBuf) {
+        let filemap = recovered.filemap;
+        let dataset = filemap.dataset.clone();
+        self.cache.retain(|cached| cached.dataset.id != dataset.id);
+        self.ids.dataset = dataset.id;
+        self.ids.checkpoint = dataset.ckpt.unwrap_or(self.ids.checkpoint);
+        self.loaded = Some(Part {
+            dataset: dataset.clone(),
+            root,
+            bypass: false,
+            files: paths(&filemap),
+        });
+        self.cache.push(Cached {
+            store,
+            dataset,
+            bypass: false,
+            in_prefix: false,
+            filemap: Some(filemap),
+        });
+    }
+}

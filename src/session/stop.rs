@@ -1,0 +1,277 @@
+//! When to checkpoint, when to stop, and the end; and the flush that all of it leads to.
+
+use super::cached::title;
+use super::state::{Call, State};
+use super::{Session, time_now};
+use crate::comm::Term;
+use crate::config::Config;
+use crate::events::Severity;
+use crate::format::halt::Halt;
+use crate::policy::checkpoint::{History, Rules, due};
+use crate::policy::{flush as policy, halt};
+use crate::prefix::flush::{flush, owners};
+use crate::prefix::{index, records};
+use crate::{Error, Result};
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+impl Session {
+    /// True if the application should write a checkpoint now (`SCR_Need_checkpoint`); rank 0
+    /// decides for all.
+    pub fn need_checkpoint(&mut self) -> Result<bool> {
+        self.allow(Call::NeedCheckpoint)?;
+        self.history.calls += 1;
+        let history = History {
+            since_last: self.last_checkpoint.elapsed().as_secs_f64(),
+            ..self.history
+        };
+        let rules = Rules {
+            interval: self.settings.checkpoint_interval,
+            seconds: self.settings.checkpoint_seconds,
+            overhead: self.settings.checkpoint_overhead,
+        };
+        self.decide(|session| {
+            let halting = !session.halt_reasons()?.is_empty();
+            Ok(due(&rules, &history, halting))
+        })
+    }
+
+    /// True if the application should stop (`SCR_Should_exit`); rank 0 decides for all.
+    pub fn should_exit(&mut self) -> Result<bool> {
+        self.allow(Call::ShouldExit)?;
+        let reasons = self.decide(|session| {
+            let reasons = session.halt_reasons()?;
+            if let Some(reason) = reasons.first() {
+                session.tell(Severity::Note, format!("the job should stop: {reason}"));
+            }
+            Ok(!reasons.is_empty())
+        })?;
+        Ok(reasons)
+    }
+
+    /// A yes or no of rank 0, in one round.
+    fn decide(&self, ask: impl FnOnce(&Self) -> Result<bool>) -> Result<bool> {
+        let local = if self.rank() == 0 {
+            ask(self)
+        } else {
+            Ok(false)
+        };
+        let mut terms = [Term::Max(local.as_ref().is_ok_and(|yes| *yes).into())];
+        crate::comm::collective::agree_with(&*self.comm, &self.speaker.node, local, &mut terms)?;
+        Ok(terms[0].value() > 0)
+    }
+
+    fn halt_reasons(&self) -> Result<Vec<String>> {
+        let halt = records::read_halt(&*self.files, &self.prefix)?;
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_secs() as i64);
+        Ok(halt::reasons(&conditions(&halt), now, self.end_time))
+    }
+
+    /// At the start and after each checkpoint: with `SCR_HALT_EXIT` a condition ends the
+    /// program. The newest checkpoint is brought to the prefix before.
+    pub(super) fn check_halt(&mut self) -> Result<()> {
+        if !self.settings.halt_exit {
+            return Ok(());
+        }
+        let reasons = std::cell::RefCell::new(Vec::new());
+        let halting = self.decide(|session| {
+            let found = session.halt_reasons()?;
+            let any = !found.is_empty();
+            reasons.replace(found);
+            Ok(any)
+        })?;
+        if !halting {
+            return Ok(());
+        }
+        self.halting = true;
+        self.on_root(|| {
+            let reasons = reasons.borrow();
+            self.tell(
+                Severity::Note,
+                format!("Job exiting: {}", reasons.join(", ")),
+            );
+            records::update_halt(&*self.files, &self.prefix, |halt| {
+                halt.exit_reason = reasons.last().map(|reason| reason.as_str().into());
+            })
+        })?;
+        self.flush_newest()
+    }
+
+    /// One checkpoint less until the end, if somebody counts.
+    pub(super) fn count_down(&mut self) -> Result<()> {
+        if self.rank() == 0 {
+            records::update_halt(&*self.files, &self.prefix, |halt| {
+                halt.checkpoints_left = halt.checkpoints_left.map(|left| (left - 1).max(0));
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Ends the run (`SCR_Finalize`): the newest checkpoint goes to the prefix directory
+    /// unless `SCR_FLUSH` is 0, and the halt file says that the job ended by itself.
+    ///
+    /// # Errors
+    /// The flush failed: the checkpoint is still in the cache. The session is over all the
+    /// same.
+    pub fn finalize(&mut self, config: &mut Config) -> Result<()> {
+        self.allow(Call::Finalize)?;
+        let marked = self.on_root(|| {
+            records::update_halt(&*self.files, &self.prefix, |halt| {
+                halt.exit_reason = Some(halt::FINALIZED.into());
+            })
+        });
+        let flushed = self.flush_newest();
+        self.finish_deleting();
+        self.state = State::Uninit;
+        config.thaw();
+        marked.map(|_| ()).and(flushed)
+    }
+
+    fn flush_newest(&mut self) -> Result<()> {
+        let newest = self
+            .cache
+            .iter()
+            .filter(|cached| cached.dataset.is_checkpoint() && cached.filemap.is_some())
+            .max_by_key(|cached| cached.dataset.id);
+        match newest.map(|cached| (cached.dataset.id, cached.in_prefix)) {
+            Some((id, in_prefix)) if policy::due_at_end(in_prefix, self.settings.flush) => {
+                self.flush_dataset(id)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// After a recovery in `SCR_Init`: is it in the prefix already, and must it be?
+    pub(super) fn flush_recovered(&mut self) -> Result<()> {
+        let Some(part) = self.loaded.as_ref().filter(|part| !part.bypass) else {
+            return Ok(());
+        };
+        let (id, created) = (part.dataset.id, part.dataset.created);
+        let in_prefix = self.decide(|session| {
+            let index = index::read(&*session.files, &session.prefix)?;
+            let entry = index.get(id).filter(|entry| entry.complete);
+            let same = entry
+                .and_then(|e| e.dataset.as_ref())
+                .is_some_and(|d| d.created == created);
+            if same {
+                records::update_flush_file(&*session.files, &session.prefix, |record| {
+                    if let Some(entry) = record.datasets.get_mut(&id) {
+                        entry
+                            .locations
+                            .insert(crate::format::flush_file::PFS.into());
+                    }
+                })?;
+            }
+            Ok(same)
+        })?;
+        let output = part.dataset.flag_output;
+        if let Some(cached) = self.cache.iter_mut().find(|c| c.dataset.id == id) {
+            cached.in_prefix = in_prefix;
+        }
+        if !in_prefix && (output || self.settings.flush_on_restart) {
+            self.flush_dataset(id)?;
+        }
+        if self.settings.global_restart {
+            // The restart is to come from the prefix, where all ranks see all files.
+            self.purge_cache()?;
+            self.cache.clear();
+            self.search.cached.clear();
+            self.loaded = None;
+        }
+        Ok(())
+    }
+
+    /// Copies a cached dataset to the prefix directory, or with bypass only certifies what
+    /// is there. The dataset stays in the cache, whatever comes of it. Collective.
+    pub(super) fn flush_dataset(&mut self, id: u64) -> Result<()> {
+        let begun = Instant::now();
+        let Some(at) = self.cache.iter().position(|c| c.dataset.id == id) else {
+            return Ok(());
+        };
+        let cached = &self.cache[at];
+        let named = title(&cached.dataset);
+        let Some(mut filemap) = cached.filemap.clone() else {
+            return Ok(());
+        };
+        let bypass = cached.bypass;
+        let data = self.stores[cached.store].layout.data(id, self.rank());
+        let sole = if bypass {
+            Ok(())
+        } else {
+            self.check_owners(&filemap)?
+        };
+        let result = self.agree(sole).and_then(|()| {
+            let ground = self.ground(self.settings.flush_width);
+            let data = (!bypass).then_some(data.as_path());
+            flush(
+                &ground,
+                &mut filemap,
+                data,
+                self.settings.crc_bypass,
+                &time_now(),
+            )
+        });
+        match result {
+            Ok(()) => {
+                self.cache[at].in_prefix = true;
+                self.cache[at].filemap = Some(filemap);
+                if self.rank() == 0 && !bypass {
+                    let text = format!("{named} was flushed to {}", self.prefix.root().display());
+                    self.tell_timed(Severity::Note, text, begun);
+                }
+                self.slide_window()
+            }
+            Err(error) => {
+                let rest = if bypass {
+                    "it stays incomplete in the prefix directory"
+                } else {
+                    "it is still in the cache"
+                };
+                self.tell_once(
+                    Severity::Error,
+                    format!("{named} could not be flushed, {rest}: {error}"),
+                );
+                Err(error)
+            }
+        }
+    }
+
+    /// A file of one path can come from one rank only: a second would overwrite it.
+    fn check_owners(&self, filemap: &crate::format::filemap::Filemap) -> Result<Result<()>> {
+        let paths: Vec<&Path> = filemap
+            .files
+            .files
+            .iter()
+            .map(|f| f.file.as_path())
+            .collect();
+        let owners = owners(&*self.comm, &paths)?;
+        let shared = paths
+            .iter()
+            .zip(&owners)
+            .find(|(_, owner)| **owner != self.rank());
+        Ok(match shared {
+            None => Ok(()),
+            Some((path, owner)) => Err(Error::dataset(
+                filemap.dataset.id,
+                filemap.dataset.name.to_string(),
+                format!(
+                    "rank {owner} has routed {} too; a file that ranks share needs \
+                     SCR_CACHE_BYPASS=1",
+                    path.display()
+                ),
+            )),
+        })
+    }
+}
+
+fn conditions(halt: &Halt) -> halt::Conditions {
+    halt::Conditions {
+        reason: halt.exit_reason.as_ref().map(ToString::to_string),
+        checkpoints_left: halt.checkpoints_left,
+        exit_before: halt.exit_before,
+        exit_after: halt.exit_after,
+        halt_seconds: halt.halt_seconds,
+    }
+}

@@ -1,0 +1,183 @@
+//! How ranks find each other: every rank tells rank 0 where it is, and hears with whom it
+//! shares what.
+
+use crate::config::descriptors::{Descriptors, Scheme};
+use crate::format::Name;
+use crate::redundancy::{self, Set};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a rank says about itself.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+#[derive(Default)]
+pub struct Hello {
+    /// Its node.
+    pub node: Name,
+    /// For each redundancy descriptor, the failure group that it belongs to.
+    pub failure: Vec<Name>,
+    /// For each store, who shares it: the group and the directory.
+    pub sharing: Vec<Name>,
+    /// Scheme and set size of each redundancy descriptor, the same on all ranks.
+    pub schemes: Vec<Name>,
+}
+
+/// What a rank is told.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+#[derive(Default)]
+pub struct Welcome {
+    /// Number of nodes of the run.
+    pub nodes: u64,
+    /// For each store, the rank that acts for all that share it with this one.
+    pub leaders: Vec<usize>,
+    /// For each redundancy descriptor, this rank's set.
+    pub sets: Vec<Place>,
+    /// Descriptors that cannot protect as configured, in words.
+    pub notes: Vec<Name>,
+}
+
+/// A place in a set.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+#[derive(Default)]
+pub struct Place {
+    index: usize,
+    members: Vec<usize>,
+}
+
+impl Place {
+    /// As a set; the place is checked, though it comes from rank 0.
+    pub fn set(self) -> Result<Set> {
+        Set::new(self.index, self.members)
+            .ok_or_else(|| Error::format(0, "rank 0 gave this rank no place in a redundancy set"))
+    }
+}
+
+impl Hello {
+    /// From this rank's descriptors.
+    pub fn new(node: &str, descriptors: &Descriptors) -> Hello {
+        let group = |name: &str| descriptors.groups.get(name).map_or("", String::as_str);
+        Hello {
+            node: node.into(),
+            failure: descriptors
+                .schemes
+                .iter()
+                .map(|s| group(&s.group).into())
+                .collect(),
+            sharing: descriptors
+                .stores
+                .iter()
+                .map(|s| {
+                    format!("{}\n{}", group(&s.group), s.dir.display())
+                        .as_str()
+                        .into()
+                })
+                .collect(),
+            schemes: descriptors
+                .schemes
+                .iter()
+                .map(|s| {
+                    format!("{} {}", s.scheme.word(), s.set_size)
+                        .as_str()
+                        .into()
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Rank 0: the answers to all, in the order of ranks. Every rank must have said as much as
+/// rank 0 did.
+pub fn answer(hellos: &[Hello]) -> Result<Vec<Welcome>> {
+    let Some(first) = hellos.first() else {
+        return Ok(Vec::new());
+    };
+    if let Some(rank) = hellos.iter().position(|h| {
+        h.failure.len() != first.failure.len()
+            || h.sharing.len() != first.sharing.len()
+            || h.schemes != first.schemes
+    }) {
+        return Err(Error::Config {
+            place: format!("rank {rank} on {}", hellos[rank].node),
+            what: "has other STORE or CKPT descriptors than rank 0; make SCR_CACHE_BASE and \
+                   SCR_CNTL_BASE name configured stores on all processes, or on none"
+                .to_string(),
+        });
+    }
+    let nodes: BTreeSet<&Name> = hellos.iter().map(|h| &h.node).collect();
+    let mut answers: Vec<Welcome> = hellos
+        .iter()
+        .map(|_| Welcome {
+            nodes: nodes.len() as u64,
+            ..Welcome::default()
+        })
+        .collect();
+    for store in 0..first.sharing.len() {
+        // The node counts too: two emulated nodes may share a directory, and each must find
+        // what its own ranks left there.
+        let mut leaders: BTreeMap<(&Name, &Name), usize> = BTreeMap::new();
+        for (rank, hello) in hellos.iter().enumerate() {
+            let key = (&hello.node, &hello.sharing[store]);
+            let leader = *leaders.entry(key).or_insert(rank);
+            answers[rank].leaders.push(leader);
+        }
+    }
+    for scheme in 0..first.schemes.len() {
+        let groups = numbered(hellos.iter().map(|h| &h.failure[scheme]));
+        let (sets, note) = sets(&first.schemes[scheme].to_string(), &groups);
+        for (answer, set) in answers.iter_mut().zip(sets) {
+            answer.sets.push(Place {
+                index: set.index,
+                members: set.members.to_vec(),
+            });
+        }
+        if let Some(answer) = answers.first_mut() {
+            answer.notes.extend(note.map(|note| note.as_str().into()));
+        }
+    }
+    Ok(answers)
+}
+
+/// Numbers for names, in order of first appearance.
+fn numbered<'a>(names: impl Iterator<Item = &'a Name>) -> Vec<usize> {
+    let mut known: BTreeMap<&Name, usize> = BTreeMap::new();
+    names
+        .map(|name| {
+            let next = known.len();
+            *known.entry(name).or_insert(next)
+        })
+        .collect()
+}
+
+/// The sets of one descriptor, given as "SCHEME SIZE", and what the user should know.
+fn sets(scheme: &str, groups: &[usize]) -> (Vec<Set>, Option<String>) {
+    let (word, size) = scheme.split_once(' ').unwrap_or((scheme, "1"));
+    let alone = || {
+        (0..groups.len())
+            .filter_map(|rank| Set::new(0, vec![rank]))
+            .collect()
+    };
+    if word == Scheme::Single.word() {
+        return (alone(), None);
+    }
+    let distinct = groups.iter().max().map_or(0, |max| max + 1);
+    if distinct < 2 {
+        return (
+            alone(),
+            Some(format!(
+                "all ranks are in one failure group, so {word} could not survive its loss: \
+                 datasets are kept with SINGLE"
+            )),
+        );
+    }
+    let sets = redundancy::plan(groups, size.parse().unwrap_or(8));
+    let note = (redundancy::survives(&sets, groups, 1) == 0).then(|| {
+        format!(
+            "{word} cannot keep the ranks of one failure group apart here: the loss of one \
+             node may lose a dataset; spread ranks evenly over nodes"
+        )
+    });
+    (sets, note)
+}
