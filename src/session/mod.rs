@@ -141,6 +141,11 @@ impl Session {
         self.halting && self.settings.halt_exit
     }
 
+    /// Who this is, in messages. Local.
+    pub fn speaker(&self) -> &Speaker {
+        &self.speaker
+    }
+
     /// Tells relative names where they start: the working directory now. Local.
     pub fn set_cwd(&mut self, cwd: PathBuf) {
         self.cwd = cwd;

@@ -236,6 +236,7 @@ fn charter(
     if !settings.enable {
         return Ok(None);
     }
+    sink.set_debug(settings.debug);
     let prefix = Prefix::new(&settings.prefix);
     files.make_dirs(&prefix.meta())?;
     *run_lock = lock_run(files, &prefix)?;
