@@ -427,6 +427,7 @@ impl Drop for Request {
         let null = unsafe { RSMPI_REQUEST_NULL };
         if self.handle != null && usable() {
             let mut done: c_int = 0;
+            let _errors_return = WorldErrorsReturn::new();
             // SAFETY: the handle is of an active request of ours. Cancel and wait end a
             // receive for good: either it was cancelled, or its message is coming in.
             unsafe {
