@@ -13,7 +13,7 @@ mod text;
 use crate::format::Name;
 use crate::prefix::paths::from_bytes;
 use crate::session::state::Call;
-use crate::{Error, Result, version};
+use crate::{Error, version};
 use guard::guard;
 use process::Reply;
 use std::ffi::{c_char, c_int};
@@ -69,7 +69,9 @@ pub extern "C" fn SCR_Finalize() -> c_int {
 pub unsafe extern "C" fn SCR_Config(config: *const c_char) -> *const c_char {
     guard(ptr::null(), || {
         // SAFETY: the caller's promise.
-        let Some(text) = (unsafe { text::string(config) }) else { return Ok(ptr::null()) };
+        let Some(text) = (unsafe { text::string(config) }) else {
+            return Ok(ptr::null());
+        };
         match process::config(&text)? {
             Some(value) => Ok(text::heap_copy(value.as_bytes())),
             None => Ok(ptr::null()),
@@ -165,7 +167,9 @@ pub unsafe extern "C" fn SCR_Start_restart(name: *mut c_char) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Complete_restart(valid: c_int) -> c_int {
     guard(FAILURE, || {
-        Ok(done(process::with(Call::CompleteRestart, |session| session.complete_restart(valid != 0))?))
+        Ok(done(process::with(Call::CompleteRestart, |session| {
+            session.complete_restart(valid != 0)
+        })?))
     })
 }
 
@@ -198,7 +202,9 @@ pub unsafe extern "C" fn SCR_Need_checkpoint(flag: *mut c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Start_checkpoint() -> c_int {
     guard(FAILURE, || {
-        Ok(done(process::with(Call::StartCheckpoint, |session| session.start_checkpoint())?))
+        Ok(done(process::with(Call::StartCheckpoint, |session| {
+            session.start_checkpoint()
+        })?))
     })
 }
 
@@ -206,7 +212,9 @@ pub extern "C" fn SCR_Start_checkpoint() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Complete_checkpoint(valid: c_int) -> c_int {
     guard(FAILURE, || {
-        Ok(done(process::with(Call::CompleteCheckpoint, |session| session.complete_checkpoint(valid != 0))?))
+        Ok(done(process::with(Call::CompleteCheckpoint, |session| {
+            session.complete_checkpoint(valid != 0)
+        })?))
     })
 }
 
@@ -245,7 +253,9 @@ pub unsafe extern "C" fn SCR_Start_output(name: *const c_char, flags: c_int) -> 
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Complete_output(valid: c_int) -> c_int {
     guard(FAILURE, || {
-        Ok(done(process::with(Call::CompleteOutput, |session| session.complete_output(valid != 0))?))
+        Ok(done(process::with(Call::CompleteOutput, |session| {
+            session.complete_output(valid != 0)
+        })?))
     })
 }
 
@@ -280,8 +290,12 @@ pub unsafe extern "C" fn SCR_Should_exit(flag: *mut c_int) -> c_int {
 pub unsafe extern "C" fn SCR_Current(name: *const c_char) -> c_int {
     guard(FAILURE, || {
         // SAFETY: the caller's promise.
-        let name = unsafe { text::bytes(name) }.map(Name::from).unwrap_or_default();
-        Ok(done(process::with(Call::Current, |session| session.current(&name))?))
+        let name = unsafe { text::bytes(name) }
+            .map(Name::from)
+            .unwrap_or_default();
+        Ok(done(process::with(Call::Current, |session| {
+            session.current(&name)
+        })?))
     })
 }
 
@@ -293,8 +307,12 @@ pub unsafe extern "C" fn SCR_Current(name: *const c_char) -> c_int {
 pub unsafe extern "C" fn SCR_Drop(name: *const c_char) -> c_int {
     guard(FAILURE, || {
         // SAFETY: the caller's promise.
-        let name = unsafe { text::bytes(name) }.map(Name::from).unwrap_or_default();
-        Ok(done(process::with(Call::Drop, |session| session.drop_dataset(&name))?))
+        let name = unsafe { text::bytes(name) }
+            .map(Name::from)
+            .unwrap_or_default();
+        Ok(done(process::with(Call::Drop, |session| {
+            session.drop_dataset(&name)
+        })?))
     })
 }
 
@@ -306,8 +324,12 @@ pub unsafe extern "C" fn SCR_Drop(name: *const c_char) -> c_int {
 pub unsafe extern "C" fn SCR_Delete(name: *const c_char) -> c_int {
     guard(FAILURE, || {
         // SAFETY: the caller's promise.
-        let name = unsafe { text::bytes(name) }.map(Name::from).unwrap_or_default();
-        Ok(done(process::with(Call::Delete, |session| session.delete(&name))?))
+        let name = unsafe { text::bytes(name) }
+            .map(Name::from)
+            .unwrap_or_default();
+        Ok(done(process::with(Call::Delete, |session| {
+            session.delete(&name)
+        })?))
     })
 }
 

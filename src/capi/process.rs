@@ -55,15 +55,20 @@ fn process() -> Result<MutexGuard<'static, Option<Process>>> {
 /// collective, this rank otherwise.
 pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<Reply<T>> {
     let mut guard = process()?;
-    let Some(process) = guard.as_mut() else { return Ok(Reply::Disabled) };
+    let Some(process) = guard.as_mut() else {
+        return Ok(Reply::Disabled);
+    };
     match &mut process.run {
-        Run::None => Err(process.report(call, State::Uninit.after(call).map(|_| Reply::Disabled))),
+        Run::None => match State::Uninit.after(call) {
+            Ok(_) => Ok(Reply::Disabled),
+            Err(error) => Err(process.report(call, error)),
+        },
         Run::Disabled(state) => match state.after(call) {
             Ok(next) => {
                 *state = next;
                 Ok(Reply::Disabled)
             }
-            Err(error) => Err(process.report(call, Err::<(), _>(error))),
+            Err(error) => Err(process.report(call, error)),
         },
         Run::Active(session) => {
             if let Ok(cwd) = std::env::current_dir() {
@@ -74,7 +79,7 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
             let exit = session.must_exit();
             let done = match done {
                 Ok(value) => Ok(Reply::Done(value)),
-                Err(error) => Err(process.report(call, Err::<(), _>(error))),
+                Err(error) => Err(process.report(call, error)),
             };
             if over {
                 process.run = Run::None;
@@ -94,14 +99,13 @@ fn leave(process: &mut Process) -> ! {
 }
 
 impl Process {
-    fn report<T>(&self, call: Call, result: Result<T>) -> Error {
-        let Err(error) = result else {
-            return Error::usage(call.name(), "SCR is not initialised");
-        };
+    /// Says what went wrong: this rank for itself, or rank 0 for all that know the same.
+    fn report(&self, call: Call, error: Error) -> Error {
         let speaker = self.speaker();
         let local = matches!(error, Error::State { .. } | Error::Comm { .. });
         if local || call == Call::RouteFile || speaker.rank == 0 {
-            self.sink.take(&speaker, &Event::new(Severity::Error, error.to_string()));
+            self.sink
+                .take(&speaker, &Event::new(Severity::Error, error.to_string()));
         }
         error
     }
@@ -109,10 +113,14 @@ impl Process {
     fn speaker(&self) -> Speaker {
         match (&self.run, &self.comm) {
             (Run::Active(session), _) => session.speaker().clone(),
-            (_, Some(comm)) => {
-                Speaker { rank: comm.rank(), node: Environment::of_process().host }
-            }
-            _ => Speaker { rank: 0, node: Environment::of_process().host },
+            (_, Some(comm)) => Speaker {
+                rank: comm.rank(),
+                node: Environment::of_process().host,
+            },
+            _ => Speaker {
+                rank: 0,
+                node: Environment::of_process().host,
+            },
         }
     }
 
@@ -122,7 +130,7 @@ impl Process {
             Some(comm) => Ok(comm),
             None => match Mpi::dup_world() {
                 Ok(comm) => Ok(Box::new(comm)),
-                Err(_) if alone_will_do => Ok(Box::new(Solo)),
+                Err(_) if alone_will_do => Ok(Box::new(Solo::new())),
                 Err(error) => Err(error),
             },
         }
@@ -172,8 +180,13 @@ impl Process {
     /// All ranks must pass the same text; rank 0 reads environment and files for all.
     fn agree_on(&mut self, comm: &dyn Communicator, text: &str) -> Result<()> {
         let environment = Environment::of_process();
-        let print = i64::from(crc32fast::hash(text.as_bytes())) << 24 | text.len() as i64 & 0xff_ffff;
-        let mut terms = [Term::Max(print), Term::Min(print), Term::Max(self.config.needs_load().into())];
+        let print =
+            i64::from(crc32fast::hash(text.as_bytes())) << 24 | text.len() as i64 & 0xff_ffff;
+        let mut terms = [
+            Term::Max(print),
+            Term::Min(print),
+            Term::Max(self.config.needs_load().into()),
+        ];
         comm.allreduce(&mut terms)?;
         if terms[0].value() != terms[1].value() {
             return Err(Error::usage(
@@ -189,7 +202,11 @@ impl Process {
             _ => Ok(()),
         };
         collective::agree(comm, &environment.host, loaded)?;
-        let mut bytes = if comm.rank() == 0 { self.config.to_bytes() } else { Vec::new() };
+        let mut bytes = if comm.rank() == 0 {
+            self.config.to_bytes()
+        } else {
+            Vec::new()
+        };
         collective::bcast(comm, 0, &mut bytes)?;
         if comm.rank() != 0 {
             let variables = environment.vars.iter().map(|(k, v)| (k.clone(), v.clone()));
@@ -202,19 +219,25 @@ impl Process {
 /// The environment is looked at before anything else: a disabled SCR does not even need MPI.
 fn disabled() -> bool {
     std::env::var("SCR_ENABLE").is_ok_and(|value| {
-        ["0", "no", "off", "false"].iter().any(|word| value.trim().eq_ignore_ascii_case(word))
+        ["0", "no", "off", "false"]
+            .iter()
+            .any(|word| value.trim().eq_ignore_ascii_case(word))
     })
 }
 
 /// `SCR_Init`; false if SCR is disabled.
 pub fn init() -> Result<bool> {
     let mut guard = process()?;
-    let Some(process) = guard.as_mut() else { return Ok(false) };
-    let done = process.init().map_err(|error| process.report(Call::Init, Err::<(), _>(error)))?;
-    if let Run::Active(session) = &process.run {
-        if session.must_exit() {
-            leave(process);
-        }
+    let Some(process) = guard.as_mut() else {
+        return Ok(false);
+    };
+    let done = process
+        .init()
+        .map_err(|error| process.report(Call::Init, error))?;
+    if let Run::Active(session) = &process.run
+        && session.must_exit()
+    {
+        leave(process);
     }
     Ok(done)
 }
@@ -236,6 +259,10 @@ pub fn finalize() -> Result<Reply<()>> {
 /// `SCR_Config`.
 pub fn config(text: &str) -> Result<Option<String>> {
     let mut guard = process()?;
-    let Some(process) = guard.as_mut() else { return Ok(None) };
-    process.config(text).map_err(|error| process.report(Call::Configure, Err::<(), _>(error)))
+    let Some(process) = guard.as_mut() else {
+        return Ok(None);
+    };
+    process
+        .config(text)
+        .map_err(|error| process.report(Call::Configure, error))
 }

@@ -192,7 +192,7 @@ impl Session {
     }
 
     /// A word from rank 0 to all: `make` runs on rank 0 only.
-    fn from_root<T: serde::Serialize + serde::de::DeserializeOwned>(
+    fn told_by_root<T: serde::Serialize + serde::de::DeserializeOwned>(
         &self,
         make: impl FnOnce() -> T,
     ) -> Result<T> {

@@ -143,7 +143,7 @@ impl Session {
             last_checkpoint: Instant::now(),
             reaper: None,
             halting: false,
-            end_time: job::end_time(&environment, &|_| None)?,
+            end_time: job::end_time(&environment, &|_| None)?.map(|end| end.value),
             nodes: welcome.nodes,
             user: charter.user,
             job: charter.job,
@@ -246,11 +246,11 @@ fn charter(
     let job = job::job_id(environment, &|_| settings.job_id.clone(), prefix.real())?;
     tell(
         Severity::Debug(1),
-        format!("user {} ({})", user.value, user.origin),
+        format!("user {} ({})", user.value, user.source),
     );
     tell(
         Severity::Debug(1),
-        format!("job {} ({})", job.value, job.origin),
+        format!("job {} ({})", job.value, job.source),
     );
     let app_conf = config.app_conf();
     files.replace(
