@@ -13,7 +13,7 @@ set(SCR_RS_VERSION "${CMAKE_MATCH_1}")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
     ${CMAKE_CURRENT_SOURCE_DIR}/Cargo.toml)
 
-find_program(CARGO_EXECUTABLE cargo HINTS $ENV{CARGO_HOME}/bin $ENV{HOME}/.cargo/bin)
+find_program(CARGO_EXECUTABLE cargo PATHS $ENV{CARGO_HOME}/bin $ENV{HOME}/.cargo/bin)
 set(_scr_rust_advice
     "SCR needs Rust ${SCR_RUST_MINIMUM} or newer. Get it from https://rustup.rs (no root "
     "needed), or with 'rustup update' if rustup is there, then run cmake again in a fresh build "
@@ -33,7 +33,12 @@ endif()
 
 # One cargo target directory for each MPI and feature set: the bindings to one MPI must never
 # be taken for those to another, also when a build directory is configured anew.
-set(SCR_CARGO_TARGET_DIR "${CMAKE_BINARY_DIR}/cargo" CACHE PATH
+if(DEFINED ENV{CARGO_TARGET_DIR})
+    set(_scr_default $ENV{CARGO_TARGET_DIR})
+else()
+    set(_scr_default ${CMAKE_BINARY_DIR}/cargo)
+endif()
+set(SCR_CARGO_TARGET_DIR ${_scr_default} CACHE PATH
     "Where cargo builds; may be shared by several build directories")
 string(SHA256 _scr_mpi_hash "${MPI_C_COMPILER};${MPI_C_LIBRARIES}")
 string(SUBSTRING "${_scr_mpi_hash}" 0 8 _scr_mpi_hash)
