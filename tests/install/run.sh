@@ -36,7 +36,8 @@ for language in "${languages[@]}"; do
     run "$work/$language/heat2d-static"
     echo "$language by CMake: shared and static"
 
-    if [[ $SCR_TEST_SHARED == ON ]] && command -v make pkg-config >/dev/null; then
+    if [[ $SCR_TEST_SHARED == ON ]] && command -v make >/dev/null &&
+        command -v pkg-config >/dev/null; then
         mkdir "$work/$language-make"
         make -s -C "$work/$language-make" -f "$here/$language/Makefile"
         run "$work/$language-make/heat2d"
