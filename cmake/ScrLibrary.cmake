@@ -70,7 +70,7 @@ if(BUILD_SHARED_LIBS)
     target_link_options(scr_shared PRIVATE -Wl,--version-script=${_scr_exports} -Wl,-z,defs
         -Wl,--gc-sections)
     target_link_libraries(scr_shared PRIVATE
-        -Wl,--whole-archive,${SCR_RUST_ARCHIVE},--no-whole-archive
+        -Wl,--whole-archive ${SCR_RUST_ARCHIVE} -Wl,--no-whole-archive
         MPI::MPI_C ${SCR_SYSTEM_LIBRARIES})
 else()
     add_library(scr::scr ALIAS scr_static)
