@@ -259,7 +259,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("SCR_CRC_ON_COPY", Bool, "0", "", Library, Never("checksums are always made and verified in the pass that reads a file"),
         "Verify checksums of copies for redundancy."),
     row("SCR_CRC_ON_FLUSH", Bool, "1", "", Both, Works,
-        "A copied file is always checksummed. Files written in bypass mode, which no copy reads, are checksummed too if this is set to 1 explicitly; it costs a pass over them."),
+        "Record checksums in the prefix directory and verify them when files are fetched. Files written in bypass mode, which no copy reads, get them only if this is set to 1 explicitly; it costs a pass over them."),
     row("SCR_CRC_ON_DELETE", Bool, "0", "", Library, Later("deletion of cached datasets"),
         "Verify checksums of files before they are deleted from cache."),
     row("SCR_CHECKPOINT_INTERVAL", COUNT, "0", "calls", Library, Works,

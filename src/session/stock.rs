@@ -58,14 +58,16 @@ impl Session {
         if terms[0].value() == 0 {
             return Ok(());
         }
+        let mut understood = Ok(());
         if let Some(all) = collective::gather(&*self.comm, 0, to_message(&found)?)? {
             let inventories = all
                 .iter()
                 .enumerate()
                 .map(|(rank, bytes)| Ok((rank, from_message(bytes)?)))
-                .collect::<Result<Vec<(usize, Inventory)>>>()?;
-            self.sort_out(&inventories);
+                .collect::<Result<Vec<(usize, Inventory)>>>();
+            understood = inventories.map(|inventories| self.sort_out(&inventories));
         }
+        self.agree(understood)?;
         self.search_cache()?;
         Ok(())
     }
@@ -125,7 +127,7 @@ impl Session {
         } else {
             Offer::default()
         };
-        let offer = self.told_by_root(|| leftovers)?;
+        let offer = self.told_by_root(|| Ok(leftovers))?;
         self.clear_away(&offer.doomed)?;
         self.adopt(offer.known, offer.unusable);
         Ok(true)
@@ -273,8 +275,15 @@ impl Session {
         }
     }
 
-    /// Leaders: deletes or sets aside.
-    fn clear_away(&mut self, doomed: &Doomed) -> Result<()> {
+    /// Leaders delete or set aside what is doomed, the same on all ranks. Collective.
+    fn clear_away(&self, doomed: &Doomed) -> Result<()> {
+        if *doomed == Doomed::default() {
+            return Ok(());
+        }
+        self.agree(self.clear_away_mine(doomed))
+    }
+
+    fn clear_away_mine(&self, doomed: &Doomed) -> Result<()> {
         for slot in &doomed.discard {
             let Some(store) = self.stores.get(slot.store).filter(|s| s.leader) else {
                 continue;

@@ -21,6 +21,8 @@ pub struct Site {
     pub events: Arc<Memory>,
     /// File systems of all ranks.
     pub files: Arc<dyn Files>,
+    /// File systems by rank, where they are not those of all.
+    pub by_rank: Vec<Option<Arc<dyn Files>>>,
 }
 
 /// One rank of a run.
@@ -41,6 +43,7 @@ impl Site {
             vars: Vec::new(),
             events: Arc::new(Memory::default()),
             files: Arc::new(Posix),
+            by_rank: Vec::new(),
         };
         site.set("SCR_CACHE_BYPASS", "0")
             .set("SCR_JOB_ID", "1001")
@@ -104,9 +107,10 @@ impl Site {
             let (rank, size) = (comm.rank(), comm.size());
             let setup = Setup {
                 comm,
-                files: self.files.clone(),
+                files: self.files_of(rank),
                 sink: self.events.clone(),
                 environment: self.environment(nodes[rank]),
+                patience: std::time::Duration::ZERO,
             };
             let mut config = Config::new();
             let started = Session::init(setup, &mut config);
@@ -119,6 +123,11 @@ impl Site {
                 })
             }))
         })
+    }
+
+    fn files_of(&self, rank: usize) -> Arc<dyn Files> {
+        let own = self.by_rank.get(rank).cloned().flatten();
+        own.unwrap_or_else(|| self.files.clone())
     }
 
     /// All events that contain `text`.
