@@ -3,6 +3,12 @@
 //! [`Files`] is the seam at which tests make disks fill up and processes die: all that the
 //! library writes goes through it. [`posix::Posix`] is the real one.
 
+pub mod faulty;
+mod file;
+pub mod posix;
+mod private;
+mod tree;
+
 use crate::Result;
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,0 +1,450 @@
+//! Disks that fill up, calls that fail and processes that die, on purpose, for tests.
+//!
+//! The fault model. Operations that change something are counted, from 1: `create`,
+//! `replace`, `make_dirs`, `make_private_dirs`, `rename`, `remove_file`, `remove_dir`,
+//! `remove_tree`, `sync_dir`, `restore`, and `write_at`, `allocate` and `sync` of files. At a
+//! chosen one
+//!
+//! - the call fails with an errno and does nothing, and the process goes on; or
+//! - the process dies: the operation is half done (half of the bytes written, the temporary
+//!   file of `replace` left behind half written, half of a tree removed, anything else not
+//!   done), and every later operation of any kind fails.
+//!
+//! A crash test counts the operations of a first run, and in the next dies at each of them.
+//! What was done before stays, as after a killed process; loss of unsynced data by a power
+//! failure is not modelled.
+//!
+//! A limit of space makes a full disk: file content counts, directories are free. What
+//! is removed or replaced through this value is given back.
+
+use super::{Durability, File, Files, Kind, Lock, Space, Stat};
+use crate::{Error, Result};
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+#[derive(Debug, Default)]
+struct State {
+    operations: u64,
+    fail: Option<(u64, i32)>,
+    die: Option<u64>,
+    dead: bool,
+    /// Bytes in all and bytes left.
+    space: Option<(u64, u64)>,
+}
+
+/// Sets the faults of a [`Faulty`], and tells what became of them, also while it is in use.
+#[derive(Debug, Clone, Default)]
+pub struct Faults(Arc<Mutex<State>>);
+
+impl Faults {
+    /// Operations so far that changed something or tried to.
+    pub fn operations(&self) -> u64 {
+        self.state().operations
+    }
+
+    /// Lets operation number `n`, counted from the start, fail with `errno`.
+    pub fn fail_at(&self, n: u64, errno: i32) {
+        self.state().fail = Some((n, errno));
+    }
+
+    /// Lets the process die in operation number `n`, counted from the start.
+    pub fn die_at(&self, n: u64) {
+        self.state().die = Some(n);
+    }
+
+    /// Whether the process has died.
+    pub fn is_dead(&self) -> bool {
+        self.state().dead
+    }
+
+    /// Leaves room for `bytes` more; `None` for as much as the file system below has.
+    pub fn limit_space(&self, bytes: Option<u64>) {
+        self.state().space = bytes.map(|bytes| (bytes, bytes));
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing works for the dead.
+    fn alive(&self, action: &'static str, path: &Path) -> Result<()> {
+        if self.is_dead() {
+            Err(death(action, path))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Counts a changing operation and does it, unless it is to fail. `torn` does half of it.
+    fn change<T>(
+        &self,
+        action: &'static str,
+        path: &Path,
+        torn: impl FnOnce(),
+        whole: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let dies = {
+            let mut state = self.state();
+            if state.dead {
+                return Err(death(action, path));
+            }
+            state.operations += 1;
+            if let Some((n, errno)) = state.fail
+                && n == state.operations
+            {
+                return Err(injected(action, path, errno));
+            }
+            state.dead = state.die == Some(state.operations);
+            state.dead
+        };
+        if dies {
+            torn();
+            return Err(death(action, path));
+        }
+        whole()
+    }
+
+    /// Takes as much of `bytes` as there is room for.
+    fn take_space(&self, bytes: u64) -> u64 {
+        match &mut self.state().space {
+            Some((_, left)) => {
+                let taken = bytes.min(*left);
+                *left -= taken;
+                taken
+            }
+            None => bytes,
+        }
+    }
+
+    fn give_space(&self, bytes: u64) {
+        if let Some((total, left)) = &mut self.state().space {
+            *left = left.saturating_add(bytes);
+            *total = (*total).max(*left);
+        }
+    }
+}
+
+fn injected(action: &'static str, path: &Path, errno: i32) -> Error {
+    Error::io(action, path, std::io::Error::from_raw_os_error(errno))
+}
+
+fn death(action: &'static str, path: &Path) -> Error {
+    let text = "the process has died (injected)".to_string();
+    Error::Io {
+        action,
+        path: path.to_path_buf(),
+        errno: Some(libc::EIO),
+        text,
+    }
+}
+
+/// A file system with faults. Without any set it does what `inner` does.
+pub struct Faulty<F> {
+    inner: F,
+    faults: Faults,
+}
+
+impl<F: Files> Faulty<F> {
+    /// Wraps `inner`; there are no faults yet.
+    pub fn new(inner: F) -> Self {
+        Faulty {
+            inner,
+            faults: Faults::default(),
+        }
+    }
+
+    /// The faults, to set and to ask.
+    pub fn faults(&self) -> Faults {
+        self.faults.clone()
+    }
+
+    fn simply<T>(
+        &self,
+        action: &'static str,
+        path: &Path,
+        whole: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        self.faults.change(action, path, || (), whole)
+    }
+
+    /// Bytes in files at and below `path`.
+    fn volume(&self, path: &Path) -> Result<u64> {
+        let mut bytes = 0;
+        let mut todo = vec![path.to_path_buf()];
+        while let Some(path) = todo.pop() {
+            match self.inner.stat(&path)? {
+                Some(Stat {
+                    kind: Kind::File,
+                    size,
+                    ..
+                }) => bytes += size,
+                Some(Stat {
+                    kind: Kind::Directory,
+                    ..
+                }) => {
+                    todo.extend(
+                        self.inner
+                            .list(&path)?
+                            .into_iter()
+                            .map(|name| path.join(name)),
+                    );
+                }
+                _ => {}
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Removes every other entry of a directory.
+    fn remove_half(&self, path: &Path) {
+        for name in self
+            .inner
+            .list(path)
+            .unwrap_or_default()
+            .into_iter()
+            .step_by(2)
+        {
+            let _ = self.inner.remove_tree(&path.join(name));
+        }
+    }
+
+    /// Leaves a temporary file as of a `replace` that did not come to its end.
+    fn half_replace(&self, path: &Path, data: &[u8]) {
+        let mut name = OsString::from(".");
+        name.push(path.file_name().unwrap_or_default());
+        name.push(".tmp.0.0");
+        if let Ok(file) = self.inner.create(&path.with_file_name(name), 0o666) {
+            let _ = file.write_at(0, half(data));
+        }
+    }
+}
+
+fn half(data: &[u8]) -> &[u8] {
+    data.get(..data.len() / 2).unwrap_or_default()
+}
+
+impl<F: Files> Files for Faulty<F> {
+    fn open(&self, path: &Path) -> Result<Box<dyn File>> {
+        self.faults.alive("open", path)?;
+        Ok(FaultyFile::wrap(self.inner.open(path)?, path, &self.faults))
+    }
+
+    fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
+        self.simply("create", path, || {
+            let before = self.volume(path)?;
+            let file = self.inner.create(path, mode)?;
+            self.faults.give_space(before);
+            Ok(FaultyFile::wrap(file, path, &self.faults))
+        })
+    }
+
+    fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
+        self.faults.alive("read", path)?;
+        self.inner.read(path, limit)
+    }
+
+    fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()> {
+        let torn = || self.half_replace(path, data);
+        self.faults.change("replace", path, torn, || {
+            let before = self.volume(path)?;
+            let size = data.len() as u64;
+            let taken = self.faults.take_space(size);
+            if taken < size {
+                self.faults.give_space(taken);
+                return Err(injected("write", path, libc::ENOSPC));
+            }
+            let result = self.inner.replace(path, data, durability);
+            self.faults
+                .give_space(if result.is_ok() { before } else { taken });
+            result
+        })
+    }
+
+    fn make_dirs(&self, path: &Path) -> Result<()> {
+        self.simply("make directory", path, || self.inner.make_dirs(path))
+    }
+
+    fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
+        let make = || self.inner.make_private_dirs(base, below);
+        self.simply("make directory", &base.join(below), make)
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<OsString>> {
+        self.faults.alive("list directory", path)?;
+        self.inner.list(path)
+    }
+
+    fn stat(&self, path: &Path) -> Result<Option<Stat>> {
+        self.faults.alive("stat", path)?;
+        self.inner.stat(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.simply("rename", from, || {
+            let before = if from == to { 0 } else { self.volume(to)? };
+            self.inner.rename(from, to)?;
+            self.faults.give_space(before);
+            Ok(())
+        })
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        self.simply("remove", path, || {
+            let before = self.volume(path)?;
+            self.inner.remove_file(path)?;
+            self.faults.give_space(before);
+            Ok(())
+        })
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<bool> {
+        self.simply("remove directory", path, || self.inner.remove_dir(path))
+    }
+
+    fn remove_tree(&self, path: &Path) -> Result<()> {
+        self.faults.change(
+            "remove",
+            path,
+            || self.remove_half(path),
+            || {
+                let before = self.volume(path)?;
+                self.inner.remove_tree(path)?;
+                self.faults.give_space(before);
+                Ok(())
+            },
+        )
+    }
+
+    fn sync_dir(&self, path: &Path) -> Result<()> {
+        self.simply("sync directory", path, || self.inner.sync_dir(path))
+    }
+
+    fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
+        self.simply("restore attributes of", path, || {
+            self.inner.restore(path, stat)
+        })
+    }
+
+    fn space(&self, path: &Path) -> Result<Space> {
+        self.faults.alive("stat", path)?;
+        let below = self.inner.space(path)?;
+        Ok(match self.faults.state().space {
+            Some((total, left)) => Space {
+                total,
+                free: left.min(below.free),
+            },
+            None => below,
+        })
+    }
+
+    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
+        self.faults.alive("lock", path)?;
+        self.inner.try_lock(path)
+    }
+}
+
+/// Keeps the promise that after a failed write or sync nothing succeeds.
+struct FaultyFile {
+    inner: Box<dyn File>,
+    path: PathBuf,
+    faults: Faults,
+    failure: RefCell<Option<Error>>,
+}
+
+impl FaultyFile {
+    fn wrap(inner: Box<dyn File>, path: &Path, faults: &Faults) -> Box<dyn File> {
+        let (path, faults) = (path.to_path_buf(), faults.clone());
+        Box::new(FaultyFile {
+            inner,
+            path,
+            faults,
+            failure: RefCell::new(None),
+        })
+    }
+
+    fn check(&self, action: &'static str) -> Result<()> {
+        self.faults.alive(action, &self.path)?;
+        self.failure.borrow().clone().map_or(Ok(()), Err)
+    }
+
+    fn change(
+        &self,
+        action: &'static str,
+        torn: impl FnOnce(),
+        whole: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        self.check(action)?;
+        let result = self.faults.change(action, &self.path, torn, whole);
+        self.failure.replace(result.clone().err());
+        result
+    }
+
+    /// Bytes by which the file would grow to reach `end`, and how many of them there are.
+    fn grow(&self, end: u64) -> Result<(u64, u64)> {
+        let growth = end.saturating_sub(self.inner.size()?);
+        Ok((growth, self.faults.take_space(growth)))
+    }
+
+    fn full(&self, action: &'static str) -> Error {
+        injected(action, &self.path, libc::ENOSPC)
+    }
+}
+
+impl File for FaultyFile {
+    fn size(&self) -> Result<u64> {
+        self.check("stat")?;
+        self.inner.size()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.check("read")?;
+        self.inner.read_at(offset, buffer)
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let torn = || {
+            let _ = self.inner.write_at(offset, half(data));
+        };
+        self.change("write", torn, || {
+            let length = data.len() as u64;
+            let (growth, taken) = self.grow(offset.saturating_add(length))?;
+            if taken == growth {
+                return self.inner.write_at(offset, data);
+            }
+            // What fits is written, as a real disk would.
+            let fits = length.saturating_sub(growth - taken);
+            let fits = usize::try_from(fits).ok().and_then(|fits| data.get(..fits));
+            self.inner.write_at(offset, fits.unwrap_or_default())?;
+            Err(self.full("write"))
+        })
+    }
+
+    fn allocate(&self, size: u64) -> Result<()> {
+        self.change(
+            "allocate",
+            || (),
+            || {
+                let before = self.inner.size()?;
+                let (growth, taken) = self.grow(size)?;
+                if taken < growth {
+                    self.faults.give_space(taken);
+                    return Err(self.full("allocate"));
+                }
+                let result = self.inner.allocate(size);
+                let freed = if result.is_ok() {
+                    before.saturating_sub(size)
+                } else {
+                    taken
+                };
+                self.faults.give_space(freed);
+                result
+            },
+        )
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.change("sync", || (), || self.inner.sync())
+    }
+}

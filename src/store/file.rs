@@ -1,0 +1,134 @@
+//! An open file of [`Posix`](super::posix::Posix).
+
+use super::File;
+use crate::{Error, Result};
+use rustix::fd::OwnedFd;
+use rustix::fs::{FallocateFlags, fallocate, fstat, fsync, ftruncate};
+use rustix::io::{Errno, pread, pwrite, retry_on_intr};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+/// An error of the system, with what was tried and where.
+pub(super) fn failed(action: &'static str, path: &Path, errno: Errno) -> Error {
+    Error::io(action, path, errno.into())
+}
+
+/// An error that we found ourselves; `errno` is the closest that the system has for it.
+pub(super) fn refused(
+    action: &'static str,
+    path: &Path,
+    errno: Errno,
+    text: impl Into<String>,
+) -> Error {
+    let (path, errno) = (path.to_path_buf(), Some(errno.raw_os_error()));
+    Error::Io {
+        action,
+        path,
+        errno,
+        text: text.into(),
+    }
+}
+
+/// Once a write or sync has failed, the system may have dropped the data and would report
+/// success the next time; so every later call repeats that first error.
+pub(super) struct PosixFile {
+    fd: OwnedFd,
+    path: PathBuf,
+    failure: RefCell<Option<Error>>,
+}
+
+impl PosixFile {
+    pub(super) fn new(fd: OwnedFd, path: &Path) -> Self {
+        PosixFile {
+            fd,
+            path: path.to_path_buf(),
+            failure: RefCell::new(None),
+        }
+    }
+
+    pub(super) fn into_fd(self) -> OwnedFd {
+        self.fd
+    }
+
+    fn check(&self) -> Result<()> {
+        self.failure.borrow().clone().map_or(Ok(()), Err)
+    }
+
+    fn keep(&self, error: Error) -> Error {
+        *self.failure.borrow_mut() = Some(error.clone());
+        error
+    }
+
+    fn change(
+        &self,
+        action: &'static str,
+        call: impl FnMut() -> rustix::io::Result<()>,
+    ) -> Result<()> {
+        self.check()?;
+        retry_on_intr(call).map_err(|errno| self.keep(failed(action, &self.path, errno)))
+    }
+}
+
+impl File for PosixFile {
+    fn size(&self) -> Result<u64> {
+        self.check()?;
+        let stat = fstat(&self.fd).map_err(|errno| failed("stat", &self.path, errno))?;
+        Ok(u64::try_from(stat.st_size).unwrap_or(0))
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.check()?;
+        let wanted = buffer.len();
+        let mut done = 0;
+        while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            let at = offset.saturating_add(done as u64);
+            match retry_on_intr(|| pread(&self.fd, &mut *rest, at)) {
+                Ok(0) => {
+                    let text = format!(
+                        "end of file after {done} of the {wanted} bytes at offset {offset}"
+                    );
+                    return Err(refused("read", &self.path, Errno::IO, text));
+                }
+                Ok(count) => done += count,
+                Err(errno) => return Err(failed("read", &self.path, errno)),
+            }
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.check()?;
+        let mut done = 0;
+        while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
+            let at = offset.saturating_add(done as u64);
+            let error = match retry_on_intr(|| pwrite(&self.fd, rest, at)) {
+                Ok(0) => refused("write", &self.path, Errno::IO, "the system wrote 0 bytes"),
+                Ok(count) => {
+                    done += count;
+                    continue;
+                }
+                Err(errno) => failed("write", &self.path, errno),
+            };
+            return Err(self.keep(error));
+        }
+        Ok(())
+    }
+
+    fn allocate(&self, size: u64) -> Result<()> {
+        if size > 0 {
+            self.change("allocate", || {
+                match fallocate(&self.fd, FallocateFlags::empty(), 0, size) {
+                    // What the file system cannot reserve is found out by writing.
+                    Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+                    other => other,
+                }
+            })?;
+        }
+        // Reserving makes a file longer, never shorter.
+        self.change("set the size of", || ftruncate(&self.fd, size))
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.change("sync", || fsync(&self.fd))
+    }
+}

@@ -1,0 +1,324 @@
+//! The real file system.
+
+use super::file::{PosixFile, failed, refused};
+use super::{Durability, File, Files, Kind, Lock, Space, Stat, private, tree};
+use crate::{Error, Result};
+use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use rustix::fs::{
+    AtFlags, CWD, FileType, FlockOperation, Gid, Mode, OFlags, Timespec, Timestamps, Uid, chownat,
+    flock, fstat, fsync, ftruncate, lstat, open, statvfs, utimensat,
+};
+use rustix::io::{Errno, retry_on_intr};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Files and directories of the operating system. Linux: modes are set through /proc where
+/// that is the only way that follows no link.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Posix;
+
+/// Never block on a FIFO, never follow the last component, never leak into a child.
+const SAFE: OFlags = OFlags::CLOEXEC
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK);
+
+/// How many temporary names [`Files::replace`] tries; more than one is taken only if a process
+/// of the same number, on another node, is writing the same file or died while it did.
+const NAMES: u32 = 1000;
+
+/// Bytes of the target's name in a temporary name, whose limit is 255 (NAME_MAX).
+const NAME_PART: usize = 200;
+
+fn open_regular(action: &'static str, path: &Path, flags: OFlags, mode: u32) -> Result<OwnedFd> {
+    let fd =
+        retry_on_intr(|| open(path, flags | SAFE, Mode::from_raw_mode(mode))).map_err(|errno| {
+            match errno {
+                Errno::LOOP => refused(
+                    action,
+                    path,
+                    errno,
+                    "it is a symbolic link, which is not followed here",
+                ),
+                // A FIFO without a reader, or a socket.
+                Errno::NXIO => refused(action, path, errno, "it is not a regular file"),
+                _ => failed(action, path, errno),
+            }
+        })?;
+    let stat = fstat(&fd).map_err(|errno| failed(action, path, errno))?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(fd),
+        FileType::Directory => Err(refused(
+            action,
+            path,
+            Errno::ISDIR,
+            "it is a directory, not a file",
+        )),
+        _ => Err(refused(
+            action,
+            path,
+            Errno::INVAL,
+            "it is not a regular file",
+        )),
+    }
+}
+
+impl Files for Posix {
+    fn open(&self, path: &Path) -> Result<Box<dyn File>> {
+        let fd = open_regular("open", path, OFlags::RDONLY, 0)?;
+        Ok(Box::new(PosixFile::new(fd, path)))
+    }
+
+    fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
+        let fd = open_regular("create", path, OFlags::RDWR | OFlags::CREATE, mode)?;
+        // Truncated only now that it is known to be a regular file.
+        retry_on_intr(|| ftruncate(&fd, 0)).map_err(|errno| failed("truncate", path, errno))?;
+        Ok(Box::new(PosixFile::new(fd, path)))
+    }
+
+    fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
+        let file = PosixFile::new(open_regular("open", path, OFlags::RDONLY, 0)?, path);
+        let size = file.size()?;
+        if size > limit {
+            let text = format!("it has {size} bytes, of which at most {limit} are allowed here");
+            return Err(refused("read", path, Errno::FBIG, text));
+        }
+        let mut data = Vec::new();
+        let length = usize::try_from(size).unwrap_or(usize::MAX);
+        data.try_reserve_exact(length).map_err(|_| {
+            refused(
+                "read",
+                path,
+                Errno::NOMEM,
+                format!("{size} bytes of memory"),
+            )
+        })?;
+        data.resize(length, 0);
+        file.read_at(0, &mut data)?;
+        Ok(data)
+    }
+
+    fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()> {
+        let (fd, temporary) = create_temporary(path)?;
+        let replaced = (|| {
+            let file = PosixFile::new(fd, &temporary);
+            file.write_at(0, data)?;
+            if durability == Durability::Synced {
+                file.sync()?;
+            }
+            // Some network file systems tell of a full disk only here.
+            close(file.into_fd()).map_err(|errno| failed("close", &temporary, errno))?;
+            self.rename(&temporary, path)
+        })();
+        if replaced.is_err() {
+            // The first error is the one to report.
+            let _ = self.remove_file(&temporary);
+        }
+        replaced?;
+        match (durability, path.parent()) {
+            (Durability::Synced, Some(directory)) => self.sync_dir(directory),
+            _ => Ok(()),
+        }
+    }
+
+    fn make_dirs(&self, path: &Path) -> Result<()> {
+        std::fs::create_dir_all(path).map_err(|error| Error::io("make directory", path, error))
+    }
+
+    fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
+        self.make_dirs(base)?;
+        private::make(base, below)
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<OsString>> {
+        let fail = |error| Error::io("list directory", path, error);
+        let entries = std::fs::read_dir(path).map_err(fail)?;
+        let names: std::io::Result<Vec<_>> = entries
+            .map(|entry| entry.map(|entry| entry.file_name()))
+            .collect();
+        let mut names = names.map_err(fail)?;
+        names.sort();
+        Ok(names)
+    }
+
+    fn stat(&self, path: &Path) -> Result<Option<Stat>> {
+        match retry_on_intr(|| lstat(path)) {
+            Ok(stat) => Ok(Some(convert(&stat))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(failed("stat", path, errno)),
+        }
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        retry_on_intr(|| rustix::fs::rename(from, to)).map_err(|errno| {
+            let text = format!("to {}: {errno}", to.display());
+            refused("rename", from, errno, text)
+        })
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        match retry_on_intr(|| rustix::fs::unlink(path)) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(failed("remove", path, errno)),
+        }
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<bool> {
+        match retry_on_intr(|| rustix::fs::rmdir(path)) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+            Err(errno) => Err(failed("remove directory", path, errno)),
+        }
+    }
+
+    fn remove_tree(&self, path: &Path) -> Result<()> {
+        tree::remove(path)
+    }
+
+    fn sync_dir(&self, path: &Path) -> Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fail = |errno| failed("sync directory", path, errno);
+        let directory = retry_on_intr(|| open(path, flags, Mode::empty())).map_err(fail)?;
+        match retry_on_intr(|| fsync(&directory)) {
+            // A file system that cannot sync directories orders their changes itself.
+            Ok(()) | Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
+            Err(errno) => Err(fail(errno)),
+        }
+    }
+
+    fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
+        let fail = |errno| failed("restore attributes of", path, errno);
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = retry_on_intr(|| open(path, flags, Mode::empty())).map_err(fail)?;
+        let found = convert(&fstat(&handle).map_err(fail)?);
+        if found.kind == Kind::Other {
+            let text = "it is neither a file nor a directory";
+            return Err(refused("restore attributes of", path, Errno::INVAL, text));
+        }
+        let chown = |uid, gid| match chownat(&handle, "", uid, gid, AtFlags::EMPTY_PATH) {
+            // Not permitted, or unknown to this user namespace.
+            Err(Errno::PERM | Errno::INVAL) => Ok(()),
+            other => other,
+        };
+        if found.gid != stat.gid {
+            chown(None, Some(Gid::from_raw(stat.gid))).map_err(fail)?;
+        }
+        if found.uid != stat.uid {
+            chown(Some(Uid::from_raw(stat.uid)), None).map_err(fail)?;
+        }
+        let found = convert(&fstat(&handle).map_err(fail)?);
+        let same_owner = (found.uid, found.gid) == (stat.uid, stat.gid);
+        // Set-id bits are a right of their owner, not of whoever has the file now.
+        let mode = stat.mode & if same_owner { 0o7777 } else { 0o1777 };
+        chmod_handle(&handle, Mode::from_raw_mode(mode)).map_err(fail)?;
+        let time = |(tv_sec, nsec): (i64, u32)| Timespec {
+            tv_sec,
+            tv_nsec: nsec.into(),
+        };
+        let times = Timestamps {
+            last_access: time(stat.atime),
+            last_modification: time(stat.mtime),
+        };
+        utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)
+    }
+
+    fn space(&self, path: &Path) -> Result<Space> {
+        let stat = retry_on_intr(|| statvfs(path)).map_err(|errno| failed("stat", path, errno))?;
+        let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
+        Ok(Space {
+            total: bytes(stat.f_blocks),
+            free: bytes(stat.f_bavail),
+        })
+    }
+
+    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
+        let fail = |errno| failed("lock", path, errno);
+        let open = |access| retry_on_intr(|| open(path, access | SAFE, Mode::empty()));
+        // NFS grants an exclusive lock only on a file that is open for writing.
+        let fd = match open(OFlags::RDWR) {
+            Err(Errno::ISDIR | Errno::ACCESS | Errno::ROFS | Errno::PERM) => open(OFlags::RDONLY),
+            other => other,
+        };
+        let fd = fd.map_err(fail)?;
+        match retry_on_intr(|| flock(&fd, FlockOperation::NonBlockingLockExclusive)) {
+            Ok(()) => Ok(Some(Box::new(PosixLock { _fd: fd }))),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(errno) => Err(fail(errno)),
+        }
+    }
+}
+
+/// The lock goes with the open file.
+struct PosixLock {
+    _fd: OwnedFd,
+}
+
+impl Lock for PosixLock {}
+
+/// A new file `.<name>.tmp.<pid>.<n>` beside `path`.
+fn create_temporary(path: &Path) -> Result<(OwnedFd, PathBuf)> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let name = path.file_name().ok_or_else(|| {
+        refused(
+            "replace",
+            path,
+            Errno::INVAL,
+            "the path does not end with a name",
+        )
+    })?;
+    let name = name.as_bytes();
+    let name = OsStr::from_bytes(name.get(..NAME_PART).unwrap_or(name));
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SAFE;
+    let mut tried = 0;
+    loop {
+        let mut temporary = OsString::from(".");
+        temporary.push(name);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        temporary.push(format!(".tmp.{}.{n}", std::process::id()));
+        let temporary = path.with_file_name(temporary);
+        tried += 1;
+        match retry_on_intr(|| open(&temporary, flags, Mode::from_raw_mode(0o666))) {
+            Ok(fd) => return Ok((fd, temporary)),
+            Err(Errno::EXIST) if tried < NAMES => {}
+            Err(errno) => return Err(failed("create", &temporary, errno)),
+        }
+    }
+}
+
+/// Closes, and tells of an error. After EINTR Linux has closed the descriptor anyway.
+fn close(fd: OwnedFd) -> rustix::io::Result<()> {
+    // SAFETY: the descriptor was owned, and is given up by `into_raw_fd`.
+    match unsafe { libc::close(fd.into_raw_fd()) } {
+        0 => Ok(()),
+        _ => match Errno::from_io_error(&std::io::Error::last_os_error()) {
+            None | Some(Errno::INTR) => Ok(()),
+            Some(errno) => Err(errno),
+        },
+    }
+}
+
+/// Changes the mode of an `O_PATH` handle, which fchmod refuses.
+pub(super) fn chmod_handle(handle: &OwnedFd, mode: Mode) -> rustix::io::Result<()> {
+    let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    retry_on_intr(|| rustix::fs::chmod(path.as_str(), mode))
+}
+
+fn convert(stat: &rustix::fs::Stat) -> Stat {
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        _ => Kind::Other,
+    };
+    let time = |seconds, nanoseconds| (seconds, u32::try_from(nanoseconds).unwrap_or(0));
+    Stat {
+        kind,
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        mode: stat.st_mode,
+        uid: stat.st_uid,
+        gid: stat.st_gid,
+        atime: time(stat.st_atime, stat.st_atime_nsec),
+        ctime: time(stat.st_ctime, stat.st_ctime_nsec),
+        mtime: time(stat.st_mtime, stat.st_mtime_nsec),
+    }
+}

@@ -1,0 +1,72 @@
+//! Directories that nobody else can have prepared for us.
+
+use super::file::{failed, refused};
+use crate::Result;
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags, fstat, mkdirat, open, openat};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::geteuid;
+use std::path::{Component, Path};
+
+const ACTION: &str = "use directory";
+
+/// Makes the directories of `below` under `base`, see
+/// [`Files::make_private_dirs`](super::Files::make_private_dirs).
+///
+/// Each step works relative to the directory that was checked before it, so that nothing
+/// can be exchanged between check and use. In a sticky `base` nobody but us can then rename
+/// the first of ours away.
+pub(super) fn make(base: &Path, below: &Path) -> Result<()> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut directory: OwnedFd = retry_on_intr(|| open(base, flags, Mode::empty()))
+        .map_err(|errno| failed(ACTION, base, errno))?;
+    let mut path = base.to_path_buf();
+    for component in below.components() {
+        let Component::Normal(name) = component else {
+            let whole = base.join(below);
+            let text = "a path of plain names, without '..', is needed here";
+            return Err(refused(ACTION, &whole, Errno::INVAL, text));
+        };
+        path.push(name);
+        match retry_on_intr(|| mkdirat(&directory, name, Mode::RWXU)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(failed("make directory", &path, errno)),
+        }
+        let flags = flags | OFlags::NOFOLLOW;
+        directory =
+            retry_on_intr(|| openat(&directory, name, flags, Mode::empty())).map_err(|errno| {
+                match errno {
+                    Errno::NOTDIR | Errno::LOOP => {
+                        let text = "it is a symbolic link or a file where a directory of ours is \
+                                needed; remove it or choose another base directory";
+                        refused(ACTION, &path, errno, text)
+                    }
+                    _ => failed(ACTION, &path, errno),
+                }
+            })?;
+        check(&directory, &path)?;
+    }
+    Ok(())
+}
+
+fn check(directory: &OwnedFd, path: &Path) -> Result<()> {
+    let stat = fstat(directory).map_err(|errno| failed(ACTION, path, errno))?;
+    let us = geteuid().as_raw();
+    if stat.st_uid != us {
+        let text = format!(
+            "it belongs to user {}, not to us (user {us}); have it removed or choose another \
+             base directory",
+            stat.st_uid
+        );
+        return Err(refused(ACTION, path, Errno::ACCESS, text));
+    }
+    if stat.st_mode & 0o022 != 0 {
+        let text = format!(
+            "it belongs to user {us}, but others may write to it (mode {:03o}); run chmod \
+             go-w on it or remove it",
+            stat.st_mode & 0o777
+        );
+        return Err(refused(ACTION, path, Errno::ACCESS, text));
+    }
+    Ok(())
+}

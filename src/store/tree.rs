@@ -1,0 +1,197 @@
+//! Removal of a directory with all below it.
+//!
+//! Everything happens relative to an open directory, and directories are opened without
+//! following links, so no link leads outside. Only one directory is open at a time: the way
+//! back up is `..`, which must be the directory that was left. So neither depth nor path
+//! length has a limit.
+
+use super::file::{failed, refused};
+use super::posix::chmod_handle;
+use crate::Result;
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, fstat, open, openat, unlinkat};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::geteuid;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// How often a directory into which someone else keeps putting files is emptied again.
+const TRIES: u32 = 4;
+
+const ACTION: &str = "remove";
+
+/// A directory on the way from the root of the removal to where we are.
+struct Level {
+    /// What it is called in the level above.
+    name: OsString,
+    identity: (u64, u64),
+    directories: Vec<OsString>,
+    tries: u32,
+}
+
+/// Removes `path`, whatever it is. It is no error if there is nothing.
+pub(super) fn remove(path: &Path) -> Result<()> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        let text = "a tree to remove needs a name, not '/' or '..'";
+        return Err(refused(ACTION, path, Errno::INVAL, text));
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let parent = match retry_on_intr(|| open(parent, flags, Mode::empty())) {
+        Ok(parent) => parent,
+        Err(Errno::NOENT) => return Ok(()),
+        Err(errno) => return Err(failed(ACTION, path, errno)),
+    };
+    match unlink(&parent, name) {
+        Ok(()) => Ok(()),
+        Err(Errno::ISDIR) => Walk {
+            root: path,
+            levels: Vec::new(),
+        }
+        .run(parent, name),
+        Err(errno) => Err(failed(ACTION, path, errno)),
+    }
+}
+
+struct Walk<'a> {
+    root: &'a Path,
+    levels: Vec<Level>,
+}
+
+impl Walk<'_> {
+    fn run(mut self, parent: OwnedFd, name: &OsStr) -> Result<()> {
+        let top = identity(&parent).map_err(|errno| failed(ACTION, self.root, errno))?;
+        let mut here = self
+            .descend(&parent, name.to_os_string(), 0)?
+            .unwrap_or(parent);
+        while let Some(level) = self.levels.last_mut() {
+            if let Some(name) = level.directories.pop() {
+                if let Some(below) = self.descend(&here, name, 0)? {
+                    here = below;
+                }
+                continue;
+            }
+            // Empty now: up, and remove it from there.
+            let above = self
+                .levels
+                .len()
+                .checked_sub(2)
+                .and_then(|i| self.levels.get(i));
+            let expected = above.map_or(top, |level| level.identity);
+            here = self.ascend(&here, expected)?;
+            let Some(Level { name, tries, .. }) = self.levels.pop() else {
+                break;
+            };
+            match retry_on_intr(|| unlinkat(&here, &name, AtFlags::REMOVEDIR)) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(Errno::NOTEMPTY | Errno::EXIST) if tries < TRIES => {
+                    if let Some(below) = self.descend(&here, name, tries + 1)? {
+                        here = below;
+                    }
+                }
+                Err(errno) => return Err(failed(ACTION, &self.path(&name), errno)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a directory, removes what is not a directory in it and notes what is. `None` if
+    /// it is gone, or was no directory (any more) and is removed.
+    fn descend(&mut self, parent: &OwnedFd, name: OsString, tries: u32) -> Result<Option<OwnedFd>> {
+        let path = self.path(&name);
+        let fail = |errno| failed(ACTION, &path, errno);
+        let directory = match open_directory(parent, &name) {
+            Ok(directory) => directory,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::NOTDIR | Errno::LOOP) => {
+                return unlink(parent, &name).map(|()| None).map_err(fail);
+            }
+            Err(errno) => return Err(fail(errno)),
+        };
+        let stat = fstat(&directory).map_err(fail)?;
+        if stat.st_mode & 0o700 != 0o700 && stat.st_uid == geteuid().as_raw() {
+            fchmod(&directory, Mode::RWXU).map_err(fail)?;
+        }
+        let mut directories = Vec::new();
+        for entry in Dir::read_from(&directory).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let below = OsStr::from_bytes(entry.file_name().to_bytes());
+            if below == "." || below == ".." {
+                continue;
+            }
+            if entry.file_type() == FileType::Directory {
+                directories.push(below.to_os_string());
+                continue;
+            }
+            match unlink(&directory, below) {
+                Ok(()) => {}
+                Err(Errno::ISDIR) => directories.push(below.to_os_string()),
+                Err(errno) => return Err(failed(ACTION, &path.join(below), errno)),
+            }
+        }
+        let identity = identity(&directory).map_err(fail)?;
+        self.levels.push(Level {
+            name,
+            identity,
+            directories,
+            tries,
+        });
+        Ok(Some(directory))
+    }
+
+    fn ascend(&self, here: &OwnedFd, expected: (u64, u64)) -> Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let above = retry_on_intr(|| openat(here, "..", flags, Mode::empty()))
+            .map_err(|errno| failed(ACTION, self.root, errno))?;
+        match identity(&above) {
+            Ok(found) if found == expected => Ok(above),
+            Ok(_) => {
+                let text = "a directory in it was moved away meanwhile";
+                Err(refused(ACTION, self.root, Errno::AGAIN, text))
+            }
+            Err(errno) => Err(failed(ACTION, self.root, errno)),
+        }
+    }
+
+    /// Path of an entry of the innermost level, for messages.
+    fn path(&self, name: &OsStr) -> PathBuf {
+        if self.levels.is_empty() {
+            return self.root.to_path_buf();
+        }
+        let mut path = self.root.to_path_buf();
+        path.extend(self.levels.iter().skip(1).map(|level| &level.name));
+        path.push(name);
+        path
+    }
+}
+
+/// Makes a directory of ours readable where its mode keeps even us out.
+fn open_directory(parent: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+    let open = |flags| {
+        let flags = flags | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        retry_on_intr(|| openat(parent, name, flags, Mode::empty()))
+    };
+    match open(OFlags::RDONLY) {
+        Err(Errno::ACCESS) => {
+            let handle = open(OFlags::PATH)?;
+            if fstat(&handle)?.st_uid != geteuid().as_raw() {
+                return Err(Errno::ACCESS);
+            }
+            chmod_handle(&handle, Mode::RWXU)?;
+            open(OFlags::RDONLY)
+        }
+        other => other,
+    }
+}
+
+/// Removes what is not a directory; gives ISDIR if it is one.
+fn unlink(parent: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
+    match retry_on_intr(|| unlinkat(parent, name, AtFlags::empty())) {
+        Err(Errno::NOENT) => Ok(()),
+        other => other,
+    }
+}
+
+fn identity(directory: &OwnedFd) -> rustix::io::Result<(u64, u64)> {
+    fstat(directory).map(|stat| (stat.st_dev, stat.st_ino))
+}
