@@ -13,7 +13,7 @@ set(SCR_RS_VERSION "${CMAKE_MATCH_1}")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
     ${CMAKE_CURRENT_SOURCE_DIR}/Cargo.toml)
 
-find_program(CARGO_EXECUTABLE cargo HINTS $ENV{CARGO_HOME}/bin $ENV{HOME}/.cargo/bin)
+find_program(CARGO_EXECUTABLE cargo PATHS $ENV{CARGO_HOME}/bin $ENV{HOME}/.cargo/bin)
 set(_scr_rust_advice
     "SCR needs Rust ${SCR_RUST_MINIMUM} or newer. Get it from https://rustup.rs (no root "
     "needed), or with 'rustup update' if rustup is there, then run cmake again in a fresh build "
@@ -33,7 +33,12 @@ endif()
 
 # One cargo target directory for each MPI and feature set: the bindings to one MPI must never
 # be taken for those to another, also when a build directory is configured anew.
-set(SCR_CARGO_TARGET_DIR "${CMAKE_BINARY_DIR}/cargo" CACHE PATH
+if(DEFINED ENV{CARGO_TARGET_DIR})
+    set(_scr_default $ENV{CARGO_TARGET_DIR})
+else()
+    set(_scr_default ${CMAKE_BINARY_DIR}/cargo)
+endif()
+set(SCR_CARGO_TARGET_DIR ${_scr_default} CACHE PATH
     "Where cargo builds; may be shared by several build directories")
 string(SHA256 _scr_mpi_hash "${MPI_C_COMPILER};${MPI_C_LIBRARIES}")
 string(SUBSTRING "${_scr_mpi_hash}" 0 8 _scr_mpi_hash)
@@ -47,8 +52,9 @@ else()
     set(_scr_profile_directory release)
 endif()
 
-# MPI_PKG_CONFIG would win over MPICC and could name another MPI.
+# Arguments of `cmake -E env`. MPI_PKG_CONFIG would win over MPICC and could name another MPI.
 set(SCR_CARGO_ENVIRONMENT
+    --unset=MPI_PKG_CONFIG
     CC=${CMAKE_C_COMPILER}
     MPICC=${MPI_C_COMPILER}
     SCR_CACHE_BASE=${SCR_CACHE_BASE}
@@ -61,7 +67,7 @@ function(scr_cargo_build target)
     set(output ${directory}/${_scr_profile_directory}/${arg_OUTPUT})
     list(JOIN arg_ARGS " " words)
     add_custom_target(${target} ALL
-        COMMAND ${CMAKE_COMMAND} -E env --unset=MPI_PKG_CONFIG ${SCR_CARGO_ENVIRONMENT}
+        COMMAND ${CMAKE_COMMAND} -E env ${SCR_CARGO_ENVIRONMENT}
             ${CARGO_EXECUTABLE} build --locked --profile ${SCR_CARGO_PROFILE}
             --manifest-path ${CMAKE_CURRENT_SOURCE_DIR}/Cargo.toml
             --target-dir ${directory} ${arg_ARGS}

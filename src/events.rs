@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io::Write;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// How much an event matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,14 +65,16 @@ pub struct Speaker {
 pub trait Sink: Send + Sync {
     /// Takes one event. Must not fail and must not block for long.
     fn take(&self, speaker: &Speaker, event: &Event);
+
+    /// Debug lines up to this level (`SCR_DEBUG`) are wanted from now on.
+    fn set_debug(&self, _level: u8) {}
 }
 
 /// Writes errors, warnings and notes to standard error and debug lines to standard output,
 /// one line each, as SCR users know them: `SCR v3.1.0 ERROR: rank 2 on n2: ...`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Default)]
 pub struct Console {
-    /// Debug lines up to this level are shown (`SCR_DEBUG`).
-    pub debug: u8,
+    debug: AtomicU8,
 }
 
 impl Sink for Console {
@@ -80,7 +83,7 @@ impl Sink for Console {
             Severity::Error => " ERROR",
             Severity::Warning => " WARNING",
             Severity::Note => "",
-            Severity::Debug(level) if level <= self.debug => "",
+            Severity::Debug(level) if level <= self.debug.load(Ordering::Relaxed) => "",
             Severity::Debug(_) => return,
         };
         let version = crate::version::INTERFACE;
@@ -93,6 +96,10 @@ impl Sink for Console {
             Severity::Debug(_) => std::io::stdout().write_all(line.as_bytes()),
             _ => std::io::stderr().write_all(line.as_bytes()),
         };
+    }
+
+    fn set_debug(&self, level: u8) {
+        self.debug.store(level, Ordering::Relaxed);
     }
 }
 

@@ -7,10 +7,17 @@
 //! Each body is a closure given to [`guard`], where errors and panics become return codes.
 
 mod guard;
+mod process;
+mod text;
 
-use crate::{Error, Result, version};
+use crate::format::Name;
+use crate::prefix::paths::from_bytes;
+use crate::session::state::Call;
+use crate::{Error, version};
 use guard::guard;
+use process::Reply;
 use std::ffi::{c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
 /// The call did what its description says.
@@ -37,7 +44,7 @@ const FAILURE: c_int = 1;
 /// Returns 1 if SCR is disabled (SCR_ENABLE=0) or cannot start.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Init() -> c_int {
-    guard(FAILURE, || missing("SCR_Init"))
+    guard(FAILURE, || Ok(code(process::init()?)))
 }
 
 /// Stops the library, before MPI_Finalize. Collective.
@@ -46,7 +53,7 @@ pub extern "C" fn SCR_Init() -> c_int {
 /// that the job ended on its own, so that it is not started again.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Finalize() -> c_int {
-    guard(FAILURE, || missing("SCR_Finalize"))
+    guard(FAILURE, || Ok(done(process::finalize()?)))
 }
 
 /// Sets ("NAME=value"), unsets ("NAME=") or queries ("NAME") a parameter. Collective, with
@@ -60,7 +67,16 @@ pub extern "C" fn SCR_Finalize() -> c_int {
 /// `config` is NULL or a NUL-terminated string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Config(config: *const c_char) -> *const c_char {
-    guard(ptr::null(), || missing("SCR_Config").map(|_| config))
+    guard(ptr::null(), || {
+        // SAFETY: the caller's promise.
+        let Some(text) = (unsafe { text::string(config) }) else {
+            return Ok(ptr::null());
+        };
+        match process::config(&text)? {
+            Some(value) => Ok(text::heap_copy(value.as_bytes())),
+            None => Ok(ptr::null()),
+        }
+    })
 }
 
 /// Tells in `file` the path at which a process must access the file that it knows as `name`.
@@ -77,8 +93,27 @@ pub unsafe extern "C" fn SCR_Config(config: *const c_char) -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) -> c_int {
     guard(FAILURE, || {
-        let _ = (name, file);
-        missing("SCR_Route_file")
+        if !file.is_null() {
+            // SAFETY: not NULL, so by the caller's promise a buffer.
+            unsafe { *file = 0 };
+        }
+        // SAFETY: the caller's promise.
+        let name = unsafe { text::bytes(name) };
+        let reply = process::with(Call::RouteFile, |session| {
+            let usage = |what| Error::usage("SCR_Route_file", what);
+            let name = name.ok_or_else(|| usage("the name is NULL"))?;
+            if file.is_null() {
+                return Err(usage("the buffer is NULL"));
+            }
+            session.route(from_bytes(name))
+        })?;
+        let path = match &reply {
+            Reply::Done(path) => path.as_os_str().as_bytes(),
+            Reply::Disabled => name.unwrap_or_default(),
+        };
+        // SAFETY: the caller's promise.
+        let fits = unsafe { text::copy_out(path, file) };
+        Ok(code(fits && matches!(reply, Reply::Done(_))))
     })
 }
 
@@ -92,8 +127,22 @@ pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Have_restart(flag: *mut c_int, name: *mut c_char) -> c_int {
     guard(FAILURE, || {
-        let _ = (flag, name);
-        missing("SCR_Have_restart")
+        // SAFETY: the caller's promise.
+        unsafe { text::set(flag, 0) };
+        let reply = process::with(Call::HaveRestart, |session| {
+            if flag.is_null() {
+                return Err(Error::usage("SCR_Have_restart", "the flag is NULL"));
+            }
+            session.have_restart()
+        })?;
+        if let Reply::Done(Some(found)) = &reply {
+            // SAFETY: the caller's promise.
+            unsafe {
+                text::set(flag, 1);
+                text::copy_out(found.as_bytes(), name);
+            }
+        }
+        Ok(done(reply))
     })
 }
 
@@ -106,8 +155,12 @@ pub unsafe extern "C" fn SCR_Have_restart(flag: *mut c_int, name: *mut c_char) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Start_restart(name: *mut c_char) -> c_int {
     guard(FAILURE, || {
-        let _ = name;
-        missing("SCR_Start_restart")
+        let reply = process::with(Call::StartRestart, |session| session.start_restart())?;
+        if let Reply::Done(found) = &reply {
+            // SAFETY: the caller's promise.
+            unsafe { text::copy_out(found.as_bytes(), name) };
+        }
+        Ok(done(reply))
     })
 }
 
@@ -118,8 +171,9 @@ pub unsafe extern "C" fn SCR_Start_restart(name: *mut c_char) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Complete_restart(valid: c_int) -> c_int {
     guard(FAILURE, || {
-        let _ = valid;
-        missing("SCR_Complete_restart")
+        Ok(done(process::with(Call::CompleteRestart, |session| {
+            session.complete_restart(valid != 0)
+        })?))
     })
 }
 
@@ -131,8 +185,19 @@ pub extern "C" fn SCR_Complete_restart(valid: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Need_checkpoint(flag: *mut c_int) -> c_int {
     guard(FAILURE, || {
-        let _ = flag;
-        missing("SCR_Need_checkpoint")
+        // SAFETY: the caller's promise.
+        unsafe { text::set(flag, 0) };
+        let reply = process::with(Call::NeedCheckpoint, |session| {
+            if flag.is_null() {
+                return Err(Error::usage("SCR_Need_checkpoint", "the flag is NULL"));
+            }
+            session.need_checkpoint()
+        })?;
+        if let Reply::Done(yes) = reply {
+            // SAFETY: the caller's promise.
+            unsafe { text::set(flag, yes.into()) };
+        }
+        Ok(done(reply))
     })
 }
 
@@ -140,15 +205,20 @@ pub unsafe extern "C" fn SCR_Need_checkpoint(flag: *mut c_int) -> c_int {
 /// ended by SCR_Complete_checkpoint.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Start_checkpoint() -> c_int {
-    guard(FAILURE, || missing("SCR_Start_checkpoint"))
+    guard(FAILURE, || {
+        Ok(done(process::with(Call::StartCheckpoint, |session| {
+            session.start_checkpoint()
+        })?))
+    })
 }
 
 /// Ends a checkpoint, as SCR_Complete_output ends a dataset. Collective.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Complete_checkpoint(valid: c_int) -> c_int {
     guard(FAILURE, || {
-        let _ = valid;
-        missing("SCR_Complete_checkpoint")
+        Ok(done(process::with(Call::CompleteCheckpoint, |session| {
+            session.complete_checkpoint(valid != 0)
+        })?))
     })
 }
 
@@ -163,8 +233,19 @@ pub extern "C" fn SCR_Complete_checkpoint(valid: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Start_output(name: *const c_char, flags: c_int) -> c_int {
     guard(FAILURE, || {
-        let _ = (name, flags);
-        missing("SCR_Start_output")
+        // SAFETY: the caller's promise.
+        let name = unsafe { text::bytes(name) }.map(Name::from);
+        let checkpoint = flags & SCR_FLAG_CHECKPOINT != 0;
+        let output = flags & SCR_FLAG_OUTPUT != 0;
+        Ok(done(process::with(Call::StartOutput, |session| {
+            if flags & !(SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT) != 0 {
+                return Err(Error::usage(
+                    "SCR_Start_output",
+                    format!("flags {flags} holds bits that are no flag of SCR"),
+                ));
+            }
+            session.start_output(name, checkpoint, output)
+        })?))
     })
 }
 
@@ -176,8 +257,9 @@ pub unsafe extern "C" fn SCR_Start_output(name: *const c_char, flags: c_int) -> 
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Complete_output(valid: c_int) -> c_int {
     guard(FAILURE, || {
-        let _ = valid;
-        missing("SCR_Complete_output")
+        Ok(done(process::with(Call::CompleteOutput, |session| {
+            session.complete_output(valid != 0)
+        })?))
     })
 }
 
@@ -189,8 +271,17 @@ pub extern "C" fn SCR_Complete_output(valid: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Should_exit(flag: *mut c_int) -> c_int {
     guard(FAILURE, || {
-        let _ = flag;
-        missing("SCR_Should_exit")
+        let reply = process::with(Call::ShouldExit, |session| {
+            if flag.is_null() {
+                return Err(Error::usage("SCR_Should_exit", "the flag is NULL"));
+            }
+            session.should_exit()
+        })?;
+        if let Reply::Done(yes) = reply {
+            // SAFETY: the caller's promise.
+            unsafe { text::set(flag, yes.into()) };
+        }
+        Ok(done(reply))
     })
 }
 
@@ -202,8 +293,13 @@ pub unsafe extern "C" fn SCR_Should_exit(flag: *mut c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Current(name: *const c_char) -> c_int {
     guard(FAILURE, || {
-        let _ = name;
-        missing("SCR_Current")
+        // SAFETY: the caller's promise.
+        let name = unsafe { text::bytes(name) }
+            .map(Name::from)
+            .unwrap_or_default();
+        Ok(done(process::with(Call::Current, |session| {
+            session.current(&name)
+        })?))
     })
 }
 
@@ -214,8 +310,13 @@ pub unsafe extern "C" fn SCR_Current(name: *const c_char) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Drop(name: *const c_char) -> c_int {
     guard(FAILURE, || {
-        let _ = name;
-        missing("SCR_Drop")
+        // SAFETY: the caller's promise.
+        let name = unsafe { text::bytes(name) }
+            .map(Name::from)
+            .unwrap_or_default();
+        Ok(done(process::with(Call::Drop, |session| {
+            session.drop_dataset(&name)
+        })?))
     })
 }
 
@@ -226,8 +327,13 @@ pub unsafe extern "C" fn SCR_Drop(name: *const c_char) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Delete(name: *const c_char) -> c_int {
     guard(FAILURE, || {
-        let _ = name;
-        missing("SCR_Delete")
+        // SAFETY: the caller's promise.
+        let name = unsafe { text::bytes(name) }
+            .map(Name::from)
+            .unwrap_or_default();
+        Ok(done(process::with(Call::Delete, |session| {
+            session.delete(&name)
+        })?))
     })
 }
 
@@ -238,11 +344,10 @@ pub extern "C" fn SCR_Get_version() -> *mut c_char {
     version::INTERFACE_C.as_ptr().cast_mut()
 }
 
-/// The answer of a call before the session is joined to this interface.
-fn missing(call: &'static str) -> Result<c_int> {
-    Err(Error::State {
-        call,
-        state: "in a library without session",
-        remedy: "link a complete build",
-    })
+fn code(success: bool) -> c_int {
+    if success { SCR_SUCCESS } else { FAILURE }
+}
+
+fn done<T>(reply: Reply<T>) -> c_int {
+    code(matches!(reply, Reply::Done(_)))
 }

@@ -1,36 +1,11 @@
 //! Who and where am I: user, job, node, time left.
-pub mod clock;
+//!
+//! Nothing here is fatal for want of set-up: a value that nobody gave is found out or
+//! derived, and [`Known::source`] tells from what, so that the caller can say so.
 
-use crate::Result;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-/// TEMP
-#[derive(Debug, Clone, Default)]
-pub struct Environment {
-    pub vars: BTreeMap<String, String>,
-    pub cwd: PathBuf,
-    pub host: String,
-    pub uid: u32,
-    pub user_from_db: Option<String>,
-}
-/// TEMP
-pub struct Found {
-    pub value: String,
-    pub origin: String,
-}
-/// TEMP
-pub fn node_name(_e: &Environment, _l: &dyn Fn(&str) -> Option<String>) -> Result<Found> {
-    unreachable!()
-}
-/// TEMP
-pub fn user_name(_e: &Environment, _l: &dyn Fn(&str) -> Option<String>) -> Result<Found> {
-    unreachable!()
-}
-/// TEMP
-pub fn job_id(_e: &Environment, _l: &dyn Fn(&str) -> Option<String>, _p: &Path) -> Result<Found> {
-    unreachable!()
-}
-/// TEMP
-pub fn end_time(_e: &Environment, _l: &dyn Fn(&str) -> Option<String>) -> Result<Option<i64>> {
-    unreachable!()
-}
+pub mod clock;
+pub mod environment;
+mod identity;
+
+pub use environment::Environment;
+pub use identity::{Known, Lookup, Source, end_time, job_id, node_name, user_name};

@@ -29,10 +29,10 @@ pub fn reasons(conditions: &Conditions, now: i64, end: Option<i64>) -> Vec<Strin
             found.push("TIME_LIMIT".to_string());
         }
     }
-    if let Some(reason) = &conditions.reason {
-        if reason != FINALIZED {
-            found.push(reason.clone());
-        }
+    if let Some(reason) = &conditions.reason
+        && reason != FINALIZED
+    {
+        found.push(reason.clone());
     }
     if conditions.checkpoints_left.is_some_and(|left| left <= 0) {
         found.push("NO_CHECKPOINTS_LEFT".to_string());

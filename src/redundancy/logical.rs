@@ -287,7 +287,12 @@ impl<'a> Writer<'a> {
         };
         drop(file);
         same_crc(&target.path, hasher.finalize(), target.crc)?;
-        self.files.restore(&target.path, &target.stat)
+        // Its content would pass every later check, so without its mode it must not stay.
+        self.files
+            .restore(&target.path, &target.stat)
+            .inspect_err(|_| {
+                let _ = self.files.remove_file(&target.path);
+            })
     }
 }
 
@@ -302,5 +307,146 @@ pub fn same_crc(path: &std::path::Path, found: u32, expected: Option<u32>) -> Re
             })
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::posix::Posix;
+    use std::path::Path;
+
+    fn write(dir: &Path, sizes: &[usize]) -> (Vec<(PathBuf, u64)>, Vec<u8>) {
+        let mut whole = Vec::new();
+        let list = sizes.iter().enumerate().map(|(i, size)| {
+            let path = dir.join(format!("f{i}"));
+            let bytes: Vec<u8> = (0..*size)
+                .map(|at| (at * 31 + i * 7 + at / 256) as u8)
+                .collect();
+            std::fs::write(&path, &bytes).unwrap();
+            whole.extend_from_slice(&bytes);
+            (path, *size as u64)
+        });
+        (list.collect(), whole)
+    }
+
+    #[test]
+    fn reads_as_one_file_with_zeros_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let (list, mut whole) = write(dir.path(), &[0, 5, 0, 0, 300, 1, 0]);
+        whole.resize(400, 0);
+        let mut reader = Reader::new(&Posix, list, false).unwrap();
+        assert_eq!(reader.size(), 306);
+        for offset in 0..320 {
+            for length in [0, 1, 6, 79] {
+                let mut buffer = vec![0xee; length];
+                reader.read_at(offset as u64, &mut buffer).unwrap();
+                assert_eq!(
+                    buffer,
+                    whole[offset..offset + length],
+                    "{length} from {offset}"
+                );
+            }
+        }
+        let mut buffer = [1; 3];
+        reader.read_at(u64::MAX - 1, &mut buffer).unwrap();
+        assert_eq!(buffer, [0; 3]);
+    }
+
+    /// As an encode of eight members reads: seven streams, a window of pieces each in turn.
+    #[test]
+    fn checksums_of_thousands_of_files_in_interleaved_streams() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut sizes = vec![7usize; 3000];
+        sizes.extend([40_000, 0, 1]);
+        let (list, whole) = write(dir.path(), &sizes);
+        let mut reader = Reader::new(&Posix, list.clone(), true).unwrap();
+        let (streams, piece) = (7, 500);
+        let chunk = whole.len().div_ceil(streams);
+        let mut buffer = vec![0; piece];
+        for start in (0..chunk).step_by(piece) {
+            for stream in (0..streams).rev() {
+                let length = piece.min(chunk - start);
+                let place = (stream * chunk + start) as u64;
+                reader.read_at(place, &mut buffer[..length]).unwrap();
+                assert!(reader.open.len() <= MAX_OPEN);
+            }
+        }
+        let sums = reader.finish().unwrap();
+        for ((path, _), crc) in list.iter().zip(sums) {
+            assert_eq!(
+                crc,
+                crc32fast::hash(&std::fs::read(path).unwrap()),
+                "{path:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_as_recorded_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let (list, _) = write(dir.path(), &[10, 0]);
+        let read = |list: Vec<(PathBuf, u64)>, bytes: usize| {
+            let mut reader = Reader::new(&Posix, list, true).unwrap();
+            reader.read_at(0, &mut vec![0; bytes])?;
+            reader.finish()
+        };
+        assert!(read(list.clone(), 10).is_ok());
+        let short = read(list.clone(), 9).unwrap_err().to_string();
+        assert!(short.contains("only 9 of 10"), "{short}");
+        let mut other = list.clone();
+        other[0].1 = 11;
+        let text = read(other, 11).unwrap_err().to_string();
+        assert!(text.contains("has 10 bytes, its record says 11"), "{text}");
+        std::fs::write(&list[1].0, b"x").unwrap();
+        assert!(
+            read(list.clone(), 10)
+                .unwrap_err()
+                .to_string()
+                .contains("f1")
+        );
+        std::fs::remove_file(&list[1].0).unwrap();
+        assert!(read(list.clone(), 10).unwrap_err().is_not_found());
+        let huge = vec![(PathBuf::from("/a"), u64::MAX), (PathBuf::from("/b"), 2)];
+        assert!(Reader::new(&Posix, huge, true).is_err());
+    }
+
+    #[test]
+    fn a_writer_refuses_what_does_not_match_its_checksum() {
+        let dir = tempfile::tempdir().unwrap();
+        let (list, whole) = write(dir.path(), &[4, 0, 3]);
+        let stats: Vec<Stat> = list
+            .iter()
+            .map(|(path, _)| Posix.stat(path).unwrap().unwrap())
+            .collect();
+        let targets = |wrong: bool| {
+            let crc = |i: usize| crc32fast::hash([&whole[..4], &[], &whole[4..]][i]);
+            let target = |i: usize| Target {
+                path: list[i].0.clone(),
+                crc: Some(crc(i) ^ u32::from(wrong && i == 2)),
+                stat: stats[i],
+            };
+            (0..3).map(target).collect::<Vec<_>>()
+        };
+        for piece in 1..9 {
+            let mut writer = Writer::new(&Posix, targets(false));
+            let padded = [&whole[..], &[0; 5]].concat();
+            padded
+                .chunks(piece)
+                .try_for_each(|bytes| writer.append(bytes))
+                .unwrap();
+            writer.finish().unwrap();
+            assert_eq!(std::fs::read(&list[2].0).unwrap(), whole[4..]);
+            assert_eq!(
+                Posix.stat(&list[0].0).unwrap().unwrap().mtime,
+                stats[0].mtime
+            );
+        }
+        let mut writer = Writer::new(&Posix, targets(true));
+        let text = writer.append(&whole).unwrap_err().to_string();
+        assert!(text.contains("f2: CRC32"), "{text}");
+        let mut writer = Writer::new(&Posix, targets(false));
+        writer.append(&whole[..6]).unwrap();
+        assert!(writer.finish().is_err());
     }
 }

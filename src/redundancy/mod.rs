@@ -99,21 +99,22 @@ pub trait Scheme: Send + Sync {
     /// checksums go into `record` from the same pass; checksums that are there already must
     /// agree.
     ///
-    /// Collective over the members of the set. An error is this rank's own: it takes part in
-    /// all messages to the end, so the other members return, with success or an error, and
-    /// what they made is worthless. A verdict over all ranks must follow. A failing transport
-    /// returns at once.
+    /// Collective over the members of the set. A rank that fails takes part in all messages
+    /// to the end; then every member returns an error that names the cause, and no redundancy
+    /// file is valid. Only what fails after that, in the last write, is one rank's own, so a
+    /// verdict over all ranks must follow anyway. A failing transport returns at once.
     fn encode(&self, context: &Context, record: &mut Record) -> Result<()>;
 
-    /// Compares what is on disk with `record`, reading each byte once. Local.
+    /// Compares what is on disk with `record`, which [`Scheme::encode`] or
+    /// [`Scheme::rebuild`] gave, reading each byte once. Local.
     fn check(&self, context: &Context, record: &Record) -> Health;
 
     /// Makes anew what the set lost, full redundancy included, and gives this rank's record.
     ///
     /// `mine` is what this rank has, by [`Scheme::check`]; `None` if it has no record. If the
     /// set lost more than the scheme stands, every member gets [`Error::Dataset`] and no file
-    /// is touched. Any other error is this rank's own, as in [`Scheme::encode`]. Files that
-    /// are made anew are compared with their recorded checksums.
+    /// is touched. Other errors are as in [`Scheme::encode`]. Files that are made anew are
+    /// compared with their recorded checksums.
     ///
     /// Collective over the members of the set.
     fn rebuild(
@@ -159,6 +160,9 @@ impl Context<'_> {
     }
 }
 
+/// Characters of an error that other ranks are told.
+const FAILURE_LIMIT: usize = 600;
+
 /// Keeps the first error of a rank that must go on exchanging messages.
 #[derive(Default)]
 struct First(Option<Error>);
@@ -175,6 +179,35 @@ impl First {
 
     fn failed(&self) -> bool {
         self.0.is_some()
+    }
+
+    /// Tells all members of the set whether this one has failed, and takes over the failure
+    /// of another if it has not: afterwards all have failed or none. One round. The outer
+    /// error is the transport's.
+    fn share(&mut self, context: &Context, dataset: &Dataset) -> Result<()> {
+        let text = self.0.as_ref().map_or_else(String::new, Error::to_string);
+        let text: String = text.chars().take(FAILURE_LIMIT).collect();
+        let send = |to| {
+            context
+                .comm
+                .isend(to, context.tag, text.clone().into_bytes())
+        };
+        let sends: Vec<_> = context.others().map(send).collect::<Result<_>>()?;
+        for from in context
+            .set
+            .members
+            .iter()
+            .filter(|r| **r != context.comm.rank())
+        {
+            let theirs = context.comm.recv(*from, context.tag)?;
+            if !theirs.is_empty() {
+                let what = format!("rank {from}: {}", String::from_utf8_lossy(&theirs));
+                let name = dataset.name.to_string();
+                self.0
+                    .get_or_insert_with(|| Error::dataset(dataset.id, name, what));
+            }
+        }
+        sends.into_iter().try_for_each(|send| send.wait().map(drop))
     }
 
     fn result<T>(self, value: T) -> Result<T> {

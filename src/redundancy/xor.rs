@@ -182,11 +182,16 @@ fn encode(context: &Context, record: &mut Record) -> Result<()> {
         let what = "the members of a redundancy set do not agree on dataset or message size";
         return Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
     }
-    let largest = all.iter().map(|n| n[3]).max().unwrap_or(0);
+    let largest = all
+        .iter()
+        .map(|n| n[3])
+        .max()
+        .unwrap_or(0)
+        .min(i64::MAX as u64);
     let chunk = largest.div_ceil(members as u64 - 1).max(1);
 
     let partner = exchange_files(context, &record.files)?;
-    let mut header = first
+    let header = first
         .keep(partner)
         .map(|partner| header_of(context, record, chunk, partner));
     let path = parity_file::path(context.meta_dir, set);
@@ -246,19 +251,16 @@ fn encode(context: &Context, record: &mut Record) -> Result<()> {
         Some(reader) if !first.failed() => first.keep(reader.finish()),
         _ => None,
     };
-    let settled = sums.and_then(|sums| first.keep(settle(context, &mut record.files, &sums)));
-    let theirs = exchange_sums(context, settled.map(|()| &record.files))?;
-    if let (Some(header), Some(parity), false) = (header.take(), parity, first.failed()) {
-        let finished = complete(header, record, &theirs)
-            .ok_or_else(|| {
-                Error::dataset(
-                    record.dataset.id,
-                    record.dataset.name.to_string(),
-                    format!("rank {} could not read its files", set.left()),
-                )
-            })
-            .and_then(|header| parity.finish(header, context.sync));
-        first.keep(finished);
+    if let Some(sums) = sums {
+        first.keep(settle(context, &mut record.files, &sums));
+    }
+    let theirs = exchange_sums(context, &record.files)?;
+    first.share(context, &record.dataset)?;
+    if let (Some(header), Some(parity), false) = (header, parity, first.failed()) {
+        first.keep(
+            complete(header, record, &theirs)
+                .and_then(|header| parity.finish(header, context.sync)),
+        );
     }
     first.result(())
 }
@@ -323,16 +325,11 @@ fn settle(context: &Context, list: &mut RankFiles, sums: &[u32]) -> Result<()> {
     Ok(())
 }
 
-/// Gives the checksums of this rank's files to the right neighbour, none if there was a
-/// failure, and takes those of the left one.
-fn exchange_sums(context: &Context, mine: Option<&RankFiles>) -> Result<Vec<u8>> {
-    // One byte in front tells "no files" from "failed".
+/// Gives the checksums of this rank's files to the right neighbour and takes those of the
+/// left one. Nobody uses them if there was a failure.
+fn exchange_sums(context: &Context, mine: &RankFiles) -> Result<Vec<u8>> {
     let sum = |f: &FileMeta| f.crc.unwrap_or(0).to_le_bytes();
-    let bytes = mine.map_or_else(Vec::new, |list| {
-        std::iter::once(1)
-            .chain(list.files.iter().flat_map(sum))
-            .collect()
-    });
+    let bytes = mine.files.iter().flat_map(sum).collect();
     let send = context
         .comm
         .isend(context.set.right(1), context.tag, bytes)?;
@@ -341,17 +338,21 @@ fn exchange_sums(context: &Context, mine: Option<&RankFiles>) -> Result<Vec<u8>>
     Ok(theirs)
 }
 
-/// The header with the checksums of this rank's and its left neighbour's files; `None` if
-/// that one has not sent them all.
-fn complete(mut header: XorHeader, record: &Record, theirs: &[u8]) -> Option<XorHeader> {
-    let (sums, rest) = theirs.split_first()?.1.as_chunks::<4>();
+/// The header with the checksums of this rank's and its left neighbour's files.
+fn complete(mut header: XorHeader, record: &Record, theirs: &[u8]) -> Result<XorHeader> {
     let partner = &mut header.partner.files;
+    let (sums, rest) = theirs.as_chunks::<4>();
     if sums.len() != partner.len() || !rest.is_empty() {
-        return None;
+        let what = format!(
+            "{} files, {} bytes of checksums",
+            partner.len(),
+            theirs.len()
+        );
+        return Err(Error::format(0, what));
     }
     for (file, crc) in partner.iter_mut().zip(sums) {
         file.crc = Some(u32::from_le_bytes(*crc));
     }
     header.current = record.files.clone();
-    Some(header)
+    Ok(header)
 }

@@ -12,6 +12,7 @@ use super::ring::{self, Ring};
 use super::single::BLOCK;
 use super::xor::{Xor, accept, announce, blocks, chunk_index, header_of, pieces};
 use super::{Context, First, Health, Outcome, Record, Scheme};
+use crate::format::dataset::Dataset;
 use crate::format::files::RankFiles;
 use crate::format::xor::XorHeader;
 use crate::format::{from_message, to_message};
@@ -143,9 +144,14 @@ fn verdict(context: &Context, all: &[State]) -> std::result::Result<Need, String
     }
     let whole: Vec<&State> = all.iter().filter(|s| s.has & DATA != 0).collect();
     let same = |f: fn(&State) -> u64| whole.windows(2).all(|w| f(w[0]) == f(w[1]));
-    if !same(|s| s.id) || !same(|s| s.created) || !same(|s| s.piece) {
+    if !same(|s| s.id) || !same(|s| s.created) {
         return Err(format!(
             "the ranks {set} of an XOR set hold files of different datasets"
+        ));
+    }
+    if all.windows(2).any(|w| w[0].piece != w[1].piece) {
+        return Err(format!(
+            "the ranks {set} of an XOR set do not agree on the message size"
         ));
     }
     match all.iter().position(|s| s.has & DATA == 0) {
@@ -214,7 +220,9 @@ fn help(context: &Context, lost: usize, record: &Record, parity: &Input) -> Resu
         } else {
             ring.receive()?
         };
-        let from = chunk_index(column, set.index) * chunk + offset;
+        let from = chunk_index(column, set.index)
+            .saturating_mul(chunk)
+            .saturating_add(offset);
         let scratch = (!fresh).then_some(&mut scratch[..]);
         let own = reader
             .as_mut()
@@ -236,6 +244,7 @@ fn help(context: &Context, lost: usize, record: &Record, parity: &Input) -> Resu
     sends
         .into_iter()
         .try_for_each(|send| send.wait().map(drop))?;
+    first.share(context, &record.dataset)?;
     first.result(())
 }
 
@@ -273,15 +282,25 @@ fn restore(context: &Context, all: &[State], chunk: u64) -> Result<Record> {
         ring.release(buffer);
     }
     ring.finish()?;
-    match (record, header, writer, parity) {
-        (Some(record), Some(header), Some(writer), Some(parity)) if !first.failed() => {
-            writer.finish()?;
+    if let Some(writer) = writer.filter(|_| !first.failed()) {
+        first.keep(writer.finish());
+    }
+    let dataset = record
+        .as_ref()
+        .map_or_else(Dataset::default, |r| r.dataset.clone());
+    first.share(context, &dataset)?;
+    match (record, header, parity) {
+        (Some(record), Some(header), Some(parity)) if !first.failed() => {
             parity.finish(header, context.sync)?;
             Ok(record)
         }
-        _ => first
-            .result(())
-            .and_then(|()| Err(Error::dataset(0, "", "a lost rank could not be restored"))),
+        _ => first.result(()).and_then(|()| {
+            Err(Error::dataset(
+                dataset.id,
+                "",
+                "a rank could not be restored",
+            ))
+        }),
     }
 }
 

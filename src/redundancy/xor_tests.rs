@@ -3,13 +3,14 @@
 
 use super::testing::{Cluster, Snapshot, flip};
 use super::{Outcome, Record, Scheme, by_name};
-use crate::Error;
 use crate::comm::counting::Counting;
 use crate::comm::threads;
 use crate::format::xor::XorHeader;
 use crate::format::{Name, encode, read_header, to_tree};
 use crate::store::Files;
+use crate::store::faulty::Faulty;
 use crate::store::posix::Posix;
+use crate::{Error, Result};
 
 fn xor() -> &'static dyn Scheme {
     by_name("xor").unwrap()
@@ -354,16 +355,88 @@ fn checksums_that_are_known_are_never_replaced() {
             .contains("0x12345678"),
         "{results:?}"
     );
-    // The right neighbour needs that rank's checksums, the other does not.
-    assert!(
-        results[2]
-            .clone()
-            .unwrap_err()
-            .to_string()
-            .contains("rank 1"),
-        "{results:?}"
-    );
-    assert_eq!(results[0], Ok(()));
+    // The others are told the cause, and have no redundancy file that counts.
+    for innocent in [0, 2] {
+        let text = results[innocent].clone().unwrap_err().to_string();
+        assert!(
+            text.contains("rank 1") && innocent == 2 || text.contains("0x12345678"),
+            "{text}"
+        );
+    }
+    let records: Vec<_> = (0..3).map(|rank| cluster.record(rank)).collect();
+    let checked = cluster.check(xor(), &records);
+    assert!(checked.iter().all(|health| health.parity.is_err()));
+}
+
+/// Every change to a file fails once, on whichever rank it then is, or there is no room.
+#[test]
+fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
+    let cluster = Cluster::new(vec![vec![3000, 10], vec![2500], vec![0, 700, 1]], 512);
+    let records = cluster.encode(xor());
+    let before = snapshots(&cluster);
+    for job in ["encode", "rebuild"] {
+        let attempt = |files: &dyn Files| {
+            cluster.run(files, |context, rank| {
+                let record = records[rank].clone();
+                if job == "encode" {
+                    return xor().encode(context, &mut record.clone()).map(|()| record);
+                }
+                let mine = (rank != 1).then(|| (record.clone(), xor().check(context, &record)));
+                xor().rebuild(context, mine).map(|(record, _)| record)
+            })
+        };
+        let faulty = Faulty::new(Posix);
+        assert!(attempt(&faulty).iter().all(Result::is_ok));
+        let operations = faulty.faults().operations();
+        assert!(operations > 15, "{operations}");
+        for n in 1..=operations {
+            let faulty = Faulty::new(Posix);
+            faulty.faults().fail_at(n, libc::ENOSPC);
+            let results = attempt(&faulty);
+            assert!(results.iter().any(Result::is_err), "{job}: operation {n}");
+            let cause = results
+                .iter()
+                .filter_map(|r| r.clone().err())
+                .find(|e| e.errno().is_some());
+            assert_eq!(
+                cause.and_then(|e| e.errno()),
+                Some(libc::ENOSPC),
+                "{job}: operation {n}"
+            );
+            // Whatever passes a check afterwards is what it should be.
+            let checked = cluster.check(xor(), &records);
+            for (rank, health) in checked.iter().enumerate().filter(|(_, h)| h.parity.is_ok()) {
+                let path = cluster.xor_file(rank);
+                assert_eq!(
+                    cluster.snapshot(rank)[&path],
+                    before[rank][&path],
+                    "{health:?}"
+                );
+            }
+            assert!(
+                cluster
+                    .rebuild(xor(), &records, &[])
+                    .iter()
+                    .all(Result::is_ok)
+            );
+            assert!(snapshots(&cluster) == before, "{job}: operation {n}");
+        }
+        let full = Faulty::new(Posix);
+        full.faults().limit_space(Some(100));
+        // Nothing is there whose removal would make room.
+        if job == "encode" {
+            (0..3).for_each(|rank| std::fs::remove_file(cluster.xor_file(rank)).unwrap());
+        } else {
+            cluster.lose(1);
+        }
+        assert!(attempt(&full).iter().all(Result::is_err), "{job}");
+        assert!(
+            cluster
+                .rebuild(xor(), &records, &[])
+                .iter()
+                .all(Result::is_ok)
+        );
+    }
 }
 
 #[test]
@@ -387,7 +460,10 @@ fn a_missing_or_changed_file_fails_its_rank_and_hangs_nobody() {
             });
             let text = results[0].clone().unwrap_err().to_string();
             assert!(text.contains("d1/f1"), "{text}");
-            assert!(results[1].is_err(), "{results:?}");
+            for result in &results[1..] {
+                let text = result.clone().unwrap_err().to_string();
+                assert!(text.contains("d1/f1"), "{text}");
+            }
             std::fs::write(&path, cluster.content(0, 1)).unwrap();
         }
     }
@@ -412,8 +488,8 @@ fn an_encode_costs_the_messages_it_must() {
         let messages = chunk.div_ceil(piece) * (members - 1);
         for count in counts {
             assert_eq!(count.rounds, 0, "members of other sets are not waited for");
-            // Sizes to all others, records and checksums to the right neighbour.
-            assert_eq!(count.messages as usize, messages + (members - 1) + 2);
+            // Sizes and success to all others, records and checksums to the right neighbour.
+            assert_eq!(count.messages as usize, messages + 2 * (members - 1) + 2);
             let rest = count.bytes as usize - data;
             assert!(
                 rest < 32 * (members - 1) + 600,

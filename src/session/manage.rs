@@ -42,7 +42,7 @@ impl Session {
                 Ok(Known { id, ckpt, current })
             })
         })?;
-        let found: Known = self.from_root(|| found.unwrap_or_default())?;
+        let found: Known = self.told_by_root(|| found.unwrap_or_default())?;
         let cached = self
             .cache
             .iter()

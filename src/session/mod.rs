@@ -141,6 +141,11 @@ impl Session {
         self.halting && self.settings.halt_exit
     }
 
+    /// Who this is, in messages. Local.
+    pub fn speaker(&self) -> &Speaker {
+        &self.speaker
+    }
+
     /// Tells relative names where they start: the working directory now. Local.
     pub fn set_cwd(&mut self, cwd: PathBuf) {
         self.cwd = cwd;
@@ -187,7 +192,7 @@ impl Session {
     }
 
     /// A word from rank 0 to all: `make` runs on rank 0 only.
-    fn from_root<T: serde::Serialize + serde::de::DeserializeOwned>(
+    fn told_by_root<T: serde::Serialize + serde::de::DeserializeOwned>(
         &self,
         make: impl FnOnce() -> T,
     ) -> Result<T> {

@@ -1,13 +1,12 @@
 //! Writing a dataset: start, route, complete.
 
-use super::cached::{Cached, title};
+use super::cached::Cached;
 use super::state::Call;
 use super::{ENCODE, Phase, Session};
 use crate::cache::dataset;
 use crate::cache::plan::Slot;
 use crate::comm::{Term, collective};
 use crate::config::descriptors::choose;
-use crate::events::Severity;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
@@ -520,14 +519,9 @@ impl Session {
         if !phase.bypass {
             self.discard(&[slot])?;
         }
-        self.tell_once(
-            Severity::Error,
-            format!(
-                "{} is not complete and was dropped: {error}",
-                title(&phase.dataset)
-            ),
-        );
-        Err(error)
+        let Dataset { id, name, .. } = &phase.dataset;
+        let what = format!("is not complete, so it was dropped: {error}");
+        Err(Error::dataset(*id, name.to_string(), what))
     }
 
     /// All ranks have their records: the dataset counts.

@@ -110,10 +110,6 @@ impl Session {
             }
             Err(error) => {
                 self.reject(&part)?;
-                self.tell_once(
-                    Severity::Warning,
-                    format!("{} was rejected: {error}", titled(id, &name)),
-                );
                 Err(error)
             }
         }
@@ -181,7 +177,7 @@ impl Session {
                 Ok(Next::default())
             };
             let next = self.agree(next)?;
-            let next: Next = self.from_root(|| next)?;
+            let next: Next = self.told_by_root(|| next)?;
             let Some(id) = next.id else { return Ok(false) };
             if self.try_fetch(id, &next)? {
                 return Ok(true);

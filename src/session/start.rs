@@ -143,7 +143,7 @@ impl Session {
             last_checkpoint: Instant::now(),
             reaper: None,
             halting: false,
-            end_time: job::end_time(&environment, &|_| None)?,
+            end_time: job::end_time(&environment, &|_| None)?.map(|end| end.value),
             nodes: welcome.nodes,
             user: charter.user,
             job: charter.job,
@@ -236,6 +236,7 @@ fn charter(
     if !settings.enable {
         return Ok(None);
     }
+    sink.set_debug(settings.debug);
     let prefix = Prefix::new(&settings.prefix);
     files.make_dirs(&prefix.meta())?;
     *run_lock = lock_run(files, &prefix)?;
@@ -245,11 +246,11 @@ fn charter(
     let job = job::job_id(environment, &|_| settings.job_id.clone(), prefix.real())?;
     tell(
         Severity::Debug(1),
-        format!("user {} ({})", user.value, user.origin),
+        format!("user {} ({})", user.value, user.source),
     );
     tell(
         Severity::Debug(1),
-        format!("job {} ({})", job.value, job.origin),
+        format!("job {} ({})", job.value, job.source),
     );
     let app_conf = config.app_conf();
     files.replace(

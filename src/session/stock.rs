@@ -125,7 +125,7 @@ impl Session {
         } else {
             Offer::default()
         };
-        let offer = self.from_root(|| leftovers)?;
+        let offer = self.told_by_root(|| leftovers)?;
         self.clear_away(&offer.doomed)?;
         self.adopt(offer.known, offer.unusable);
         Ok(true)

@@ -6,6 +6,7 @@ use super::{Session, time_now};
 use crate::comm::Term;
 use crate::config::Config;
 use crate::events::Severity;
+use crate::format::Dataset;
 use crate::format::halt::Halt;
 use crate::policy::checkpoint::{History, Rules, due};
 use crate::policy::{flush as policy, halt};
@@ -229,11 +230,9 @@ impl Session {
                 } else {
                     "it is still in the cache"
                 };
-                self.tell_once(
-                    Severity::Error,
-                    format!("{named} could not be flushed, {rest}: {error}"),
-                );
-                Err(error)
+                let Dataset { id, name, .. } = &self.cache[at].dataset;
+                let what = format!("could not be flushed, {rest}: {error}");
+                Err(Error::dataset(*id, name.to_string(), what))
             }
         }
     }

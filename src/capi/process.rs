@@ -1,0 +1,268 @@
+//! The one session of the process, and the way from a call in C to it.
+
+use crate::comm::mpi::Mpi;
+use crate::comm::{Communicator, Term, collective, solo::Solo};
+use crate::config::Config;
+use crate::events::{Console, Event, Severity, Sink, Speaker};
+use crate::job::Environment;
+use crate::session::state::{Call, State};
+use crate::session::{Session, Setup, load};
+use crate::store::posix::Posix;
+use crate::{Error, Result};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
+
+/// What outlives a session: settings made through `SCR_Config`, and the communicator on
+/// which their sameness is checked.
+struct Process {
+    config: Config,
+    comm: Option<Box<dyn Communicator>>,
+    sink: Arc<Console>,
+    run: Run,
+}
+
+enum Run {
+    None,
+    /// `SCR_ENABLE=0`: calls have no effect, but their order is still checked.
+    Disabled(State),
+    Active(Box<Session>),
+}
+
+/// What a call does on a live session.
+pub enum Reply<T> {
+    /// The session's answer.
+    Done(T),
+    /// SCR is disabled.
+    Disabled,
+}
+
+fn process() -> Result<MutexGuard<'static, Option<Process>>> {
+    let mut guard = PROCESS.lock().map_err(|_| Error::Comm {
+        call: "SCR".to_string(),
+        what: "an internal error in an earlier call has left SCR unusable".to_string(),
+    })?;
+    guard.get_or_insert_with(|| Process {
+        config: Config::new(),
+        comm: None,
+        sink: Arc::new(Console::default()),
+        run: Run::None,
+    });
+    Ok(guard)
+}
+
+/// Runs `work` on the session. Prints an error once: rank 0 for all if the call is
+/// collective, this rank otherwise.
+pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<Reply<T>> {
+    let mut guard = process()?;
+    let Some(process) = guard.as_mut() else {
+        return Ok(Reply::Disabled);
+    };
+    match &mut process.run {
+        Run::None => match State::Uninit.after(call) {
+            Ok(_) => Ok(Reply::Disabled),
+            Err(error) => Err(process.report(call, error)),
+        },
+        Run::Disabled(state) => match state.after(call) {
+            Ok(next) => {
+                *state = next;
+                Ok(Reply::Disabled)
+            }
+            Err(error) => Err(process.report(call, error)),
+        },
+        Run::Active(session) => {
+            if let Ok(cwd) = std::env::current_dir() {
+                session.set_cwd(cwd);
+            }
+            let done = work(session);
+            let over = session.state() == State::Uninit;
+            let exit = session.must_exit();
+            let done = match done {
+                Ok(value) => Ok(Reply::Done(value)),
+                Err(error) => Err(process.report(call, error)),
+            };
+            if over {
+                process.run = Run::None;
+            }
+            if exit {
+                leave(process);
+            }
+            done
+        }
+    }
+}
+
+/// `SCR_HALT_EXIT`: the program ends here, on all ranks, as the user asked.
+fn leave(process: &mut Process) -> ! {
+    process.run = Run::None;
+    std::process::exit(0)
+}
+
+impl Process {
+    /// Says what went wrong: this rank for itself, or rank 0 for all that know the same.
+    fn report(&self, call: Call, error: Error) -> Error {
+        let speaker = self.speaker();
+        let local = matches!(error, Error::State { .. } | Error::Comm { .. });
+        if local || call == Call::RouteFile || speaker.rank == 0 {
+            self.sink
+                .take(&speaker, &Event::new(Severity::Error, error.to_string()));
+        }
+        error
+    }
+
+    fn speaker(&self) -> Speaker {
+        match (&self.run, &self.comm) {
+            (Run::Active(session), _) => session.speaker().clone(),
+            (_, Some(comm)) => Speaker {
+                rank: comm.rank(),
+                node: Environment::of_process().host,
+            },
+            _ => Speaker {
+                rank: 0,
+                node: Environment::of_process().host,
+            },
+        }
+    }
+
+    /// The communicator: MPI's, or this process alone while MPI is not started.
+    fn take_comm(&mut self, alone_will_do: bool) -> Result<Box<dyn Communicator>> {
+        match self.comm.take() {
+            Some(comm) => Ok(comm),
+            None => match Mpi::dup_world() {
+                Ok(comm) => Ok(Box::new(comm)),
+                Err(_) if alone_will_do => Ok(Box::new(Solo::new())),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    fn init(&mut self) -> Result<bool> {
+        let state = match &self.run {
+            Run::None => State::Uninit,
+            Run::Disabled(state) => *state,
+            Run::Active(session) => session.state(),
+        };
+        state.after(Call::Init)?;
+        if disabled() {
+            self.run = Run::Disabled(State::Idle);
+            return Ok(false);
+        }
+        let comm = self.take_comm(false)?;
+        let setup = Setup {
+            comm,
+            files: Arc::new(Posix),
+            sink: self.sink.clone(),
+            environment: Environment::of_process(),
+        };
+        self.run = match Session::init(setup, &mut self.config)? {
+            Some(session) => Run::Active(Box::new(session)),
+            None => Run::Disabled(State::Idle),
+        };
+        Ok(matches!(self.run, Run::Active(_)))
+    }
+
+    fn config(&mut self, text: &str) -> Result<Option<String>> {
+        if matches!(self.run, Run::None) && !disabled() {
+            let comm = self.take_comm(true)?;
+            let done = self.agree_on(&*comm, text);
+            // A process alone is asked again, since MPI may have started by the next call.
+            if comm.size() > 1 {
+                self.comm = Some(comm);
+            }
+            done?;
+        }
+        if disabled() || matches!(self.run, Run::Disabled(_)) {
+            return Ok(None);
+        }
+        self.config.call(text)
+    }
+
+    /// All ranks must pass the same text; rank 0 reads environment and files for all.
+    fn agree_on(&mut self, comm: &dyn Communicator, text: &str) -> Result<()> {
+        let environment = Environment::of_process();
+        let print =
+            i64::from(crc32fast::hash(text.as_bytes())) << 24 | text.len() as i64 & 0xff_ffff;
+        let mut terms = [
+            Term::Max(print),
+            Term::Min(print),
+            Term::Max(self.config.needs_load().into()),
+        ];
+        comm.allreduce(&mut terms)?;
+        if terms[0].value() != terms[1].value() {
+            return Err(Error::usage(
+                "SCR_Config",
+                "the text differs between ranks; pass the same on all",
+            ));
+        }
+        if terms[2].value() == 0 {
+            return Ok(());
+        }
+        let loaded = match comm.rank() {
+            0 => load(&Posix, &environment, &mut self.config),
+            _ => Ok(()),
+        };
+        collective::agree(comm, &environment.host, loaded)?;
+        let mut bytes = if comm.rank() == 0 {
+            self.config.to_bytes()
+        } else {
+            Vec::new()
+        };
+        collective::bcast(comm, 0, &mut bytes)?;
+        if comm.rank() != 0 {
+            let variables = environment.vars.iter().map(|(k, v)| (k.clone(), v.clone()));
+            self.config = Config::from_bytes(&bytes, variables.collect())?;
+        }
+        Ok(())
+    }
+}
+
+/// The environment is looked at before anything else: a disabled SCR does not even need MPI.
+fn disabled() -> bool {
+    std::env::var("SCR_ENABLE").is_ok_and(|value| {
+        ["0", "no", "off", "false"]
+            .iter()
+            .any(|word| value.trim().eq_ignore_ascii_case(word))
+    })
+}
+
+/// `SCR_Init`; false if SCR is disabled.
+pub fn init() -> Result<bool> {
+    let mut guard = process()?;
+    let Some(process) = guard.as_mut() else {
+        return Ok(false);
+    };
+    let done = process
+        .init()
+        .map_err(|error| process.report(Call::Init, error))?;
+    if let Run::Active(session) = &process.run
+        && session.must_exit()
+    {
+        leave(process);
+    }
+    Ok(done)
+}
+
+/// `SCR_Finalize`.
+pub fn finalize() -> Result<Reply<()>> {
+    // The settings belong to the process, so they are lent to the session's end.
+    let mut config = match process()?.as_mut() {
+        Some(process) => std::mem::take(&mut process.config),
+        None => Config::new(),
+    };
+    let done = with(Call::Finalize, |session| session.finalize(&mut config));
+    if let Some(process) = process()?.as_mut() {
+        process.config = config;
+    }
+    done
+}
+
+/// `SCR_Config`.
+pub fn config(text: &str) -> Result<Option<String>> {
+    let mut guard = process()?;
+    let Some(process) = guard.as_mut() else {
+        return Ok(None);
+    };
+    process
+        .config(text)
+        .map_err(|error| process.report(Call::Configure, error))
+}

@@ -1,0 +1,81 @@
+//! Counts and types of messages of any length.
+
+use super::calls::{check, too_long};
+use crate::Result;
+use mpi::ffi::{
+    MPI_Aint, MPI_Datatype, MPI_Type_commit, MPI_Type_contiguous, MPI_Type_create_struct,
+    MPI_Type_free, RSMPI_DATATYPE_NULL, RSMPI_UINT8_T,
+};
+use std::ffi::c_int;
+
+/// Count and type of a buffer.
+pub(super) struct Shape {
+    pub count: c_int,
+    pub datatype: MPI_Datatype,
+    /// To be freed by us.
+    ours: bool,
+}
+
+impl Shape {
+    /// Exactly `length` bytes, as a count and a type: plain bytes up to `block` of them, else
+    /// blocks of that size and a rest, since MPI counts with an `int`.
+    pub(super) fn of(block: usize, length: usize) -> Result<Shape> {
+        // SAFETY: constant of the C library.
+        let byte = unsafe { RSMPI_UINT8_T };
+        if length <= block {
+            let count = c_int::try_from(length).map_err(|_| too_long(length))?;
+            return Ok(Shape {
+                count,
+                datatype: byte,
+                ours: false,
+            });
+        }
+        let per_block = c_int::try_from(block).map_err(|_| too_long(length))?;
+        let blocks = c_int::try_from(length / block).map_err(|_| too_long(length))?;
+        let tail = c_int::try_from(length % block).map_err(|_| too_long(length))?;
+        let tail_at = MPI_Aint::try_from(length - length % block);
+        let tail_at = tail_at.map_err(|_| too_long(length))?;
+        // SAFETY: constant of the C library.
+        let null = unsafe { RSMPI_DATATYPE_NULL };
+        let mut whole = Shape {
+            count: 1,
+            datatype: null,
+            ours: true,
+        };
+        let mut one = Shape {
+            count: 1,
+            datatype: null,
+            ours: true,
+        };
+        // SAFETY: the arrays have the two elements announced; types are committed before
+        // use, and freed by `Shape` once made, which MPI delays until no transfer needs them.
+        unsafe {
+            check(
+                "MPI_Type_contiguous",
+                MPI_Type_contiguous(per_block, byte, &mut one.datatype),
+            )?;
+            let made = MPI_Type_create_struct(
+                2,
+                [blocks, tail].as_ptr(),
+                [0, tail_at].as_ptr(),
+                [one.datatype, byte].as_ptr(),
+                &mut whole.datatype,
+            );
+            check("MPI_Type_create_struct", made)?;
+            check("MPI_Type_commit", MPI_Type_commit(&mut whole.datatype))?;
+        }
+        Ok(whole)
+    }
+}
+
+impl Drop for Shape {
+    fn drop(&mut self) {
+        // SAFETY: a type that we made and that nobody else holds. MPI keeps it alive for
+        // transfers under way.
+        unsafe {
+            if self.ours && self.datatype != RSMPI_DATATYPE_NULL {
+                MPI_Type_free(&mut self.datatype);
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The transport over a real MPI (3.0 or newer).
+//!
+//! Works at any thread level: MPI is called by the caller's thread alone, and below
+//! MPI_THREAD_SERIALIZED a call from another thread than the one that made the communicator
+//! is refused. Every return code is checked; errors on our communicator are returned, not
+//! fatal. Nothing here relies on how an MPI represents its handles.
+
+mod calls;
+mod datatype;
+mod reduce;
+mod request;
+
+use self::calls::{Home, check, empty_status, failure, finalized, flag, received, too_long};
+use self::datatype::Shape;
+use self::reduce::{Pair, combine_pairs, decode, encode};
+use self::request::Request;
+use super::threads::Rank;
+use super::{Communicator, Pending, Tag, Term, check_rank};
+use crate::Result;
+use mpi::ffi::{
+    MPI_Abort, MPI_Allreduce, MPI_Barrier, MPI_Comm, MPI_Comm_dup, MPI_Comm_free, MPI_Comm_rank,
+    MPI_Comm_set_errhandler, MPI_Comm_size, MPI_Datatype, MPI_Initialized, MPI_Irecv, MPI_Isend,
+    MPI_Mprobe, MPI_Mrecv, MPI_Op, MPI_Op_create, MPI_Op_free, MPI_Type_commit,
+    MPI_Type_contiguous, MPI_Type_free, RSMPI_COMM_NULL, RSMPI_COMM_WORLD, RSMPI_DATATYPE_NULL,
+    RSMPI_ERRORS_RETURN, RSMPI_INT64_T, RSMPI_MAX, RSMPI_MESSAGE_NULL, RSMPI_STATUS_IGNORE,
+};
+use std::ffi::{c_int, c_void};
+
+/// MPI counts are `int`: longer messages travel as a derived type of blocks of this size.
+const BLOCK: usize = 1 << 30;
+
+/// A communicator of our own over MPI ranks.
+///
+/// To be dropped by all ranks at the same point, and before MPI_Finalize; a later drop frees
+/// nothing and does no harm.
+pub struct Mpi {
+    comm: MPI_Comm,
+    /// Combines terms, each encoded as the pair (kind, value).
+    combine: MPI_Op,
+    pair: MPI_Datatype,
+    rank: usize,
+    size: usize,
+    block: usize,
+    home: Home,
+    /// Carries the messages of this rank to itself, because Open MPI 4.1 cuts those that are
+    /// longer than the receiver's buffer without a word.
+    to_self: Rank,
+}
+
+// SAFETY: MPI handles name objects of the process, not of a thread. Which threads may use
+// them depends on the thread level, which `Home::check` enforces before each call.
+unsafe impl Send for Mpi {}
+// SAFETY: as above; at MPI_THREAD_SERIALIZED it is the application that keeps its calls, and
+// so ours, from overlapping.
+unsafe impl Sync for Mpi {}
+
+impl Mpi {
+    /// Duplicates MPI_COMM_WORLD, with an error handler that returns. An error if MPI is not
+    /// initialised, or is finalised already. Collective.
+    pub fn dup_world() -> Result<Mpi> {
+        if !flag("MPI_Initialized", MPI_Initialized)? {
+            return Err(failure(
+                "MPI_Comm_dup",
+                "MPI is not initialised; call MPI_Init first",
+            ));
+        }
+        if finalized()? {
+            return Err(failure("MPI_Comm_dup", "MPI is finalised already"));
+        }
+        let mut mpi = Mpi {
+            // SAFETY: constants of the C library, never written.
+            comm: unsafe { RSMPI_COMM_NULL },
+            // SAFETY: as above; stands in until there is an operation of our own.
+            combine: unsafe { RSMPI_MAX },
+            // SAFETY: as above.
+            pair: unsafe { RSMPI_DATATYPE_NULL },
+            rank: 0,
+            size: 1,
+            block: BLOCK,
+            home: Home::here()?,
+            to_self: Rank::alone(),
+        };
+        let (mut rank, mut size): (c_int, c_int) = (0, 0);
+        // SAFETY: MPI is initialised and not finalised; all pointers are to live locals or
+        // fields of the type MPI expects.
+        unsafe {
+            check(
+                "MPI_Comm_dup",
+                MPI_Comm_dup(RSMPI_COMM_WORLD, &mut mpi.comm),
+            )?;
+            let handler = MPI_Comm_set_errhandler(mpi.comm, RSMPI_ERRORS_RETURN);
+            check("MPI_Comm_set_errhandler", handler)?;
+            check("MPI_Comm_rank", MPI_Comm_rank(mpi.comm, &mut rank))?;
+            check("MPI_Comm_size", MPI_Comm_size(mpi.comm, &mut size))?;
+            let pair = MPI_Type_contiguous(2, RSMPI_INT64_T, &mut mpi.pair);
+            check("MPI_Type_contiguous", pair)?;
+            check("MPI_Type_commit", MPI_Type_commit(&mut mpi.pair))?;
+            check(
+                "MPI_Op_create",
+                MPI_Op_create(Some(combine_pairs), 1, &mut mpi.combine),
+            )?;
+        }
+        mpi.rank = usize::try_from(rank).unwrap_or_default();
+        mpi.size = usize::try_from(size).unwrap_or(1);
+        Ok(mpi)
+    }
+
+    /// Sets from which length on, in bytes, messages travel as a derived type: 1 GiB unless
+    /// told, at least 1. Ranks may differ. Tests make it small.
+    pub fn set_block(&mut self, bytes: usize) {
+        self.block = bytes.clamp(1, BLOCK);
+    }
+
+    fn peer(&self, call: &'static str, rank: usize) -> Result<c_int> {
+        check_rank(call, rank, self.size)?;
+        c_int::try_from(rank).map_err(|_| failure(call, "the rank is no int"))
+    }
+}
+
+impl Drop for Mpi {
+    fn drop(&mut self) {
+        if self.home.check("MPI_Comm_free").is_err() || !matches!(finalized(), Ok(false)) {
+            return;
+        }
+        // SAFETY: MPI is usable from this thread; what was never made is still the constant
+        // that it was initialised with. There is nobody to tell of an error any more.
+        unsafe {
+            if self.combine != RSMPI_MAX {
+                MPI_Op_free(&mut self.combine);
+            }
+            if self.pair != RSMPI_DATATYPE_NULL {
+                MPI_Type_free(&mut self.pair);
+            }
+            if self.comm != RSMPI_COMM_NULL {
+                MPI_Comm_free(&mut self.comm);
+            }
+        }
+    }
+}
+
+impl Communicator for Mpi {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
+        self.home.check("MPI_Isend")?;
+        let peer = self.peer("MPI_Isend", to)?;
+        if to == self.rank {
+            return self.to_self.isend(0, tag, data);
+        }
+        let shape = Shape::of(self.block, data.len())?;
+        let call = format!("MPI_Isend to rank {to}");
+        let mut request = Request::new(call, data, None, self.home);
+        // SAFETY: the request owns the buffer, whose heap memory stays where it is, until
+        // MPI is done with it (see `Request`). The shape covers exactly the buffer.
+        let code = unsafe {
+            let start = request.buffer.as_ptr().cast::<c_void>();
+            let (count, datatype) = (shape.count, shape.datatype);
+            let tag = c_int::from(tag);
+            MPI_Isend(
+                start,
+                count,
+                datatype,
+                peer,
+                tag,
+                self.comm,
+                &mut request.handle,
+            )
+        };
+        check(&request.call, code)?;
+        Ok(Box::new(request))
+    }
+
+    fn irecv(&self, from: usize, tag: Tag, buffer: Vec<u8>) -> Result<Box<dyn Pending>> {
+        self.home.check("MPI_Irecv")?;
+        let peer = self.peer("MPI_Irecv", from)?;
+        if from == self.rank {
+            return self.to_self.irecv(0, tag, buffer);
+        }
+        let shape = Shape::of(self.block, buffer.len())?;
+        let call = format!("MPI_Irecv from rank {from}");
+        let mut request = Request::new(call, buffer, Some((from, tag)), self.home);
+        // SAFETY: as for the send; nobody reads or writes the buffer until it is complete.
+        let code = unsafe {
+            let start = request.buffer.as_mut_ptr().cast::<c_void>();
+            let (count, datatype) = (shape.count, shape.datatype);
+            let tag = c_int::from(tag);
+            MPI_Irecv(
+                start,
+                count,
+                datatype,
+                peer,
+                tag,
+                self.comm,
+                &mut request.handle,
+            )
+        };
+        check(&request.call, code)?;
+        Ok(Box::new(request))
+    }
+
+    fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
+        self.home.check("MPI_Mprobe")?;
+        let peer = self.peer("MPI_Mprobe", from)?;
+        if from == self.rank {
+            return self.to_self.recv(0, tag);
+        }
+        let call = format!("MPI_Mprobe from rank {from}");
+        // SAFETY: constant of the C library.
+        let mut message = unsafe { RSMPI_MESSAGE_NULL };
+        let mut status = empty_status();
+        // SAFETY: live locals of the right types.
+        let code =
+            unsafe { MPI_Mprobe(peer, c_int::from(tag), self.comm, &mut message, &mut status) };
+        check(&call, code)?;
+        let length = received(&status)?;
+        let mut buffer = Vec::new();
+        buffer
+            .try_reserve_exact(length)
+            .map_err(|_| failure(&call, format!("no memory for a message of {length} bytes")))?;
+        buffer.resize(length, 0);
+        let shape = Shape::of(self.block, length)?;
+        // SAFETY: the shape covers exactly the buffer, which outlives this blocking call.
+        let code = unsafe {
+            let start = buffer.as_mut_ptr().cast::<c_void>();
+            MPI_Mrecv(
+                start,
+                shape.count,
+                shape.datatype,
+                &mut message,
+                RSMPI_STATUS_IGNORE,
+            )
+        };
+        check(&format!("MPI_Mrecv from rank {from}"), code)?;
+        Ok(buffer)
+    }
+
+    fn barrier(&self) -> Result<()> {
+        self.home.check("MPI_Barrier")?;
+        // SAFETY: the communicator is ours and alive.
+        check("MPI_Barrier", unsafe { MPI_Barrier(self.comm) })
+    }
+
+    fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
+        const CALL: &str = "MPI_Allreduce";
+        self.home.check(CALL)?;
+        let count = c_int::try_from(terms.len()).map_err(|_| too_long(terms.len()))?;
+        let mine: Vec<Pair> = terms.iter().copied().map(encode).collect();
+        let mut all = mine.clone();
+        // SAFETY: both buffers hold `count` pairs, and `pair` is that type.
+        let code = unsafe {
+            let (from, to) = (mine.as_ptr().cast(), all.as_mut_ptr().cast());
+            MPI_Allreduce(from, to, count, self.pair, self.combine, self.comm)
+        };
+        check(CALL, code)?;
+        for (term, pair) in terms.iter_mut().zip(all) {
+            *term = decode(pair)
+                .ok_or_else(|| failure(CALL, "ranks passed terms of different kinds"))?;
+        }
+        Ok(())
+    }
+
+    fn abort(&self, code: i32) -> ! {
+        if self.home.check("MPI_Abort").is_ok() && matches!(finalized(), Ok(false)) {
+            // SAFETY: MPI is usable from this thread and the communicator is ours.
+            unsafe { MPI_Abort(self.comm, code) };
+        }
+        std::process::abort()
+    }
+}

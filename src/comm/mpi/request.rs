@@ -1,0 +1,140 @@
+//! Transfers under way, and who handles their errors.
+
+use super::calls::{Home, check, empty_status, finalized, received};
+use crate::Result;
+use crate::comm::{Pending, Tag, check_length};
+use mpi::ffi::{
+    MPI_Cancel, MPI_Comm_get_errhandler, MPI_Comm_set_errhandler, MPI_Errhandler,
+    MPI_Errhandler_free, MPI_Request, MPI_Test, MPI_Wait, RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN,
+    RSMPI_REQUEST_NULL, RSMPI_STATUS_IGNORE,
+};
+use std::ffi::c_int;
+use std::sync::{Mutex, PoisonError};
+
+/// A transfer under way. The buffer is MPI's until the handle is null again.
+pub(super) struct Request {
+    pub handle: MPI_Request,
+    pub buffer: Vec<u8>,
+    pub call: String,
+    /// Source and tag of a receive.
+    receive: Option<(usize, Tag)>,
+    home: Home,
+}
+
+// SAFETY: as for `Mpi`; each use checks the thread first.
+unsafe impl Send for Request {}
+
+impl Request {
+    /// A request that is not under way yet. `receive`: source and tag of a receive.
+    pub(super) fn new(
+        call: String,
+        buffer: Vec<u8>,
+        receive: Option<(usize, Tag)>,
+        home: Home,
+    ) -> Self {
+        // SAFETY: constant of the C library.
+        let handle = unsafe { RSMPI_REQUEST_NULL };
+        Request {
+            handle,
+            buffer,
+            call,
+            receive,
+            home,
+        }
+    }
+}
+
+impl Pending for Request {
+    fn wait(mut self: Box<Self>) -> Result<Vec<u8>> {
+        self.home.check("MPI_Wait")?;
+        let mut status = empty_status();
+        let errors_return = WorldErrorsReturn::new()?;
+        // SAFETY: the handle is of an active request of ours.
+        let code = unsafe { MPI_Wait(&mut self.handle, &mut status) };
+        drop(errors_return);
+        check(&self.call, code)?;
+        if let Some((from, tag)) = self.receive {
+            check_length(from, tag, self.buffer.len(), received(&status)?)?;
+        }
+        Ok(std::mem::take(&mut self.buffer))
+    }
+}
+
+/// While one of these lives, errors on MPI_COMM_WORLD are returned.
+///
+/// MPICH (4.0) has forgotten the communicator when it reports the error of a completed
+/// request, and applies the handler of MPI_COMM_WORLD, by default the end of the job. The
+/// handler belongs to the application, so it is put back by the last of those alive.
+struct WorldErrorsReturn;
+
+/// How many are alive, and the application's handler.
+static WORLD_ERRORS: Mutex<(usize, Option<Handler>)> = Mutex::new((0, None));
+
+struct Handler(MPI_Errhandler);
+
+// SAFETY: as for `Mpi`; a handle that is not bound to a thread.
+unsafe impl Send for Handler {}
+
+impl WorldErrorsReturn {
+    fn new() -> Result<Self> {
+        let mut alive = WORLD_ERRORS.lock().unwrap_or_else(PoisonError::into_inner);
+        if alive.0 == 0 {
+            // SAFETY: the thread was checked by the caller; constants of the C library, and a
+            // pointer to a live local.
+            unsafe {
+                let mut handler = RSMPI_ERRORS_RETURN;
+                let got = MPI_Comm_get_errhandler(RSMPI_COMM_WORLD, &mut handler);
+                check("MPI_Comm_get_errhandler", got)?;
+                alive.1 = Some(Handler(handler));
+                let set = MPI_Comm_set_errhandler(RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN);
+                check("MPI_Comm_set_errhandler", set)?;
+            }
+        }
+        alive.0 += 1;
+        Ok(WorldErrorsReturn)
+    }
+}
+
+impl Drop for WorldErrorsReturn {
+    fn drop(&mut self) {
+        let mut alive = WORLD_ERRORS.lock().unwrap_or_else(PoisonError::into_inner);
+        alive.0 -= 1;
+        if alive.0 == 0
+            && let Some(Handler(mut handler)) = alive.1.take()
+        {
+            // SAFETY: the handler is the reference that MPI_Comm_get_errhandler gave us, to
+            // be freed once (MPI 3.1, section 8.3.4).
+            unsafe {
+                MPI_Comm_set_errhandler(RSMPI_COMM_WORLD, handler);
+                MPI_Errhandler_free(&mut handler);
+            }
+        }
+    }
+}
+
+/// Nobody waited, or the wait failed: memory that MPI may still use must not be freed. A
+/// receive is cancelled. The buffer of a send is leaked unless it happens to be over,
+/// because to cancel a send is not reliable, and to wait for it could take for ever.
+impl Drop for Request {
+    fn drop(&mut self) {
+        let usable = || self.home.check("MPI_Cancel").is_ok() && matches!(finalized(), Ok(false));
+        // SAFETY: constant of the C library.
+        let null = unsafe { RSMPI_REQUEST_NULL };
+        if self.handle != null && usable() {
+            let mut done: c_int = 0;
+            let _errors_return = WorldErrorsReturn::new();
+            // SAFETY: the handle is of an active request of ours. Cancel and wait end a
+            // receive for good: either it was cancelled, or its message is coming in.
+            unsafe {
+                if self.receive.is_none() {
+                    MPI_Test(&mut self.handle, &mut done, RSMPI_STATUS_IGNORE);
+                } else if MPI_Cancel(&mut self.handle) == 0 {
+                    MPI_Wait(&mut self.handle, RSMPI_STATUS_IGNORE);
+                }
+            }
+        }
+        if self.handle != null {
+            std::mem::forget(std::mem::take(&mut self.buffer));
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What the operating system tells about this process, as a value that tests can make up.
+
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use std::path::PathBuf;
+
+/// The surroundings of a process. Nothing below `job` asks the system for these directly.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// Environment variables. Bytes that are not UTF-8 are replaced by U+FFFD.
+    pub vars: BTreeMap<String, String>,
+    /// Working directory; empty if it cannot be found out.
+    pub cwd: PathBuf,
+    /// Host name as uname(2) gives it.
+    pub host: String,
+    /// Effective user.
+    pub uid: u32,
+    /// Name of `uid` in the password database, if it has one.
+    pub user_from_db: Option<String>,
+}
+
+impl Environment {
+    /// That of this process, now.
+    pub fn of_process() -> Self {
+        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        let uid = rustix::process::geteuid().as_raw();
+        Environment {
+            vars: std::env::vars_os()
+                .map(|(name, value)| (text(name), text(value)))
+                .collect(),
+            cwd: std::env::current_dir().unwrap_or_default(),
+            host: rustix::system::uname()
+                .nodename()
+                .to_string_lossy()
+                .into_owned(),
+            uid,
+            user_from_db: user_of(uid),
+        }
+    }
+
+    /// No variables, no names, user 0.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// Value of a variable; `Some("")` if it is set but empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(String::as_str)
+    }
+
+    /// With a variable set.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.vars.insert(name.to_string(), value.to_string());
+        self
+    }
+
+    /// With another host name.
+    #[must_use]
+    pub fn with_host(mut self, host: &str) -> Self {
+        self.host = host.to_string();
+        self
+    }
+
+    /// With another working directory.
+    #[must_use]
+    pub fn with_cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = cwd.into();
+        self
+    }
+
+    /// As another user, with the name that the password database has, if any.
+    #[must_use]
+    pub fn with_user(mut self, uid: u32, name: Option<&str>) -> Self {
+        self.uid = uid;
+        self.user_from_db = name.map(str::to_string);
+        self
+    }
+}
+
+/// Largest entry of the password database that is read, bytes.
+const ENTRY_LIMIT: usize = 1 << 20;
+
+/// Asks the password database, by getpwuid_r(3), which also knows of LDAP and the like.
+fn user_of(uid: u32) -> Option<String> {
+    let mut buffer: Vec<libc::c_char> = vec![0; 4096];
+    loop {
+        let mut entry = MaybeUninit::<libc::passwd>::zeroed();
+        let mut found = std::ptr::null_mut();
+        // SAFETY: all pointers are to live memory of the sizes given; `entry` and the buffer
+        // that its strings lie in outlive `found`.
+        let code = unsafe {
+            let (start, length) = (buffer.as_mut_ptr(), buffer.len());
+            libc::getpwuid_r(uid, entry.as_mut_ptr(), start, length, &mut found)
+        };
+        match code {
+            libc::ERANGE if buffer.len() < ENTRY_LIMIT => buffer.resize(buffer.len() * 4, 0),
+            libc::EINTR => {}
+            _ if code != 0 || found.is_null() => return None,
+            _ => {
+                // SAFETY: `found` points to `entry`, filled in by the call.
+                let name = unsafe { (*found).pw_name };
+                if name.is_null() {
+                    return None;
+                }
+                // SAFETY: a C string in `buffer`.
+                let name = unsafe { CStr::from_ptr(name) };
+                return Some(name.to_string_lossy().into_owned());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    fn told_by(program: &str, argument: &str) -> String {
+        let output = Command::new(program).arg(argument).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_string()
+    }
+
+    #[test]
+    fn this_process_is_as_the_system_tools_say() {
+        let environment = Environment::of_process();
+        assert_eq!(environment.host, told_by("uname", "-n"));
+        assert_eq!(environment.uid.to_string(), told_by("id", "-u"));
+        // Without an entry in the database, id prints the number or nothing.
+        let name = Some(told_by("id", "-un"));
+        let name = name.filter(|name| !name.is_empty() && *name != environment.uid.to_string());
+        assert_eq!(environment.user_from_db, name);
+        assert_eq!(
+            environment.get("PATH").map(str::to_string),
+            std::env::var("PATH").ok()
+        );
+        assert_eq!(environment.cwd, std::env::current_dir().unwrap());
+    }
+
+    #[test]
+    fn a_user_without_an_entry_has_no_name() {
+        assert_eq!(user_of(u32::MAX - 7), None);
+    }
+}

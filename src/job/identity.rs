@@ -1,0 +1,339 @@
+//! Node, user and job, each from the first source that knows it.
+//!
+//! The three are components of paths in cache and control directories, so a value that
+//! is no plain name is refused.
+
+use super::Environment;
+use crate::{Error, Result};
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Gives the value of a parameter, from whatever layer of the configuration has it.
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Where a value came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A parameter of SCR: in the environment or any configuration layer.
+    Parameter(&'static str),
+    /// An environment variable of the system or the resource manager.
+    Variable(&'static str),
+    /// The name of this host.
+    HostName,
+    /// The password database.
+    PasswordDatabase,
+    /// The number of this user.
+    UserId,
+    /// Derived from the prefix directory.
+    Prefix,
+}
+
+impl Source {
+    /// True if SCR had to help itself, which is worth a note.
+    pub fn is_derived(self) -> bool {
+        matches!(
+            self,
+            Source::PasswordDatabase | Source::UserId | Source::Prefix
+        )
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Source::Parameter(name) | Source::Variable(name) => name,
+            Source::HostName => "the host name",
+            Source::PasswordDatabase => "the password database",
+            Source::UserId => "the numeric user id",
+            Source::Prefix => "the prefix directory",
+        })
+    }
+}
+
+/// A value, and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known<T> {
+    /// The value.
+    pub value: T,
+    /// Where it came from.
+    pub source: Source,
+}
+
+/// Variables of resource managers with the job's id, in order.
+const JOB_VARIABLES: [&str; 5] = [
+    "SLURM_JOB_ID",
+    "SLURM_JOBID",
+    "LSB_JOBID",
+    "PBS_JOBID",
+    "FLUX_JOB_ID",
+];
+
+/// What this node is called: SCR_NODE_NAME, else the host name. SCR_NODE_NAME of the own
+/// environment comes before `lookup`, because it is each process's own while the
+/// configuration is rank 0's. Local.
+pub fn node_name(environment: &Environment, lookup: Lookup) -> Result<Known<String>> {
+    const NAME: &str = "SCR_NODE_NAME";
+    let given = environment
+        .get(NAME)
+        .map(str::to_string)
+        .or_else(|| lookup(NAME));
+    match given {
+        Some(value) => component(value, Source::Parameter(NAME)),
+        None => component(environment.host.clone(), Source::HostName),
+    }
+}
+
+/// Who runs the job: SCR_USER_NAME, else USER, the password database, or the number of the
+/// user. Local.
+pub fn user_name(environment: &Environment, lookup: Lookup) -> Result<Known<String>> {
+    if let Some(value) = parameter("SCR_USER_NAME", environment, lookup) {
+        return component(value, Source::Parameter("SCR_USER_NAME"));
+    }
+    if let Some(value) = variable("USER", environment) {
+        return component(value, Source::Variable("USER"));
+    }
+    match &environment.user_from_db {
+        Some(name) if !name.is_empty() => component(name.clone(), Source::PasswordDatabase),
+        _ => component(environment.uid.to_string(), Source::UserId),
+    }
+}
+
+/// Id of the allocation: SCR_JOB_ID, else that of Slurm, LSF, PBS or Flux, else one derived
+/// from `prefix`, so that the next run finds the cache of this one and two prefix
+/// directories never share one. `prefix` must be canonical. Local.
+pub fn job_id(environment: &Environment, lookup: Lookup, prefix: &Path) -> Result<Known<String>> {
+    if let Some(value) = parameter("SCR_JOB_ID", environment, lookup) {
+        return component(value, Source::Parameter("SCR_JOB_ID"));
+    }
+    for name in JOB_VARIABLES {
+        if let Some(value) = variable(name, environment) {
+            return component(value, Source::Variable(name));
+        }
+    }
+    let value = format!("prefix-{:016x}", fnv1a(prefix.as_os_str().as_bytes()));
+    Ok(Known {
+        value,
+        source: Source::Prefix,
+    })
+}
+
+/// When the allocation ends, in seconds since the epoch: SCR_END_TIME, else Slurm's
+/// SLURM_JOB_END_TIME; `None` if nobody knows. 0 means that it is not known, as the run
+/// scripts export it. Local.
+pub fn end_time(environment: &Environment, lookup: Lookup) -> Result<Option<Known<i64>>> {
+    let text = parameter("SCR_END_TIME", environment, lookup);
+    let (text, source) = match text {
+        Some(text) => (text, Source::Parameter("SCR_END_TIME")),
+        None => match variable("SLURM_JOB_END_TIME", environment) {
+            Some(text) => (text, Source::Variable("SLURM_JOB_END_TIME")),
+            None => return Ok(None),
+        },
+    };
+    match text.trim().parse::<i64>() {
+        Ok(0) => Ok(None),
+        Ok(value) if value > 0 => Ok(Some(Known { value, source })),
+        _ => Err(Error::Config {
+            place: source.to_string(),
+            what: format!("'{}' is no time in seconds since 1970", shown(&text)),
+        }),
+    }
+}
+
+/// A parameter as configured, or as in the own environment if the configuration was read
+/// without it.
+fn parameter(name: &str, environment: &Environment, lookup: Lookup) -> Option<String> {
+    lookup(name).or_else(|| environment.get(name).map(str::to_string))
+}
+
+/// A variable that is not ours counts as not set when it is empty.
+fn variable(name: &str, environment: &Environment) -> Option<String> {
+    environment
+        .get(name)
+        .filter(|value| !value.is_empty())
+        .map(str::to_string)
+}
+
+/// Longest name of a directory on Linux, bytes (NAME_MAX), less room for what SCR puts
+/// before it.
+const LONGEST: usize = 200;
+
+/// Lets through what can be one component of a path.
+fn component(value: String, source: Source) -> Result<Known<String>> {
+    let flaw = match value.as_str() {
+        "" => "is empty",
+        "." | ".." => "is not a name",
+        name if name.contains('/') => "contains '/'",
+        name if name.contains('\0') => "contains a NUL byte",
+        name if name.len() > LONGEST => "is longer than 200 bytes",
+        _ => return Ok(Known { value, source }),
+    };
+    let what = format!(
+        "'{}' {flaw}; it names a directory, so give it one plain name",
+        shown(&value)
+    );
+    Err(Error::Config {
+        place: source.to_string(),
+        what,
+    })
+}
+
+/// As much of a value as a message should carry, without control characters.
+fn shown(value: &str) -> String {
+    value
+        .chars()
+        .take(80)
+        .flat_map(char::escape_debug)
+        .collect()
+}
+
+/// FNV-1a, 64 bits: fixed for good, since the id must be the same in the next run.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nothing(_: &str) -> Option<String> {
+        None
+    }
+
+    /// A lookup that has one parameter.
+    fn only(name: &'static str, value: &'static str) -> impl Fn(&str) -> Option<String> {
+        move |asked| (asked == name).then(|| value.to_string())
+    }
+
+    fn known<T>(result: Result<Known<T>>) -> (T, Source) {
+        let known = result.unwrap();
+        (known.value, known.source)
+    }
+
+    #[test]
+    fn a_node_is_called_as_its_process_says() {
+        let env = Environment::empty().with_host("host7");
+        assert_eq!(
+            known(node_name(&env, &nothing)),
+            ("host7".into(), Source::HostName)
+        );
+        let source = Source::Parameter("SCR_NODE_NAME");
+        let lookup = only("SCR_NODE_NAME", "of-rank-0");
+        assert_eq!(
+            known(node_name(&env, &lookup)),
+            ("of-rank-0".into(), source)
+        );
+        let env = env.with("SCR_NODE_NAME", "mine");
+        assert_eq!(known(node_name(&env, &lookup)), ("mine".into(), source));
+    }
+
+    #[test]
+    fn each_source_of_a_user_name_in_turn() {
+        let env = Environment::empty().with_user(1234, None);
+        assert_eq!(
+            known(user_name(&env, &nothing)),
+            ("1234".into(), Source::UserId)
+        );
+        let env = env.with_user(1234, Some("db"));
+        assert_eq!(
+            known(user_name(&env, &nothing)),
+            ("db".into(), Source::PasswordDatabase)
+        );
+        let env = env.with("USER", "");
+        assert_eq!(
+            known(user_name(&env, &nothing)),
+            ("db".into(), Source::PasswordDatabase)
+        );
+        let env = env.with("USER", "shell");
+        assert_eq!(
+            known(user_name(&env, &nothing)),
+            ("shell".into(), Source::Variable("USER"))
+        );
+        let lookup = only("SCR_USER_NAME", "given");
+        let source = Source::Parameter("SCR_USER_NAME");
+        assert_eq!(known(user_name(&env, &lookup)), ("given".into(), source));
+    }
+
+    #[test]
+    fn each_source_of_a_job_id_in_turn() {
+        let prefix = Path::new("/p/run");
+        let mut env = Environment::empty();
+        let (derived, source) = known(job_id(&env, &nothing, prefix));
+        assert_eq!(source, Source::Prefix);
+        assert_eq!(known(job_id(&env, &nothing, prefix)).0, derived);
+        assert_ne!(
+            known(job_id(&env, &nothing, Path::new("/p/run2"))).0,
+            derived
+        );
+        for name in JOB_VARIABLES.into_iter().rev() {
+            env = env.with(name, &format!("id of {name}"));
+            let expected = (format!("id of {name}"), Source::Variable(name));
+            assert_eq!(known(job_id(&env, &nothing, prefix)), expected);
+        }
+        let env = env.with("SCR_JOB_ID", "77");
+        let source = Source::Parameter("SCR_JOB_ID");
+        assert_eq!(known(job_id(&env, &nothing, prefix)), ("77".into(), source));
+        let lookup = only("SCR_JOB_ID", "78");
+        assert_eq!(known(job_id(&env, &lookup, prefix)), ("78".into(), source));
+    }
+
+    /// The id is the name of a directory of the previous run, so it may never change.
+    #[test]
+    fn the_derived_id_is_fixed() {
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
+        let id = job_id(&Environment::empty(), &nothing, Path::new("foobar"));
+        assert_eq!(known(id).0, "prefix-85944171f73967e8");
+    }
+
+    #[test]
+    fn what_is_no_directory_name_is_refused_by_name() {
+        let long = "x".repeat(201);
+        for value in ["", ".", "..", "a/b", "/", "a\0b", &long] {
+            let env = Environment::empty().with("SCR_JOB_ID", value);
+            let error = job_id(&env, &nothing, Path::new("/p")).unwrap_err();
+            assert!(matches!(&error, Error::Config { place, .. } if place == "SCR_JOB_ID"));
+            let text = error.to_string();
+            assert!(
+                text.contains(&shown(value)) && !text.contains('\0'),
+                "{text}"
+            );
+        }
+        let env = Environment::empty().with("USER", "../x").with_host("");
+        assert!(
+            user_name(&env, &nothing)
+                .unwrap_err()
+                .to_string()
+                .starts_with("USER: '../x'")
+        );
+        let error = node_name(&env, &nothing).unwrap_err().to_string();
+        assert!(error.starts_with("the host name: ''"), "{error}");
+    }
+
+    #[test]
+    fn the_end_of_the_job() {
+        let env = Environment::empty();
+        assert_eq!(end_time(&env, &nothing), Ok(None));
+        let env = env.with("SLURM_JOB_END_TIME", "1700000000");
+        let found = end_time(&env, &nothing).unwrap().unwrap();
+        assert_eq!(
+            (found.value, found.source),
+            (1_700_000_000, Source::Variable("SLURM_JOB_END_TIME"))
+        );
+        let env = env.with("SCR_END_TIME", "1800000000");
+        assert_eq!(
+            end_time(&env, &nothing).unwrap().unwrap().value,
+            1_800_000_000
+        );
+        assert_eq!(
+            end_time(&env.clone().with("SCR_END_TIME", "0"), &nothing),
+            Ok(None)
+        );
+        for bad in ["", "soon", "-5", "1e9", "99999999999999999999"] {
+            let error = end_time(&env.clone().with("SCR_END_TIME", bad), &nothing).unwrap_err();
+            assert!(error.to_string().starts_with("SCR_END_TIME: "), "{error}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! A job on emulated nodes, with ranks as threads: what tests of the session share.
+#![allow(dead_code)] // Each test program uses its own part of this.
+
+use scr::comm::threads;
+use scr::config::Config;
+use scr::events::Memory;
+use scr::format::Name;
+use scr::job::Environment;
+use scr::session::{Session, Setup};
+use scr::store::Files;
+use scr::store::posix::Posix;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A prefix directory and the nodes' caches, gone when dropped.
+pub struct Site {
+    dir: tempfile::TempDir,
+    /// Parameters, as environment variables of every rank.
+    pub vars: Vec<(String, String)>,
+    /// Who hears of events, all runs together.
+    pub events: Arc<Memory>,
+    /// File systems of all ranks.
+    pub files: Arc<dyn Files>,
+}
+
+/// One rank of a run.
+pub struct Rank {
+    pub session: Session,
+    pub config: Config,
+    pub rank: usize,
+    pub size: usize,
+}
+
+impl Site {
+    /// A site where data go to the cache, not straight to the prefix.
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("prefix")).unwrap();
+        let site = Site {
+            dir,
+            vars: Vec::new(),
+            events: Arc::new(Memory::default()),
+            files: Arc::new(Posix),
+        };
+        site.set("SCR_CACHE_BYPASS", "0")
+            .set("SCR_JOB_ID", "1001")
+            .set("SCR_USER_NAME", "user1")
+    }
+
+    /// The same with a parameter set.
+    pub fn set(mut self, name: &str, value: &str) -> Self {
+        self.vars.retain(|(other, _)| other != name);
+        self.vars.push((name.to_string(), value.to_string()));
+        self
+    }
+
+    pub fn prefix(&self) -> PathBuf {
+        self.dir.path().join("prefix").canonicalize().unwrap()
+    }
+
+    /// The directory that stands for a node's local storage.
+    pub fn node(&self, name: &str) -> PathBuf {
+        self.dir.path().join("nodes").join(name)
+    }
+
+    /// The node goes, and all it held.
+    pub fn lose(&self, name: &str) {
+        std::fs::remove_dir_all(self.node(name)).unwrap();
+    }
+
+    /// The environment of a rank on a node.
+    pub fn environment(&self, node: &str) -> Environment {
+        let base = self.node(node);
+        std::fs::create_dir_all(&base).unwrap();
+        let base = base.to_string_lossy().into_owned();
+        let mut environment = Environment::empty()
+            .with_host(node)
+            .with_cwd(self.prefix())
+            .with("SCR_NODE_NAME", node)
+            .with("SCR_PREFIX", &self.prefix().to_string_lossy())
+            .with("SCR_CACHE_BASE", &base)
+            .with("SCR_CNTL_BASE", &base);
+        for (name, value) in &self.vars {
+            environment = environment.with(name, value);
+        }
+        environment
+    }
+
+    /// Runs `body` on one rank a name in `nodes`; rank r runs on `nodes[r]`. Every session
+    /// must start. A session that `body` does not finalize ends as if it were killed.
+    pub fn run<R: Send>(&self, nodes: &[&str], body: impl Fn(&mut Rank) -> R + Sync) -> Vec<R> {
+        self.start(nodes, |started| {
+            body(&mut started.unwrap().expect("SCR is enabled"))
+        })
+    }
+
+    /// The same for runs that may not start.
+    pub fn start<R: Send>(
+        &self,
+        nodes: &[&str],
+        body: impl Fn(scr::Result<Option<Rank>>) -> R + Sync,
+    ) -> Vec<R> {
+        threads::run(nodes.len(), |comm| {
+            let (rank, size) = (comm.rank(), comm.size());
+            let setup = Setup {
+                comm,
+                files: self.files.clone(),
+                sink: self.events.clone(),
+                environment: self.environment(nodes[rank]),
+            };
+            let mut config = Config::new();
+            let started = Session::init(setup, &mut config);
+            body(started.map(|s| {
+                s.map(|session| Rank {
+                    session,
+                    config,
+                    rank,
+                    size,
+                })
+            }))
+        })
+    }
+
+    /// All events that contain `text`.
+    pub fn heard(&self, text: &str) -> Vec<String> {
+        self.events
+            .lines()
+            .into_iter()
+            .filter(|line| line.contains(text))
+            .collect()
+    }
+}
+
+/// Names of nodes `n0`, `n1`, ...
+pub fn nodes(count: usize) -> Vec<String> {
+    (0..count).map(|i| format!("n{i}")).collect()
+}
+
+/// The content of a file of a rank in a dataset: different for all of them.
+pub fn content(name: &str, rank: usize, size: usize) -> Vec<u8> {
+    let mut x = crc32fast::hash(format!("{name}/{rank}").as_bytes()) | 1;
+    (0..size)
+        .map(|_| {
+            x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (x >> 16) as u8
+        })
+        .collect()
+}
+
+impl Rank {
+    /// Writes a dataset of one file a rank, `<name>/rank_<r>.dat`.
+    pub fn write(&mut self, name: &str, checkpoint: bool, output: bool) -> scr::Result<()> {
+        self.session
+            .start_output(Some(Name::from(name)), checkpoint, output)?;
+        let path = self.session.route(Path::new(&self.file(name)))?;
+        std::fs::write(path, content(name, self.rank, 1000 + 7 * self.rank)).unwrap();
+        self.session.complete_output(true)
+    }
+
+    /// Writes a checkpoint.
+    pub fn checkpoint(&mut self, name: &str) -> scr::Result<()> {
+        self.write(name, true, false)
+    }
+
+    /// Restarts from what is offered and checks every byte; the name of the checkpoint.
+    pub fn restart(&mut self) -> Option<String> {
+        let name = self.session.have_restart().unwrap()?.to_string();
+        assert_eq!(self.session.start_restart().unwrap().to_string(), name);
+        let path = self.session.route(Path::new(&self.file(&name))).unwrap();
+        let good = std::fs::read(path).unwrap() == content(&name, self.rank, 1000 + 7 * self.rank);
+        assert!(good, "rank {} got wrong bytes of {name}", self.rank);
+        self.session.complete_restart(true).unwrap();
+        Some(name)
+    }
+
+    pub fn finalize(&mut self) -> scr::Result<()> {
+        self.session.finalize(&mut self.config)
+    }
+
+    fn file(&self, name: &str) -> String {
+        format!("{name}/rank_{}.dat", self.rank)
+    }
+}
