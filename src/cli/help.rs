@@ -38,9 +38,9 @@ pub fn definition() -> clap::Command {
     top.after_help(overview)
 }
 
-/// Version and behaviour that every command has.
+/// The version that every command has.
 pub(super) fn dress(command: clap::Command) -> clap::Command {
-    command.version(VERSION).disable_help_subcommand(true)
+    command.version(VERSION)
 }
 
 /// The commands by what they are for, one per line.

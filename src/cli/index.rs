@@ -47,7 +47,7 @@ struct Options {
     #[arg(short, long, value_name = "NAME", group = "action")]
     current: Option<OsString>,
     /// Delete a dataset: its entry in the index, its files, and directories left empty
-    #[arg(long, value_name = "NAME", alias = "delete", group = "action")]
+    #[arg(long, value_name = "NAME", visible_alias = "delete", group = "action")]
     remove: Option<OsString>,
     #[arg(short, long, value_name = "ID", hide = true, group = "action")]
     build: Option<OsString>,

@@ -60,6 +60,11 @@ fn help_shows_each_command_in_its_group() {
                 own.contains(&format!("Usage: scr {} ", command.name)),
                 "{own}"
             );
+            let asked = sandbox.run(&["help", command.name]).out();
+            assert!(
+                asked.contains(&format!("Usage: scr {} ", command.name)),
+                "{asked}"
+            );
         }
     }
 }

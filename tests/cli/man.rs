@@ -12,7 +12,9 @@ fn pages() -> BTreeMap<String, String> {
         String::from_utf8(bytes).unwrap()
     };
     // The overview says the same as the page's own list of commands.
-    let top = definition().after_help(clap::builder::Resettable::Reset);
+    let top = definition()
+        .after_help(clap::builder::Resettable::Reset)
+        .disable_help_subcommand(true);
     let mut pages = BTreeMap::from([("scr.1".to_string(), page(top))]);
     for command in COMMANDS {
         let file = format!("scr-{}.1", command.name);
