@@ -24,13 +24,17 @@ impl Scheme for Single {
         None
     }
 
-    /// Only compares the sizes. Nothing here reads the files, so checksums are left to the
-    /// flush, which does.
+    /// Takes the checksums: the one read of the files, without which a restart could not
+    /// tell good data from bad. Those that are known already must agree.
     fn encode(&self, context: &Context, record: &mut Record) -> Result<()> {
         let paths = context.paths(&record.files)?;
-        paths
-            .iter()
-            .try_for_each(|(path, size)| exists(context.files, path, *size))
+        let sums = checksums(context, paths.clone())?;
+        let mut found = paths.iter().zip(sums).zip(&mut record.files.files);
+        found.try_for_each(|(((path, _), crc), meta)| {
+            same_crc(path, crc, meta.crc)?;
+            meta.crc = Some(crc);
+            Ok(())
+        })
     }
 
     fn check(&self, context: &Context, record: &Record) -> Health {
@@ -70,13 +74,18 @@ pub(super) fn check_data(context: &Context, record: &Record) -> Result<()> {
             .iter()
             .try_for_each(|(path, size)| exists(context.files, path, *size));
     }
-    let mut reader = Reader::new(context.files, paths.clone(), true)?;
+    let sums = checksums(context, paths.clone())?;
+    let mut expected = paths.iter().zip(sums).zip(metas);
+    expected.try_for_each(|(((path, _), crc), meta)| same_crc(path, crc, meta.crc))
+}
+
+/// Reads files of known sizes once; their checksums.
+fn checksums(context: &Context, paths: Vec<(PathBuf, u64)>) -> Result<Vec<u32>> {
+    let mut reader = Reader::new(context.files, paths, true)?;
     let mut buffer = vec![0; BLOCK];
     for offset in (0..reader.size()).step_by(BLOCK) {
         let length = (reader.size() - offset).min(BLOCK as u64) as usize;
         reader.read_at(offset, &mut buffer[..length])?;
     }
-    let sums = reader.finish()?;
-    let mut expected = paths.iter().zip(sums).zip(metas);
-    expected.try_for_each(|(((path, _), crc), meta)| same_crc(path, crc, meta.crc))
+    reader.finish()
 }
