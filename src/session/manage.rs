@@ -61,7 +61,7 @@ impl Session {
                 id: c.dataset.id,
             })
             .collect();
-        self.forget(&newer)?;
+        self.forget(&newer);
         self.loaded = None;
         self.search.fetch = None;
         self.ids.dataset = id;
@@ -116,7 +116,7 @@ impl Session {
             })
             .collect();
         let in_cache = !cached.is_empty();
-        self.forget(&cached)?;
+        self.forget(&cached);
         self.on_root(|| match self.delete_from_prefix(name)? {
             None if !in_cache => Err(no_such(call.name(), name)),
             _ => Ok(()),

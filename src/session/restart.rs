@@ -134,7 +134,7 @@ impl Session {
             .filter(|c| c.dataset.id == id)
             .map(|c| Slot { store: c.store, id })
             .collect();
-        self.forget(&slots)?;
+        self.forget(&slots);
         marked.map(|_| ())
     }
 
@@ -180,6 +180,10 @@ impl Session {
             let next: Next = self.told_by_root(|| next)?;
             let Some(id) = next.id else { return Ok(false) };
             if self.try_fetch(id, &next)? {
+                return Ok(true);
+            }
+            // The cache may have something between this one and the next.
+            if self.settings.distribute && self.search_cache()? {
                 return Ok(true);
             }
         }
@@ -253,6 +257,7 @@ impl Session {
         let layout = self.stores[store].layout.clone();
         if !bypass {
             self.clear_slot(Slot { store, id })?;
+            self.make_room(store);
         }
         let target = Target {
             base: layout.base(),
@@ -288,15 +293,15 @@ impl Session {
         }
     }
 
-    /// Removes what the cache has under an id that is about to be fetched into it.
-    fn clear_slot(&mut self, slot: Slot) -> Result<()> {
+    /// Removes what the cache has under an id that is about to be written or fetched into it.
+    pub(super) fn clear_slot(&mut self, slot: Slot) -> Result<()> {
         let known = self.unusable.contains(&slot)
             || self
                 .cache
                 .iter()
                 .any(|c| c.store == slot.store && c.dataset.id == slot.id);
         if known {
-            self.forget(&[slot])?;
+            self.forget(&[slot]);
             self.comm.barrier()?;
         }
         Ok(())
