@@ -60,14 +60,14 @@ impl Session {
                 id: c.dataset.id,
             })
             .collect();
-        let forgotten = self.forget(&newer);
+        self.forget(&newer);
         self.loaded = None;
         self.search.fetch = None;
         self.ids.dataset = id;
         self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
         self.ids.settled = true;
         self.offer_again(id, found.current);
-        self.agree(forgotten)
+        Ok(())
     }
 
     /// After `SCR_Current`: the checkpoint itself, if it is cached and whole, else whatever
@@ -115,7 +115,7 @@ impl Session {
             })
             .collect();
         let in_cache = !cached.is_empty();
-        let forgotten = self.forget(&cached);
+        self.forget(&cached);
         let deleted = match self.rank() {
             0 => self.delete_from_prefix(name),
             _ => Ok(None),
@@ -126,7 +126,7 @@ impl Session {
         } else {
             Err(no_such(call.name(), name))
         };
-        self.agree(forgotten.and(deleted).and(known))
+        self.agree(deleted.and(known))
     }
 
     /// Rank 0: index entry first, then files. The id, if there was such a dataset.

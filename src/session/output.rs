@@ -7,9 +7,8 @@ use crate::cache::dataset;
 use crate::cache::plan::Slot;
 use crate::comm::{Term, collective};
 use crate::config::descriptors::choose;
-use crate::events::Severity;
 use crate::format::filemap::Filemap;
-use crate::format::flush_file;
+use crate::format::flush_file::{self, FlushFile};
 use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
 use crate::policy::evict::{Entry, victims};
 use crate::policy::flush;
@@ -56,6 +55,10 @@ impl Session {
             let (dataset, checkpoint) = self.index_ids;
             self.ids.dataset = self.ids.dataset.max(dataset);
             self.ids.checkpoint = self.ids.checkpoint.max(checkpoint);
+            // What the cache keeps for a run of another size is not in the way then.
+            let cached = self.cache.iter().map(|c| c.dataset.id);
+            let kept = cached.chain(self.unusable.iter().map(|slot| slot.id)).max();
+            self.ids.dataset = self.ids.dataset.max(kept.unwrap_or(0));
         }
         let id = self.ids.dataset + 1;
         let ckpt = checkpoint.then_some(self.ids.checkpoint + 1);
@@ -66,7 +69,7 @@ impl Session {
         let Some((scheme, store, bypass)) = chosen.map(|s| (s.index, s.store, s.bypass)) else {
             return Err(Error::usage(call.name(), "no redundancy descriptor fits"));
         };
-        self.free_slot(Slot { store, id })?;
+        self.clear_slot(Slot { store, id })?;
 
         let micros = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -94,7 +97,7 @@ impl Session {
             if !bypass {
                 // What stays is no dataset: it has no record.
                 let layout = &self.stores[store].layout;
-                let _ = self.files.remove_tree(&layout.data(id, self.rank()));
+                self.tell_stuck(self.files.remove_tree(&layout.data(id, self.rank())));
             }
             ready?;
             return Err(Error::usage(
@@ -137,21 +140,9 @@ impl Session {
         dataset::begin(&*self.files, layout, dataset.id, self.rank())
     }
 
-    /// Clears a directory that has the id of the next dataset but is of no use.
-    fn free_slot(&mut self, slot: Slot) -> Result<()> {
-        if !self.unusable.contains(&slot) {
-            return Ok(());
-        }
-        let discarded = self.discard(&[slot]);
-        self.agree(discarded)?;
-        self.unusable.retain(|other| *other != slot);
-        Ok(())
-    }
-
     /// Deletes what must go so that the cache stays within its size. All ranks are past the
-    /// point where they could still use it. What cannot be deleted is still a dataset, so
-    /// that is said and does no more harm than to take up room. Local.
-    fn make_room(&mut self, store: usize) {
+    /// point where they could still use it. Collective, without a round.
+    pub(super) fn make_room(&mut self, store: usize) {
         let count = self.descriptors.stores[store].count as usize;
         let slots: Vec<(Slot, Entry)> = self
             .cache
@@ -182,21 +173,16 @@ impl Session {
             .into_iter()
             .map(|at| slots[at].0)
             .collect();
-        if let Err(error) = self.forget(&gone) {
-            self.tell(
-                Severity::Warning,
-                format!("an old dataset stays in the cache: {error}"),
-            );
-        }
+        self.forget(&gone);
     }
 
-    /// Takes datasets out of the cache and out of all that knows them. Local; all ranks must
-    /// call it with the same and agree on the result.
-    pub(super) fn forget(&mut self, gone: &[Slot]) -> Result<()> {
+    /// Takes datasets out of the cache and out of all that knows them. No error: one rank's
+    /// trouble with what is of no use any more must not part it from the others.
+    pub(super) fn forget(&mut self, gone: &[Slot]) {
         if gone.is_empty() {
-            return Ok(());
+            return;
         }
-        let discarded = self.discard(gone);
+        self.discard(gone);
         let out = |c: &Cached| {
             gone.contains(&Slot {
                 store: c.store,
@@ -225,38 +211,34 @@ impl Session {
             self.loaded = None;
         }
         if !ids.is_empty() {
-            self.keep_record(|| {
-                records::update_flush_file(&*self.files, &self.prefix, |record| {
-                    ids.iter().for_each(|id| {
-                        record.datasets.remove(id);
-                    });
-                })
+            self.note_cached(|record| {
+                ids.iter().for_each(|id| {
+                    record.datasets.remove(id);
+                });
             });
         }
-        discarded
     }
 
-    /// Leaders take directories out of sight at once and delete them in the background. All
-    /// of them, though one may fail. Local.
-    fn discard(&mut self, gone: &[Slot]) -> Result<()> {
+    /// Rank 0: changes the flush file. That it cannot be written is told and no more: the
+    /// datasets are as good without it.
+    fn note_cached(&self, change: impl FnOnce(&mut FlushFile)) {
+        self.keep_record(|| records::update_flush_file(&*self.files, &self.prefix, change));
+    }
+
+    /// Leaders take directories out of sight at once and delete them in the background.
+    fn discard(&mut self, gone: &[Slot]) {
         let mut trash = Vec::new();
-        let mut discarded = Ok(());
         for slot in gone {
             let Some(store) = self.stores.get(slot.store).filter(|s| s.leader) else {
                 continue;
             };
             let layout = store.layout.clone();
-            let done = self
-                .files
-                .remove_tree(&layout.quarantine(slot.id))
-                .and_then(|()| dataset::discard(&*self.files, &layout, slot.id));
-            match done {
-                Ok(()) => trash.push((layout, slot.id)),
-                Err(error) => discarded = discarded.and(Err(error)),
-            }
+            self.tell_stuck(self.files.remove_tree(&layout.quarantine(slot.id)));
+            self.tell_stuck(dataset::discard(&*self.files, &layout, slot.id));
+            trash.push((layout, slot.id));
         }
         if trash.is_empty() {
-            return discarded;
+            return;
         }
         self.finish_deleting();
         let files = self.files.clone();
@@ -268,7 +250,6 @@ impl Session {
         };
         let thread = std::thread::Builder::new().name("scr-delete".to_string());
         self.reaper = thread.spawn(work).ok();
-        discarded
     }
 
     /// Waits for the deletion in the background. Local.
@@ -518,13 +499,8 @@ impl Session {
 
     /// The dataset could not be completed: it goes, and all before it stay.
     fn give_up(&mut self, phase: &Phase, slot: Slot, error: Error) -> Result<()> {
-        if !phase.bypass
-            && let Err(error) = self.discard(&[slot])
-        {
-            self.tell(
-                Severity::Warning,
-                format!("an incomplete dataset stays in the cache: {error}"),
-            );
+        if !phase.bypass {
+            self.discard(&[slot]);
         }
         let Dataset { id, name, .. } = &phase.dataset;
         let what = format!("is not complete, so it was dropped: {error}");
@@ -534,11 +510,9 @@ impl Session {
     /// All ranks have their records: the dataset counts.
     fn commit(&mut self, phase: &Phase, store: usize, filemap: Filemap) -> Result<()> {
         let dataset = filemap.dataset.clone();
-        self.keep_record(|| {
-            let entry = flush_file::Entry::cached(dataset.clone());
-            records::update_flush_file(&*self.files, &self.prefix, |record| {
-                record.datasets.insert(dataset.id, entry);
-            })
+        let entry = flush_file::Entry::cached(dataset.clone());
+        self.note_cached(|record| {
+            record.datasets.insert(dataset.id, entry);
         });
         self.cache.push(Cached {
             store,

@@ -148,8 +148,8 @@ impl Session {
             .filter(|c| c.dataset.id == id)
             .map(|c| Slot { store: c.store, id })
             .collect();
-        let forgotten = self.forget(&slots);
-        self.agree(forgotten.and(marked.map(|_| ())))
+        self.forget(&slots);
+        self.agree(marked.map(|_| ()))
     }
 
     pub(super) fn route_restart(&self, name: &Path) -> Result<PathBuf> {
@@ -193,6 +193,10 @@ impl Session {
             let next: Next = self.told_by_root(|| next)?;
             let Some(id) = next.id else { return Ok(false) };
             if self.try_fetch(id, &next)? {
+                return Ok(true);
+            }
+            // The cache may have something between this one and the next.
+            if self.settings.distribute && self.search_cache()? {
                 return Ok(true);
             }
         }
@@ -266,6 +270,7 @@ impl Session {
         let layout = self.stores[store].layout.clone();
         if !bypass {
             self.clear_slot(Slot { store, id })?;
+            self.make_room(store);
         }
         let target = Target {
             base: layout.base(),
@@ -306,16 +311,16 @@ impl Session {
         }
     }
 
-    /// Removes what the cache has under an id that is about to be fetched into it.
-    fn clear_slot(&mut self, slot: Slot) -> Result<()> {
+    /// Removes what the cache has under an id that is about to be written or fetched into it.
+    pub(super) fn clear_slot(&mut self, slot: Slot) -> Result<()> {
         let known = self.unusable.contains(&slot)
             || self
                 .cache
                 .iter()
                 .any(|c| c.store == slot.store && c.dataset.id == slot.id);
         if known {
-            let forgotten = self.forget(&[slot]);
-            self.agree(forgotten)?;
+            self.forget(&[slot]);
+            self.comm.barrier()?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! When to checkpoint, when to stop, and the end; and the flush that all of it leads to.
 
-use super::cached::title;
+use super::cached::{Cached, title};
 use super::state::{Call, State};
 use super::{Session, time_now};
 use crate::comm::Term;
@@ -166,8 +166,18 @@ impl Session {
         Ok(())
     }
 
-    /// Is the recovered checkpoint in the prefix already, and must it be?
+    /// Is what was recovered in the prefix already, and must it be?
     fn flush_recovered(&mut self) -> Result<()> {
+        let output = |c: &&Cached| c.filemap.is_some() && !c.dataset.is_checkpoint();
+        let outputs: Vec<u64> = self
+            .cache
+            .iter()
+            .filter(output)
+            .map(|c| c.dataset.id)
+            .collect();
+        for id in outputs {
+            self.flush_dataset(id)?;
+        }
         let Some(part) = self.loaded.as_ref().filter(|part| !part.bypass) else {
             return Ok(());
         };
