@@ -145,10 +145,10 @@ fn bring(
     let mut dirs: BTreeSet<PathBuf> = BTreeSet::new();
     for file in &mut filemap.files.files {
         let to = prefix.absolute(&file.file)?;
+        let parent = to.parent().unwrap_or(prefix.root()).to_path_buf();
         match data {
             Some(data) => {
                 let from = file.file.below(data)?;
-                let parent = to.parent().unwrap_or(prefix.root()).to_path_buf();
                 files.make_dirs(&parent)?;
                 let recorded = Content {
                     size: file.size,
@@ -160,18 +160,20 @@ fn bring(
                 }
                 dirs.extend(below_root(&parent, prefix));
             }
-            None if checksums => {
-                let found = checksum(files, &to, &mut buffer)?;
-                found.check(
-                    &Content {
+            None => {
+                // The program wrote it, and may not have synced it.
+                files.open(&to)?.sync()?;
+                dirs.extend(below_root(&parent, prefix));
+                if checksums {
+                    let found = checksum(files, &to, &mut buffer)?;
+                    let recorded = Content {
                         size: file.size,
                         crc: None,
-                    },
-                    &to,
-                )?;
-                file.crc = found.crc;
+                    };
+                    found.check(&recorded, &to)?;
+                    file.crc = found.crc;
+                }
             }
-            None => {}
         }
     }
     dirs.iter().try_for_each(|dir| files.sync_dir(dir))
