@@ -1,6 +1,8 @@
 //! What becomes of a run when an operation on a file fails, or a process dies: all ranks
 //! hear the same, nobody waits for ever, and no dataset that is not whole is ever offered.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod job;
 
 use job::{Rank, Site, content};

@@ -1,6 +1,8 @@
 //! A fetch believes nothing: what is damaged is found and named, the next older dataset is
 //! offered, and nothing outside of the prefix directory is touched.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod job;
 
 use job::{Site, content};

@@ -1,5 +1,7 @@
 //! Prefix directories that SCR v3.1.0 wrote (`tests/fixtures`), restarted through the API.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod job;
 
 use job::{Rank, Site};

@@ -1,6 +1,8 @@
 //! What a flush of ours leaves in the prefix directory, file by file and key by key, as SCR
 //! v3.1.0 would have it (reference for `docs/`), and in which order it becomes durable.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod job;
 
 use job::{Site, content};

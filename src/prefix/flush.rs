@@ -179,10 +179,18 @@ fn bring(
     dirs.iter().try_for_each(|dir| files.sync_dir(dir))
 }
 
-/// A directory and all above it up to the prefix: those may be new.
+/// A directory and all above it up to the prefix: those may be new. The prefix itself by its
+/// true name, since a symbolic link is not followed.
 fn below_root(dir: &Path, prefix: &Prefix) -> Vec<PathBuf> {
     dir.ancestors()
         .take_while(|dir| dir.starts_with(prefix.root()))
+        .map(|dir| {
+            if dir == prefix.root() {
+                prefix.real()
+            } else {
+                dir
+            }
+        })
         .map(Path::to_path_buf)
         .collect()
 }
