@@ -5,6 +5,18 @@
 
 use super::value::Kind;
 
+/// Defaults that a site chooses when it builds the library, through CMake.
+const CACHE_BASE: &str = match option_env!("SCR_DEFAULT_CACHE_BASE") {
+    Some(base) => base,
+    None => "/dev/shm",
+};
+
+/// See [`CACHE_BASE`].
+const CNTL_BASE: &str = match option_env!("SCR_DEFAULT_CNTL_BASE") {
+    Some(base) => base,
+    None => "/dev/shm",
+};
+
 /// Who reads a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
@@ -188,9 +200,9 @@ pub const PARAMETERS: &[Parameter] = &[
         "Name of the cluster in dataset descriptions."),
     row("SCR_NODE_NAME", Name, "", "", Both, Works,
         "Name of the node that a process runs on, from each process's own environment; the host name if unset. Lets one machine stand for several nodes. Not in SCR v3.1.0."),
-    row("SCR_CNTL_BASE", Path, "/dev/shm", "", Both, Works,
+    row("SCR_CNTL_BASE", Path, CNTL_BASE, "", Both, Works,
         "Control directories are made below it. Each process's own environment counts."),
-    row("SCR_CACHE_BASE", Path, "/dev/shm", "", Both, Works,
+    row("SCR_CACHE_BASE", Path, CACHE_BASE, "", Both, Works,
         "Cache directories of the default store are made below it. Each process's own environment counts."),
     row("SCR_CACHE_SIZE", COUNT, "1", "datasets", Both, Works,
         "Default COUNT of stores: how many datasets are kept in each."),

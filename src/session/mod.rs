@@ -1,7 +1,7 @@
 //! One application run under SCR: what it owns, and the calls of the API.
 //!
-//! [`Session`] holds all state; there is nothing global. [`start`] brings it to life,
-//! [`output`] writes datasets, [`restart`] reads them, [`manage`] and [`stop`] do the rest.
+//! [`Session`] holds all state; there is nothing global. `start` brings it to life,
+//! `output` writes datasets, `restart` reads them, `manage` and `stop` do the rest.
 //! [`state`] says which call is allowed when.
 
 mod cached;

@@ -10,6 +10,7 @@ use crate::cache::recover::{self, Failed, Ground, Recovered};
 use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
 use crate::events::Severity;
+use crate::format::flush_file::FlushFile;
 use crate::format::{Dataset, from_message, to_message};
 use crate::prefix::{index, records};
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,9 @@ impl Session {
             self.tell(Severity::Warning, note.to_string());
         }
         if terms[0].value() == 0 {
+            if self.rank() == 0 {
+                self.sort_out(&[]);
+            }
             return Ok(());
         }
         let mut understood = Ok(());
@@ -82,6 +86,7 @@ impl Session {
             .collect();
         let mut found = candidates(inventories);
         found.reverse();
+        self.tell_of_losses(&flush_file, &found);
         let of = |candidate: &Candidate| Slot {
             store: candidate.store,
             id: candidate.dataset.id,
@@ -101,6 +106,28 @@ impl Session {
         self.unusable.sort();
         self.unusable.dedup();
         self.search.cached = found;
+    }
+
+    /// Rank 0: a checkpoint that only the cache had, and that no node of this run has any
+    /// part of, would be passed over without a word.
+    fn tell_of_losses(&self, flush_file: &FlushFile, found: &[Candidate]) {
+        if self.settings.cache_purge || !self.settings.distribute {
+            return;
+        }
+        for dataset in flush_file
+            .datasets
+            .values()
+            .filter(|entry| entry.ckpt && entry.needs_flush())
+            .filter_map(|entry| entry.dataset.as_ref())
+            .filter(|lost| !found.iter().any(|c| c.dataset.created == lost.created))
+        {
+            let text = format!(
+                "{} was in the cache when the run before ended, but no node of this run has \
+                 any of it",
+                title(dataset)
+            );
+            self.tell(Severity::Warning, text);
+        }
     }
 
     /// Tries cached datasets until one is loaded; false if there is none. Collective.
