@@ -36,8 +36,9 @@ pub struct Ground<'a> {
 }
 
 /// Flushes this rank's part of a dataset. `data` is the directory of the rank's files in
-/// the cache, or `None` if they are in the prefix already (bypass); then a checksum is taken
-/// only if `checksums` asks for that pass over the data. `time` is what the index shows.
+/// the cache, or `None` if they are in the prefix already (bypass). Checksums are recorded
+/// if `checksums` says so; with bypass that costs a pass over the data. `time` is what the
+/// index shows.
 /// Collective; all ranks return the same verdict.
 pub fn flush(
     ground: &Ground,
@@ -75,7 +76,7 @@ pub fn flush(
                 .files
                 .files
                 .iter()
-                .map(|file| (file.file.clone(), file.size, file.crc)),
+                .map(|file| (file.file.clone(), file.size, file.crc.filter(|_| checksums))),
         ),
     )?;
     collective::agree(comm, node, moved.and(mapped))?;
@@ -90,10 +91,7 @@ pub fn flush(
 
 /// Rank 0: nobody may take what is there of this dataset for complete from now on.
 fn begin(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, dir: &Path) -> Result<()> {
-    index::update(files, prefix, |index| {
-        index.add(dataset.clone());
-        Ok(())
-    })?;
+    index::enter(files, prefix, dataset)?;
     records::update_flush_file(files, prefix, |record| {
         place(record, dataset).insert(flush_file::SYNC_FLUSHING.into());
     })?;

@@ -7,6 +7,7 @@ use crate::cache::dataset;
 use crate::cache::plan::Slot;
 use crate::comm::{Term, collective};
 use crate::config::descriptors::choose;
+use crate::events::Severity;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
@@ -27,7 +28,7 @@ impl Session {
     ///
     /// # Errors
     /// Name or flags differ between ranks, or a directory cannot be made. Nothing has been
-    /// deleted then.
+    /// deleted then, and the index is as it was.
     pub fn start_output(
         &mut self,
         name: Option<Name>,
@@ -90,7 +91,11 @@ impl Session {
         let ready = collective::agree_with(&*self.comm, &self.speaker.node, ready, &mut terms);
         let same = terms[0].value() == terms[1].value();
         if ready.is_err() || !same {
-            self.undo_start(&dataset, store, bypass)?;
+            if !bypass {
+                // What stays is no dataset: it has no record.
+                let layout = &self.stores[store].layout;
+                let _ = self.files.remove_tree(&layout.data(id, self.rank()));
+            }
             ready?;
             return Err(Error::usage(
                 call.name(),
@@ -98,10 +103,14 @@ impl Session {
             ));
         }
         dataset.created = terms[2].value() as u64;
+        if bypass {
+            // Only now: an entry of this name from before is lost by that.
+            self.on_root(|| index::enter(&*self.files, &self.prefix, &dataset))?;
+        }
         self.ids.dataset = id;
         self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
         self.ids.settled = true;
-        self.make_room(store)?;
+        self.make_room(store);
         self.phase = Some(Phase {
             dataset,
             scheme,
@@ -113,7 +122,7 @@ impl Session {
         Ok(())
     }
 
-    /// This rank's part of a start: directories, or rank 0's entry in the index.
+    /// This rank's part of a start: its directories in the cache. Local.
     fn prepare(&self, call: Call, dataset: &Dataset, store: usize, bypass: bool) -> Result<()> {
         if dataset.name.as_bytes().len() >= MAX_FILENAME {
             return Err(Error::usage(
@@ -121,35 +130,11 @@ impl Session {
                 format!("the name has {MAX_FILENAME} bytes or more; choose a shorter one"),
             ));
         }
-        if !bypass {
-            let layout = &self.stores[store].layout;
-            return dataset::begin(&*self.files, layout, dataset.id, self.rank());
-        }
-        if self.rank() != 0 {
+        if bypass {
             return Ok(());
         }
-        index::update(&*self.files, &self.prefix, |index| {
-            index.add(dataset.clone());
-            Ok(())
-        })
-    }
-
-    fn undo_start(&self, dataset: &Dataset, store: usize, bypass: bool) -> Result<()> {
-        if !bypass {
-            let layout = &self.stores[store].layout;
-            return self
-                .files
-                .remove_tree(&layout.data(dataset.id, self.rank()));
-        }
-        if self.rank() != 0 {
-            return Ok(());
-        }
-        index::update(&*self.files, &self.prefix, |index| {
-            if index.id(&dataset.name) == Some(dataset.id) {
-                index.remove(&dataset.name);
-            }
-            Ok(())
-        })
+        let layout = &self.stores[store].layout;
+        dataset::begin(&*self.files, layout, dataset.id, self.rank())
     }
 
     /// Clears a directory that has the id of the next dataset but is of no use.
@@ -157,14 +142,16 @@ impl Session {
         if !self.unusable.contains(&slot) {
             return Ok(());
         }
-        self.discard(&[slot])?;
+        let discarded = self.discard(&[slot]);
+        self.agree(discarded)?;
         self.unusable.retain(|other| *other != slot);
-        self.comm.barrier()
+        Ok(())
     }
 
     /// Deletes what must go so that the cache stays within its size. All ranks are past the
-    /// point where they could still use it.
-    fn make_room(&mut self, store: usize) -> Result<()> {
+    /// point where they could still use it. What cannot be deleted is still a dataset, so
+    /// that is said and does no more harm than to take up room. Local.
+    fn make_room(&mut self, store: usize) {
         let count = self.descriptors.stores[store].count as usize;
         let slots: Vec<(Slot, Entry)> = self
             .cache
@@ -195,15 +182,21 @@ impl Session {
             .into_iter()
             .map(|at| slots[at].0)
             .collect();
-        self.forget(&gone)
+        if let Err(error) = self.forget(&gone) {
+            self.tell(
+                Severity::Warning,
+                format!("an old dataset stays in the cache: {error}"),
+            );
+        }
     }
 
-    /// Takes datasets out of the cache and out of all that knows them.
+    /// Takes datasets out of the cache and out of all that knows them. Local; all ranks must
+    /// call it with the same and agree on the result.
     pub(super) fn forget(&mut self, gone: &[Slot]) -> Result<()> {
         if gone.is_empty() {
             return Ok(());
         }
-        self.discard(gone)?;
+        let discarded = self.discard(gone);
         let out = |c: &Cached| {
             gone.contains(&Slot {
                 store: c.store,
@@ -231,30 +224,39 @@ impl Session {
         {
             self.loaded = None;
         }
-        if self.rank() == 0 && !ids.is_empty() {
-            records::update_flush_file(&*self.files, &self.prefix, |record| {
-                ids.iter().for_each(|id| {
-                    record.datasets.remove(id);
-                });
-            })?;
+        if !ids.is_empty() {
+            self.keep_record(|| {
+                records::update_flush_file(&*self.files, &self.prefix, |record| {
+                    ids.iter().for_each(|id| {
+                        record.datasets.remove(id);
+                    });
+                })
+            });
         }
-        Ok(())
+        discarded
     }
 
-    /// Leaders take directories out of sight at once and delete them in the background.
+    /// Leaders take directories out of sight at once and delete them in the background. All
+    /// of them, though one may fail. Local.
     fn discard(&mut self, gone: &[Slot]) -> Result<()> {
         let mut trash = Vec::new();
+        let mut discarded = Ok(());
         for slot in gone {
             let Some(store) = self.stores.get(slot.store).filter(|s| s.leader) else {
                 continue;
             };
             let layout = store.layout.clone();
-            self.files.remove_tree(&layout.quarantine(slot.id))?;
-            dataset::discard(&*self.files, &layout, slot.id)?;
-            trash.push((layout, slot.id));
+            let done = self
+                .files
+                .remove_tree(&layout.quarantine(slot.id))
+                .and_then(|()| dataset::discard(&*self.files, &layout, slot.id));
+            match done {
+                Ok(()) => trash.push((layout, slot.id)),
+                Err(error) => discarded = discarded.and(Err(error)),
+            }
         }
         if trash.is_empty() {
-            return Ok(());
+            return discarded;
         }
         self.finish_deleting();
         let files = self.files.clone();
@@ -266,7 +268,7 @@ impl Session {
         };
         let thread = std::thread::Builder::new().name("scr-delete".to_string());
         self.reaper = thread.spawn(work).ok();
-        Ok(())
+        discarded
     }
 
     /// Waits for the deletion in the background. Local.
@@ -516,8 +518,13 @@ impl Session {
 
     /// The dataset could not be completed: it goes, and all before it stay.
     fn give_up(&mut self, phase: &Phase, slot: Slot, error: Error) -> Result<()> {
-        if !phase.bypass {
-            self.discard(&[slot])?;
+        if !phase.bypass
+            && let Err(error) = self.discard(&[slot])
+        {
+            self.tell(
+                Severity::Warning,
+                format!("an incomplete dataset stays in the cache: {error}"),
+            );
         }
         let Dataset { id, name, .. } = &phase.dataset;
         let what = format!("is not complete, so it was dropped: {error}");
@@ -527,12 +534,12 @@ impl Session {
     /// All ranks have their records: the dataset counts.
     fn commit(&mut self, phase: &Phase, store: usize, filemap: Filemap) -> Result<()> {
         let dataset = filemap.dataset.clone();
-        if self.rank() == 0 {
+        self.keep_record(|| {
             let entry = flush_file::Entry::cached(dataset.clone());
             records::update_flush_file(&*self.files, &self.prefix, |record| {
                 record.datasets.insert(dataset.id, entry);
-            })?;
-        }
+            })
+        });
         self.cache.push(Cached {
             store,
             dataset: dataset.clone(),
@@ -540,18 +547,21 @@ impl Session {
             in_prefix: false,
             filemap: Some(filemap),
         });
+        let mut stopped = Ok(());
         if dataset.is_checkpoint() {
             self.history.checkpoints += 1;
             self.history.cost += phase.begun.elapsed().as_secs_f64();
             self.last_checkpoint = Instant::now();
-            self.count_down()?;
+            self.count_down();
+            stopped = self.check_halt();
         }
         let due = flush::due(dataset.ckpt, dataset.flag_output, self.settings.flush);
-        if phase.bypass || due {
-            self.flush_dataset(dataset.id)
-        } else {
-            Ok(())
+        // Where the run must end, it has been flushed already.
+        let there = |c: &Cached| c.dataset.id == dataset.id && c.in_prefix;
+        if (phase.bypass || due) && stopped.is_ok() && !self.cache.iter().any(there) {
+            return self.flush_dataset(dataset.id);
         }
+        stopped
     }
 }
 

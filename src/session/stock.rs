@@ -10,6 +10,7 @@ use crate::cache::recover::{self, Failed, Ground, Recovered};
 use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
 use crate::events::Severity;
+use crate::format::flush_file::FlushFile;
 use crate::format::{Dataset, from_message, to_message};
 use crate::prefix::{index, records};
 use serde::{Deserialize, Serialize};
@@ -56,16 +57,21 @@ impl Session {
             self.tell(Severity::Warning, note.to_string());
         }
         if terms[0].value() == 0 {
+            if self.rank() == 0 {
+                self.sort_out(&[]);
+            }
             return Ok(());
         }
+        let mut understood = Ok(());
         if let Some(all) = collective::gather(&*self.comm, 0, to_message(&found)?)? {
             let inventories = all
                 .iter()
                 .enumerate()
                 .map(|(rank, bytes)| Ok((rank, from_message(bytes)?)))
-                .collect::<Result<Vec<(usize, Inventory)>>>()?;
-            self.sort_out(&inventories);
+                .collect::<Result<Vec<(usize, Inventory)>>>();
+            understood = inventories.map(|inventories| self.sort_out(&inventories));
         }
+        self.agree(understood)?;
         self.search_cache()?;
         Ok(())
     }
@@ -80,6 +86,7 @@ impl Session {
             .collect();
         let mut found = candidates(inventories);
         found.reverse();
+        self.tell_of_losses(&flush_file, &found);
         let of = |candidate: &Candidate| Slot {
             store: candidate.store,
             id: candidate.dataset.id,
@@ -99,6 +106,28 @@ impl Session {
         self.unusable.sort();
         self.unusable.dedup();
         self.search.cached = found;
+    }
+
+    /// Rank 0: a checkpoint that only the cache had, and that no node of this run has any
+    /// part of, would be passed over without a word.
+    fn tell_of_losses(&self, flush_file: &FlushFile, found: &[Candidate]) {
+        if self.settings.cache_purge || !self.settings.distribute {
+            return;
+        }
+        for dataset in flush_file
+            .datasets
+            .values()
+            .filter(|entry| entry.ckpt && entry.needs_flush())
+            .filter_map(|entry| entry.dataset.as_ref())
+            .filter(|lost| !found.iter().any(|c| c.dataset.created == lost.created))
+        {
+            let text = format!(
+                "{} was in the cache when the run before ended, but no node of this run has \
+                 any of it",
+                title(dataset)
+            );
+            self.tell(Severity::Warning, text);
+        }
     }
 
     /// Tries cached datasets until one is loaded; false if there is none. Collective.
@@ -125,7 +154,7 @@ impl Session {
         } else {
             Offer::default()
         };
-        let offer = self.told_by_root(|| leftovers)?;
+        let offer = self.told_by_root(|| Ok(leftovers))?;
         self.clear_away(&offer.doomed)?;
         self.adopt(offer.known, offer.unusable);
         Ok(true)
@@ -273,8 +302,15 @@ impl Session {
         }
     }
 
-    /// Leaders: deletes or sets aside.
-    fn clear_away(&mut self, doomed: &Doomed) -> Result<()> {
+    /// Leaders delete or set aside what is doomed, the same on all ranks. Collective.
+    fn clear_away(&self, doomed: &Doomed) -> Result<()> {
+        if *doomed == Doomed::default() {
+            return Ok(());
+        }
+        self.agree(self.clear_away_mine(doomed))
+    }
+
+    fn clear_away_mine(&self, doomed: &Doomed) -> Result<()> {
         for slot in &doomed.discard {
             let Some(store) = self.stores.get(slot.store).filter(|s| s.leader) else {
                 continue;
