@@ -1,5 +1,7 @@
 //! Restart from the cache on thread ranks: nothing lost, ranks elsewhere, nodes lost.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod job;
 
 use job::Site;

@@ -145,10 +145,10 @@ fn bring(
     let mut dirs: BTreeSet<PathBuf> = BTreeSet::new();
     for file in &mut filemap.files.files {
         let to = prefix.absolute(&file.file)?;
+        let parent = to.parent().unwrap_or(prefix.root()).to_path_buf();
         match data {
             Some(data) => {
                 let from = file.file.below(data)?;
-                let parent = to.parent().unwrap_or(prefix.root()).to_path_buf();
                 files.make_dirs(&parent)?;
                 let recorded = Content {
                     size: file.size,
@@ -160,27 +160,37 @@ fn bring(
                 }
                 dirs.extend(below_root(&parent, prefix));
             }
-            None if checksums => {
-                let found = checksum(files, &to, &mut buffer)?;
-                found.check(
-                    &Content {
+            None => {
+                // The program wrote it, and may not have synced it.
+                files.open(&to)?.sync()?;
+                dirs.extend(below_root(&parent, prefix));
+                if checksums {
+                    let found = checksum(files, &to, &mut buffer)?;
+                    let recorded = Content {
                         size: file.size,
                         crc: None,
-                    },
-                    &to,
-                )?;
-                file.crc = found.crc;
+                    };
+                    found.check(&recorded, &to)?;
+                    file.crc = found.crc;
+                }
             }
-            None => {}
         }
     }
     dirs.iter().try_for_each(|dir| files.sync_dir(dir))
 }
 
-/// A directory and all above it up to the prefix: those may be new.
+/// A directory and all above it up to the prefix: those may be new. The prefix itself by its
+/// true name, since a symbolic link is not followed.
 fn below_root(dir: &Path, prefix: &Prefix) -> Vec<PathBuf> {
     dir.ancestors()
         .take_while(|dir| dir.starts_with(prefix.root()))
+        .map(|dir| {
+            if dir == prefix.root() {
+                prefix.real()
+            } else {
+                dir
+            }
+        })
         .map(Path::to_path_buf)
         .collect()
 }

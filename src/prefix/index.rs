@@ -31,7 +31,7 @@ pub fn update<T>(
     prefix: &Prefix,
     change: impl FnOnce(&mut Index) -> Result<T>,
 ) -> Result<T> {
-    let _lock = lock(files, prefix.root())?;
+    let _lock = lock(files, prefix.real())?;
     let mut index = read(files, prefix)?;
     let before = index.clone();
     let result = change(&mut index)?;
