@@ -157,14 +157,21 @@ impl Session {
             return Ok(name.to_path_buf());
         };
         let relative = self.prefix.relative(name, &self.cwd);
+        // Where all can see all files, one that is there is the one that is meant, also if
+        // another rank owns it or its last component fits a file of ours.
+        if part.bypass
+            && let Ok(relative) = &relative
+            && let path = part.root.join(relative)
+            && self.files.open(&path).is_ok()
+        {
+            return Ok(path);
+        }
         let found = match &relative {
             Ok(relative) => part.find(relative),
             Err(_) => part.find(name),
         };
         let path = match (found, &relative) {
             (Some(file), _) => part.root.join(file),
-            // A file that another rank owns can be read too, where all can see it.
-            (None, Ok(relative)) if part.bypass => part.root.join(relative),
             (None, Ok(relative)) => {
                 return Err(Error::usage(
                     Call::RouteFile.name(),

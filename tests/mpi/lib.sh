@@ -23,16 +23,16 @@ begin() {
     local names
     read -ra names <<<"$1"
     mkdir -p "$nodes"
-    rm -f "$nodes"/pid.*
+    rm -f "$nodes"/pid.* log
     "${launcher[@]}" "${#names[@]}" "$here/on_node.sh" "$nodes" "$@" >log 2>&1 </dev/null &
     run=$!
 }
 
 # wait_for PATTERN: until the log has such a line; status 1 if the run is over without one.
 wait_for() {
-    while ! grep -q "$1" log; do
+    while ! grep -q "$1" log 2>/dev/null; do
         if ! kill -0 "$run" 2>/dev/null; then
-            grep -q "$1" log
+            grep -q "$1" log 2>/dev/null
             return
         fi
         sleep 0.02

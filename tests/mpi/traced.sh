@@ -7,6 +7,6 @@ rank=$1
 read -ra options <<<"$2"
 shift 2
 if [[ ${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-}} == "$rank" ]]; then
-    exec strace -f -qq --seccomp-bpf -s 0 "${options[@]}" "$@"
+    exec strace -f -qq -s 0 "${options[@]}" "$@"
 fi
 exec "$@"
