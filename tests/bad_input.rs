@@ -404,6 +404,11 @@ fn the_environment_of_rank_0_rules() {
         site.environment(NODES[rank]).with("SCR_JOB_ID", job)
     });
     assert!(told.iter().all(Result::is_ok), "{told:?}");
+    assert!(
+        !site
+            .heard("SCR_JOB_ID differs from that of rank 0")
+            .is_empty()
+    );
     for node in NODES {
         assert!(site.node(node).join("user1/scr.one").is_dir());
         assert!(!site.node(node).join("user1/scr.two").exists());

@@ -121,7 +121,7 @@ fn one_failure(bypass: &str, lose: bool, rank: usize) {
 }
 
 /// Which operations are tried: every so many-th. With 1 all of them hold.
-const STEP: u64 = 3;
+const STEP: u64 = 7;
 
 #[test]
 fn a_failure_on_rank_0_is_heard_by_all_with_bypass() {

@@ -1,5 +1,4 @@
 //! A job on emulated nodes, with ranks as threads: what tests of the session share.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(dead_code)] // Each test program uses its own part of this.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test may stop at what it did not expect.
 
