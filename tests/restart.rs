@@ -1,6 +1,8 @@
 //! Restart from the cache on thread ranks: nothing lost, ranks elsewhere, nodes lost, both;
 //! and what happens when more is lost than the redundancy stands.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod job;
 
 use job::{Site, double_nodes, nodes};

@@ -1,5 +1,6 @@
 //! A job on emulated nodes, with ranks as threads: what tests of the session share.
 #![allow(dead_code)] // Each test program uses its own part of this.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use scr::comm::threads;
 use scr::config::Config;
