@@ -4,21 +4,37 @@
 
 use super::layout::{Layout, place};
 use crate::format::filemap::Filemap;
-use crate::store::{Durability, Files};
+use crate::store::{Durability, Files, Kind};
 use crate::{Result, format};
 
 /// Makes the directories of one rank. Nothing of an earlier attempt may be in the way, so
 /// what is there of this rank goes first. Local.
 pub fn begin(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
+    clear_impostors(files, layout, id, rank)?;
     files.remove_tree(&layout.filemap(id, rank))?;
     files.remove_tree(&layout.data(id, rank))?;
     directories(files, layout, id, rank)
 }
 
-/// Makes the directories of one rank, where they are missing. Local.
+/// Makes the directories of one rank, where they are missing or something else is. Local.
 pub fn directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
+    clear_impostors(files, layout, id, rank)?;
     files.make_private_dirs(layout.base(), &layout.meta_below(id))?;
     files.make_private_dirs(layout.base(), &layout.data_below(id, rank))
+}
+
+/// Removes links and files where directories of one rank belong, so that nothing is done
+/// beyond a link.
+fn clear_impostors(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
+    for path in [layout.dataset(id), layout.meta(id), layout.data(id, rank)] {
+        let stat = files.stat(&path)?;
+        if stat.is_some_and(|stat| stat.kind != Kind::Directory) {
+            // Another rank of this node may have put the directory there by now: then this
+            // is refused, and all is well.
+            let _ = files.remove_file(&path);
+        }
+    }
+    Ok(())
 }
 
 /// Writes one rank's completion record: from now on its part counts. All files and the

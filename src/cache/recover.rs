@@ -74,7 +74,9 @@ pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Rec
     let mut terms = [
         Term::Sum(restored),
         Term::Sum(encoded),
-        Term::Max(local.as_ref().is_err_and(|e| !beyond(e)).into()),
+        Term::Max(i64::from(
+            local.as_ref().is_err_and(|e| !beyond(e)) || damage.iter().any(may_pass),
+        )),
     ];
     if let Err(error @ Error::Comm { .. }) = local {
         return Err(error);
@@ -101,6 +103,22 @@ pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Rec
             beyond_repair: terms[2].value() == 0,
         })),
     }
+}
+
+/// True for trouble of the system and not of the data, which may be gone the next time.
+fn may_pass(error: &Error) -> bool {
+    const PASSING: [i32; 9] = [
+        libc::EIO,
+        libc::EACCES,
+        libc::ENOMEM,
+        libc::EMFILE,
+        libc::ENFILE,
+        libc::ESTALE,
+        libc::ETIMEDOUT,
+        libc::ENOSPC,
+        libc::EDQUOT,
+    ];
+    matches!(error, Error::Io { errno: Some(errno), .. } if PASSING.contains(errno))
 }
 
 /// This rank's share: check what is here, rebuild with the set, write the record anew.
@@ -148,10 +166,10 @@ fn rebuild(
     let record = order.source.map(|_| own_record(ground, order));
     let mine = match record {
         Some(Ok(record)) => {
+            damage.extend(clear_way(&context, scheme, &record).err());
             let health = scheme.check(&context, &record);
             let Health { data, parity } = &health;
             damage.extend([data, parity].into_iter().filter_map(|r| r.clone().err()));
-            damage.extend(clear_way(&context, scheme, &record).err());
             Some((record, health))
         }
         Some(Err(error)) => {

@@ -1,0 +1,286 @@
+//! What can happen to files in the cache: each kind of damage is found at the next start,
+//! named, and repaired from the set, and nothing outside of the cache is touched.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod job;
+
+use job::{Site, nodes};
+use scr::format::{self, Filemap};
+use scr::store::Durability;
+use scr::store::posix::Posix;
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// Rank 2's files in a cached dataset.
+fn victims(site: &Site) -> [(&'static str, PathBuf); 3] {
+    let dir = site.dataset("n2", 1);
+    [
+        ("application file", dir.join("rank_2/ck.1/rank_2.dat")),
+        ("redundancy file", dir.join(".scr/3_of_4_in_0.xor")),
+        ("record", dir.join(".scr/filemap_2")),
+    ]
+}
+
+fn site() -> Site {
+    let site = Site::new().set("SCR_FLUSH", "0");
+    site.run(&nodes(4), |rank| rank.checkpoint("ck.1").unwrap());
+    site
+}
+
+/// ck.1 must come back; then another node goes, and it must come back again.
+fn survives(site: &Site, what: &str) {
+    site.expect_restart(&nodes(4), Some("ck.1"));
+    let noticed = site.heard("Warning").len() + site.heard("has lost the files of rank 2").len();
+    assert!(noticed > 0, "{what} went unnoticed");
+    site.lose("n0");
+    site.expect_restart(&["spare", "n1", "n2", "n3"], Some("ck.1"));
+}
+
+#[test]
+fn one_flipped_byte_anywhere_is_found_named_and_repaired() {
+    let site = site();
+    let mut expected = 0;
+    for (_, path) in victims(&site) {
+        let (length, mut damaged) = (std::fs::metadata(&path).unwrap().len(), 0);
+        // The first and last bytes, and a few between: header, tree, checksums, data.
+        let places = (0..16)
+            .chain((1..32).map(|i| length * i / 32))
+            .chain(length - 8..length);
+        for place in places {
+            let file = std::fs::OpenOptions::new()
+                .read(true)
+                .write(true)
+                .open(&path)
+                .unwrap();
+            let mut byte = [0];
+            file.read_at(&mut byte, place).unwrap();
+            file.write_at(&[byte[0] ^ 0x10], place).unwrap();
+            drop(file);
+            site.expect_restart(&nodes(4), Some("ck.1"));
+            (expected, damaged) = (expected + 1, damaged + 1);
+            let named = site.heard(&path.to_string_lossy());
+            let warned = named.iter().filter(|line| line.contains("Warning")).count();
+            assert_eq!(warned, damaged, "byte {place} of {path:?} went unnoticed");
+        }
+    }
+    assert_eq!(site.heard("is ready in the cache").len(), expected);
+    site.lose("n0");
+    site.expect_restart(&["spare", "n1", "n2", "n3"], Some("ck.1"));
+}
+
+/// What may be found where a file should be.
+type Damage = (&'static str, fn(&Path, &Path));
+
+const DAMAGE: [Damage; 7] = [
+    ("missing", |path, _| std::fs::remove_file(path).unwrap()),
+    ("empty", |path, _| std::fs::write(path, b"").unwrap()),
+    ("cut", |path, _| {
+        let bytes = std::fs::read(path).unwrap();
+        std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+    }),
+    ("too long", |path, _| {
+        let bytes = std::fs::read(path).unwrap();
+        std::fs::write(path, [&bytes[..], b"more"].concat()).unwrap();
+    }),
+    ("a directory", |path, _| {
+        std::fs::remove_file(path).unwrap();
+        std::fs::create_dir(path).unwrap();
+        std::fs::write(path.join("inside"), b"x").unwrap();
+    }),
+    ("a pipe", |path, _| {
+        std::fs::remove_file(path).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    }),
+    ("a link", |path, outside| {
+        std::fs::remove_file(path).unwrap();
+        symlink(outside, path).unwrap();
+    }),
+];
+
+#[test]
+fn what_stands_in_place_of_a_file_is_cleared_and_the_file_made_anew() {
+    for (which, (what, damage)) in (0..3).flat_map(|w| DAMAGE.map(|d| (w, d))) {
+        let site = site();
+        std::fs::write(site.outside(), b"untouched").unwrap();
+        let (kind, path) = &victims(&site)[which];
+        damage(path, &site.outside());
+        if (which, what) == (2, "too long") {
+            // Data may follow a record; its tree has its own length.
+            site.expect_restart(&nodes(4), Some("ck.1"));
+            continue;
+        }
+        site.expect_restart(&nodes(4), Some("ck.1"));
+        let heard = site.events.lines().join("\n");
+        assert!(
+            heard.contains("rebuilt with XOR") || heard.contains("made anew"),
+            "{kind} {what}"
+        );
+        assert_eq!(std::fs::read(site.outside()).unwrap(), b"untouched");
+        site.lose("n0");
+        site.expect_restart(&["spare", "n1", "n2", "n3"], Some("ck.1"));
+    }
+}
+
+#[test]
+fn a_link_in_place_of_a_directory_leads_nowhere() {
+    for dir in ["rank_2", "rank_2/ck.1", ".scr", ""] {
+        let site = site();
+        let path = site.dataset("n2", 1).join(dir);
+        let path = path.components().collect::<PathBuf>();
+        std::fs::rename(&path, site.outside()).unwrap();
+        symlink(site.outside(), &path).unwrap();
+        let before = listing(&site.outside());
+        site.expect_restart(&nodes(4), Some("ck.1"));
+        assert!(listing(&site.outside()) == before, "{dir}");
+        site.lose("n0");
+        site.expect_restart(&["spare", "n1", "n2", "n3"], Some("ck.1"));
+    }
+}
+
+/// All files below a directory, with their content.
+fn listing(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut todo = vec![dir.to_path_buf()];
+    while let Some(dir) = todo.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                todo.push(path);
+            } else {
+                found.push((path.clone(), std::fs::read(path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_moved_rank_with_a_damaged_record_is_rebuilt_where_it_is_now() {
+    let site = site();
+    let (_, record) = &victims(&site)[2];
+    std::fs::write(record, b"nothing of SCR").unwrap();
+    site.expect_restart(&["n1", "n2", "n3", "n0"], Some("ck.1"));
+    site.lose("n1");
+    site.expect_restart(&["s", "n2", "n3", "n0"], Some("ck.1"));
+}
+
+/// Changes rank 2's record and gives it a good checksum.
+fn forge(site: &Site, change: impl Fn(&mut Filemap)) {
+    let path = &victims(site)[2].1;
+    let mut map: Filemap = format::read(&Posix, path).unwrap();
+    change(&mut map);
+    format::write(&Posix, path, &map, Durability::Atomic).unwrap();
+}
+
+#[test]
+fn a_forged_record_is_one_lost_rank_at_most() {
+    let lies: [(&str, fn(&mut Filemap)); 20] = [
+        ("another rank", |map| map.rank = 1),
+        ("a rank beyond", |map| map.rank = 1 << 40),
+        ("fewer ranks", |map| map.ranks = 3),
+        ("endless ranks", |map| map.ranks = usize::MAX),
+        ("another dataset", |map| map.dataset.id = 7),
+        ("id 0", |map| map.dataset.id = 0),
+        ("an id as large as can be", |map| map.dataset.id = u64::MAX),
+        ("another name", |map| map.dataset.name = "../../x".into()),
+        ("no checkpoint", |map| {
+            map.dataset.flag_ckpt = false;
+            map.dataset.ckpt = None;
+        }),
+        ("older", |map| map.dataset.created -= 1),
+        ("newer", |map| map.dataset.created += 1),
+        ("a set of its own", |map| {
+            map.reddesc.members = vec![2];
+            map.reddesc.set_rank = 0;
+        }),
+        ("another order", |map| {
+            map.reddesc.members = vec![2, 0, 1, 3];
+            map.reddesc.set_rank = 0;
+        }),
+        ("no members", |map| map.reddesc.members.clear()),
+        ("members beyond", |map| {
+            map.reddesc.members = vec![0, 1, 2, 9]
+        }),
+        ("a place beyond", |map| map.reddesc.set_rank = 9),
+        ("a scheme that is none", |map| {
+            map.reddesc.scheme = "NONE".to_string()
+        }),
+        ("another scheme", |map| {
+            map.reddesc.scheme = "SINGLE".to_string()
+        }),
+        ("a path outside", |map| {
+            map.files.files[0].file = "../../../outside".into()
+        }),
+        ("endless bytes", |map| map.files.files[0].size = u64::MAX),
+    ];
+    for (what, lie) in lies {
+        let site = site();
+        std::fs::write(site.outside(), b"untouched").unwrap();
+        forge(&site, lie);
+        survives(&site, what);
+        assert_eq!(std::fs::read(site.outside()).unwrap(), b"untouched");
+    }
+}
+
+#[test]
+fn records_of_random_bytes_do_no_harm() {
+    let mut state = 7u32;
+    let mut random = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 16
+    };
+    let site = site();
+    for round in 0..32 {
+        let path = &victims(&site)[2].1;
+        let mut bytes = std::fs::read(path).unwrap();
+        if round % 2 == 0 {
+            bytes = (0..random() % 400).map(|_| random() as u8).collect();
+        } else {
+            // Behind a good beginning.
+            let at = random() as usize % bytes.len();
+            bytes[at..]
+                .iter_mut()
+                .for_each(|byte| *byte = random() as u8);
+        }
+        std::fs::write(path, bytes).unwrap();
+        site.expect_restart(&nodes(4), Some("ck.1"));
+    }
+}
+
+#[test]
+fn files_of_another_rank_or_dataset_are_not_taken_for_ones_own() {
+    let site = Site::new().set("SCR_CACHE_SIZE", "2").set("SCR_FLUSH", "0");
+    let two = |site: &Site| {
+        site.run(&nodes(4), |rank| {
+            rank.checkpoint("ck.1").unwrap();
+            rank.checkpoint("ck.2").unwrap();
+        })
+    };
+    two(&site);
+    let file = |id: u64, rank: usize, name: &str| site.dataset(&format!("n{rank}"), id).join(name);
+    let swaps = [
+        (
+            file(1, 2, ".scr/3_of_4_in_0.xor"),
+            file(2, 2, ".scr/3_of_4_in_0.xor"),
+        ),
+        (
+            file(2, 1, ".scr/2_of_4_in_0.xor"),
+            file(2, 2, ".scr/3_of_4_in_0.xor"),
+        ),
+        (file(1, 2, ".scr/filemap_2"), file(2, 2, ".scr/filemap_2")),
+        (file(2, 1, ".scr/filemap_1"), file(2, 2, ".scr/filemap_2")),
+        (
+            file(2, 1, "rank_1/ck.2/rank_1.dat"),
+            file(2, 2, "rank_2/ck.2/rank_2.dat"),
+        ),
+    ];
+    for (from, to) in swaps {
+        std::fs::copy(from, &to).unwrap();
+        site.expect_restart(&nodes(4), Some("ck.2"));
+        assert!(!site.heard(&to.to_string_lossy()).is_empty(), "{to:?}");
+    }
+    site.lose("n0");
+    site.expect_restart(&["s", "n1", "n2", "n3"], Some("ck.2"));
+}
