@@ -155,6 +155,10 @@ fn the_answer_stays_until_the_restart_is_complete_and_after_it() {
                 assert_eq!(rank.restart().as_deref(), Some("ck.3"));
             }
             rank.checkpoint("ck.4").unwrap();
+            // One that fails does not hide the one before.
+            let name = Some("bad".into());
+            rank.session.start_output(name, true, false).unwrap();
+            rank.session.complete_output(rank.rank != 1).unwrap_err();
             assert_eq!(rank.restart().as_deref(), Some("ck.4"));
             rank.session.have_restart().unwrap();
             rank.session.start_restart().unwrap();

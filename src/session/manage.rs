@@ -65,6 +65,7 @@ impl Session {
         self.search.fetch = None;
         self.ids.dataset = id;
         self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
+        self.ids.good = id;
         self.ids.settled = true;
         self.offer_again(id, found.current);
         Ok(())

@@ -51,6 +51,9 @@ struct Store {
 struct Ids {
     dataset: u64,
     checkpoint: u64,
+    /// The dataset id of the last checkpoint that is good: completed, restarted from, or made
+    /// current; 0 if there is none yet.
+    good: u64,
     /// True once a restart or `SCR_Current` has said where to count on from; until then the
     /// index has the last word.
     settled: bool,

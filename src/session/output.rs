@@ -523,6 +523,7 @@ impl Session {
         });
         let mut stopped = Ok(());
         if dataset.is_checkpoint() {
+            self.ids.good = dataset.id;
             self.history.checkpoints += 1;
             self.history.cost += phase.begun.elapsed().as_secs_f64();
             self.last_checkpoint = Instant::now();

@@ -63,11 +63,10 @@ impl Session {
         Ok(None)
     }
 
-    /// After a restart that worked, or a checkpoint: the one that ids count on from, if it
-    /// is cached, is the newest there is.
+    /// After a restart that worked, or a checkpoint: the last such one, if it is cached, is
+    /// the newest there is.
     fn offer_last(&mut self) {
-        let ckpt = Some(self.ids.checkpoint);
-        let last = |c: &&Cached| c.dataset.is_checkpoint() && c.dataset.ckpt == ckpt;
+        let last = |c: &&Cached| c.dataset.is_checkpoint() && c.dataset.id == self.ids.good;
         self.loaded = self.cache.iter().find(last).and_then(|c| self.part(c));
     }
 
@@ -116,6 +115,7 @@ impl Session {
             Ok(()) => {
                 self.ids.dataset = id;
                 self.ids.checkpoint = part.dataset.ckpt.unwrap_or(self.ids.checkpoint);
+                self.ids.good = id;
                 self.ids.settled = true;
                 self.search.fetch = None;
                 Ok(())

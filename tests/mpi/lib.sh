@@ -53,6 +53,11 @@ strike() {
     bury
 }
 
+# A process that is not there, or that only nobody has asked after yet (a zombie), is gone.
+gone() {
+    ! grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$1/status"
+}
+
 # Waits for the launcher, and sees to it that it leaves no process of the run behind.
 bury() {
     local pid patience status=0
@@ -60,7 +65,7 @@ bury() {
     run=
     for pid in $(processes); do
         patience=100
-        while kill -0 "$pid" 2>/dev/null; do
+        until gone "$pid"; do
             if ((--patience == 0)); then
                 kill -9 "$pid" 2>/dev/null || true
                 patience=100
