@@ -76,6 +76,7 @@ pub fn node_name(environment: &Environment, lookup: Lookup) -> Result<Known<Stri
     const NAME: &str = "SCR_NODE_NAME";
     let given = environment
         .get(NAME)
+        .filter(|value| !value.is_empty())
         .map(str::to_string)
         .or_else(|| lookup(NAME));
     match given {
@@ -143,10 +144,10 @@ pub fn end_time(environment: &Environment, lookup: Lookup) -> Result<Option<Know
 /// A parameter as configured, or as in the own environment if the configuration was read
 /// without it.
 fn parameter(name: &str, environment: &Environment, lookup: Lookup) -> Option<String> {
-    lookup(name).or_else(|| environment.get(name).map(str::to_string))
+    lookup(name).or_else(|| variable(name, environment))
 }
 
-/// A variable that is not ours counts as not set when it is empty.
+/// A variable counts as not set when it is empty.
 fn variable(name: &str, environment: &Environment) -> Option<String> {
     environment
         .get(name)
@@ -291,7 +292,7 @@ mod tests {
     #[test]
     fn what_is_no_directory_name_is_refused_by_name() {
         let long = "x".repeat(201);
-        for value in ["", ".", "..", "a/b", "/", "a\0b", &long] {
+        for value in [".", "..", "a/b", "/", "a\0b", &long] {
             let env = Environment::empty().with("SCR_JOB_ID", value);
             let error = job_id(&env, &nothing, Path::new("/p")).unwrap_err();
             assert!(matches!(&error, Error::Config { place, .. } if place == "SCR_JOB_ID"));
@@ -313,6 +314,19 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_variable_counts_as_unset() {
+        let env = Environment::empty()
+            .with_host("n7")
+            .with("SCR_NODE_NAME", "")
+            .with("SCR_END_TIME", "");
+        assert_eq!(
+            known(node_name(&env, &nothing)),
+            ("n7".to_string(), Source::HostName)
+        );
+        assert_eq!(end_time(&env, &nothing), Ok(None));
+    }
+
+    #[test]
     fn the_end_of_the_job() {
         let env = Environment::empty();
         assert_eq!(end_time(&env, &nothing), Ok(None));
@@ -331,7 +345,7 @@ mod tests {
             end_time(&env.clone().with("SCR_END_TIME", "0"), &nothing),
             Ok(None)
         );
-        for bad in ["", "soon", "-5", "1e9", "99999999999999999999"] {
+        for bad in ["soon", "-5", "1e9", "99999999999999999999"] {
             let error = end_time(&env.clone().with("SCR_END_TIME", bad), &nothing).unwrap_err();
             assert!(error.to_string().starts_with("SCR_END_TIME: "), "{error}");
         }

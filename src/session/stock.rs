@@ -288,18 +288,20 @@ impl Session {
         }
     }
 
-    /// The newest checkpoint that the prefix directory offers, with its time of creation. A
-    /// cache that is older than that (an earlier job left it on the node) must not win.
+    /// The newest checkpoint that the prefix directory offers and that was not tried yet,
+    /// with its time of creation. A cache that is older than that (an earlier job left it on
+    /// the node) must not win.
     fn newest_in_prefix(&self) -> Option<(String, u64)> {
         if !self.settings.fetch {
             return None;
         }
         let index = index::read(&*self.files, &self.prefix).ok()?;
+        let untried = |id: &u64| self.search.fetch.as_ref().is_none_or(|q| q.contains(id));
         index
             .datasets()
-            .values()
-            .filter(|entry| entry.is_good() && entry.is_checkpoint())
-            .filter_map(|entry| entry.dataset.as_ref())
+            .iter()
+            .filter(|(id, entry)| entry.is_good() && entry.is_checkpoint() && untried(id))
+            .filter_map(|(_, entry)| entry.dataset.as_ref())
             .map(|dataset| (title(dataset), dataset.created))
             .max_by_key(|(_, created)| *created)
     }
