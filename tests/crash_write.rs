@@ -23,7 +23,10 @@ fn faults(site: &mut Site, whose: Option<usize>) -> Faults {
     let files = Faulty::new(Posix);
     let faults = files.faults();
     match whose {
-        Some(rank) => site.files_of = Some((rank, Arc::new(files))),
+        Some(rank) => {
+            site.by_rank = vec![None; 4];
+            site.by_rank[rank] = Some(Arc::new(files));
+        }
         None => site.files = Arc::new(files),
     }
     faults
@@ -31,7 +34,7 @@ fn faults(site: &mut Site, whose: Option<usize>) -> Faults {
 
 fn heal(site: &mut Site) {
     site.files = Arc::new(Posix);
-    site.files_of = None;
+    site.by_rank.clear();
 }
 
 /// Checkpoints until something fails; the number of those that all ranks completed.

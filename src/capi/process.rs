@@ -6,18 +6,18 @@ use crate::config::Config;
 use crate::events::{Console, Event, Severity, Sink, Speaker};
 use crate::job::Environment;
 use crate::session::state::{Call, State};
-use crate::session::{Session, Setup, load};
+use crate::session::{OTHER_RUN, Session, Setup, load};
 use crate::store::posix::Posix;
 use crate::{Error, Result};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
 
-/// What outlives a session: settings made through `SCR_Config`, and the communicator on
-/// which their sameness is checked.
+/// What outlives a session: settings made through `SCR_Config`, and our rank once MPI has told
+/// it. No communicator, since nobody tells us when MPI ends.
 struct Process {
     config: Config,
-    comm: Option<Box<dyn Communicator>>,
+    rank: usize,
     sink: Arc<Console>,
     run: Run,
 }
@@ -44,7 +44,7 @@ fn process() -> Result<MutexGuard<'static, Option<Process>>> {
     })?;
     guard.get_or_insert_with(|| Process {
         config: Config::new(),
-        comm: None,
+        rank: 0,
         sink: Arc::new(Console::default()),
         run: Run::None,
     });
@@ -111,29 +111,20 @@ impl Process {
     }
 
     fn speaker(&self) -> Speaker {
-        match (&self.run, &self.comm) {
-            (Run::Active(session), _) => session.speaker().clone(),
-            (_, Some(comm)) => Speaker {
-                rank: comm.rank(),
-                node: Environment::of_process().host,
-            },
+        match &self.run {
+            Run::Active(session) => session.speaker().clone(),
             _ => Speaker {
-                rank: 0,
+                rank: self.rank,
                 node: Environment::of_process().host,
             },
         }
     }
 
-    /// The communicator: MPI's, or this process alone while MPI is not started.
-    fn take_comm(&mut self, alone_will_do: bool) -> Result<Box<dyn Communicator>> {
-        match self.comm.take() {
-            Some(comm) => Ok(comm),
-            None => match Mpi::dup_world() {
-                Ok(comm) => Ok(Box::new(comm)),
-                Err(_) if alone_will_do => Ok(Box::new(Solo::new())),
-                Err(error) => Err(error),
-            },
-        }
+    /// A new communicator over all ranks, which must have called MPI_Init. Collective.
+    fn all_ranks(&mut self) -> Result<Mpi> {
+        let comm = Mpi::dup_world()?;
+        self.rank = comm.rank();
+        Ok(comm)
     }
 
     fn init(&mut self) -> Result<bool> {
@@ -147,12 +138,13 @@ impl Process {
             self.run = Run::Disabled(State::Idle);
             return Ok(false);
         }
-        let comm = self.take_comm(false)?;
+        let comm = self.all_ranks()?;
         let setup = Setup {
-            comm,
+            comm: Box::new(comm),
             files: Arc::new(Posix),
             sink: self.sink.clone(),
             environment: Environment::of_process(),
+            patience: OTHER_RUN,
         };
         self.run = match Session::init(setup, &mut self.config)? {
             Some(session) => Run::Active(Box::new(session)),
@@ -163,13 +155,11 @@ impl Process {
 
     fn config(&mut self, text: &str) -> Result<Option<String>> {
         if matches!(self.run, Run::None) && !disabled() {
-            let comm = self.take_comm(true)?;
-            let done = self.agree_on(&*comm, text);
-            // A process alone is asked again, since MPI may have started by the next call.
-            if comm.size() > 1 {
-                self.comm = Some(comm);
+            // Before MPI_Init and after MPI_Finalize each process is alone.
+            match self.all_ranks() {
+                Ok(comm) => self.agree_on(&comm, text)?,
+                Err(_) => self.agree_on(&Solo::new(), text)?,
             }
-            done?;
         }
         if disabled() || matches!(self.run, Run::Disabled(_)) {
             return Ok(None);

@@ -1,8 +1,8 @@
 //! Redundancy schemes: what lets a dataset in cache outlive the loss of a node.
 //!
 //! A [`Scheme`] works on one set of ranks at a time ([`sets`]), which exchange messages among
-//! themselves only; no communicator is made. [`logical`] joins a rank's files, [`ring`] keeps
-//! messages under way, [`kernel`] computes. [`xor`] and [`single`] are the schemes.
+//! themselves only; no communicator is made. [`logical`] joins a rank's files, `ring` keeps
+//! messages under way, [`kernel`] computes. `xor` and `single` are the schemes.
 
 pub mod kernel;
 pub mod logical;

@@ -7,7 +7,6 @@ use crate::cache::dataset;
 use crate::cache::plan::Slot;
 use crate::comm::{Term, collective};
 use crate::config::descriptors::choose;
-use crate::events::Severity;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file::{self, FlushFile};
 use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
@@ -28,7 +27,7 @@ impl Session {
     ///
     /// # Errors
     /// Name or flags differ between ranks, or a directory cannot be made. Nothing has been
-    /// deleted then.
+    /// deleted then, and the index is as it was.
     pub fn start_output(
         &mut self,
         name: Option<Name>,
@@ -95,8 +94,11 @@ impl Session {
         let ready = collective::agree_with(&*self.comm, &self.speaker.node, ready, &mut terms);
         let same = terms[0].value() == terms[1].value();
         if ready.is_err() || !same {
-            let undone = self.undo_start(&dataset, store, bypass);
-            self.tell_stuck(undone);
+            if !bypass {
+                // What stays is no dataset: it has no record.
+                let layout = &self.stores[store].layout;
+                self.tell_stuck(self.files.remove_tree(&layout.data(id, self.rank())));
+            }
             ready?;
             return Err(Error::usage(
                 call.name(),
@@ -104,6 +106,10 @@ impl Session {
             ));
         }
         dataset.created = terms[2].value() as u64;
+        if bypass {
+            // Only now: an entry of this name from before is lost by that.
+            self.on_root(|| index::enter(&*self.files, &self.prefix, &dataset))?;
+        }
         self.ids.dataset = id;
         self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
         self.ids.settled = true;
@@ -119,7 +125,7 @@ impl Session {
         Ok(())
     }
 
-    /// This rank's part of a start: directories, or rank 0's entry in the index.
+    /// This rank's part of a start: its directories in the cache. Local.
     fn prepare(&self, call: Call, dataset: &Dataset, store: usize, bypass: bool) -> Result<()> {
         if dataset.name.as_bytes().len() >= MAX_FILENAME {
             return Err(Error::usage(
@@ -127,35 +133,11 @@ impl Session {
                 format!("the name has {MAX_FILENAME} bytes or more; choose a shorter one"),
             ));
         }
-        if !bypass {
-            let layout = &self.stores[store].layout;
-            return dataset::begin(&*self.files, layout, dataset.id, self.rank());
-        }
-        if self.rank() != 0 {
+        if bypass {
             return Ok(());
         }
-        index::update(&*self.files, &self.prefix, |index| {
-            index.add(dataset.clone());
-            Ok(())
-        })
-    }
-
-    fn undo_start(&self, dataset: &Dataset, store: usize, bypass: bool) -> Result<()> {
-        if !bypass {
-            let layout = &self.stores[store].layout;
-            return self
-                .files
-                .remove_tree(&layout.data(dataset.id, self.rank()));
-        }
-        if self.rank() != 0 {
-            return Ok(());
-        }
-        index::update(&*self.files, &self.prefix, |index| {
-            if index.id(&dataset.name) == Some(dataset.id) {
-                index.remove(&dataset.name);
-            }
-            Ok(())
-        })
+        let layout = &self.stores[store].layout;
+        dataset::begin(&*self.files, layout, dataset.id, self.rank())
     }
 
     /// Deletes what must go so that the cache stays within its size. All ranks are past the
@@ -240,12 +222,7 @@ impl Session {
     /// Rank 0: changes the flush file. That it cannot be written is told and no more: the
     /// datasets are as good without it.
     fn note_cached(&self, change: impl FnOnce(&mut FlushFile)) {
-        if self.rank() == 0 {
-            let noted = records::update_flush_file(&*self.files, &self.prefix, change);
-            if let Err(error) = noted {
-                self.tell(Severity::Warning, error.to_string());
-            }
-        }
+        self.keep_record(|| records::update_flush_file(&*self.files, &self.prefix, change));
     }
 
     /// Leaders take directories out of sight at once and delete them in the background.
@@ -544,20 +521,22 @@ impl Session {
             in_prefix: false,
             filemap: Some(filemap),
         });
+        let mut stopped = Ok(());
         if dataset.is_checkpoint() {
+            self.ids.good = dataset.id;
             self.history.checkpoints += 1;
             self.history.cost += phase.begun.elapsed().as_secs_f64();
             self.last_checkpoint = Instant::now();
-            if let Err(error) = self.count_down() {
-                self.tell(Severity::Warning, error.to_string());
-            }
+            self.count_down();
+            stopped = self.check_halt();
         }
         let due = flush::due(dataset.ckpt, dataset.flag_output, self.settings.flush);
-        if phase.bypass || due {
-            self.flush_dataset(dataset.id)
-        } else {
-            Ok(())
+        // Where the run must end, it has been flushed already.
+        let there = |c: &Cached| c.dataset.id == dataset.id && c.in_prefix;
+        if (phase.bypass || due) && stopped.is_ok() && !self.cache.iter().any(there) {
+            return self.flush_dataset(dataset.id);
         }
+        stopped
     }
 }
 

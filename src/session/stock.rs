@@ -172,7 +172,7 @@ impl Session {
         } else {
             Offer::default()
         };
-        let offer = self.told_by_root(|| leftovers)?;
+        let offer = self.told_by_root(|| Ok(leftovers))?;
         self.clear_away(&offer.doomed);
         self.adopt(offer.known, offer.unusable);
         Ok(true)

@@ -1,6 +1,6 @@
 //! A job on emulated nodes, with ranks as threads: what tests of the session share.
 #![allow(dead_code)] // Each test program uses its own part of this.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A test may stop at what it did not expect.
 
 use scr::comm::threads;
 use scr::config::Config;
@@ -22,8 +22,8 @@ pub struct Site {
     pub events: Arc<Memory>,
     /// File systems of all ranks.
     pub files: Arc<dyn Files>,
-    /// One rank's own, if it has another one.
-    pub files_of: Option<(usize, Arc<dyn Files>)>,
+    /// File systems by rank, where they are not those of all.
+    pub by_rank: Vec<Option<Arc<dyn Files>>>,
 }
 
 /// One rank of a run.
@@ -44,7 +44,7 @@ impl Site {
             vars: Vec::new(),
             events: Arc::new(Memory::default()),
             files: Arc::new(Posix),
-            files_of: None,
+            by_rank: Vec::new(),
         };
         site.set("SCR_CACHE_BYPASS", "0")
             .set("SCR_JOB_ID", "1001")
@@ -108,9 +108,10 @@ impl Site {
             let (rank, size) = (comm.rank(), comm.size());
             let setup = Setup {
                 comm,
-                files: self.files_for(rank),
+                files: self.files_of(rank),
                 sink: self.events.clone(),
                 environment: self.environment(nodes[rank]),
+                patience: std::time::Duration::ZERO,
             };
             let mut config = Config::new();
             let started = Session::init(setup, &mut config);
@@ -125,9 +126,9 @@ impl Site {
         })
     }
 
-    fn files_for(&self, rank: usize) -> Arc<dyn Files> {
-        let own = self.files_of.as_ref().filter(|(other, _)| *other == rank);
-        own.map_or(&self.files, |(_, files)| files).clone()
+    fn files_of(&self, rank: usize) -> Arc<dyn Files> {
+        let own = self.by_rank.get(rank).cloned().flatten();
+        own.unwrap_or_else(|| self.files.clone())
     }
 
     /// A dataset's directory on a node.
