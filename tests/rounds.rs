@@ -25,6 +25,7 @@ fn rounds(scheme: &str) -> (u64, u64, u64) {
             files: site.files.clone(),
             sink: site.events.clone(),
             environment: site.environment(nodes(8)[rank / 2]),
+            patience: std::time::Duration::ZERO,
         };
         let mut session = Session::init(setup, &mut Config::new()).unwrap().unwrap();
         let init = tally.take();
