@@ -174,9 +174,12 @@ fn forge(site: &Site, change: impl Fn(&mut Filemap)) {
     format::write(&Posix, path, &map, Durability::Atomic).unwrap();
 }
 
+/// What a record says that is not so.
+type Lie = (&'static str, fn(&mut Filemap));
+
 #[test]
 fn a_forged_record_is_one_lost_rank_at_most() {
-    let lies: [(&str, fn(&mut Filemap)); 20] = [
+    let lies: [Lie; 20] = [
         ("another rank", |map| map.rank = 1),
         ("a rank beyond", |map| map.rank = 1 << 40),
         ("fewer ranks", |map| map.ranks = 3),

@@ -122,35 +122,77 @@ fn attempt(rank: &mut job::Rank, name: &str) -> scr::Result<()> {
     rank.session.complete_output(written)
 }
 
+/// Rank 0 also keeps the records in the prefix directory.
 #[test]
-fn a_full_disk_on_one_rank_fails_one_checkpoint_on_all() {
-    let operations_of_two = {
-        let mut site = site();
-        let faults = faults(&mut site, Some(1));
-        let marks = site.run(&nodes(4), |rank| {
+fn a_full_disk_on_one_rank_is_the_same_news_on_all() {
+    for full in [0, 1] {
+        let mut counted = site();
+        let counter = faults(&mut counted, Some(full));
+        let operations = counted.run(&nodes(4), |rank| {
             rank.checkpoint("ck.1").unwrap();
-            let before = faults.operations();
+            let before = counter.operations();
             rank.checkpoint("ck.2").unwrap();
-            (rank.rank == 1).then(|| faults.operations() - before)
-        });
-        marks[1].unwrap()
-    };
-    assert!(operations_of_two > 4);
-    for at in 1..=operations_of_two {
-        let mut site = site();
-        let faults = faults(&mut site, Some(1));
-        let results = site.run(&nodes(4), |rank| {
-            rank.checkpoint("ck.1").unwrap();
-            if rank.rank == 1 {
-                faults.fail_at(faults.operations() + at, libc::ENOSPC);
-            }
-            attempt(rank, "ck.2").map_err(|e| e.to_string())
-        });
-        assert!(results.iter().all(|r| *r == results[0]), "{results:?}");
-        heal(&mut site);
-        let newest = if results[0].is_ok() { "ck.2" } else { "ck.1" };
-        site.expect_restart(&nodes(4), Some(newest));
+            counter.operations() - before
+        })[full];
+        assert!(operations > 4);
+        for at in 1..=operations {
+            let mut site = site();
+            let faults = faults(&mut site, Some(full));
+            let results = site.run(&nodes(4), |rank| {
+                rank.checkpoint("ck.1").unwrap();
+                if rank.rank == full {
+                    faults.fail_at(faults.operations() + at, libc::ENOSPC);
+                }
+                attempt(rank, "ck.2").map_err(|e| e.to_string())
+            });
+            assert!(results.iter().all(|r| *r == results[0]), "{results:?}");
+            heal(&mut site);
+            let newest = if results[0].is_ok() { "ck.2" } else { "ck.1" };
+            site.expect_restart(&nodes(4), Some(newest));
+        }
     }
+}
+
+/// Output that was whole in the cache when its flush was cut off is flushed by the next run,
+/// and is no checkpoint.
+#[test]
+fn output_cut_off_in_its_flush_is_saved_and_never_offered() {
+    let run = |site: &Site| {
+        site.start(&nodes(2), |started| {
+            let Ok(Some(mut rank)) = started else { return };
+            let _ = rank
+                .checkpoint("ck.1")
+                .and_then(|()| rank.write("out", false, true));
+        });
+    };
+    let mut counted = site();
+    let counter = faults(&mut counted, Some(0));
+    let before = counted.run(&nodes(2), |rank| {
+        rank.checkpoint("ck.1").unwrap();
+        counter.operations()
+    })[0];
+    let mut counted = site();
+    let counter = faults(&mut counted, Some(0));
+    run(&counted);
+    let mut saved = 0;
+    for n in before + 1..=counter.operations() {
+        let mut site = site();
+        faults(&mut site, Some(0)).die_at(n);
+        run(&site);
+        heal(&mut site);
+        site.expect_restart(&nodes(2), Some("ck.1"));
+        if !site
+            .heard("dataset 2 (out) is ready in the cache")
+            .is_empty()
+        {
+            saved += 1;
+            for rank in 0..2 {
+                let path = site.prefix().join(format!("out/rank_{rank}.dat"));
+                assert!(std::fs::read(path).unwrap() == job::content("out", rank, 1000 + 7 * rank));
+            }
+        }
+    }
+    assert!(saved > 2, "{saved}");
 }
 
 #[test]

@@ -310,3 +310,204 @@ pub fn ranks_in_words(ranks: &[usize]) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CREATED: u64 = 1_795_221_727_420_067;
+
+    /// The record of `rank` in a set of `members`, of dataset 3.
+    fn held(rank: usize, members: &[usize]) -> Held {
+        Held {
+            store: 0,
+            rank,
+            ranks: 4,
+            dataset: Dataset {
+                id: 3,
+                name: "ck.3".into(),
+                created: CREATED,
+                ckpt: Some(3),
+                ..Dataset::default()
+            },
+            reddesc: Reddesc {
+                scheme: "XOR".to_string(),
+                group: "NODE".into(),
+                set_id: 0,
+                set_rank: members.iter().position(|m| *m == rank).unwrap(),
+                members: members.to_vec(),
+                set_size: 8,
+                set_failures: 1,
+                interval: 1,
+                store: "/dev/shm".into(),
+            },
+        }
+    }
+
+    /// One node per list, whose leader is its number.
+    fn inventories(nodes: Vec<Vec<Held>>) -> Vec<(usize, Inventory)> {
+        let inventory = |held| Inventory {
+            held,
+            ..Inventory::default()
+        };
+        nodes.into_iter().map(inventory).enumerate().collect()
+    }
+
+    fn four() -> Vec<Vec<Held>> {
+        (0..4).map(|rank| vec![held(rank, &[0, 1, 2, 3])]).collect()
+    }
+
+    fn only(nodes: Vec<Vec<Held>>) -> Candidate {
+        let mut found = candidates(&inventories(nodes));
+        assert_eq!(found.len(), 1);
+        found.remove(0)
+    }
+
+    #[test]
+    fn all_at_home_means_nothing_to_send() {
+        let orders = only(four()).orders(&[0, 1, 2, 3]).unwrap();
+        for (rank, order) in orders.iter().enumerate() {
+            assert_eq!((order.source, order.rounds), (Some(rank), 0));
+            assert_eq!(order.reddesc.set_rank, rank);
+        }
+    }
+
+    #[test]
+    fn moved_ranks_are_sent_for_and_each_holder_sends_one_a_round() {
+        let mut nodes = four();
+        let second = nodes.remove(1);
+        nodes[0].extend(second);
+        nodes.insert(1, Vec::new());
+        // Ranks 0 and 1 lie on the node of leader 0 and run on the nodes of 2 and 3.
+        let orders = only(nodes).orders(&[2, 3, 2, 3]).unwrap();
+        assert_eq!(orders[0].sends, [0, 1]);
+        let of = |rank: usize| (orders[rank].source, orders[rank].round, orders[rank].rounds);
+        assert_eq!(of(0), (Some(0), 0, 2));
+        assert_eq!(of(1), (Some(0), 1, 2));
+        assert_eq!(of(2), (Some(2), 0, 2));
+    }
+
+    #[test]
+    fn copies_on_several_nodes_share_the_work() {
+        let mut nodes = four();
+        nodes[1] = nodes[0].clone();
+        nodes[1].push(held(1, &[0, 1, 2, 3]));
+        nodes[0].push(held(1, &[0, 1, 2, 3]));
+        let orders = only(nodes).orders(&[2, 3, 2, 3]).unwrap();
+        assert_eq!((orders[0].sends.len(), orders[1].sends.len()), (1, 1));
+        assert_eq!(orders[0].rounds, 1);
+    }
+
+    #[test]
+    fn what_the_set_stands_is_recoverable_and_no_more() {
+        let mut nodes = four();
+        nodes.remove(2);
+        let candidate = only(nodes.clone());
+        assert_eq!(candidate.lost(), [2]);
+        assert_eq!(candidate.recoverable(4), Ok(()));
+        assert_eq!(candidate.orders(&[0, 1, 2, 3]).unwrap()[2].source, None);
+        assert_eq!(
+            candidate.recoverable(3).unwrap_err(),
+            "was written by 4 ranks, this run has 3"
+        );
+        nodes.remove(1);
+        assert_eq!(
+            only(nodes).recoverable(4).unwrap_err(),
+            "the files of ranks 1 and 2 are lost; XOR over 4 ranks survives the loss of 1"
+        );
+        let mut nodes = four();
+        for one in nodes.iter_mut().flatten() {
+            (one.reddesc.members, one.reddesc.set_rank) = (vec![one.rank], 0);
+        }
+        nodes.remove(3);
+        let reason = only(nodes).recoverable(4).unwrap_err();
+        assert!(reason.starts_with("the files of rank 3 are lost, and with them all"));
+    }
+
+    #[test]
+    fn of_contradicting_sets_the_one_with_most_records_counts() {
+        for liar in 0..4 {
+            let mut nodes = four();
+            let mut members = vec![3, 2, 1, 0];
+            members.rotate_left(liar);
+            nodes[liar] = vec![held(liar, &members)];
+            let candidate = only(nodes);
+            assert_eq!(
+                (&candidate.lost()[..], &candidate.disputed[..]),
+                (&[liar][..], &[liar][..])
+            );
+            assert_eq!(candidate.recoverable(4), Ok(()));
+            for order in candidate.orders(&[0, 1, 2, 3]).unwrap() {
+                assert_eq!(order.reddesc.members, [0, 1, 2, 3]);
+            }
+        }
+    }
+
+    #[test]
+    fn sets_in_use_never_overlap() {
+        let nodes = vec![
+            vec![held(0, &[0, 1])],
+            vec![held(1, &[1, 2])],
+            vec![held(2, &[2, 3])],
+            vec![held(3, &[2, 3])],
+        ];
+        let candidate = only(nodes);
+        assert_eq!(candidate.disputed, [1]);
+        assert_eq!(candidate.recoverable(4), Ok(()));
+        let orders = candidate.orders(&[0, 1, 2, 3]).unwrap();
+        for order in &orders {
+            for member in &order.reddesc.members {
+                assert_eq!(orders[*member].reddesc.members, order.reddesc.members);
+            }
+        }
+    }
+
+    #[test]
+    fn of_contradicting_descriptions_the_one_with_most_records_counts() {
+        let mut nodes = four();
+        nodes[0][0].dataset.ckpt = None;
+        let candidate = only(nodes);
+        assert_eq!(candidate.dataset.ckpt, Some(3));
+        assert_eq!(candidate.disputed, [0]);
+    }
+
+    #[test]
+    fn records_of_several_times_are_several_datasets_newest_first() {
+        let mut nodes = four();
+        nodes[3][0].dataset.created -= 1;
+        let found = candidates(&inventories(nodes));
+        let seen: Vec<_> = found
+            .iter()
+            .map(|c| (c.dataset.created, c.lost()))
+            .collect();
+        assert_eq!(seen, [(CREATED, vec![3]), (CREATED - 1, vec![0, 1, 2])]);
+    }
+
+    #[test]
+    fn records_that_cannot_be_indexed_with_are_not_sound() {
+        assert!(sound(&held(2, &[0, 2])));
+        let lies: [fn(&mut Held); 5] = [
+            |h| h.rank = 4,
+            |h| h.reddesc.set_rank = 2,
+            |h| h.reddesc.members = vec![2, 9],
+            |h| h.reddesc.members = vec![2, 2],
+            |h| h.reddesc.members.clear(),
+        ];
+        for lie in lies {
+            let mut one = held(2, &[2, 3]);
+            lie(&mut one);
+            assert!(!sound(&one), "{one:?}");
+        }
+    }
+
+    #[test]
+    fn ranks_are_named_as_people_do() {
+        assert_eq!(ranks_in_words(&[3]), "rank 3");
+        assert_eq!(ranks_in_words(&[1, 2, 5]), "ranks 1, 2 and 5");
+        let many: Vec<usize> = (0..20).collect();
+        assert_eq!(
+            ranks_in_words(&many),
+            "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 12 more"
+        );
+    }
+}

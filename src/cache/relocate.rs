@@ -261,3 +261,145 @@ impl<'a> Part<'a> {
         Ok(&*self.open.insert((item, file)).1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::dataset;
+    use crate::comm::threads;
+    use crate::format::{Dataset, FileMeta, Filemap, RankFiles, Reddesc};
+    use crate::store::posix::Posix;
+
+    const ID: u64 = 5;
+    const SIZES: [usize; 4] = [0, 1, 64, 1000];
+
+    fn name(at: usize) -> String {
+        format!("d{at}/f")
+    }
+
+    fn bytes(rank: usize, at: usize) -> Vec<u8> {
+        (0..SIZES[at])
+            .map(|i| (i * 7 + rank * 31 + at) as u8)
+            .collect()
+    }
+
+    fn layout(root: &Path, node: usize) -> Layout {
+        Layout::new(&root.join(format!("n{node}")), "user1", "1001")
+    }
+
+    fn reddesc(rank: usize) -> Reddesc {
+        Reddesc {
+            scheme: "XOR".to_string(),
+            group: "NODE".into(),
+            set_id: 0,
+            set_rank: rank,
+            members: vec![0, 1, 2],
+            set_size: 8,
+            set_failures: 1,
+            interval: 1,
+            store: "/dev/shm".into(),
+        }
+    }
+
+    /// Rank `rank`'s part on its node.
+    fn write(root: &Path, rank: usize) {
+        let layout = layout(root, rank);
+        dataset::begin(&Posix, &layout, ID, rank).unwrap();
+        let mut files = Vec::new();
+        for at in 0..SIZES.len() {
+            let path = layout.data(ID, rank).join(name(at));
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, bytes(rank, at)).unwrap();
+            let stat = Posix.stat(&path).unwrap().unwrap();
+            let name = Name::from(name(at).as_str());
+            files.push(FileMeta::new(name.clone(), name, &stat));
+        }
+        let parity = format!("{}_of_3_in_0.xor", rank + 1);
+        std::fs::write(layout.meta(ID).join(parity), bytes(rank, 3)).unwrap();
+        let filemap = Filemap {
+            rank,
+            ranks: 3,
+            node: "n".into(),
+            bypass: false,
+            dataset: Dataset {
+                id: ID,
+                ..Dataset::default()
+            },
+            reddesc: reddesc(rank),
+            files: RankFiles { rank, files },
+        };
+        dataset::record(&Posix, &layout, &filemap).unwrap();
+    }
+
+    /// Rank r runs where rank r + 1 was, and gets its part from where it was itself.
+    fn order(rank: usize) -> Order {
+        Order {
+            store: 0,
+            dataset: Dataset {
+                id: ID,
+                ..Dataset::default()
+            },
+            reddesc: reddesc(rank),
+            source: Some((rank + 2) % 3),
+            round: 0,
+            sends: vec![(rank + 1) % 3],
+            rounds: 1,
+        }
+    }
+
+    #[test]
+    fn a_circle_of_ranks_gets_all_its_files_whatever_the_size_of_messages() {
+        for piece in [1, 63, 64, 1000, 1 << 20] {
+            let dir = tempfile::tempdir().unwrap();
+            let root = dir.path();
+            (0..3).for_each(|rank| write(root, rank));
+            threads::run(3, |comm| {
+                let rank = comm.rank();
+                let here = layout(root, (rank + 1) % 3);
+                let order = order(rank);
+                // The rank that sends acts for the node it runs on, which has the part of
+                // its right neighbour.
+                run(&*comm, &Posix, &here, &order, piece).unwrap().unwrap();
+                comm.barrier().unwrap();
+                for at in 0..SIZES.len() {
+                    let path = here.data(ID, rank).join(name(at));
+                    assert!(std::fs::read(path).unwrap() == bytes(rank, at), "{at}");
+                }
+                let parity = format!("{}_of_3_in_0.xor", rank + 1);
+                assert!(std::fs::read(here.meta(ID).join(parity)).unwrap() == bytes(rank, 3));
+                let map: Filemap = format::read(&Posix, &here.filemap(ID, rank)).unwrap();
+                assert_eq!(map.rank, rank);
+
+                comm.barrier().unwrap();
+                assert_eq!(leftovers(&Posix, &here, ID, &order.sends), []);
+                let sent = order.sends[0];
+                assert_eq!(Posix.stat(&here.filemap(ID, sent)).unwrap(), None);
+                assert_eq!(Posix.stat(&here.data(ID, sent)).unwrap(), None);
+                assert!(Posix.stat(&here.filemap(ID, rank)).unwrap().is_some());
+            });
+        }
+    }
+
+    #[test]
+    fn what_is_damaged_or_missing_is_left_out_and_stops_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        (0..3).for_each(|rank| write(root, rank));
+        std::fs::write(layout(root, 0).filemap(ID, 0), b"no record").unwrap();
+        std::fs::remove_file(layout(root, 1).data(ID, 1).join(name(2))).unwrap();
+        threads::run(3, |comm| {
+            let rank = comm.rank();
+            let here = layout(root, (rank + 1) % 3);
+            run(&*comm, &Posix, &here, &order(rank), 64)
+                .unwrap()
+                .unwrap();
+            let map: Result<Filemap> = format::read(&Posix, &here.filemap(ID, rank));
+            assert_eq!(map.is_ok(), rank != 0);
+            let third = here.data(ID, rank).join(name(2));
+            assert_eq!(third.exists(), rank == 2);
+            comm.barrier().unwrap();
+            assert_eq!(leftovers(&Posix, &here, ID, &order(rank).sends), []);
+            assert_eq!(Posix.stat(&here.data(ID, (rank + 1) % 3)).unwrap(), None);
+        });
+    }
+}

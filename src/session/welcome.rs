@@ -181,3 +181,98 @@ fn sets(scheme: &str, groups: &[usize]) -> (Vec<Set>, Option<String>) {
     });
     (sets, note)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ranks on nodes, with one XOR descriptor over nodes and one store at `dir(node)`.
+    fn hellos(nodes: &[&str], dir: impl Fn(&str) -> String) -> Vec<Hello> {
+        let hello = |node: &&str| Hello {
+            node: (*node).into(),
+            failure: vec![(*node).into()],
+            sharing: vec![dir(node).as_str().into()],
+            schemes: vec!["XOR 8".into()],
+        };
+        nodes.iter().map(hello).collect()
+    }
+
+    fn sets_of(answers: Vec<Welcome>) -> Vec<Vec<usize>> {
+        let first = |answer: Welcome| answer.sets.into_iter().next().unwrap().set().unwrap();
+        answers
+            .into_iter()
+            .map(|a| first(a).members.to_vec())
+            .collect()
+    }
+
+    #[test]
+    fn ranks_of_a_node_share_a_leader_and_no_set() {
+        let nodes = ["a", "a", "b", "b", "c", "c"];
+        let answers = answer(&hellos(&nodes, |_| "/shm".to_string())).unwrap();
+        let leaders: Vec<usize> = answers.iter().map(|a| a.leaders[0]).collect();
+        assert_eq!(leaders, [0, 0, 2, 2, 4, 4]);
+        assert!(answers.iter().all(|a| a.nodes == 3 && a.notes.is_empty()));
+        for (rank, set) in sets_of(answers).into_iter().enumerate() {
+            assert!(set.contains(&rank));
+            let on: BTreeSet<&str> = set.iter().map(|r| nodes[*r]).collect();
+            assert_eq!(on.len(), set.len(), "{set:?}");
+        }
+    }
+
+    #[test]
+    fn one_directory_has_a_leader_on_each_node_and_one_node_one_for_each_directory() {
+        let leaders = |hellos: &[Hello]| -> Vec<usize> {
+            answer(hellos)
+                .unwrap()
+                .iter()
+                .map(|a| a.leaders[0])
+                .collect()
+        };
+        assert_eq!(
+            leaders(&hellos(&["a", "b", "a"], |_| "/shared".to_string())),
+            [0, 1, 0]
+        );
+        let mut two = hellos(&["a", "a"], |_| "/ssd0".to_string());
+        two[1].sharing = vec!["/ssd1".into()];
+        assert_eq!(leaders(&two), [0, 1]);
+    }
+
+    #[test]
+    fn what_cannot_protect_is_told_to_rank_0_once() {
+        let answers = answer(&hellos(&["a", "a"], |_| "/shm".to_string())).unwrap();
+        assert!(answers[0].notes[0].to_string().contains("kept with SINGLE"));
+        assert!(answers[1].notes.is_empty());
+        assert_eq!(sets_of(answers), [[0], [1]]);
+
+        // Five of six ranks on one node: some set must hold two of them.
+        let crowded = ["a", "a", "a", "a", "a", "b"];
+        let answers = answer(&hellos(&crowded, |_| "/shm".to_string())).unwrap();
+        assert!(
+            answers[0].notes[0]
+                .to_string()
+                .contains("spread ranks evenly")
+        );
+    }
+
+    #[test]
+    fn ranks_that_are_configured_differently_are_refused_by_name() {
+        let changes: [fn(&mut Hello); 3] = [
+            |hello| hello.failure.clear(),
+            |hello| hello.sharing.push("/more".into()),
+            |hello| hello.schemes = vec!["XOR 4".into()],
+        ];
+        for change in changes {
+            let mut hellos = hellos(&["a", "b", "c"], |_| "/shm".to_string());
+            change(&mut hellos[1]);
+            let error = answer(&hellos).unwrap_err().to_string();
+            assert!(error.contains("rank 1 on b"), "{error}");
+        }
+        assert!(answer(&[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_place_outside_of_its_set_is_an_error() {
+        let (index, members) = (2, vec![0, 1]);
+        assert!(Place { index, members }.set().is_err());
+    }
+}
