@@ -168,6 +168,22 @@ fn the_answer_stays_until_the_restart_is_complete_and_after_it() {
     }
 }
 
+/// Room for one: the start of the second checkpoint takes the first out of the cache.
+#[test]
+fn what_was_flushed_since_an_idle_search_is_found() {
+    let site = Site::new()
+        .set("SCR_CACHE_BYPASS", "1")
+        .set("SCR_CACHE_SIZE", "1");
+    site.run(&NODES, |rank| {
+        assert_eq!(rank.session.have_restart().unwrap(), None);
+        rank.checkpoint("ck.1").unwrap();
+        let name = Some("bad".into());
+        rank.session.start_output(name, true, false).unwrap();
+        rank.session.complete_output(rank.rank != 1).unwrap_err();
+        assert_eq!(rank.restart().as_deref(), Some("ck.1"));
+    });
+}
+
 #[test]
 fn fetching_can_be_switched_off_and_a_restart_required() {
     let site = in_prefix(&["ck.1"]).set("SCR_FETCH", "0");

@@ -524,6 +524,8 @@ impl Session {
         let mut stopped = Ok(());
         if dataset.is_checkpoint() {
             self.ids.good = dataset.id;
+            // There may be more in the prefix directory now than a search has found before.
+            self.search.fetch = None;
             self.history.checkpoints += 1;
             self.history.cost += phase.begun.elapsed().as_secs_f64();
             self.last_checkpoint = Instant::now();

@@ -125,7 +125,11 @@ int main(int argc, char** argv)
         else if (strcmp(argv[i], "bytes") == 0 && i + 1 < argc) bytes = atoi(argv[++i]);
         else argc = 0;
     }
-    if (argc < 2 || SCR_Init() != SCR_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (argc < 2 || SCR_Init() != SCR_SUCCESS) {
+        /* An abort could cut off what SCR has to say about it. */
+        MPI_Finalize();
+        return 1;
+    }
 
     int dataset = restart();
     say("restarted from", dataset);
