@@ -118,7 +118,7 @@ fn rebuild(
     // These depend on the order alone, and orders of one set agree, so all members return.
     let set = Set::new(reddesc.set_rank, reddesc.members.clone())
         .ok_or_else(|| unusable("its redundancy set is damaged"))?;
-    let scheme = redundancy::by_name(&reddesc.scheme).ok_or_else(|| {
+    let scheme = redundancy::of(reddesc).ok_or_else(|| {
         unusable(&format!(
             "its redundancy scheme {} is not known to this release",
             reddesc.scheme

@@ -491,7 +491,7 @@ impl Session {
         let (data_dir, meta_dir) = (layout.data(id, self.rank()), layout.meta(id));
         let reddesc = &filemap.reddesc;
         let missing = || Error::format(0, format!("no scheme {}", reddesc.scheme));
-        let scheme = redundancy::by_name(&reddesc.scheme).ok_or_else(missing)?;
+        let scheme = redundancy::of(reddesc).ok_or_else(missing)?;
         let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone())
             .ok_or_else(|| Error::format(0, "no redundancy set"))?;
         let context = Context {
