@@ -52,12 +52,13 @@ else()
     set(_scr_profile_directory release)
 endif()
 
-# MPI_PKG_CONFIG would win over MPICC and could name another MPI.
+# Arguments of `cmake -E env`. MPI_PKG_CONFIG would win over MPICC and could name another MPI.
 set(SCR_CARGO_ENVIRONMENT
+    --unset=MPI_PKG_CONFIG
     CC=${CMAKE_C_COMPILER}
     MPICC=${MPI_C_COMPILER}
-    SCR_CACHE_BASE=${SCR_CACHE_BASE}
-    SCR_CNTL_BASE=${SCR_CNTL_BASE}
+    SCR_DEFAULT_CACHE_BASE=${SCR_CACHE_BASE}
+    SCR_DEFAULT_CNTL_BASE=${SCR_CNTL_BASE}
     SCR_CONFIG_FILE=${SCR_CONFIG_FILE})
 
 function(scr_cargo_build target)
@@ -66,7 +67,7 @@ function(scr_cargo_build target)
     set(output ${directory}/${_scr_profile_directory}/${arg_OUTPUT})
     list(JOIN arg_ARGS " " words)
     add_custom_target(${target} ALL
-        COMMAND ${CMAKE_COMMAND} -E env --unset=MPI_PKG_CONFIG ${SCR_CARGO_ENVIRONMENT}
+        COMMAND ${CMAKE_COMMAND} -E env ${SCR_CARGO_ENVIRONMENT}
             ${CARGO_EXECUTABLE} build --locked --profile ${SCR_CARGO_PROFILE}
             --manifest-path ${CMAKE_CURRENT_SOURCE_DIR}/Cargo.toml
             --target-dir ${directory} ${arg_ARGS}

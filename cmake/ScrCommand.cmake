@@ -1,8 +1,5 @@
-# The scr command, and the names of SCR v3.1.0 under which it does the same as before.
-
-set(SCR_CLASSIC_COMMANDS
-    scr_index scr_print scr_print_hash_file kvtree_print
-    CACHE STRING "Names beside scr under which the command is installed")
+# The scr command, the names of SCR v3.1.0 under which it does the same as before, and the
+# manual pages of all of them.
 
 scr_cargo_build(scr_command DIRECTORY cli OUTPUT scr
     ARGS --bin scr --no-default-features --features cli)
@@ -14,9 +11,16 @@ add_custom_command(TARGET scr_command POST_BUILD
     VERBATIM)
 install(PROGRAMS ${SCR_COMMAND} DESTINATION ${CMAKE_INSTALL_BINDIR})
 
-foreach(name IN LISTS SCR_CLASSIC_COMMANDS)
-    set(link ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name})
-    add_custom_command(TARGET scr_command POST_BUILD
-        COMMAND ${CMAKE_COMMAND} -E create_symlink scr ${link} VERBATIM)
-    install(FILES ${link} DESTINATION ${CMAKE_INSTALL_BINDIR})
+# Each classic name has a manual page, made from the table that the command itself goes by
+# (a test keeps them the same), and only classic names have an underscore.
+file(GLOB _scr_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.1)
+foreach(page IN LISTS _scr_pages)
+    install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    get_filename_component(name ${page} NAME_WE)
+    if(name MATCHES "_")
+        set(link ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name})
+        add_custom_command(TARGET scr_command POST_BUILD
+            COMMAND ${CMAKE_COMMAND} -E create_symlink scr ${link} VERBATIM)
+        install(FILES ${link} DESTINATION ${CMAKE_INSTALL_BINDIR})
+    endif()
 endforeach()

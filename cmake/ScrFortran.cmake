@@ -4,6 +4,9 @@
 add_library(scrf_objects OBJECT fortran/scrf.F90 fortran/scrf_classic.f90)
 set_target_properties(scrf_objects PROPERTIES
     Fortran_MODULE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
+if(CMAKE_Fortran_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(scrf_objects PRIVATE -std=f2018 -Wall -Wextra -pedantic)
+endif()
 
 function(_scrf_library target name kind below)
     add_library(${target} ${kind} $<TARGET_OBJECTS:scrf_objects>)

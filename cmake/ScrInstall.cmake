@@ -27,8 +27,8 @@ install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/scr/examples
     FILES_MATCHING PATTERN "heat2d.*")
 
 # find_package(scr) wants scr-config.cmake or scrConfig.cmake, find_package(SCR) the former or
-# SCRConfig.cmake. Where it looks for packages, it does not care for the case of directories.
-set(_scr_package ${CMAKE_INSTALL_LIBDIR}/cmake/scr)
+# SCRConfig.cmake. The directory is that of SCR v3.1.0, which build scripts may name in scr_DIR.
+set(_scr_package ${CMAKE_INSTALL_DATADIR}/scr/cmake)
 set(_scr_generated ${CMAKE_BINARY_DIR}/package)
 install(EXPORT scrTargets NAMESPACE scr:: DESTINATION ${_scr_package})
 configure_package_config_file(cmake/scr-config.cmake.in ${_scr_generated}/scr-config.cmake

@@ -16,6 +16,11 @@ endif()
 # names its targets after the crate, "scr", which is why ours have other names inside here.
 if(Corrosion_FOUND)
     message(STATUS "SCR: the crate is imported by Corrosion")
+    # It has one cargo target directory for each build directory.
+    if(DEFINED SCR_CONFIGURED_MPI AND NOT SCR_CONFIGURED_MPI STREQUAL SCR_CARGO_MPI_DIRECTORY)
+        message(FATAL_ERROR "This build directory is for another MPI; take a new one.")
+    endif()
+    set(SCR_CONFIGURED_MPI ${SCR_CARGO_MPI_DIRECTORY} CACHE INTERNAL "")
     corrosion_import_crate(MANIFEST_PATH Cargo.toml CRATES scr-rs CRATE_TYPES staticlib
         NO_DEFAULT_FEATURES FEATURES mpi PROFILE ${SCR_CARGO_PROFILE} LOCKED)
     corrosion_set_env_vars(scr ${SCR_CARGO_ENVIRONMENT})
@@ -65,7 +70,7 @@ if(BUILD_SHARED_LIBS)
     target_link_options(scr_shared PRIVATE -Wl,--version-script=${_scr_exports} -Wl,-z,defs
         -Wl,--gc-sections)
     target_link_libraries(scr_shared PRIVATE
-        -Wl,--whole-archive,${SCR_RUST_ARCHIVE},--no-whole-archive
+        -Wl,--whole-archive ${SCR_RUST_ARCHIVE} -Wl,--no-whole-archive
         MPI::MPI_C ${SCR_SYSTEM_LIBRARIES})
 else()
     add_library(scr::scr ALIAS scr_static)

@@ -13,6 +13,8 @@
 pub mod cache;
 #[cfg(feature = "mpi")]
 pub mod capi;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod comm;
 pub mod config;
 pub mod error;

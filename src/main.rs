@@ -1,2 +1,7 @@
 //! The `scr` command.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    scr::cli::main()
+}

@@ -50,6 +50,41 @@ fn header_matches_the_interface() {
     );
 }
 
+/// A number that C, the Fortran module and the old Fortran header must agree on.
+#[test]
+fn fortran_has_the_same_constants() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
+    let (header, module, legacy) = (
+        read("include/scr.h"),
+        read("fortran/scrf.F90"),
+        read("include/scrf.h"),
+    );
+
+    let mut constants = 0;
+    for line in header.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ["#define", name, value] = words[..] else {
+            continue;
+        };
+        if value.parse::<i32>().is_err() {
+            continue;
+        }
+        constants += 1;
+        let in_module = format!("parameter, public :: {name} = {value}\n");
+        assert!(
+            module.contains(&in_module),
+            "fortran/scrf.F90 lacks: {in_module}"
+        );
+        let in_legacy = format!("parameter ({name} = {value})\n");
+        assert!(
+            legacy.contains(&in_legacy),
+            "include/scrf.h lacks: {in_legacy}"
+        );
+    }
+    assert_eq!(constants, 5);
+}
+
 fn generate(root: &Path) -> Result<String, Box<dyn Error>> {
     let mut config = cbindgen::Config::from_file(root.join("cbindgen.toml"))?;
     config.header = Some(HEAD.to_string());

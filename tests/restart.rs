@@ -1,50 +1,164 @@
-//! Restart from the cache on thread ranks: nothing lost, ranks elsewhere, nodes lost.
+//! Restart from the cache on thread ranks: nothing lost, ranks elsewhere, nodes lost, both;
+//! and what happens when more is lost than the redundancy stands.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod job;
 
-use job::Site;
+use job::{Site, double_nodes, nodes};
+use std::collections::BTreeSet;
 
-#[test]
-fn the_newest_checkpoint_comes_back_where_it_was() {
-    let site = Site::new().set("SCR_CACHE_SIZE", "2");
-    let nodes = ["n0", "n1", "n2", "n3"];
-    site.run(&nodes, |rank| {
-        for name in ["ck.1", "ck.2", "ck.3"] {
+/// Where the ranks run: one a node for 1, 2, 4, 5 and 8 ranks, and 8 ranks on 4 nodes.
+fn shapes() -> Vec<Vec<&'static str>> {
+    let mut shapes: Vec<_> = [1, 2, 4, 5, 8].map(nodes).into();
+    shapes.push(double_nodes(4));
+    shapes
+}
+
+/// The same with a node replaced.
+fn replaced<'a>(nodes: &[&'a str], old: &str, new: &'a str) -> Vec<&'a str> {
+    let swap = |node: &&'a str| if *node == old { new } else { *node };
+    nodes.iter().map(swap).collect()
+}
+
+/// Every rank where its neighbour was.
+fn shifted<'a>(nodes: &[&'a str]) -> Vec<&'a str> {
+    let mut nodes = nodes.to_vec();
+    nodes.rotate_left(1);
+    nodes
+}
+
+fn with_checkpoints(site: Site, nodes: &[&str], names: &[&str]) -> Site {
+    site.run(nodes, |rank| {
+        for name in names {
             rank.checkpoint(name).unwrap();
         }
     });
-    let names = site.run(&nodes, |rank| rank.restart());
-    assert!(
-        names.iter().all(|name| name.as_deref() == Some("ck.3")),
-        "{names:?}"
-    );
+    site
 }
 
 #[test]
-fn each_single_node_may_be_lost() {
-    for lost in 0..4 {
-        let site = Site::new();
-        let mut nodes = vec!["n0", "n1", "n2", "n3"];
-        site.run(&nodes, |rank| rank.checkpoint("ck.1").unwrap());
-        site.lose(nodes[lost]);
-        nodes[lost] = "spare";
-        let names = site.run(&nodes, |rank| rank.restart());
-        assert!(
-            names.iter().all(|name| name.as_deref() == Some("ck.1")),
-            "{names:?}"
-        );
+fn the_newest_checkpoint_comes_back_where_it_was() {
+    for nodes in shapes() {
+        let site = Site::new().set("SCR_CACHE_SIZE", "2");
+        let site = with_checkpoints(site, &nodes, &["ck.1", "ck.2", "ck.3"]);
+        site.expect_restart(&nodes, Some("ck.3"));
+        assert_eq!(site.heard("rebuilt"), [""; 0]);
     }
 }
 
 #[test]
 fn ranks_may_run_on_other_nodes_than_before() {
-    let site = Site::new();
-    site.run(&["n0", "n0", "n1", "n1"], |rank| {
-        rank.checkpoint("ck.1").unwrap()
+    for nodes in shapes() {
+        let site = with_checkpoints(Site::new(), &nodes, &["ck.1"]);
+        site.expect_restart(&shifted(&nodes), Some("ck.1"));
+        // And back again, from where it was moved to.
+        site.expect_restart(&nodes, Some("ck.1"));
+        assert_eq!(site.heard("rebuilt"), [""; 0]);
+    }
+}
+
+/// Loses each node in turn, in each shape with more than one; `place` says where the ranks
+/// run then. Afterwards the redundancy must be whole again, so another node may go.
+fn each_node_lost(place: impl for<'a> Fn(&[&'a str], &str) -> Vec<&'a str>) {
+    for nodes in shapes() {
+        let distinct: BTreeSet<&str> = nodes.iter().copied().collect();
+        for &lost in distinct.iter().filter(|_| distinct.len() > 1) {
+            let site = with_checkpoints(Site::new(), &nodes, &["ck.1"]);
+            site.lose(lost);
+            let now = place(&nodes, lost);
+            site.expect_restart(&now, Some("ck.1"));
+            assert_eq!(site.heard("rebuilt with XOR").len(), 1);
+
+            // A node whose ranks are in sets with no other rank of that node.
+            let next = now.iter().find(|n| nodes.contains(n) || **n == "spare");
+            let next = next.copied().unwrap();
+            if now.iter().filter(|node| **node == next).count() == nodes.len() / distinct.len() {
+                site.lose(next);
+                site.expect_restart(&replaced(&now, next, "spare2"), Some("ck.1"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_spare_takes_over_from_each_single_node() {
+    each_node_lost(|nodes, lost| replaced(nodes, lost, "spare"));
+}
+
+#[test]
+fn a_lost_rank_may_double_up_on_a_node_that_is_left() {
+    each_node_lost(|nodes, lost| {
+        let left = nodes.iter().rfind(|node| **node != lost).unwrap();
+        replaced(nodes, lost, left)
     });
-    let names = site.run(&["n1", "n2", "n0", "n1"], |rank| rank.restart());
-    assert!(
-        names.iter().all(|name| name.as_deref() == Some("ck.1")),
-        "{names:?}"
+}
+
+#[test]
+fn one_node_may_be_lost_and_all_others_changed_at_once() {
+    each_node_lost(|nodes, lost| shifted(&replaced(nodes, lost, "spare")));
+}
+
+/// ck.2 is in the prefix directory, ck.3 in the cache only.
+fn flushed(site: Site) -> Site {
+    site.set("SCR_FLUSH", "2").set("SCR_CACHE_SIZE", "2")
+}
+
+const THREE: [&str; 3] = ["ck.1", "ck.2", "ck.3"];
+
+#[test]
+fn one_rank_that_lost_its_only_node_goes_back_to_the_flush_and_says_so() {
+    let site = with_checkpoints(flushed(Site::new()), &["n0"], &THREE);
+    site.lose("n0");
+    site.expect_restart(&["n1"], Some("ck.2"));
+    let heard = site.heard("dataset 3 (ck.3) cannot be used: no rank's record of it is left");
+    assert_eq!(heard.len(), 1, "{:?}", site.events.lines());
+}
+
+#[test]
+fn single_keeps_nothing_for_a_lost_node() {
+    let site = flushed(Site::new()).set("SCR_COPY_TYPE", "SINGLE");
+    let site = with_checkpoints(site, &nodes(4), &THREE);
+    site.lose("n3");
+    site.expect_restart(&["n0", "n1", "n2", "spare"], Some("ck.2"));
+    let heard = site.heard("dataset 3 (ck.3) cannot be used: the files of rank 3 are lost");
+    assert_eq!(heard.len(), 1, "{:?}", site.events.lines());
+}
+
+#[test]
+fn two_nodes_of_a_set_lost_go_back_to_the_flush() {
+    let site = with_checkpoints(flushed(Site::new()), &nodes(5), &THREE);
+    site.lose("n1");
+    site.lose("n3");
+    site.expect_restart(&["n0", "s1", "n2", "s2", "n4"], Some("ck.2"));
+    let heard = site.heard("dataset 3 (ck.3) cannot be used: the files of ranks 1 and 3 are lost");
+    assert_eq!(heard.len(), 1, "{:?}", site.events.lines());
+    assert!(heard[0].contains("XOR over 5 ranks survives the loss of 1"));
+}
+
+#[test]
+fn an_older_checkpoint_in_the_cache_comes_before_the_prefix() {
+    let site = Site::new().set("SCR_FLUSH", "2").set("SCR_CACHE_SIZE", "3");
+    let site = with_checkpoints(site, &nodes(4), &["ck.1", "ck.2", "ck.3", "ck.4", "ck.5"]);
+    // ck.4 was flushed, so its cached copy is as new as what the prefix has.
+    for node in ["n1", "n2"] {
+        std::fs::remove_dir_all(site.dataset(node, 5)).unwrap();
+    }
+    site.expect_restart(&nodes(4), Some("ck.4"));
+    assert_eq!(site.heard("dataset 5 (ck.5) cannot be used").len(), 1);
+    assert_eq!(
+        site.heard("dataset 4 (ck.4) is ready in the cache").len(),
+        1
     );
+}
+
+#[test]
+fn with_nothing_left_the_start_from_the_beginning_is_said() {
+    let site = Site::new().set("SCR_FLUSH", "0");
+    let site = with_checkpoints(site, &nodes(4), &["ck.1"]);
+    site.lose("n1");
+    site.lose("n2");
+    site.expect_restart(&["n0", "s1", "s2", "n3"], None);
+    assert_eq!(site.heard("dataset 1 (ck.1) cannot be used").len(), 1);
+    assert_eq!(site.heard("starts from the beginning").len(), 1);
 }

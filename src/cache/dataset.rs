@@ -10,8 +10,13 @@ use crate::{Result, format};
 /// Makes the directories of one rank. Nothing of an earlier attempt may be in the way, so
 /// what is there of this rank goes first. Local.
 pub fn begin(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
-    files.remove_file(&layout.filemap(id, rank))?;
+    files.remove_tree(&layout.filemap(id, rank))?;
     files.remove_tree(&layout.data(id, rank))?;
+    directories(files, layout, id, rank)
+}
+
+/// Makes the directories of one rank, where they are missing. Local.
+pub fn directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
     files.make_private_dirs(layout.base(), &layout.meta_below(id))?;
     files.make_private_dirs(layout.base(), &layout.data_below(id, rank))
 }
@@ -27,21 +32,30 @@ pub fn record(files: &dyn Files, layout: &Layout, filemap: &Filemap) -> Result<(
 /// [`empty_trash`], which may take its time. Local.
 pub fn discard(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
     files.remove_tree(&layout.trash(id))?;
-    rename(files, layout, id, &layout.trash(id))
+    rename(files, layout, id, &layout.trash(id)).map(drop)
 }
 
 /// Sets a dataset aside that turned out to be unusable, for somebody to look at; it is the
-/// first to go when room is needed. One rank per store calls this. Local.
-pub fn quarantine(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
-    files.remove_tree(&layout.quarantine(id))?;
-    rename(files, layout, id, &layout.quarantine(id))
+/// first to go when room is needed. False if there is nothing (any more) to set aside. One
+/// rank per store calls this. Local.
+pub fn quarantine(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
+    let to = layout.quarantine(id);
+    match rename(files, layout, id, &to) {
+        // One of an earlier time is in the way. It must not go before, since two emulated
+        // nodes may share one directory, and what the other has just put there stays.
+        Err(_) if files.stat(&to)?.is_some() => {
+            files.remove_tree(&to)?;
+            rename(files, layout, id, &to)
+        }
+        other => other,
+    }
 }
 
-fn rename(files: &dyn Files, layout: &Layout, id: u64, to: &std::path::Path) -> Result<()> {
+fn rename(files: &dyn Files, layout: &Layout, id: u64, to: &std::path::Path) -> Result<bool> {
     match files.rename(&layout.dataset(id), to) {
         // Two emulated nodes may share one directory, and the other was first.
-        Err(error) if error.is_not_found() => Ok(()),
-        other => other,
+        Err(error) if error.is_not_found() => Ok(false),
+        other => other.map(|()| true),
     }
 }
 

@@ -2,13 +2,19 @@
 
 use super::layout::{Layout, Place, filemap_rank, place};
 use super::plan::{Held, Inventory, Slot, sound};
+use crate::format::Name;
 use crate::format::filemap::Filemap;
-use crate::store::Files;
+use crate::store::{Files, Kind};
 use crate::{Result, format};
 
 /// Reads the completion records in `stores` (index and directory of each store that the
-/// calling rank leads) and clears away what was being deleted. Damaged records are left out
-/// and noted; data files are not looked at. Local.
+/// calling rank leads) and clears away what was being deleted. Damaged records, and what has
+/// the name of a dataset or record and is none, are left out and noted; data files are not
+/// looked at. Local.
+///
+/// # Errors
+/// A directory cannot be read: what lies there may be whole, so to go on as if it were lost
+/// would be wrong.
 pub fn read(files: &dyn Files, stores: &[(usize, &Layout)]) -> Result<Inventory> {
     let mut inventory = Inventory::default();
     for &(store, layout) in stores {
@@ -19,12 +25,19 @@ pub fn read(files: &dyn Files, stores: &[(usize, &Layout)]) -> Result<Inventory>
                     read_dataset(files, layout, Slot { store, id }, &mut inventory)?;
                 }
                 Some(Place::Quarantine(id)) => inventory.quarantined.push(Slot { store, id }),
-                Some(Place::Trash(id)) => files.remove_tree(&layout.trash(id))?,
+                Some(Place::Trash(id)) => {
+                    let removed = super::dataset::empty_trash(files, layout, id);
+                    inventory.notes.extend(removed.err().map(note));
+                }
                 None => {}
             }
         }
     }
     Ok(inventory)
+}
+
+fn note(what: impl std::fmt::Display) -> Name {
+    what.to_string().as_str().into()
 }
 
 fn list(files: &dyn Files, layout: &Layout) -> Result<Vec<String>> {
@@ -44,11 +57,18 @@ fn read_dataset(
     slot: Slot,
     inventory: &mut Inventory,
 ) -> Result<()> {
-    let names = match files.list(&layout.meta(slot.id)) {
-        Err(error) if error.is_not_found() => return Ok(()),
-        other => other?,
-    };
-    for name in names {
+    for path in [layout.dataset(slot.id), layout.meta(slot.id)] {
+        match files.stat(&path)?.map(|stat| stat.kind) {
+            None => return Ok(()),
+            Some(Kind::Directory) => {}
+            Some(_) => {
+                let what = format!("{} is not a directory; ignored", path.display());
+                inventory.notes.push(note(what));
+                return Ok(());
+            }
+        }
+    }
+    for name in files.list(&layout.meta(slot.id))? {
         let Some(rank) = name.to_str().and_then(filemap_rank) else {
             continue;
         };
@@ -64,17 +84,11 @@ fn read_dataset(
             Ok(held) if held.rank == rank && held.dataset.id == slot.id && sound(&held) => {
                 inventory.held.push(held);
             }
-            Ok(_) => inventory.notes.push(
-                format!(
-                    "{} is the record of something else; ignored",
-                    path.display()
-                )
-                .as_str()
-                .into(),
-            ),
-            Err(error) => inventory
-                .notes
-                .push(format!("{error}; ignored").as_str().into()),
+            Ok(_) => inventory.notes.push(note(format!(
+                "{} is the record of something else; ignored",
+                path.display()
+            ))),
+            Err(error) => inventory.notes.push(note(format!("{error}; ignored"))),
         }
     }
     Ok(())

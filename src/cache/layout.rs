@@ -119,7 +119,10 @@ pub fn place(name: &str) -> Option<Place> {
 
 /// The rank of a filemap's name.
 pub fn filemap_rank(name: &str) -> Option<usize> {
-    name.strip_prefix("filemap_")?.parse().ok()
+    let rest = name.strip_prefix("filemap_")?;
+    rest.parse()
+        .ok()
+        .filter(|rank: &usize| rank.to_string() == rest)
 }
 
 #[cfg(test)]
@@ -151,6 +154,8 @@ mod tests {
             assert_eq!(place(odd), None, "{odd}");
         }
         assert_eq!(filemap_rank("filemap_12"), Some(12));
-        assert_eq!(filemap_rank("filemap_"), None);
+        for odd in ["filemap_", "filemap_01", "filemap_+1"] {
+            assert_eq!(filemap_rank(odd), None, "{odd}");
+        }
     }
 }

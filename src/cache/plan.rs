@@ -62,6 +62,8 @@ pub struct Candidate {
     holders: BTreeMap<usize, Vec<usize>>,
     /// Per rank, how it was protected; known for a lost rank from its set.
     sets: BTreeMap<usize, Reddesc>,
+    /// Ranks whose only records contradict those of the others; they count as lost.
+    pub disputed: Vec<usize>,
 }
 
 /// What one rank does for one dataset.
@@ -102,35 +104,98 @@ pub fn sound(held: &Held) -> bool {
 /// with their world ranks. Records of one id that stem from different times (a node that
 /// was away comes back with an old one) make different candidates.
 pub fn candidates(inventories: &[(usize, Inventory)]) -> Vec<Candidate> {
-    let mut found: BTreeMap<(u64, u64, usize, usize), Candidate> = BTreeMap::new();
+    type Records<'a> = Vec<(usize, &'a Held)>;
+    let mut found: BTreeMap<(u64, u64, usize, usize), Records> = BTreeMap::new();
     for (leader, inventory) in inventories {
         for held in inventory.held.iter().filter(|held| sound(held)) {
-            let key = (
-                held.dataset.id,
-                held.dataset.created,
-                held.ranks,
-                held.store,
-            );
-            let candidate = found.entry(key).or_insert_with(|| Candidate {
-                dataset: held.dataset.clone(),
-                store: held.store,
-                ranks: held.ranks,
-                holders: BTreeMap::new(),
-                sets: BTreeMap::new(),
-            });
+            let dataset = &held.dataset;
+            let key = (dataset.id, dataset.created, held.ranks, held.store);
+            found.entry(key).or_default().push((*leader, held));
+        }
+    }
+    let candidates = found.into_values().rev();
+    candidates
+        .filter_map(|records| candidate(&records))
+        .collect()
+}
+
+/// One dataset from all its records. Where they contradict each other (a forged record, or
+/// one of an earlier fetch of the same dataset), those count that most others support, so
+/// that the sets in use never overlap: ranks that disagree about their set would wait for
+/// each other for ever.
+fn candidate(records: &[(usize, &Held)]) -> Option<Candidate> {
+    let mut datasets: Vec<(&Dataset, usize)> = Vec::new();
+    for (_, held) in records {
+        match datasets
+            .iter_mut()
+            .find(|(known, _)| **known == held.dataset)
+        {
+            Some((_, supporters)) => *supporters += 1,
+            None => datasets.push((&held.dataset, 1)),
+        }
+    }
+    let most = datasets
+        .iter()
+        .rev()
+        .max_by_key(|(_, supporters)| *supporters);
+    let dataset = most.map(|(dataset, _)| *dataset)?;
+    let first = records.first()?.1;
+
+    let mut claims: BTreeMap<Claim, Vec<&(usize, &Held)>> = BTreeMap::new();
+    for record in records.iter().filter(|(_, held)| held.dataset == *dataset) {
+        claims.entry(claim(record.1)).or_default().push(record);
+    }
+    let mut claims: Vec<_> = claims.into_values().collect();
+    claims.sort_by_key(|supporters| std::cmp::Reverse(supporters.len()));
+    let mut candidate = Candidate {
+        dataset: dataset.clone(),
+        store: first.store,
+        ranks: first.ranks,
+        holders: BTreeMap::new(),
+        sets: BTreeMap::new(),
+        disputed: Vec::new(),
+    };
+    for supporters in claims {
+        let Some((_, one)) = supporters.first() else {
+            continue;
+        };
+        let members = &one.reddesc.members;
+        if members.iter().any(|m| candidate.sets.contains_key(m)) {
+            continue;
+        }
+        for (index, member) in members.iter().enumerate() {
+            candidate
+                .sets
+                .extend(one.reddesc.of_member(index).map(|d| (*member, d)));
+        }
+        for (leader, held) in supporters {
             candidate
                 .holders
                 .entry(held.rank)
                 .or_default()
                 .push(*leader);
-            for (index, member) in held.reddesc.members.iter().enumerate() {
-                let mut reddesc = held.reddesc.clone();
-                reddesc.set_rank = index;
-                candidate.sets.entry(*member).or_insert(reddesc);
-            }
         }
     }
-    found.into_values().rev().collect()
+    let disputed = records.iter().map(|(_, held)| held.rank);
+    candidate.disputed = disputed
+        .filter(|rank| !candidate.holders.contains_key(rank))
+        .collect();
+    candidate.disputed.sort_unstable();
+    candidate.disputed.dedup();
+    Some(candidate)
+}
+
+/// What a record says of its set, as far as the members of a set must agree on it.
+type Claim<'a> = (&'a [usize], &'a str, usize);
+
+fn claim(held: &Held) -> Claim<'_> {
+    let Reddesc {
+        members,
+        scheme,
+        set_failures,
+        ..
+    } = &held.reddesc;
+    (members, scheme, *set_failures)
 }
 
 impl Candidate {

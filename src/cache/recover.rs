@@ -6,8 +6,8 @@ use super::{dataset, relocate};
 use crate::comm::{Communicator, Tag, Term, collective};
 use crate::format::filemap::Filemap;
 use crate::format::{self, Name};
-use crate::redundancy::{self, Context, Health, Outcome, Record, Set};
-use crate::store::Files;
+use crate::redundancy::{self, Context, Health, Outcome, Record, Scheme, Set};
+use crate::store::{Files, Kind};
 use crate::{Error, Result};
 
 const REBUILD: Tag = 0x38;
@@ -81,7 +81,12 @@ pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Rec
     }
     match collective::agree_with(comm, node, local, &mut terms) {
         Ok((filemap, _)) => {
-            relocate::leftovers(files, layout, order.dataset.id, &order.sends)?;
+            damage.extend(relocate::leftovers(
+                files,
+                layout,
+                order.dataset.id,
+                &order.sends,
+            ));
             Ok(Ok(Recovered {
                 filemap,
                 damage,
@@ -125,11 +130,10 @@ fn rebuild(
         ))
     })?;
 
-    let ready = if order.source.is_none() {
-        moved.and_then(|()| dataset::begin(files, layout, id, rank))
-    } else {
-        moved
-    };
+    let ready = moved.and_then(|()| match order.source {
+        None => dataset::begin(files, layout, id, rank),
+        Some(_) => dataset::directories(files, layout, id, rank),
+    });
     let (data_dir, meta_dir) = (layout.data(id, rank), layout.meta(id));
     let context = Context {
         comm,
@@ -147,6 +151,7 @@ fn rebuild(
             let health = scheme.check(&context, &record);
             let Health { data, parity } = &health;
             damage.extend([data, parity].into_iter().filter_map(|r| r.clone().err()));
+            damage.extend(clear_way(&context, &*scheme, &record).err());
             Some((record, health))
         }
         Some(Err(error)) => {
@@ -168,6 +173,38 @@ fn rebuild(
     };
     dataset::record(files, layout, &filemap)?;
     Ok((filemap, outcome))
+}
+
+/// Removes what stands where a file or a directory of files belongs and is none, so that the
+/// file can be made anew. Nothing of the application is lost: it wrote regular files.
+fn clear_way(context: &Context, scheme: &dyn Scheme, record: &Record) -> Result<()> {
+    let mut wanted = Vec::new();
+    for file in &record.files.files {
+        wanted.push((context.data_dir, file.file.below(context.data_dir)?));
+    }
+    let parity = scheme.redundancy_file(context.meta_dir, context.set);
+    wanted.extend(parity.map(|path| (context.meta_dir, path)));
+    for (root, path) in wanted {
+        // Outermost first; what is missing has nothing below it.
+        let mut here = root.to_path_buf();
+        for component in path.strip_prefix(root).unwrap_or(&path).components() {
+            here.push(component);
+            let kind = if here == path {
+                Kind::File
+            } else {
+                Kind::Directory
+            };
+            match context.files.stat(&here)? {
+                None => break,
+                Some(stat) if stat.kind == kind => {}
+                Some(_) => {
+                    context.files.remove_tree(&here)?;
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 fn own_record(ground: &Ground, order: &Order) -> Result<Record> {

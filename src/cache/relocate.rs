@@ -10,7 +10,7 @@ use crate::comm::{Communicator, Tag};
 use crate::format::filemap::Filemap;
 use crate::format::{Name, from_message, to_message};
 use crate::store::{File, Files};
-use crate::{Result, format, redundancy, store};
+use crate::{Error, Result, format, redundancy, store};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -100,16 +100,21 @@ pub fn run(
     Ok(result)
 }
 
-/// Removes the parts of `ranks`, which run elsewhere now, from this node. Local, for the
-/// rank that sent them.
-pub fn leftovers(files: &dyn Files, layout: &Layout, id: u64, ranks: &[usize]) -> Result<()> {
+/// Removes the parts of `ranks`, which run elsewhere now, from this node, and gives what
+/// could not be removed, which does no harm there. Local, for the rank that sent them.
+pub fn leftovers(files: &dyn Files, layout: &Layout, id: u64, ranks: &[usize]) -> Vec<Error> {
+    let mut errors = Vec::new();
     for &rank in ranks {
-        for item in &manifest(files, layout, id, rank)?.items {
-            files.remove_file(&item.path.below(&layout.dataset(id))?)?;
-        }
-        files.remove_tree(&layout.data(id, rank))?;
+        // The record first, so that a kill does not leave one of files that are gone. If it
+        // cannot be read, only the name of the redundancy file is not known.
+        let mut paths = vec![layout.filemap(id, rank), layout.data(id, rank)];
+        let items = manifest(files, layout, id, rank).unwrap_or_default().items;
+        let root = layout.dataset(id);
+        paths.extend(items.iter().filter_map(|item| item.path.below(&root).ok()));
+        let removed = paths.iter().map(|path| files.remove_tree(path));
+        errors.extend(removed.filter_map(Result::err));
     }
-    Ok(())
+    errors
 }
 
 /// What there is of a rank's part: its record last, so that the record never comes before

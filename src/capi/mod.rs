@@ -93,19 +93,23 @@ pub unsafe extern "C" fn SCR_Config(config: *const c_char) -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) -> c_int {
     guard(FAILURE, || {
-        if file.is_null() {
-            return Err(Error::usage("SCR_Route_file", "the buffer is NULL"));
+        if !file.is_null() {
+            // SAFETY: not NULL, so by the caller's promise a buffer.
+            unsafe { *file = 0 };
         }
-        // SAFETY: the caller's promise, and `file` is not NULL.
-        unsafe { *file = 0 };
         // SAFETY: the caller's promise.
-        let Some(name) = (unsafe { text::bytes(name) }) else {
-            return Err(Error::usage("SCR_Route_file", "the name is NULL"));
-        };
-        let reply = process::with(Call::RouteFile, |session| session.route(from_bytes(name)))?;
+        let name = unsafe { text::bytes(name) };
+        let reply = process::with(Call::RouteFile, |session| {
+            let usage = |what| Error::usage("SCR_Route_file", what);
+            let name = name.ok_or_else(|| usage("the name is NULL"))?;
+            if file.is_null() {
+                return Err(usage("the buffer is NULL"));
+            }
+            session.route(from_bytes(name))
+        })?;
         let path = match &reply {
             Reply::Done(path) => path.as_os_str().as_bytes(),
-            Reply::Disabled => name,
+            Reply::Disabled => name.unwrap_or_default(),
         };
         // SAFETY: the caller's promise.
         let fits = unsafe { text::copy_out(path, file) };

@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::events::{Console, Event, Severity, Sink, Speaker};
 use crate::job::Environment;
 use crate::session::state::{Call, State};
-use crate::session::{Session, Setup, load};
+use crate::session::{OTHER_RUN, Session, Setup, load};
 use crate::store::posix::Posix;
 use crate::{Error, Result};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -153,6 +153,7 @@ impl Process {
             files: Arc::new(Posix),
             sink: self.sink.clone(),
             environment: Environment::of_process(),
+            patience: OTHER_RUN,
         };
         self.run = match Session::init(setup, &mut self.config)? {
             Some(session) => Run::Active(Box::new(session)),

@@ -5,6 +5,18 @@
 
 use super::value::Kind;
 
+/// Defaults that a site chooses when it builds the library, through CMake.
+const CACHE_BASE: &str = match option_env!("SCR_DEFAULT_CACHE_BASE") {
+    Some(base) => base,
+    None => "/dev/shm",
+};
+
+/// See [`CACHE_BASE`].
+const CNTL_BASE: &str = match option_env!("SCR_DEFAULT_CNTL_BASE") {
+    Some(base) => base,
+    None => "/dev/shm",
+};
+
 /// Who reads a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
@@ -188,9 +200,9 @@ pub const PARAMETERS: &[Parameter] = &[
         "Name of the cluster in dataset descriptions."),
     row("SCR_NODE_NAME", Name, "", "", Both, Works,
         "Name of the node that a process runs on, from each process's own environment; the host name if unset. Lets one machine stand for several nodes. Not in SCR v3.1.0."),
-    row("SCR_CNTL_BASE", Path, "/dev/shm", "", Both, Works,
+    row("SCR_CNTL_BASE", Path, CNTL_BASE, "", Both, Works,
         "Control directories are made below it. Each process's own environment counts."),
-    row("SCR_CACHE_BASE", Path, "/dev/shm", "", Both, Works,
+    row("SCR_CACHE_BASE", Path, CACHE_BASE, "", Both, Works,
         "Cache directories of the default store are made below it. Each process's own environment counts."),
     row("SCR_CACHE_SIZE", COUNT, "1", "datasets", Both, Works,
         "Default COUNT of stores: how many datasets are kept in each."),
@@ -259,7 +271,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("SCR_CRC_ON_COPY", Bool, "0", "", Library, Never("checksums are always made and verified in the pass that reads a file"),
         "Verify checksums of copies for redundancy."),
     row("SCR_CRC_ON_FLUSH", Bool, "1", "", Both, Works,
-        "A copied file is always checksummed. Files written in bypass mode, which no copy reads, are checksummed too if this is set to 1 explicitly; it costs a pass over them."),
+        "Record checksums in the prefix directory and verify them when files are fetched. Files written in bypass mode, which no copy reads, get them only if this is set to 1 explicitly; it costs a pass over them."),
     row("SCR_CRC_ON_DELETE", Bool, "0", "", Library, Later("deletion of cached datasets"),
         "Verify checksums of files before they are deleted from cache."),
     row("SCR_CHECKPOINT_INTERVAL", COUNT, "0", "calls", Library, Works,

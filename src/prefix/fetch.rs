@@ -5,7 +5,7 @@ use super::rank2file;
 use crate::comm::{Term, collective};
 use crate::format::rank2file::{FileEntry, RankEntry};
 use crate::format::summary::Summary;
-use crate::format::{self, Dataset, FileMeta, RankFiles, from_message, to_message};
+use crate::format::{self, Dataset, FileMeta, Name, RankFiles, from_message, to_message};
 use crate::store::Kind;
 use crate::transfer::copy::{Content, checksum, copy};
 use crate::transfer::turns::in_turns;
@@ -38,6 +38,17 @@ pub struct Fetched {
     pub unverified: u64,
 }
 
+/// Which dataset to fetch.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Its id.
+    pub id: u64,
+    /// Its name in the index.
+    pub name: &'a Name,
+    /// Compare contents with recorded checksums; else sizes only.
+    pub checksums: bool,
+}
+
 /// Why a dataset cannot be fetched.
 #[derive(Debug)]
 pub struct Refused {
@@ -48,14 +59,12 @@ pub struct Refused {
     pub bad: bool,
 }
 
-/// Fetches dataset `id`: into `cache`, or with `None` only verified where it is (bypass).
-/// With `checksums` off nothing but sizes is compared in a bypass. Collective. The outer
-/// error is the transport's; all ranks agree on the inner one.
+/// Fetches a dataset: into `cache`, or with `None` only verified where it is (bypass).
+/// Collective. The outer error is the transport's; all ranks agree on the inner one.
 pub fn fetch(
     ground: &Ground,
-    id: u64,
+    wanted: &Wanted,
     cache: Option<&Target>,
-    checksums: bool,
 ) -> Result<std::result::Result<Fetched, Refused>> {
     let &Ground {
         comm,
@@ -63,11 +72,11 @@ pub fn fetch(
         prefix,
         ..
     } = ground;
-    let dir = prefix.dataset(id);
+    let dir = prefix.dataset(wanted.id);
     let mut bad = [Term::Max(0)];
 
     let local = if comm.rank() == 0 {
-        fits(ground, &dir, id).map(Some)
+        fits(ground, &dir, wanted).map(Some)
     } else {
         Ok(None)
     };
@@ -83,26 +92,57 @@ pub fn fetch(
     let dataset: Dataset = from_message(&message)?;
 
     let entry = rank2file::read(comm, files, &dir)?;
-    let brought = in_turns(comm, ground.width, || {
-        bring(ground, id, &entry?, cache, checksums)
-    })?;
-    let unverified = brought
-        .as_ref()
-        .map_or(0, |(_, unverified)| *unverified as i64);
-    let mut terms = [bad[0], Term::Sum(unverified)];
-    match verdict(ground, brought, &mut terms) {
-        Ok((files, _)) => Ok(Ok(Fetched {
+    let brought = in_turns(comm, ground.width, || bring(ground, wanted, &entry?, cache))?;
+    let (count, size, unverified) = brought.as_ref().map_or((0, 0, 0), |(files, unverified)| {
+        let size = files
+            .files
+            .iter()
+            .fold(0u64, |sum, file| sum.wrapping_add(file.size));
+        (files.files.len() as i64, size as i64, *unverified as i64)
+    });
+    let mut terms = [
+        bad[0],
+        Term::Sum(unverified),
+        Term::Sum(count),
+        Term::Sum(size),
+    ];
+    let brought = verdict(ground, brought, &mut terms).and_then(|(files, _)| {
+        let [_, _, count, size] = terms.map(|term| term.value() as u64);
+        whole(&dir, &dataset, count, size).map(|()| files)
+    });
+    match brought {
+        Ok(files) => Ok(Ok(Fetched {
             dataset,
             files,
             unverified: terms[1].value() as u64,
         })),
         Err(error) => {
             if let Some(target) = cache {
-                files.remove_tree(&target.dir())?;
+                // What stays has no record, so nobody takes it for a dataset.
+                let _ = files.remove_tree(&target.dir());
+            }
+            if matches!(error, Error::Corrupt { .. }) {
+                terms[0] = Term::Max(1);
             }
             refuse(error, &terms)
         }
     }
+}
+
+/// Compares the files of all ranks with what the summary says of them together: all that is
+/// known of files that SCR v3.1.0 wrote. The same on all ranks.
+fn whole(dir: &Path, dataset: &Dataset, count: u64, size: u64) -> Result<()> {
+    let recorded = (dataset.files.unwrap_or(count), dataset.size.unwrap_or(size));
+    if recorded == (count, size) {
+        return Ok(());
+    }
+    Err(Error::Corrupt {
+        path: dir.join("summary.scr"),
+        what: format!(
+            "records {} files with {} bytes, but there are {count} with {size}",
+            recorded.0, recorded.1
+        ),
+    })
 }
 
 /// Agrees on a result; the first term becomes 1 if any rank found the dataset itself bad.
@@ -125,7 +165,8 @@ fn refuse(error: Error, terms: &[Term]) -> Result<std::result::Result<Fetched, R
 }
 
 /// Rank 0: the summary, if the dataset is complete, a checkpoint, and one of as many ranks.
-fn fits(ground: &Ground, dir: &Path, id: u64) -> Result<Dataset> {
+fn fits(ground: &Ground, dir: &Path, wanted: &Wanted) -> Result<Dataset> {
+    let id = wanted.id;
     let path = dir.join("summary.scr");
     let summary: Summary = format::read(ground.files, &path)?;
     let dataset = summary.dataset;
@@ -141,8 +182,11 @@ fn fits(ground: &Ground, dir: &Path, id: u64) -> Result<Dataset> {
     if !dataset.is_checkpoint() {
         return odd("describes a dataset that is no checkpoint".to_string());
     }
-    if dataset.id != id {
-        return odd(format!("describes dataset {}", dataset.id));
+    if dataset.id != id || dataset.name != *wanted.name {
+        return odd(format!(
+            "describes dataset {} ({})",
+            dataset.id, dataset.name
+        ));
     }
     let ranks = rank2file::ranks(ground.files, dir)?;
     if ranks != ground.comm.size() as u64 {
@@ -158,10 +202,9 @@ fn fits(ground: &Ground, dir: &Path, id: u64) -> Result<Dataset> {
 /// This rank's files: found, compared with what was recorded, copied if there is a cache.
 fn bring(
     ground: &Ground,
-    id: u64,
+    wanted: &Wanted,
     entry: &RankEntry,
     cache: Option<&Target>,
-    checksums: bool,
 ) -> Result<(RankFiles, usize)> {
     let &Ground {
         comm,
@@ -180,7 +223,7 @@ fn bring(
         .filter(|count| *count != entry.files.len() as u64)
     {
         return Err(Error::Corrupt {
-            path: prefix.dataset(id),
+            path: prefix.dataset(wanted.id),
             what: format!(
                 "lists {} files of rank {rank}, {count} expected",
                 entry.files.len()
@@ -206,7 +249,7 @@ fn bring(
             }
         };
         let mut meta = FileMeta::new(name.clone(), name.clone(), &stat);
-        let expected = expected(recorded, stat.size);
+        let expected = expected(recorded, stat.size, wanted.checksums);
         match cache {
             Some(target) => {
                 let to = name.below(&target.dir())?;
@@ -222,7 +265,7 @@ fn bring(
                     crc: None,
                 }
                 .check(&expected, &from)?;
-                if checksums && expected.crc.is_some() {
+                if expected.crc.is_some() {
                     checksum(files, &from, &mut buffer)?.check(&expected, &from)?;
                 }
                 meta.crc = expected.crc;
@@ -238,9 +281,9 @@ fn bring(
     Ok((RankFiles { rank, files: list }, unverified))
 }
 
-fn expected(recorded: &FileEntry, size: u64) -> Content {
+fn expected(recorded: &FileEntry, size: u64, checksums: bool) -> Content {
     Content {
         size: recorded.size.unwrap_or(size),
-        crc: recorded.crc,
+        crc: recorded.crc.filter(|_| checksums),
     }
 }

@@ -36,8 +36,9 @@ pub struct Ground<'a> {
 }
 
 /// Flushes this rank's part of a dataset. `data` is the directory of the rank's files in
-/// the cache, or `None` if they are in the prefix already (bypass); then a checksum is taken
-/// only if `checksums` asks for that pass over the data. `time` is what the index shows.
+/// the cache, or `None` if they are in the prefix already (bypass). Checksums are recorded
+/// if `checksums` says so; with bypass that costs a pass over the data. `time` is what the
+/// index shows.
 /// Collective; all ranks return the same verdict.
 pub fn flush(
     ground: &Ground,
@@ -75,7 +76,7 @@ pub fn flush(
                 .files
                 .files
                 .iter()
-                .map(|file| (file.file.clone(), file.size, file.crc)),
+                .map(|file| (file.file.clone(), file.size, file.crc.filter(|_| checksums))),
         ),
     )?;
     collective::agree(comm, node, moved.and(mapped))?;
@@ -90,10 +91,7 @@ pub fn flush(
 
 /// Rank 0: nobody may take what is there of this dataset for complete from now on.
 fn begin(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, dir: &Path) -> Result<()> {
-    index::update(files, prefix, |index| {
-        index.add(dataset.clone());
-        Ok(())
-    })?;
+    index::enter(files, prefix, dataset)?;
     records::update_flush_file(files, prefix, |record| {
         place(record, dataset).insert(flush_file::SYNC_FLUSHING.into());
     })?;
@@ -147,10 +145,10 @@ fn bring(
     let mut dirs: BTreeSet<PathBuf> = BTreeSet::new();
     for file in &mut filemap.files.files {
         let to = prefix.absolute(&file.file)?;
+        let parent = to.parent().unwrap_or(prefix.root()).to_path_buf();
         match data {
             Some(data) => {
                 let from = file.file.below(data)?;
-                let parent = to.parent().unwrap_or(prefix.root()).to_path_buf();
                 files.make_dirs(&parent)?;
                 let recorded = Content {
                     size: file.size,
@@ -162,27 +160,37 @@ fn bring(
                 }
                 dirs.extend(below_root(&parent, prefix));
             }
-            None if checksums => {
-                let found = checksum(files, &to, &mut buffer)?;
-                found.check(
-                    &Content {
+            None => {
+                // The program wrote it, and may not have synced it.
+                files.open(&to)?.sync()?;
+                dirs.extend(below_root(&parent, prefix));
+                if checksums {
+                    let found = checksum(files, &to, &mut buffer)?;
+                    let recorded = Content {
                         size: file.size,
                         crc: None,
-                    },
-                    &to,
-                )?;
-                file.crc = found.crc;
+                    };
+                    found.check(&recorded, &to)?;
+                    file.crc = found.crc;
+                }
             }
-            None => {}
         }
     }
     dirs.iter().try_for_each(|dir| files.sync_dir(dir))
 }
 
-/// A directory and all above it up to the prefix: those may be new.
+/// A directory and all above it up to the prefix: those may be new. The prefix itself by its
+/// true name, since a symbolic link is not followed.
 fn below_root(dir: &Path, prefix: &Prefix) -> Vec<PathBuf> {
     dir.ancestors()
         .take_while(|dir| dir.starts_with(prefix.root()))
+        .map(|dir| {
+            if dir == prefix.root() {
+                prefix.real()
+            } else {
+                dir
+            }
+        })
         .map(Path::to_path_buf)
         .collect()
 }

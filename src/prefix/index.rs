@@ -1,6 +1,7 @@
 //! The index file, changed by one process at a time.
 
 use super::paths::Prefix;
+use crate::format::Dataset;
 use crate::format::index::Index;
 use crate::store::{Files, Lock};
 use crate::{Error, Result};
@@ -30,7 +31,7 @@ pub fn update<T>(
     prefix: &Prefix,
     change: impl FnOnce(&mut Index) -> Result<T>,
 ) -> Result<T> {
-    let _lock = lock(files, prefix.root())?;
+    let _lock = lock(files, prefix.real())?;
     let mut index = read(files, prefix)?;
     let before = index.clone();
     let result = change(&mut index)?;
@@ -38,6 +39,20 @@ pub fn update<T>(
         index.write(files, &prefix.file("index.scr"))?;
     }
     Ok(result)
+}
+
+/// Enters a dataset that is about to be written: not complete. Another one that had its name
+/// is gone by that, and so are its records.
+pub fn enter(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
+    let before = update(files, prefix, |index| {
+        let before = index.id(&dataset.name);
+        index.add(dataset.clone());
+        Ok(before)
+    })?;
+    match before.filter(|id| *id != dataset.id) {
+        Some(id) => files.remove_tree(&prefix.dataset(id)),
+        None => Ok(()),
+    }
 }
 
 /// Waits for the lock on `path`. A file system that knows no locks is taken as it is: there

@@ -83,9 +83,14 @@ impl Prefix {
     /// The absolute path of a relative one that was read from a file, and so may be hostile.
     ///
     /// # Errors
-    /// It would leave the prefix directory.
+    /// It would leave the prefix directory, or it is in SCR's own `.scr`.
     pub fn absolute(&self, relative: &Name) -> Result<PathBuf> {
-        relative.below(&self.root)
+        let path = relative.below(&self.root)?;
+        if path.starts_with(self.meta()) {
+            let what = format!("`{relative}` is in SCR's own directory, no file of a dataset");
+            return Err(Error::format(0, what));
+        }
+        Ok(path)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::format::{self, Name, from_message, to_message};
 use crate::store::{Durability, Files};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 const ENTRIES: Tag = 0x20;
@@ -211,6 +212,7 @@ fn read_branch(files: &dyn Files, path: &Path) -> Result<Branch> {
 /// The file names of all leaves, from the branches above them.
 fn leaf_names(files: &dyn Files, dir: &Path) -> Result<Vec<String>> {
     let mut leaves = Vec::new();
+    let mut seen = BTreeSet::new();
     let mut open = vec![(BASE.to_string(), MAX_LEVEL + 1)];
     while let Some((name, above)) = open.pop() {
         let path = dir.join(name);
@@ -223,6 +225,13 @@ fn leaf_names(files: &dyn Files, dir: &Path) -> Result<Vec<String>> {
         }
         for child in branch.children.values() {
             let (file, level) = child.file(branch.level).map_err(|e| e.in_file(&path))?;
+            // Two ways to one file would let a small tree keep us busy for ever.
+            if !seen.insert(file.clone()) {
+                return Err(Error::Corrupt {
+                    path,
+                    what: format!("names {file}, which another entry names too"),
+                });
+            }
             if level == 0 {
                 leaves.push(file)
             } else {

@@ -60,7 +60,7 @@ pub fn update_halt(
     prefix: &Prefix,
     change: impl FnOnce(&mut Halt),
 ) -> Result<()> {
-    let _lock = lock(files, prefix.root())?;
+    let _lock = lock(files, prefix.real())?;
     let mut halt = read_halt(files, prefix)?;
     let before = halt.clone();
     change(&mut halt);

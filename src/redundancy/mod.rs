@@ -2,7 +2,7 @@
 //!
 //! A [`Scheme`] works on one set of ranks at a time ([`sets`]), which exchange messages among
 //! themselves only; no communicator is made. [`mod@code`] says which blocks protect which,
-//! [`encode`] and [`rebuild`] make them, [`flow`] moves them with several messages under way,
+//! `encode` and `rebuild` make them, `flow` moves them with several messages under way,
 //! [`kernel`] computes, [`logical`] joins a rank's files to one.
 
 pub mod code;

@@ -213,7 +213,10 @@ impl Bench {
         for result in self.cluster.rebuild(&self.scheme, &self.records, &amnesiac) {
             let error = result.expect_err(&what);
             // Where everybody has lost everything, nobody knows even the number.
-            assert!(matches!(error, Error::Dataset { id: 6 | 0, .. }), "{error:?}");
+            assert!(
+                matches!(error, Error::Dataset { id: 6 | 0, .. }),
+                "{error:?}"
+            );
             assert!(error.to_string().contains("lost or damaged"), "{error}");
         }
         assert!(self.snapshots() == left, "{what}");

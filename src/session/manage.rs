@@ -30,7 +30,7 @@ impl Session {
         let call = Call::Current;
         self.allow(call)?;
         let drop_after = self.settings.drop_after_current;
-        let found = self.on_root(|| {
+        let found: Known = self.told_by_root(|| {
             index::update(&*self.files, &self.prefix, |index| {
                 let current = index.set_current(name);
                 if current && drop_after {
@@ -42,7 +42,6 @@ impl Session {
                 Ok(Known { id, ckpt, current })
             })
         })?;
-        let found: Known = self.told_by_root(|| found.unwrap_or_default())?;
         let cached = self
             .cache
             .iter()
@@ -61,7 +60,7 @@ impl Session {
                 id: c.dataset.id,
             })
             .collect();
-        self.forget(&newer)?;
+        self.forget(&newer);
         self.loaded = None;
         self.search.fetch = None;
         self.ids.dataset = id;
@@ -116,12 +115,18 @@ impl Session {
             })
             .collect();
         let in_cache = !cached.is_empty();
-        self.forget(&cached)?;
-        self.on_root(|| match self.delete_from_prefix(name)? {
-            None if !in_cache => Err(no_such(call.name(), name)),
-            _ => Ok(()),
-        })?;
-        Ok(())
+        self.forget(&cached);
+        let deleted = match self.rank() {
+            0 => self.delete_from_prefix(name),
+            _ => Ok(None),
+        };
+        let known = in_cache || deleted != Ok(None) || self.rank() != 0;
+        let known = if known {
+            Ok(())
+        } else {
+            Err(no_such(call.name(), name))
+        };
+        self.agree(deleted.and(known))
     }
 
     /// Rank 0: index entry first, then files. The id, if there was such a dataset.

@@ -1,7 +1,7 @@
 //! One application run under SCR: what it owns, and the calls of the API.
 //!
-//! [`Session`] holds all state; there is nothing global. [`start`] brings it to life,
-//! [`output`] writes datasets, [`restart`] reads them, [`manage`] and [`stop`] do the rest.
+//! [`Session`] holds all state; there is nothing global. `start` brings it to life,
+//! `output` writes datasets, `restart` reads them, `manage` and `stop` do the rest.
 //! [`state`] says which call is allowed when.
 
 mod cached;
@@ -14,7 +14,7 @@ mod stock;
 mod stop;
 mod welcome;
 
-pub use start::{Setup, load};
+pub use start::{OTHER_RUN, Setup, load};
 
 use crate::cache::layout::Layout;
 use crate::cache::plan::{Candidate, Slot};
@@ -191,18 +191,26 @@ impl Session {
         })
     }
 
-    /// A word from rank 0 to all: `make` runs on rank 0 only.
+    /// A word from rank 0 to all: `make` runs on rank 0 only, and if it fails, all fail.
     fn told_by_root<T: serde::Serialize + serde::de::DeserializeOwned>(
         &self,
-        make: impl FnOnce() -> T,
+        make: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        let mut message = if self.rank() == 0 {
-            crate::format::to_message(&make())?
-        } else {
-            Vec::new()
-        };
+        let made = self.on_root(|| crate::format::to_message(&make()?))?;
+        let mut message = made.unwrap_or_default();
         collective::bcast(&*self.comm, 0, &mut message)?;
         crate::format::from_message(&message)
+    }
+
+    /// Rank 0 keeps a record that the run can do without: where that fails, it is said, and
+    /// the run goes on. Local.
+    fn keep_record(&self, keep: impl FnOnce() -> Result<()>) {
+        if self.rank() == 0
+            && let Err(error) = keep()
+        {
+            let text = format!("a record of this run is not up to date: {error}");
+            self.tell(Severity::Warning, text);
+        }
     }
 
     fn ground(&self, width: usize) -> Ground<'_> {

@@ -8,7 +8,7 @@ use crate::cache::plan::Slot;
 use crate::comm::{Term, collective};
 use crate::config::descriptors::choose;
 use crate::format::filemap::Filemap;
-use crate::format::flush_file;
+use crate::format::flush_file::{self, FlushFile};
 use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
 use crate::policy::evict::{Entry, victims};
 use crate::policy::flush;
@@ -27,7 +27,7 @@ impl Session {
     ///
     /// # Errors
     /// Name or flags differ between ranks, or a directory cannot be made. Nothing has been
-    /// deleted then.
+    /// deleted then, and the index is as it was.
     pub fn start_output(
         &mut self,
         name: Option<Name>,
@@ -55,6 +55,10 @@ impl Session {
             let (dataset, checkpoint) = self.index_ids;
             self.ids.dataset = self.ids.dataset.max(dataset);
             self.ids.checkpoint = self.ids.checkpoint.max(checkpoint);
+            // What the cache keeps for a run of another size is not in the way then.
+            let cached = self.cache.iter().map(|c| c.dataset.id);
+            let kept = cached.chain(self.unusable.iter().map(|slot| slot.id)).max();
+            self.ids.dataset = self.ids.dataset.max(kept.unwrap_or(0));
         }
         let id = self.ids.dataset + 1;
         let ckpt = checkpoint.then_some(self.ids.checkpoint + 1);
@@ -65,7 +69,7 @@ impl Session {
         let Some((scheme, store, bypass)) = chosen.map(|s| (s.index, s.store, s.bypass)) else {
             return Err(Error::usage(call.name(), "no redundancy descriptor fits"));
         };
-        self.free_slot(Slot { store, id })?;
+        self.clear_slot(Slot { store, id })?;
 
         let micros = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -90,7 +94,11 @@ impl Session {
         let ready = collective::agree_with(&*self.comm, &self.speaker.node, ready, &mut terms);
         let same = terms[0].value() == terms[1].value();
         if ready.is_err() || !same {
-            self.undo_start(&dataset, store, bypass)?;
+            if !bypass {
+                // What stays is no dataset: it has no record.
+                let layout = &self.stores[store].layout;
+                self.tell_stuck(self.files.remove_tree(&layout.data(id, self.rank())));
+            }
             ready?;
             return Err(Error::usage(
                 call.name(),
@@ -98,10 +106,14 @@ impl Session {
             ));
         }
         dataset.created = terms[2].value() as u64;
+        if bypass {
+            // Only now: an entry of this name from before is lost by that.
+            self.on_root(|| index::enter(&*self.files, &self.prefix, &dataset))?;
+        }
         self.ids.dataset = id;
         self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
         self.ids.settled = true;
-        self.make_room(store)?;
+        self.make_room(store);
         self.phase = Some(Phase {
             dataset,
             scheme,
@@ -113,7 +125,7 @@ impl Session {
         Ok(())
     }
 
-    /// This rank's part of a start: directories, or rank 0's entry in the index.
+    /// This rank's part of a start: its directories in the cache. Local.
     fn prepare(&self, call: Call, dataset: &Dataset, store: usize, bypass: bool) -> Result<()> {
         if dataset.name.as_bytes().len() >= MAX_FILENAME {
             return Err(Error::usage(
@@ -121,50 +133,16 @@ impl Session {
                 format!("the name has {MAX_FILENAME} bytes or more; choose a shorter one"),
             ));
         }
-        if !bypass {
-            let layout = &self.stores[store].layout;
-            return dataset::begin(&*self.files, layout, dataset.id, self.rank());
-        }
-        if self.rank() != 0 {
+        if bypass {
             return Ok(());
         }
-        index::update(&*self.files, &self.prefix, |index| {
-            index.add(dataset.clone());
-            Ok(())
-        })
-    }
-
-    fn undo_start(&self, dataset: &Dataset, store: usize, bypass: bool) -> Result<()> {
-        if !bypass {
-            let layout = &self.stores[store].layout;
-            return self
-                .files
-                .remove_tree(&layout.data(dataset.id, self.rank()));
-        }
-        if self.rank() != 0 {
-            return Ok(());
-        }
-        index::update(&*self.files, &self.prefix, |index| {
-            if index.id(&dataset.name) == Some(dataset.id) {
-                index.remove(&dataset.name);
-            }
-            Ok(())
-        })
-    }
-
-    /// Clears a directory that has the id of the next dataset but is of no use.
-    fn free_slot(&mut self, slot: Slot) -> Result<()> {
-        if !self.unusable.contains(&slot) {
-            return Ok(());
-        }
-        self.discard(&[slot])?;
-        self.unusable.retain(|other| *other != slot);
-        self.comm.barrier()
+        let layout = &self.stores[store].layout;
+        dataset::begin(&*self.files, layout, dataset.id, self.rank())
     }
 
     /// Deletes what must go so that the cache stays within its size. All ranks are past the
-    /// point where they could still use it.
-    fn make_room(&mut self, store: usize) -> Result<()> {
+    /// point where they could still use it. Collective, without a round.
+    pub(super) fn make_room(&mut self, store: usize) {
         let count = self.descriptors.stores[store].count as usize;
         let slots: Vec<(Slot, Entry)> = self
             .cache
@@ -195,15 +173,16 @@ impl Session {
             .into_iter()
             .map(|at| slots[at].0)
             .collect();
-        self.forget(&gone)
+        self.forget(&gone);
     }
 
-    /// Takes datasets out of the cache and out of all that knows them.
-    pub(super) fn forget(&mut self, gone: &[Slot]) -> Result<()> {
+    /// Takes datasets out of the cache and out of all that knows them. No error: one rank's
+    /// trouble with what is of no use any more must not part it from the others.
+    pub(super) fn forget(&mut self, gone: &[Slot]) {
         if gone.is_empty() {
-            return Ok(());
+            return;
         }
-        self.discard(gone)?;
+        self.discard(gone);
         let out = |c: &Cached| {
             gone.contains(&Slot {
                 store: c.store,
@@ -231,30 +210,35 @@ impl Session {
         {
             self.loaded = None;
         }
-        if self.rank() == 0 && !ids.is_empty() {
-            records::update_flush_file(&*self.files, &self.prefix, |record| {
+        if !ids.is_empty() {
+            self.note_cached(|record| {
                 ids.iter().for_each(|id| {
                     record.datasets.remove(id);
                 });
-            })?;
+            });
         }
-        Ok(())
+    }
+
+    /// Rank 0: changes the flush file. That it cannot be written is told and no more: the
+    /// datasets are as good without it.
+    fn note_cached(&self, change: impl FnOnce(&mut FlushFile)) {
+        self.keep_record(|| records::update_flush_file(&*self.files, &self.prefix, change));
     }
 
     /// Leaders take directories out of sight at once and delete them in the background.
-    fn discard(&mut self, gone: &[Slot]) -> Result<()> {
+    fn discard(&mut self, gone: &[Slot]) {
         let mut trash = Vec::new();
         for slot in gone {
             let Some(store) = self.stores.get(slot.store).filter(|s| s.leader) else {
                 continue;
             };
             let layout = store.layout.clone();
-            self.files.remove_tree(&layout.quarantine(slot.id))?;
-            dataset::discard(&*self.files, &layout, slot.id)?;
+            self.tell_stuck(self.files.remove_tree(&layout.quarantine(slot.id)));
+            self.tell_stuck(dataset::discard(&*self.files, &layout, slot.id));
             trash.push((layout, slot.id));
         }
         if trash.is_empty() {
-            return Ok(());
+            return;
         }
         self.finish_deleting();
         let files = self.files.clone();
@@ -266,7 +250,6 @@ impl Session {
         };
         let thread = std::thread::Builder::new().name("scr-delete".to_string());
         self.reaper = thread.spawn(work).ok();
-        Ok(())
     }
 
     /// Waits for the deletion in the background. Local.
@@ -456,7 +439,13 @@ impl Session {
     ) -> Filemap {
         let descriptor = &self.descriptors.schemes[scheme];
         let set = &self.sets[scheme];
-        let alone = set.members.len() < 2;
+        let word = match set.size() {
+            0 | 1 => "SINGLE",
+            _ => descriptor.scheme.word(),
+        };
+        // What this set stands, which may be less than was asked for.
+        let scheme = redundancy::by_name(word, descriptor.set_failures as usize);
+        let set_failures = scheme.map_or(0, |scheme| scheme.losses(set.size()));
         let store = &self.descriptors.stores[descriptor.store];
         Filemap {
             rank: self.rank(),
@@ -465,18 +454,13 @@ impl Session {
             bypass,
             dataset: dataset.clone(),
             reddesc: Reddesc {
-                scheme: if alone {
-                    "SINGLE"
-                } else {
-                    descriptor.scheme.word()
-                }
-                .to_string(),
+                scheme: word.to_string(),
                 group: descriptor.group.as_str().into(),
                 set_id: set.id,
                 set_rank: set.index,
                 members: set.members.to_vec(),
                 set_size: descriptor.set_size as usize,
-                set_failures: descriptor.set_failures as usize,
+                set_failures,
                 interval: descriptor.interval,
                 store: Name::from(store.dir.as_path()),
             },
@@ -517,7 +501,7 @@ impl Session {
     /// The dataset could not be completed: it goes, and all before it stay.
     fn give_up(&mut self, phase: &Phase, slot: Slot, error: Error) -> Result<()> {
         if !phase.bypass {
-            self.discard(&[slot])?;
+            self.discard(&[slot]);
         }
         let Dataset { id, name, .. } = &phase.dataset;
         let what = format!("is not complete, so it was dropped: {error}");
@@ -527,12 +511,10 @@ impl Session {
     /// All ranks have their records: the dataset counts.
     fn commit(&mut self, phase: &Phase, store: usize, filemap: Filemap) -> Result<()> {
         let dataset = filemap.dataset.clone();
-        if self.rank() == 0 {
-            let entry = flush_file::Entry::cached(dataset.clone());
-            records::update_flush_file(&*self.files, &self.prefix, |record| {
-                record.datasets.insert(dataset.id, entry);
-            })?;
-        }
+        let entry = flush_file::Entry::cached(dataset.clone());
+        self.note_cached(|record| {
+            record.datasets.insert(dataset.id, entry);
+        });
         self.cache.push(Cached {
             store,
             dataset: dataset.clone(),
@@ -540,18 +522,21 @@ impl Session {
             in_prefix: false,
             filemap: Some(filemap),
         });
+        let mut stopped = Ok(());
         if dataset.is_checkpoint() {
             self.history.checkpoints += 1;
             self.history.cost += phase.begun.elapsed().as_secs_f64();
             self.last_checkpoint = Instant::now();
-            self.count_down()?;
+            self.count_down();
+            stopped = self.check_halt();
         }
         let due = flush::due(dataset.ckpt, dataset.flag_output, self.settings.flush);
-        if phase.bypass || due {
-            self.flush_dataset(dataset.id)
-        } else {
-            Ok(())
+        // Where the run must end, it has been flushed already.
+        let there = |c: &Cached| c.dataset.id == dataset.id && c.in_prefix;
+        if (phase.bypass || due) && stopped.is_ok() && !self.cache.iter().any(there) {
+            return self.flush_dataset(dataset.id);
         }
+        stopped
     }
 }
 

@@ -7,7 +7,7 @@ use crate::cache::plan::Slot;
 use crate::config::descriptors::choose;
 use crate::events::Severity;
 use crate::format::{self, Name};
-use crate::prefix::fetch::{Fetched, Refused, Target, fetch};
+use crate::prefix::fetch::{Fetched, Refused, Target, Wanted, fetch};
 use crate::prefix::{index, records};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,9 @@ impl Session {
     /// There is none and the user requires one (`SCR_REQUIRE_RESTART`).
     pub fn have_restart(&mut self) -> Result<Option<Name>> {
         self.allow(Call::HaveRestart)?;
+        if self.loaded.is_none() {
+            self.offer_last();
+        }
         if self.loaded.is_none() && self.settings.distribute {
             self.search_cache()?;
         }
@@ -58,6 +61,14 @@ impl Session {
             ),
         );
         Ok(None)
+    }
+
+    /// After a restart that worked, or a checkpoint: the one that ids count on from, if it
+    /// is cached, is the newest there is.
+    fn offer_last(&mut self) {
+        let ckpt = Some(self.ids.checkpoint);
+        let last = |c: &&Cached| c.dataset.is_checkpoint() && c.dataset.ckpt == ckpt;
+        self.loaded = self.cache.iter().find(last).and_then(|c| self.part(c));
     }
 
     /// Begins to read the checkpoint that [`Session::have_restart`] offered, and gives its
@@ -106,6 +117,7 @@ impl Session {
                 self.ids.dataset = id;
                 self.ids.checkpoint = part.dataset.ckpt.unwrap_or(self.ids.checkpoint);
                 self.ids.settled = true;
+                self.search.fetch = None;
                 Ok(())
             }
             Err(error) => {
@@ -122,7 +134,9 @@ impl Session {
         let id = part.dataset.id;
         let marked = self.on_root(|| {
             index::update(&*self.files, &self.prefix, |index| {
-                if index.id(&part.dataset.name) == Some(id) {
+                // Another dataset may have had the id meanwhile.
+                let known = index.get(id).and_then(|entry| entry.dataset.as_ref());
+                if known.is_some_and(|known| known.name == part.dataset.name) {
                     index.mark_failed(id, time_now().as_str());
                 }
                 Ok(())
@@ -134,8 +148,8 @@ impl Session {
             .filter(|c| c.dataset.id == id)
             .map(|c| Slot { store: c.store, id })
             .collect();
-        self.forget(&slots)?;
-        marked.map(|_| ())
+        self.forget(&slots);
+        self.agree(marked.map(|_| ()))
     }
 
     pub(super) fn route_restart(&self, name: &Path) -> Result<PathBuf> {
@@ -176,10 +190,13 @@ impl Session {
             } else {
                 Ok(Next::default())
             };
-            let next = self.agree(next)?;
             let next: Next = self.told_by_root(|| next)?;
             let Some(id) = next.id else { return Ok(false) };
             if self.try_fetch(id, &next)? {
+                return Ok(true);
+            }
+            // The cache may have something between this one and the next.
+            if self.settings.distribute && self.search_cache()? {
                 return Ok(true);
             }
         }
@@ -190,26 +207,26 @@ impl Session {
         let (files, prefix) = (self.files.clone(), self.prefix.clone());
         if self.search.fetch.is_none() {
             self.apply_wish()?;
-            let index = index::read(&*files, &prefix)?;
-            self.search.fetch = Some(index.candidates().into());
         }
-        let queue = self.search.fetch.as_mut();
-        let Some(id) = queue.and_then(std::collections::VecDeque::pop_front) else {
-            return Ok(Next::default());
-        };
         index::update(&*files, &prefix, |index| {
-            index.mark_fetched(id, time_now().as_str());
-            let dataset = index
-                .get(id)
-                .and_then(|entry| entry.dataset.clone())
-                .unwrap_or_default();
-            let name = index.name(id).cloned().unwrap_or(dataset.name);
-            Ok(Next {
-                id: Some(id),
-                ckpt: dataset.ckpt,
-                output: dataset.flag_output,
-                name,
-            })
+            let queue = self
+                .search
+                .fetch
+                .get_or_insert_with(|| index.candidates().into());
+            while let Some(id) = queue.pop_front() {
+                // It may have been dropped since the search began.
+                let Some(dataset) = index.get(id).and_then(|entry| entry.dataset.clone()) else {
+                    continue;
+                };
+                index.mark_fetched(id, time_now().as_str());
+                return Ok(Next {
+                    id: Some(id),
+                    ckpt: dataset.ckpt,
+                    output: dataset.flag_output,
+                    name: dataset.name,
+                });
+            }
+            Ok(Next::default())
         })
     }
 
@@ -253,6 +270,7 @@ impl Session {
         let layout = self.stores[store].layout.clone();
         if !bypass {
             self.clear_slot(Slot { store, id })?;
+            self.make_room(store);
         }
         let target = Target {
             base: layout.base(),
@@ -260,7 +278,12 @@ impl Session {
         };
         let target = (!bypass).then_some(target);
         let ground = self.ground(self.settings.fetch_width);
-        match fetch(&ground, id, target.as_ref(), self.settings.crc_on_flush)? {
+        let wanted = Wanted {
+            id,
+            name: &next.name,
+            checksums: self.settings.crc_on_flush,
+        };
+        match fetch(&ground, &wanted, target.as_ref())? {
             Ok(fetched) => {
                 self.take_fetched(fetched, scheme, store, bypass)?;
                 let how = if bypass {
@@ -288,15 +311,15 @@ impl Session {
         }
     }
 
-    /// Removes what the cache has under an id that is about to be fetched into it.
-    fn clear_slot(&mut self, slot: Slot) -> Result<()> {
+    /// Removes what the cache has under an id that is about to be written or fetched into it.
+    pub(super) fn clear_slot(&mut self, slot: Slot) -> Result<()> {
         let known = self.unusable.contains(&slot)
             || self
                 .cache
                 .iter()
                 .any(|c| c.store == slot.store && c.dataset.id == slot.id);
         if known {
-            self.forget(&[slot])?;
+            self.forget(&[slot]);
             self.comm.barrier()?;
         }
         Ok(())
@@ -329,7 +352,8 @@ impl Session {
             let ready = self
                 .files
                 .make_private_dirs(layout.base(), &layout.meta_below(dataset.id));
-            let done = ready.and_then(|()| self.protect(store, &mut filemap));
+            self.agree(ready)?;
+            let done = self.protect(store, &mut filemap);
             self.agree(done)?;
         }
         self.on_root(|| {

@@ -1,7 +1,7 @@
 //! `SCR_Init`: find out who and where we are, then get back what the cache still has.
 
 use super::state::State;
-use super::welcome::{Hello, Welcome, answer};
+use super::welcome::{Hello, Place, Welcome, answer};
 use super::{Ids, Search, Session, Store};
 use crate::cache::layout::Layout;
 use crate::comm::{Communicator, Term, collective};
@@ -23,9 +23,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a run waits for another one on the same prefix to be gone: after a kill, its
-/// last processes may need a moment.
-const OTHER_RUN: Duration = Duration::from_secs(10);
+/// How long a run should wait for another one on the same prefix to be gone: after a kill,
+/// its last processes may need a moment.
+pub const OTHER_RUN: Duration = Duration::from_secs(10);
 
 /// What a session is made of.
 pub struct Setup {
@@ -37,6 +37,8 @@ pub struct Setup {
     pub sink: Arc<dyn Sink>,
     /// This process's environment.
     pub environment: Environment,
+    /// How long to wait for another run to leave the prefix directory; see [`OTHER_RUN`].
+    pub patience: Duration,
 }
 
 /// What rank 0 finds out for all.
@@ -62,6 +64,7 @@ impl Session {
             files,
             sink,
             environment,
+            patience,
         } = setup;
         let mut speaker = Speaker {
             rank: comm.rank(),
@@ -79,6 +82,7 @@ impl Session {
                 &environment,
                 config,
                 &mut run_lock,
+                patience,
             )
             .map(Some);
         }
@@ -88,28 +92,25 @@ impl Session {
         if terms[0].value() == 0 {
             return Ok(None);
         }
-        let mut message = match charter.flatten() {
-            // A tree is followed by what is not its own: the settings.
-            Some(charter) => [to_message(&charter)?, config.to_bytes()].concat(),
-            None => Vec::new(),
-        };
+        let mut message = charter.flatten().unwrap_or_default();
         collective::bcast(&*comm, 0, &mut message)?;
-        let (tree, used) = unpack(&message)?;
-        let charter: Charter = from_tree(&tree)?;
-        *config = Config::from_bytes(
-            message.get(used..).unwrap_or_default(),
-            variables(&environment),
-        )?;
 
         // Then each rank its own directories, and rank 0 who shares what with whom.
-        let own = own(&*files, &environment, config, &charter);
-        if let Ok((settings, ..)) = &own {
-            let node = job::node_name(&environment, &|_| settings.node_name.clone());
-            speaker.node = node.map(|found| found.value).unwrap_or(speaker.node);
+        let own = heed(&message, &environment, config)
+            .and_then(|charter| own(&*files, &environment, config, charter));
+        if let Ok(own) = &own {
+            speaker.node.clone_from(&own.node);
         }
-        let (settings, descriptors, stores) = collective::agree(&*comm, &speaker.node, own)?;
+        let Own {
+            charter,
+            settings,
+            descriptors,
+            stores,
+            end_time,
+            ..
+        } = collective::agree(&*comm, &speaker.node, own)?;
         let hello = Hello::new(&speaker.node, &descriptors);
-        let (welcome, leaders) = introduce(&*comm, &speaker.node, &hello)?;
+        let (welcome, sets, leaders) = introduce(&*comm, &speaker.node, &hello)?;
         let mine = welcome.leaders;
         let stores = stores
             .into_iter()
@@ -119,11 +120,6 @@ impl Session {
                 leader: leader == comm.rank(),
             })
             .collect();
-        let sets: Vec<Set> = welcome
-            .sets
-            .into_iter()
-            .map(|place| place.set())
-            .collect::<Result<_>>()?;
 
         let prefix = Prefix::new(&settings.prefix);
         let mut session = Session {
@@ -143,7 +139,7 @@ impl Session {
             last_checkpoint: Instant::now(),
             reaper: None,
             halting: false,
-            end_time: job::end_time(&environment, &|_| None)?.map(|end| end.value),
+            end_time,
             nodes: welcome.nodes,
             user: charter.user,
             job: charter.job,
@@ -193,7 +189,7 @@ impl Session {
             Ok(())
         };
         self.agree(written)?;
-        self.flush_recovered()?;
+        self.settle_recovered()?;
         self.check_halt()
     }
 
@@ -217,7 +213,8 @@ impl Session {
     }
 }
 
-/// Rank 0: parameters, names, and the prefix directory; `None` if SCR is disabled.
+/// Rank 0: parameters, names, and the prefix directory, as the message that [`heed`] takes;
+/// `None` if SCR is disabled.
 fn charter(
     files: &dyn Files,
     sink: &dyn Sink,
@@ -225,7 +222,8 @@ fn charter(
     environment: &Environment,
     config: &mut Config,
     run_lock: &mut Option<Box<dyn Lock>>,
-) -> Result<Option<Charter>> {
+    patience: Duration,
+) -> Result<Option<Vec<u8>>> {
     let tell = |severity, text: String| sink.take(speaker, &Event::new(severity, text));
     load(files, environment, config)?;
     let settings = Settings::from(config);
@@ -239,7 +237,7 @@ fn charter(
     sink.set_debug(settings.debug);
     let prefix = Prefix::new(&settings.prefix);
     files.make_dirs(&prefix.meta())?;
-    *run_lock = lock_run(files, &prefix)?;
+    *run_lock = lock_run(files, &prefix, patience)?;
     // Now that the directory is there, its true name is known.
     let prefix = Prefix::new(&settings.prefix);
     let user = job::user_name(environment, &|_| settings.user_name.clone())?;
@@ -259,12 +257,22 @@ fn charter(
         Durability::Atomic,
     )?;
     let index = index::read(files, &prefix)?;
-    Ok(Some(Charter {
+    let charter = Charter {
         user: user.value.as_str().into(),
         job: job.value.as_str().into(),
         dataset: index.max_dataset(),
         checkpoint: index.max_checkpoint(),
-    }))
+    };
+    // A tree is followed by what is not its own: the settings.
+    Ok(Some([to_message(&charter)?, config.to_bytes()].concat()))
+}
+
+/// What rank 0 found out for all. Local.
+fn heed(message: &[u8], environment: &Environment, config: &mut Config) -> Result<Charter> {
+    let (tree, used) = unpack(message)?;
+    let settings = message.get(used..).unwrap_or_default();
+    *config = Config::from_bytes(settings, variables(environment))?;
+    from_tree(&tree)
 }
 
 /// Reads environment and files into `config`. Local.
@@ -285,8 +293,12 @@ fn variables(environment: &Environment) -> config::Environment {
 }
 
 /// One live run per prefix directory: the lock dies with rank 0.
-fn lock_run(files: &dyn Files, prefix: &Prefix) -> Result<Option<Box<dyn Lock>>> {
-    let end = Instant::now() + OTHER_RUN;
+fn lock_run(
+    files: &dyn Files,
+    prefix: &Prefix,
+    patience: Duration,
+) -> Result<Option<Box<dyn Lock>>> {
+    let end = Instant::now() + patience;
     loop {
         match files.try_lock(&prefix.meta()) {
             Ok(Some(lock)) => return Ok(Some(lock)),
@@ -305,16 +317,27 @@ fn lock_run(files: &dyn Files, prefix: &Prefix) -> Result<Option<Box<dyn Lock>>>
     }
 }
 
-/// This rank's settings and directories.
+/// What a rank finds out for itself.
+struct Own {
+    charter: Charter,
+    settings: Settings,
+    node: String,
+    descriptors: Descriptors,
+    stores: Vec<Layout>,
+    end_time: Option<i64>,
+}
+
+/// This rank's settings and directories. Local.
 fn own(
     files: &dyn Files,
     environment: &Environment,
     config: &Config,
-    charter: &Charter,
-) -> Result<(Settings, Descriptors, Vec<Layout>)> {
+    charter: Charter,
+) -> Result<Own> {
     let settings = Settings::from(config)?;
-    let node = job::node_name(environment, &|_| settings.node_name.clone())?;
-    let descriptors = descriptors(config, &settings, &node.value)?;
+    let end_time = job::end_time(environment, &|_| None)?.map(|end| end.value);
+    let node = job::node_name(environment, &|_| settings.node_name.clone())?.value;
+    let descriptors = descriptors(config, &settings, &node)?;
     let (user, job) = (charter.user.to_string(), charter.job.to_string());
     let control = Layout::new(&settings.cntl_base, &user, &job);
     files.make_private_dirs(control.base(), control.below())?;
@@ -326,16 +349,23 @@ fn own(
         }
         stores.push(layout);
     }
-    Ok((settings, descriptors, stores))
+    Ok(Own {
+        charter,
+        settings,
+        node,
+        descriptors,
+        stores,
+        end_time,
+    })
 }
 
-/// Tells rank 0 where we are and hears the answer; rank 0 keeps everybody's leaders, one
-/// list a store.
+/// Tells rank 0 where we are and hears the answer, with this rank's sets; rank 0 keeps
+/// everybody's leaders, one list a store.
 fn introduce(
     comm: &dyn Communicator,
     node: &str,
     hello: &Hello,
-) -> Result<(Welcome, Vec<Vec<usize>>)> {
+) -> Result<(Welcome, Vec<Set>, Vec<Vec<usize>>)> {
     let all = collective::gather(comm, 0, to_message(hello)?)?;
     let mut local = Ok(());
     let mut leaders = Vec::new();
@@ -364,7 +394,11 @@ fn introduce(
             }
         }
     }
-    let welcome: Welcome = from_message(&collective::scatter(comm, 0, messages)?)?;
-    collective::agree(comm, node, local)?;
-    Ok((welcome, leaders))
+    let answer = from_message(&collective::scatter(comm, 0, messages)?);
+    let found = local.and(answer).and_then(|welcome: Welcome| {
+        let sets = welcome.sets.iter().cloned().map(Place::set);
+        Ok((sets.collect::<Result<_>>()?, welcome))
+    });
+    let (sets, welcome) = collective::agree(comm, node, found)?;
+    Ok((welcome, sets, leaders))
 }

@@ -2,7 +2,7 @@
 //! whole. Rank 0 decides, all carry out.
 
 use super::cached::{Cached, Part, paths, title};
-use super::{Doomed, Session};
+use super::{Doomed, Session, Store};
 use crate::Result;
 use crate::cache::layout::Layout;
 use crate::cache::plan::{Candidate, Inventory, Order, Slot, candidates, ranks_in_words};
@@ -10,6 +10,7 @@ use crate::cache::recover::{self, Failed, Ground, Recovered};
 use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
 use crate::events::Severity;
+use crate::format::flush_file::{self, FlushFile};
 use crate::format::{Dataset, from_message, to_message};
 use crate::prefix::{index, records};
 use serde::{Deserialize, Serialize};
@@ -56,14 +57,22 @@ impl Session {
             self.tell(Severity::Warning, note.to_string());
         }
         if terms[0].value() == 0 {
+            if self.rank() == 0 {
+                self.sort_out(&[]);
+            }
             return Ok(());
         }
         if let Some(all) = collective::gather(&*self.comm, 0, to_message(&found)?)? {
-            let inventories = all
-                .iter()
-                .enumerate()
-                .map(|(rank, bytes)| Ok((rank, from_message(bytes)?)))
-                .collect::<Result<Vec<(usize, Inventory)>>>()?;
+            let mut inventories: Vec<(usize, Inventory)> = Vec::new();
+            for (rank, bytes) in all.iter().enumerate() {
+                match from_message(bytes) {
+                    Ok(inventory) => inventories.push((rank, inventory)),
+                    Err(error) => {
+                        let text = format!("what rank {rank} found in its cache: {error}");
+                        self.tell(Severity::Warning, text);
+                    }
+                }
+            }
             self.sort_out(&inventories);
         }
         self.search_cache()?;
@@ -72,7 +81,11 @@ impl Session {
 
     /// Rank 0: what may be tried, and what can only be cleared away.
     fn sort_out(&mut self, inventories: &[(usize, Inventory)]) {
-        let flush_file = records::read_flush_file(&*self.files, &self.prefix).unwrap_or_default();
+        let flush_file = records::read_flush_file(&*self.files, &self.prefix);
+        if let Err(error) = &flush_file {
+            self.tell(Severity::Warning, format!("{error}; begun anew"));
+        }
+        let flush_file = flush_file.unwrap_or_default();
         self.search.completed = flush_file
             .datasets
             .iter()
@@ -80,6 +93,7 @@ impl Session {
             .collect();
         let mut found = candidates(inventories);
         found.reverse();
+        self.tell_lost(&flush_file, &found);
         let of = |candidate: &Candidate| Slot {
             store: candidate.store,
             id: candidate.dataset.id,
@@ -91,31 +105,64 @@ impl Session {
         present.sort();
         present.dedup();
         present.retain(|slot| !found.iter().any(|candidate| of(candidate) == *slot));
-        self.search.doomed.discard = present;
+        // Without any readable record, its id alone tells whether it was complete once.
+        let (kept, discard) = present
+            .into_iter()
+            .partition(|slot| flush_file.datasets.contains_key(&slot.id));
+        self.search.doomed = Doomed {
+            discard,
+            quarantine: kept,
+        };
         self.unusable = inventories
             .iter()
             .flat_map(|(_, i)| i.quarantined.iter().copied())
+            .chain(self.search.doomed.quarantine.iter().copied())
             .collect();
         self.unusable.sort();
         self.unusable.dedup();
         self.search.cached = found;
     }
 
+    /// Rank 0: names the checkpoints that the run before had in its cache and nowhere else,
+    /// and of which nothing is left, so that going back to an older one is never silent.
+    fn tell_lost(&self, flush_file: &FlushFile, found: &[Candidate]) {
+        if self.settings.cache_purge || !self.settings.distribute {
+            return;
+        }
+        let entries = flush_file.datasets.values();
+        for dataset in entries
+            .filter(|entry| entry.is_at(flush_file::CACHE) && entry.needs_flush())
+            .filter_map(|entry| entry.dataset.as_ref())
+            .filter(|d| !found.iter().any(|c| c.dataset.created == d.created))
+        {
+            let text = format!(
+                "cached {} cannot be used: no rank's record of it is left on the nodes of this \
+                 run, and it was not in the prefix directory",
+                title(dataset)
+            );
+            self.tell(Severity::Warning, text);
+        }
+    }
+
     /// Tries cached datasets until one is loaded; false if there is none. Collective.
     pub(super) fn search_cache(&mut self) -> Result<bool> {
         loop {
-            let messages = if self.rank() == 0 {
-                Some(self.next_offers()?)
+            // Rank 0 takes part in the scatter, with nothing to say, also after an error.
+            let (messages, made) = if self.rank() == 0 {
+                let made = self.next_offers();
+                (made.as_ref().ok().cloned(), made.map(drop))
             } else {
-                None
+                (None, Ok(()))
             };
-            let offer: Offer = from_message(&collective::scatter(&*self.comm, 0, messages)?)?;
-            self.clear_away(&offer.doomed)?;
+            let scattered = collective::scatter(&*self.comm, 0, messages);
+            made?;
+            let offer: Offer = from_message(&scattered?)?;
+            self.clear_away(&offer.doomed);
             let Some(order) = offer.order else {
                 self.adopt(offer.known, offer.unusable);
                 return Ok(false);
             };
-            if self.try_order(&order)? {
+            if self.try_order(&order)? && self.loaded.is_some() {
                 break;
             }
         }
@@ -125,8 +172,8 @@ impl Session {
         } else {
             Offer::default()
         };
-        let offer = self.told_by_root(|| leftovers)?;
-        self.clear_away(&offer.doomed)?;
+        let offer = self.told_by_root(|| Ok(leftovers))?;
+        self.clear_away(&offer.doomed);
         self.adopt(offer.known, offer.unusable);
         Ok(true)
     }
@@ -170,6 +217,14 @@ impl Session {
             let Some(orders) = candidate.orders(leaders) else {
                 continue;
             };
+            if !candidate.disputed.is_empty() {
+                let text = format!(
+                    "cached {named}: the records of {} contradict those of the others and are \
+                     not used",
+                    ranks_in_words(&candidate.disputed)
+                );
+                self.tell(Severity::Warning, text);
+            }
             let lost = candidate.lost();
             if !lost.is_empty() {
                 self.tell(
@@ -201,12 +256,18 @@ impl Session {
     fn leftovers(&mut self) -> Offer {
         let size = self.comm.size();
         let loaded = self.loaded.as_ref().map(|part| part.dataset.id);
+        // What an earlier timeline left must not stay while newer ones go.
+        let limit = self.newest_in_prefix().filter(|_| loaded.is_none());
+        let stale = |candidate: &Candidate| {
+            let mut limit = limit.iter();
+            limit.any(|(_, created)| *created > candidate.dataset.created)
+        };
         let (usable, foreign): (Vec<&Candidate>, Vec<&Candidate>) = self
             .search
             .cached
             .iter()
             .filter(|candidate| Some(candidate.dataset.id) != loaded)
-            .partition(|candidate| candidate.recoverable(size).is_ok());
+            .partition(|candidate| candidate.recoverable(size).is_ok() && !stale(candidate));
         let known = usable
             .iter()
             .map(|c| Known {
@@ -273,22 +334,41 @@ impl Session {
         }
     }
 
-    /// Leaders: deletes or sets aside.
-    fn clear_away(&mut self, doomed: &Doomed) -> Result<()> {
+    /// Leaders: deletes or sets aside. What cannot be moved is told and stays: it is of no
+    /// use, so it must not keep the run from starting.
+    fn clear_away(&self, doomed: &Doomed) {
+        let mine = |slot: &Slot| self.stores.get(slot.store).filter(|store| store.leader);
         for slot in &doomed.discard {
-            let Some(store) = self.stores.get(slot.store).filter(|s| s.leader) else {
-                continue;
-            };
-            dataset::discard(&*self.files, &store.layout, slot.id)?;
-            dataset::empty_trash(&*self.files, &store.layout, slot.id)?;
+            if let Some(Store { layout, .. }) = mine(slot) {
+                let gone = dataset::discard(&*self.files, layout, slot.id);
+                let gone = gone.and_then(|()| dataset::empty_trash(&*self.files, layout, slot.id));
+                self.tell_stuck(gone);
+            }
         }
         for slot in &doomed.quarantine {
-            let Some(store) = self.stores.get(slot.store).filter(|s| s.leader) else {
-                continue;
-            };
-            dataset::quarantine(&*self.files, &store.layout, slot.id)?;
+            if let Some(Store { layout, .. }) = mine(slot) {
+                match dataset::quarantine(&*self.files, layout, slot.id) {
+                    Ok(true) => {
+                        let kept = layout.quarantine(slot.id);
+                        let text = format!(
+                            "dataset {} is kept in {} until room is needed",
+                            slot.id,
+                            kept.display()
+                        );
+                        self.tell(Severity::Note, text);
+                    }
+                    other => self.tell_stuck(other.map(drop)),
+                }
+            }
         }
-        Ok(())
+    }
+
+    /// Says what could not be cleared away. Local.
+    pub(super) fn tell_stuck(&self, result: Result<()>) {
+        if let Err(error) = result {
+            let text = format!("{error}; what is left there is not used");
+            self.tell(Severity::Warning, text);
+        }
     }
 
     fn adopt(&mut self, known: Vec<Known>, unusable: Vec<Slot>) {
@@ -306,6 +386,14 @@ impl Session {
         }
         self.cache.sort_by_key(|cached| cached.dataset.id);
         self.unusable = unusable;
+        self.unusable.sort();
+        self.unusable.dedup();
+        // Records of several times may lie in one directory; then it is in use.
+        let used = |slot: &Slot| {
+            let mut cached = self.cache.iter();
+            cached.any(|c| (c.store, c.dataset.id) == (slot.store, slot.id))
+        };
+        self.unusable.retain(|slot| !used(slot));
     }
 
     /// Carries out one order. True if the dataset is whole now.
@@ -375,14 +463,17 @@ impl Session {
         let filemap = recovered.filemap;
         let dataset = filemap.dataset.clone();
         self.cache.retain(|cached| cached.dataset.id != dataset.id);
-        self.ids.dataset = dataset.id;
-        self.ids.checkpoint = dataset.ckpt.unwrap_or(self.ids.checkpoint);
-        self.loaded = Some(Part {
-            dataset: dataset.clone(),
-            root,
-            bypass: false,
-            files: paths(&filemap),
-        });
+        // Output that is no checkpoint is only here to be flushed.
+        if dataset.is_checkpoint() {
+            self.ids.dataset = dataset.id;
+            self.ids.checkpoint = dataset.ckpt.unwrap_or(self.ids.checkpoint);
+            self.loaded = Some(Part {
+                dataset: dataset.clone(),
+                root,
+                bypass: false,
+                files: paths(&filemap),
+            });
+        }
         self.cache.push(Cached {
             store,
             dataset,

@@ -1,12 +1,13 @@
 //! When to checkpoint, when to stop, and the end; and the flush that all of it leads to.
 
-use super::cached::title;
+use super::cached::{Cached, title};
 use super::state::{Call, State};
 use super::{Session, time_now};
 use crate::comm::Term;
 use crate::config::Config;
 use crate::events::Severity;
 use crate::format::Dataset;
+use crate::format::flush_file::FlushFile;
 use crate::format::halt::Halt;
 use crate::policy::checkpoint::{History, Rules, due};
 use crate::policy::{flush as policy, halt};
@@ -100,14 +101,15 @@ impl Session {
         self.flush_newest()
     }
 
-    /// One checkpoint less until the end, if somebody counts.
-    pub(super) fn count_down(&mut self) -> Result<()> {
-        if self.rank() == 0 {
+    /// One checkpoint less until the end, if somebody counts. Local.
+    pub(super) fn count_down(&self) {
+        self.keep_record(|| {
             records::update_halt(&*self.files, &self.prefix, |halt| {
-                halt.checkpoints_left = halt.checkpoints_left.map(|left| (left - 1).max(0));
-            })?;
-        }
-        Ok(())
+                halt.checkpoints_left = halt
+                    .checkpoints_left
+                    .map(|left| left.saturating_sub(1).max(0));
+            })
+        });
     }
 
     /// Ends the run (`SCR_Finalize`): the newest checkpoint goes to the prefix directory
@@ -144,8 +146,38 @@ impl Session {
         }
     }
 
-    /// After a recovery in `SCR_Init`: is it in the prefix already, and must it be?
-    pub(super) fn flush_recovered(&mut self) -> Result<()> {
+    /// After a recovery in `SCR_Init`: what must be in the prefix goes there, and with
+    /// `SCR_GLOBAL_RESTART` the cache is emptied, since the restart is to come from the
+    /// prefix, where all ranks see all files.
+    pub(super) fn settle_recovered(&mut self) -> Result<()> {
+        self.flush_recovered()?;
+        if !self.settings.global_restart {
+            return Ok(());
+        }
+        self.purge_cache()?;
+        self.cache.clear();
+        self.unusable.clear();
+        self.search.cached.clear();
+        self.loaded = None;
+        self.ids = super::Ids::default();
+        self.keep_record(|| {
+            records::write_flush_file(&*self.files, &self.prefix, &FlushFile::default())
+        });
+        Ok(())
+    }
+
+    /// Is what was recovered in the prefix already, and must it be?
+    fn flush_recovered(&mut self) -> Result<()> {
+        let output = |c: &&Cached| c.filemap.is_some() && !c.dataset.is_checkpoint();
+        let outputs: Vec<u64> = self
+            .cache
+            .iter()
+            .filter(output)
+            .map(|c| c.dataset.id)
+            .collect();
+        for id in outputs {
+            self.flush_dataset(id)?;
+        }
         let Some(part) = self.loaded.as_ref().filter(|part| !part.bypass) else {
             return Ok(());
         };
@@ -174,13 +206,6 @@ impl Session {
         if !in_prefix && (output || self.settings.flush_on_restart) {
             self.flush_dataset(id)?;
         }
-        if self.settings.global_restart {
-            // The restart is to come from the prefix, where all ranks see all files.
-            self.purge_cache()?;
-            self.cache.clear();
-            self.search.cached.clear();
-            self.loaded = None;
-        }
         Ok(())
     }
 
@@ -205,14 +230,12 @@ impl Session {
         };
         let result = self.agree(sole).and_then(|()| {
             let ground = self.ground(self.settings.flush_width);
-            let data = (!bypass).then_some(data.as_path());
-            flush(
-                &ground,
-                &mut filemap,
-                data,
-                self.settings.crc_bypass,
-                &time_now(),
-            )
+            let (data, checksums) = if bypass {
+                (None, self.settings.crc_bypass)
+            } else {
+                (Some(data.as_path()), self.settings.crc_on_flush)
+            };
+            flush(&ground, &mut filemap, data, checksums, &time_now())
         });
         match result {
             Ok(()) => {

@@ -1,5 +1,7 @@
 //! A job on emulated nodes, with ranks as threads: what tests of the session share.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(dead_code)] // Each test program uses its own part of this.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A test may stop at what it did not expect.
 
 use scr::comm::threads;
 use scr::config::Config;
@@ -21,6 +23,8 @@ pub struct Site {
     pub events: Arc<Memory>,
     /// File systems of all ranks.
     pub files: Arc<dyn Files>,
+    /// File systems by rank, where they are not those of all.
+    pub by_rank: Vec<Option<Arc<dyn Files>>>,
 }
 
 /// One rank of a run.
@@ -41,6 +45,7 @@ impl Site {
             vars: Vec::new(),
             events: Arc::new(Memory::default()),
             files: Arc::new(Posix),
+            by_rank: Vec::new(),
         };
         site.set("SCR_CACHE_BYPASS", "0")
             .set("SCR_JOB_ID", "1001")
@@ -104,9 +109,10 @@ impl Site {
             let (rank, size) = (comm.rank(), comm.size());
             let setup = Setup {
                 comm,
-                files: self.files.clone(),
+                files: self.files_of(rank),
                 sink: self.events.clone(),
                 environment: self.environment(nodes[rank]),
+                patience: std::time::Duration::ZERO,
             };
             let mut config = Config::new();
             let started = Session::init(setup, &mut config);
@@ -121,6 +127,47 @@ impl Site {
         })
     }
 
+    fn files_of(&self, rank: usize) -> Arc<dyn Files> {
+        let own = self.by_rank.get(rank).cloned().flatten();
+        own.unwrap_or_else(|| self.files.clone())
+    }
+
+    /// A dataset's directory on a node.
+    pub fn dataset(&self, node: &str, id: u64) -> PathBuf {
+        self.cache(node).join(format!("scr.dataset.{id}"))
+    }
+
+    /// The job's cache directory on a node.
+    pub fn cache(&self, node: &str) -> PathBuf {
+        self.node(node).join("user1/scr.1001")
+    }
+
+    /// What begins with `prefix` in the job's cache directory on a node.
+    pub fn entries(&self, node: &str, prefix: &str) -> Vec<String> {
+        let listed = std::fs::read_dir(self.cache(node)).into_iter().flatten();
+        let mut names: Vec<String> = listed
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.starts_with(prefix))
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// A place outside of all caches, prefixes and nodes.
+    pub fn outside(&self) -> PathBuf {
+        self.dir.path().join("outside")
+    }
+
+    /// Restarts on `nodes`; all must be offered `expected` and read the right bytes.
+    pub fn expect_restart(&self, nodes: &[&str], expected: Option<&str>) {
+        let names = self.run(nodes, |rank| rank.restart());
+        assert!(
+            names.iter().all(|name| name.as_deref() == expected),
+            "{names:?}, expected {expected:?}\n{}",
+            self.events.lines().join("\n")
+        );
+    }
+
     /// All events that contain `text`.
     pub fn heard(&self, text: &str) -> Vec<String> {
         self.events
@@ -131,9 +178,16 @@ impl Site {
     }
 }
 
-/// Names of nodes `n0`, `n1`, ...
-pub fn nodes(count: usize) -> Vec<String> {
-    (0..count).map(|i| format!("n{i}")).collect()
+const NODES: [&str; 8] = ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"];
+
+/// One rank a node on `count` nodes.
+pub fn nodes(count: usize) -> Vec<&'static str> {
+    NODES[..count].to_vec()
+}
+
+/// Two ranks a node on `count` nodes.
+pub fn double_nodes(count: usize) -> Vec<&'static str> {
+    (0..2 * count).map(|rank| NODES[rank / 2]).collect()
 }
 
 /// The content of a file of a rank in a dataset: different for all of them.

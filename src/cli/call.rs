@@ -1,0 +1,166 @@
+//! One call of a command: where its output goes, and how it ends.
+
+use crate::{Error, version};
+use std::fmt::Display;
+use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
+use std::process::ExitCode;
+
+/// Why a command could not do what was asked.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// For the user to read; exit status 1.
+    Said(String),
+    /// Wrong options, or a request for help, as clap reports them.
+    Arguments(Box<clap::Error>),
+}
+
+impl Failure {
+    /// A message.
+    pub fn said(text: impl Into<String>) -> Self {
+        Failure::Said(text.into())
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Said(error.to_string())
+    }
+}
+
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Self {
+        Failure::Arguments(Box::new(error))
+    }
+}
+
+/// Only writing to standard output gives a plain I/O error here; all others name a file.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::Said(format!("cannot write to standard output: {error}"))
+    }
+}
+
+/// A call in progress.
+pub(super) struct Call {
+    /// The name that was called: classic, or that of the subcommand.
+    pub name: &'static str,
+    /// Standard output.
+    pub out: Out,
+    classic: bool,
+}
+
+impl Call {
+    pub fn classic(name: &'static str) -> Self {
+        Call {
+            name,
+            out: Out::default(),
+            classic: true,
+        }
+    }
+
+    pub fn subcommand(name: &'static str) -> Self {
+        Call {
+            classic: false,
+            ..Call::classic(name)
+        }
+    }
+
+    /// A line on standard error, as SCR v3.1.0 has it for its serial commands. That it cannot
+    /// be written is nothing that could be told.
+    pub fn error(&mut self, text: &dyn Display) {
+        self.say("ERROR", text);
+    }
+
+    /// Like [`Call::error`], for what does not stop the command.
+    pub fn warn(&mut self, text: &dyn Display) {
+        self.say("WARNING", text);
+    }
+
+    fn say(&mut self, kind: &str, text: &dyn Display) {
+        // In the order in which things happened, should both go to one terminal.
+        let _ = self.out.flush();
+        let line = match (self.classic, self.name, kind) {
+            (true, ..) => format!("SCR {} {kind}: {}: {text}\n", version::INTERFACE, host()),
+            (_, "scr", "ERROR") => format!("scr: {text}\n"),
+            (_, name, "ERROR") => format!("scr {name}: {text}\n"),
+            (_, name, _) => format!("scr {name}: warning: {text}\n"),
+        };
+        let _ = io::stderr().write_all(line.as_bytes());
+    }
+
+    /// Ends the call: output goes out, a failure is reported. `definition` is what the
+    /// arguments were read by.
+    pub fn end(mut self, outcome: super::Outcome, definition: &mut clap::Command) -> ExitCode {
+        let flushed = self.out.flush().map_err(Failure::from);
+        match outcome.and_then(|code| flushed.map(|()| code)) {
+            Ok(code) => code,
+            Err(Failure::Said(text)) => {
+                self.error(&text);
+                ExitCode::FAILURE
+            }
+            Err(Failure::Arguments(error)) => {
+                // Nobody is left to tell if this fails.
+                let _ = error.print();
+                // clap does not show it with a value that is wrong.
+                if error.use_stderr() && !error.to_string().contains("Usage:") {
+                    let usage = definition.render_usage().to_string();
+                    let _ = io::stderr().write_all(format!("\n{usage}\n").as_bytes());
+                }
+                ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+            }
+        }
+    }
+}
+
+/// This node's name in messages.
+fn host() -> String {
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Standard output. When its reader has gone (`| head`) the rest is dropped: a command does
+/// its work and keeps its exit status, whoever listens.
+pub(super) struct Out {
+    stream: BufWriter<Stdout>,
+    gone: bool,
+}
+
+impl Default for Out {
+    fn default() -> Self {
+        Out {
+            stream: BufWriter::new(io::stdout()),
+            gone: false,
+        }
+    }
+}
+
+impl Out {
+    fn unless_gone<T>(
+        &mut self,
+        instead: T,
+        write: impl FnOnce(&mut BufWriter<Stdout>) -> io::Result<T>,
+    ) -> io::Result<T> {
+        if self.gone {
+            return Ok(instead);
+        }
+        match write(&mut self.stream) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.gone = true;
+                Ok(instead)
+            }
+            other => other,
+        }
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unless_gone(bytes.len(), |stream| stream.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.unless_gone((), |stream| stream.flush())
+    }
+}

@@ -1,0 +1,35 @@
+//! `scr crc32`: the checksum that SCR records of a file.
+
+use super::call::Call;
+use super::{Command, Group, Outcome, Run, place};
+use crate::store::posix::Posix;
+use crate::transfer::copy::checksum;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>("crc32", &["scr_crc32"], Group::Inspect);
+
+const BUFFER: usize = 1 << 20;
+
+/// Print the CRC32 of a file
+///
+/// Prints the checksum of a file (CRC32 of IEEE 802.3, as zlib has it), in hexadecimal without
+/// leading zeros. It can be compared with the CRC that SCR records of each file.
+#[derive(clap::Args)]
+struct Options {
+    /// The file
+    file: PathBuf,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let mut buffer = vec![0; BUFFER];
+        let content = checksum(&Posix, &place::file(&self.file)?, &mut buffer)?;
+        if let Some(crc) = content.crc {
+            writeln!(call.out, "{crc:x}")?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,224 @@
+//! `scr halt`: asks a run to stop.
+
+use super::call::{Call, Failure};
+use super::{Command, Group, Outcome, Run, place, time};
+use crate::format::print::escaped;
+use crate::format::{Name, halt::Halt};
+use crate::prefix::{index::lock, paths::Prefix, records};
+use crate::store::{Files, posix::Posix};
+use std::fmt;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>("halt", &["scr_halt"], Group::Job);
+
+/// The reason that this command gives.
+const HALTED: &str = "JOB_HALTED";
+
+/// Largest number that SCR v3.1.0 can read.
+const MOST: i64 = i32::MAX as i64;
+
+/// Ask a running job to stop
+///
+/// Sets conditions in the halt file of each prefix directory, and prints those that hold then.
+/// The job sees them when it next completes a checkpoint or asks SCR_Should_exit or
+/// SCR_Need_checkpoint. Without an option it stops at the first such time, as with
+/// --immediate. A condition stays for later runs until it is unset.
+///
+/// TIME is local, as YYYY-MM-DDTHH:MM:SS.
+///
+/// Exit status: 0 done, 1 a directory is no prefix directory or its halt file cannot be
+/// changed; the others are changed all the same.
+#[derive(clap::Args)]
+struct Options {
+    /// Stop after so many more checkpoints; 0: as --immediate
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=MOST))]
+    checkpoints: Option<i64>,
+    /// Stop so that the job is over at this time, see --seconds
+    #[arg(short, long, value_name = "TIME", value_parser = time::parse)]
+    before: Option<i64>,
+    /// Stop after the first checkpoint after this time
+    #[arg(short, long, value_name = "TIME", value_parser = time::parse)]
+    after: Option<i64>,
+    /// Stop so many seconds before the end of the allocation, or before the time of --before;
+    /// 0: as --immediate
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=MOST))]
+    seconds: Option<i64>,
+    /// Stop as soon as possible: set the reason JOB_HALTED. No process is killed
+    #[arg(short, long)]
+    immediate: bool,
+    /// Only print the conditions, unless another option sets one
+    #[arg(short, long)]
+    list: bool,
+    /// Forget --checkpoints
+    #[arg(long, conflicts_with = "checkpoints")]
+    unset_checkpoints: bool,
+    /// Forget --before
+    #[arg(long, conflicts_with = "before")]
+    unset_before: bool,
+    /// Forget --after
+    #[arg(long, conflicts_with = "after")]
+    unset_after: bool,
+    /// Forget --seconds
+    #[arg(long, conflicts_with = "seconds")]
+    unset_seconds: bool,
+    /// Forget the reason to stop, given here or by an earlier run
+    #[arg(long, conflicts_with = "immediate")]
+    unset_reason: bool,
+    /// Remove the halt file with all conditions
+    #[arg(short, long, conflicts_with_all = ["checkpoints", "before", "after", "seconds",
+        "immediate", "unset_checkpoints", "unset_before", "unset_after", "unset_seconds",
+        "unset_reason"])]
+    remove: bool,
+    /// Name each halt file before it is changed
+    #[arg(short, long)]
+    verbose: bool,
+    /// Prefix directories, instead of the current directory
+    #[arg(value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+}
+
+/// A condition set to a value or, with `None`, unset.
+enum Change {
+    Checkpoints(Option<i64>),
+    Before(Option<i64>),
+    After(Option<i64>),
+    Seconds(Option<i64>),
+    Reason(Option<Name>),
+}
+
+impl Change {
+    fn apply(&self, halt: &mut Halt) {
+        match self {
+            Change::Checkpoints(value) => halt.checkpoints_left = *value,
+            Change::Before(value) => halt.exit_before = *value,
+            Change::After(value) => halt.exit_after = *value,
+            Change::Seconds(value) => halt.halt_seconds = *value,
+            Change::Reason(value) => halt.exit_reason.clone_from(value),
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = |n: &Option<i64>| n.map(|n| n.to_string());
+        let time = |t: &Option<i64>| t.map(time::show);
+        let (name, value) = match self {
+            Change::Checkpoints(value) => ("CheckpointsLeft", number(value)),
+            Change::Before(value) => ("ExitBefore", time(value)),
+            Change::After(value) => ("ExitAfter", time(value)),
+            Change::Seconds(value) => ("HaltSeconds", number(value)),
+            Change::Reason(value) => ("ExitReason", value.as_ref().map(escaped)),
+        };
+        match value {
+            Some(value) => write!(f, "Setting {name} to {value}"),
+            None => write!(f, "Unsetting {name}"),
+        }
+    }
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let here = [PathBuf::from(".")];
+        let dirs = if self.dirs.is_empty() {
+            &here[..]
+        } else {
+            &self.dirs
+        };
+        let mut code = ExitCode::SUCCESS;
+        for dir in dirs {
+            match place::used(Some(dir)).and_then(|prefix| self.one(call, &prefix)) {
+                Err(Failure::Said(text)) => {
+                    call.error(&text);
+                    code = ExitCode::FAILURE;
+                }
+                other => other?,
+            }
+        }
+        Ok(code)
+    }
+}
+
+impl Options {
+    fn one(&self, call: &mut Call, prefix: &Prefix) -> Result<(), Failure> {
+        let path = prefix.file("halt.scr");
+        if self.verbose {
+            writeln!(call.out, "Halt file: {}", path.display())?;
+        }
+        let changes = self.changes();
+        if self.remove {
+            let _lock = lock(&Posix, prefix.root())?;
+            if Posix.stat(&path)?.is_some() {
+                Posix.remove_file(&path)?;
+                writeln!(call.out, "Removing {}", path.display())?;
+            }
+        } else if !changes.is_empty() {
+            records::update_halt(&Posix, prefix, |halt| {
+                changes.iter().for_each(|change| change.apply(halt));
+            })?;
+        }
+        for change in &changes {
+            writeln!(call.out, "{change}")?;
+        }
+        let halt = records::read_halt(&Posix, prefix)?;
+        writeln!(call.out, "\nHalt file settings for {}:", path.display())?;
+        call.out.write_all(settings(&halt).as_bytes())?;
+        Ok(())
+    }
+
+    fn changes(&self) -> Vec<Change> {
+        let unset = [
+            (self.unset_checkpoints, Change::Checkpoints(None)),
+            (self.unset_before, Change::Before(None)),
+            (self.unset_after, Change::After(None)),
+            (self.unset_seconds, Change::Seconds(None)),
+            (self.unset_reason, Change::Reason(None)),
+        ];
+        let mut changes: Vec<Change> = unset
+            .into_iter()
+            .filter_map(|(wanted, change)| wanted.then_some(change))
+            .collect();
+        let later = |n: &i64| *n > 0;
+        let set = [
+            self.checkpoints
+                .filter(later)
+                .map(|n| Change::Checkpoints(Some(n))),
+            self.before.map(|t| Change::Before(Some(t))),
+            self.after.map(|t| Change::After(Some(t))),
+            self.seconds.filter(later).map(|n| Change::Seconds(Some(n))),
+        ];
+        changes.extend(set.into_iter().flatten());
+        let now = self.immediate || self.checkpoints == Some(0) || self.seconds == Some(0);
+        if now || (changes.is_empty() && !self.list && !self.remove) {
+            changes.push(Change::Reason(Some(HALTED.into())));
+        }
+        changes
+    }
+}
+
+/// The conditions as a table.
+fn settings(halt: &Halt) -> String {
+    let number = |n: Option<i64>| n.map(|n| n.to_string());
+    let before = halt.exit_before.zip(halt.halt_seconds);
+    let rows = [
+        ("ExitReason:", halt.exit_reason.as_ref().map(escaped)),
+        ("CheckpointsLeft:", number(halt.checkpoints_left)),
+        ("ExitAfter:", halt.exit_after.map(time::show)),
+        ("ExitBefore:", halt.exit_before.map(time::show)),
+        ("HaltSeconds:", number(halt.halt_seconds)),
+        (
+            "ExitBefore - HaltSeconds:",
+            before.map(|(end, seconds)| time::show(end.saturating_sub(seconds))),
+        ),
+    ];
+    let lines = rows
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("  {name:<16} {}\n", value?)));
+    let text: String = lines.collect();
+    if text.is_empty() {
+        return "  None\n".to_string();
+    }
+    text
+}

@@ -1,0 +1,144 @@
+//! The `scr` command and its classic names. Built without MPI, so that it runs on login
+//! nodes; with the library only `prefix` and what lies below it is shared.
+//!
+//! A command is one file here: a struct of options whose doc comment is its help, a [`Run`]
+//! for it, and a [`Command`] that stands in [`COMMANDS`]. Help, manual pages and the list of
+//! classic names come from these. One program serves all names: it looks at the name by which
+//! it was called (`scr_index`), else at its first argument (`scr index`).
+//!
+//! Exit status, unless a command says otherwise: 0 done, 1 failed, 2 wrong options.
+
+mod call;
+mod crc32;
+mod flush_file;
+mod halt;
+mod help;
+mod index;
+mod nodes_file;
+mod params;
+mod place;
+mod print;
+mod retries_halt;
+mod time;
+
+pub use help::definition;
+
+use call::{Call, Failure};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// All commands, in the order of the help.
+pub const COMMANDS: &[Command] = &[
+    index::COMMAND,
+    halt::COMMAND,
+    print::COMMAND,
+    params::COMMAND,
+    crc32::COMMAND,
+    flush_file::COMMAND,
+    nodes_file::COMMAND,
+    retries_halt::COMMAND,
+];
+
+/// What a user wants when he needs a command; the headings of `scr --help`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// Which datasets are saved, and which is next.
+    Datasets,
+    /// A run that is going on.
+    Job,
+    /// Files and settings.
+    Inspect,
+    /// Short answers and exit codes.
+    Scripts,
+}
+
+impl Group {
+    /// All groups in the order of the help.
+    pub const ALL: [Group; 4] = [Group::Datasets, Group::Job, Group::Inspect, Group::Scripts];
+
+    /// Its heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Group::Datasets => "See what is saved, and choose what the next run starts from",
+            Group::Job => "Steer a running job",
+            Group::Inspect => "Look into files and settings",
+            Group::Scripts => "Answers for job scripts",
+        }
+    }
+}
+
+/// One command.
+#[derive(Debug, Clone, Copy)]
+pub struct Command {
+    /// Name after `scr`.
+    pub name: &'static str,
+    /// Names of programs that it stands for.
+    pub classic: &'static [&'static str],
+    /// Where the help shows it.
+    pub group: Group,
+    define: fn(clap::Command) -> clap::Command,
+    run: fn(&clap::ArgMatches, &mut Call) -> Outcome,
+}
+
+/// How a command ends.
+type Outcome = Result<ExitCode, Failure>;
+
+/// The options of a command know how to carry it out.
+trait Run: clap::Args {
+    fn run(&self, call: &mut Call) -> Outcome;
+}
+
+impl Command {
+    /// The command with the options `T`.
+    const fn of<T: Run>(
+        name: &'static str,
+        classic: &'static [&'static str],
+        group: Group,
+    ) -> Self {
+        Command {
+            name,
+            classic,
+            group,
+            define: T::augment_args,
+            run: |matches, call| T::from_arg_matches(matches)?.run(call),
+        }
+    }
+
+    /// Its definition under `name`.
+    pub fn definition(&self, name: &'static str) -> clap::Command {
+        help::dress((self.define)(clap::Command::new(name)))
+    }
+}
+
+/// Runs the program with the arguments of this process.
+pub fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let Some((command, mut call, definition, options)) = chosen(&arguments) else {
+        return help::top(arguments);
+    };
+    let mut definition = definition.no_binary_name(true);
+    let outcome = match definition.try_get_matches_from_mut(options) {
+        Ok(matches) => (command.run)(&matches, &mut call),
+        Err(error) => Err(error.into()),
+    };
+    call.end(outcome, &mut definition)
+}
+
+/// What is to be run: by the name of this program, else by its first argument. Only this one
+/// command is defined then, whatever number there is.
+fn chosen(arguments: &[OsString]) -> Option<(&'static Command, Call, clap::Command, &[OsString])> {
+    let (program, rest) = arguments.split_first()?;
+    let program = Path::new(program).file_name()?.to_str()?;
+    for command in COMMANDS {
+        if let Some(name) = command.classic.iter().find(|name| **name == program) {
+            return Some((command, Call::classic(name), command.definition(name), rest));
+        }
+    }
+    let (first, rest) = rest.split_first()?;
+    let command = COMMANDS.iter().find(|command| first == command.name)?;
+    let definition = command.definition(command.name);
+    let name = format!("scr {}", command.name);
+    let definition = definition.bin_name(&name).display_name(&name);
+    Some((command, Call::subcommand(command.name), definition, rest))
+}

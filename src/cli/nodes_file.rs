@@ -1,0 +1,30 @@
+//! `scr nodes-file`: how many nodes the last run used.
+
+use super::call::Call;
+use super::{Command, Group, Outcome, Run, place};
+use crate::format::{self, nodes::Nodes};
+use crate::store::posix::Posix;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("nodes-file", &["scr_nodes_file"], Group::Scripts);
+
+/// Print how many nodes the last run used
+///
+/// Exit status: 0 printed, 1 it is not known.
+#[derive(clap::Args)]
+struct Options {
+    #[command(flatten)]
+    dir: place::Dir,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let prefix = self.dir.used()?;
+        let record: Nodes = format::read(&Posix, &prefix.file("nodes.scr"))?;
+        writeln!(call.out, "{}", record.nodes)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,194 @@
+//! `scr params`: what can be set, and what is.
+
+use super::call::{Call, Failure};
+use super::{Command, Group, Outcome, Run, place};
+use crate::config::table::{Effect, MULTIS, Multi, PARAMETERS, Parameter, names, nearest};
+use crate::config::{Config, Environment, MAX_FILE};
+use crate::prefix::paths::Prefix;
+use crate::store::{Files, posix::Posix};
+use crate::{Error, Result};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>("params", &[], Group::Inspect);
+
+/// The one value that is nobody's business.
+const SECRET: &str = "SCR_LOG_DB_PASS";
+
+/// List the parameters, their values and where they were set
+///
+/// Prints each parameter with its value, the place where that was set, its default and what it
+/// is for. Values come from where a job in this environment and prefix directory would take
+/// them, and from what the program of the last run set with SCR_Config.
+///
+/// Exit status: 0 printed, 1 a configuration file cannot be read or a value does not fit its
+/// parameter.
+#[derive(clap::Args)]
+struct Options {
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    /// Only what was set somewhere
+    #[arg(short, long)]
+    set: bool,
+    /// Only these parameters
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let wanted = self.wanted()?;
+        let (mut config, problems) = load(self.prefix.as_deref())?;
+        let mut code = ExitCode::SUCCESS;
+        for p in PARAMETERS.iter().filter(|p| wanted(p.name)) {
+            if self.set && config.find(p.name).is_none() {
+                continue;
+            }
+            call.out.write_all(self.plain(&config, p).as_bytes())?;
+            if let Err(error) = config.typed(p) {
+                call.error(&error);
+                code = ExitCode::FAILURE;
+            }
+        }
+        for m in MULTIS.iter().filter(|m| wanted(m.name)) {
+            if self.set && config.items(m.name).len() == 0 {
+                continue;
+            }
+            call.out.write_all(items(&config, m).as_bytes())?;
+        }
+        for problem in problems.into_iter().chain(config.take_warnings()) {
+            call.warn(&problem);
+        }
+        Ok(code)
+    }
+}
+
+impl Options {
+    fn wanted(&self) -> std::result::Result<impl Fn(&str) -> bool, Failure> {
+        let chosen: Vec<String> = self.names.iter().map(|n| n.to_ascii_uppercase()).collect();
+        for name in &chosen {
+            if !names().any(|known| known == name) {
+                let near = nearest(name, names()).map(|near| format!("; did you mean {near}?"));
+                return Err(Failure::said(format!(
+                    "there is no parameter {}{}",
+                    name.escape_debug(),
+                    near.unwrap_or_default()
+                )));
+            }
+        }
+        Ok(move |name: &str| chosen.is_empty() || chosen.iter().any(|chosen| chosen == name))
+    }
+
+    fn plain(&self, config: &Config, p: &Parameter) -> String {
+        let set = config.find(p.name).map(|(_, value)| {
+            let value = config
+                .expand(p.name, value)
+                .unwrap_or_else(|_| value.text.clone());
+            if p.name == SECRET {
+                return "(not shown)".to_string();
+            }
+            value.escape_debug().collect()
+        });
+        let origin = match &self.prefix {
+            Some(_) if p.name == "SCR_PREFIX" => "command line".to_string(),
+            _ => config.origin(p.name),
+        };
+        let (value, origin) = match set {
+            Some(value) => (value, format!("set in: {origin}; default")),
+            None if p.default.is_empty() => ("(not set)".to_string(), "default".to_string()),
+            None => (p.default.to_string(), "default".to_string()),
+        };
+        let default = match p.default {
+            "" => "none",
+            text => text,
+        };
+        let unit = match p.unit {
+            "" => String::new(),
+            unit => format!(" ({unit})"),
+        };
+        format!(
+            "{} = {value}\n    {origin}: {default}; values: {}{unit}\n    {}\n{}",
+            p.name,
+            p.kind.allowed(),
+            p.doc,
+            effect(p.effect)
+        )
+    }
+}
+
+fn items(config: &Config, m: &Multi) -> String {
+    let mut text = String::new();
+    for item in config.items(m.name) {
+        text.push_str(&format!("{}={}", m.name, item.key.escape_debug()));
+        for (name, value) in &item.children {
+            text.push_str(&format!(" {name}={}", value.text.escape_debug()));
+        }
+        text.push_str(&format!("\n    set in: {}\n", item.place));
+    }
+    if text.is_empty() {
+        text = format!("{}={} (not set)\n", m.name, m.key);
+    }
+    for child in m.children {
+        text.push_str(&format!(
+            "    {}: {} Default: {}. Values: {}.\n",
+            child.name,
+            child.doc,
+            child.default,
+            child.kind.allowed()
+        ));
+    }
+    format!("{text}    {}\n{}", m.doc, effect(m.effect))
+}
+
+fn effect(effect: Effect) -> String {
+    match effect {
+        Effect::Works => String::new(),
+        Effect::Later(user) => format!("    No effect in this release: it is for {user}.\n"),
+        Effect::None(why) => format!("    No effect: {why}.\n"),
+    }
+}
+
+/// The configuration of a job in this environment and prefix directory, and what was wrong
+/// with the record of the program's own settings.
+fn load(prefix: Option<&Path>) -> std::result::Result<(Config, Vec<String>), Failure> {
+    let cwd = place::absolute(Path::new(""))?;
+    let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    if let Some(dir) = prefix {
+        variables.retain(|(name, _)| name != "SCR_PREFIX");
+        // The environment is text, and would leave it out.
+        let dir = cwd.join(dir).into_os_string().into_string();
+        let dir = dir.map_err(|dir| {
+            let what = "is not UTF-8 text; a prefix directory needs a name that is";
+            Failure::said(format!("{} {what}", Path::new(&dir).display()))
+        })?;
+        variables.push(("SCR_PREFIX".into(), dir.into()));
+    }
+    let environment: Environment = variables.into_iter().collect();
+    let mut config = Config::new();
+    config.load(environment.clone(), &cwd, &read)?;
+
+    let path = Prefix::new(&config.prefix()?).file("app.conf");
+    let mut problems = Vec::new();
+    let lines = read(&path)?.unwrap_or_default();
+    for (number, line) in (1..).zip(lines.split(|byte| *byte == b'\n')) {
+        if let Err(error) = config.call(&String::from_utf8_lossy(line)) {
+            problems.push(format!("{}:{number}: {error}", path.display()));
+        }
+    }
+    if config.needs_load() {
+        config.load(environment, &cwd, &read)?;
+    }
+    Ok((config, problems))
+}
+
+fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    match Posix.read(path, MAX_FILE) {
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(Error::Io { errno, .. }) if errno == Some(libc::ENOTDIR) => Ok(None),
+        other => other.map(Some),
+    }
+}

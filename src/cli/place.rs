@@ -1,0 +1,53 @@
+//! Which prefix directory, and which file.
+
+use super::call::Failure;
+use crate::Error;
+use crate::prefix::paths::Prefix;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+// No doc comment: clap would take it for the help of the command.
+#[derive(clap::Args)]
+pub(super) struct Dir {
+    /// Prefix directory, instead of the current directory
+    #[arg(long, alias = "prefix", value_name = "DIR")]
+    dir: Option<PathBuf>,
+    // As the SCR developer guide writes it.
+    #[arg(hide = true, conflicts_with = "dir")]
+    place: Option<PathBuf>,
+}
+
+impl Dir {
+    /// The prefix directory, see [`used`].
+    pub fn used(&self) -> Result<Prefix, Failure> {
+        used(self.dir.as_deref().or(self.place.as_deref()))
+    }
+}
+
+/// The prefix directory at `dir`, by default the current directory, that SCR has used before.
+pub(super) fn used(dir: Option<&Path>) -> Result<Prefix, Failure> {
+    let prefix = Prefix::new(&absolute(dir.unwrap_or(Path::new(".")))?);
+    match std::fs::metadata(prefix.meta()) {
+        Ok(meta) if meta.is_dir() => Ok(prefix),
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(Error::io("look at", prefix.meta(), error).into())
+        }
+        _ => Err(Failure::said(format!(
+            "{} is not a prefix directory of SCR: there is no directory .scr in it",
+            prefix.root().display()
+        ))),
+    }
+}
+
+/// `path` from the root, its letters otherwise kept.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    let cwd = std::env::current_dir()
+        .map_err(|error| Failure::said(format!("cannot find the current directory: {error}")))?;
+    Ok(cwd.join(path))
+}
+
+/// The file that a user named. He may name it by a symbolic link, which `store` does not
+/// follow.
+pub(super) fn file(path: &Path) -> Result<PathBuf, Failure> {
+    std::fs::canonicalize(path).map_err(|error| Error::io("open", path, error).into())
+}

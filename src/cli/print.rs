@@ -1,0 +1,57 @@
+//! `scr print`: a file of SCR as text.
+
+use super::call::Call;
+use super::{Command, Group, Outcome, Run, place};
+use crate::format::{print, read_tree};
+use crate::store::posix::Posix;
+use clap::ValueEnum;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>(
+    "print",
+    &["scr_print", TREE, "scr_print_hash_file"],
+    Group::Inspect,
+);
+
+/// The classic name whose mode is `tree`.
+const TREE: &str = "kvtree_print";
+
+/// Print a file of SCR as text
+///
+/// Prints the tree of keys and values in a file that SCR has written, such as index.scr or
+/// summary.scr, sorted. Of a redundancy file the header is printed. Control characters and
+/// bytes that are not UTF-8 are shown as \x and two hexadecimal digits.
+///
+/// Exit status: 0 printed, 1 there is no such file or SCR has not written it.
+#[derive(clap::Args)]
+struct Options {
+    /// How to print: each element in a line of its own, or key and value in one line
+    /// [default: keyval, under the name kvtree_print tree]
+    #[arg(short, long)]
+    mode: Option<Mode>,
+    /// The file
+    file: PathBuf,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Mode {
+    Tree,
+    Keyval,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let tree = read_tree(&Posix, &place::file(&self.file)?)?;
+        let style = match self.mode {
+            Some(Mode::Tree) => print::Style::Tree,
+            Some(Mode::Keyval) => print::Style::KeyVal,
+            None if call.name == TREE => print::Style::Tree,
+            None => print::Style::KeyVal,
+        };
+        call.out.write_all(print::print(&tree, style).as_bytes())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,226 @@
+//! `scr print`, `scr flush-file`, `scr nodes-file`, `scr crc32`
+
+use crate::sandbox::{FIXTURES, Sandbox, fixture};
+
+/// Each line of a dump with the lines above it that it belongs to, sorted: the same for any
+/// order of siblings.
+fn paths(dump: &str) -> Vec<String> {
+    let mut above: Vec<&str> = Vec::new();
+    let mut paths = Vec::new();
+    for line in dump.lines() {
+        let text = line.trim_start();
+        above.truncate((line.len() - text.len()) / 2 - 1);
+        above.push(text);
+        paths.push(above.join("/"));
+    }
+    paths.sort();
+    paths
+}
+
+#[test]
+fn every_file_of_the_fixtures_is_printed() {
+    let mut count = 0;
+    for name in FIXTURES {
+        let sandbox = Sandbox::of(name);
+        let text = std::fs::read_to_string(fixture(name).join("expected.md")).unwrap();
+        for section in text.split("\n### ").skip(1) {
+            let (file, rest) = section.split_once('\n').unwrap();
+            let dump = rest.split("```\n").nth(1).unwrap();
+            for command in ["scr_print", "scr_print_hash_file"] {
+                let printed = sandbox.run_as(command, &[file]).out();
+                assert_eq!(paths(&printed), paths(dump), "{name} {file}");
+            }
+            let tree = sandbox.run_as("kvtree_print", &[file]).out();
+            assert!(!tree.contains(" = "), "{tree}");
+            assert_eq!(tree, sandbox.run(&["print", "--mode=tree", file]).out());
+            let keyval = sandbox.run(&["print", file]).out();
+            assert_eq!(
+                keyval,
+                sandbox
+                    .run_as("kvtree_print", &["-m", "keyval", file])
+                    .out()
+            );
+            count += 1;
+        }
+    }
+    assert!(count > 30, "{count} files");
+}
+
+#[test]
+fn printed_trees_are_sorted() {
+    let sandbox = Sandbox::of("basic");
+    assert_eq!(
+        sandbox.run(&["print", ".scr/nodes.scr"]).out(),
+        "  NODES = 4\n"
+    );
+    assert_eq!(
+        sandbox.run_as("kvtree_print", &[".scr/nodes.scr"]).out(),
+        "  NODES\n    4\n"
+    );
+    assert_eq!(sandbox.run(&["print", ".scr/app.conf"]).out(), "");
+    let index = sandbox.run(&["print", ".scr/index.scr"]).out();
+    let keys: Vec<&str> = index.lines().filter(|l| !l.starts_with("   ")).collect();
+    assert_eq!(
+        keys,
+        [
+            "  CURRENT = timestep.3",
+            "  DSET",
+            "  NAME",
+            "  VERSION = 2"
+        ]
+    );
+}
+
+#[test]
+fn what_is_no_file_of_scr_is_not_printed() {
+    let sandbox = Sandbox::of("basic");
+    let data = "timestep.1/rank_0/state_0.dat";
+    for file in [data, ".scr", "/dev/null", "missing"] {
+        assert_eq!(sandbox.run(&["print", file]).code, 1, "{file}");
+        sandbox.run_as("scr_print", &[file]).failed();
+    }
+    std::os::unix::fs::symlink("index.scr", sandbox.path().join(".scr/link")).unwrap();
+    sandbox.run(&["print", ".scr/link"]).out();
+}
+
+#[test]
+fn the_flush_file_answers() {
+    let sandbox = Sandbox::of("output");
+    let dir = sandbox.path().to_str().unwrap();
+    let ask = |args: &[&str]| sandbox.run_as("scr_flush_file", &[&["--dir", dir], args].concat());
+    assert_eq!(ask(&["--list-output"]).out(), "4\n");
+    assert_eq!(ask(&["--list-ckpt"]).out(), "5\n");
+    assert_eq!(ask(&["--list-ckpt", "--before", "0"]).out(), "5\n");
+    assert_eq!(ask(&["--latest"]).out(), "5\n");
+    assert_eq!(ask(&["--location", "5"]).out(), "PFS\n");
+    assert_eq!(ask(&["--name", "4"]).out(), "größe_Δt.out-2\n");
+    for nothing in [
+        &["--list-ckpt", "--before", "5"][..],
+        &["--need-flush", "5"],
+        &["--need-flush", "77"],
+        &["--location", "77"],
+        &["--name", "77"],
+    ] {
+        let said = ask(nothing);
+        assert_eq!(
+            (said.code, said.out, said.err),
+            (1, String::new(), String::new())
+        );
+    }
+    // As the SCR developer guide has it.
+    assert_eq!(
+        sandbox.run_as("scr_flush_file", &["--latest", dir]).out(),
+        "5\n"
+    );
+    let said = sandbox.run_as("scr_flush_file", &["--needflush", "5", dir]);
+    assert_eq!(said.code, 1);
+}
+
+#[test]
+fn a_cached_dataset_needs_a_flush_until_it_is_in_the_prefix() {
+    use scr::format::{Dataset, flush_file::*};
+    use scr::prefix::{paths::Prefix, records::write_flush_file};
+    let sandbox = Sandbox::of("basic");
+    let mut record = FlushFile::default();
+    for id in [9, 10, 11] {
+        let dataset = Dataset {
+            id,
+            name: format!("n{id}").into(),
+            flag_ckpt: true,
+            ..Dataset::default()
+        };
+        record.datasets.insert(id, Entry::cached(dataset));
+    }
+    record
+        .datasets
+        .get_mut(&9)
+        .unwrap()
+        .locations
+        .insert(PFS.into());
+    record
+        .datasets
+        .get_mut(&10)
+        .unwrap()
+        .locations
+        .insert(SYNC_FLUSHING.into());
+    record.datasets.get_mut(&10).unwrap().name = None;
+    let prefix = Prefix::new(&sandbox.path().canonicalize().unwrap());
+    write_flush_file(&scr::store::posix::Posix, &prefix, &record).unwrap();
+
+    let ask = |args: &[&str]| sandbox.run(&[&["flush-file"], args].concat());
+    assert_eq!(ask(&["--list-ckpt"]).out(), "11 10 9\n");
+    assert_eq!(ask(&["--list-ckpt", "--before=11"]).out(), "10 9\n");
+    for (id, place, needed) in [
+        ("9", "PFS", 1),
+        ("10", "SYNC_FLUSHING", 0),
+        ("11", "CACHE", 0),
+    ] {
+        assert_eq!(ask(&["--location", id]).out(), format!("{place}\n"));
+        assert_eq!(ask(&["--need-flush", id]).code, needed);
+        assert_eq!(ask(&["--name", id]).out(), format!("n{id}\n"));
+    }
+}
+
+#[test]
+fn missing_records_are_errors() {
+    let sandbox = Sandbox::of("basic");
+    std::fs::remove_file(sandbox.path().join(".scr/flush.scr")).unwrap();
+    std::fs::remove_file(sandbox.path().join(".scr/nodes.scr")).unwrap();
+    assert!(
+        sandbox
+            .run(&["flush-file", "--latest"])
+            .failed()
+            .contains("flush.scr")
+    );
+    assert!(sandbox.run(&["nodes-file"]).failed().contains("nodes.scr"));
+    let elsewhere = Sandbox::empty();
+    for args in [
+        &["flush-file", "--latest"][..],
+        &["nodes-file"],
+        &["index"],
+        &["halt"],
+    ] {
+        assert!(
+            elsewhere
+                .run(args)
+                .failed()
+                .contains("is not a prefix directory")
+        );
+    }
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_nodes_file_is_read() {
+    for name in FIXTURES {
+        let sandbox = Sandbox::of(name);
+        let dir = sandbox.path().to_str().unwrap();
+        assert_eq!(
+            sandbox.run_as("scr_nodes_file", &["--dir", dir]).out(),
+            "4\n"
+        );
+        assert_eq!(sandbox.run(&["nodes-file"]).out(), "4\n");
+    }
+}
+
+#[test]
+fn checksums_are_those_of_the_fixture() {
+    let sandbox = Sandbox::of("failed");
+    for (file, crc) in [
+        ("data/dump_0001/p0.bin", "905be362"),
+        ("data/dump_0002/aux/q0.bin", "ca5ac6e"),
+    ] {
+        assert_eq!(
+            sandbox.run_as("scr_crc32", &[file]).out(),
+            format!("{crc}\n")
+        );
+    }
+    assert_eq!(sandbox.run(&["crc32", ".scr/app.conf"]).out(), "0\n");
+    assert!(sandbox.run(&["crc32", "nope"]).failed().contains("nope"));
+    assert!(
+        sandbox
+            .run(&["crc32", "data"])
+            .failed()
+            .contains("directory")
+    );
+}

@@ -1,0 +1,235 @@
+//! `scr halt`, `scr retries-halt`
+
+use crate::sandbox::{Sandbox, program, said};
+use std::process::Stdio;
+
+/// What `scr halt --list` shows below its heading.
+fn settings(sandbox: &Sandbox) -> String {
+    let out = sandbox.run(&["halt", "--list"]).out();
+    let (heading, rest) = out.split_once(":\n").unwrap();
+    assert!(heading.starts_with("\nHalt file settings for /"), "{out}");
+    assert!(heading.ends_with("/.scr/halt.scr"), "{out}");
+    rest.to_string()
+}
+
+#[test]
+fn all_conditions_are_set_shown_and_unset() {
+    let sandbox = Sandbox::of("basic");
+    assert_eq!(
+        settings(&sandbox),
+        "  ExitReason:      SCR_FINALIZE_CALLED\n"
+    );
+    let out = sandbox
+        .run(&[
+            "halt",
+            "-c",
+            "10",
+            "-b",
+            "2026-11-21T18:00:00",
+            "-a",
+            "2026-11-07T09:05:00",
+            "-s",
+            "600",
+        ])
+        .out();
+    let changes = "Setting CheckpointsLeft to 10\n\
+                   Setting ExitBefore to Sat Nov 21 18:00:00 2026\n\
+                   Setting ExitAfter to Sat Nov  7 09:05:00 2026\n\
+                   Setting HaltSeconds to 600\n\nHalt file settings for ";
+    assert!(out.starts_with(changes), "{out}");
+    let table = "  ExitReason:      SCR_FINALIZE_CALLED
+  CheckpointsLeft: 10
+  ExitAfter:       Sat Nov  7 09:05:00 2026
+  ExitBefore:      Sat Nov 21 18:00:00 2026
+  HaltSeconds:     600
+  ExitBefore - HaltSeconds: Sat Nov 21 17:50:00 2026
+";
+    assert!(out.ends_with(table), "{out}");
+    assert_eq!(settings(&sandbox), table);
+
+    let halt = ".scr/halt.scr";
+    let printed = "  CheckpointsLeft = 10\n  ExitAfter = 1794042300\n  ExitBefore = 1795284000\n  \
+                   ExitReason = SCR_FINALIZE_CALLED\n  HaltSeconds = 600\n";
+    assert_eq!(sandbox.run(&["print", halt]).out(), printed);
+
+    let out = sandbox
+        .run(&[
+            "halt",
+            "--unset-before",
+            "--unset-checkpoints",
+            "--unset-seconds",
+        ])
+        .out();
+    assert!(
+        out.starts_with("Unsetting CheckpointsLeft\nUnsetting ExitBefore\n"),
+        "{out}"
+    );
+    sandbox
+        .run(&["halt", "--unset-after", "--unset-reason"])
+        .out();
+    assert_eq!(settings(&sandbox), "  None\n");
+}
+
+#[test]
+fn without_a_condition_the_job_stops_now() {
+    for args in [
+        &["halt"][..],
+        &["halt", "-i"],
+        &["halt", "-c0"],
+        &["halt", "-s", "0"],
+        &["halt", "-v"],
+    ] {
+        let sandbox = Sandbox::of("basic");
+        let out = sandbox.run(args).out();
+        assert!(out.contains("Setting ExitReason to JOB_HALTED\n"), "{out}");
+        assert_eq!(settings(&sandbox), "  ExitReason:      JOB_HALTED\n");
+    }
+}
+
+#[test]
+fn listing_and_removing_set_nothing() {
+    let sandbox = Sandbox::of("basic");
+    let file = sandbox.path().join(".scr/halt.scr");
+    let before = std::fs::read(&file).unwrap();
+    settings(&sandbox);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    assert!(
+        sandbox
+            .run_as("scr_halt", &["-r"])
+            .out()
+            .ends_with("  None\n")
+    );
+    assert!(!file.exists());
+    // And it is no error that there is none.
+    assert!(
+        sandbox
+            .run_as("scr_halt", &["--remove"])
+            .out()
+            .ends_with("  None\n")
+    );
+    assert_eq!(settings(&sandbox), "  None\n");
+    assert!(!file.exists());
+}
+
+#[test]
+fn several_directories_and_one_that_is_none() {
+    let (a, b) = (Sandbox::of("basic"), Sandbox::of("failed"));
+    let dirs = [a.path(), "/nonexistent".as_ref(), b.path()].map(|p| p.to_str().unwrap());
+    let said = a.run(&[&["halt", "-c", "3"], &dirs[..]].concat());
+    assert_eq!(said.code, 1);
+    assert!(
+        said.err.contains("/nonexistent is not a prefix directory"),
+        "{}",
+        said.err
+    );
+    for sandbox in [&a, &b] {
+        assert!(settings(sandbox).contains("CheckpointsLeft: 3\n"));
+    }
+}
+
+#[test]
+fn bad_times_and_numbers_are_wrong_options() {
+    let sandbox = Sandbox::of("basic");
+    for args in [
+        ["--before", "tomorrow"],
+        ["--before", "12:00"],
+        ["--after", "2026-02-30T00:00:00"],
+        ["--after", ""],
+        ["--checkpoints", "-1"],
+        ["--checkpoints", "3000000000"],
+        ["--seconds", "1h"],
+    ] {
+        let said = sandbox.run(&[&["halt"], &args[..]].concat());
+        assert_eq!((said.code, said.out.as_str()), (2, ""), "{args:?}");
+        assert!(said.err.contains("Usage: scr halt"), "{}", said.err);
+    }
+    assert_eq!(
+        settings(&sandbox),
+        "  ExitReason:      SCR_FINALIZE_CALLED\n"
+    );
+}
+
+#[test]
+fn a_damaged_halt_file_is_named_and_can_be_removed() {
+    let sandbox = Sandbox::of("basic");
+    std::fs::write(sandbox.path().join(".scr/halt.scr"), b"garbage").unwrap();
+    assert!(sandbox.run(&["halt", "-c1"]).failed().contains("halt.scr"));
+    sandbox.run(&["halt", "--remove"]).out();
+    sandbox.run(&["halt", "-c1"]).out();
+}
+
+#[test]
+fn two_at_once_lose_nothing() {
+    let sandbox = Sandbox::of("basic");
+    for round in 1..6 {
+        let (n, s) = (format!("-c{round}"), format!("-s{round}"));
+        let started: Vec<_> = [&n, &s]
+            .map(|option| {
+                program("scr_halt", &[option])
+                    .current_dir(sandbox.path())
+                    .stdout(Stdio::null())
+                    .spawn()
+                    .unwrap()
+            })
+            .into();
+        for child in started {
+            said(child.wait_with_output().unwrap()).out();
+        }
+        let table = settings(&sandbox);
+        assert!(
+            table.contains(&format!("CheckpointsLeft: {round}\n")),
+            "{table}"
+        );
+        assert!(
+            table.contains(&format!("HaltSeconds:     {round}\n")),
+            "{table}"
+        );
+    }
+}
+
+#[test]
+fn retries_halt_tells_by_its_exit_status() {
+    let sandbox = Sandbox::of("basic");
+    let dir = sandbox.path().to_str().unwrap();
+    let ask = || sandbox.run_as("scr_retries_halt", &["--dir", dir]);
+    let halts = |reason: &str| {
+        let text = format!("scr_retries_halt: HALT RUN: Reason: {reason}.\n");
+        assert_eq!(ask().out(), text);
+    };
+    let goes_on = || {
+        let said = ask();
+        assert_eq!((said.code, said.err.as_str()), (1, ""));
+        assert!(
+            said.out.starts_with("scr_retries_halt: CONTINUE RUN: "),
+            "{}",
+            said.out
+        );
+    };
+    halts("SCR_FINALIZE_CALLED");
+    sandbox.run(&["halt", "--unset-reason"]).out();
+    goes_on();
+    sandbox
+        .run(&[
+            "halt",
+            "-c",
+            "2",
+            "-s",
+            "600",
+            "--before=9999-01-01T00:00:00",
+        ])
+        .out();
+    goes_on();
+    sandbox.run(&["halt", "-b", "2000-01-01T00:00:00"]).out();
+    halts("EXIT_BEFORE_TIME");
+    sandbox
+        .run(&["halt", "--unset-before", "-a", "2000-01-01T00:00:00"])
+        .out();
+    halts("EXIT_AFTER_TIME");
+    sandbox.run(&["halt", "--unset-after", "-i"]).out();
+    halts("JOB_HALTED");
+    sandbox.run(&["halt", "-r"]).out();
+    goes_on();
+    let said = sandbox.run(&["retries-halt", "--dir=/nonexistent"]);
+    assert_eq!(said.code, 1);
+    assert!(said.err.contains("/nonexistent"), "{}", said.err);
+}

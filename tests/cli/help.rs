@@ -1,0 +1,184 @@
+//! Names, help, options that do not exist, and output that nobody reads.
+
+use crate::sandbox::{Sandbox, program, said};
+use scr::cli::COMMANDS;
+use scr::version::{INTERFACE, RELEASE};
+use std::process::{Output, Stdio};
+
+#[test]
+fn the_version_names_release_and_interface() {
+    let sandbox = Sandbox::empty();
+    let version = format!("{RELEASE} (SCR interface {INTERFACE})\n");
+    for option in ["--version", "-V"] {
+        assert_eq!(sandbox.run(&[option]).out(), format!("scr {version}"));
+        assert_eq!(
+            sandbox.run(&["index", option]).out(),
+            format!("scr index {version}")
+        );
+        assert_eq!(
+            sandbox.run_as("scr_halt", &[option]).out(),
+            format!("scr_halt {version}")
+        );
+    }
+}
+
+#[test]
+fn classic_names_are_listed_and_answer() {
+    let sandbox = Sandbox::empty();
+    let out = sandbox.run(&["--list-commands"]).out();
+    let names: Vec<&str> = out.lines().collect();
+    for name in [
+        "scr_index",
+        "scr_halt",
+        "scr_print",
+        "kvtree_print",
+        "scr_print_hash_file",
+        "scr_flush_file",
+        "scr_nodes_file",
+        "scr_retries_halt",
+        "scr_crc32",
+    ] {
+        assert!(names.contains(&name), "{name}");
+    }
+    for name in names {
+        let help = sandbox.run_as(name, &["--help"]).out();
+        assert!(help.contains(&format!("Usage: {name} ")), "{help}");
+    }
+}
+
+#[test]
+fn help_shows_each_command_in_its_group() {
+    let sandbox = Sandbox::empty();
+    for option in ["--help", "-h"] {
+        let help = sandbox.run(&[option]).out();
+        for command in COMMANDS {
+            let heading = help.find(command.group.heading()).unwrap();
+            let line = help.find(&format!("\n  {} ", command.name)).unwrap();
+            assert!(heading < line, "{}", command.name);
+            let own = sandbox.run(&[command.name, option]).out();
+            assert!(
+                own.contains(&format!("Usage: scr {} ", command.name)),
+                "{own}"
+            );
+            let asked = sandbox.run(&["help", command.name]).out();
+            assert!(
+                asked.contains(&format!("Usage: scr {} ", command.name)),
+                "{asked}"
+            );
+        }
+    }
+}
+
+#[test]
+fn wrong_options_are_told_with_the_usage() {
+    let sandbox = Sandbox::of("basic");
+    for args in [
+        &["nonsense"][..],
+        &[""],
+        &["--nonsense"],
+        &["index", "--nonsense"],
+        &["index", "stray"],
+        &["index", "--drop"],
+        &["index", "--list", "--drop=timestep.1"],
+        &["index", "--drop=timestep.1", "--current=timestep.1"],
+        &["halt", "--unset-checkpoints", "-c", "1"],
+        &["halt", "-r", "-i"],
+        &["print"],
+        &["print", "-m", "json", ".scr/index.scr"],
+        &["print", "a", "b"],
+        &["crc32"],
+        &["flush-file"],
+        &["flush-file", "--latest", "--list-ckpt"],
+        &["flush-file", "--name", "x"],
+        &["flush-file", "--before", "3"],
+        &["nodes-file", "--dir"],
+        &["retries-halt", "--dir", ".", "."],
+    ] {
+        let said = sandbox.run(args);
+        assert_eq!((said.code, said.out.as_str()), (2, ""), "{args:?}");
+        assert!(said.err.contains("Usage: scr"), "{args:?}: {}", said.err);
+    }
+    let said = sandbox.run(&[]);
+    assert_eq!((said.code, said.out.as_str()), (2, ""));
+    assert!(said.err.contains("Usage: scr COMMAND"));
+}
+
+#[test]
+fn arguments_of_any_bytes_are_taken() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let sandbox = Sandbox::of("basic");
+    let odd = OsStr::from_bytes(b"\xff\xfe");
+    for command in COMMANDS {
+        for args in [
+            vec![odd],
+            vec![OsStr::new("--prefix"), odd],
+            vec![OsStr::new("--dir"), odd],
+        ] {
+            let mut call = program("scr", &[command.name]);
+            let output = call
+                .args(args)
+                .current_dir(sandbox.path())
+                .output()
+                .unwrap();
+            let said = said(output);
+            assert!(matches!(said.code, 1 | 2), "{}: {said:?}", command.name);
+            assert!(!said.err.contains("panicked"), "{}", said.err);
+        }
+    }
+}
+
+/// Runs a command whose output nobody will read.
+fn unread(sandbox: &Sandbox, args: &[&str]) -> Output {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = program("scr", args);
+    let command = command
+        .current_dir(sandbox.path())
+        .stdout(writer)
+        .stderr(Stdio::piped());
+    command.spawn().unwrap().wait_with_output().unwrap()
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let sandbox = Sandbox::of("basic");
+    for args in [
+        &["index"][..],
+        &["params"],
+        &["--help"],
+        &["index", "--help"],
+        &["--list-commands"],
+    ] {
+        let said = said(unread(&sandbox, args));
+        assert_eq!((said.code, said.err.as_str()), (0, ""), "{args:?}");
+    }
+    // The work is done and the answer given all the same.
+    assert_eq!(
+        said(unread(&sandbox, &["halt", "--unset-reason", "-c9"])).code,
+        0
+    );
+    assert_eq!(said(unread(&sandbox, &["retries-halt"])).code, 1);
+    let halt = sandbox.run(&["print", ".scr/halt.scr"]).out();
+    assert_eq!(halt, "  CheckpointsLeft = 9\n");
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let sandbox = Sandbox::of("basic");
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = program("scr", &["index"])
+        .current_dir(sandbox.path())
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+        .wait_with_output()
+        .unwrap();
+    let said = said(output);
+    assert_eq!(said.code, 1);
+    assert!(said.err.contains("standard output"), "{}", said.err);
+}

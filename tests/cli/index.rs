@@ -1,0 +1,211 @@
+//! `scr index`
+
+use crate::sandbox::{FIXTURES, Sandbox, fixture};
+
+/// The table in the description of a fixture.
+fn expected(name: &str) -> String {
+    let text = std::fs::read_to_string(fixture(name).join("expected.md")).unwrap();
+    let start = text.find("DSET VALID").unwrap();
+    let end = text[start..].find("```").unwrap();
+    text[start..start + end].to_string()
+}
+
+fn list(sandbox: &Sandbox) -> String {
+    sandbox.run(&["index"]).out()
+}
+
+#[test]
+fn every_fixture_is_listed_as_by_scr() {
+    for name in FIXTURES {
+        let sandbox = Sandbox::of(name);
+        let table = expected(name);
+        assert_eq!(sandbox.run(&["index", "--list"]).out(), table);
+        assert_eq!(sandbox.run_as("scr_index", &[]).out(), table);
+        assert_eq!(sandbox.run_as("scr_index", &["-l"]).out(), table);
+        let prefix = format!("--prefix={}", sandbox.path().display());
+        let elsewhere = Sandbox::empty();
+        assert_eq!(elsewhere.run(&["index", &prefix]).out(), table);
+    }
+}
+
+#[test]
+fn drop_takes_entries_out_and_leaves_files() {
+    let sandbox = Sandbox::of("basic");
+    assert_eq!(sandbox.run(&["index", "--drop=timestep.3"]).out(), "");
+    let table = list(&sandbox);
+    assert!(!table.contains("timestep.3"), "{table}");
+    assert!(table.contains("* timestep.2"), "{table}");
+    assert!(
+        sandbox
+            .path()
+            .join(".scr/scr.dataset.3/summary.scr")
+            .exists()
+    );
+    assert!(sandbox.path().join("timestep.3").exists());
+
+    let sandbox = Sandbox::of("failed");
+    sandbox.run(&["index", "--drop-after", "dump_0002"]).out();
+    let table = list(&sandbox);
+    assert_eq!(table.lines().count(), 3, "{table}");
+    assert!(table.contains("* dump_0002"), "{table}");
+}
+
+#[test]
+fn current_chooses_a_checkpoint() {
+    for option in ["--current", "-c"] {
+        let sandbox = Sandbox::of("output");
+        sandbox.run(&["index", option, "ckpt-1.0+α"]).out();
+        assert!(list(&sandbox).contains("* ckpt-1.0+α"));
+        let before = list(&sandbox);
+        let said = sandbox.run_as("scr_index", &[option, "größe_Δt.out-2"]);
+        assert!(said.failed().contains("no checkpoint"));
+        assert_eq!(list(&sandbox), before);
+    }
+}
+
+#[test]
+fn a_name_that_is_unknown_is_an_error_and_changes_nothing() {
+    for option in [
+        "--drop",
+        "-d",
+        "--drop-after",
+        "--current",
+        "-c",
+        "--remove",
+        "--delete",
+        "--add",
+        "-a",
+    ] {
+        let sandbox = Sandbox::of("basic");
+        let index = sandbox.path().join(".scr/index.scr");
+        let before = std::fs::read(&index).unwrap();
+        for name in ["nope", "", "timestep.1\nx", "\x1b[31m"] {
+            let error = sandbox.run(&["index", option, name]).failed();
+            assert!(!error.contains('\x1b'), "{error:?}");
+            assert_eq!(error.lines().count(), 1, "{error:?}");
+        }
+        assert_eq!(std::fs::read(&index).unwrap(), before);
+    }
+}
+
+#[test]
+fn add_enters_what_was_dropped() {
+    let sandbox = Sandbox::of("basic");
+    sandbox.run(&["index", "--drop-after=timestep.1"]).out();
+    let dir = sandbox.path().canonicalize().unwrap().join(".scr");
+    let said = sandbox.run_as("scr_index", &["--add", "timestep.3"]).out();
+    // The directory as the program sees it: without symbolic links.
+    assert_eq!(
+        said,
+        format!(
+            "Found `timestep.3' as dataset 3 at {}\nAdding `timestep.3' to index\n",
+            dir.join("scr.dataset.3").display()
+        )
+    );
+    let table = list(&sandbox);
+    let line = table.lines().nth(1).unwrap();
+    assert!(line.starts_with("   3 YES   20"), "{table}");
+    assert!(line.ends_with("     timestep.3"), "{table}");
+    assert_eq!(table.lines().count(), 3);
+}
+
+#[test]
+fn add_works_without_an_index_and_beside_damaged_summaries() {
+    let sandbox = Sandbox::of("failed");
+    let meta = sandbox.path().join(".scr");
+    std::fs::remove_file(meta.join("index.scr")).unwrap();
+    std::fs::write(meta.join("scr.dataset.1/summary.scr"), b"garbage").unwrap();
+    std::fs::create_dir(meta.join("scr.dataset.77")).unwrap();
+    std::fs::create_dir(meta.join("scr.dataset.x")).unwrap();
+    std::fs::rename(meta.join("scr.dataset.4"), meta.join("scr.dataset.9")).unwrap();
+
+    let said = sandbox.run(&["index", "--add", "dump_0006"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(
+        said.err.contains("scr.dataset.1/summary.scr"),
+        "{}",
+        said.err
+    );
+    assert!(list(&sandbox).contains("   6 YES"));
+
+    let said = sandbox.run(&["index", "--add", "dump_0004"]);
+    assert_eq!(said.code, 1);
+    assert!(said.err.contains("describes dataset 4"), "{}", said.err);
+}
+
+#[test]
+fn add_forgets_a_failure() {
+    let sandbox = Sandbox::of("failed");
+    sandbox.run(&["index", "--add", "dump_0006"]).out();
+    assert!(list(&sandbox).contains("   6 YES"));
+}
+
+#[test]
+fn remove_deletes_files_and_leaves_others() {
+    let sandbox = Sandbox::of("basic");
+    let other = sandbox.path().join("timestep.1/notes.txt");
+    std::fs::write(&other, "mine").unwrap();
+    let said = sandbox.run(&["index", "--remove", "timestep.1"]).out();
+    assert!(said.contains("timestep.1 is not empty and stays"), "{said}");
+    assert!(other.exists());
+    assert!(!sandbox.path().join("timestep.1/rank_0").exists());
+    assert!(!sandbox.path().join(".scr/scr.dataset.1").exists());
+    sandbox.run(&["index", "--delete=timestep.2"]).out();
+    assert!(!sandbox.path().join("timestep.2").exists());
+    assert_eq!(list(&sandbox).lines().count(), 2);
+    assert!(sandbox.path().join("timestep.3/rank_0").exists());
+}
+
+#[test]
+fn a_hostile_map_does_not_lead_out_of_the_prefix() {
+    let outside = Sandbox::empty();
+    let victim = outside.path().join("victim");
+    std::fs::write(&victim, "precious").unwrap();
+    let sandbox = Sandbox::of("basic");
+    let map = sandbox.path().join(".scr/scr.dataset.1/rank2file.0.0");
+    let tree = scr::format::read_tree(&scr::store::posix::Posix, &map).unwrap();
+    // The first file of rank 0 becomes one outside, by an absolute path and by `..`.
+    let name = victim.to_str().unwrap();
+    for hostile in [name.to_string(), format!("../../../../../../../..{name}")] {
+        let mut files = scr::format::Tree::new();
+        files.set(hostile.as_str(), scr::format::Tree::new());
+        let mut rank = scr::format::Tree::new();
+        rank.set("FILE", files);
+        let mut tree = tree.clone();
+        let mut ranks = tree.remove("RANK").unwrap();
+        ranks.set("0", rank);
+        tree.set("RANK", ranks);
+        std::fs::write(&map, scr::format::encode(&tree)).unwrap();
+        assert_eq!(sandbox.run(&["index", "--remove=timestep.1"]).code, 1);
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+        sandbox.run(&["index", "--add=timestep.1"]).out();
+    }
+}
+
+#[test]
+fn a_missing_index_and_one_of_another_version_are_errors() {
+    let sandbox = Sandbox::of("basic");
+    let index = sandbox.path().join(".scr/index.scr");
+    let mut tree = scr::format::Tree::new();
+    tree.set_value("VERSION", "99");
+    let bytes = scr::format::encode(&tree);
+    std::fs::write(&index, &bytes).unwrap();
+    assert!(sandbox.run(&["index"]).failed().contains("version 99"));
+    let said = sandbox.run(&["index", "--add=timestep.1"]);
+    assert_eq!(said.code, 1, "{}", said.out);
+    assert_eq!(std::fs::read(&index).unwrap(), bytes);
+
+    std::fs::remove_file(&index).unwrap();
+    let error = sandbox.run_as("scr_index", &[]).failed();
+    assert!(error.starts_with("SCR v3.1.0 ERROR: "), "{error}");
+    assert!(error.contains("index.scr"), "{error}");
+    assert!(sandbox.run(&["index", "--drop=timestep.1"]).code == 1);
+}
+
+#[test]
+fn rebuilding_is_refused_in_words() {
+    let sandbox = Sandbox::of("basic");
+    for args in [["index", "--build=1"], ["index", "-b1"]] {
+        assert!(sandbox.run(&args).failed().contains("cannot rebuild"));
+    }
+}

@@ -1,0 +1,12 @@
+//! The `scr` command as users call it: the program itself, on fixtures that SCR v3.1.0 wrote.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod files;
+mod halt;
+mod help;
+mod hostile;
+mod index;
+mod man;
+mod params;
+mod sandbox;

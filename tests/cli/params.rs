@@ -1,0 +1,73 @@
+//! `scr params`
+
+use crate::sandbox::{Sandbox, program, said};
+use scr::config::table::names;
+
+#[test]
+fn every_parameter_is_listed_once() {
+    let sandbox = Sandbox::of("basic");
+    let out = sandbox.run(&["params"]).out();
+    for name in names() {
+        let lines = out
+            .lines()
+            .filter(|line| line.split([' ', '=']).next() == Some(name));
+        assert_eq!(lines.count(), 1, "{name}");
+    }
+    let one = sandbox.run(&["params", "scr_flush"]).out();
+    assert!(one.starts_with("SCR_FLUSH = 10\n    default: 10;"), "{one}");
+}
+
+#[test]
+fn values_come_with_their_origin() {
+    let sandbox = Sandbox::of("basic");
+    let root = sandbox.path();
+    std::fs::write(
+        root.join(".scrconf"),
+        "\nSCR_FLUSH=4\nSTORE=/l/ssd COUNT=3\n",
+    )
+    .unwrap();
+    std::fs::write(
+        root.join(".scr/app.conf"),
+        "SCR_CACHE_SIZE=7\nSCR_FLUSH=5\nbad line\n",
+    )
+    .unwrap();
+    let elsewhere = Sandbox::empty();
+    let output = program("scr", &["params", "-s", "-p", root.to_str().unwrap()])
+        .current_dir(elsewhere.path())
+        .env("SCR_DEBUG", "1")
+        .env("SCR_LOG_DB_PASS", "geheim")
+        .output()
+        .unwrap();
+    let said = said(output);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let conf = root.join(".scrconf");
+    for expected in [
+        "SCR_DEBUG = 1\n    set in: environment; default: 0;".to_string(),
+        format!("SCR_FLUSH = 4\n    set in: {}:2;", conf.display()),
+        "SCR_CACHE_SIZE = 7\n    set in: SCR_Config;".to_string(),
+        format!("STORE=/l/ssd COUNT=3\n    set in: {}:3\n", conf.display()),
+        format!("SCR_PREFIX = {}\n    set in: command line;", root.display()),
+    ] {
+        assert!(said.out.contains(&expected), "{expected}\n{}", said.out);
+    }
+    assert!(!said.out.contains("SCR_FETCH ="), "{}", said.out);
+    assert!(!said.out.contains("geheim"), "{}", said.out);
+    assert!(said.err.contains("app.conf:3: "), "{}", said.err);
+}
+
+#[test]
+fn bad_values_and_names_are_errors() {
+    let sandbox = Sandbox::empty();
+    let output = program("scr", &["params", "SCR_FLUSH"])
+        .current_dir(sandbox.path())
+        .env("SCR_FLUSH", "often")
+        .output()
+        .unwrap();
+    let said = said(output);
+    assert_eq!(said.code, 1);
+    assert!(said.out.starts_with("SCR_FLUSH = often\n"), "{}", said.out);
+    assert!(said.err.contains("SCR_FLUSH is `often`"), "{}", said.err);
+    let error = sandbox.run(&["params", "SCR_FLSH"]).failed();
+    assert!(error.contains("did you mean SCR_FLUSH"), "{error}");
+    sandbox.run(&["params", "\x1b[31m"]).failed();
+}

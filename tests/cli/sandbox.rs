@@ -1,0 +1,110 @@
+//! A copy of a fixture, and a way to run the program there.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+pub const FIXTURES: [&str; 3] = ["basic", "failed", "output"];
+
+/// What a call gave.
+#[derive(Debug, PartialEq)]
+pub struct Said {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Said {
+    /// A call that must have worked, and had nothing to complain of.
+    pub fn out(self) -> String {
+        assert_eq!((self.code, self.err.as_str()), (0, ""), "{}", self.out);
+        self.out
+    }
+
+    /// A call that must have failed, said why, and printed nothing else.
+    pub fn failed(self) -> String {
+        assert_eq!((self.code, self.out.as_str()), (1, ""), "{}", self.err);
+        assert!(!self.err.is_empty());
+        self.err
+    }
+}
+
+pub fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name)
+}
+
+/// The program under another name, in an environment that sets no parameter. UTC.
+pub fn program(name: &str, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scr"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("SCR_") {
+            command.env_remove(name);
+        }
+    }
+    command
+        .arg0(format!("/some/where/{name}"))
+        .args(args)
+        .env("TZ", "UTC");
+    // So that the system's own configuration, if there is one, does not matter.
+    command.env("SCR_SYSTEM_CONF", "/nonexistent/scr.conf");
+    command
+}
+
+pub fn said(output: Output) -> Said {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Said {
+        code: output.status.code().expect("not killed by a signal"),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    }
+}
+
+pub struct Sandbox {
+    dir: TempDir,
+}
+
+impl Sandbox {
+    /// An empty directory.
+    pub fn empty() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        Sandbox { dir }
+    }
+
+    /// A copy of a fixture.
+    pub fn of(name: &str) -> Self {
+        let sandbox = Sandbox::empty();
+        copy(&fixture(name), sandbox.path());
+        sandbox
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Runs the program in the directory under a classic name.
+    pub fn run_as(&self, name: &str, args: &[&str]) -> Said {
+        let mut command = program(name, args);
+        said(command.current_dir(self.path()).output().unwrap())
+    }
+
+    /// Runs `scr` in the directory.
+    pub fn run(&self, args: &[&str]) -> Said {
+        self.run_as("scr", args)
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
