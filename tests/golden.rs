@@ -10,10 +10,10 @@ use scr::format::flush_file::{self, FlushFile};
 use scr::format::halt::Halt;
 use scr::format::index::{self, Index};
 use scr::format::nodes::Nodes;
+use scr::format::parity::{Group, ParityHeader};
 use scr::format::print::{Style, print};
 use scr::format::rank2file::{self, Branch, Child, FileEntry, Leaf, Rank2File, RankEntry};
 use scr::format::summary::Summary;
-use scr::format::xor::{Group, XorHeader};
 use scr::format::{Name, Tree, decode, encode, from_message, from_tree, to_message, to_tree};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -491,8 +491,8 @@ fn cache_records_are_golden() {
 }
 
 #[test]
-fn xor_header_is_golden_and_of_one_size() {
-    let mut header = XorHeader {
+fn header_of_parity_is_golden_and_of_one_size() {
+    let mut header = ParityHeader {
         dataset: dataset(),
         ranks: 4,
         group: Group(vec![3, 0, 12]),
@@ -504,6 +504,7 @@ fn xor_header_is_golden_and_of_one_size() {
             rank: 3,
             files: Vec::new(),
         },
+        further: Vec::new(),
     };
     let text = format!(
         "  CHUNK = 174766\n  CRC = 0x028eeb9e\n  CURRENT\n{}  DSET\n{}  GROUP

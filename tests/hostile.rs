@@ -10,10 +10,10 @@ use scr::format::flush_file::FlushFile;
 use scr::format::halt::Halt;
 use scr::format::index::{self, Index};
 use scr::format::nodes::Nodes;
+use scr::format::parity::{Group, ParityHeader};
 use scr::format::print::{Style, print};
 use scr::format::rank2file::{Branch, Leaf, Rank2File};
 use scr::format::summary::Summary;
-use scr::format::xor::{Group, XorHeader};
 use scr::format::{
     Name, Tree, decode, encode, from_message, from_tree, pack, to_message, to_tree, unpack,
 };
@@ -97,7 +97,7 @@ fn files() -> RankFiles {
 }
 
 fn xor_header() -> Vec<u8> {
-    let header = XorHeader {
+    let header = ParityHeader {
         dataset: Dataset {
             id: 1,
             ..Dataset::default()
@@ -109,6 +109,7 @@ fn xor_header() -> Vec<u8> {
         reddesc: reddesc(),
         current: files(),
         partner: files(),
+        further: vec![files()],
     };
     encode(&to_tree(&header).unwrap())
 }
@@ -188,7 +189,7 @@ fn read_all(tree: &Tree) -> usize {
         + record::<RankFiles>(tree)
         + record::<Reddesc>(tree)
         + record::<Filemap>(tree)
-        + record::<XorHeader>(tree)
+        + record::<ParityHeader>(tree)
 }
 
 /// Elements of a tree and bytes of their names.

@@ -5,6 +5,7 @@
 //! for every rank of the job.
 
 use crate::format::{Dataset, Name, Reddesc};
+use crate::redundancy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -84,15 +85,6 @@ pub struct Order {
     pub sends: Vec<usize>,
     /// Rounds until all have theirs.
     pub rounds: usize,
-}
-
-/// How many members of a set may be lost.
-pub fn tolerance(reddesc: &Reddesc) -> usize {
-    match reddesc.scheme.as_str() {
-        "XOR" => 1,
-        "RS" | "PARTNER" => reddesc.set_failures,
-        _ => 0,
-    }
 }
 
 /// True if the record's description of its set can be trusted to index with.
@@ -231,19 +223,24 @@ impl Candidate {
                     ranks_in_words(&lost)
                 ));
             };
-            let missing: Vec<usize> = reddesc
-                .members
-                .iter()
-                .copied()
-                .filter(|m| lost.contains(m))
-                .collect();
-            if missing.len() > tolerance(reddesc) {
+            let Some(scheme) = redundancy::of(reddesc) else {
+                let name = &reddesc.scheme;
+                return Err(format!("its scheme {name} is not known to this release"));
+            };
+            let members = &reddesc.members;
+            let gone: Vec<bool> = members.iter().map(|m| lost.contains(m)).collect();
+            if !scheme.recoverable(&gone) {
+                let missing: Vec<usize> = members
+                    .iter()
+                    .copied()
+                    .filter(|m| lost.contains(m))
+                    .collect();
                 return Err(format!(
                     "the files of {} are lost; {} over {} ranks survives the loss of {}",
                     ranks_in_words(&missing),
                     reddesc.scheme,
-                    reddesc.members.len(),
-                    tolerance(reddesc)
+                    members.len(),
+                    scheme.losses(members.len())
                 ));
             }
         }

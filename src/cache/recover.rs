@@ -141,7 +141,7 @@ fn rebuild(
     // These depend on the order alone, and orders of one set agree, so all members return.
     let set = Set::new(reddesc.set_rank, reddesc.members.clone())
         .ok_or_else(|| unusable("its redundancy set is damaged"))?;
-    let scheme = redundancy::by_name(&reddesc.scheme).ok_or_else(|| {
+    let scheme = redundancy::of(reddesc).ok_or_else(|| {
         unusable(&format!(
             "its redundancy scheme {} is not known to this release",
             reddesc.scheme
@@ -166,7 +166,7 @@ fn rebuild(
     let record = order.source.map(|_| own_record(ground, order));
     let mine = match record {
         Some(Ok(record)) => {
-            damage.extend(clear_way(&context, scheme, &record).err());
+            damage.extend(clear_way(&context, &*scheme, &record).err());
             let health = scheme.check(&context, &record);
             let Health { data, parity } = &health;
             damage.extend([data, parity].into_iter().filter_map(|r| r.clone().err()));

@@ -129,7 +129,7 @@ fn manifest(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<
         paths.push(file.file.below(&data)?);
     }
     let reddesc = &filemap.reddesc;
-    let scheme = redundancy::by_name(&reddesc.scheme);
+    let scheme = redundancy::of(reddesc);
     let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone());
     if let (Some(scheme), Some(set)) = (scheme, set) {
         paths.extend(scheme.redundancy_file(&layout.meta(id), &set));

@@ -260,8 +260,15 @@ impl<'a> Make<'a> {
                 .and_then(|w| Scheme::from_word(&w))
                 .unwrap_or(default),
             set_size: read.number("SET_SIZE").unwrap_or(settings.set_size),
-            set_failures: read.number("SET_FAILURES").unwrap_or(settings.set_failures),
+            set_failures: 0,
         };
+        // The default is for RS; one copy is what PARTNER means to most.
+        let asked = read.make.config.origin("SCR_SET_FAILURES") != "default";
+        let default = match made.scheme {
+            Scheme::Partner if !asked => 1,
+            _ => settings.set_failures,
+        };
+        made.set_failures = read.number("SET_FAILURES").unwrap_or(default);
         if !made.enabled {
             // Nothing of it is used, so nothing of it needs to fit.
             return Some(made);

@@ -2,7 +2,6 @@
 
 pub use super::describe::descriptors;
 use super::settings::FlushType;
-use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -35,20 +34,6 @@ impl Scheme {
             Scheme::Partner => "PARTNER",
             Scheme::Xor => "XOR",
             Scheme::Rs => "RS",
-        }
-    }
-
-    /// Fails for a scheme that this release cannot apply. `place` is where it was chosen.
-    pub fn available(self, place: &str) -> Result<()> {
-        match self {
-            Scheme::Single | Scheme::Xor => Ok(()),
-            Scheme::Partner | Scheme::Rs => Err(Error::Config {
-                place: place.to_string(),
-                what: format!(
-                    "scr-rs has no {} in this release; use XOR or SINGLE",
-                    self.word()
-                ),
-            }),
         }
     }
 }

@@ -15,7 +15,7 @@
 //! | [`halt`], [`nodes`] | `.scr/halt.scr`, `.scr/nodes.scr` |
 //! | [`dataset`] | the description of a dataset, part of the others |
 //! | [`filemap`] | a rank's completion record in the cache |
-//! | [`xor`] | the header of a redundancy file in the cache |
+//! | [`parity`] | the header of a redundancy file in the cache |
 //! | [`files`] | the files of a rank, part of the last two |
 
 pub mod dataset;
@@ -28,13 +28,13 @@ pub mod halt;
 pub mod index;
 pub mod nodes;
 pub mod packed;
+pub mod parity;
 pub mod print;
 pub mod rank2file;
 pub mod ser;
 pub mod summary;
 pub mod tree;
 pub mod with;
-pub mod xor;
 
 pub use dataset::Dataset;
 pub use de::{from_message, from_tree};

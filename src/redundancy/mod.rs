@@ -1,23 +1,30 @@
 //! Redundancy schemes: what lets a dataset in cache outlive the loss of a node.
 //!
 //! A [`Scheme`] works on one set of ranks at a time ([`sets`]), which exchange messages among
-//! themselves only; no communicator is made. [`logical`] joins a rank's files, `ring` keeps
-//! messages under way, [`kernel`] computes. `xor` and `single` are the schemes.
+//! themselves only; no communicator is made. [`mod@code`] says which blocks protect which,
+//! `encode` and `rebuild` make them, `flow` moves them with several messages under way,
+//! [`kernel`] computes, [`logical`] joins a rank's files to one.
 
+pub mod code;
+mod encode;
+mod erasure;
+mod flow;
 pub mod kernel;
+mod local;
 pub mod logical;
 mod parity_file;
-mod ring;
+mod rebuild;
 pub mod sets;
 mod single;
-mod xor;
-mod xor_rebuild;
 
+#[cfg(test)]
+mod scheme_tests;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod xor_tests;
 
+pub use code::MOST_BLOCKS;
 pub use sets::{Set, plan, survives};
 
 use crate::comm::{Communicator, Tag};
@@ -41,8 +48,8 @@ pub struct Context<'a> {
     pub data_dir: &'a Path,
     /// Existing directory for the redundancy file.
     pub meta_dir: &'a Path,
-    /// Bytes per message (`SCR_MPI_BUF_SIZE`), the same on all members. About 16 MiB of
-    /// buffers are used, or six pieces if that is more.
+    /// Largest message, bytes (`SCR_MPI_BUF_SIZE`), the same on all members. About 16 MiB of
+    /// buffers are used, whatever it is: messages are smaller in large sets.
     pub piece: usize,
     /// Tag of all messages. Two calls may use one tag, one after the other.
     pub tag: Tag,
@@ -89,8 +96,12 @@ pub trait Scheme: Send + Sync {
     /// The name in configuration and records: `XOR`.
     fn name(&self) -> &'static str;
 
-    /// Members of each set that may be lost.
-    fn losses(&self) -> usize;
+    /// Members of a set of so many that may be lost, whichever they are.
+    fn losses(&self, members: usize) -> usize;
+
+    /// True if a set survives the loss of exactly these members, by their place in it. Some
+    /// schemes survive some losses of more members than [`Scheme::losses`].
+    fn recoverable(&self, lost: &[bool]) -> bool;
 
     /// The redundancy file of a rank in this set, if the scheme makes one.
     fn redundancy_file(&self, meta_dir: &Path, set: &Set) -> Option<PathBuf>;
@@ -124,12 +135,23 @@ pub trait Scheme: Send + Sync {
     ) -> Result<(Record, Outcome)>;
 }
 
-/// The scheme of that name, in any case of letters.
-pub fn by_name(name: &str) -> Option<&'static dyn Scheme> {
-    const SCHEMES: [&dyn Scheme; 2] = [&single::Single, &xor::Xor];
-    SCHEMES
-        .into_iter()
-        .find(|s| s.name().eq_ignore_ascii_case(name))
+/// The scheme of that name, in any case of letters, that stands so many losses where it can
+/// (the same as one with fewer where the set is too small for them).
+pub fn by_name(name: &str, failures: usize) -> Option<Box<dyn Scheme>> {
+    let kind = match () {
+        () if name.eq_ignore_ascii_case("SINGLE") => return Some(Box::new(single::Single)),
+        () if name.eq_ignore_ascii_case("PARTNER") => code::Kind::Partner,
+        () if name.eq_ignore_ascii_case("XOR") => code::Kind::Xor,
+        () if name.eq_ignore_ascii_case("RS") => code::Kind::Rs,
+        () => return None,
+    };
+    let failures = failures.max(1);
+    Some(Box::new(erasure::Erasure { kind, failures }))
+}
+
+/// The scheme that a descriptor says; `None` if there is none of its name.
+pub fn of(reddesc: &Reddesc) -> Option<Box<dyn Scheme>> {
+    by_name(&reddesc.scheme, reddesc.set_failures)
 }
 
 impl Context<'_> {
@@ -154,9 +176,38 @@ impl Context<'_> {
         }
     }
 
-    /// The other members, nearest right neighbour first.
-    fn others(&self) -> impl Iterator<Item = usize> {
-        (1..self.set.size()).map(|steps| self.set.right(steps))
+    /// World rank of the member at that place in the set.
+    fn member(&self, index: usize) -> usize {
+        self.set.members.get(index).copied().unwrap_or(self.set.id)
+    }
+
+    /// Sends each message to its rank and receives one from each of the others. One round.
+    fn deliver(
+        &self,
+        to: impl Iterator<Item = (usize, Vec<u8>)>,
+        from: impl Iterator<Item = usize>,
+    ) -> Result<Vec<Vec<u8>>> {
+        let sends: Vec<_> = to
+            .map(|(rank, message)| self.comm.isend(rank, self.tag, message))
+            .collect::<Result<_>>()?;
+        let messages = from
+            .map(|rank| self.comm.recv(rank, self.tag))
+            .collect::<Result<_>>()?;
+        sends
+            .into_iter()
+            .try_for_each(|send| send.wait().map(drop))?;
+        Ok(messages)
+    }
+
+    /// Sends `make(steps)` to the member that many steps to the right, and gives what all
+    /// members sent to this one, in set order; its own place has `make(0)`. One round.
+    fn exchange(&self, make: impl Fn(usize) -> Vec<u8>) -> Result<Vec<Vec<u8>>> {
+        let to = (1..self.set.size()).map(|steps| (self.set.right(steps), make(steps)));
+        let others = self.set.members.iter().copied();
+        let from = others.filter(|rank| *rank != self.comm.rank());
+        let mut messages = self.deliver(to, from)?;
+        messages.insert(self.set.index.min(messages.len()), make(0));
+        Ok(messages)
     }
 }
 
@@ -181,33 +232,34 @@ impl First {
         self.0.is_some()
     }
 
+    /// The failure for others, shortened; empty if there is none.
+    fn text(&self, limit: usize) -> String {
+        let text = self.0.as_ref().map_or_else(String::new, Error::to_string);
+        text.chars().take(limit).collect()
+    }
+
+    /// Takes over the failure that `rank` told, if it told one and this is the first.
+    fn hear(&mut self, rank: usize, failure: &[u8], dataset: &Dataset) {
+        if !failure.is_empty() {
+            let what = format!("rank {rank}: {}", String::from_utf8_lossy(failure));
+            let name = dataset.name.to_string();
+            self.0
+                .get_or_insert_with(|| Error::dataset(dataset.id, name, what));
+        }
+    }
+
     /// Tells all members of the set whether this one has failed, and takes over the failure
     /// of another if it has not: afterwards all have failed or none. One round. The outer
     /// error is the transport's.
     fn share(&mut self, context: &Context, dataset: &Dataset) -> Result<()> {
-        let text = self.0.as_ref().map_or_else(String::new, Error::to_string);
-        let text: String = text.chars().take(FAILURE_LIMIT).collect();
-        let send = |to| {
-            context
-                .comm
-                .isend(to, context.tag, text.clone().into_bytes())
-        };
-        let sends: Vec<_> = context.others().map(send).collect::<Result<_>>()?;
-        for from in context
-            .set
-            .members
-            .iter()
-            .filter(|r| **r != context.comm.rank())
-        {
-            let theirs = context.comm.recv(*from, context.tag)?;
-            if !theirs.is_empty() {
-                let what = format!("rank {from}: {}", String::from_utf8_lossy(&theirs));
-                let name = dataset.name.to_string();
-                self.0
-                    .get_or_insert_with(|| Error::dataset(dataset.id, name, what));
+        let text = self.text(FAILURE_LIMIT).into_bytes();
+        let messages = context.exchange(|_| text.clone())?;
+        for (rank, failure) in context.set.members.iter().zip(messages) {
+            if *rank != context.comm.rank() {
+                self.hear(*rank, &failure, dataset);
             }
         }
-        sends.into_iter().try_for_each(|send| send.wait().map(drop))
+        Ok(())
     }
 
     fn result<T>(self, value: T) -> Result<T> {

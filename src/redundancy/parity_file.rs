@@ -1,80 +1,138 @@
-//! The redundancy file on disk: a header ([`XorHeader`]), then the chunk of parity (the SCR
-//! developer guide, "XOR file").
+//! The redundancy file on disk: a header ([`ParityHeader`]), then the blocks of parity, or
+//! of copies, one for each left neighbour listed in the header.
 
-use super::logical::same_crc;
+use super::logical::{same_crc, total};
 use super::single::BLOCK;
 use super::{Context, Record, Set};
-use crate::format::xor::XorHeader;
-use crate::format::{encode, read_header, to_tree};
+use crate::format::parity::{Group, ParityHeader};
+use crate::format::{encode, files::RankFiles, read_header, to_tree};
 use crate::store::{File, Files};
 use crate::{Error, Result};
 use crc32fast::Hasher;
 use std::path::{Path, PathBuf};
 
-/// `<index + 1>_of_<size>_in_<id>.xor` in `meta_dir`.
-pub fn path(meta_dir: &Path, set: &Set) -> PathBuf {
-    meta_dir.join(format!(
-        "{}_of_{}_in_{}.xor",
-        set.index + 1,
-        set.size(),
-        set.id
-    ))
+/// `<index + 1>_of_<size>_in_<id>.<scheme>` in `meta_dir` (the SCR developer guide, "XOR
+/// file").
+pub fn path(meta_dir: &Path, set: &Set, scheme: &str) -> PathBuf {
+    let (place, size, id) = (set.index + 1, set.size(), set.id);
+    let scheme = scheme.to_ascii_lowercase();
+    meta_dir.join(format!("{place}_of_{size}_in_{id}.{scheme}"))
 }
 
-/// A redundancy file that is being written, front to back. It has no valid header, and so
-/// does not count, before [`Output::finish`].
+/// The header of this rank's redundancy file, from its record and the files of its left
+/// neighbours, nearest first. Checksums that are not known yet are there as 0, to have their
+/// place.
+pub fn header(
+    context: &Context,
+    record: &Record,
+    chunk: u64,
+    partners: Vec<RankFiles>,
+) -> ParityHeader {
+    let with_sums = |mut list: RankFiles| {
+        for file in &mut list.files {
+            file.crc.get_or_insert(0);
+        }
+        list
+    };
+    let mut partners = partners.into_iter().map(with_sums);
+    ParityHeader {
+        dataset: record.dataset.clone(),
+        ranks: context.comm.size(),
+        group: Group(context.set.members.to_vec()),
+        chunk,
+        crc: Some(0),
+        reddesc: record.reddesc.clone(),
+        current: with_sums(record.files.clone()),
+        partner: partners.next().unwrap_or_default(),
+        further: partners.collect(),
+    }
+}
+
+/// Where each block begins, counted from the end of the header, and where the last one ends.
+fn bounds(header: &ParityHeader) -> Result<Vec<u64>> {
+    let mut bounds = vec![0u64];
+    for list in header.partners() {
+        let length = match header.chunk {
+            0 => total(list.files.iter().map(|f| f.size))?,
+            chunk => chunk,
+        };
+        let last = bounds.last().copied().unwrap_or(0);
+        bounds.push(total([last, length])?);
+    }
+    Ok(bounds)
+}
+
+/// A redundancy file that is being written, each block front to back. It has no valid
+/// header, and so does not count, before [`Output::finish`].
 pub struct Output {
     path: PathBuf,
     file: Box<dyn File>,
-    /// Bytes of the header, and so the place of the first byte of parity.
+    /// Bytes of the header.
     start: u64,
-    at: u64,
-    hasher: Hasher,
+    bounds: Vec<u64>,
+    /// For each block, how much of it is there, and its checksum.
+    blocks: Vec<(u64, Hasher)>,
 }
 
 impl Output {
-    /// Replaces the file, with room for the header and its chunk. The checksums in `header`
+    /// Replaces the file, with room for the header and its blocks. The checksums in `header`
     /// need not be right yet, only present: they have a fixed width.
-    pub fn create(files: &dyn Files, path: PathBuf, header: &XorHeader) -> Result<Self> {
+    pub fn create(files: &dyn Files, path: PathBuf, header: &ParityHeader) -> Result<Self> {
         let start = bytes_of(header)?.len() as u64;
+        let bounds = bounds(header)?;
+        let size = total([start, bounds.last().copied().unwrap_or(0)])?;
         files.remove_file(&path)?;
         let file = files.create(&path, 0o600)?;
-        let size = start.checked_add(header.chunk);
-        file.allocate(size.ok_or_else(|| Error::format(0, "the chunk is too large"))?)?;
+        file.allocate(size)?;
+        let blocks = header.partners().map(|_| (0, Hasher::new())).collect();
         Ok(Output {
             path,
             file,
             start,
-            at: start,
-            hasher: Hasher::new(),
+            bounds,
+            blocks,
         })
     }
 
-    /// Writes the next bytes of parity.
-    pub fn append(&mut self, data: &[u8]) -> Result<()> {
-        self.file.write_at(self.at, data)?;
-        self.hasher.update(data);
-        self.at += data.len() as u64;
+    /// Writes the next bytes of a block.
+    pub fn append(&mut self, block: usize, data: &[u8]) -> Result<()> {
+        let (Some((at, hasher)), Some(from)) = (self.blocks.get_mut(block), self.bounds.get(block))
+        else {
+            return Err(self.unplanned());
+        };
+        self.file.write_at(self.start + from + *at, data)?;
+        hasher.update(data);
+        *at += data.len() as u64;
         Ok(())
     }
 
     /// Writes the header, with all checksums, and syncs the file if asked to.
-    pub fn finish(self, mut header: XorHeader, sync: bool) -> Result<()> {
-        header.crc = Some(self.hasher.finalize());
+    pub fn finish(self, mut header: ParityHeader, sync: bool) -> Result<()> {
+        let mut sum = Hasher::new();
+        for ((at, hasher), ends) in self.blocks.iter().zip(self.bounds.windows(2)) {
+            if ends.first().map(|from| from + at) != ends.last().copied() {
+                return Err(self.unplanned());
+            }
+            sum.combine(hasher);
+        }
+        header.crc = Some(sum.finalize());
         let bytes = bytes_of(&header)?;
-        if bytes.len() as u64 != self.start || self.at != self.start + header.chunk {
-            let what = "header or parity is not as long as was planned".to_string();
-            return Err(Error::Corrupt {
-                path: self.path,
-                what,
-            });
+        if bytes.len() as u64 != self.start {
+            return Err(self.unplanned());
         }
         self.file.write_at(0, &bytes)?;
         if sync { self.file.sync() } else { Ok(()) }
     }
+
+    fn unplanned(&self) -> Error {
+        Error::Corrupt {
+            path: self.path.clone(),
+            what: "header or blocks are not as long as was planned".to_string(),
+        }
+    }
 }
 
-fn bytes_of(header: &XorHeader) -> Result<Vec<u8>> {
+fn bytes_of(header: &ParityHeader) -> Result<Vec<u8>> {
     Ok(encode(&to_tree(header)?))
 }
 
@@ -83,18 +141,18 @@ pub struct Input {
     path: PathBuf,
     file: Box<dyn File>,
     start: u64,
+    bounds: Vec<u64>,
     /// Its header, which belongs to the record and the set it was opened with.
-    pub header: XorHeader,
+    pub header: ParityHeader,
 }
 
 impl Input {
     /// Opens the file of this rank, and sees that it is of this dataset, set and rank, that
-    /// it describes the same files as `record`, and that it has its size.
-    pub fn open(context: &Context, record: &Record) -> Result<Self> {
-        let path = path(context.meta_dir, context.set);
+    /// it describes the same files as `record`, that it has `blocks` blocks, and its size.
+    pub fn open(context: &Context, path: PathBuf, record: &Record, blocks: usize) -> Result<Self> {
         let file = context.files.open(&path)?;
-        let (header, start): (XorHeader, u64) = read_header(file.as_ref(), &path)?;
-        let (own, set) = (&header.dataset, &context.set.members);
+        let (header, start): (ParityHeader, u64) = read_header(file.as_ref(), &path)?;
+        let (own, set) = (&header.dataset, context.set);
         let expect = |found: &dyn std::fmt::Display, what: &str, wanted: &dyn std::fmt::Display| {
             let (found, wanted) = (found.to_string(), wanted.to_string());
             if found == wanted {
@@ -114,42 +172,44 @@ impl Input {
         )?;
         expect(&header.current.rank, "its rank", &context.comm.rank())?;
         expect(&header.ranks, "its number of ranks", &context.comm.size())?;
-        expect(&list(&header.group.0), "its set", &list(set))?;
-        expect(
-            &header.partner.rank,
-            "its left neighbour",
-            &context.set.left(),
-        )?;
+        expect(&list(&header.group.0), "its set", &list(&set.members))?;
+        let partners: Vec<usize> = header.partners().map(|p| p.rank).collect();
+        let lefts: Vec<usize> = set.lefts(blocks).collect();
+        expect(&list(&partners), "its left neighbour", &list(&lefts))?;
         if header.current != record.files {
             let what = "it describes other files than the record of the rank".to_string();
             return Err(Error::Corrupt { path, what });
         }
-        expect(
-            &file.size()?,
-            "its size",
-            &start.saturating_add(header.chunk),
-        )?;
+        let bounds = bounds(&header).map_err(|_| Error::Corrupt {
+            path: path.clone(),
+            what: "its size would be more than 2^63 bytes".to_string(),
+        })?;
+        let end = bounds.last().copied().unwrap_or(0);
+        expect(&file.size()?, "its size", &start.saturating_add(end))?;
         Ok(Input {
             path,
             file,
             start,
+            bounds,
             header,
         })
     }
 
-    /// Fills `buffer` with the parity from `offset`.
-    pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        self.file.read_at(self.start + offset, buffer)
+    /// Fills `buffer` with the bytes of a block from `offset`.
+    pub fn read_at(&self, block: usize, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let from = self.bounds.get(block).copied().unwrap_or(u64::MAX);
+        let at = self.start.saturating_add(from).saturating_add(offset);
+        self.file.read_at(at, buffer)
     }
 
-    /// Compares all parity with its checksum.
+    /// Compares all blocks with their checksum.
     pub fn verify(&self) -> Result<()> {
         let mut hasher = Hasher::new();
         let mut buffer = vec![0; BLOCK];
-        for offset in (0..self.header.chunk).step_by(BLOCK) {
-            let length = (self.header.chunk - offset).min(BLOCK as u64) as usize;
+        let size = self.bounds.last().copied().unwrap_or(0);
+        for (offset, length) in super::flow::pieces(size, BLOCK) {
             let block = &mut buffer[..length];
-            self.read_at(offset, block)?;
+            self.file.read_at(self.start + offset, block)?;
             hasher.update(block);
         }
         same_crc(&self.path, hasher.finalize(), self.header.crc)

@@ -34,9 +34,17 @@ impl Set {
         self.members.get(at).copied().unwrap_or(self.id)
     }
 
-    /// World rank of the member on the left.
-    pub fn left(&self) -> usize {
-        self.right(self.size() - 1)
+    /// World ranks of the `count` members on the left, nearest first; at most all others.
+    pub fn lefts(&self, count: usize) -> impl Iterator<Item = usize> {
+        self.left_indices()
+            .take(count)
+            .filter_map(|i| self.members.get(i).copied())
+    }
+
+    /// Places in `members` of all others, nearest left neighbour first.
+    pub fn left_indices(&self) -> impl Iterator<Item = usize> + use<> {
+        let (index, size) = (self.index, self.size());
+        (1..size).map(move |steps| (index + size - steps) % size)
     }
 }
 
@@ -215,12 +223,11 @@ mod tests {
     #[test]
     fn neighbours_close_the_ring() {
         let set = Set::new(3, vec![4, 9, 2, 7]).unwrap();
-        assert_eq!(
-            (set.id, set.left(), set.right(1), set.right(2)),
-            (2, 2, 4, 9)
-        );
+        assert_eq!((set.id, set.right(1), set.right(2)), (2, 4, 9));
+        assert_eq!(set.lefts(2).collect::<Vec<_>>(), [2, 9]);
+        assert_eq!(set.left_indices().collect::<Vec<_>>(), [2, 1, 0]);
         let alone = Set::new(0, vec![5]).unwrap();
-        assert_eq!((alone.left(), alone.right(1)), (5, 5));
+        assert_eq!((alone.lefts(3).count(), alone.right(1)), (0, 5));
         assert_eq!(Set::new(1, vec![5]), None);
         assert_eq!(Set::new(0, Vec::new()), None);
     }

@@ -16,8 +16,12 @@ impl Scheme for Single {
         "SINGLE"
     }
 
-    fn losses(&self) -> usize {
+    fn losses(&self, _: usize) -> usize {
         0
+    }
+
+    fn recoverable(&self, lost: &[bool]) -> bool {
+        !lost.contains(&true)
     }
 
     fn redundancy_file(&self, _: &Path, _: &Set) -> Option<PathBuf> {

@@ -1,11 +1,13 @@
 //! XOR on thread ranks and real files: layout against a naive oracle, every single loss,
 //! losses beyond the tolerance, failing disks, and what it costs in messages.
 
+use super::code::Kind;
+use super::erasure::Erasure;
 use super::testing::{Cluster, Snapshot, flip};
-use super::{Outcome, Record, Scheme, by_name};
+use super::{Outcome, Record, Scheme};
 use crate::comm::counting::Counting;
 use crate::comm::threads;
-use crate::format::xor::XorHeader;
+use crate::format::parity::ParityHeader;
 use crate::format::{Name, encode, read_header, to_tree};
 use crate::store::Files;
 use crate::store::faulty::Faulty;
@@ -13,7 +15,10 @@ use crate::store::posix::Posix;
 use crate::{Error, Result};
 
 fn xor() -> &'static dyn Scheme {
-    by_name("xor").unwrap()
+    &Erasure {
+        kind: Kind::Xor,
+        failures: 1,
+    }
 }
 
 /// Clusters of every size with 0 to 5 files a rank, sizes from nothing to some pieces.
@@ -54,7 +59,7 @@ fn snapshots(cluster: &Cluster) -> Vec<Snapshot> {
         .collect()
 }
 
-fn header(cluster: &Cluster, rank: usize) -> (XorHeader, u64) {
+fn header(cluster: &Cluster, rank: usize) -> (ParityHeader, u64) {
     let path = cluster.xor_file(rank);
     read_header(Posix.open(&path).unwrap().as_ref(), &path).unwrap()
 }
@@ -274,7 +279,7 @@ fn files_of_another_rank_dataset_or_time_do_not_count() {
     let own = std::fs::read(cluster.xor_file(0)).unwrap();
     let (good, start) = header(&cluster, 0);
     let parity = own[start as usize..].to_vec();
-    let forged = |change: &dyn Fn(&mut XorHeader)| {
+    let forged = |change: &dyn Fn(&mut ParityHeader)| {
         let mut header = good.clone();
         change(&mut header);
         [encode(&to_tree(&header).unwrap()), parity.clone()].concat()
@@ -488,8 +493,9 @@ fn an_encode_costs_the_messages_it_must() {
         let messages = chunk.div_ceil(piece) * (members - 1);
         for count in counts {
             assert_eq!(count.rounds, 0, "members of other sets are not waited for");
-            // Sizes and success to all others, records and checksums to the right neighbour.
-            assert_eq!(count.messages as usize, messages + 2 * (members - 1) + 2);
+            // Two more to all others: sizes and success, to the right neighbour with the
+            // list of files and their checksums.
+            assert_eq!(count.messages as usize, messages + 2 * (members - 1));
             let rest = count.bytes as usize - data;
             assert!(
                 rest < 32 * (members - 1) + 600,

@@ -439,7 +439,13 @@ impl Session {
     ) -> Filemap {
         let descriptor = &self.descriptors.schemes[scheme];
         let set = &self.sets[scheme];
-        let alone = set.members.len() < 2;
+        let word = match set.size() {
+            0 | 1 => "SINGLE",
+            _ => descriptor.scheme.word(),
+        };
+        // What this set stands, which may be less than was asked for.
+        let scheme = redundancy::by_name(word, descriptor.set_failures as usize);
+        let set_failures = scheme.map_or(0, |scheme| scheme.losses(set.size()));
         let store = &self.descriptors.stores[descriptor.store];
         Filemap {
             rank: self.rank(),
@@ -448,18 +454,13 @@ impl Session {
             bypass,
             dataset: dataset.clone(),
             reddesc: Reddesc {
-                scheme: if alone {
-                    "SINGLE"
-                } else {
-                    descriptor.scheme.word()
-                }
-                .to_string(),
+                scheme: word.to_string(),
                 group: descriptor.group.as_str().into(),
                 set_id: set.id,
                 set_rank: set.index,
                 members: set.members.to_vec(),
                 set_size: descriptor.set_size as usize,
-                set_failures: descriptor.set_failures as usize,
+                set_failures,
                 interval: descriptor.interval,
                 store: Name::from(store.dir.as_path()),
             },
@@ -474,7 +475,7 @@ impl Session {
         let (data_dir, meta_dir) = (layout.data(id, self.rank()), layout.meta(id));
         let reddesc = &filemap.reddesc;
         let missing = || Error::format(0, format!("no scheme {}", reddesc.scheme));
-        let scheme = redundancy::by_name(&reddesc.scheme).ok_or_else(missing)?;
+        let scheme = redundancy::of(reddesc).ok_or_else(missing)?;
         let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone())
             .ok_or_else(|| Error::format(0, "no redundancy set"))?;
         let context = Context {

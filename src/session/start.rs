@@ -338,9 +338,6 @@ fn own(
     let end_time = job::end_time(environment, &|_| None)?.map(|end| end.value);
     let node = job::node_name(environment, &|_| settings.node_name.clone())?.value;
     let descriptors = descriptors(config, &settings, &node)?;
-    for scheme in descriptors.schemes.iter().filter(|s| s.enabled) {
-        scheme.scheme.available(&scheme.place)?;
-    }
     let (user, job) = (charter.user.to_string(), charter.job.to_string());
     let control = Layout::new(&settings.cntl_base, &user, &job);
     files.make_private_dirs(control.base(), control.below())?;

@@ -19,7 +19,7 @@ pub struct Hello {
     pub failure: Vec<Name>,
     /// For each store, who shares it: the group and the directory.
     pub sharing: Vec<Name>,
-    /// Scheme and set size of each redundancy descriptor, the same on all ranks.
+    /// Scheme, set size and failures of each redundancy descriptor, the same on all ranks.
     pub schemes: Vec<Name>,
 }
 
@@ -79,7 +79,7 @@ impl Hello {
                 .schemes
                 .iter()
                 .map(|s| {
-                    format!("{} {}", s.scheme.word(), s.set_size)
+                    format!("{} {} {}", s.scheme.word(), s.set_size, s.set_failures)
                         .as_str()
                         .into()
                 })
@@ -151,13 +151,20 @@ fn numbered<'a>(names: impl Iterator<Item = &'a Name>) -> Vec<usize> {
         .collect()
 }
 
-/// The sets of one descriptor, given as "SCHEME SIZE", and what the user should know.
+/// The sets of one descriptor, given as "SCHEME SIZE FAILURES", and what the user should
+/// know.
 fn sets(scheme: &str, groups: &[usize]) -> (Vec<Set>, Option<String>) {
-    let (word, size) = scheme.split_once(' ').unwrap_or((scheme, "1"));
+    let mut words = scheme.split(' ');
+    let word = words.next().unwrap_or_default();
+    let mut number = |default| words.next().and_then(|w| w.parse().ok()).unwrap_or(default);
+    let (size, failures): (usize, usize) = (number(8), number(1));
     let alone = || {
         (0..groups.len())
             .filter_map(|rank| Set::new(0, vec![rank]))
             .collect()
+    };
+    let Some(scheme) = redundancy::by_name(word, failures) else {
+        return (alone(), None);
     };
     if word == Scheme::Single.word() {
         return (alone(), None);
@@ -172,13 +179,32 @@ fn sets(scheme: &str, groups: &[usize]) -> (Vec<Set>, Option<String>) {
             )),
         );
     }
-    let sets = redundancy::plan(groups, size.parse().unwrap_or(8));
-    let note = (redundancy::survives(&sets, groups, 1) == 0).then(|| {
-        format!(
+    // Smaller sets protect better, so they may replace those that no code can span.
+    let mut size = size.clamp(2, redundancy::MOST_BLOCKS);
+    let mut sets = redundancy::plan(groups, size);
+    let spans = |sets: &[Set]| {
+        let largest = sets.iter().map(Set::size).max().unwrap_or(0);
+        largest + failures <= redundancy::MOST_BLOCKS
+    };
+    while size > 2 && !spans(&sets) {
+        size /= 2;
+        sets = redundancy::plan(groups, size);
+    }
+    let smallest = sets.iter().map(Set::size).min().unwrap_or(0);
+    let stands = scheme.losses(smallest);
+    let note = match redundancy::survives(&sets, groups, stands) {
+        0 => Some(format!(
             "{word} cannot keep the ranks of one failure group apart here: the loss of one \
              node may lose a dataset; spread ranks evenly over nodes"
-        )
-    });
+        )),
+        survived if survived < failures => Some(format!(
+            "{word} is to survive {failures} losses, but with these ranks and nodes datasets \
+             survive the loss of any {survived} failure group{}, not of {}; use more nodes",
+            if survived == 1 { "" } else { "s" },
+            survived + 1
+        )),
+        _ => None,
+    };
     (sets, note)
 }
 
@@ -192,7 +218,7 @@ mod tests {
             node: (*node).into(),
             failure: vec![(*node).into()],
             sharing: vec![dir(node).as_str().into()],
-            schemes: vec!["XOR 8".into()],
+            schemes: vec!["XOR 8 1".into()],
         };
         nodes.iter().map(hello).collect()
     }
@@ -259,7 +285,7 @@ mod tests {
         let changes: [fn(&mut Hello); 3] = [
             |hello| hello.failure.clear(),
             |hello| hello.sharing.push("/more".into()),
-            |hello| hello.schemes = vec!["XOR 4".into()],
+            |hello| hello.schemes = vec!["XOR 4 1".into()],
         ];
         for change in changes {
             let mut hellos = hellos(&["a", "b", "c"], |_| "/shm".to_string());
@@ -274,5 +300,34 @@ mod tests {
     fn a_place_outside_of_its_set_is_an_error() {
         let (index, members) = (2, vec![0, 1]);
         assert!(Place { index, members }.set().is_err());
+    }
+
+    fn note(scheme: &str, groups: &[usize]) -> String {
+        sets(scheme, groups).1.unwrap_or_default()
+    }
+
+    #[test]
+    fn says_what_can_be_survived() {
+        let nodes: Vec<usize> = (0..4).collect();
+        assert_eq!(note("RS 8 2", &nodes), "");
+        assert_eq!(note("PARTNER 8 1", &nodes), "");
+        assert!(note("RS 8 5", &nodes).contains("any 3 failure groups, not of 4"));
+        assert!(note("RS 8 2", &[0, 1]).contains("any 1 failure group, not of 2"));
+        assert!(note("PARTNER 8 3", &[0, 1, 2]).contains("any 2 failure groups, not of 3"));
+        assert!(note("RS 8 2", &[0, 0]).contains("kept with SINGLE"));
+        // Three of four ranks on one node: a set holds two of them.
+        assert!(note("XOR 8 1", &[0, 0, 0, 1]).contains("spread ranks evenly"));
+        assert_eq!(note("SINGLE 8 0", &nodes), "");
+    }
+
+    #[test]
+    fn sets_that_no_code_spans_are_divided() {
+        let nodes: Vec<usize> = (0..700).collect();
+        for scheme in ["RS 250 6", "XOR 5000 1", "PARTNER 300 2"] {
+            let (sets, note) = sets(scheme, &nodes);
+            let largest = sets.iter().map(Set::size).max().unwrap();
+            assert!(largest <= 250 && largest > 60, "{scheme}: {largest}");
+            assert_eq!(note, None, "{scheme}");
+        }
     }
 }

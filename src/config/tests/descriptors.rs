@@ -207,13 +207,21 @@ fn unused_lines_are_reported_but_not_judged() {
 }
 
 #[test]
-fn what_this_release_can_apply() {
-    assert!(Scheme::Single.available("x").is_ok() && Scheme::Xor.available("x").is_ok());
-    let text = Scheme::Rs.available("here").unwrap_err().to_string();
-    assert_eq!(
-        text,
-        "here: scr-rs has no RS in this release; use XOR or SINGLE"
-    );
+fn partner_keeps_one_copy_unless_told_otherwise() {
+    let failures = |lines: &str, environment: &[(&str, &str)]| {
+        let mut all = vec![("SCR_COPY_TYPE", "FILE")];
+        all.extend(environment);
+        make(&load(&all, lines, "")).unwrap().schemes[0].set_failures
+    };
+    assert_eq!(failures("CKPT=0 TYPE=PARTNER", &[]), 1);
+    assert_eq!(failures("CKPT=0 TYPE=PARTNER SET_FAILURES=3", &[]), 3);
+    let set = [("SCR_SET_FAILURES", "2")];
+    assert_eq!(failures("CKPT=0 TYPE=PARTNER", &set), 2);
+    assert_eq!(failures("CKPT=0 TYPE=RS", &[]), 2);
+}
+
+#[test]
+fn words_are_those_of_the_parameters() {
     for scheme in [Scheme::Single, Scheme::Partner, Scheme::Xor, Scheme::Rs] {
         assert_eq!(
             Scheme::from_word(&scheme.word().to_lowercase()),

@@ -1,4 +1,4 @@
-//! The header of an XOR file.
+//! The header of a redundancy file: XOR, RS or PARTNER.
 
 use super::dataset::Dataset;
 use super::filemap::Reddesc;
@@ -6,9 +6,9 @@ use super::files::RankFiles;
 use super::with;
 use serde::{Deserialize, Serialize};
 
-/// Stands in front of the chunk of parity. Holds all that is needed to rebuild this rank's
-/// left neighbour, whose own records may be lost: the meaning is that of the SCR developer
-/// guide, chapter XOR; `CRC` and `REDDESC` are ours.
+/// Stands in front of the blocks of parity or copies. Holds all that is needed to rebuild
+/// this rank's left neighbours, whose own records may be lost: the meaning is that of the SCR
+/// developer guide, chapter XOR; `CRC`, `FURTHER` and `REDDESC` are ours.
 ///
 /// ```text
 ///   CHUNK = 174766
@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 ///     ...
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct XorHeader {
+pub struct ParityHeader {
     /// The dataset.
     #[serde(rename = "DSET")]
     pub dataset: Dataset,
@@ -49,11 +49,13 @@ pub struct XorHeader {
     /// World ranks in the order of the set.
     #[serde(rename = "GROUP")]
     pub group: Group,
-    /// Size of the chunk that follows the header, bytes.
+    /// Size of each of the blocks that follow the header, bytes. There is one for each left
+    /// neighbour that is listed. 0 with PARTNER, where a block has the size of the neighbour's
+    /// files together.
     #[serde(rename = "CHUNK")]
     pub chunk: u64,
-    /// CRC32 of that chunk. Its width in the file is fixed, so a header can be written with
-    /// 0 first and again once the checksum is known, without moving the chunk.
+    /// CRC32 of all blocks. Its width in the file is fixed, so a header can be written with
+    /// 0 first and again once the checksum is known, without moving the blocks.
     #[serde(rename = "CRC", default, with = "with::crc")]
     pub crc: Option<u32>,
     /// How the rank that wrote this is protected; [`Reddesc::of_member`] gives the left
@@ -66,6 +68,17 @@ pub struct XorHeader {
     /// Files of its left neighbour in the set.
     #[serde(rename = "PARTNER")]
     pub partner: RankFiles,
+    /// Files of the neighbours further left, nearest first, where a set stands more than one
+    /// loss.
+    #[serde(rename = "FURTHER", default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<RankFiles>,
+}
+
+impl ParityHeader {
+    /// The files of all left neighbours that are known here, nearest first.
+    pub fn partners(&self) -> impl Iterator<Item = &RankFiles> {
+        std::iter::once(&self.partner).chain(&self.further)
+    }
 }
 
 /// The members of a set: `RANKS` and `RANK/<rank in set> = <world rank>`.

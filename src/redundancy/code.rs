@@ -1,0 +1,384 @@
+//! What the schemes have in common, and in what they differ: pure arithmetic.
+//!
+//! A set protects *columns*. A column has a few blocks of data, each from another member,
+//! and some blocks of redundancy, each kept by another member again; any as many blocks as
+//! there are of data give all the others. So encoding, rebuilding files and rebuilding
+//! redundancy are one thing, done for each column: get enough blocks together, and compute
+//! those that are missing. With N members and k blocks of redundancy in a column:
+//!
+//! | scheme | columns | blocks of data | redundancy |
+//! |---|---|---|---|
+//! | PARTNER | N, one for each member | 1, all files of the member | copies on its k right neighbours |
+//! | XOR | N | N - 1 chunks | one, on the member with the column's number |
+//! | RS | N | N - k chunks | k, on that member and its k - 1 left neighbours |
+//!
+//! For XOR and RS a member's logical file is cut into as many chunks as it has in columns,
+//! given to those columns in rising order. The layout, and for RS the coefficients, are those
+//! of SCR v3.1.0, so files of both can be compared. XOR is RS with k = 1, but for all its
+//! coefficients being 1.
+
+use super::kernel::field::{inverse, mul};
+
+/// Members and blocks of redundancy in a column, together.
+pub const MOST_BLOCKS: usize = 256;
+
+/// The kinds of code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Copies.
+    Partner,
+    /// One sum.
+    Xor,
+    /// Several independent sums of products.
+    Rs,
+}
+
+/// Where a member has its block of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Chunk of this number of its logical file.
+    Data(usize),
+    /// Block of this number of its redundancy file.
+    Parity(usize),
+}
+
+/// A block of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// Index in the set of the member that has it.
+    pub member: usize,
+    /// Where.
+    pub place: Place,
+}
+
+/// The code of one set.
+pub struct Code {
+    kind: Kind,
+    members: usize,
+    parities: usize,
+    /// For RS, the coefficients of each member's chunk in each block of redundancy.
+    rows: Vec<Vec<u8>>,
+}
+
+impl Code {
+    /// The code for a set of `members`, which stands `failures` losses, or as many as the set
+    /// can: XOR 1, the others fewer than there are members, and [`MOST_BLOCKS`] less the
+    /// members. `None` if that is none at all.
+    pub fn new(kind: Kind, members: usize, failures: usize) -> Option<Code> {
+        let most = members.saturating_sub(1);
+        let parities = match kind {
+            Kind::Partner => failures.min(most),
+            Kind::Xor => most.min(1),
+            Kind::Rs => failures.min(most),
+        };
+        // No more points in the field; the same bound keeps the others' sets in reason.
+        let parities = parities.min(MOST_BLOCKS.saturating_sub(members));
+        let rows = match kind {
+            Kind::Rs if parities > 0 => (0..parities).map(|i| row(members, i)).collect(),
+            _ => Vec::new(),
+        };
+        (parities > 0).then_some(Code {
+            kind,
+            members,
+            parities,
+            rows,
+        })
+    }
+
+    /// Members, and so columns.
+    pub fn members(&self) -> usize {
+        self.members
+    }
+
+    /// Blocks of redundancy in a column, and on each member: so many members may be lost.
+    pub fn parities(&self) -> usize {
+        self.parities
+    }
+
+    /// Blocks of data in a column: so many of its blocks give all others.
+    pub fn data(&self) -> usize {
+        match self.kind {
+            Kind::Partner => 1,
+            Kind::Xor | Kind::Rs => self.members - self.parities,
+        }
+    }
+
+    /// The blocks of a column: those of data, then those of redundancy. All are of different
+    /// members.
+    pub fn column(&self, column: usize) -> Vec<Block> {
+        let (n, k) = (self.members, self.parities);
+        let data = |member, number| Block {
+            member,
+            place: Place::Data(number),
+        };
+        let parity = |member, number| Block {
+            member,
+            place: Place::Parity(number),
+        };
+        match self.kind {
+            Kind::Partner => {
+                let copies = (0..k).map(|i| parity((column + 1 + i) % n, i));
+                std::iter::once(data(column, 0)).chain(copies).collect()
+            }
+            Kind::Xor | Kind::Rs => {
+                let chunks = (1..=n - k).map(|steps| {
+                    let member = (column + steps) % n;
+                    data(member, self.chunk_number(column, member))
+                });
+                let sums = (0..k).map(|i| parity((column + n - i) % n, i));
+                chunks.chain(sums).collect()
+            }
+        }
+    }
+
+    /// Which of its chunks a member has in a column: it has none in the columns whose
+    /// redundancy it keeps.
+    fn chunk_number(&self, column: usize, member: usize) -> usize {
+        let kept = (0..self.parities).map(|i| (member + i) % self.members);
+        column - kept.filter(|c| *c < column).count()
+    }
+
+    /// Size of the chunks of XOR and RS for logical files of these sizes, bytes, at least 1;
+    /// 0 with PARTNER, which does not cut.
+    pub fn chunk(&self, sizes: &[u64]) -> u64 {
+        match self.kind {
+            Kind::Partner => 0,
+            Kind::Xor | Kind::Rs => {
+                let largest = sizes.iter().copied().max().unwrap_or(0);
+                largest.div_ceil(self.data() as u64).max(1)
+            }
+        }
+    }
+
+    /// Bytes in each block of a column, for logical files of these sizes.
+    pub fn length(&self, sizes: &[u64], column: usize) -> u64 {
+        match self.kind {
+            Kind::Partner => sizes.get(column).copied().unwrap_or(0),
+            Kind::Xor | Kind::Rs => self.chunk(sizes),
+        }
+    }
+
+    /// True if each column has enough blocks left, when those members have lost their data
+    /// and those their redundancy. Always true if no more than [`Code::parities`] have lost
+    /// anything.
+    pub fn recoverable(&self, data_lost: &[bool], parity_lost: &[bool]) -> bool {
+        let is = |flags: &[bool], member: usize| flags.get(member).copied().unwrap_or(false);
+        (0..self.members).all(|column| {
+            let left = self
+                .column(column)
+                .into_iter()
+                .filter(|block| match block.place {
+                    Place::Data(_) => !is(data_lost, block.member),
+                    Place::Parity(_) => !is(parity_lost, block.member),
+                });
+            left.count() >= self.data()
+        })
+    }
+
+    /// Coefficients that give the blocks `targets` of a column from the blocks `sources`,
+    /// target by target; both are positions in [`Code::column`]. There must be
+    /// [`Code::data`] different sources; `None` otherwise.
+    pub fn solve(&self, column: usize, sources: &[usize], targets: &[usize]) -> Option<Vec<u8>> {
+        let blocks = self.column(column);
+        let size = self.data();
+        if sources.len() != size {
+            return None;
+        }
+        if sources.iter().copied().eq(0..size) {
+            let rows = targets.iter().map(|b| self.in_data(&blocks, *b));
+            return Some(rows.flatten().collect());
+        }
+        let matrix = sources.iter().map(|b| self.in_data(&blocks, *b));
+        let inverted = invert(matrix.collect())?;
+        let mut coefficients = Vec::with_capacity(targets.len() * size);
+        for target in targets {
+            let wanted = self.in_data(&blocks, *target);
+            for source in 0..size {
+                let products = wanted
+                    .iter()
+                    .zip(&inverted)
+                    .map(|(a, row)| mul(*a, row.get(source).copied().unwrap_or(0)));
+                coefficients.push(products.fold(0, |sum, product| sum ^ product));
+            }
+        }
+        Some(coefficients)
+    }
+
+    /// How block `position` comes from the blocks of data.
+    fn in_data(&self, blocks: &[Block], position: usize) -> Vec<u8> {
+        let data = blocks.iter().take(self.data()).enumerate();
+        match position.checked_sub(self.data()) {
+            None => data.map(|(i, _)| u8::from(i == position)).collect(),
+            Some(parity) => data
+                .map(|(_, block)| {
+                    let row = self.rows.get(parity);
+                    row.map_or(1, |row| row.get(block.member).copied().unwrap_or(0))
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Row `members + number` of the matrix with entries `row ^ column` once operations on its
+/// columns have made its first rows those of the identity: the value at the point
+/// `members + number` of the polynomials that are 1 at one of the points `0..members` and 0
+/// at the others.
+fn row(members: usize, number: usize) -> Vec<u8> {
+    let at = (members + number) as u8;
+    let value = |s: usize| {
+        let others = (0..members).filter(|t| *t != s);
+        others.fold(1, |product, t| {
+            let (s, t) = (s as u8, t as u8);
+            mul(product, mul(at ^ t, inverse(s ^ t)))
+        })
+    };
+    (0..members).map(value).collect()
+}
+
+/// The inverse of a square matrix, by elimination; `None` if it has none.
+fn invert(mut matrix: Vec<Vec<u8>>) -> Option<Vec<Vec<u8>>> {
+    let size = matrix.len();
+    for (i, row) in matrix.iter_mut().enumerate() {
+        row.extend((0..size).map(|j| u8::from(i == j)));
+    }
+    for column in 0..size {
+        let entry = |row: &Vec<u8>| row.get(column).copied().unwrap_or(0);
+        let pivot = (column..size).find(|r| matrix.get(*r).is_some_and(|row| entry(row) != 0))?;
+        matrix.swap(column, pivot);
+        let mut chosen = std::mem::take(matrix.get_mut(column)?);
+        let scale = inverse(entry(&chosen));
+        chosen.iter_mut().for_each(|c| *c = mul(*c, scale));
+        for row in &mut matrix {
+            let factor = row.get(column).copied().unwrap_or(0);
+            if factor != 0 {
+                let pairs = row.iter_mut().zip(&chosen);
+                pairs.for_each(|(c, p)| *c ^= mul(*p, factor));
+            }
+        }
+        *matrix.get_mut(column)? = chosen;
+    }
+    matrix.iter_mut().for_each(|row| drop(row.drain(..size)));
+    Some(matrix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redundancy::kernel::field::power;
+
+    #[test]
+    fn coefficients_are_those_of_the_reference() {
+        let code = Code::new(Kind::Rs, 4, 2).unwrap();
+        assert_eq!(code.rows, [[27, 28, 18, 20], [28, 27, 20, 18]]);
+    }
+
+    /// By the definition: a matrix of powers, times the inverse of its upper part.
+    #[test]
+    fn rows_equal_the_reduced_matrix_of_powers() {
+        for (members, parities) in [(2, 1), (3, 2), (5, 4), (12, 4), (100, 3)] {
+            let power_row =
+                |r: usize| -> Vec<u8> { (0..members).map(|c| power(r as u8, c)).collect() };
+            let upper = invert((0..members).map(power_row).collect()).unwrap();
+            for number in 0..parities {
+                let lower = power_row(members + number);
+                let expected: Vec<u8> = (0..members)
+                    .map(|c| (0..members).fold(0, |sum, i| sum ^ mul(lower[i], upper[i][c])))
+                    .collect();
+                assert_eq!(row(members, number), expected);
+            }
+        }
+    }
+
+    fn codes() -> impl Iterator<Item = Code> {
+        [Kind::Partner, Kind::Xor, Kind::Rs]
+            .into_iter()
+            .flat_map(|kind| (2..8).flat_map(move |n| (1..5).map(move |k| (kind, n, k))))
+            .filter_map(|(kind, n, k)| Code::new(kind, n, k))
+    }
+
+    #[test]
+    fn every_member_has_each_of_its_blocks_in_one_column() {
+        for code in codes() {
+            let n = code.members();
+            let mut seen = vec![Vec::new(); n];
+            for column in 0..n {
+                let blocks = code.column(column);
+                assert_eq!(blocks.len(), code.data() + code.parities());
+                for block in blocks {
+                    seen[block.member].push(block.place);
+                }
+            }
+            let chunks = if code.kind == Kind::Partner {
+                1
+            } else {
+                code.data()
+            };
+            for places in seen {
+                let data: Vec<Place> = (0..chunks).map(Place::Data).collect();
+                let found = places.iter().filter(|p| matches!(p, Place::Data(_)));
+                assert!(found.eq(&data), "chunks in rising order");
+                for i in 0..code.parities() {
+                    assert_eq!(places.iter().filter(|p| **p == Place::Parity(i)).count(), 1);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn any_enough_blocks_give_all_others() {
+        for code in codes() {
+            for column in 0..code.members() {
+                let blocks = code.column(column);
+                let value: Vec<u8> = (0..code.data()).map(|i| (i * 91 + 17) as u8).collect();
+                let of = |position| {
+                    let row = code.in_data(&blocks, position);
+                    row.iter()
+                        .zip(&value)
+                        .fold(0, |sum, (a, b)| sum ^ mul(*a, *b))
+                };
+                for subset in 0..1u32 << blocks.len() {
+                    let has = |b: &usize| subset >> b & 1 == 1;
+                    let (sources, targets): (Vec<usize>, Vec<usize>) =
+                        (0..blocks.len()).partition(has);
+                    let solved = code.solve(column, &sources, &targets);
+                    assert_eq!(solved.is_some(), sources.len() == code.data());
+                    for (t, row) in targets
+                        .iter()
+                        .zip(solved.iter().flat_map(|c| c.chunks(sources.len())))
+                    {
+                        let pairs = sources.iter().zip(row);
+                        let sum = pairs.fold(0, |sum, (s, c)| sum ^ mul(of(*s), *c));
+                        assert_eq!(sum, of(*t));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_can_be_lost() {
+        for code in codes() {
+            let n = code.members();
+            for subset in 0..1u32 << n {
+                let lost: Vec<bool> = (0..n).map(|m| subset >> m & 1 == 1).collect();
+                let count = lost.iter().filter(|l| **l).count();
+                let whole = code.recoverable(&lost, &lost);
+                let by_rule = match code.kind {
+                    // One of the next k on the right has the copy.
+                    Kind::Partner => (0..n)
+                        .filter(|m| lost[*m])
+                        .all(|m| (1..=code.parities()).any(|i| !lost[(m + i) % n])),
+                    Kind::Xor | Kind::Rs => count <= code.parities(),
+                };
+                assert_eq!(whole, by_rule, "{:?} {n} {lost:?}", code.kind);
+                assert!(code.recoverable(&[], &lost), "data alone are enough");
+            }
+        }
+        assert!(Code::new(Kind::Rs, 1, 2).is_none() && Code::new(Kind::Rs, 256, 2).is_none());
+        assert_eq!(Code::new(Kind::Rs, 3, 7).unwrap().parities(), 2);
+        assert_eq!(Code::new(Kind::Rs, 254, 7).unwrap().parities(), 2);
+        assert_eq!(Code::new(Kind::Xor, 9, 7).unwrap().parities(), 1);
+        assert_eq!(Code::new(Kind::Partner, 200, 300).unwrap().parities(), 56);
+        assert!(Code::new(Kind::Xor, 256, 1).is_none());
+    }
+}

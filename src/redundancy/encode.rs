@@ -1,0 +1,257 @@
+//! Makes the redundancy of a set.
+//!
+//! Two rounds of small messages within the set, one before the data flow and one after, tell
+//! everybody all that is needed: sizes and lists of files, then checksums and failures.
+
+use super::code::Code;
+use super::flow::{self, Route, Task};
+use super::local::Local;
+use super::logical::{Reader, same_crc, total};
+use super::parity_file::{Output, header};
+use super::{Context, FAILURE_LIMIT, First, Record};
+use crate::format::files::RankFiles;
+use crate::format::parity::ParityHeader;
+use crate::format::{from_message, to_message};
+use crate::{Error, Result};
+use std::path::PathBuf;
+
+/// Numbers in front of the first message: dataset, its time, message size, bytes of data.
+const NUMBERS: usize = 4;
+
+/// Encodes a set of two or more. Once the members know each other's sizes, nothing but the
+/// transport stops the exchange: a rank that failed takes part with zeros.
+pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record) -> Result<()> {
+    let mut local = Local::default();
+    let keepers = code.parities();
+
+    // A list that has no form as a message goes out empty, which the neighbours refuse.
+    let list = local
+        .first
+        .keep(to_message(&record.files))
+        .unwrap_or_default();
+    let sizes = record.files.files.iter().map(|f| f.size);
+    let size = local.first.keep(total(sizes)).unwrap_or(0);
+    let dataset = &record.dataset;
+    let mine = [dataset.id, dataset.created, context.piece as u64, size];
+    let bytes = |steps| {
+        let mut bytes = to_bytes(&mine);
+        bytes.extend_from_slice(if steps <= keepers { &list } else { &[] });
+        bytes
+    };
+    let theirs = context.exchange(bytes)?;
+    let all: Vec<(Vec<u64>, &[u8])> = theirs.iter().map(|m| from_bytes(m, NUMBERS)).collect();
+    let same = |numbers: &[u64]| numbers.get(..NUMBERS - 1) == mine.get(..NUMBERS - 1);
+    if all.iter().any(|(numbers, _)| !same(numbers)) {
+        let what = "the members of a redundancy set do not agree on dataset or message size";
+        return Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
+    }
+    // A size that no file system has comes from a member that has failed.
+    let size_of = |numbers: &Vec<u64>| {
+        numbers
+            .last()
+            .copied()
+            .unwrap_or(0)
+            .min(i64::MAX as u64 / 4)
+    };
+    let sizes: Vec<u64> = all.iter().map(|(numbers, _)| size_of(numbers)).collect();
+
+    let lefts = context.set.lefts(keepers).zip(context.set.left_indices());
+    let partners = lefts.map(|(rank, index)| accept(all.get(index).map_or(&[], |a| a.1), rank));
+    let partners = local.first.keep(partners.collect::<Result<Vec<_>>>());
+    local.chunk = code.chunk(&sizes);
+    let header = partners.map(|partners| header(context, record, local.chunk, partners));
+    if let Some(header) = &header {
+        local.output = local
+            .first
+            .keep(Output::create(context.files, path, header));
+    }
+    let reader = context
+        .paths(&record.files)
+        .and_then(|list| Reader::new(context.files, list, true));
+    local.reader = local.first.keep(reader);
+
+    let routes = routes(code)?;
+    local.places = Local::places(code, 0..code.members(), context.set.index);
+    let (piece, window) = flow::shape(context.piece, code.members());
+    flow::run(
+        context,
+        &routes,
+        tasks(code, &routes, &sizes, piece),
+        window,
+        &mut local,
+    )?;
+
+    let Local {
+        reader,
+        output,
+        mut first,
+        ..
+    } = local;
+    if let Some(reader) = reader.filter(|_| !first.failed()) {
+        let sums = first.keep(reader.finish());
+        sums.and_then(|sums| first.keep(settle(context, &mut record.files, &sums)));
+    }
+    let theirs = conclude(
+        context,
+        &mut first,
+        keepers,
+        &record.files,
+        header.as_ref(),
+        record,
+    )?;
+    if let (Some(header), Some(output), false) = (header, output, first.failed()) {
+        let header = complete(header, record, &theirs);
+        first.keep(header.and_then(|header| output.finish(header, context.sync)));
+    }
+    first.result(())
+}
+
+/// One route for each column: the first of its keepers computes, for the others too.
+fn routes(code: &Code) -> Result<Vec<Route>> {
+    let data = code.data();
+    let positions: Vec<usize> = (0..data + code.parities()).collect();
+    let (sources, targets) = positions.split_at(data);
+    (0..code.members())
+        .map(|column| {
+            let coefficients = code.solve(column, sources, targets);
+            let members = code.column(column).into_iter().map(|b| b.member);
+            let mut sources: Vec<usize> = members.collect();
+            let targets = sources.split_off(data);
+            Ok(Route {
+                sources,
+                targets,
+                coefficients: coefficients
+                    .ok_or_else(|| Error::format(0, "the code has no solution"))?,
+            })
+        })
+        .collect()
+}
+
+/// All columns side by side, piece by piece, so that every member works on one all the time.
+fn tasks<'a>(
+    code: &'a Code,
+    routes: &'a [Route],
+    sizes: &'a [u64],
+    piece: usize,
+) -> impl Iterator<Item = Task> + 'a {
+    let lengths: Vec<u64> = (0..routes.len()).map(|c| code.length(sizes, c)).collect();
+    let longest = lengths.iter().copied().max().unwrap_or(0);
+    flow::pieces(longest, piece).flat_map(move |(offset, most)| {
+        let columns = lengths.clone().into_iter().zip(routes).enumerate();
+        columns.filter_map(move |(column, (length, route))| {
+            let length = length.saturating_sub(offset).min(most as u64) as usize;
+            (length > 0).then(|| Task {
+                route: column,
+                worker: route.targets.first().copied().unwrap_or(0),
+                offset,
+                length,
+            })
+        })
+    })
+}
+
+/// Tells all members whether this one has failed, and its right neighbours its checksums.
+/// Afterwards all have failed or none; then the checksums of the left neighbours' files are
+/// returned, nearest first.
+fn conclude(
+    context: &Context,
+    first: &mut First,
+    keepers: usize,
+    files: &RankFiles,
+    header: Option<&ParityHeader>,
+    record: &Record,
+) -> Result<Vec<Vec<u8>>> {
+    let sums = files
+        .files
+        .iter()
+        .flat_map(|f| f.crc.unwrap_or(0).to_le_bytes());
+    let sums: Vec<u8> = sums.collect();
+    let text = first.text(FAILURE_LIMIT).into_bytes();
+    let messages = context.exchange(|steps| {
+        let own = if steps <= keepers { &sums[..] } else { &[] };
+        [own, &text].concat()
+    })?;
+    let mut lengths = vec![0; messages.len()];
+    for (index, partner) in context
+        .set
+        .left_indices()
+        .zip(header.into_iter().flat_map(|h| h.partners()))
+    {
+        if let Some(length) = lengths.get_mut(index) {
+            *length = 4 * partner.files.len();
+        }
+    }
+    let mut sums = vec![Vec::new(); messages.len()];
+    for (index, (message, length)) in messages.into_iter().zip(lengths).enumerate() {
+        if index == context.set.index {
+            continue;
+        }
+        match message.split_at_checked(length) {
+            Some((theirs, failure)) => {
+                first.hear(context.member(index), failure, &record.dataset);
+                if let Some(place) = sums.get_mut(index) {
+                    *place = theirs.to_vec();
+                }
+            }
+            None => first.hear(
+                context.member(index),
+                b"sent too few checksums",
+                &record.dataset,
+            ),
+        }
+    }
+    let lefts = context.set.left_indices().take(keepers);
+    Ok(lefts
+        .map(|index| sums.get_mut(index).map(std::mem::take).unwrap_or_default())
+        .collect())
+}
+
+/// The header with the checksums of this rank's and its left neighbours' files.
+fn complete(mut header: ParityHeader, record: &Record, theirs: &[Vec<u8>]) -> Result<ParityHeader> {
+    let partners = std::iter::once(&mut header.partner).chain(&mut header.further);
+    for (partner, bytes) in partners.zip(theirs) {
+        let (sums, rest) = bytes.as_chunks::<4>();
+        if sums.len() != partner.files.len() || !rest.is_empty() {
+            let (files, bytes) = (partner.files.len(), bytes.len());
+            let what = format!("{files} files, {bytes} bytes of checksums");
+            return Err(Error::format(0, what));
+        }
+        for (file, crc) in partner.files.iter_mut().zip(sums) {
+            file.crc = Some(u32::from_le_bytes(*crc));
+        }
+    }
+    header.current = record.files.clone();
+    Ok(header)
+}
+
+/// Puts the checksums into the record. One that is there already must agree.
+pub fn settle(context: &Context, list: &mut RankFiles, sums: &[u32]) -> Result<()> {
+    let paths = context.paths(list)?;
+    for ((file, crc), (path, _)) in list.files.iter_mut().zip(sums).zip(paths) {
+        same_crc(&path, *crc, file.crc)?;
+        file.crc = Some(*crc);
+    }
+    Ok(())
+}
+
+/// The list of files in a message from `rank`.
+pub fn accept(message: &[u8], rank: usize) -> Result<RankFiles> {
+    let list: RankFiles = from_message(message)?;
+    if list.rank != rank {
+        let what = format!("rank {rank} sent the files of rank {}", list.rank);
+        return Err(Error::format(0, what));
+    }
+    Ok(list)
+}
+
+/// Numbers as a message.
+pub fn to_bytes(numbers: &[u64]) -> Vec<u8> {
+    numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
+}
+
+/// Up to `count` numbers at the start of a message, and the rest of it.
+pub fn from_bytes(message: &[u8], count: usize) -> (Vec<u64>, &[u8]) {
+    let (head, rest) = message.split_at(message.len().min(8 * count));
+    let (words, _) = head.as_chunks::<8>();
+    (words.iter().map(|w| u64::from_le_bytes(*w)).collect(), rest)
+}

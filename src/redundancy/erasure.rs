@@ -1,0 +1,94 @@
+//! PARTNER, XOR and RS: three codes behind one scheme.
+
+use super::code::{Code, Kind};
+use super::parity_file::{self, Input};
+use super::single::{Single, check_data};
+use super::{Context, Health, Outcome, Record, Scheme, Set, encode, rebuild};
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// A code, to stand so many losses where the set has enough members; fewer where it has
+/// not. A set of one is as with SINGLE.
+pub struct Erasure {
+    /// Which.
+    pub kind: Kind,
+    /// Losses asked for, at least 1.
+    pub failures: usize,
+}
+
+impl Erasure {
+    fn code(&self, set: &Set) -> Result<Option<Code>> {
+        if set.size() < 2 {
+            return Ok(None);
+        }
+        let (name, size) = (self.name(), set.size());
+        let what = || format!("{name} cannot protect a set of {size} ranks");
+        let code = Code::new(self.kind, size, self.failures);
+        code.map(Some).ok_or_else(|| Error::format(0, what()))
+    }
+
+    fn path(&self, context: &Context) -> PathBuf {
+        parity_file::path(context.meta_dir, context.set, self.name())
+    }
+}
+
+impl Scheme for Erasure {
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Partner => "PARTNER",
+            Kind::Xor => "XOR",
+            Kind::Rs => "RS",
+        }
+    }
+
+    fn losses(&self, members: usize) -> usize {
+        Code::new(self.kind, members, self.failures).map_or(0, |code| code.parities())
+    }
+
+    fn recoverable(&self, lost: &[bool]) -> bool {
+        match Code::new(self.kind, lost.len(), self.failures) {
+            Some(code) => code.recoverable(lost, lost),
+            None => !lost.contains(&true),
+        }
+    }
+
+    fn redundancy_file(&self, meta_dir: &Path, set: &Set) -> Option<PathBuf> {
+        (set.size() > 1).then(|| parity_file::path(meta_dir, set, self.name()))
+    }
+
+    fn encode(&self, context: &Context, record: &mut Record) -> Result<()> {
+        context.members()?;
+        match self.code(context.set)? {
+            Some(code) => encode::encode(context, &code, self.path(context), record),
+            None => Single.encode(context, record),
+        }
+    }
+
+    fn check(&self, context: &Context, record: &Record) -> Health {
+        let open = |code: Code| Input::open(context, self.path(context), record, code.parities());
+        let parity = match self.code(context.set) {
+            Ok(Some(code)) => open(code).and_then(|parity| parity.verify()),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        Health {
+            data: check_data(context, record),
+            parity,
+        }
+    }
+
+    fn rebuild(
+        &self,
+        context: &Context,
+        mine: Option<(Record, Health)>,
+    ) -> Result<(Record, Outcome)> {
+        context.members()?;
+        match self.code(context.set)? {
+            Some(code) => {
+                let file = (self.path(context), self.name());
+                rebuild::rebuild(context, &code, file, mine)
+            }
+            None => Single.rebuild(context, mine),
+        }
+    }
+}

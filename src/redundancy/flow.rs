@@ -1,0 +1,256 @@
+//! Moves blocks through a set: from the members that have some to the member that computes,
+//! and from there to those that keep the results.
+//!
+//! All members walk through one list of tasks, each a piece of a column. A task passes three
+//! stages, a window of tasks apart: its sources are read and sent; they are computed with;
+//! the results are written. So many large messages are under way at any time, receives are
+//! posted ahead of most sends, and disk, network and arithmetic overlap. A stage waits only
+//! for stages of earlier steps of others, so the member that is furthest behind never waits
+//! in vain, and nothing can block for ever.
+//!
+//! What moves is little: where d blocks make k, d + k - 1 of them travel, since the member
+//! that computes has one of them. Encoding sends 1 + (k - 1) / d bytes for each byte of data
+//! (PARTNER: k), the same on every member.
+
+use super::Context;
+use super::kernel::Kernel;
+use crate::Result;
+use crate::comm::Pending;
+use std::collections::VecDeque;
+
+/// Bytes in the buffers of one stage, of which there are about four.
+const STAGE: usize = 4 << 20;
+
+/// A piece is not made smaller than this to save memory.
+const SMALLEST: usize = 16 << 10;
+
+/// Tasks in one stage, so that small pieces do not make long queues.
+const MOST_TASKS: usize = 64;
+
+/// What is done with one column. Members are indices in the set.
+pub struct Route {
+    /// Who has the blocks to compute with.
+    pub sources: Vec<usize>,
+    /// Who gets the results.
+    pub targets: Vec<usize>,
+    /// For each target, the coefficient of each source.
+    pub coefficients: Vec<u8>,
+}
+
+/// One piece of a column.
+pub struct Task {
+    /// Index of its route.
+    pub route: usize,
+    /// Who computes.
+    pub worker: usize,
+    /// Place in the block, bytes.
+    pub offset: u64,
+    /// Length, bytes.
+    pub length: usize,
+}
+
+/// A member's own blocks. Neither function fails: the exchange goes on whatever happens.
+pub trait Ends {
+    /// Fills `buffer` from this member's block for that route.
+    fn read(&mut self, route: usize, offset: u64, buffer: &mut [u8]);
+    /// Takes the next bytes of this member's block. Those of one route come in order.
+    fn write(&mut self, route: usize, offset: u64, bytes: &[u8]);
+}
+
+/// Length of pieces and tasks in a stage, from `SCR_MPI_BUF_SIZE` and the size of a set.
+/// Each member works once in as many tasks as there are members, so at least as many are
+/// under way.
+pub fn shape(piece: usize, members: usize) -> (usize, usize) {
+    let members = members.max(1);
+    let piece = piece.clamp(1, (STAGE / members).max(SMALLEST));
+    (piece, (STAGE / piece).min(MOST_TASKS).max(members))
+}
+
+/// Offsets and lengths of the pieces of a block.
+pub fn pieces(length: u64, piece: usize) -> impl Iterator<Item = (u64, usize)> {
+    let piece = piece.max(1);
+    (0..length)
+        .step_by(piece)
+        .map(move |at| (at, (length - at).min(piece as u64) as usize))
+}
+
+/// A task of which this member has some part.
+struct Flight {
+    task: Task,
+    /// For the worker: the sources, in order; its own is here already.
+    inputs: Vec<Input>,
+    /// This member's result: here, or on its way.
+    result: Option<Input>,
+    sends: Vec<Box<dyn Pending>>,
+}
+
+enum Input {
+    Here(Vec<u8>),
+    Coming(Box<dyn Pending>),
+}
+
+impl Input {
+    fn get(self) -> Result<Vec<u8>> {
+        match self {
+            Input::Here(buffer) => Ok(buffer),
+            Input::Coming(pending) => pending.wait(),
+        }
+    }
+}
+
+/// Carries out all tasks. All members of the set call it with the same routes, tasks and
+/// window. An error is the transport's.
+pub fn run(
+    context: &Context,
+    routes: &[Route],
+    tasks: impl Iterator<Item = Task>,
+    window: usize,
+    ends: &mut dyn Ends,
+) -> Result<()> {
+    let mut flow = Flow {
+        context,
+        routes,
+        ends,
+        kernel: Kernel::best(),
+        spare: Vec::new(),
+    };
+    let (mut gathering, mut spreading) = (VecDeque::new(), VecDeque::new());
+    for task in tasks {
+        gathering.push_back(flow.gather(task)?);
+        if gathering.len() > window
+            && let Some(flight) = gathering.pop_front()
+        {
+            spreading.push_back(flow.compute(flight)?);
+        }
+        if spreading.len() > window
+            && let Some(flight) = spreading.pop_front()
+        {
+            flow.keep(flight)?;
+        }
+    }
+    for flight in gathering {
+        spreading.push_back(flow.compute(flight)?);
+    }
+    spreading.into_iter().try_for_each(|f| flow.keep(f))
+}
+
+struct Flow<'a> {
+    context: &'a Context<'a>,
+    routes: &'a [Route],
+    ends: &'a mut dyn Ends,
+    kernel: Kernel,
+    /// Buffers for reuse.
+    spare: Vec<Vec<u8>>,
+}
+
+impl<'a> Flow<'a> {
+    fn buffer(&mut self, length: usize) -> Vec<u8> {
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.resize(length, 0);
+        buffer
+    }
+
+    fn send(&self, member: usize, buffer: Vec<u8>) -> Result<Box<dyn Pending>> {
+        let context = self.context;
+        context
+            .comm
+            .isend(context.member(member), context.tag, buffer)
+    }
+
+    fn receive(&mut self, member: usize, length: usize) -> Result<Input> {
+        let buffer = self.buffer(length);
+        let context = self.context;
+        let pending = context
+            .comm
+            .irecv(context.member(member), context.tag, buffer)?;
+        Ok(Input::Coming(pending))
+    }
+
+    fn route(&self, task: &Task) -> &'a Route {
+        const NONE: &Route = &Route {
+            sources: Vec::new(),
+            targets: Vec::new(),
+            coefficients: Vec::new(),
+        };
+        self.routes.get(task.route).unwrap_or(NONE)
+    }
+
+    /// First stage: what this member has is read and sent, what it will compute with is
+    /// asked for.
+    fn gather(&mut self, task: Task) -> Result<Flight> {
+        let (route, me) = (self.route(&task), self.context.set.index);
+        let (mut inputs, mut sends) = (Vec::new(), Vec::new());
+        for source in &route.sources {
+            if *source == me {
+                let mut buffer = self.buffer(task.length);
+                self.ends.read(task.route, task.offset, &mut buffer);
+                if task.worker == me {
+                    inputs.push(Input::Here(buffer));
+                } else {
+                    sends.push(self.send(task.worker, buffer)?);
+                }
+            } else if task.worker == me {
+                inputs.push(self.receive(*source, task.length)?);
+            }
+        }
+        Ok(Flight {
+            task,
+            inputs,
+            result: None,
+            sends,
+        })
+    }
+
+    /// Second stage: the worker computes and sends, the targets ask for their results.
+    fn compute(&mut self, mut flight: Flight) -> Result<Flight> {
+        let (route, me) = (self.route(&flight.task), self.context.set.index);
+        let length = flight.task.length;
+        self.recycle(&mut flight.sends)?;
+        if flight.task.worker != me {
+            if route.targets.contains(&me) {
+                flight.result = Some(self.receive(flight.task.worker, length)?);
+            }
+            return Ok(flight);
+        }
+        let inputs = std::mem::take(&mut flight.inputs).into_iter();
+        let inputs = inputs.map(Input::get).collect::<Result<Vec<_>>>()?;
+        let results = if route.coefficients == [1] {
+            inputs
+        } else {
+            let mut results: Vec<Vec<u8>> =
+                route.targets.iter().map(|_| self.buffer(length)).collect();
+            let sources: Vec<&[u8]> = inputs.iter().map(|buffer| &buffer[..]).collect();
+            let mut targets: Vec<&mut [u8]> = results.iter_mut().map(|b| &mut b[..]).collect();
+            self.kernel
+                .apply(&route.coefficients, &sources, &mut targets);
+            self.spare.extend(inputs);
+            results
+        };
+        for (target, result) in route.targets.iter().zip(results) {
+            if *target == me {
+                flight.result = Some(Input::Here(result));
+            } else {
+                flight.sends.push(self.send(*target, result)?);
+            }
+        }
+        Ok(flight)
+    }
+
+    /// Last stage: a target keeps its result.
+    fn keep(&mut self, mut flight: Flight) -> Result<()> {
+        if let Some(result) = flight.result.take() {
+            let buffer = result.get()?;
+            let Task { route, offset, .. } = flight.task;
+            self.ends.write(route, offset, &buffer);
+            self.spare.push(buffer);
+        }
+        self.recycle(&mut flight.sends)
+    }
+
+    fn recycle(&mut self, sends: &mut Vec<Box<dyn Pending>>) -> Result<()> {
+        for send in sends.drain(..) {
+            self.spare.push(send.wait()?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! The arithmetic of the schemes, on slices: sums of products in the field of 256 elements
+//! with polynomial 0x11D, where a sum is an exclusive or.
+//!
+//! Encoding and decoding are the same call, [`Kernel::apply`], with other coefficients. All
+//! engines give the same bytes; tests compare them with each other, with [`field`], and with
+//! fixed checksums.
+
+pub mod field;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod portable;
+#[cfg(test)]
+mod tests;
+mod vector;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use std::fmt;
+use vector::Job;
+
+/// An engine that this processor has: there is no way to make one that it lacks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Kernel(Engine);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx2Gfni,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx512Gfni,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+}
+
+impl Kernel {
+    /// The fastest that this processor has.
+    pub fn best() -> Kernel {
+        Kernel::all().next().unwrap_or(Kernel(Engine::Portable))
+    }
+
+    /// All that this processor has, fastest first.
+    pub fn all() -> impl Iterator<Item = Kernel> {
+        #[cfg(target_arch = "x86_64")]
+        let known = {
+            let avx512 =
+                is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
+            let avx2 = is_x86_feature_detected!("avx2");
+            let gfni = is_x86_feature_detected!("gfni");
+            [
+                (avx512 && gfni, Engine::Avx512Gfni),
+                (avx2 && gfni, Engine::Avx2Gfni),
+                (avx512, Engine::Avx512),
+                (avx2, Engine::Avx2),
+                (true, Engine::Portable),
+            ]
+        };
+        #[cfg(target_arch = "aarch64")]
+        let known = [(true, Engine::Neon), (true, Engine::Portable)];
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let known = [(true, Engine::Portable)];
+        known
+            .into_iter()
+            .filter_map(|(there, engine)| there.then_some(Kernel(engine)))
+    }
+
+    /// For people: `AVX-512 + GFNI`.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Engine::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx2 => "AVX2",
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx2Gfni => "AVX2 + GFNI",
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx512 => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx512Gfni => "AVX-512 + GFNI",
+            #[cfg(target_arch = "aarch64")]
+            Engine::Neon => "NEON",
+        }
+    }
+
+    /// Each destination becomes a sum of products of all sources; the coefficient of source
+    /// `s` in destination `d` is `coefficients[d * sources.len() + s]`, or 0 if there is
+    /// none. Sources are read once (again for every four destinations). Works over the
+    /// length of the shortest slice; best in the processor's cache, at 16 to 256 KiB.
+    pub fn apply(self, coefficients: &[u8], sources: &[&[u8]], destinations: &mut [&mut [u8]]) {
+        self.run(&Job::new(coefficients, sources, destinations, false));
+    }
+
+    /// Adds to each destination what one more source contributes, `coefficients[d]` times
+    /// the source; otherwise as [`Kernel::apply`].
+    pub fn update(self, coefficients: &[u8], source: &[u8], destinations: &mut [&mut [u8]]) {
+        self.run(&Job::new(coefficients, &[source], destinations, true));
+    }
+
+    fn run(self, job: &Job) {
+        match self.0 {
+            Engine::Portable => portable::run(job),
+            // SAFETY (of all four): only `Kernel::all` makes a kernel, after it has asked the
+            // processor for just these instructions.
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx2 => unsafe { x86::run_avx2(job) },
+            // SAFETY: see above.
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx2Gfni => unsafe { x86::run_avx2_gfni(job) },
+            // SAFETY: see above.
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx512 => unsafe { x86::run_avx512(job) },
+            // SAFETY: see above.
+            #[cfg(target_arch = "x86_64")]
+            Engine::Avx512Gfni => unsafe { x86::run_avx512_gfni(job) },
+            #[cfg(target_arch = "aarch64")]
+            Engine::Neon => neon::run(job),
+        }
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// `dst ^= src`, over the length of the shorter one.
+pub fn xor_into(dst: &mut [u8], src: &[u8]) {
+    Kernel::best().update(&[1], src, &mut [dst]);
+}

@@ -1,0 +1,220 @@
+//! The one loop that all engines share, over vectors of whatever width they have.
+
+use super::field::{FACTORS, Factor};
+use std::marker::PhantomData;
+
+/// A register full of field elements. The functions must be called only where the processor
+/// has what the implementation needs; they are inlined into functions that say so.
+pub(super) trait Vector: Copy {
+    /// Bytes in a register.
+    const BYTES: usize;
+
+    /// # Safety
+    /// The processor has this engine.
+    unsafe fn zero() -> Self;
+
+    /// # Safety
+    /// The processor has this engine, and `BYTES` bytes can be read at `from`.
+    unsafe fn load(from: *const u8) -> Self;
+
+    /// # Safety
+    /// The processor has this engine, and `BYTES` bytes can be written at `to`.
+    unsafe fn store(self, to: *mut u8);
+
+    /// The sum.
+    ///
+    /// # Safety
+    /// The processor has this engine.
+    unsafe fn xor(self, other: Self) -> Self;
+
+    /// The product of each element with one factor.
+    ///
+    /// # Safety
+    /// The processor has this engine.
+    unsafe fn mul(self, factor: &'static Factor) -> Self;
+}
+
+/// Sums of products to be computed: `destinations[d]` becomes the sum over `s` of
+/// `factors[d][s] * sources[s]`, added to what is there if `add`.
+///
+/// All pointers are valid for `length` bytes as long as `'a` lasts, and a destination
+/// overlaps with nothing else: that is what the slices that they come from say.
+pub(super) struct Job<'a> {
+    sources: Vec<*const u8>,
+    destinations: Vec<*mut u8>,
+    /// Row by row.
+    factors: Vec<&'static Factor>,
+    length: usize,
+    add: bool,
+    /// All factors are 1.
+    plain: bool,
+    slices: PhantomData<(&'a [u8], &'a mut [u8])>,
+}
+
+impl<'a> Job<'a> {
+    /// Over the length of the shortest slice. Coefficients that are missing count as 0.
+    pub fn new(
+        coefficients: &[u8],
+        sources: &[&'a [u8]],
+        destinations: &'a mut [&mut [u8]],
+        add: bool,
+    ) -> Self {
+        let lengths = sources.iter().map(|s| s.len());
+        let length = lengths
+            .chain(destinations.iter().map(|d| d.len()))
+            .min()
+            .unwrap_or(0);
+        let wanted = sources.len() * destinations.len();
+        let coefficients = coefficients.iter().copied().chain(std::iter::repeat(0));
+        let factors: Vec<_> = coefficients
+            .take(wanted)
+            .map(|c| &FACTORS[usize::from(c)])
+            .collect();
+        Job {
+            sources: sources.iter().map(|s| s.as_ptr()).collect(),
+            destinations: destinations.iter_mut().map(|d| d.as_mut_ptr()).collect(),
+            plain: factors.iter().all(|f| f.value == 1),
+            factors,
+            length,
+            add,
+            slices: PhantomData,
+        }
+    }
+
+    /// Does it.
+    ///
+    /// # Safety
+    /// The processor has the engine `V`.
+    #[inline(always)]
+    pub unsafe fn run<V: Vector>(&self) {
+        // SAFETY: passed on.
+        unsafe {
+            if self.plain {
+                self.all::<V, true>();
+            } else {
+                self.all::<V, false>();
+            }
+        }
+    }
+
+    /// Up to four destinations at a time, whose sums stay in registers. If there are more,
+    /// the sources are read again, from the processor's nearest cache.
+    ///
+    /// # Safety
+    /// As [`Job::run`].
+    #[inline(always)]
+    unsafe fn all<V: Vector, const PLAIN: bool>(&self) {
+        const STRIP: usize = 2048;
+        let whole = self.length / V::BYTES * V::BYTES;
+        let count = self.destinations.len();
+        let strip = if count > 4 { STRIP } else { whole.max(1) };
+        for start in (0..whole).step_by(strip) {
+            let end = whole.min(start + strip);
+            for first in (0..count).step_by(4) {
+                // SAFETY: `first + D` is at most `count`, `end` at most `length`.
+                unsafe {
+                    match count - first {
+                        1 => self.strip::<V, PLAIN, 1>(first, start, end),
+                        2 => self.strip::<V, PLAIN, 2>(first, start, end),
+                        3 => self.strip::<V, PLAIN, 3>(first, start, end),
+                        _ => self.strip::<V, PLAIN, 4>(first, start, end),
+                    }
+                }
+            }
+        }
+        self.rest(whole);
+    }
+
+    /// The bytes `start..end` of `D` destinations from `first` on.
+    ///
+    /// # Safety
+    /// As [`Job::run`]; `first + D` destinations exist, `end` is at most `length`, and
+    /// `start` and `end` are multiples of the width.
+    #[inline(always)]
+    unsafe fn strip<V: Vector, const PLAIN: bool, const D: usize>(
+        &self,
+        first: usize,
+        start: usize,
+        end: usize,
+    ) {
+        let mut at = start;
+        // SAFETY: offsets stay below `end`; two registers at a time where two fit.
+        unsafe {
+            while at + 2 * V::BYTES <= end {
+                self.step::<V, PLAIN, D, 2>(first, at);
+                at += 2 * V::BYTES;
+            }
+            if at < end {
+                self.step::<V, PLAIN, D, 1>(first, at);
+            }
+        }
+    }
+
+    /// `U` registers of `D` destinations at offset `at`.
+    ///
+    /// # Safety
+    /// As [`Job::strip`]; `at + U * BYTES` is at most `length`.
+    #[inline(always)]
+    unsafe fn step<V: Vector, const PLAIN: bool, const D: usize, const U: usize>(
+        &self,
+        first: usize,
+        at: usize,
+    ) {
+        let count = self.sources.len();
+        // SAFETY: there are `first + D` destinations, `count` factors for each of them, and
+        // all pointers are valid for `at + U * BYTES` bytes.
+        unsafe {
+            let mut sums = [[V::zero(); U]; D];
+            if self.add {
+                for (d, sum) in sums.iter_mut().enumerate() {
+                    let from = self.destinations.get_unchecked(first + d).add(at);
+                    for (u, sum) in sum.iter_mut().enumerate() {
+                        *sum = V::load(from.add(u * V::BYTES));
+                    }
+                }
+            }
+            for s in 0..count {
+                let from = self.sources.get_unchecked(s).add(at);
+                let mut source = [V::zero(); U];
+                for (u, source) in source.iter_mut().enumerate() {
+                    *source = V::load(from.add(u * V::BYTES));
+                }
+                for (d, sum) in sums.iter_mut().enumerate() {
+                    for (sum, source) in sum.iter_mut().zip(source) {
+                        *sum = sum.xor(if PLAIN {
+                            source
+                        } else {
+                            source.mul(self.factors.get_unchecked((first + d) * count + s))
+                        });
+                    }
+                }
+            }
+            for (d, sum) in sums.into_iter().enumerate() {
+                let to = self.destinations.get_unchecked(first + d).add(at);
+                for (u, sum) in sum.into_iter().enumerate() {
+                    sum.store(to.add(u * V::BYTES));
+                }
+            }
+        }
+    }
+
+    /// What is left behind the last whole register, byte by byte.
+    fn rest(&self, whole: usize) {
+        let rows = self.factors.chunks(self.sources.len().max(1));
+        let rows = rows.chain(std::iter::repeat(&[][..]));
+        for (to, row) in self.destinations.iter().zip(rows) {
+            for at in whole..self.length {
+                // SAFETY: `at` is less than `length`, for which all pointers are valid.
+                unsafe {
+                    let mut sum = if self.add { to.add(at).read() } else { 0 };
+                    for (from, factor) in self.sources.iter().zip(row) {
+                        let byte = from.add(at).read();
+                        let (low, high) = (usize::from(byte & 15), usize::from(byte >> 4));
+                        sum ^= factor.low[low] ^ factor.high[high];
+                    }
+                    to.add(at).write(sum);
+                }
+            }
+        }
+    }
+}

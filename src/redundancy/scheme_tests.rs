@@ -1,0 +1,449 @@
+//! PARTNER and RS on thread ranks and real files: layouts against naive oracles, every
+//! subset of losses that they stand and some that they do not.
+
+use super::code::Kind;
+use super::erasure::Erasure;
+use super::kernel::field::{inverse, mul, power};
+use super::testing::{Cluster, Snapshot};
+use super::{Outcome, Record, Scheme};
+use crate::comm::counting::Counting;
+use crate::comm::threads;
+use crate::format::parity::ParityHeader;
+use crate::format::read_header;
+use crate::store::Files;
+use crate::store::faulty::Faulty;
+use crate::store::posix::Posix;
+use crate::{Error, Result};
+use std::path::PathBuf;
+
+fn scheme(kind: Kind, failures: usize) -> Erasure {
+    Erasure { kind, failures }
+}
+
+/// Members with no, one or several files, whose sizes differ.
+fn cluster(members: usize, piece: usize) -> Cluster {
+    const SIZES: [usize; 6] = [0, 700, 1, 333, 90, 1024];
+    let files = |rank: usize| (0..(rank * 5 + members) % 4).map(move |f| SIZES[(rank + f) % 6]);
+    Cluster::new((0..members).map(|r| files(r).collect()).collect(), piece)
+}
+
+fn parity_path(cluster: &Cluster, scheme: &Erasure, rank: usize) -> PathBuf {
+    let extension = scheme.name().to_lowercase();
+    let name = format!("{}_of_{}_in_0.{extension}", rank + 1, cluster.size());
+    cluster.meta(rank).join(name)
+}
+
+/// The redundancy that a rank should hold, written from the layout of SCR v3.1.0.
+fn oracle(cluster: &Cluster, scheme: &Erasure) -> Vec<Vec<u8>> {
+    let (n, k) = (cluster.size(), scheme.failures);
+    let logical: Vec<Vec<u8>> = (0..n).map(|rank| cluster.logical(rank)).collect();
+    if scheme.kind == Kind::Partner {
+        let lefts =
+            |rank: usize| (1..=k).flat_map(move |i| (rank + n - i) % n..=(rank + n - i) % n);
+        return (0..n)
+            .map(|rank| lefts(rank).flat_map(|left| logical[left].clone()).collect())
+            .collect();
+    }
+    let chunk = logical
+        .iter()
+        .map(Vec::len)
+        .max()
+        .unwrap()
+        .div_ceil(n - k)
+        .max(1);
+    let matrix = reduced(n, k);
+    let block = |member: usize, i: usize| -> Vec<u8> {
+        let id = (member + i) % n;
+        let mut sum = vec![0; chunk];
+        for s in 0..n {
+            let encodes = |id: usize| (0..k).any(|j| (s + j) % n == id);
+            if encodes(id) {
+                continue;
+            }
+            let piece = (0..id).filter(|id| !encodes(*id)).count();
+            for (at, byte) in sum.iter_mut().enumerate() {
+                let data = logical[s].get(piece * chunk + at).copied().unwrap_or(0);
+                *byte ^= mul(matrix[n + i][s], data);
+            }
+        }
+        sum
+    };
+    (0..n)
+        .map(|member| (0..k).flat_map(|i| block(member, i)).collect())
+        .collect()
+}
+
+/// Powers, brought by operations on columns to the identity in the first rows.
+fn reduced(n: usize, k: usize) -> Vec<Vec<u8>> {
+    let row = |r: usize| (0..n).map(|c| power(r as u8, c)).collect();
+    let mut m: Vec<Vec<u8>> = (0..n + k).map(row).collect();
+    for i in 0..n {
+        let pivot = (i..n).find(|c| m[i][*c] != 0).unwrap();
+        m.iter_mut().for_each(|row| row.swap(i, pivot));
+        let scale = inverse(m[i][i]);
+        m.iter_mut().for_each(|row| row[i] = mul(row[i], scale));
+        for c in (0..n).filter(|c| *c != i) {
+            let factor = m[i][c];
+            m.iter_mut().for_each(|row| row[c] ^= mul(row[i], factor));
+        }
+    }
+    m
+}
+
+#[test]
+fn redundancy_is_that_of_the_definition() {
+    assert_eq!(reduced(4, 2)[4..], [[27, 28, 18, 20], [28, 27, 20, 18]]);
+    for (members, piece) in [(2, 64), (3, 1 << 20), (4, 100), (5, 7), (7, 64), (12, 50)] {
+        for (kind, k) in [
+            (Kind::Partner, 1),
+            (Kind::Partner, 2),
+            (Kind::Partner, 3),
+            (Kind::Rs, 1),
+            (Kind::Rs, 2),
+            (Kind::Rs, 3),
+            (Kind::Rs, 4),
+        ] {
+            if k >= members {
+                continue;
+            }
+            let (scheme, cluster) = (scheme(kind, k), cluster(members, piece));
+            let records = cluster.encode(&scheme);
+            let expected = oracle(&cluster, &scheme);
+            for rank in 0..members {
+                let path = parity_path(&cluster, &scheme, rank);
+                let (header, start): (ParityHeader, u64) =
+                    read_header(Posix.open(&path).unwrap().as_ref(), &path).unwrap();
+                let bytes = std::fs::read(&path).unwrap();
+                let what = format!("{} {k}, rank {rank} of {members}", scheme.name());
+                assert!(bytes[start as usize..] == expected[rank], "{what}");
+                assert_eq!(header.crc, Some(crc32fast::hash(&expected[rank])), "{what}");
+                assert_eq!(header.current, records[rank].files, "{what}");
+                let lefts: Vec<_> = (1..=k)
+                    .map(|i| &records[(rank + members - i) % members].files)
+                    .collect();
+                assert_eq!(header.partners().collect::<Vec<_>>(), lefts, "{what}");
+            }
+            let checked = cluster.check(&scheme, &records);
+            assert!(checked.iter().all(|h| h.data.is_ok() && h.parity.is_ok()));
+        }
+    }
+}
+
+/// What a member can lose.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Loss {
+    Rank,
+    Data,
+    Parity,
+}
+
+/// A set with all that belongs to it, to be damaged and repaired.
+struct Bench {
+    cluster: Cluster,
+    scheme: Erasure,
+    records: Vec<Record>,
+    before: Vec<Snapshot>,
+}
+
+impl Bench {
+    fn new(cluster: Cluster, scheme: Erasure) -> Bench {
+        let records = cluster.encode(&scheme);
+        let before = (0..cluster.size()).map(|r| cluster.snapshot(r)).collect();
+        Bench {
+            cluster,
+            scheme,
+            records,
+            before,
+        }
+    }
+
+    fn snapshots(&self) -> Vec<Snapshot> {
+        (0..self.cluster.size())
+            .map(|r| self.cluster.snapshot(r))
+            .collect()
+    }
+
+    fn damage(&self, losses: &[(usize, Loss)]) -> Vec<usize> {
+        let mut amnesiac = Vec::new();
+        for (rank, loss) in losses {
+            match loss {
+                Loss::Rank => {
+                    self.cluster.lose(*rank);
+                    amnesiac.push(*rank);
+                }
+                Loss::Data => {
+                    for file in 0..self.records[*rank].files.files.len() {
+                        std::fs::remove_file(self.cluster.file(*rank, file)).unwrap();
+                    }
+                }
+                Loss::Parity => {
+                    let path = parity_path(&self.cluster, &self.scheme, *rank);
+                    std::fs::remove_file(path).unwrap();
+                }
+            }
+        }
+        amnesiac
+    }
+
+    fn survives(&self, losses: &[(usize, Loss)]) {
+        let amnesiac = self.damage(losses);
+        let what = format!(
+            "{} {}: {losses:?}",
+            self.scheme.name(),
+            self.scheme.failures
+        );
+        let results = self.cluster.rebuild(&self.scheme, &self.records, &amnesiac);
+        for (rank, result) in results.into_iter().enumerate() {
+            let (record, outcome) = result.unwrap_or_else(|e| panic!("{what}: rank {rank}: {e}"));
+            assert_eq!(record, self.records[rank], "{what}: rank {rank}");
+            assert_ne!(outcome, Outcome::Intact, "{what}");
+        }
+        assert!(self.snapshots() == self.before, "{what}");
+    }
+
+    /// Fails, touches nothing, and is then given back what it lost.
+    fn does_not_survive(&self, losses: &[(usize, Loss)]) {
+        let amnesiac = self.damage(losses);
+        let what = format!(
+            "{} {}: {losses:?}",
+            self.scheme.name(),
+            self.scheme.failures
+        );
+        let left = self.snapshots();
+        for result in self.cluster.rebuild(&self.scheme, &self.records, &amnesiac) {
+            let error = result.expect_err(&what);
+            // Where everybody has lost everything, nobody knows even the number.
+            assert!(
+                matches!(error, Error::Dataset { id: 6 | 0, .. }),
+                "{error:?}"
+            );
+            assert!(error.to_string().contains("lost or damaged"), "{error}");
+        }
+        assert!(self.snapshots() == left, "{what}");
+        for (rank, files) in self.before.iter().enumerate() {
+            for (path, (bytes, mode, mtime)) in files {
+                if left[rank].contains_key(path) {
+                    continue;
+                }
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, bytes).unwrap();
+                let stat = Posix.stat(path).unwrap().unwrap();
+                let time = if *mtime == (0, 0) { stat.mtime } else { *mtime };
+                let stat = crate::store::Stat {
+                    mode: *mode,
+                    mtime: time,
+                    ..stat
+                };
+                Posix.restore(path, &stat).unwrap();
+            }
+        }
+    }
+}
+
+/// Subsets of `0..n` with `size` elements.
+fn subsets(n: usize, size: usize) -> impl Iterator<Item = Vec<usize>> {
+    (0..1u32 << n)
+        .filter(move |bits| bits.count_ones() as usize == size)
+        .map(move |bits| (0..n).filter(|i| bits >> i & 1 == 1).collect())
+}
+
+/// Each member of the subset loses something; what, changes from case to case.
+fn losses(subset: &[usize], salt: usize) -> Vec<(usize, Loss)> {
+    const KINDS: [Loss; 3] = [Loss::Rank, Loss::Data, Loss::Parity];
+    let pick = |(i, rank): (usize, &usize)| (*rank, KINDS[(salt / 3usize.pow(i as u32)) % 3]);
+    subset.iter().enumerate().map(pick).collect()
+}
+
+/// Every subset of lost members up to the tolerance: all of them wholly, and once more with
+/// a mixture of losses that changes; then one more, which is too many.
+fn every_subset(kind: Kind, members: usize, k: usize) {
+    let bench = Bench::new(cluster(members, 96), scheme(kind, k));
+    let mut salt = members;
+    for size in 1..=k {
+        for subset in subsets(members, size) {
+            let whole: Vec<_> = subset.iter().map(|r| (*r, Loss::Rank)).collect();
+            bench.survives(&whole);
+            salt += 1;
+            let mixed = losses(&subset, salt);
+            // A rank without files that loses its files has lost nothing.
+            if mixed
+                .iter()
+                .any(|(r, l)| *l != Loss::Data || !bench.records[*r].files.files.is_empty())
+            {
+                bench.survives(&mixed);
+            }
+        }
+    }
+    for (i, subset) in subsets(members, k + 1).enumerate() {
+        let whole: Vec<_> = subset.iter().map(|r| (*r, Loss::Rank)).collect();
+        let lost: Vec<bool> = (0..members).map(|r| subset.contains(&r)).collect();
+        if !bench.scheme.recoverable(&lost) {
+            if i % 7 == 0 {
+                bench.does_not_survive(&whole);
+            }
+        } else {
+            bench.survives(&whole);
+        }
+    }
+}
+
+#[test]
+fn rs_stands_every_subset_in_sets_up_to_six() {
+    for members in 3..=6 {
+        for k in 1..members.min(5) {
+            every_subset(Kind::Rs, members, k);
+        }
+    }
+}
+
+#[test]
+fn rs_stands_every_subset_in_sets_up_to_nine() {
+    for (members, most) in [(7, 4), (8, 3), (9, 2)] {
+        for k in 1..=most {
+            every_subset(Kind::Rs, members, k);
+        }
+    }
+}
+
+#[test]
+fn rs_stands_every_subset_in_sets_up_to_twelve() {
+    for members in [10, 11, 12] {
+        for k in 1..=2 {
+            every_subset(Kind::Rs, members, k);
+        }
+    }
+}
+
+/// The larger ones take minutes: `cargo test --release -- --ignored`.
+#[test]
+#[ignore = "takes minutes"]
+fn rs_stands_every_subset_in_the_largest_sets() {
+    for members in 8..=12 {
+        for k in 3..=4 {
+            every_subset(Kind::Rs, members, k);
+        }
+    }
+}
+
+#[test]
+fn partner_stands_every_subset() {
+    for members in 2..=7 {
+        for k in 1..members.min(4) {
+            every_subset(Kind::Partner, members, k);
+        }
+    }
+}
+
+#[test]
+fn all_redundancy_at_once_is_made_anew() {
+    for (kind, k) in [(Kind::Partner, 2), (Kind::Rs, 2), (Kind::Rs, 4)] {
+        let bench = Bench::new(cluster(6, 64), scheme(kind, k));
+        let all: Vec<_> = (0..6).map(|rank| (rank, Loss::Parity)).collect();
+        bench.survives(&all);
+    }
+}
+
+#[test]
+fn a_set_too_small_for_its_failures_stands_as_many_as_it_can() {
+    for kind in [Kind::Partner, Kind::Rs] {
+        let bench = Bench::new(cluster(3, 64), scheme(kind, 4));
+        assert_eq!(bench.scheme.losses(3), 2);
+        bench.survives(&[(0, Loss::Rank), (2, Loss::Rank)]);
+        let alone = Bench::new(cluster(1, 64), scheme(kind, 4));
+        assert_eq!(alone.scheme.losses(1), 0);
+    }
+}
+
+#[test]
+fn redundancy_of_other_members_or_other_codes_does_not_count() {
+    let bench = Bench::new(cluster(4, 64), scheme(Kind::Rs, 2));
+    let path = |rank| parity_path(&bench.cluster, &bench.scheme, rank);
+    let own = std::fs::read(path(1)).unwrap();
+    std::fs::write(path(1), std::fs::read(path(2)).unwrap()).unwrap();
+    let checked = bench.cluster.check(&bench.scheme, &bench.records);
+    let text = checked[1].parity.clone().unwrap_err().to_string();
+    assert!(text.contains("its rank is 2, expected 1"), "{text}");
+    std::fs::write(path(1), &own).unwrap();
+    // Named as if it were of a code with more blocks.
+    let more = scheme(Kind::Rs, 3);
+    let checked = bench.cluster.check(&more, &bench.records);
+    let text = checked[0].parity.clone().unwrap_err().to_string();
+    assert!(
+        text.contains("its left neighbour is 3, 2, expected 3, 2, 1"),
+        "{text}"
+    );
+}
+
+/// As many bytes as the module documents, the same on every member.
+#[test]
+fn an_encode_moves_each_byte_once_and_what_the_others_need() {
+    for (kind, members, k) in [
+        (Kind::Rs, 4, 2),
+        (Kind::Rs, 7, 3),
+        (Kind::Partner, 4, 1),
+        (Kind::Partner, 5, 2),
+    ] {
+        let bytes = 30_000;
+        let cluster = Cluster::new(vec![vec![bytes]; members], 1000);
+        let counts = threads::run(members, |comm| {
+            let comm = Counting::new(comm);
+            let tally = comm.tally();
+            cluster.with(&Posix, &comm, |context, rank| {
+                scheme(kind, k)
+                    .encode(context, &mut cluster.record(rank))
+                    .unwrap();
+            });
+            tally.counts()
+        });
+        let data = if kind == Kind::Partner {
+            bytes * k
+        } else {
+            bytes.div_ceil(members - k) * (members - 1)
+        };
+        for count in counts {
+            assert_eq!(count.rounds, 0, "members of other sets are not waited for");
+            let rest = count.bytes as usize - data;
+            assert!(
+                rest < 48 * members + 700 * k,
+                "{rest} bytes beside the data"
+            );
+        }
+    }
+}
+
+/// Every change to a file fails once, on whichever rank it then is.
+#[test]
+fn a_failing_disk_hangs_nobody() {
+    for kind in [Kind::Rs, Kind::Partner] {
+        let bench = Bench::new(cluster(4, 200), scheme(kind, 2));
+        let attempt = |files: &dyn Files, encode: bool| -> Vec<Result<Record>> {
+            bench.cluster.run(files, |context, rank| {
+                let mut record = bench.records[rank].clone();
+                if encode {
+                    return bench.scheme.encode(context, &mut record).map(|()| record);
+                }
+                let mine =
+                    (rank != 1).then(|| (record.clone(), bench.scheme.check(context, &record)));
+                bench
+                    .scheme
+                    .rebuild(context, mine)
+                    .map(|(record, _)| record)
+            })
+        };
+        for encode in [true, false] {
+            let faulty = Faulty::new(Posix);
+            assert!(attempt(&faulty, encode).iter().all(Result::is_ok));
+            let operations = faulty.faults().operations();
+            assert!(operations > 10, "{operations}");
+            for n in 1..=operations {
+                let faulty = Faulty::new(Posix);
+                faulty.faults().fail_at(n, libc::EIO);
+                let results = attempt(&faulty, encode);
+                assert!(results.iter().any(Result::is_err), "operation {n}");
+                let again = bench.cluster.rebuild(&bench.scheme, &bench.records, &[]);
+                assert!(again.iter().all(Result::is_ok), "operation {n}: {again:?}");
+                assert!(bench.snapshots() == bench.before, "operation {n}");
+            }
+        }
+    }
+}
