@@ -189,7 +189,13 @@ impl Session {
             Ok(())
         };
         self.agree(written)?;
-        self.settle_recovered()?;
+        match self.settle_recovered() {
+            // The checkpoint is whole in the cache: no reason to keep the program from it.
+            Err(error @ Error::Dataset { .. }) => {
+                self.tell_once(Severity::Error, error.to_string());
+            }
+            other => other?,
+        }
         self.check_halt()
     }
 
