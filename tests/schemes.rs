@@ -61,7 +61,8 @@ fn one_more_goes_back_to_the_flush_and_says_why() {
     let site = site("RS", "2", 5);
     let now = replaced(&site, 5, &["n0", "n1", "n3"]);
     site.expect_restart(&now, Some("ck.2"));
-    let heard = site.heard("the files of ranks 0, 1 and 3 are lost");
+    let heard =
+        site.heard("dataset 3 (ck.3) cannot be used: the files of ranks 0, 1 and 3 are lost");
     assert_eq!(heard.len(), 1, "{:?}", site.events.lines());
     assert!(heard[0].contains("RS over 5 ranks survives the loss of 2"));
 }
