@@ -206,16 +206,15 @@ impl Code {
 
     /// How block `position` comes from the blocks of data.
     fn in_data(&self, blocks: &[Block], position: usize) -> Vec<u8> {
-        let data = blocks.iter().take(self.data()).enumerate();
-        match position.checked_sub(self.data()) {
-            None => data.map(|(i, _)| u8::from(i == position)).collect(),
-            Some(parity) => data
-                .map(|(_, block)| {
-                    let row = self.rows.get(parity);
-                    row.map_or(1, |row| row.get(block.member).copied().unwrap_or(0))
-                })
-                .collect(),
-        }
+        let Some(parity) = position.checked_sub(self.data()) else {
+            return (0..self.data()).map(|i| u8::from(i == position)).collect();
+        };
+        let coefficient = |member| match self.rows.get(parity) {
+            Some(row) => row.get(member).copied().unwrap_or(0),
+            None => 1,
+        };
+        let data = blocks.iter().take(self.data());
+        data.map(|block| coefficient(block.member)).collect()
     }
 }
 

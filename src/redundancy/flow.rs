@@ -54,7 +54,7 @@ pub trait Ends {
     /// Fills `buffer` from this member's block for that route.
     fn read(&mut self, route: usize, offset: u64, buffer: &mut [u8]);
     /// Takes the next bytes of this member's block. Those of one route come in order.
-    fn write(&mut self, route: usize, offset: u64, bytes: &[u8]);
+    fn write(&mut self, route: usize, bytes: &[u8]);
 }
 
 /// Length of pieces and tasks in a stage, from `SCR_MPI_BUF_SIZE` and the size of a set.
@@ -240,8 +240,7 @@ impl<'a> Flow<'a> {
     fn keep(&mut self, mut flight: Flight) -> Result<()> {
         if let Some(result) = flight.result.take() {
             let buffer = result.get()?;
-            let Task { route, offset, .. } = flight.task;
-            self.ends.write(route, offset, &buffer);
+            self.ends.write(flight.task.route, &buffer);
             self.spare.push(buffer);
         }
         self.recycle(&mut flight.sends)

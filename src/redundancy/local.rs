@@ -79,7 +79,7 @@ impl Ends for Local<'_> {
         }
     }
 
-    fn write(&mut self, route: usize, _: u64, bytes: &[u8]) {
+    fn write(&mut self, route: usize, bytes: &[u8]) {
         if self.first.failed() {
             return;
         }

@@ -378,10 +378,8 @@ fn learn(context: &Context, verdict: &Verdict) -> Result<Result<ParityHeader>> {
 fn adopt(context: &Context, verdict: &Verdict, theirs: ParityHeader, chunk: u64) -> Result<Record> {
     let (set, rank) = (context.set, context.comm.rank());
     let (id, created) = (theirs.dataset.id, theirs.dataset.created);
-    let peers = verdict.all.iter().filter(|s| !s.lacks(RECORD));
-    let mut fits = peers
-        .map(|s| (s.id, s.created) == (id, created))
-        .all(|same| same);
+    let mut peers = verdict.all.iter().filter(|s| !s.lacks(RECORD));
+    let mut fits = peers.all(|s| (s.id, s.created) == (id, created));
     fits &= theirs.group.0[..] == set.members[..] && theirs.chunk == chunk;
     let files = theirs.partners().find(|list| list.rank == rank).cloned();
     let size = files

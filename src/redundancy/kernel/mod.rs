@@ -102,18 +102,19 @@ impl Kernel {
     fn run(self, job: &Job) {
         match self.0 {
             Engine::Portable => portable::run(job),
-            // SAFETY (of all four): only `Kernel::all` makes a kernel, after it has asked the
-            // processor for just these instructions.
+            // SAFETY of these: only `Kernel::all` makes a kernel, after it has asked the processor
+            // for just these instructions.
             #[cfg(target_arch = "x86_64")]
+            // SAFETY: see above.
             Engine::Avx2 => unsafe { x86::run_avx2(job) },
-            // SAFETY: see above.
             #[cfg(target_arch = "x86_64")]
+            // SAFETY: see above.
             Engine::Avx2Gfni => unsafe { x86::run_avx2_gfni(job) },
-            // SAFETY: see above.
             #[cfg(target_arch = "x86_64")]
+            // SAFETY: see above.
             Engine::Avx512 => unsafe { x86::run_avx512(job) },
-            // SAFETY: see above.
             #[cfg(target_arch = "x86_64")]
+            // SAFETY: see above.
             Engine::Avx512Gfni => unsafe { x86::run_avx512_gfni(job) },
             #[cfg(target_arch = "aarch64")]
             Engine::Neon => neon::run(job),
@@ -125,9 +126,4 @@ impl fmt::Debug for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
-}
-
-/// `dst ^= src`, over the length of the shorter one.
-pub fn xor_into(dst: &mut [u8], src: &[u8]) {
-    Kernel::best().update(&[1], src, &mut [dst]);
 }
