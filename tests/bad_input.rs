@@ -300,6 +300,16 @@ fn a_cache_base_that_is_not_ours_stops_the_start() {
             "{what}: {text}"
         );
     }
+    // The base itself: a link could lead anywhere by the time it is used.
+    let site = Site::new();
+    std::fs::create_dir_all(site.node("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(site.node("elsewhere"), site.node("n1")).unwrap();
+    let text = refused(&site);
+    assert!(
+        text.contains("n1") && text.contains("symbolic link"),
+        "{text}"
+    );
+
     let site = Site::new();
     std::fs::create_dir_all(site.node("n0")).unwrap();
     let user = site.node("n0").join("user1");

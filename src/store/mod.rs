@@ -97,8 +97,8 @@ pub trait Files: Send + Sync {
     fn make_dirs(&self, path: &Path) -> Result<()>;
     /// Makes the directories of `below` under the existing directory `base`, each 0700; each
     /// that exists already must be a real directory (no symbolic link), owned by us and not
-    /// writable by others. `base` itself may belong to anyone, but must be a directory and
-    /// is made (0777 less the umask, as in [`Files::make_dirs`]) when missing.
+    /// writable by others. `base` itself may belong to anyone, but must be a directory (no
+    /// symbolic link either) and is made (0777 less the umask, as in [`Files::make_dirs`]) when missing.
     fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
     /// Names in a directory, sorted, without `.` and `..`.
     fn list(&self, path: &Path) -> Result<Vec<OsString>>;

@@ -17,9 +17,16 @@ const ACTION: &str = "use directory";
 /// can be exchanged between check and use. In a sticky `base` nobody but us can then rename
 /// the first of ours away.
 pub(super) fn make(base: &Path, below: &Path) -> Result<()> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let mut directory: OwnedFd = retry_on_intr(|| open(base, flags, Mode::empty()))
-        .map_err(|errno| failed(ACTION, base, errno))?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let mut directory: OwnedFd =
+        retry_on_intr(|| open(base, flags, Mode::empty())).map_err(|errno| match errno {
+            Errno::NOTDIR | Errno::LOOP => {
+                let text = "it is a symbolic link or a file where a base directory is needed; \
+                            name a directory, or the one that the link leads to";
+                refused(ACTION, base, errno, text)
+            }
+            _ => failed(ACTION, base, errno),
+        })?;
     let mut path = base.to_path_buf();
     for component in below.components() {
         let Component::Normal(name) = component else {
@@ -32,7 +39,6 @@ pub(super) fn make(base: &Path, below: &Path) -> Result<()> {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(failed("make directory", &path, errno)),
         }
-        let flags = flags | OFlags::NOFOLLOW;
         directory =
             retry_on_intr(|| openat(&directory, name, flags, Mode::empty())).map_err(|errno| {
                 match errno {
