@@ -150,7 +150,11 @@ fn own(
         return (state, None, None, None);
     };
     let size = |list: &RankFiles| total(list.files.iter().map(|f| f.size));
-    let Ok(own_size) = size(&record.files) else {
+    // A record whose names lead elsewhere, or whose sizes are absurd, is none.
+    let usable = context
+        .paths(&record.files)
+        .and_then(|_| size(&record.files));
+    let Ok(own_size) = usable else {
         return (state, None, None, health.data.err());
     };
     (state.id, state.created) = (record.dataset.id, record.dataset.created);
