@@ -90,10 +90,10 @@ kept() {
     [[ $2 == - ]] || rm -rf "${nodes:?}/$2"
     newest=$(completed log.before)
     SCR_FLUSH=0 again "$3" "$newest" $((newest + 5))
+    # With nothing lost there may be a rebuild too: of a checkpoint newer than the last that
+    # was told complete, if the strike came before one rank had written its record of it.
     if [[ $2 != - ]]; then
         grep -q "rebuilt with XOR" log.after || fail "nothing was rebuilt"
-    elif grep -q "rebuilt" log.after; then
-        fail "something was rebuilt though nothing was lost"
     fi
     echo "ok: struck on $1, lost $2, went on on $3 from the cache at ${newest}"
 }
