@@ -1,6 +1,6 @@
 //! Datasets by name: current, drop, delete; and the purges that a user may ask for.
 
-use super::cached::{Cached, title};
+use super::cached::Cached;
 use super::state::Call;
 use super::{Session, no_such};
 use crate::Result;
@@ -208,7 +208,6 @@ impl Session {
         };
         let files = super::cached::paths(filemap);
         let (dataset, bypass) = (cached.dataset.clone(), cached.bypass);
-        debug_assert!(!title(&dataset).is_empty());
         Some(super::cached::Part {
             dataset,
             root,
