@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 const DATASET: &str = "scr.dataset.";
 const QUARANTINE: &str = "scr.quarantine.";
 const TRASH: &str = "scr.trash.";
+const META: &str = ".scr";
 
 /// One store's directory for this job on this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +63,11 @@ impl Layout {
         self.job().join(format!("{TRASH}{id}"))
     }
 
+    /// Filemaps and redundancy files of a dataset on its way out.
+    pub fn trash_meta(&self, id: u64) -> PathBuf {
+        self.trash(id).join(META)
+    }
+
     /// A rank's application files.
     pub fn data(&self, id: u64, rank: usize) -> PathBuf {
         self.dataset(id).join(rank_dir(rank))
@@ -69,7 +75,7 @@ impl Layout {
 
     /// Filemaps and redundancy files.
     pub fn meta(&self, id: u64) -> PathBuf {
-        self.dataset(id).join(".scr")
+        self.dataset(id).join(META)
     }
 
     /// The completion record of a rank.
@@ -86,7 +92,7 @@ impl Layout {
 
     /// See [`Layout::data_below`].
     pub fn meta_below(&self, id: u64) -> PathBuf {
-        self.below.join(format!("{DATASET}{id}")).join(".scr")
+        self.below.join(format!("{DATASET}{id}")).join(META)
     }
 }
 

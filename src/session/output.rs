@@ -113,7 +113,7 @@ impl Session {
         self.ids.dataset = id;
         self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
         self.ids.settled = true;
-        self.make_room(store);
+        self.make_room(store, (!bypass).then_some(id));
         self.phase = Some(Phase {
             dataset,
             scheme,
@@ -141,8 +141,9 @@ impl Session {
     }
 
     /// Deletes what must go so that the cache stays within its size. All ranks are past the
-    /// point where they could still use it. Collective, without a round.
-    pub(super) fn make_room(&mut self, store: usize) {
+    /// point where they could still use it. The redundancy files' space goes to the dataset
+    /// `heir` of that store, if there is one. Collective, without a round.
+    pub(super) fn make_room(&mut self, store: usize, heir: Option<u64>) {
         let count = self.descriptors.stores[store].count as usize;
         let slots: Vec<(Slot, Entry)> = self
             .cache
@@ -173,16 +174,20 @@ impl Session {
             .into_iter()
             .map(|at| slots[at].0)
             .collect();
-        self.forget(&gone);
+        self.take_out(&gone, heir);
     }
 
     /// Takes datasets out of the cache and out of all that knows them. No error: one rank's
     /// trouble with what is of no use any more must not part it from the others.
     pub(super) fn forget(&mut self, gone: &[Slot]) {
+        self.take_out(gone, None);
+    }
+
+    fn take_out(&mut self, gone: &[Slot], heir: Option<u64>) {
         if gone.is_empty() {
             return;
         }
-        self.discard(gone);
+        self.discard(gone, heir);
         let out = |c: &Cached| {
             gone.contains(&Slot {
                 store: c.store,
@@ -226,7 +231,7 @@ impl Session {
     }
 
     /// Leaders take directories out of sight at once and delete them in the background.
-    fn discard(&mut self, gone: &[Slot]) {
+    fn discard(&mut self, gone: &[Slot], heir: Option<u64>) {
         let mut trash = Vec::new();
         for slot in gone {
             let Some(store) = self.stores.get(slot.store).filter(|s| s.leader) else {
@@ -235,6 +240,10 @@ impl Session {
             let layout = store.layout.clone();
             self.tell_stuck(self.files.remove_tree(&layout.quarantine(slot.id)));
             self.tell_stuck(dataset::discard(&*self.files, &layout, slot.id));
+            if let Some(heir) = heir {
+                let moved = dataset::bequeath(&*self.files, &layout, slot.id, heir);
+                self.heirlooms.extend(moved);
+            }
             trash.push((layout, slot.id));
         }
         if trash.is_empty() {
@@ -500,8 +509,9 @@ impl Session {
 
     /// The dataset could not be completed: it goes, and all before it stay.
     fn give_up(&mut self, phase: &Phase, slot: Slot, error: Error) -> Result<()> {
+        self.heirlooms.clear();
         if !phase.bypass {
-            self.discard(&[slot]);
+            self.discard(&[slot], None);
         }
         let Dataset { id, name, .. } = &phase.dataset;
         let what = format!("is not complete, so it was dropped: {error}");
@@ -511,6 +521,10 @@ impl Session {
     /// All ranks have their records: the dataset counts.
     fn commit(&mut self, phase: &Phase, store: usize, filemap: Filemap) -> Result<()> {
         let dataset = filemap.dataset.clone();
+        // Those that were of use have their names by now.
+        for unused in std::mem::take(&mut self.heirlooms) {
+            self.tell_stuck(self.files.remove_file(&unused));
+        }
         let entry = flush_file::Entry::cached(dataset.clone());
         self.note_cached(|record| {
             record.datasets.insert(dataset.id, entry);

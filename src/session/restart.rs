@@ -277,7 +277,7 @@ impl Session {
         let layout = self.stores[store].layout.clone();
         if !bypass {
             self.clear_slot(Slot { store, id })?;
-            self.make_room(store);
+            self.make_room(store, None);
         }
         let target = Target {
             base: layout.base(),
