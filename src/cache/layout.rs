@@ -108,7 +108,7 @@ impl Layout {
 
     /// The completion record of a rank.
     pub fn filemap(&self, id: u64, rank: usize) -> PathBuf {
-        self.meta(id).join(format!("filemap_{rank}"))
+        self.meta(id).join(filemap_name(rank))
     }
 
     /// The same directory relative to the base, for making it privately.
@@ -134,8 +134,14 @@ impl Layout {
     }
 }
 
-fn rank_dir(rank: usize) -> String {
+/// Name of the directory with a rank's files, in that of the dataset.
+pub fn rank_dir(rank: usize) -> String {
     format!("rank_{rank}")
+}
+
+/// Name of a rank's completion record.
+pub fn filemap_name(rank: usize) -> String {
+    format!("filemap_{rank}")
 }
 
 /// What an entry of the job's directory is.
@@ -159,7 +165,7 @@ pub fn place(name: &str) -> Option<Place> {
         .or_else(|| id(TRASH).map(Place::Trash))
 }
 
-/// The rank of a filemap's name.
+/// The rank in a [`filemap_name`].
 pub fn filemap_rank(name: &str) -> Option<usize> {
     numbered(name, "filemap_")
 }

@@ -1,5 +1,6 @@
 //! The `scr` command and its classic names. Built without MPI, so that it runs on login
-//! nodes; with the library only `prefix` and what lies below it is shared.
+//! nodes; what a command does to datasets is done by the library: by `scavenge`, `prefix` and
+//! what lies below them.
 //!
 //! A command is one file here: a struct of options whose doc comment is its help, a [`Run`]
 //! for it, and a [`Command`] that stands in [`COMMANDS`]. Help, manual pages and the list of
@@ -18,6 +19,7 @@ mod nodes_file;
 mod params;
 mod place;
 mod print;
+mod rebuild;
 mod retries_halt;
 mod time;
 
@@ -31,6 +33,7 @@ use std::process::ExitCode;
 /// All commands, in the order of the help.
 pub const COMMANDS: &[Command] = &[
     index::COMMAND,
+    rebuild::COMMAND,
     halt::COMMAND,
     print::COMMAND,
     params::COMMAND,

@@ -7,6 +7,9 @@ mod halt;
 mod help;
 mod hostile;
 mod index;
+#[path = "../job/mod.rs"]
+mod job;
 mod man;
 mod params;
+mod rebuild;
 mod sandbox;
