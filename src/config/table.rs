@@ -316,6 +316,8 @@ pub const PARAMETERS: &[Parameter] = &[
         "Nodes that are not to be used."),
     row("SCR_NODE_TESTS", Text, "ping,echo,dir_capacity", "", Commands, NODE_TESTS,
         "Tests that a node must pass, separated by commas."),
+    row("SCR_REMOTE", Choice(&["AUTO", "LAUNCHER", "SSH", "PDSH", "CLUSH", "LOCAL"]), "AUTO", "", Commands, Works,
+        "How commands reach other nodes. AUTO: srun or flux in a job of theirs, else the first there is of pdsh, clush and ssh. LAUNCHER: the program that launches the application. LOCAL: all nodes are this machine, see SCR_NODE_NAME. Not in SCR v3.1.0."),
     row("SCR_WATCHDOG", Bool, "0", "", Commands, RUN_LOOP,
         "1: a run that makes no progress is ended."),
     row("SCR_WATCHDOG_TIMEOUT", POSITIVE, "", "seconds", Commands, RUN_LOOP,
