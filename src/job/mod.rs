@@ -31,6 +31,7 @@ pub mod health;
 pub mod hostlist;
 mod identity;
 pub mod launcher;
+pub mod log;
 pub mod manager;
 pub mod program;
 pub mod remote;

@@ -125,6 +125,11 @@ impl Remote {
         Ok(Remote { way, environment })
     }
 
+    /// Whether it reaches other nodes at all.
+    pub fn reaches(&self) -> bool {
+        self.way.is_some()
+    }
+
     /// What it uses, for messages.
     pub fn name(&self) -> &'static str {
         match &self.way {

@@ -25,6 +25,10 @@ impl Manager for Flux {
         }
     }
 
+    fn programs(&self) -> &'static [&'static str] {
+        &["flux"]
+    }
+
     fn nodes(&self) -> Result<Vec<String>> {
         let list = ask(&self.0, "flux", &["getattr", "hostlist"], &[])?;
         hosts([list.trim()].into_iter())

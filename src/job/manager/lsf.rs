@@ -64,6 +64,10 @@ impl Manager for Lsf {
         Ok(id(&self.0))
     }
 
+    fn programs(&self) -> &'static [&'static str] {
+        &["bjobs", "bhosts"]
+    }
+
     fn nodes(&self) -> Result<Vec<String>> {
         let slots = self.slots()?;
         hosts(without_launch_node(&slots).iter().map(String::as_str))

@@ -9,6 +9,7 @@ mod slurm;
 use super::identity::{parameter, scheduler_job, variable};
 use super::{Environment, Lookup, end_time, hostlist};
 use crate::{Error, Result};
+use std::path::Path;
 
 /// A resource manager, seen from inside a job of it. All calls are local; those that return a
 /// `Result` may run a program of the manager, at most for
@@ -26,6 +27,9 @@ pub trait Manager: Send + Sync {
 
     /// Those of `nodes` that the manager holds to be out of order, or no longer the job's.
     fn down(&self, nodes: &[String]) -> Result<Vec<String>>;
+
+    /// The programs of the manager that these calls and its launcher's need.
+    fn programs(&self) -> &'static [&'static str];
 
     /// When the allocation ends, in seconds since the epoch; `None` if it has no end.
     fn end(&self) -> Result<Option<i64>>;
@@ -53,6 +57,24 @@ pub fn detect(environment: &Environment) -> Box<dyn Manager> {
     } else {
         Box::new(Nobody(environment))
     }
+}
+
+/// The id of the job, as it is in the names of cache and control directories: SCR_JOB_ID, else
+/// the manager's, else one derived from `prefix`, which must be canonical.
+///
+/// # Errors
+/// The id cannot be the name of a directory, or the manager cannot be asked.
+pub fn job_id(
+    manager: &dyn Manager,
+    environment: &Environment,
+    lookup: Lookup,
+    prefix: &Path,
+) -> Result<String> {
+    const NAME: &str = "SCR_JOB_ID";
+    let given = parameter(NAME, environment, lookup);
+    let given = given.map_or_else(|| manager.job_id(), |id| Ok(Some(id)))?;
+    let lookup = |name: &str| given.clone().filter(|_| name == NAME);
+    Ok(super::job_id(environment, &lookup, prefix)?.value)
 }
 
 /// The nodes to work with, each once: SCR_NODELIST, else the manager's.
@@ -166,6 +188,10 @@ impl Manager for Nobody {
 
     fn down(&self, _: &[String]) -> Result<Vec<String>> {
         Ok(Vec::new())
+    }
+
+    fn programs(&self) -> &'static [&'static str] {
+        &[]
     }
 
     fn end(&self) -> Result<Option<i64>> {

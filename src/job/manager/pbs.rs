@@ -19,6 +19,10 @@ impl Manager for Pbs {
         Ok(id(&self.0))
     }
 
+    fn programs(&self) -> &'static [&'static str] {
+        &["qstat", "pbsnodes"]
+    }
+
     fn nodes(&self) -> Result<Vec<String>> {
         let file = variable("PBS_NODEFILE", &self.0).ok_or_else(|| Error::Config {
             place: "PBS_NODEFILE".to_string(),

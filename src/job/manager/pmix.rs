@@ -17,6 +17,10 @@ impl Manager for Pmix {
         Ok(None)
     }
 
+    fn programs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     fn nodes(&self) -> Result<Vec<String>> {
         Err(Error::Config {
             place: "SCR_NODELIST".to_string(),

@@ -54,6 +54,10 @@ impl Manager for Slurm {
         Ok(id(&self.0))
     }
 
+    fn programs(&self) -> &'static [&'static str] {
+        &["squeue", "sinfo", "scontrol", "scancel"]
+    }
+
     fn nodes(&self) -> Result<Vec<String>> {
         let set = ["SLURM_JOB_NODELIST", "SLURM_NODELIST"];
         match set.iter().find_map(|name| variable(name, &self.0)) {
