@@ -18,7 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("check-node", &["scr_check_node"], Group::Scripts);
+    Command::of::<Options>("check-node", &["scr_check_node"], Group::Nodes);
 
 /// Check that control and cache directories of this node can be used
 ///

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("env", &["scr_env"], Group::Scripts);
+pub(super) const COMMAND: Command = Command::of::<Options>("env", &["scr_env"], Group::Nodes);
 
 /// Print one fact about the job, without a newline
 ///

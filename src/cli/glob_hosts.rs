@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("glob-hosts", &["scr_glob_hosts"], Group::Scripts);
+    Command::of::<Options>("glob-hosts", &["scr_glob_hosts"], Group::Nodes);
 
 /// Count, pick, subtract and intersect hosts of a list
 ///

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("hostlist", &["scr_hostlist"], Group::Scripts);
+    Command::of::<Options>("hostlist", &["scr_hostlist"], Group::Nodes);
 
 /// Write host lists out, shorten and combine them
 ///

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("list-down-nodes", &["scr_list_down_nodes"], Group::Scripts);
+    Command::of::<Options>("list-down-nodes", &["scr_list_down_nodes"], Group::Nodes);
 
 /// List nodes that are down or should not be used
 ///

@@ -80,6 +80,8 @@ pub enum Group {
     Datasets,
     /// A run that is going on.
     Job,
+    /// Which nodes there are, and which work.
+    Nodes,
     /// Files and settings.
     Inspect,
     /// Short answers and exit codes.
@@ -88,13 +90,20 @@ pub enum Group {
 
 impl Group {
     /// All groups in the order of the help.
-    pub const ALL: [Group; 4] = [Group::Datasets, Group::Job, Group::Inspect, Group::Scripts];
+    pub const ALL: [Group; 5] = [
+        Group::Datasets,
+        Group::Job,
+        Group::Nodes,
+        Group::Inspect,
+        Group::Scripts,
+    ];
 
     /// Its heading.
     pub fn heading(self) -> &'static str {
         match self {
             Group::Datasets => "See what is saved, and choose what the next run starts from",
             Group::Job => "Steer a running job",
+            Group::Nodes => "Know the nodes of a job",
             Group::Inspect => "Look into files and settings",
             Group::Scripts => "Answers for job scripts",
         }

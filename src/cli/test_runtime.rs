@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("test-runtime", &["scr_test_runtime"], Group::Scripts);
+    Command::of::<Options>("test-runtime", &["scr_test_runtime"], Group::Nodes);
 
 /// Check that the programs are there which the commands need in this job
 ///

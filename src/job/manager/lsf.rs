@@ -5,6 +5,7 @@ use super::super::program::ask;
 use super::super::{Environment, clock};
 use super::{Manager, among, duration, hosts, id};
 use crate::{Error, Result};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// In a job of LSF.
@@ -46,11 +47,13 @@ pub(super) fn words_of(file: &Path) -> Result<Vec<String>> {
 
 /// Drops the launch node: the first one, which has one slot where all others have more.
 fn without_launch_node(slots: &[String]) -> &[String] {
-    let several = |host: &String| slots.iter().filter(|slot| *slot == host).nth(1).is_some();
+    let mut counts = HashMap::new();
+    for host in slots {
+        *counts.entry(host).or_insert(0u64) += 1;
+    }
+    let alone = |host: &String| counts.get(host) == Some(&1);
     match slots.split_first() {
-        Some((first, rest)) if !rest.is_empty() && !several(first) && rest.iter().all(several) => {
-            rest
-        }
+        Some((first, rest)) if alone(first) && !rest.is_empty() && !rest.iter().any(alone) => rest,
         _ => slots,
     }
 }

@@ -130,9 +130,11 @@ pub fn end(
 
 /// Whether two names may mean one host: they are equal, or one is the other without its domain.
 pub fn same_host(one: &str, other: &str) -> bool {
-    let label = |name: &str| name.split('.').next().map(str::to_string);
-    let bare = |name: &str| !name.contains('.');
-    one == other || ((bare(one) || bare(other)) && label(one) == label(other))
+    let inside = |short: &str, long: &str| {
+        let rest = long.strip_prefix(short);
+        rest.is_some_and(|rest| rest.starts_with('.')) && !short.contains('.')
+    };
+    one == other || inside(one, other) || inside(other, one)
 }
 
 /// Those of `nodes` that are among `hosts`, whether with or without domain.

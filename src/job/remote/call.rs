@@ -83,7 +83,6 @@ pub(super) fn ask(
                 // Beside a step of the application that may still hold the processors.
                 "--overlap",
                 "--label",
-                "--unbuffered",
                 "--mpi=none",
                 "--kill-on-bad-exit=0",
             ];
