@@ -79,7 +79,7 @@ fn only_a_flush_syncs_in_the_prefix_directory() {
     });
 }
 
-const MANY: usize = 1000;
+const MANY: usize = 300;
 
 /// Operations of one rank in routing and in completing a checkpoint of [`MANY`] small files in
 /// ten directories; the messages of the latter.
@@ -155,7 +155,7 @@ fn files(rank: usize) -> Vec<(String, usize)> {
     match rank % 4 {
         0 => vec![],
         1 => vec![("one".into(), 5000)],
-        2 => small(200).collect(),
+        2 => small(50).collect(),
         _ => small(5).chain([("huge".into(), 1 << 20)]).collect(),
     }
 }
