@@ -356,7 +356,7 @@ pub const MULTIS: &[Multi] = &[
         children: &[
             child("GROUP", Text, "NODE", "Processes that reach the same instance of this store. What a group other than NODE reaches is not in a node: no node's loss takes it away."),
             child("COUNT", COUNT, "SCR_CACHE_SIZE", "How many datasets are kept."),
-            child("ENABLED", Bool, "1", "0: the store is not used."),
+            child("ENABLED", Bool, "1", "0: the store is not used, nor what an earlier run left in it."),
             child("MKDIR", Bool, "1", "1: SCR makes the directory if it is missing. 0: it must exist on each node, or SCR_Init fails. Below it SCR makes its own in either case."),
             child("FLUSH", Choice(FLUSH_TYPES), "SCR_FLUSH_TYPE", "How files are moved from it. Every flush is synchronous in this release."),
             child("VIEW", Choice(&["PRIVATE", "GLOBAL"]), "PRIVATE", "GLOBAL: all nodes share the directory, so GROUP=NODE means WORLD, and the files of each node's ranks lie below a level `node.<n>`."),

@@ -89,8 +89,8 @@ impl Session {
             bytes => format!(" and would have {bytes} more once old datasets are evicted"),
         };
         let what = format!(
-            "is not started: STORE={} on node {} has {free} bytes free{evicted}, and the last \
-             dataset of its kind took {need} there; make room, lower COUNT (now {}), configure \
+            "is not started: STORE={} on node {} has {free} bytes free{evicted}, and going by \
+             the last dataset it needs {need}; make room, lower COUNT (now {}), configure \
              another STORE, or set SCR_CACHE_CHECK=0 if this one is smaller",
             store.dir.display(),
             self.speaker.node,

@@ -118,7 +118,8 @@ impl Session {
             .zip(welcome.stores)
             .map(|((layout, store), share)| Store {
                 layout: layout.at((store.view == View::Global).then_some(welcome.node)),
-                leader: share.leader == comm.rank(),
+                // Nobody looks into a store that is switched off: it may be out of order.
+                leader: share.leader == comm.rank() && store.enabled,
                 share,
             })
             .collect();

@@ -17,6 +17,7 @@ use crate::format::{Dataset, from_message, to_message};
 use crate::policy::evict::EVERYTHING;
 use crate::prefix::{index, records};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// What rank 0 wants done next.
@@ -141,7 +142,7 @@ impl Session {
             let text = format!(
                 "cached {} cannot be used: no rank's record of it is left in the stores of this \
                  run's nodes, and it was not in the prefix directory; if its store is not \
-                 configured any more, configure it again (STORE, SCR_CACHE_BASE)",
+                 configured or enabled any more, configure it again (STORE, SCR_CACHE_BASE)",
                 title(dataset)
             );
             self.tell(Severity::Warning, text);
@@ -265,26 +266,23 @@ impl Session {
             let mut limit = limit.iter();
             limit.any(|(_, created)| *created > candidate.dataset.created)
         };
-        let (usable, foreign): (Vec<&Candidate>, Vec<&Candidate>) = self
-            .search
-            .cached
-            .iter()
-            .filter(|candidate| Some(candidate.dataset.id) != loaded)
-            .partition(|candidate| candidate.recoverable(size).is_ok() && !stale(candidate));
-        let known = usable
-            .iter()
-            .map(|c| Known {
-                store: c.store,
-                dataset: c.dataset.clone(),
-                stands: self.stands_now(c),
-                in_prefix: self
-                    .search
-                    .saved
-                    .contains(&(c.dataset.id, c.dataset.created)),
-            })
-            .collect();
-        let mut unusable = self.unusable.clone();
-        unusable.extend(foreign.iter().map(|c| c.slot()));
+        // An id may be there twice, in two stores or of two times; the newer one counts.
+        let mut taken: BTreeSet<u64> = loaded.into_iter().collect();
+        let (mut known, mut unusable) = (Vec::new(), self.unusable.clone());
+        for candidate in self.search.cached.iter().rev() {
+            let usable = candidate.recoverable(size).is_ok() && !stale(candidate);
+            if !usable || !taken.insert(candidate.dataset.id) {
+                unusable.push(candidate.slot());
+                continue;
+            }
+            let Dataset { id, created, .. } = candidate.dataset;
+            known.push(Known {
+                store: candidate.store,
+                dataset: candidate.dataset.clone(),
+                stands: self.stands_now(candidate),
+                in_prefix: self.search.saved.contains(&(id, created)),
+            });
+        }
         Offer {
             doomed: std::mem::take(&mut self.search.doomed),
             known,

@@ -18,7 +18,7 @@ pub struct Hello {
     pub node: Name,
     /// For each redundancy descriptor, the failure group that it belongs to.
     pub failure: Vec<Name>,
-    /// For each store, who shares it: the group and the directory.
+    /// For each store, the instance that it reaches: those with the same share it.
     pub sharing: Vec<Name>,
     /// The redundancy descriptors, the same on all ranks.
     pub plans: Vec<Plan>,
@@ -103,8 +103,13 @@ impl Hello {
         let group = |name: &str| descriptors.groups.get(name).map_or("", String::as_str);
         let (schemes, stores) = (&descriptors.schemes, &descriptors.stores);
         let failure = schemes.iter().map(|s| group(&s.group).into());
+        // A group that is wider than a node names the instance; in a node it is the directory,
+        // since ranks of a node may have different ones.
         let sharing = stores.iter().map(|s| {
-            let text = format!("{}\n{}", group(&s.group), s.dir.display());
+            let text = match s.outlives_nodes() {
+                true => group(&s.group).to_string(),
+                false => format!("{}\n{}", group(&s.group), s.dir.display()),
+            };
             text.as_str().into()
         });
         let plans = schemes.iter().map(|s| Plan {
