@@ -24,6 +24,7 @@ pub mod job;
 pub mod policy;
 pub mod prefix;
 pub mod redundancy;
+pub mod scavenge;
 pub mod session;
 pub mod store;
 pub mod transfer;

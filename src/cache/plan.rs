@@ -221,6 +221,16 @@ impl Candidate {
         }
     }
 
+    /// In how many ranks' records it was found.
+    pub fn held(&self) -> usize {
+        self.holders.len()
+    }
+
+    /// How a rank was protected, as far as any record tells.
+    pub fn set_of(&self, rank: usize) -> Option<&Reddesc> {
+        self.sets.get(&rank)
+    }
+
     /// The ranks without a record anywhere.
     pub fn lost(&self) -> Vec<usize> {
         (0..self.ranks)

@@ -1,5 +1,6 @@
 //! The `scr` command and its classic names. Built without MPI, so that it runs on login
-//! nodes; with the library only `prefix` and what lies below it is shared.
+//! nodes; what a command does to datasets is done by the library: by `scavenge`, `prefix` and
+//! what lies below them.
 //!
 //! A command is one file here: a struct of options whose doc comment is its help, a [`Run`]
 //! for it, and a [`Command`] that stands in [`COMMANDS`]. Help, manual pages and the list of
@@ -9,16 +10,34 @@
 //! Exit status, unless a command says otherwise: 0 done, 1 failed, 2 wrong options.
 
 mod call;
+mod check_node;
+mod ckpt_interval;
 mod crc32;
+mod env;
 mod flush_file;
+mod get_jobstep_id;
+mod glob_hosts;
 mod halt;
+mod halt_cntl;
+mod have_restart;
 mod help;
+mod hostlist;
 mod index;
+mod job;
+mod kill_jobstep;
+mod list_dir;
+mod list_down_nodes;
+mod log_event;
+mod log_transfer;
 mod nodes_file;
 mod params;
 mod place;
+mod prefix;
 mod print;
+mod rebuild;
 mod retries_halt;
+mod should_exit;
+mod test_runtime;
 mod time;
 
 pub use help::definition;
@@ -31,6 +50,7 @@ use std::process::ExitCode;
 /// All commands, in the order of the help.
 pub const COMMANDS: &[Command] = &[
     index::COMMAND,
+    rebuild::COMMAND,
     halt::COMMAND,
     print::COMMAND,
     params::COMMAND,
@@ -38,6 +58,22 @@ pub const COMMANDS: &[Command] = &[
     flush_file::COMMAND,
     nodes_file::COMMAND,
     retries_halt::COMMAND,
+    should_exit::COMMAND,
+    have_restart::COMMAND,
+    halt_cntl::COMMAND,
+    list_down_nodes::COMMAND,
+    check_node::COMMAND,
+    test_runtime::COMMAND,
+    get_jobstep_id::COMMAND,
+    kill_jobstep::COMMAND,
+    env::COMMAND,
+    prefix::COMMAND,
+    list_dir::COMMAND,
+    glob_hosts::COMMAND,
+    hostlist::COMMAND,
+    log_event::COMMAND,
+    log_transfer::COMMAND,
+    ckpt_interval::COMMAND,
 ];
 
 /// What a user wants when he needs a command; the headings of `scr --help`.
@@ -47,6 +83,8 @@ pub enum Group {
     Datasets,
     /// A run that is going on.
     Job,
+    /// Which nodes there are, and which work.
+    Nodes,
     /// Files and settings.
     Inspect,
     /// Short answers and exit codes.
@@ -55,13 +93,20 @@ pub enum Group {
 
 impl Group {
     /// All groups in the order of the help.
-    pub const ALL: [Group; 4] = [Group::Datasets, Group::Job, Group::Inspect, Group::Scripts];
+    pub const ALL: [Group; 5] = [
+        Group::Datasets,
+        Group::Job,
+        Group::Nodes,
+        Group::Inspect,
+        Group::Scripts,
+    ];
 
     /// Its heading.
     pub fn heading(self) -> &'static str {
         match self {
             Group::Datasets => "See what is saved, and choose what the next run starts from",
             Group::Job => "Steer a running job",
+            Group::Nodes => "Know the nodes of a job",
             Group::Inspect => "Look into files and settings",
             Group::Scripts => "Answers for job scripts",
         }
@@ -130,6 +175,8 @@ pub fn main() -> ExitCode {
 fn chosen(arguments: &[OsString]) -> Option<(&'static Command, Call, clap::Command, &[OsString])> {
     let (program, rest) = arguments.split_first()?;
     let program = Path::new(program).file_name()?.to_str()?;
+    // Some commands of SCR v3.1.0 are named as scripts, such as scr_env.py.
+    let program = program.strip_suffix(".py").unwrap_or(program);
     for command in COMMANDS {
         if let Some(name) = command.classic.iter().find(|name| **name == program) {
             return Some((command, Call::classic(name), command.definition(name), rest));

@@ -158,12 +158,12 @@ fn bring(
                 if ground.metadata {
                     files.restore(&to, &file.stat())?;
                 }
-                dirs.extend(below_root(&parent, prefix));
+                dirs.extend(prefix.dirs_from(&parent));
             }
             None => {
                 // The program wrote it, and may not have synced it.
                 files.open(&to)?.sync()?;
-                dirs.extend(below_root(&parent, prefix));
+                dirs.extend(prefix.dirs_from(&parent));
                 if checksums {
                     let found = checksum(files, &to, &mut buffer)?;
                     let recorded = Content {
@@ -177,22 +177,6 @@ fn bring(
         }
     }
     dirs.iter().try_for_each(|dir| files.sync_dir(dir))
-}
-
-/// A directory and all above it up to the prefix: those may be new. The prefix itself by its
-/// true name, since a symbolic link is not followed.
-fn below_root(dir: &Path, prefix: &Prefix) -> Vec<PathBuf> {
-    dir.ancestors()
-        .take_while(|dir| dir.starts_with(prefix.root()))
-        .map(|dir| {
-            if dir == prefix.root() {
-                prefix.real()
-            } else {
-                dir
-            }
-        })
-        .map(Path::to_path_buf)
-        .collect()
 }
 
 /// Finds files that more than one rank has registered, by exchanging their names with the

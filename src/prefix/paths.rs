@@ -92,6 +92,17 @@ impl Prefix {
         }
         Ok(path)
     }
+
+    /// A directory below the prefix and all above it up to the prefix, which may be new and so
+    /// have to be synced. The prefix itself by its true name, since a symbolic link is not
+    /// followed.
+    pub fn dirs_from(&self, dir: &Path) -> Vec<PathBuf> {
+        dir.ancestors()
+            .take_while(|dir| dir.starts_with(&self.root))
+            .map(|dir| if dir == self.root { &self.real } else { dir })
+            .map(Path::to_path_buf)
+            .collect()
+    }
 }
 
 /// Folds `.`, `..` and repeated slashes of an absolute path, as text.

@@ -18,13 +18,7 @@ pub struct Erasure {
 
 impl Erasure {
     fn code(&self, set: &Set) -> Result<Option<Code>> {
-        if set.size() < 2 {
-            return Ok(None);
-        }
-        let (name, size) = (self.name(), set.size());
-        let what = || format!("{name} cannot protect a set of {size} ranks");
-        let code = Code::new(self.kind, size, self.failures);
-        code.map(Some).ok_or_else(|| Error::format(0, what()))
+        code(self.kind, set.size(), self.failures)
     }
 
     fn path(&self, context: &Context) -> PathBuf {
@@ -32,13 +26,27 @@ impl Erasure {
     }
 }
 
+/// The code for a set of `members`; `None` for a set of one.
+pub(super) fn code(kind: Kind, members: usize, failures: usize) -> Result<Option<Code>> {
+    if members < 2 {
+        return Ok(None);
+    }
+    let what = || format!("{} cannot protect a set of {members} ranks", name(kind));
+    let code = Code::new(kind, members, failures);
+    code.map(Some).ok_or_else(|| Error::format(0, what()))
+}
+
+fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Partner => "PARTNER",
+        Kind::Xor => "XOR",
+        Kind::Rs => "RS",
+    }
+}
+
 impl Scheme for Erasure {
     fn name(&self) -> &'static str {
-        match self.kind {
-            Kind::Partner => "PARTNER",
-            Kind::Xor => "XOR",
-            Kind::Rs => "RS",
-        }
+        name(self.kind)
     }
 
     fn losses(&self, members: usize) -> usize {

@@ -87,6 +87,7 @@ pub struct Reader<'a> {
     open: Vec<(usize, Box<dyn File>)>,
     size: u64,
     checksum: bool,
+    most_open: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -111,7 +112,14 @@ impl<'a> Reader<'a> {
             open: Vec::new(),
             size,
             checksum,
+            most_open: MAX_OPEN,
         })
+    }
+
+    /// Keeps at most so many files open (at least 1), for one of many readers in a process.
+    pub fn with_open(mut self, most: usize) -> Self {
+        self.most_open = most.clamp(1, MAX_OPEN);
+        self
     }
 
     /// Bytes in all files together.
@@ -156,7 +164,7 @@ impl<'a> Reader<'a> {
                 .ok_or_else(|| Error::format(0, "no such file"))?;
             let file = self.files.open(&part.path)?;
             same_size(&part.path, file.size()?, part.size)?;
-            if self.open.len() >= MAX_OPEN {
+            if self.open.len() >= self.most_open {
                 self.open.remove(0);
             }
             (index, file)

@@ -25,6 +25,8 @@ mod testing;
 mod xor_tests;
 
 pub use code::MOST_BLOCKS;
+pub use parity_file::{is_redundancy_file, next};
+pub use rebuild::offline;
 pub use sets::{Set, plan, survives};
 
 use crate::comm::{Communicator, Tag};
@@ -48,7 +50,7 @@ pub struct Context<'a> {
     pub data_dir: &'a Path,
     /// Existing directory for the redundancy file.
     pub meta_dir: &'a Path,
-    /// Largest message, bytes (`SCR_MPI_BUF_SIZE`), the same on all members. About 16 MiB of
+    /// Largest message, bytes (`SCR_MPI_BUF_SIZE`), the same on all members. About 4 MiB of
     /// buffers are used, whatever it is: messages are smaller in large sets.
     pub piece: usize,
     /// Tag of all messages. Two calls may use one tag, one after the other.
@@ -138,15 +140,32 @@ pub trait Scheme: Send + Sync {
 /// The scheme of that name, in any case of letters, that stands so many losses where it can
 /// (the same as one with fewer where the set is too small for them).
 pub fn by_name(name: &str, failures: usize) -> Option<Box<dyn Scheme>> {
-    let kind = match () {
-        () if name.eq_ignore_ascii_case("SINGLE") => return Some(Box::new(single::Single)),
-        () if name.eq_ignore_ascii_case("PARTNER") => code::Kind::Partner,
-        () if name.eq_ignore_ascii_case("XOR") => code::Kind::Xor,
-        () if name.eq_ignore_ascii_case("RS") => code::Kind::Rs,
-        () => return None,
-    };
-    let failures = failures.max(1);
+    if name.eq_ignore_ascii_case("SINGLE") {
+        return Some(Box::new(single::Single));
+    }
+    let (kind, failures) = (kind(name)?, failures.max(1));
     Some(Box::new(erasure::Erasure { kind, failures }))
+}
+
+/// The kind of code of a scheme that has one.
+fn kind(name: &str) -> Option<code::Kind> {
+    match () {
+        () if name.eq_ignore_ascii_case("PARTNER") => Some(code::Kind::Partner),
+        () if name.eq_ignore_ascii_case("XOR") => Some(code::Kind::Xor),
+        () if name.eq_ignore_ascii_case("RS") => Some(code::Kind::Rs),
+        () => None,
+    }
+}
+
+/// The code that a descriptor says; `None` for SINGLE and a set of one.
+fn code_of(reddesc: &Reddesc) -> Result<Option<code::Code>> {
+    let (name, members) = (reddesc.scheme.as_str(), reddesc.members.len());
+    if name.eq_ignore_ascii_case("SINGLE") {
+        return Ok(None);
+    }
+    let what = || format!("its redundancy scheme {name} is not known to this release");
+    let kind = kind(name).ok_or_else(|| Error::format(0, what()))?;
+    erasure::code(kind, members, reddesc.set_failures.max(1))
 }
 
 /// The scheme that a descriptor says; `None` if there is none of its name.

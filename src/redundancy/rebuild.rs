@@ -8,6 +8,8 @@
 //! links and disks work at once. Columns that lost nothing are not touched: after the loss
 //! of one redundancy file only its own columns are read.
 
+pub mod offline;
+
 use super::code::{Block, Code, Place};
 use super::encode::{accept, from_bytes, to_bytes};
 use super::flow::{self, Route, Task};
@@ -339,7 +341,7 @@ fn restore(
         .unwrap_or_default();
     first.share(context, &dataset)?;
     if let (Some(output), Some(heading), false) = (output, heading, first.failed()) {
-        first.keep(output.finish(heading, context.sync));
+        first.keep(output.finish(context.files, heading, context.sync));
     }
     let lost = || Error::dataset(dataset.id, "", "a rank could not be restored");
     let record = record.ok_or_else(lost);
@@ -440,20 +442,26 @@ fn neighbours(
 
 /// Makes the directories of a rank's files, and will write them.
 fn writer<'a>(context: &Context<'a>, record: &Record) -> Result<Writer<'a>> {
-    let paths = context.paths(&record.files)?;
+    let targets = targets(context, record)?;
     for meta in &record.files.files {
         let parent = meta.file.as_path().parent();
         if let Some(parent) = parent.filter(|p| !p.as_os_str().is_empty()) {
             context.files.make_private_dirs(context.data_dir, parent)?;
         }
     }
+    Ok(Writer::new(context.files, targets))
+}
+
+/// A rank's files, to be written.
+fn targets(context: &Context, record: &Record) -> Result<Vec<Target>> {
+    let paths = context.paths(&record.files)?;
     let targets = paths.into_iter().zip(&record.files.files);
     let targets = targets.map(|((path, _), meta)| Target {
         path,
         crc: meta.crc,
         stat: meta.stat(),
     });
-    Ok(Writer::new(context.files, targets.collect()))
+    Ok(targets.collect())
 }
 
 /// The columns that lost a block, in rising order, and how these come back.

@@ -93,7 +93,7 @@ impl Session {
             ckpt,
             ..Dataset::default()
         };
-        let tight = matches!(room, Ok(Room::Later));
+        let later = matches!(room, Ok(Room::Later));
         let ready = room.and_then(|_| self.prepare(call, &dataset, store, bypass));
         let print = fingerprint(&dataset);
         let created = if self.rank() == 0 { micros } else { 0 };
@@ -101,7 +101,7 @@ impl Session {
             Term::Max(print),
             Term::Min(print),
             Term::Max(created),
-            Term::Max(tight.into()),
+            Term::Max(later.into()),
         ];
         let ready = collective::agree_with(&*self.comm, &self.speaker.node, ready, &mut terms);
         let same = terms[0].value() == terms[1].value();
@@ -124,8 +124,10 @@ impl Session {
         self.ids.dataset = id;
         self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
         self.ids.settled = true;
-        self.make_room(store, bypass);
-        if terms[3].value() > 0 {
+        // Where there is little room, what is evicted is of more use as space for anything.
+        let tight = terms[3].value() > 0;
+        self.make_room(store, bypass, (!bypass && !tight).then_some(id));
+        if tight {
             // Somewhere the new dataset fits only in place of what was just taken out.
             self.finish_deleting();
             self.comm.barrier()?;
@@ -411,8 +413,9 @@ impl Session {
 
     /// The dataset could not be completed: it goes, and all before it stay.
     fn give_up(&mut self, phase: &Phase, slot: Slot, error: Error) -> Result<()> {
+        self.heirlooms.clear();
         if !phase.bypass {
-            self.discard(&[slot]);
+            self.discard(&[slot], None);
         }
         let Dataset { id, name, .. } = &phase.dataset;
         let what = format!("is not complete, so it was dropped: {error}");
@@ -428,6 +431,10 @@ impl Session {
         bytes: Option<u64>,
     ) -> Result<()> {
         let dataset = filemap.dataset.clone();
+        // Those that were of use have their names by now.
+        for unused in std::mem::take(&mut self.heirlooms) {
+            self.tell_stuck(self.files.remove_file(&unused));
+        }
         let entry = flush_file::Entry::cached(dataset.clone());
         self.note_cached(|record| {
             record.datasets.insert(dataset.id, entry);

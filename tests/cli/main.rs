@@ -6,7 +6,14 @@ mod files;
 mod halt;
 mod help;
 mod hostile;
+mod hosts;
 mod index;
+mod job;
+mod log;
 mod man;
+mod nodes;
 mod params;
+mod rebuild;
 mod sandbox;
+#[path = "../job/mod.rs"]
+mod site;

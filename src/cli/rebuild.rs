@@ -1,0 +1,196 @@
+//! `scr rebuild`: makes anew what is missing of a dataset in one directory.
+
+use super::call::{Call, Failure};
+use super::{Command, Group, Outcome, Run, place};
+use crate::Error;
+use crate::cache::plan::ranks_in_words;
+use crate::format::print::escaped;
+use crate::job::Environment;
+use crate::prefix::paths::Prefix;
+use crate::redundancy::offline::Ground;
+use crate::scavenge::home::{Cached, Saved};
+use crate::scavenge::mend::{Plan, Scope, plan};
+use crate::scavenge::survey::{Survey, read, set_of_file};
+use crate::store::posix::Posix;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>(
+    "rebuild",
+    &["scr_rebuild_xor", "scr_rebuild_partner", "scr_rebuild_rs"],
+    Group::Datasets,
+);
+
+/// Rebuild lost files of a dataset from its redundancy files
+///
+/// Works without MPI on all parts of a dataset that are in one directory: a dataset's directory
+/// below a cache (scr.dataset.ID, with .scr in it), where files are in rank_R; or the directory
+/// .scr/scr.dataset.ID of a prefix directory to which the dataset was scavenged, where files
+/// are at their own places. Every file is compared with its recorded size and checksum; what
+/// is missing or damaged is made anew: files, completion records and redundancy files. If more
+/// is lost than the redundancy stands, nothing is changed.
+///
+/// Exit status: 0 all is there now, 1 it is not.
+#[derive(clap::Args)]
+struct Options {
+    /// Directory of the dataset, instead of the current directory
+    #[arg(short, long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Only tell what is missing, and whether it can be rebuilt
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Only sets with this scheme; map: only the completion records of ranks whose files are
+    /// all there
+    #[arg(value_parser = ["xor", "partner", "rs", "map"])]
+    scheme: Option<String>,
+    /// Only the sets of these redundancy files
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let place = Place::of(&place::absolute(
+            self.dir.as_deref().unwrap_or(Path::new("")),
+        )?)?;
+        let mut survey = read(&Posix, &place.meta, None)?;
+        for note in std::mem::take(&mut survey.notes) {
+            call.warn(&note);
+        }
+        self.choose(call.name, &mut survey)?;
+        let scope = match self.scheme.as_deref() {
+            Some("map") => Scope::Records,
+            _ => Scope::Everything,
+        };
+        let saved = place.prefix.as_ref().map(Saved);
+        let cached = Cached(place.dir);
+        let ground = Ground {
+            files: &Posix,
+            meta_dir: &place.meta,
+            home: match &saved {
+                Some(saved) => saved,
+                None => &cached,
+            },
+        };
+        let plan = plan(ground, &survey, scope)?;
+        for (rank, error) in &plan.damage {
+            call.warn(&format_args!("rank {rank}: {error}"));
+        }
+        plan.verdict.clone()?;
+        let done = plan.is_whole() || !self.dry_run;
+        let text = tell(&plan, self.dry_run);
+        if !self.dry_run {
+            plan.carry_out(&Environment::of_process().host)?;
+        }
+        let Survey { dataset, ranks, .. } = &survey;
+        let name = escaped(&dataset.name);
+        writeln!(
+            call.out,
+            "dataset {} ({name}), {ranks} ranks: {text}",
+            dataset.id
+        )?;
+        Ok(if done {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        })
+    }
+}
+
+/// What is lost, and what becomes of it.
+fn tell(plan: &Plan, dry: bool) -> String {
+    let parts = [
+        ("files", &plan.losses.data),
+        ("redundancy", &plan.losses.redundancy),
+        ("records", &plan.records),
+    ];
+    let lost: Vec<String> = parts
+        .into_iter()
+        .filter(|(_, ranks)| !ranks.is_empty())
+        .map(|(what, ranks)| format!("{what} of {}", ranks_in_words(ranks)))
+        .collect();
+    match (lost.is_empty(), dry) {
+        (true, _) => "all is there".to_string(),
+        (false, true) => format!("{} can be rebuilt", lost.join(", ")),
+        (false, false) => format!("{} rebuilt", lost.join(", ")),
+    }
+}
+
+impl Options {
+    /// Leaves only the sets that were asked for.
+    fn choose(&self, name: &str, survey: &mut Survey) -> Result<(), Failure> {
+        let classic = name.strip_prefix("scr_rebuild_");
+        let asked = self.scheme.as_deref().filter(|word| *word != "map");
+        if let (Some(classic), Some(asked)) = (classic, asked)
+            && classic != asked
+        {
+            return Err(Failure::said(format!(
+                "{name} cannot rebuild {asked} sets; use scr_rebuild_{asked}"
+            )));
+        }
+        let scheme = asked.or(classic);
+        let named = self.files.iter().map(|path| {
+            let file = path.file_name().and_then(|name| name.to_str());
+            file.and_then(|file| set_of_file(file, scheme))
+                .ok_or_else(|| {
+                    let scheme = scheme.unwrap_or("xor");
+                    let path = path.display();
+                    Failure::said(format!(
+                        "{path} is no redundancy file's name, such as 2_of_4_in_0.{scheme}"
+                    ))
+                })
+        });
+        let named: BTreeSet<usize> = named.collect::<Result<_, _>>()?;
+        if named.is_empty() && scheme.is_none() {
+            return Ok(());
+        }
+        survey.sets.retain(|set| {
+            scheme.is_none_or(|scheme| set.scheme.eq_ignore_ascii_case(scheme))
+                && (named.is_empty() || named.contains(&set.set_id))
+        });
+        if !named.is_empty() {
+            survey.unknown.clear();
+        }
+        if survey.sets.is_empty() {
+            let id = survey.dataset.id;
+            return Err(Failure::said(format!(
+                "dataset {id} has no such redundancy set; its completion records name its sets"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// A directory with a dataset.
+struct Place {
+    dir: PathBuf,
+    meta: PathBuf,
+    /// The prefix directory, if the files are at their places there.
+    prefix: Option<Prefix>,
+}
+
+impl Place {
+    fn of(dir: &Path) -> Result<Place, Failure> {
+        let dir = std::fs::canonicalize(dir).map_err(|e| Error::io("look at", dir, e))?;
+        let is_meta = |path: &Path| path.file_name().is_some_and(|name| name == ".scr");
+        let above = dir.parent().filter(|above| is_meta(above));
+        if let Some(root) = above.and_then(Path::parent) {
+            let prefix = Some(Prefix::new(root));
+            let meta = dir.clone();
+            return Ok(Place { dir, meta, prefix });
+        }
+        let meta = dir.join(".scr");
+        if meta.is_dir() {
+            let prefix = None;
+            return Ok(Place { dir, meta, prefix });
+        }
+        Err(Failure::said(format!(
+            "{} is not the directory of a dataset: it has no directory .scr, and is not in the \
+             .scr of a prefix directory",
+            dir.display()
+        )))
+    }
+}

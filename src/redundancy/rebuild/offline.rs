@@ -1,0 +1,466 @@
+//! The rebuild of one set by one process, from files alone: for commands that run when no job
+//! does.
+//!
+//! What members of a set would tell each other is read here from the files of all of them.
+//! The verdict, the routes of the blocks, reading and writing are those of the rebuild in a
+//! job; only the flow is a plain loop, a piece of a column at a time.
+
+use super::*;
+use crate::comm::solo::Solo;
+use crate::comm::{Communicator, Pending, Tag, Term};
+use crate::format::filemap::Reddesc;
+use crate::format::{Dataset, read_header};
+use crate::redundancy::kernel::Kernel;
+use crate::redundancy::single::check_data;
+use crate::redundancy::{Set, code_of, parity_file};
+use crate::store::Files;
+use std::path::Path;
+
+/// Bytes in the buffers for one piece of a column, all its blocks together.
+const BUFFERS: usize = 8 << 20;
+
+/// Files of data that are open at once, of all members together.
+const MOST_OPEN: usize = 256;
+
+/// Where the application files of each rank lie.
+pub trait Home: Sync {
+    /// The directory to which the names of a rank's files are relative.
+    fn dir(&self, rank: usize) -> PathBuf;
+
+    /// Sees that files of these names, which may be hostile, belong there.
+    fn admit(&self, list: &RankFiles) -> Result<()>;
+
+    /// Makes the directories for these files.
+    fn make_dirs(&self, files: &dyn Files, list: &RankFiles) -> Result<()>;
+
+    /// Brings files that were made there to stable storage, where that matters.
+    fn settle(&self, files: &dyn Files, list: &RankFiles) -> Result<()>;
+}
+
+/// Where the files of a dataset are.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    /// The file system.
+    pub files: &'a dyn Files,
+    /// The directory with the redundancy files.
+    pub meta_dir: &'a Path,
+    /// The application files.
+    pub home: &'a dyn Home,
+}
+
+/// A set of a dataset, as its records describe it.
+#[derive(Debug, Clone, Copy)]
+pub struct Claim<'a> {
+    /// The dataset.
+    pub dataset: &'a Dataset,
+    /// Number of ranks that wrote it.
+    pub ranks: usize,
+    /// The descriptor of any member.
+    pub reddesc: &'a Reddesc,
+}
+
+/// What is there of one member.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// World rank.
+    pub rank: usize,
+    /// Its record, wherever it was found; `None` if nobody knows it any more.
+    pub record: Option<Record>,
+    /// Its files, every byte of them compared with the record.
+    pub health: Health,
+}
+
+/// World ranks of a set that have lost something.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Losses {
+    /// Their files.
+    pub data: Vec<usize>,
+    /// Their redundancy file.
+    pub redundancy: Vec<usize>,
+}
+
+/// A set that was looked at.
+pub struct Patient<'a> {
+    ground: Ground<'a>,
+    claim: Claim<'a>,
+    code: Option<Code>,
+    seats: Vec<Seat>,
+    /// The members in the order of the set.
+    pub members: Vec<Member>,
+}
+
+/// The verdict on a set, and the redundancy files of its members that can be read.
+type Judged = (Verdict, Vec<Option<Input>>);
+
+/// What one member's [`Context`] refers to.
+struct Seat {
+    comm: Alone,
+    set: Set,
+    data_dir: PathBuf,
+}
+
+/// A rank that knows its number and has nobody to talk to.
+struct Alone {
+    rank: usize,
+    size: usize,
+    solo: Solo,
+}
+
+impl Communicator for Alone {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+    fn size(&self) -> usize {
+        self.size
+    }
+    fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
+        self.solo.isend(to, tag, data)
+    }
+    fn irecv(&self, from: usize, tag: Tag, buffer: Vec<u8>) -> Result<Box<dyn Pending>> {
+        self.solo.irecv(from, tag, buffer)
+    }
+    fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
+        self.solo.recv(from, tag)
+    }
+    fn barrier(&self) -> Result<()> {
+        self.solo.barrier()
+    }
+    fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
+        self.solo.allreduce(terms)
+    }
+    fn abort(&self, code: i32) -> ! {
+        self.solo.abort(code)
+    }
+}
+
+/// Looks at all that a set has, reading each byte once. `known` gives the list of files in a
+/// rank's own completion record. Where there is none, the rank's redundancy file knows it, or
+/// that of a right neighbour. Local.
+///
+/// # Errors
+/// The scheme is not known, or no set is like this. What is wrong with the files is not an
+/// error here but told in [`Patient::members`].
+pub fn examine<'a>(
+    ground: Ground<'a>,
+    claim: Claim<'a>,
+    known: &dyn Fn(usize) -> Option<RankFiles>,
+) -> Result<Patient<'a>> {
+    let Claim {
+        dataset,
+        ranks,
+        reddesc,
+    } = claim;
+    let unusable = |what: String| Error::dataset(dataset.id, dataset.name.to_string(), what);
+    let code = code_of(reddesc).map_err(|e| unusable(e.to_string()))?;
+    let seats = reddesc.members.iter().enumerate().map(|(index, &rank)| {
+        let set = Set::new(index, reddesc.members.clone());
+        let set = set.filter(|_| rank < ranks);
+        let set = set.ok_or_else(|| unusable("its redundancy set is damaged".to_string()))?;
+        let (size, solo) = (ranks, Solo::new());
+        Ok(Seat {
+            comm: Alone { rank, size, solo },
+            set,
+            data_dir: ground.home.dir(rank),
+        })
+    });
+    let mut patient = Patient {
+        ground,
+        claim,
+        code,
+        seats: seats.collect::<Result<_>>()?,
+        members: Vec::new(),
+    };
+    for index in 0..patient.seats.len() {
+        let member = patient.look(index, known)?;
+        patient.members.push(member);
+    }
+    Ok(patient)
+}
+
+impl<'a> Patient<'a> {
+    /// What is lost, if the scheme stands it. The error names dataset, set and ranks.
+    pub fn verdict(&self) -> Result<Losses> {
+        let judged = self.judge()?;
+        let lack = |what: u64| {
+            let states = judged.iter().flat_map(|(verdict, _)| &verdict.all);
+            let lacking = states.zip(&self.members).filter(|(s, _)| s.lacks(what));
+            lacking.map(|(_, member)| member.rank).collect()
+        };
+        Ok(Losses {
+            data: lack(DATA),
+            redundancy: lack(PARITY),
+        })
+    }
+
+    /// Makes anew what is missing, and gives the records of all members. Each file is compared
+    /// with its recorded checksum as its last byte is written. With `redundancy` the redundancy
+    /// files are made anew too, synced; without it none is touched. The completion records are
+    /// the caller's: those of ranks without data must be gone before, and are to be written
+    /// after this. Local; memory is bounded whatever the size of the files.
+    ///
+    /// # Errors
+    /// As [`Patient::verdict`], and then no file is touched; or a file cannot be read or
+    /// written, and then those ranks are as lost as before.
+    pub fn mend(&self, redundancy: bool) -> Result<Vec<Record>> {
+        if let (Some((verdict, inputs)), Some(code)) = (self.judge()?, &self.code) {
+            self.restore(code, &verdict, inputs, redundancy)?;
+        }
+        let records = self.members.iter().map(|m| m.record.clone());
+        records
+            .collect::<Option<_>>()
+            .ok_or_else(|| self.lost("a record is lost".to_string()))
+    }
+
+    fn lost(&self, what: String) -> Error {
+        let dataset = self.claim.dataset;
+        Error::dataset(dataset.id, dataset.name.to_string(), what)
+    }
+
+    fn context(&self, index: usize) -> Result<Context<'_>> {
+        let missing = || Error::format(0, "no such member");
+        let seat = self.seats.get(index).ok_or_else(missing)?;
+        Ok(Context {
+            comm: &seat.comm,
+            files: self.ground.files,
+            set: &seat.set,
+            data_dir: &seat.data_dir,
+            meta_dir: self.ground.meta_dir,
+            piece: self.piece(),
+            tag: 0,
+            sync: true,
+        })
+    }
+
+    /// Bytes of each block that are worked on at a time.
+    fn piece(&self) -> usize {
+        let blocks = self.code.as_ref().map_or(1, |c| c.data() + c.parities());
+        (BUFFERS / blocks.max(1)).clamp(16 << 10, 1 << 20)
+    }
+
+    fn redundancy_file(&self, context: &Context) -> PathBuf {
+        let scheme = &self.claim.reddesc.scheme;
+        parity_file::path(context.meta_dir, context.set, scheme)
+    }
+
+    fn look(&self, index: usize, known: &dyn Fn(usize) -> Option<RankFiles>) -> Result<Member> {
+        let context = self.context(index)?;
+        let rank = context.comm.rank();
+        let own = known(rank).and_then(|list| self.record(index, list));
+        let record = own.or_else(|| self.recall(index));
+        let Some(record) = record else {
+            let what = || self.lost(format!("the record of rank {rank} is lost"));
+            let health = Health {
+                data: Err(what()),
+                parity: Err(what()),
+            };
+            return Ok(Member {
+                rank,
+                record: None,
+                health,
+            });
+        };
+        let parity = match &self.code {
+            Some(code) => {
+                let path = self.redundancy_file(&context);
+                Input::open(&context, path, &record, code.parities()).and_then(|p| p.verify())
+            }
+            None => Ok(()),
+        };
+        let health = Health {
+            data: check_data(&context, &record),
+            parity,
+        };
+        Ok(Member {
+            rank,
+            record: Some(record),
+            health,
+        })
+    }
+
+    /// A list of files as a member's record, if it is fit to be used.
+    fn record(&self, index: usize, list: RankFiles) -> Option<Record> {
+        let usable = total(list.files.iter().map(|f| f.size)).is_ok()
+            && self.ground.home.admit(&list).is_ok();
+        let reddesc = self.claim.reddesc.of_member(index)?;
+        usable.then(|| Record {
+            dataset: self.claim.dataset.clone(),
+            reddesc,
+            files: list,
+        })
+    }
+
+    /// The record of a member that has lost its own, from the headers of its redundancy file
+    /// and those of its right neighbours.
+    fn recall(&self, index: usize) -> Option<Record> {
+        let code = self.code.as_ref()?;
+        let rank = self.seats.get(index)?.comm.rank();
+        (0..=code.parities()).find_map(|steps| {
+            let keeper = self.context((index + steps) % code.members()).ok()?;
+            let path = self.redundancy_file(&keeper);
+            let file = self.ground.files.open(&path).ok()?;
+            let (header, _): (ParityHeader, u64) = read_header(file.as_ref(), &path).ok()?;
+            let fits = header.dataset == *self.claim.dataset
+                && header.ranks == self.claim.ranks
+                && header.group.0 == self.claim.reddesc.members
+                && header.current.rank == keeper.comm.rank();
+            let mut lists = std::iter::once(&header.current).chain(header.partners());
+            let list = lists.find(|list| list.rank == rank).filter(|_| fits)?;
+            self.record(index, list.clone())
+        })
+    }
+
+    /// `None` if there is nothing to do for a set without redundancy.
+    fn judge(&self) -> Result<Option<Judged>> {
+        let Some(code) = &self.code else {
+            let mut lost = self.members.iter().filter(|m| m.health.data.is_err());
+            return match lost.next() {
+                None => Ok(None),
+                Some(member) => Err(self.lost(format!(
+                    "the files of rank {} are lost or damaged, and SINGLE keeps no redundancy",
+                    member.rank
+                ))),
+            };
+        };
+        let (mut states, mut inputs) = (Vec::new(), Vec::new());
+        for (index, member) in self.members.iter().enumerate() {
+            let context = self.context(index)?;
+            let path = self.redundancy_file(&context);
+            let mine = member.record.clone().map(|r| (r, member.health.clone()));
+            let (state, input, ..) = own(&context, code, path, mine);
+            states.push(state);
+            inputs.push(input);
+        }
+        let name = self.claim.reddesc.scheme.as_str();
+        let verdict = judge(&self.context(0)?, code, name, states);
+        let verdict = verdict.map_err(|what| self.lost(what))?;
+        Ok(Some((verdict, inputs)))
+    }
+
+    fn restore(
+        &self,
+        code: &Code,
+        verdict: &Verdict,
+        inputs: Vec<Option<Input>>,
+        redundancy: bool,
+    ) -> Result<()> {
+        let (mut columns, mut routes) = routes(code, &verdict.all)?;
+        if !redundancy {
+            (columns, routes) = without_redundancy(code, columns, routes);
+        }
+        let chunk = code.chunk(&verdict.sizes);
+        let members = self.members.iter().zip(&verdict.all).zip(inputs);
+        let mut locals = Vec::with_capacity(self.members.len());
+        let mut headings = Vec::with_capacity(self.members.len());
+        for (index, ((member, state), input)) in members.enumerate() {
+            let context = self.context(index)?;
+            let record = member.record.as_ref();
+            let record =
+                record.ok_or_else(|| self.lost(format!("no record of rank {}", member.rank)))?;
+            let mut local = Local {
+                places: Local::places(code, columns.iter().copied(), index),
+                chunk,
+                ..Local::default()
+            };
+            if state.lacks(DATA) {
+                let ground = &self.ground;
+                ground.home.make_dirs(ground.files, &record.files)?;
+                let targets = targets(&context, record)?;
+                local.writer = Some(Writer::new(ground.files, targets));
+            } else {
+                let most = MOST_OPEN / code.members().max(1);
+                let reader = Reader::new(context.files, context.paths(&record.files)?, false)?;
+                local.reader = Some(reader.with_open(most));
+            }
+            let mut heading = None;
+            if !state.lacks(PARITY) {
+                local.input = input;
+            } else if redundancy {
+                let new = header(&context, record, chunk, self.lefts(code, index)?);
+                let path = self.redundancy_file(&context);
+                local.output = Some(Output::create(context.files, path, &new)?);
+                heading = Some(new);
+            }
+            locals.push(local);
+            headings.push(heading);
+        }
+        let piece = self.piece();
+        for task in tasks(code, &columns, &routes, &verdict.sizes, piece) {
+            step(&routes, &task, &mut locals)?;
+        }
+        for (local, heading) in locals.into_iter().zip(headings) {
+            local.writer.map_or(Ok(()), Writer::finish)?;
+            if let (Some(output), Some(heading)) = (local.output, heading) {
+                output.finish(self.ground.files, heading, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The files of a member's left neighbours, as its redundancy file tells them.
+    fn lefts(&self, code: &Code, index: usize) -> Result<Vec<RankFiles>> {
+        let members = code.members();
+        let lefts = (1..=code.parities()).map(|steps| {
+            let member = self.members.get((index + members - steps) % members)?;
+            member.record.as_ref().map(|record| record.files.clone())
+        });
+        lefts
+            .collect::<Option<_>>()
+            .ok_or_else(|| self.lost("a left neighbour's record is lost".to_string()))
+    }
+}
+
+/// One piece of a column: read, computed, written.
+fn step(routes: &[Route], task: &Task, locals: &mut [Local]) -> Result<()> {
+    let missing = || Error::format(0, "no such member");
+    let route = routes.get(task.route).ok_or_else(missing)?;
+    let mut sources = vec![vec![0; task.length]; route.sources.len()];
+    let mut results = vec![vec![0; task.length]; route.targets.len()];
+    for (member, buffer) in route.sources.iter().zip(&mut sources) {
+        let local = locals.get_mut(*member).ok_or_else(missing)?;
+        flow::Ends::read(local, task.route, task.offset, buffer);
+        std::mem::take(&mut local.first).result(())?;
+    }
+    let sources: Vec<&[u8]> = sources.iter().map(Vec::as_slice).collect();
+    let mut slices: Vec<&mut [u8]> = results.iter_mut().map(Vec::as_mut_slice).collect();
+    Kernel::best().apply(&route.coefficients, &sources, &mut slices);
+    for (member, result) in route.targets.iter().zip(&results) {
+        let local = locals.get_mut(*member).ok_or_else(missing)?;
+        flow::Ends::write(local, task.route, result);
+        std::mem::take(&mut local.first).result(())?;
+    }
+    Ok(())
+}
+
+/// The routes that end in lost data, and only as far as they do.
+fn without_redundancy(
+    code: &Code,
+    columns: Vec<usize>,
+    routes: Vec<Route>,
+) -> (Vec<usize>, Vec<Route>) {
+    let both = columns
+        .into_iter()
+        .zip(routes)
+        .filter_map(|(column, route)| {
+            let blocks = code.column(column);
+            let is_data = |member: usize| {
+                let block = blocks.iter().find(|b| b.member == member);
+                block.is_some_and(|b| matches!(b.place, Place::Data(_)))
+            };
+            let rows = route.coefficients.chunks(route.sources.len().max(1));
+            let kept = route.targets.iter().zip(rows).filter(|(t, _)| is_data(**t));
+            let (targets, rows): (Vec<usize>, Vec<&[u8]>) = kept.unzip();
+            (!targets.is_empty()).then(|| {
+                let coefficients = rows.concat();
+                let sources = route.sources;
+                (
+                    column,
+                    Route {
+                        sources,
+                        targets,
+                        coefficients,
+                    },
+                )
+            })
+        });
+    both.unzip()
+}

@@ -1,0 +1,78 @@
+//! Where the files of a dataset lie: in a cache, or at their own places in the prefix directory.
+
+use crate::Result;
+use crate::cache::layout::rank_dir;
+use crate::format::RankFiles;
+use crate::prefix::paths::Prefix;
+use crate::redundancy::offline::Home;
+use crate::store::Files;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A dataset's directory in a cache: files are in `rank_<r>` below it.
+pub struct Cached(
+    /// The dataset's directory.
+    pub PathBuf,
+);
+
+impl Home for Cached {
+    fn dir(&self, rank: usize) -> PathBuf {
+        self.0.join(rank_dir(rank))
+    }
+
+    fn admit(&self, list: &RankFiles) -> Result<()> {
+        let dir = self.dir(list.rank);
+        let mut names = list.files.iter();
+        names.try_for_each(|file| file.file.below(&dir).map(drop))
+    }
+
+    fn make_dirs(&self, files: &dyn Files, list: &RankFiles) -> Result<()> {
+        let own = PathBuf::from(rank_dir(list.rank));
+        let mut dirs = parents(list).into_iter();
+        dirs.try_for_each(|dir| files.make_private_dirs(&self.0, &own.join(dir)))
+    }
+
+    fn settle(&self, _: &dyn Files, _: &RankFiles) -> Result<()> {
+        // As the job left them: files in a cache are not synced.
+        Ok(())
+    }
+}
+
+/// The prefix directory.
+pub struct Saved<'a>(
+    /// Which.
+    pub &'a Prefix,
+);
+
+impl Home for Saved<'_> {
+    fn dir(&self, _: usize) -> PathBuf {
+        self.0.root().to_path_buf()
+    }
+
+    fn admit(&self, list: &RankFiles) -> Result<()> {
+        let mut names = list.files.iter();
+        names.try_for_each(|file| self.0.absolute(&file.file).map(drop))
+    }
+
+    fn make_dirs(&self, files: &dyn Files, list: &RankFiles) -> Result<()> {
+        let mut dirs = parents(list).into_iter();
+        dirs.try_for_each(|dir| files.make_dirs(&self.0.root().join(dir)))
+    }
+
+    fn settle(&self, files: &dyn Files, list: &RankFiles) -> Result<()> {
+        for file in &list.files {
+            files.open(&self.0.absolute(&file.file)?)?.sync()?;
+        }
+        let dirs = parents(list).into_iter();
+        let dirs: BTreeSet<PathBuf> = dirs
+            .flat_map(|dir| self.0.dirs_from(&self.0.root().join(dir)))
+            .collect();
+        dirs.iter().try_for_each(|dir| files.sync_dir(dir))
+    }
+}
+
+/// The directories in which a rank has files, relative to its own.
+fn parents(list: &RankFiles) -> BTreeSet<&Path> {
+    let paths = list.files.iter().map(|file| file.file.as_path());
+    paths.filter_map(Path::parent).collect()
+}

@@ -1,0 +1,238 @@
+//! What the records in a directory tell of a dataset: completion records, and headers of
+//! redundancy files where completion records are missing.
+
+use crate::cache::layout::{filemap_name, filemap_rank};
+use crate::cache::plan::{Held, Inventory, candidates, sound};
+use crate::format::filemap::{Filemap, Reddesc};
+use crate::format::parity::ParityHeader;
+use crate::format::{self, Dataset, read_header};
+use crate::store::Files;
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// More ranks than any job has. What a damaged record says beyond it is not believed.
+const MOST_RANKS: usize = 1 << 22;
+
+/// A dataset as its records describe it.
+#[derive(Debug)]
+pub struct Survey {
+    /// The dataset.
+    pub dataset: Dataset,
+    /// Number of ranks that wrote it.
+    pub ranks: usize,
+    /// Its redundancy sets, as their first members have them.
+    pub sets: Vec<Reddesc>,
+    /// Ranks of which no record tells in which set they are.
+    pub unknown: Vec<usize>,
+    /// The completion records that are there, by rank.
+    pub filemaps: BTreeMap<usize, Filemap>,
+    /// What was passed over, and why, in words.
+    pub notes: Vec<String>,
+}
+
+/// A name like `3_of_4_in_0.xor`: number of the set, and what to compare with the number of
+/// its records that are there.
+fn redundancy_name(name: &str) -> Option<(usize, usize)> {
+    let (stem, scheme) = name.rsplit_once('.')?;
+    let known = ["xor", "rs", "partner"].contains(&scheme);
+    let (place, rest) = stem.split_once("_of_")?;
+    let (size, set) = rest.split_once("_in_")?;
+    let number = |text: &str| text.parse::<usize>().ok();
+    let _: usize = number(place)?;
+    known.then_some((number(set)?, number(size)?))
+}
+
+/// Number of the set that a redundancy file of this name belongs to, if it is of that scheme.
+pub fn set_of_file(name: &str, scheme: Option<&str>) -> Option<usize> {
+    let extension = name.rsplit_once('.')?.1;
+    let (set, _) = redundancy_name(name)?;
+    scheme
+        .is_none_or(|scheme| extension.eq_ignore_ascii_case(scheme))
+        .then_some(set)
+}
+
+/// Reads the records in `meta_dir`. If they are of several datasets or runs, the one counts
+/// that most of them are of; with `id` it must be that dataset. Records that are damaged, or
+/// that contradict the others, are left out and noted. Data files are not looked at. Local.
+///
+/// # Errors
+/// The directory cannot be read, or there is no record in it that can be used.
+pub fn read(files: &dyn Files, meta_dir: &Path, id: Option<u64>) -> Result<Survey> {
+    let names = files.list(meta_dir)?;
+    let mut found = Found {
+        id,
+        ..Found::default()
+    };
+    for (rank, name) in numbered(&names, filemap_rank) {
+        let path = meta_dir.join(name);
+        match format::read::<Filemap>(files, &path) {
+            Ok(map) if map.rank == rank => found.filemap(&path, map),
+            Ok(map) => {
+                let what = format!("is the record of rank {}", map.rank);
+                found.pass_over(&path, &what);
+            }
+            Err(error) => found.notes.push(format!("{error}; ignored")),
+        }
+    }
+    for ((set, size), name) in numbered(&names, redundancy_name) {
+        let told = |held: &&Held| held.reddesc.set_id == set;
+        if found.held.iter().filter(told).count() < size {
+            found.header(files, &meta_dir.join(name));
+        }
+    }
+    found.settle(meta_dir, &names)
+}
+
+fn numbered<T>(
+    names: &[OsString],
+    read: impl Fn(&str) -> Option<T>,
+) -> impl Iterator<Item = (T, &OsString)> {
+    names
+        .iter()
+        .filter_map(move |name| Some((read(name.to_str()?)?, name)))
+}
+
+#[derive(Default)]
+struct Found {
+    id: Option<u64>,
+    held: Vec<Held>,
+    filemaps: BTreeMap<usize, Filemap>,
+    notes: Vec<String>,
+}
+
+impl Found {
+    fn pass_over(&mut self, path: &Path, what: &str) {
+        self.notes
+            .push(format!("{} {what}; ignored", path.display()));
+    }
+
+    /// Keeps a description of a set, if it can be one. True if it was kept.
+    fn keep(&mut self, path: &Path, held: Held) -> bool {
+        if self.id.is_some_and(|id| id != held.dataset.id) {
+            let what = format!("belongs to dataset {}", held.dataset.id);
+            self.pass_over(path, &what);
+        } else if held.ranks > MOST_RANKS || !sound(&held) {
+            self.pass_over(path, "describes a redundancy set that cannot be");
+        } else {
+            self.held.push(held);
+            return true;
+        }
+        false
+    }
+
+    fn filemap(&mut self, path: &Path, map: Filemap) {
+        let held = Held {
+            store: 0,
+            level: None,
+            rank: map.rank,
+            ranks: map.ranks,
+            dataset: map.dataset.clone(),
+            reddesc: map.reddesc.clone(),
+        };
+        if self.keep(path, held) {
+            self.filemaps.insert(map.rank, map);
+        }
+    }
+
+    fn header(&mut self, files: &dyn Files, path: &Path) {
+        let header = files
+            .open(path)
+            .and_then(|file| read_header::<ParityHeader>(file.as_ref(), path));
+        match header {
+            Ok((header, _)) => {
+                let held = Held {
+                    store: 0,
+                    level: None,
+                    rank: header.current.rank,
+                    ranks: header.ranks,
+                    dataset: header.dataset,
+                    reddesc: header.reddesc,
+                };
+                self.keep(path, held);
+            }
+            Err(error) => self.notes.push(format!("{error}; ignored")),
+        }
+    }
+
+    fn settle(mut self, meta_dir: &Path, names: &[OsString]) -> Result<Survey> {
+        let held = std::mem::take(&mut self.held);
+        let inventory = Inventory {
+            held,
+            ..Inventory::default()
+        };
+        // They come newest first; of those with as many records the newest counts.
+        let all = candidates(&[(0, inventory)]);
+        let Some(chosen) = all.iter().rev().max_by_key(|c| c.held()) else {
+            let foreign = names
+                .iter()
+                .any(|n| n.to_string_lossy().ends_with(".redset"));
+            let what = match (foreign, self.notes.first()) {
+                (true, _) => {
+                    "holds a dataset that SCR v3.1.0 scavenged; its own scr_index --build \
+                              makes it whole"
+                        .to_string()
+                }
+                (_, Some(note)) => format!("holds no record of a dataset that can be used: {note}"),
+                _ => "holds no record of a dataset: no filemap_<rank>, no redundancy file"
+                    .to_string(),
+            };
+            return Err(Error::Corrupt {
+                path: meta_dir.to_path_buf(),
+                what,
+            });
+        };
+        let (mut sets, mut unknown) = (Vec::new(), Vec::new());
+        for rank in 0..chosen.ranks {
+            match chosen.set_of(rank) {
+                Some(reddesc) if reddesc.set_rank == 0 => sets.push(reddesc.clone()),
+                Some(_) => {}
+                None => unknown.push(rank),
+            }
+        }
+        let mut filemaps = BTreeMap::new();
+        for (rank, map) in std::mem::take(&mut self.filemaps) {
+            let fits = map.dataset == chosen.dataset
+                && map.ranks == chosen.ranks
+                && chosen.set_of(rank).is_some_and(|set| {
+                    (&set.members, &set.scheme) == (&map.reddesc.members, &map.reddesc.scheme)
+                });
+            if fits {
+                filemaps.insert(rank, map);
+            } else {
+                let path = meta_dir.join(filemap_name(rank));
+                self.pass_over(&path, "is the record of another dataset, run or set");
+            }
+        }
+        Ok(Survey {
+            dataset: chosen.dataset.clone(),
+            ranks: chosen.ranks,
+            sets,
+            unknown,
+            filemaps,
+            notes: self.notes,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_redundancy_files() {
+        assert_eq!(redundancy_name("3_of_4_in_0.xor"), Some((0, 4)));
+        assert_eq!(set_of_file("3_of_4_in_7.rs", Some("RS")), Some(7));
+        assert_eq!(set_of_file("3_of_4_in_7.rs", Some("XOR")), None);
+        for odd in [
+            "3_of_4_in_0",
+            "3_of_4_in_0.txt",
+            "x_of_4_in_0.xor",
+            "_of__in_.rs",
+            ".xor",
+        ] {
+            assert_eq!(redundancy_name(odd), None, "{odd}");
+        }
+    }
+}
