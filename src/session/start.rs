@@ -12,6 +12,7 @@ use crate::format::flush_file;
 use crate::format::{Name, from_message, from_tree, to_message, unpack};
 use crate::job::{self, Environment};
 use crate::policy::checkpoint::History;
+use crate::policy::halt::FINALIZED;
 use crate::prefix::index;
 use crate::prefix::paths::Prefix;
 use crate::prefix::records;
@@ -225,9 +226,21 @@ impl Session {
     fn write_records(&self) -> Result<()> {
         let (files, prefix) = (&*self.files, &self.prefix);
         records::write_nodes(files, prefix, self.nodes)?;
-        if self.settings.halt_seconds > 0 {
-            let seconds = i64::try_from(self.settings.halt_seconds).unwrap_or(i64::MAX);
-            records::update_halt(files, prefix, |halt| halt.halt_seconds = Some(seconds))?;
+        let seconds = i64::try_from(self.settings.halt_seconds).unwrap_or(i64::MAX);
+        let update = || {
+            records::update_halt(files, prefix, |halt| {
+                if seconds > 0 {
+                    halt.halt_seconds = Some(seconds);
+                }
+                // That the last run came to its end says nothing of this one, which may be
+                // killed.
+                let ended = |reason: &Name| reason.to_string() == FINALIZED;
+                halt.exit_reason = halt.exit_reason.take().filter(|reason| !ended(reason));
+            })
+        };
+        match seconds {
+            0 => self.keep_record(update),
+            _ => update()?,
         }
         // What is kept in the cache though this run has no use for it still is there.
         let mut record = records::read_flush_file(files, prefix).unwrap_or_default();

@@ -63,7 +63,7 @@ impl<F: Files> Files for Counting<F> {
     }
 
     fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
-        self.tally.add("create", 1);
+        self.tally.add("rewrite", 1);
         Ok(self.wrap(self.inner.rewrite(path, mode)?))
     }
 
