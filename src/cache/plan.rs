@@ -199,11 +199,6 @@ fn claim(held: &Held) -> Claim<'_> {
 }
 
 impl Candidate {
-    /// In how many ranks' records it was found.
-    pub fn held(&self) -> usize {
-        self.holders.len()
-    }
-
     /// How a rank was protected, as far as any record tells.
     pub fn set_of(&self, rank: usize) -> Option<&Reddesc> {
         self.sets.get(&rank)

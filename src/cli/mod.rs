@@ -9,12 +9,15 @@
 //!
 //! Exit status, unless a command says otherwise: 0 done, 1 failed, 2 wrong options.
 
+mod caches;
 mod call;
+mod copy;
 mod crc32;
 mod flush_file;
 mod halt;
 mod help;
 mod index;
+mod inspect;
 mod nodes_file;
 mod params;
 mod place;
@@ -38,6 +41,8 @@ pub const COMMANDS: &[Command] = &[
     print::COMMAND,
     params::COMMAND,
     crc32::COMMAND,
+    copy::COMMAND,
+    inspect::COMMAND,
     flush_file::COMMAND,
     nodes_file::COMMAND,
     retries_halt::COMMAND,

@@ -154,7 +154,7 @@ fn effect(effect: Effect) -> String {
 
 /// The configuration of a job in this environment and prefix directory, and what was wrong
 /// with the record of the program's own settings.
-fn load(prefix: Option<&Path>) -> std::result::Result<(Config, Vec<String>), Failure> {
+pub(super) fn load(prefix: Option<&Path>) -> std::result::Result<(Config, Vec<String>), Failure> {
     let cwd = place::absolute(Path::new(""))?;
     let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     if let Some(dir) = prefix {

@@ -13,3 +13,4 @@ mod man;
 mod params;
 mod rebuild;
 mod sandbox;
+mod scavenge;
