@@ -287,3 +287,122 @@ fn files_of_another_rank_or_dataset_are_not_taken_for_ones_own() {
     site.lose("n0");
     site.expect_restart(&["s", "n1", "n2", "n3"], Some("ck.2"));
 }
+
+/// Schemes with redundancy files, losses they are to stand, and how their files are called.
+const SCHEMES: [(&str, &str, &str); 4] = [
+    ("XOR", "1", "xor"),
+    ("PARTNER", "1", "partner"),
+    ("PARTNER", "2", "partner"),
+    ("RS", "2", "rs"),
+];
+
+/// A run with two checkpoints.
+fn site_of(scheme: &str, failures: &str) -> Site {
+    let site = Site::new()
+        .set("SCR_COPY_TYPE", scheme)
+        .set("SCR_SET_FAILURES", failures)
+        .set("SCR_CACHE_SIZE", "2")
+        .set("SCR_FLUSH", "0");
+    site.run(&nodes(4), |rank| {
+        rank.checkpoint("ck.1").unwrap();
+        rank.checkpoint("ck.2").unwrap();
+    });
+    site
+}
+
+/// A rank's redundancy file of a dataset.
+fn redundancy(site: &Site, word: &str, id: u64, rank: usize) -> PathBuf {
+    let name = format!(".scr/{}_of_4_in_0.{word}", rank + 1);
+    site.dataset(&format!("n{rank}"), id).join(name)
+}
+
+/// What becomes of rank 2's redundancy file of ck.2, given that of others: of rank 1, of ck.1,
+/// of another run.
+type Swap = (&'static str, fn(&Path, &[PathBuf; 3]));
+
+const SWAPS: [Swap; 6] = [
+    ("cut within the header", |path, _| shorten(path, 0.01)),
+    ("cut within the blocks", |path, _| shorten(path, 0.9)),
+    ("cut by one byte", |path, _| {
+        let bytes = std::fs::read(path).unwrap();
+        std::fs::write(path, &bytes[..bytes.len() - 1]).unwrap();
+    }),
+    ("that of another rank", |path, others| {
+        std::fs::copy(&others[0], path).unwrap();
+    }),
+    ("that of another dataset", |path, others| {
+        std::fs::copy(&others[1], path).unwrap();
+    }),
+    ("that of another run", |path, others| {
+        std::fs::copy(&others[2], path).unwrap();
+    }),
+];
+
+fn shorten(path: &Path, share: f64) {
+    let bytes = std::fs::read(path).unwrap();
+    let left = (bytes.len() as f64 * share) as usize;
+    std::fs::write(path, &bytes[..left]).unwrap();
+}
+
+#[test]
+fn a_redundancy_file_that_is_not_its_own_is_named_and_made_anew() {
+    for (scheme, failures, word) in SCHEMES {
+        let elsewhere = site_of(scheme, failures);
+        for (what, swap) in SWAPS {
+            let site = site_of(scheme, failures);
+            let path = redundancy(&site, word, 2, 2);
+            let others = [
+                redundancy(&site, word, 2, 1),
+                redundancy(&site, word, 1, 2),
+                redundancy(&elsewhere, word, 2, 2),
+            ];
+            let whole = std::fs::read(&path).unwrap();
+            swap(&path, &others);
+            site.expect_restart(&nodes(4), Some("ck.2"));
+            let named = site.heard(&path.to_string_lossy());
+            assert_eq!(
+                named.len(),
+                1,
+                "{scheme}, {what}: {:?}",
+                site.events.lines()
+            );
+            assert!(named[0].contains("Warning"), "{scheme}, {what}: {named:?}");
+            assert!(
+                !site
+                    .heard(&format!("{scheme} redundancy made anew"))
+                    .is_empty()
+            );
+            assert!(std::fs::read(&path).unwrap() == whole, "{scheme}, {what}");
+            // It is good for what it is for: its left neighbour is rebuilt with it.
+            site.lose("n1");
+            site.expect_restart(&["n0", "s1", "n2", "n3"], Some("ck.2"));
+        }
+    }
+}
+
+#[test]
+fn a_redundancy_file_that_is_not_its_own_never_rebuilds_anything() {
+    for (scheme, failures, word) in SCHEMES {
+        let elsewhere = site_of(scheme, failures);
+        for (what, swap) in SWAPS {
+            let site = site_of(scheme, failures);
+            let others = [
+                redundancy(&site, word, 2, 3),
+                redundancy(&site, word, 1, 2),
+                redundancy(&elsewhere, word, 2, 2),
+            ];
+            swap(&redundancy(&site, word, 2, 2), &others);
+            site.lose("n1");
+            // Rank 1 comes back where another member has what it takes; else the older dataset
+            // is used. Never wrong bytes: all are compared.
+            let enough = failures == "2";
+            let expected = if enough { "ck.2" } else { "ck.1" };
+            site.expect_restart(&["n0", "s1", "n2", "n3"], Some(expected));
+            assert_eq!(
+                site.heard("ck.2) cannot be brought back").is_empty(),
+                enough,
+                "{scheme}, {what}"
+            );
+        }
+    }
+}

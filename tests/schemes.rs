@@ -78,7 +78,7 @@ fn partner_survives_more_where_a_copy_is_left() {
 #[test]
 fn a_set_too_small_says_what_it_survives() {
     let site = site("RS", "4", 3);
-    let heard = site.heard("survive the loss of any 2 failure groups, not of 3");
+    let heard = site.heard("you survive the loss of any 2 nodes, not of 3");
     assert!(!heard.is_empty(), "{:?}", site.events.lines());
     let now = replaced(&site, 3, &["n0", "n1"]);
     site.expect_restart(&now, Some("ck.3"));

@@ -6,6 +6,7 @@ use super::layout::{Layout, place};
 use crate::format::filemap::Filemap;
 use crate::store::{Durability, Files, Kind};
 use crate::{Result, format};
+use std::path::Path;
 
 /// Makes the directories of one rank. Nothing of an earlier attempt may be in the way, so
 /// what is there of this rank goes first. Local.
@@ -26,13 +27,28 @@ pub fn directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> 
 /// Removes links and files where directories of one rank belong, so that nothing is done
 /// beyond a link.
 fn clear_impostors(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
-    for path in [layout.dataset(id), layout.meta(id), layout.data(id, rank)] {
+    for path in [
+        layout.dataset(id),
+        layout.parts(id),
+        layout.meta(id),
+        layout.data(id, rank),
+    ] {
         let stat = files.stat(&path)?;
         if stat.is_some_and(|stat| stat.kind != Kind::Directory) {
             // Another rank of this node may have put the directory there by now: then this
             // is refused, and all is well.
             let _ = files.remove_file(&path);
         }
+    }
+    Ok(())
+}
+
+/// Undoes [`begin`] for a dataset that is not to be started after all; the last rank of a
+/// directory takes the empty directory with it. Local.
+pub fn abandon(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
+    files.remove_tree(&layout.data(id, rank))?;
+    for path in [layout.meta(id), layout.parts(id), layout.dataset(id)] {
+        files.remove_dir(&path)?;
     }
     Ok(())
 }
@@ -67,7 +83,7 @@ pub fn quarantine(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
     }
 }
 
-fn rename(files: &dyn Files, layout: &Layout, id: u64, to: &std::path::Path) -> Result<bool> {
+fn rename(files: &dyn Files, layout: &Layout, id: u64, to: &Path) -> Result<bool> {
     match files.rename(&layout.dataset(id), to) {
         // Two emulated nodes may share one directory, and the other was first.
         Err(error) if error.is_not_found() => Ok(false),
@@ -91,4 +107,24 @@ pub fn purge(files: &dyn Files, layout: &Layout) -> Result<()> {
 /// Deletes what [`discard`] took out of sight. Local.
 pub fn empty_trash(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
     files.remove_tree(&layout.trash(id))
+}
+
+/// Bytes in files at and below `path`, each rounded up to `block`; 0 if there is nothing.
+/// Links are not followed. Local.
+pub fn volume(files: &dyn Files, path: &Path, block: u64) -> Result<u64> {
+    let mut bytes = 0u64;
+    let mut todo = vec![path.to_path_buf()];
+    while let Some(path) = todo.pop() {
+        match files.stat(&path)? {
+            Some(stat) if stat.kind == Kind::File => {
+                bytes = bytes.saturating_add(stat.size.next_multiple_of(block));
+            }
+            Some(stat) if stat.kind == Kind::Directory => {
+                let names = files.list(&path)?.into_iter();
+                todo.extend(names.map(|name| path.join(name)));
+            }
+            _ => {}
+        }
+    }
+    Ok(bytes)
 }

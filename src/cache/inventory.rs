@@ -1,11 +1,12 @@
 //! Looks through one node's stores for what earlier runs of this job left there.
 
-use super::layout::{Layout, Place, filemap_rank, place};
+use super::layout::{Layout, Place, filemap_rank, level, place};
 use super::plan::{Held, Inventory, Slot, sound};
 use crate::format::Name;
 use crate::format::filemap::Filemap;
 use crate::store::{Files, Kind};
 use crate::{Result, format};
+use std::path::Path;
 
 /// Reads the completion records in `stores` (index and directory of each store that the
 /// calling rank leads) and clears away what was being deleted. Damaged records, and what has
@@ -51,21 +52,47 @@ fn list(files: &dyn Files, layout: &Layout) -> Result<Vec<String>> {
         .collect())
 }
 
+/// All records of a dataset, at whatever level they lie.
 fn read_dataset(
     files: &dyn Files,
     layout: &Layout,
     slot: Slot,
     inventory: &mut Inventory,
 ) -> Result<()> {
-    for path in [layout.dataset(slot.id), layout.meta(slot.id)] {
-        match files.stat(&path)?.map(|stat| stat.kind) {
-            None => return Ok(()),
-            Some(Kind::Directory) => {}
-            Some(_) => {
-                let what = format!("{} is not a directory; ignored", path.display());
-                inventory.notes.push(note(what));
-                return Ok(());
-            }
+    if !is_directory(files, &layout.dataset(slot.id), inventory)? {
+        return Ok(());
+    }
+    for name in files.list(&layout.dataset(slot.id))? {
+        if let Some(level) = name.to_str().and_then(level) {
+            read_records(files, &layout.at(level), slot, inventory)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether it is one; what has the name of one and is none is noted.
+fn is_directory(files: &dyn Files, path: &Path, inventory: &mut Inventory) -> Result<bool> {
+    match files.stat(path)?.map(|stat| stat.kind) {
+        None => Ok(false),
+        Some(Kind::Directory) => Ok(true),
+        Some(_) => {
+            let what = format!("{} is not a directory; ignored", path.display());
+            inventory.notes.push(note(what));
+            Ok(false)
+        }
+    }
+}
+
+fn read_records(
+    files: &dyn Files,
+    layout: &Layout,
+    slot: Slot,
+    inventory: &mut Inventory,
+) -> Result<()> {
+    // The level first: nothing is looked at beyond a link.
+    for path in [layout.parts(slot.id), layout.meta(slot.id)] {
+        if !is_directory(files, &path, inventory)? {
+            return Ok(());
         }
     }
     for name in files.list(&layout.meta(slot.id))? {
@@ -75,6 +102,7 @@ fn read_dataset(
         let path = layout.meta(slot.id).join(&name);
         let held = format::read::<Filemap>(files, &path).map(|map| Held {
             store: slot.store,
+            level: layout.level(),
             rank: map.rank,
             ranks: map.ranks,
             dataset: map.dataset,

@@ -4,32 +4,55 @@
 //! <base>/<user>/scr.<job>/scr.dataset.<id>/rank_<r>/<path below the prefix>
 //!                                         /.scr/filemap_<r>
 //!                                         /.scr/<i>_of_<n>_in_<s>.xor
+//!                                         /node.<n>/rank_<r>/..., /node.<n>/.scr/...
 //!                        /scr.quarantine.<id>/...
 //! ```
 //!
 //! A file keeps its path below a directory of its rank, so that no two files of a node can
 //! meet, whatever their names.
+//!
+//! In a store that all nodes see (`VIEW=GLOBAL`) there is a level `node.<n>` below the dataset,
+//! so that thousands of ranks do not crowd one directory. Where a rank's part lies it stays,
+//! whatever the number of the rank's node in later runs; whoever looks for it looks through
+//! all levels.
 
 use std::path::{Path, PathBuf};
 
 const DATASET: &str = "scr.dataset.";
 const QUARANTINE: &str = "scr.quarantine.";
 const TRASH: &str = "scr.trash.";
+const NODE: &str = "node.";
 
 /// One store's directory for this job on this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     base: PathBuf,
     below: PathBuf,
+    level: Option<usize>,
 }
 
 impl Layout {
-    /// `<base>/<user>/scr.<job>`.
+    /// `<base>/<user>/scr.<job>`, without a level of nodes.
     pub fn new(base: &Path, user: &str, job: &str) -> Self {
         Layout {
             base: base.to_path_buf(),
             below: Path::new(user).join(format!("scr.{job}")),
+            level: None,
         }
+    }
+
+    /// The same with the parts of ranks below `node.<level>`, or without such a level.
+    #[must_use]
+    pub fn at(&self, level: Option<usize>) -> Self {
+        Layout {
+            level,
+            ..self.clone()
+        }
+    }
+
+    /// The level of nodes that this is for.
+    pub fn level(&self) -> Option<usize> {
+        self.level
     }
 
     /// The configured base directory, which may belong to anyone.
@@ -62,14 +85,19 @@ impl Layout {
         self.job().join(format!("{TRASH}{id}"))
     }
 
+    /// Where the parts of ranks are: the dataset's directory, or the node's level in it.
+    pub fn parts(&self, id: u64) -> PathBuf {
+        self.base.join(self.parts_below(id))
+    }
+
     /// A rank's application files.
     pub fn data(&self, id: u64, rank: usize) -> PathBuf {
-        self.dataset(id).join(rank_dir(rank))
+        self.parts(id).join(rank_dir(rank))
     }
 
     /// Filemaps and redundancy files.
     pub fn meta(&self, id: u64) -> PathBuf {
-        self.dataset(id).join(".scr")
+        self.parts(id).join(".scr")
     }
 
     /// The completion record of a rank.
@@ -79,14 +107,20 @@ impl Layout {
 
     /// The same directory relative to the base, for making it privately.
     pub fn data_below(&self, id: u64, rank: usize) -> PathBuf {
-        self.below
-            .join(format!("{DATASET}{id}"))
-            .join(rank_dir(rank))
+        self.parts_below(id).join(rank_dir(rank))
     }
 
     /// See [`Layout::data_below`].
     pub fn meta_below(&self, id: u64) -> PathBuf {
-        self.below.join(format!("{DATASET}{id}")).join(".scr")
+        self.parts_below(id).join(".scr")
+    }
+
+    fn parts_below(&self, id: u64) -> PathBuf {
+        let dataset = self.below.join(format!("{DATASET}{id}"));
+        match self.level {
+            None => dataset,
+            Some(node) => dataset.join(format!("{NODE}{node}")),
+        }
     }
 }
 
@@ -113,27 +147,37 @@ pub enum Place {
 
 /// Reads the name of an entry of the job's directory; `None` for what is not ours.
 pub fn place(name: &str) -> Option<Place> {
-    let id = |rest: &str| rest.parse().ok().filter(|id: &u64| id.to_string() == rest);
-    if let Some(rest) = name.strip_prefix(DATASET) {
-        return id(rest).map(Place::Dataset);
-    }
-    if let Some(rest) = name.strip_prefix(QUARANTINE) {
-        return id(rest).map(Place::Quarantine);
-    }
-    name.strip_prefix(TRASH).and_then(id).map(Place::Trash)
+    let id = |prefix| numbered(name, prefix);
+    let dataset = id(DATASET).map(Place::Dataset);
+    let kept = || id(QUARANTINE).map(Place::Quarantine);
+    dataset
+        .or_else(kept)
+        .or_else(|| id(TRASH).map(Place::Trash))
 }
 
 /// The rank in a [`filemap_name`].
 pub fn filemap_rank(name: &str) -> Option<usize> {
-    let rest = name.strip_prefix("filemap_")?;
-    rest.parse()
-        .ok()
-        .filter(|rank: &usize| rank.to_string() == rest)
+    numbered(name, "filemap_")
+}
+
+/// The level of nodes that an entry of a dataset's directory stands for: `.scr` is where
+/// there is none, `node.<n>` is one. `None` for anything else.
+pub fn level(name: &str) -> Option<Option<usize>> {
+    match name {
+        ".scr" => Some(None),
+        _ => numbered(name, NODE).map(Some),
+    }
+}
+
+/// The number behind `prefix`, if the name is exactly as we would write it.
+fn numbered<N: std::str::FromStr + ToString>(name: &str, prefix: &str) -> Option<N> {
+    let rest = name.strip_prefix(prefix)?;
+    rest.parse().ok().filter(|n: &N| n.to_string() == rest)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Place, filemap_rank, place};
+    use super::{Layout, Place, filemap_rank, level, place};
     use std::path::Path;
 
     #[test]
@@ -158,6 +202,22 @@ mod tests {
             "x",
         ] {
             assert_eq!(place(odd), None, "{odd}");
+        }
+        let spread = layout.at(Some(2));
+        assert_eq!(spread.dataset(3), layout.dataset(3));
+        assert_eq!(
+            spread.filemap(3, 7),
+            Path::new("/dev/shm/user1/scr.1001/scr.dataset.3/node.2/.scr/filemap_7")
+        );
+        assert_eq!(
+            spread.base().join(spread.data_below(3, 7)),
+            spread.data(3, 7)
+        );
+        assert_eq!(spread.at(None), layout);
+        assert_eq!(level(".scr"), Some(None));
+        assert_eq!(level("node.12"), Some(Some(12)));
+        for odd in ["node.", "node.01", "node.x", "rank_0", ""] {
+            assert_eq!(level(odd), None, "{odd}");
         }
         assert_eq!(filemap_rank("filemap_12"), Some(12));
         for odd in ["filemap_", "filemap_01", "filemap_+1"] {

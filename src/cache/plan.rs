@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 pub struct Held {
     /// Index of the store that holds it.
     pub store: usize,
+    /// The level of nodes below which it lies; see [`Layout::at`](super::layout::Layout::at).
+    pub level: Option<usize>,
     /// The rank that wrote it.
     pub rank: usize,
     /// Number of ranks of the run that wrote it.
@@ -58,8 +60,8 @@ pub struct Candidate {
     pub store: usize,
     /// Number of ranks that wrote it.
     pub ranks: usize,
-    /// Per rank, the leaders of the nodes that hold its record.
-    holders: BTreeMap<usize, Vec<usize>>,
+    /// Per rank, the leaders of the nodes that hold its record, and at which level.
+    holders: BTreeMap<usize, Vec<(usize, Option<usize>)>>,
     /// Per rank, how it was protected; known for a lost rank from its set.
     sets: BTreeMap<usize, Reddesc>,
     /// Ranks whose only records contradict those of the others; they count as lost.
@@ -79,12 +81,24 @@ pub struct Order {
     /// Who has its files: this rank itself if they are on its node already, another rank
     /// that sends them, nobody if they must be rebuilt.
     pub source: Option<usize>,
+    /// The level at which its files lie, if anybody has them; they keep it when they are sent.
+    pub level: Option<usize>,
     /// The round in which they are sent.
     pub round: usize,
-    /// Ranks whose files this rank sends to them, one a round.
-    pub sends: Vec<usize>,
+    /// What this rank sends, one a round.
+    pub sends: Vec<Sent>,
     /// Rounds until all have theirs.
     pub rounds: usize,
+}
+
+/// A rank's part of a dataset that another rank has and sends to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub struct Sent {
+    /// The rank whose part it is.
+    pub rank: usize,
+    /// The level at which it lies.
+    pub level: Option<usize>,
 }
 
 /// True if the record's description of its set can be trusted to index with.
@@ -173,7 +187,7 @@ fn candidate(records: &[(usize, &Held)]) -> Option<Candidate> {
                 .holders
                 .entry(held.rank)
                 .or_default()
-                .push(*leader);
+                .push((*leader, held.level));
         }
     }
     let disputed = records.iter().map(|(_, held)| held.rank);
@@ -202,6 +216,14 @@ impl Candidate {
     /// How a rank was protected, as far as any record tells.
     pub fn set_of(&self, rank: usize) -> Option<&Reddesc> {
         self.sets.get(&rank)
+    }
+
+    /// Where it is.
+    pub fn slot(&self) -> Slot {
+        Slot {
+            store: self.store,
+            id: self.dataset.id,
+        }
     }
 
     /// The ranks without a record anywhere.
@@ -252,23 +274,37 @@ impl Candidate {
         Ok(())
     }
 
+    /// How many of the groups in `groups` (the group of each rank: those in which ranks and
+    /// what they store now fail together) may be lost, whichever they are, once it is whole on
+    /// this run's ranks; and how many it was made to survive.
+    pub fn stands(&self, groups: &[usize]) -> (usize, usize) {
+        let whole_sets = self.sets.values().filter(|d| d.set_rank == 0);
+        let each = whole_sets.map(|reddesc| {
+            let losses = redundancy::of(reddesc).map_or(0, |s| s.losses(reddesc.members.len()));
+            let set = redundancy::Set::new(0, reddesc.members.clone());
+            (redundancy::survives(set.as_slice(), groups, losses), losses)
+        });
+        let least = |a: (usize, usize), b: (usize, usize)| (a.0.min(b.0), a.1.min(b.1));
+        each.reduce(least).unwrap_or_default()
+    }
+
     /// The orders of all ranks. `leaders[r]` is the rank that acts for the node and store
     /// where rank r runs now. Only for a candidate that is [`Candidate::recoverable`].
     pub fn orders(&self, leaders: &[usize]) -> Option<Vec<Order>> {
-        let mut sends: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut sends: BTreeMap<usize, Vec<Sent>> = BTreeMap::new();
         let mut sources = Vec::with_capacity(leaders.len());
         for (rank, leader) in leaders.iter().enumerate() {
-            sources.push(match self.holders.get(&rank) {
-                None => (None, 0),
-                Some(holders) if holders.contains(leader) => (Some(rank), 0),
-                Some(holders) => {
-                    // The least busy holder, so that nodes with copies share the work.
-                    let from = *holders
-                        .iter()
-                        .min_by_key(|h| sends.get(h).map_or(0, Vec::len))?;
+            let holders = self.holders.get(&rank).map_or(&[][..], Vec::as_slice);
+            let here = holders.iter().find(|(holder, _)| holder == leader);
+            // The least busy holder, so that nodes with copies share the work.
+            let busy = |(holder, _): &&_| sends.get(holder).map_or(0, Vec::len);
+            sources.push(match (here, holders.iter().min_by_key(busy)) {
+                (_, None) => (None, None, 0),
+                (Some((_, level)), _) => (Some(rank), *level, 0),
+                (None, Some(&(from, level))) => {
                     let queue = sends.entry(from).or_default();
-                    queue.push(rank);
-                    (Some(from), queue.len() - 1)
+                    queue.push(Sent { rank, level });
+                    (Some(from), level, queue.len() - 1)
                 }
             });
         }
@@ -276,12 +312,13 @@ impl Candidate {
         sources
             .into_iter()
             .enumerate()
-            .map(|(rank, (source, round))| {
+            .map(|(rank, (source, level, round))| {
                 Some(Order {
                     store: self.store,
                     dataset: self.dataset.clone(),
                     reddesc: self.sets.get(&rank)?.clone(),
                     source,
+                    level,
                     round,
                     sends: sends.get(&rank).cloned().unwrap_or_default(),
                     rounds,
@@ -323,6 +360,7 @@ mod tests {
     fn held(rank: usize, members: &[usize]) -> Held {
         Held {
             store: 0,
+            level: None,
             rank,
             ranks: 4,
             dataset: Dataset {
@@ -382,11 +420,44 @@ mod tests {
         nodes.insert(1, Vec::new());
         // Ranks 0 and 1 lie on the node of leader 0 and run on the nodes of 2 and 3.
         let orders = only(nodes).orders(&[2, 3, 2, 3]).unwrap();
-        assert_eq!(orders[0].sends, [0, 1]);
+        let sent: Vec<usize> = orders[0].sends.iter().map(|sent| sent.rank).collect();
+        assert_eq!(sent, [0, 1]);
         let of = |rank: usize| (orders[rank].source, orders[rank].round, orders[rank].rounds);
         assert_eq!(of(0), (Some(0), 0, 2));
         assert_eq!(of(1), (Some(0), 1, 2));
         assert_eq!(of(2), (Some(2), 0, 2));
+    }
+
+    #[test]
+    fn a_part_keeps_the_level_at_which_it_was_found() {
+        let mut nodes = four();
+        nodes
+            .iter_mut()
+            .zip(5..)
+            .for_each(|(node, level)| node[0].level = Some(level));
+        // One store for all, which rank 0 leads; then rank 1 runs at another one.
+        let all: Vec<Held> = nodes.into_iter().flatten().collect();
+        let orders = only(vec![all]).orders(&[0, 1, 0, 0]).unwrap();
+        let found: Vec<_> = orders.iter().map(|o| (o.source, o.level)).collect();
+        let at = |source, level| (Some(source), Some(level));
+        assert_eq!(found, [at(0, 5), at(0, 6), at(2, 7), at(3, 8)]);
+        let (rank, level) = (1, Some(6));
+        assert_eq!(orders[0].sends, [Sent { rank, level }]);
+    }
+
+    #[test]
+    fn says_what_it_stands_where_its_ranks_are_now() {
+        let candidate = only(four());
+        assert_eq!(candidate.stands(&[0, 1, 2, 3]), (1, 1));
+        assert_eq!(candidate.stands(&[0, 1, 2, 0]), (0, 1));
+        let mut nodes = four();
+        for one in nodes.iter_mut().flatten() {
+            one.reddesc.scheme = "RS".to_string();
+            one.reddesc.set_failures = 2;
+        }
+        let candidate = only(nodes);
+        assert_eq!(candidate.stands(&[0, 1, 2, 3]), (2, 2));
+        assert_eq!(candidate.stands(&[0, 0, 1, 2]), (1, 2));
     }
 
     #[test]

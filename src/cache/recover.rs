@@ -18,7 +18,7 @@ pub struct Ground<'a> {
     pub comm: &'a dyn Communicator,
     /// The cache's files.
     pub files: &'a dyn Files,
-    /// The store of the dataset, on this rank's node.
+    /// The store of the dataset, on this rank's node, with the level of this rank's part.
     pub layout: &'a Layout,
     /// This rank's node.
     pub node: &'a str,
@@ -35,7 +35,7 @@ pub struct Recovered {
     pub damage: Vec<Error>,
     /// How many ranks had their files rebuilt.
     pub restored: usize,
-    /// In how many sets the redundancy was made anew.
+    /// How many ranks took part in making lost redundancy anew, with all files intact.
     pub encoded: usize,
 }
 

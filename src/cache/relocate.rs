@@ -5,7 +5,7 @@
 //! anything is waited for, so no circle of ranks can block.
 
 use super::layout::Layout;
-use super::plan::Order;
+use super::plan::{Order, Sent};
 use crate::comm::{Communicator, Tag};
 use crate::format::filemap::Filemap;
 use crate::format::{Name, from_message, to_message};
@@ -36,7 +36,7 @@ struct Manifest {
 }
 
 /// Brings this rank's files here and sends what others need, as `order` says. `layout` is
-/// the store of the dataset on this rank's node. Collective over all ranks with an order of
+/// the store of the dataset on this rank's node, with the level of this rank's part. Collective over all ranks with an order of
 /// the same dataset; the inner result is local, the caller agrees. The copies sent stay
 /// where they are until the dataset is known to be good (see [`leftovers`]).
 pub fn run(
@@ -55,6 +55,7 @@ pub fn run(
             .filter(|&from| from != comm.rank() && order.round == round);
         // An unreadable record sends nothing; the receiver then has its part rebuilt.
         let outgoing = to.map(|to| manifest(files, layout, id, to).unwrap_or_default());
+        let to = to.map(|to| to.rank);
         let announced = match (&outgoing, to) {
             (Some(manifest), Some(to)) => Some(comm.isend(to, MANIFEST, to_message(manifest)?)?),
             _ => None,
@@ -100,15 +101,16 @@ pub fn run(
     Ok(result)
 }
 
-/// Removes the parts of `ranks`, which run elsewhere now, from this node, and gives what
-/// could not be removed, which does no harm there. Local, for the rank that sent them.
-pub fn leftovers(files: &dyn Files, layout: &Layout, id: u64, ranks: &[usize]) -> Vec<Error> {
+/// Removes what was sent to ranks that run elsewhere now from this node, and gives what
+/// could not be removed, which does no harm there. Local, for the rank that sent it.
+pub fn leftovers(files: &dyn Files, layout: &Layout, id: u64, sends: &[Sent]) -> Vec<Error> {
     let mut errors = Vec::new();
-    for &rank in ranks {
+    for sent in sends {
+        let layout = &layout.at(sent.level);
         // The record first, so that a kill does not leave one of files that are gone. If it
         // cannot be read, only the name of the redundancy file is not known.
-        let mut paths = vec![layout.filemap(id, rank), layout.data(id, rank)];
-        let items = manifest(files, layout, id, rank).unwrap_or_default().items;
+        let mut paths = vec![layout.filemap(id, sent.rank), layout.data(id, sent.rank)];
+        let items = manifest(files, layout, id, *sent).unwrap_or_default().items;
         let root = layout.dataset(id);
         paths.extend(items.iter().filter_map(|item| item.path.below(&root).ok()));
         let removed = paths.iter().map(|path| files.remove_tree(path));
@@ -119,7 +121,8 @@ pub fn leftovers(files: &dyn Files, layout: &Layout, id: u64, ranks: &[usize]) -
 
 /// What there is of a rank's part: its record last, so that the record never comes before
 /// what it describes.
-fn manifest(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<Manifest> {
+fn manifest(files: &dyn Files, layout: &Layout, id: u64, sent: Sent) -> Result<Manifest> {
+    let (layout, rank) = (&layout.at(sent.level), sent.rank);
     let record = layout.filemap(id, rank);
     let filemap: Filemap = format::read(files, &record)?;
     let root = layout.dataset(id);
@@ -341,8 +344,12 @@ mod tests {
             },
             reddesc: reddesc(rank),
             source: Some((rank + 2) % 3),
+            level: None,
             round: 0,
-            sends: vec![(rank + 1) % 3],
+            sends: vec![Sent {
+                rank: (rank + 1) % 3,
+                level: None,
+            }],
             rounds: 1,
         }
     }
@@ -372,7 +379,7 @@ mod tests {
 
                 comm.barrier().unwrap();
                 assert_eq!(leftovers(&Posix, &here, ID, &order.sends), []);
-                let sent = order.sends[0];
+                let sent = order.sends[0].rank;
                 assert_eq!(Posix.stat(&here.filemap(ID, sent)).unwrap(), None);
                 assert_eq!(Posix.stat(&here.data(ID, sent)).unwrap(), None);
                 assert!(Posix.stat(&here.filemap(ID, rank)).unwrap().is_some());

@@ -29,16 +29,7 @@ pub fn descriptors(config: &Config, settings: &Settings, host: &str) -> Result<D
     };
     make.check_groups(&groups, &stores, &schemes);
     make.check_counts(&mut stores, &schemes);
-    if make.errors.is_empty() && !schemes.iter().any(|s| s.enabled && s.interval == 1) {
-        make.fail(
-            &config.origin("SCR_COPY_TYPE"),
-            format!(
-                "SCR_COPY_TYPE={} asks for CKPT lines, but none that is enabled has INTERVAL=1; \
-                 add one, such as `CKPT=0 INTERVAL=1 TYPE=XOR`, or set SCR_COPY_TYPE=XOR",
-                settings.copy_type
-            ),
-        );
-    }
+    make.check_schemes(&schemes);
     let warnings = make.warnings;
     match combine(make.errors) {
         None => Ok(Descriptors {
@@ -135,21 +126,25 @@ impl<'a> Make<'a> {
                     parent: "STORE",
                     item,
                 };
+                let view = match read.word("VIEW").as_deref() {
+                    Some("GLOBAL") => View::Global,
+                    _ => View::Private,
+                };
+                let group = read.word("GROUP").unwrap_or("NODE".into());
+                let group = match (view, group.to_ascii_uppercase()) {
+                    // What all nodes see is in none of them.
+                    (View::Global, group) if group == "NODE" => "WORLD".into(),
+                    (_, group) => group,
+                };
                 stores.push(StoreDescriptor {
                     index: stores.len(),
                     place: place.clone(),
                     dir,
-                    group: read
-                        .word("GROUP")
-                        .unwrap_or("NODE".into())
-                        .to_ascii_uppercase(),
+                    group,
                     count: read.number("COUNT").unwrap_or(settings.cache_size),
                     enabled: read.bool("ENABLED").unwrap_or(true),
                     mkdir: read.bool("MKDIR").unwrap_or(true),
-                    view: match read.word("VIEW").as_deref() {
-                        Some("GLOBAL") => View::Global,
-                        _ => View::Private,
-                    },
+                    view,
                     flush: match read.word("FLUSH") {
                         Some(word) => FlushType::from_word(&word),
                         None => settings.flush_type,
@@ -277,15 +272,20 @@ impl<'a> Make<'a> {
         match stores.iter().find(|s| s.dir == dir) {
             Some(store) if store.enabled => made.store = store.index,
             Some(_) => {
-                self.fail(
-                    &item.place,
-                    format!("{name} uses STORE={at}, which is not enabled"),
+                let what = format!(
+                    "{name} uses STORE={at}, which is not enabled; set ENABLED=1 there, or \
+                     ENABLED=0 here"
                 );
+                self.fail(&item.place, what);
                 return None;
             }
             None => {
+                let known: Vec<String> =
+                    stores.iter().map(|s| s.dir.display().to_string()).collect();
                 let what = format!(
-                    "{name} uses STORE={at}, which is not configured; add a line `STORE={at}`"
+                    "{name} uses STORE={at}, which is not configured (there is {}); add a line \
+                     `STORE={at}`",
+                    known.join(", ")
                 );
                 self.fail(&item.place, what);
                 return None;
@@ -309,7 +309,8 @@ impl<'a> Make<'a> {
             Scheme::Partner | Scheme::Rs if !(1..=size).contains(&failures) => {
                 made.enabled = false;
                 self.warnings.push(format!(
-                    "{}: {name} is not used: {scheme} needs SET_FAILURES from 1 to the set size, {size}, not {failures}",
+                    "{}: {name} is not used: {scheme} needs SET_FAILURES from 1 to the set size, \
+                     {size}, not {failures}",
                     made.place
                 ));
             }
@@ -328,6 +329,26 @@ impl<'a> Make<'a> {
                 None
             }
         }
+    }
+
+    /// Every checkpoint needs a scheme.
+    fn check_schemes(&mut self, schemes: &[SchemeDescriptor]) {
+        if !self.errors.is_empty() || schemes.iter().any(|s| s.enabled && s.interval == 1) {
+            return;
+        }
+        // Why a line is not used is told with the error, since nobody hears the warnings then.
+        let reasons: String = self.warnings.iter().map(|w| format!("\n{w}")).collect();
+        let word = &self.settings.copy_type;
+        let what = match Scheme::from_word(word) {
+            Some(_) => format!("SCR_COPY_TYPE={word} cannot be used as it is set up"),
+            None => format!(
+                "SCR_COPY_TYPE={word} asks for CKPT lines, but none that is enabled has \
+                 INTERVAL=1; add one, such as `CKPT=0 INTERVAL=1 TYPE=XOR`, or set \
+                 SCR_COPY_TYPE=XOR"
+            ),
+        };
+        let place = self.config.origin("SCR_COPY_TYPE");
+        self.fail(&place, what + &reasons);
     }
 
     fn check_groups(

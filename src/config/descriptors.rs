@@ -43,7 +43,7 @@ impl Scheme {
 pub enum View {
     /// The same path is another directory on each node.
     Private,
-    /// One directory for all: each node works in a subdirectory `node.<n>`.
+    /// One directory for all: the parts of each node's ranks lie below `node.<n>`.
     Global,
 }
 
@@ -56,18 +56,27 @@ pub struct StoreDescriptor {
     pub place: String,
     /// Absolute directory; may differ from process to process.
     pub dir: PathBuf,
-    /// Processes that reach the same instance; a key of [`Descriptors::groups`].
+    /// Processes that reach the same instance; a key of [`Descriptors::groups`]. Never NODE
+    /// with [`View::Global`].
     pub group: String,
     /// How many datasets are kept; at least 1 if an enabled scheme uses it.
     pub count: u64,
     /// False: not to be used.
     pub enabled: bool,
-    /// Whether SCR makes and removes directories in it.
+    /// Whether SCR makes the directory if it is missing.
     pub mkdir: bool,
     /// Whether nodes share it.
     pub view: View,
     /// How files are moved from it.
     pub flush: FlushType,
+}
+
+impl StoreDescriptor {
+    /// True if nodes reach one instance together, so that it is not in a node, and no node's
+    /// loss takes away what it holds.
+    pub fn outlives_nodes(&self) -> bool {
+        self.group != "NODE"
+    }
 }
 
 /// A redundancy scheme and the datasets it is for.

@@ -48,6 +48,7 @@ pub struct Settings {
     /// Absolute. This process's own.
     pub cache_base: PathBuf,
     pub cache_size: u64,
+    pub cache_check: bool,
     pub cache_bypass: bool,
     /// As written; see `Scheme::from_word`.
     pub copy_type: String,
@@ -121,6 +122,7 @@ impl Settings {
             cntl_base: read.path("SCR_CNTL_BASE"),
             cache_base: read.path("SCR_CACHE_BASE"),
             cache_size: read.int("SCR_CACHE_SIZE"),
+            cache_check: read.bool("SCR_CACHE_CHECK"),
             cache_bypass: read.bool("SCR_CACHE_BYPASS"),
             copy_type: read.text("SCR_COPY_TYPE").unwrap_or_default(),
             group: read.text("SCR_GROUP").unwrap_or_default(),

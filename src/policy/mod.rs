@@ -1,5 +1,6 @@
 //! Decisions without input or output: each is a function of what its caller has read.
 
+pub mod capacity;
 pub mod checkpoint;
 pub mod evict;
 pub mod flush;

@@ -1,5 +1,6 @@
 //! What a session knows of the datasets in its cache.
 
+use crate::cache::plan::Slot;
 use crate::format::filemap::Filemap;
 use crate::format::{Dataset, Name};
 use std::path::{Path, PathBuf};
@@ -15,8 +16,24 @@ pub struct Cached {
     pub bypass: bool,
     /// It is complete in the prefix too.
     pub in_prefix: bool,
+    /// How many failure groups may be lost without it, whichever they are.
+    pub stands: usize,
+    /// The level of nodes below which this rank's part lies.
+    pub level: Option<usize>,
+    /// To leaders: bytes in the store on this node, if they are known.
+    pub bytes: Option<u64>,
     /// This rank's record; `None` for a dataset of an earlier run that nobody has asked for.
     pub filemap: Option<Filemap>,
+}
+
+impl Cached {
+    /// Where it is.
+    pub fn slot(&self) -> Slot {
+        Slot {
+            store: self.store,
+            id: self.dataset.id,
+        }
+    }
 }
 
 /// The checkpoint that is offered for a restart: this rank's part of it.

@@ -55,10 +55,7 @@ impl Session {
             .cache
             .iter()
             .filter(|c| c.dataset.id > id)
-            .map(|c| Slot {
-                store: c.store,
-                id: c.dataset.id,
-            })
+            .map(Cached::slot)
             .collect();
         self.forget(&newer);
         self.loaded = None;
@@ -110,10 +107,7 @@ impl Session {
             .cache
             .iter()
             .filter(|c| c.dataset.name == *name)
-            .map(|c| Slot {
-                store: c.store,
-                id: c.dataset.id,
-            })
+            .map(Cached::slot)
             .collect();
         let in_cache = !cached.is_empty();
         self.forget(&cached);
@@ -204,6 +198,7 @@ impl Session {
         } else {
             self.stores[cached.store]
                 .layout
+                .at(cached.level)
                 .data(cached.dataset.id, self.rank())
         };
         let files = super::cached::paths(filemap);

@@ -8,6 +8,7 @@ mod cached;
 mod manage;
 mod output;
 mod restart;
+mod room;
 mod start;
 pub mod state;
 mod stock;
@@ -30,20 +31,25 @@ use crate::redundancy::Set;
 use crate::store::{Files, Lock};
 use crate::{Error, Result};
 use cached::{Cached, Part};
+use room::Volume;
 use state::{Call, State};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
+use welcome::Share;
 
 /// Messages of one redundancy set while it encodes.
 const ENCODE: crate::comm::Tag = 0x40;
 
 /// A store as this rank sees it.
 struct Store {
+    /// With the level at which this rank puts what is new.
     layout: Layout,
     /// True on the one rank that acts for all that share the directory.
     leader: bool,
+    share: Share,
 }
 
 /// Counters that give datasets their ids.
@@ -66,7 +72,9 @@ struct Phase {
     scheme: usize,
     bypass: bool,
     /// Files by path relative to the prefix, with the names that the program used.
-    files: std::collections::BTreeMap<PathBuf, Name>,
+    files: BTreeMap<PathBuf, Name>,
+    /// Directories that were made for them, by path relative to the prefix.
+    made: BTreeSet<PathBuf>,
     begun: Instant,
 }
 
@@ -77,9 +85,13 @@ struct Search {
     cached: Vec<Candidate>,
     /// Per store, the rank that acts for each rank.
     leaders: Vec<Vec<usize>>,
+    /// Per store, which ranks lose what they have in it together.
+    domains: Vec<Vec<usize>>,
     /// What was complete when the run before ended, by the flush file: id and time of
     /// creation.
-    completed: std::collections::BTreeSet<(u64, u64)>,
+    completed: BTreeSet<(u64, u64)>,
+    /// What of it was in the prefix directory too.
+    saved: BTreeSet<(u64, u64)>,
     /// Directories to be dealt with at the next occasion.
     doomed: Doomed,
     /// Ids in the prefix not tried yet, in order; `None` until the index has been asked.
@@ -111,6 +123,10 @@ pub struct Session {
     stores: Vec<Store>,
     /// This rank's set for each redundancy descriptor.
     sets: Vec<Set>,
+    /// How many failure groups each redundancy descriptor stands the loss of.
+    stands: Vec<usize>,
+    /// To leaders: the size of the last dataset of each redundancy descriptor.
+    volumes: BTreeMap<usize, Volume>,
     nodes: u64,
     _run_lock: Option<Box<dyn Lock>>,
     state: State,

@@ -8,13 +8,13 @@ use crate::cache::plan::Slot;
 use crate::comm::{Term, collective};
 use crate::config::descriptors::choose;
 use crate::format::filemap::Filemap;
-use crate::format::flush_file::{self, FlushFile};
+use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
-use crate::policy::evict::{Entry, victims};
+use crate::policy::capacity::Room;
 use crate::policy::flush;
 use crate::prefix::flush::owners;
+use crate::prefix::index;
 use crate::prefix::paths::{MAX_FILENAME, clean};
-use crate::prefix::{index, records};
 use crate::redundancy::{self, Context, Record};
 use crate::store::Kind;
 use crate::{Error, Result};
@@ -23,11 +23,12 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 impl Session {
     /// Begins a dataset (`SCR_Start_output`); `None` gives it a name made from its id. One
-    /// synchronising round.
+    /// synchronising round, and another where a store is so full that what was evicted must
+    /// be deleted first.
     ///
     /// # Errors
-    /// Name or flags differ between ranks, or a directory cannot be made. Nothing has been
-    /// deleted then, and the index is as it was.
+    /// Name or flags differ between ranks, a store has no room, or a directory cannot be made.
+    /// Nothing has been deleted then, and the index is as it was.
     pub fn start_output(
         &mut self,
         name: Option<Name>,
@@ -69,7 +70,12 @@ impl Session {
         let Some((scheme, store, bypass)) = chosen.map(|s| (s.index, s.store, s.bypass)) else {
             return Err(Error::usage(call.name(), "no redundancy descriptor fits"));
         };
-        self.clear_slot(Slot { store, id })?;
+        let room = self.check_room(scheme, checkpoint, &name, bypass);
+        if self.knows(id) {
+            // What has the id goes only once it is sure that the new one can come.
+            self.agree(room.clone())?;
+            self.clear_id(id)?;
+        }
 
         let micros = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -87,17 +93,22 @@ impl Session {
             ckpt,
             ..Dataset::default()
         };
-        let ready = self.prepare(call, &dataset, store, bypass);
+        let tight = matches!(room, Ok(Room::Later));
+        let ready = room.and_then(|_| self.prepare(call, &dataset, store, bypass));
         let print = fingerprint(&dataset);
         let created = if self.rank() == 0 { micros } else { 0 };
-        let mut terms = [Term::Max(print), Term::Min(print), Term::Max(created)];
+        let mut terms = [
+            Term::Max(print),
+            Term::Min(print),
+            Term::Max(created),
+            Term::Max(tight.into()),
+        ];
         let ready = collective::agree_with(&*self.comm, &self.speaker.node, ready, &mut terms);
         let same = terms[0].value() == terms[1].value();
         if ready.is_err() || !same {
             if !bypass {
-                // What stays is no dataset: it has no record.
                 let layout = &self.stores[store].layout;
-                self.tell_stuck(self.files.remove_tree(&layout.data(id, self.rank())));
+                self.tell_stuck(dataset::abandon(&*self.files, layout, id, self.rank()));
             }
             ready?;
             return Err(Error::usage(
@@ -113,12 +124,18 @@ impl Session {
         self.ids.dataset = id;
         self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
         self.ids.settled = true;
-        self.make_room(store);
+        self.make_room(store, bypass);
+        if terms[3].value() > 0 {
+            // Somewhere the new dataset fits only in place of what was just taken out.
+            self.finish_deleting();
+            self.comm.barrier()?;
+        }
         self.phase = Some(Phase {
             dataset,
             scheme,
             bypass,
             files: Default::default(),
+            made: Default::default(),
             begun,
         });
         self.state = state;
@@ -137,126 +154,9 @@ impl Session {
             return Ok(());
         }
         let layout = &self.stores[store].layout;
+        let descriptor = &self.descriptors.stores[store];
+        super::start::require_base(&*self.files, descriptor, &self.speaker.node)?;
         dataset::begin(&*self.files, layout, dataset.id, self.rank())
-    }
-
-    /// Deletes what must go so that the cache stays within its size. All ranks are past the
-    /// point where they could still use it. Collective, without a round.
-    pub(super) fn make_room(&mut self, store: usize) {
-        let count = self.descriptors.stores[store].count as usize;
-        let slots: Vec<(Slot, Entry)> = self
-            .cache
-            .iter()
-            .map(|c| {
-                (
-                    Slot {
-                        store: c.store,
-                        id: c.dataset.id,
-                    },
-                    true,
-                )
-            })
-            .chain(self.unusable.iter().map(|slot| (*slot, false)))
-            .filter(|(slot, _)| slot.store == store)
-            .map(|(slot, usable)| {
-                (
-                    slot,
-                    Entry {
-                        id: slot.id,
-                        usable,
-                    },
-                )
-            })
-            .collect();
-        let entries: Vec<Entry> = slots.iter().map(|(_, entry)| *entry).collect();
-        let gone: Vec<Slot> = victims(&entries, count)
-            .into_iter()
-            .map(|at| slots[at].0)
-            .collect();
-        self.forget(&gone);
-    }
-
-    /// Takes datasets out of the cache and out of all that knows them. No error: one rank's
-    /// trouble with what is of no use any more must not part it from the others.
-    pub(super) fn forget(&mut self, gone: &[Slot]) {
-        if gone.is_empty() {
-            return;
-        }
-        self.discard(gone);
-        let out = |c: &Cached| {
-            gone.contains(&Slot {
-                store: c.store,
-                id: c.dataset.id,
-            })
-        };
-        let ids: Vec<u64> = self
-            .cache
-            .iter()
-            .filter(|c| out(c))
-            .map(|c| c.dataset.id)
-            .collect();
-        self.cache.retain(|c| !out(c));
-        self.unusable.retain(|slot| !gone.contains(slot));
-        self.search.cached.retain(|c| {
-            !gone.contains(&Slot {
-                store: c.store,
-                id: c.dataset.id,
-            })
-        });
-        if self
-            .loaded
-            .as_ref()
-            .is_some_and(|part| ids.contains(&part.dataset.id))
-        {
-            self.loaded = None;
-        }
-        if !ids.is_empty() {
-            self.note_cached(|record| {
-                ids.iter().for_each(|id| {
-                    record.datasets.remove(id);
-                });
-            });
-        }
-    }
-
-    /// Rank 0: changes the flush file. That it cannot be written is told and no more: the
-    /// datasets are as good without it.
-    fn note_cached(&self, change: impl FnOnce(&mut FlushFile)) {
-        self.keep_record(|| records::update_flush_file(&*self.files, &self.prefix, change));
-    }
-
-    /// Leaders take directories out of sight at once and delete them in the background.
-    fn discard(&mut self, gone: &[Slot]) {
-        let mut trash = Vec::new();
-        for slot in gone {
-            let Some(store) = self.stores.get(slot.store).filter(|s| s.leader) else {
-                continue;
-            };
-            let layout = store.layout.clone();
-            self.tell_stuck(self.files.remove_tree(&layout.quarantine(slot.id)));
-            self.tell_stuck(dataset::discard(&*self.files, &layout, slot.id));
-            trash.push((layout, slot.id));
-        }
-        if trash.is_empty() {
-            return;
-        }
-        self.finish_deleting();
-        let files = self.files.clone();
-        let work = move || {
-            for (layout, id) in trash {
-                // The next run of this job clears what cannot be cleared now.
-                let _ = dataset::empty_trash(&*files, &layout, id);
-            }
-        };
-        let thread = std::thread::Builder::new().name("scr-delete".to_string());
-        self.reaper = thread.spawn(work).ok();
-    }
-
-    /// Waits for the deletion in the background. Local.
-    pub(super) fn finish_deleting(&mut self) {
-        if let Some(reaper) = self.reaper.take() {
-            let _ = reaper.join();
-        }
     }
 
     /// The path at which the program must access a file (`SCR_Route_file`). Local.
@@ -306,8 +206,11 @@ impl Session {
         if path.as_os_str().len() >= MAX_FILENAME {
             return Ok(path);
         }
-        if !phase.files.contains_key(&relative) {
-            let parent = relative.parent().unwrap_or(Path::new(""));
+        if phase.files.contains_key(&relative) {
+            return Ok(path);
+        }
+        let parent = relative.parent().unwrap_or(Path::new(""));
+        if !phase.made.contains(parent) {
             if phase.bypass {
                 self.files.make_dirs(&self.prefix.root().join(parent))?;
             } else if !parent.as_os_str().is_empty() {
@@ -316,8 +219,9 @@ impl Session {
                 let below = layout.data_below(id, rank).join(parent);
                 self.files.make_private_dirs(layout.base(), &below)?;
             }
-            phase.files.insert(relative, Name::from(name));
+            phase.made.insert(parent.to_path_buf());
         }
+        phase.files.insert(relative, Name::from(name));
         Ok(path)
     }
 
@@ -374,13 +278,20 @@ impl Session {
             files: list,
         };
         let mut filemap = self.filemap(&phase.dataset, phase.scheme, phase.bypass, files);
+        let mut bytes = None;
         if !phase.bypass {
             let done = self.protect(store, &mut filemap);
-            if let Err(error) = self.agree(done) {
+            let level = self.stores[store].layout.level();
+            let told = self.tell_volume(store, level, &filemap)?;
+            let done = self.agree(done);
+            let volume = self.hear_volume(store, told, &phase.dataset)?;
+            if let Err(error) = done {
                 return self.give_up(&phase, slot, error);
             }
+            bytes = volume.map(|volume| volume.all);
+            self.remember_volume(phase.scheme, volume);
         }
-        self.commit(&phase, store, filemap)
+        self.commit(&phase, store, filemap, bytes)
     }
 
     fn rejected(&self, dataset: &Dataset, call: Call) -> Error {
@@ -509,7 +420,13 @@ impl Session {
     }
 
     /// All ranks have their records: the dataset counts.
-    fn commit(&mut self, phase: &Phase, store: usize, filemap: Filemap) -> Result<()> {
+    fn commit(
+        &mut self,
+        phase: &Phase,
+        store: usize,
+        filemap: Filemap,
+        bytes: Option<u64>,
+    ) -> Result<()> {
         let dataset = filemap.dataset.clone();
         let entry = flush_file::Entry::cached(dataset.clone());
         self.note_cached(|record| {
@@ -520,6 +437,9 @@ impl Session {
             dataset: dataset.clone(),
             bypass: phase.bypass,
             in_prefix: false,
+            stands: self.stands.get(phase.scheme).copied().unwrap_or(0),
+            level: self.stores[store].layout.level(),
+            bytes,
             filemap: Some(filemap),
         });
         let mut stopped = Ok(());

@@ -146,7 +146,7 @@ impl Session {
             .cache
             .iter()
             .filter(|c| c.dataset.id == id)
-            .map(|c| Slot { store: c.store, id })
+            .map(Cached::slot)
             .collect();
         self.forget(&slots);
         self.agree(marked.map(|_| ()))
@@ -276,9 +276,9 @@ impl Session {
         let bypass = bypass || self.settings.fetch_bypass;
         let layout = self.stores[store].layout.clone();
         if !bypass {
-            self.clear_slot(Slot { store, id })?;
-            self.make_room(store);
+            self.clear_id(id)?;
         }
+        self.make_room(store, bypass);
         let target = Target {
             base: layout.base(),
             below: layout.data_below(id, self.rank()),
@@ -318,20 +318,6 @@ impl Session {
         }
     }
 
-    /// Removes what the cache has under an id that is about to be written or fetched into it.
-    pub(super) fn clear_slot(&mut self, slot: Slot) -> Result<()> {
-        let known = self.unusable.contains(&slot)
-            || self
-                .cache
-                .iter()
-                .any(|c| c.store == slot.store && c.dataset.id == slot.id);
-        if known {
-            self.forget(&[slot]);
-            self.comm.barrier()?;
-        }
-        Ok(())
-    }
-
     fn take_fetched(
         &mut self,
         fetched: Fetched,
@@ -348,20 +334,34 @@ impl Session {
             self.tell_once(
                 Severity::Note,
                 format!(
-                    "{}: {unverified} files are unverified, since no checksums were recorded",
-                    title(&dataset)
+                    "{}: {unverified} {} unverified, since no checksums were recorded",
+                    title(&dataset),
+                    if unverified == 1 {
+                        "file is"
+                    } else {
+                        "files are"
+                    },
                 ),
             );
         }
         let mut filemap = self.filemap(&dataset, scheme, bypass, files);
-        if !bypass {
+        let mut bytes = None;
+        if bypass {
+            self.clear_id(dataset.id)?;
+        } else {
             let layout = &self.stores[store].layout;
             let ready = self
                 .files
                 .make_private_dirs(layout.base(), &layout.meta_below(dataset.id));
             self.agree(ready)?;
             let done = self.protect(store, &mut filemap);
-            self.agree(done)?;
+            let level = self.stores[store].layout.level();
+            let told = self.tell_volume(store, level, &filemap)?;
+            let done = self.agree(done);
+            let volume = self.hear_volume(store, told, &dataset)?;
+            done?;
+            bytes = volume.map(|volume| volume.all);
+            self.remember_volume(scheme, volume);
         }
         self.on_root(|| {
             index::update(&*self.files, &self.prefix, |index| {
@@ -393,6 +393,9 @@ impl Session {
             dataset,
             bypass,
             in_prefix,
+            stands: self.stands.get(scheme).copied().unwrap_or(0),
+            level: self.stores[store].layout.level(),
+            bytes,
             filemap: Some(filemap),
         });
         Ok(())

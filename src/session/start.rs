@@ -1,14 +1,14 @@
 //! `SCR_Init`: find out who and where we are, then get back what the cache still has.
 
 use super::state::State;
-use super::welcome::{Hello, Place, Welcome, answer};
+use super::welcome::{Hello, Note, Place, Welcome, answer, domains_of_nodes};
 use super::{Ids, Search, Session, Store};
 use crate::cache::layout::Layout;
 use crate::comm::{Communicator, Term, collective};
-use crate::config::descriptors::{Descriptors, descriptors};
+use crate::config::descriptors::{Descriptors, StoreDescriptor, View, descriptors};
 use crate::config::{self, Config, MAX_FILE, Settings};
 use crate::events::{Event, Severity, Sink, Speaker};
-use crate::format::flush_file::{self, FlushFile};
+use crate::format::flush_file;
 use crate::format::{Name, from_message, from_tree, to_message, unpack};
 use crate::job::{self, Environment};
 use crate::policy::checkpoint::History;
@@ -16,12 +16,12 @@ use crate::prefix::index;
 use crate::prefix::paths::Prefix;
 use crate::prefix::records;
 use crate::redundancy::Set;
-use crate::store::{Durability, Files, Lock};
+use crate::store::{Durability, Files, Kind, Lock};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long a run should wait for another one on the same prefix to be gone: after a kill,
 /// its last processes may need a moment.
@@ -49,6 +49,8 @@ struct Charter {
     job: Name,
     dataset: u64,
     checkpoint: u64,
+    /// When the run began, microseconds since the epoch.
+    began: u64,
 }
 
 impl Session {
@@ -110,16 +112,24 @@ impl Session {
             ..
         } = collective::agree(&*comm, &speaker.node, own)?;
         let hello = Hello::new(&speaker.node, &descriptors);
-        let (welcome, sets, leaders) = introduce(&*comm, &speaker.node, &hello)?;
-        let mine = welcome.leaders;
-        let stores = stores
-            .into_iter()
-            .zip(mine)
-            .map(|(layout, leader)| Store {
-                layout,
-                leader: leader == comm.rank(),
+        let (welcome, sets, search) = introduce(&*comm, &speaker.node, &hello)?;
+        let of_store = stores.into_iter().zip(&descriptors.stores);
+        let stores: Vec<Store> = of_store
+            .zip(welcome.stores)
+            .map(|((layout, store), share)| Store {
+                layout: layout.at((store.view == View::Global).then_some(welcome.node)),
+                // Nobody looks into a store that is switched off: it may be out of order.
+                leader: share.leader == comm.rank() && store.enabled,
+                share,
             })
             .collect();
+        confirm_shared(
+            &*comm,
+            &*files,
+            &speaker.node,
+            (&stores, &descriptors),
+            charter.began,
+        )?;
 
         let prefix = Prefix::new(&settings.prefix);
         let mut session = Session {
@@ -129,10 +139,7 @@ impl Session {
             index_ids: (charter.dataset, charter.checkpoint),
             cache: Vec::new(),
             unusable: Vec::new(),
-            search: Search {
-                leaders,
-                ..Search::default()
-            },
+            search,
             loaded: None,
             phase: None,
             history: History::default(),
@@ -153,6 +160,8 @@ impl Session {
             prefix,
             stores,
             sets,
+            stands: welcome.stands,
+            volumes: Default::default(),
         };
         for warning in config.take_warnings() {
             session.tell(Severity::Warning, warning);
@@ -160,18 +169,30 @@ impl Session {
         for warning in &session.descriptors.warnings {
             session.tell_once(Severity::Warning, warning.clone());
         }
-        for note in &welcome.notes {
-            let quiet = session.descriptors.schemes.iter().all(|s| s.bypass);
-            let severity = if quiet {
-                Severity::Debug(1)
-            } else {
-                Severity::Note
-            };
-            session.tell_once(severity, note.to_string());
-        }
+        session.tell_notes(&welcome.notes);
         session.begin()?;
         config.freeze();
         Ok(Some(session))
+    }
+
+    /// What descriptors cannot do here; of those that are used.
+    fn tell_notes(&self, notes: &[Note]) {
+        let schemes = &self.descriptors.schemes;
+        for Note { plan, text } in notes {
+            let Some(scheme) = schemes.get(*plan).filter(|s| s.enabled) else {
+                continue;
+            };
+            // In bypass nothing is kept in the cache that could be lost there.
+            let severity = match scheme.bypass {
+                true => Severity::Debug(1),
+                false => Severity::Note,
+            };
+            let place = match schemes.len() {
+                1 => String::new(),
+                _ => format!("{}: ", scheme.place),
+            };
+            self.tell_once(severity, format!("{place}{text}"));
+        }
     }
 
     /// The second half: what the cache still has, then the records in the prefix.
@@ -207,7 +228,10 @@ impl Session {
             let seconds = i64::try_from(self.settings.halt_seconds).unwrap_or(i64::MAX);
             records::update_halt(files, prefix, |halt| halt.halt_seconds = Some(seconds))?;
         }
-        let mut record = FlushFile::default();
+        // What is kept in the cache though this run has no use for it still is there.
+        let mut record = records::read_flush_file(files, prefix).unwrap_or_default();
+        let kept = |id: &u64| self.unusable.iter().any(|slot| slot.id == *id);
+        record.datasets.retain(|id, _| kept(id));
         for cached in &self.cache {
             let mut entry = flush_file::Entry::cached(cached.dataset.clone());
             if cached.in_prefix {
@@ -268,6 +292,9 @@ fn charter(
         job: job.value.as_str().into(),
         dataset: index.max_dataset(),
         checkpoint: index.max_checkpoint(),
+        began: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_micros() as u64),
     };
     // A tree is followed by what is not its own: the settings.
     Ok(Some([to_message(&charter)?, config.to_bytes()].concat()))
@@ -351,6 +378,7 @@ fn own(
     for store in &descriptors.stores {
         let layout = Layout::new(&store.dir, &user, &job);
         if store.enabled {
+            require_base(files, store, &node)?;
             files.make_private_dirs(layout.base(), layout.below())?;
         }
         stores.push(layout);
@@ -365,33 +393,90 @@ fn own(
     })
 }
 
-/// Tells rank 0 where we are and hears the answer, with this rank's sets; rank 0 keeps
-/// everybody's leaders, one list a store.
+/// A directory that SCR is told not to make must be there. Local.
+pub(super) fn require_base(files: &dyn Files, store: &StoreDescriptor, node: &str) -> Result<()> {
+    let there = |stat: crate::store::Stat| stat.kind == Kind::Directory;
+    if store.mkdir || files.stat(&store.dir)?.is_some_and(there) {
+        return Ok(());
+    }
+    Err(Error::Config {
+        place: store.place.clone(),
+        what: format!(
+            "STORE={} is no directory on node {node}, and MKDIR=0 says that SCR must not make \
+             it; make it there, or set MKDIR=1",
+            store.dir.display()
+        ),
+    })
+}
+
+/// Sees that stores which are said to be shared by several nodes are: what the leader of an
+/// instance puts there, the others must find. Elsewhere data would seem to be lost at every
+/// restart on other nodes. Collective; two rounds if there is such a store.
+fn confirm_shared(
+    comm: &dyn Communicator,
+    files: &dyn Files,
+    node: &str,
+    (stores, descriptors): (&[Store], &Descriptors),
+    began: u64,
+) -> Result<()> {
+    let shared: Vec<(&Store, &StoreDescriptor)> = stores
+        .iter()
+        .zip(&descriptors.stores)
+        .filter(|(_, store)| store.enabled && store.outlives_nodes())
+        .collect();
+    if shared.is_empty() {
+        return Ok(());
+    }
+    let mark = |store: &Store| store.layout.job().join(".scr.shared");
+    let text = |store: &Store| format!("{began} {}", store.share.leader).into_bytes();
+    let written = shared.iter().filter(|(store, _)| store.leader);
+    let written = written
+        .into_iter()
+        .try_for_each(|(store, _)| files.replace(&mark(store), &text(store), Durability::Atomic));
+    collective::agree(comm, node, written)?;
+    let seen = shared.iter().try_for_each(|(store, descriptor)| {
+        let same = |found: Vec<u8>| found == text(store);
+        if files.read(&mark(store), 64).is_ok_and(same) {
+            return Ok(());
+        }
+        Err(Error::Config {
+            place: descriptor.place.clone(),
+            what: format!(
+                "STORE={} is not the same directory for all of GROUP={}: node {node} does not \
+                 see what rank {} has put there; say GROUP=NODE and VIEW=PRIVATE for storage in \
+                 the nodes",
+                descriptor.dir.display(),
+                descriptor.group,
+                store.share.leader
+            ),
+        })
+    });
+    collective::agree(comm, node, seen)
+}
+
+/// Tells rank 0 where we are and hears the answer, with this rank's sets; rank 0 keeps what
+/// it knows of everybody.
 fn introduce(
     comm: &dyn Communicator,
     node: &str,
     hello: &Hello,
-) -> Result<(Welcome, Vec<Set>, Vec<Vec<usize>>)> {
+) -> Result<(Welcome, Vec<Set>, Search)> {
     let all = collective::gather(comm, 0, to_message(hello)?)?;
     let mut local = Ok(());
-    let mut leaders = Vec::new();
+    let mut search = Search::default();
     let mut messages = None;
     if let Some(all) = all {
-        let answers = all
-            .iter()
-            .map(|bytes| from_message(bytes))
-            .collect::<Result<Vec<Hello>>>()
-            .and_then(|hellos| answer(&hellos));
-        match answers {
-            Ok(answers) => {
-                leaders = (0..hello.sharing.len())
-                    .map(|store| {
-                        answers
-                            .iter()
-                            .filter_map(|a| a.leaders.get(store).copied())
-                            .collect()
-                    })
-                    .collect();
+        let hellos = all.iter().map(|bytes| from_message(bytes));
+        let hellos = hellos.collect::<Result<Vec<Hello>>>();
+        match hellos.and_then(|hellos| Ok((answer(&hellos)?, hellos))) {
+            Ok((answers, hellos)) => {
+                for store in 0..hello.sharing.len() {
+                    let shares = answers.iter().filter_map(|a| a.stores.get(store));
+                    search
+                        .leaders
+                        .push(shares.map(|share| share.leader).collect());
+                    search.domains.push(domains_of_nodes(&hellos, store));
+                }
                 messages = Some(answers.iter().map(to_message).collect::<Result<Vec<_>>>()?);
             }
             Err(error) => {
@@ -406,5 +491,5 @@ fn introduce(
         Ok((sets.collect::<Result<_>>()?, welcome))
     });
     let (sets, welcome) = collective::agree(comm, node, found)?;
-    Ok((welcome, sets, leaders))
+    Ok((welcome, sets, search))
 }

@@ -2,6 +2,7 @@
 //! whole. Rank 0 decides, all carry out.
 
 use super::cached::{Cached, Part, paths, title};
+use super::room::Volume;
 use super::{Doomed, Session, Store};
 use crate::Result;
 use crate::cache::layout::Layout;
@@ -9,11 +10,14 @@ use crate::cache::plan::{Candidate, Inventory, Order, Slot, candidates, ranks_in
 use crate::cache::recover::{self, Failed, Ground, Recovered};
 use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
+use crate::config::descriptors::{StoreDescriptor, choose};
 use crate::events::Severity;
 use crate::format::flush_file::{self, FlushFile};
 use crate::format::{Dataset, from_message, to_message};
+use crate::policy::evict::EVERYTHING;
 use crate::prefix::{index, records};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// What rank 0 wants done next.
@@ -23,6 +27,8 @@ struct Offer {
     doomed: Doomed,
     /// The dataset to bring back, if there is one to try.
     order: Option<Order>,
+    /// How many failure groups may be lost without it, once it is back.
+    stands: usize,
     /// With no order: what else is in the cache, for the record.
     known: Vec<Known>,
     /// With no order: directories that are of no use but stay until room is needed.
@@ -35,6 +41,8 @@ struct Offer {
 struct Known {
     store: usize,
     dataset: Dataset,
+    stands: usize,
+    in_prefix: bool,
 }
 
 impl Session {
@@ -86,25 +94,21 @@ impl Session {
             self.tell(Severity::Warning, format!("{error}; begun anew"));
         }
         let flush_file = flush_file.unwrap_or_default();
-        self.search.completed = flush_file
-            .datasets
-            .iter()
-            .filter_map(|(id, entry)| Some((*id, entry.dataset.as_ref()?.created)))
-            .collect();
+        let key =
+            |(id, entry): (&u64, &flush_file::Entry)| Some((*id, entry.dataset.as_ref()?.created));
+        self.search.completed = flush_file.datasets.iter().filter_map(key).collect();
+        let saved = flush_file.datasets.iter().filter(|(_, e)| !e.needs_flush());
+        self.search.saved = saved.filter_map(key).collect();
         let mut found = candidates(inventories);
         found.reverse();
         self.tell_lost(&flush_file, &found);
-        let of = |candidate: &Candidate| Slot {
-            store: candidate.store,
-            id: candidate.dataset.id,
-        };
         let mut present: Vec<Slot> = inventories
             .iter()
             .flat_map(|(_, i)| i.present.iter().copied())
             .collect();
         present.sort();
         present.dedup();
-        present.retain(|slot| !found.iter().any(|candidate| of(candidate) == *slot));
+        present.retain(|slot| !found.iter().any(|candidate| candidate.slot() == *slot));
         // Without any readable record, its id alone tells whether it was complete once.
         let (kept, discard) = present
             .into_iter()
@@ -136,8 +140,9 @@ impl Session {
             .filter(|d| !found.iter().any(|c| c.dataset.created == d.created))
         {
             let text = format!(
-                "cached {} cannot be used: no rank's record of it is left on the nodes of this \
-                 run, and it was not in the prefix directory",
+                "cached {} cannot be used: no rank's record of it is left in the stores of this \
+                 run's nodes, and it was not in the prefix directory; if its store is not \
+                 configured or enabled any more, configure it again (STORE, SCR_CACHE_BASE)",
                 title(dataset)
             );
             self.tell(Severity::Warning, text);
@@ -162,7 +167,7 @@ impl Session {
                 self.adopt(offer.known, offer.unusable);
                 return Ok(false);
             };
-            if self.try_order(&order)? && self.loaded.is_some() {
+            if self.try_order(&order, offer.stands)? && self.loaded.is_some() {
                 break;
             }
         }
@@ -183,10 +188,7 @@ impl Session {
         let limit = self.newest_in_prefix();
         while let Some(candidate) = self.search.cached.pop() {
             let named = title(&candidate.dataset);
-            let slot = Slot {
-                store: candidate.store,
-                id: candidate.dataset.id,
-            };
+            let slot = candidate.slot();
             if !candidate.dataset.is_checkpoint() && !self.must_save(&candidate) {
                 // Output alone restarts nothing, and it is in the prefix.
                 self.search.doomed.discard.push(slot);
@@ -236,12 +238,14 @@ impl Session {
                 );
             }
             let doomed = std::mem::take(&mut self.search.doomed);
+            let stands = self.stands_now(&candidate);
             return orders
                 .into_iter()
                 .map(|order| {
                     let offer = Offer {
                         doomed: doomed.clone(),
                         order: Some(order),
+                        stands,
                         ..Offer::default()
                     };
                     to_message(&offer)
@@ -262,30 +266,52 @@ impl Session {
             let mut limit = limit.iter();
             limit.any(|(_, created)| *created > candidate.dataset.created)
         };
-        let (usable, foreign): (Vec<&Candidate>, Vec<&Candidate>) = self
-            .search
-            .cached
-            .iter()
-            .filter(|candidate| Some(candidate.dataset.id) != loaded)
-            .partition(|candidate| candidate.recoverable(size).is_ok() && !stale(candidate));
-        let known = usable
-            .iter()
-            .map(|c| Known {
-                store: c.store,
-                dataset: c.dataset.clone(),
-            })
-            .collect();
-        let mut unusable = self.unusable.clone();
-        unusable.extend(foreign.iter().map(|c| Slot {
-            store: c.store,
-            id: c.dataset.id,
-        }));
+        // An id may be there twice, in two stores or of two times; the newer one counts.
+        let mut taken: BTreeSet<u64> = loaded.into_iter().collect();
+        let (mut known, mut unusable) = (Vec::new(), self.unusable.clone());
+        for candidate in self.search.cached.iter().rev() {
+            let usable = candidate.recoverable(size).is_ok() && !stale(candidate);
+            if !usable || !taken.insert(candidate.dataset.id) {
+                unusable.push(candidate.slot());
+                continue;
+            }
+            let Dataset { id, created, .. } = candidate.dataset;
+            known.push(Known {
+                store: candidate.store,
+                dataset: candidate.dataset.clone(),
+                stands: self.stands_now(candidate),
+                in_prefix: self.search.saved.contains(&(id, created)),
+            });
+        }
         Offer {
             doomed: std::mem::take(&mut self.search.doomed),
-            order: None,
             known,
             unusable,
+            ..Offer::default()
         }
+    }
+
+    /// Rank 0: how many failure groups may be lost without a dataset, once it is whole on the
+    /// ranks of this run. It may be less than it was made for, where ranks have moved together.
+    fn stands_now(&self, candidate: &Candidate) -> usize {
+        let store = candidate.store;
+        let descriptor = self.descriptors.stores.get(store);
+        if descriptor.is_some_and(StoreDescriptor::outlives_nodes) {
+            return EVERYTHING;
+        }
+        let domains = self.search.domains.get(store);
+        let (now, meant) = candidate.stands(domains.map_or(&[], Vec::as_slice));
+        if now < meant {
+            let text = format!(
+                "cached {}: ranks that protect each other are on one node now, so you survive \
+                 the loss of any {now} {}, not of {}; the next checkpoint is protected anew",
+                title(&candidate.dataset),
+                if now == 1 { "node" } else { "nodes" },
+                now + 1
+            );
+            self.tell(Severity::Note, text);
+        }
+        now
     }
 
     /// The newest checkpoint that the prefix directory offers and that was not tried yet,
@@ -379,15 +405,17 @@ impl Session {
     }
 
     fn adopt(&mut self, known: Vec<Known>, unusable: Vec<Slot>) {
-        for Known { store, dataset } in known {
-            if !self.cache.iter().any(|c| c.dataset.id == dataset.id) {
-                let (bypass, in_prefix, filemap) = (false, false, None);
+        for known in known {
+            if !self.cache.iter().any(|c| c.dataset.id == known.dataset.id) {
                 self.cache.push(Cached {
-                    store,
-                    dataset,
-                    bypass,
-                    in_prefix,
-                    filemap,
+                    store: known.store,
+                    dataset: known.dataset,
+                    bypass: false,
+                    in_prefix: known.in_prefix,
+                    stands: known.stands,
+                    level: None,
+                    bytes: None,
+                    filemap: None,
                 });
             }
         }
@@ -398,21 +426,26 @@ impl Session {
         // Records of several times may lie in one directory; then it is in use.
         let used = |slot: &Slot| {
             let mut cached = self.cache.iter();
-            cached.any(|c| (c.store, c.dataset.id) == (slot.store, slot.id))
+            cached.any(|c| c.slot() == *slot)
         };
         self.unusable.retain(|slot| !used(slot));
     }
 
     /// Carries out one order. True if the dataset is whole now.
-    fn try_order(&mut self, order: &Order) -> Result<bool> {
+    fn try_order(&mut self, order: &Order, stands: usize) -> Result<bool> {
         let begun = Instant::now();
         let Some(store) = self.stores.get(order.store) else {
             return Ok(false);
         };
+        // What is there stays at its level; what must be made anew comes to ours.
+        let layout = match order.source {
+            Some(_) => store.layout.at(order.level),
+            None => store.layout.clone(),
+        };
         let ground = Ground {
             comm: &*self.comm,
             files: &*self.files,
-            layout: &store.layout,
+            layout: &layout,
             node: &self.speaker.node,
             piece: self.settings.mpi_buf_size,
         };
@@ -427,8 +460,8 @@ impl Session {
         match result {
             Ok(recovered) => {
                 self.account(&recovered, order, begun);
-                let data = store.layout.data(order.dataset.id, self.rank());
-                self.take_over(order.store, recovered, data);
+                let volume = self.volume_of(order.store, layout.level(), &recovered.filemap)?;
+                self.take_over(order.store, recovered, &layout, stands, volume);
                 Ok(true)
             }
             Err(failed) => {
@@ -466,17 +499,29 @@ impl Session {
         }
     }
 
-    fn take_over(&mut self, store: usize, recovered: Recovered, root: std::path::PathBuf) {
+    fn take_over(
+        &mut self,
+        store: usize,
+        recovered: Recovered,
+        layout: &Layout,
+        stands: usize,
+        volume: Option<Volume>,
+    ) {
         let filemap = recovered.filemap;
         let dataset = filemap.dataset.clone();
         self.cache.retain(|cached| cached.dataset.id != dataset.id);
+        // The next dataset of its kind will be about as large.
+        let next = choose(&self.descriptors.schemes, dataset.ckpt, dataset.flag_output);
+        if let Some(scheme) = next.filter(|s| s.store == store).map(|s| s.index) {
+            self.remember_volume(scheme, volume);
+        }
         // Output that is no checkpoint is only here to be flushed.
         if dataset.is_checkpoint() {
             self.ids.dataset = dataset.id;
             self.ids.checkpoint = dataset.ckpt.unwrap_or(self.ids.checkpoint);
             self.loaded = Some(Part {
                 dataset: dataset.clone(),
-                root,
+                root: layout.data(dataset.id, self.rank()),
                 bypass: false,
                 files: paths(&filemap),
             });
@@ -486,6 +531,9 @@ impl Session {
             dataset,
             bypass: false,
             in_prefix: false,
+            stands,
+            level: layout.level(),
+            bytes: volume.map(|volume| volume.all),
             filemap: Some(filemap),
         });
     }

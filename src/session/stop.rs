@@ -222,7 +222,8 @@ impl Session {
             return Ok(());
         };
         let bypass = cached.bypass;
-        let data = self.stores[cached.store].layout.data(id, self.rank());
+        let layout = self.stores[cached.store].layout.at(cached.level);
+        let data = layout.data(id, self.rank());
         let sole = if bypass {
             Ok(())
         } else {

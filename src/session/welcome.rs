@@ -3,6 +3,7 @@
 
 use crate::config::descriptors::{Descriptors, Scheme};
 use crate::format::Name;
+use crate::policy::evict::EVERYTHING;
 use crate::redundancy::{self, Set};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -17,10 +18,24 @@ pub struct Hello {
     pub node: Name,
     /// For each redundancy descriptor, the failure group that it belongs to.
     pub failure: Vec<Name>,
-    /// For each store, who shares it: the group and the directory.
+    /// For each store, the instance that it reaches: those with the same share it.
     pub sharing: Vec<Name>,
-    /// Scheme, set size and failures of each redundancy descriptor, the same on all ranks.
-    pub schemes: Vec<Name>,
+    /// The redundancy descriptors, the same on all ranks.
+    pub plans: Vec<Plan>,
+}
+
+/// What must be known of a redundancy descriptor to make its sets.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub struct Plan {
+    scheme: String,
+    set_size: usize,
+    set_failures: usize,
+    store: usize,
+    /// The store is not in a node, so no node's loss takes away what it holds.
+    outlives: bool,
+    /// What messages call a failure group.
+    group: String,
 }
 
 /// What a rank is told.
@@ -30,12 +45,39 @@ pub struct Hello {
 pub struct Welcome {
     /// Number of nodes of the run.
     pub nodes: u64,
-    /// For each store, the rank that acts for all that share it with this one.
-    pub leaders: Vec<usize>,
+    /// The number of this rank's node among them, from 0.
+    pub node: usize,
+    /// With whom it shares each store.
+    pub stores: Vec<Share>,
     /// For each redundancy descriptor, this rank's set.
     pub sets: Vec<Place>,
-    /// Descriptors that cannot protect as configured, in words.
-    pub notes: Vec<Name>,
+    /// For each redundancy descriptor, how many failure groups may be lost, whichever they
+    /// are; [`EVERYTHING`] for a store that outlives the nodes. The same on all ranks.
+    pub stands: Vec<usize>,
+    /// To rank 0: descriptors that cannot protect as configured.
+    pub notes: Vec<Note>,
+}
+
+/// Who uses one instance of a store together.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub struct Share {
+    /// The rank that acts for all.
+    pub leader: usize,
+    /// To the leader: the others; none if it is shared by all ranks of the run.
+    pub followers: Vec<usize>,
+    /// All ranks of the run share it.
+    pub all: bool,
+}
+
+/// What the user should know of a redundancy descriptor.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub struct Note {
+    /// Index of the descriptor.
+    pub plan: usize,
+    /// What, in words.
+    pub text: Name,
 }
 
 /// A place in a set.
@@ -59,31 +101,33 @@ impl Hello {
     /// From this rank's descriptors.
     pub fn new(node: &str, descriptors: &Descriptors) -> Hello {
         let group = |name: &str| descriptors.groups.get(name).map_or("", String::as_str);
+        let (schemes, stores) = (&descriptors.schemes, &descriptors.stores);
+        let failure = schemes.iter().map(|s| group(&s.group).into());
+        // A group that is wider than a node names the instance; in a node it is the directory,
+        // since ranks of a node may have different ones.
+        let sharing = stores.iter().map(|s| {
+            let text = match s.outlives_nodes() {
+                true => group(&s.group).to_string(),
+                false => format!("{}\n{}", group(&s.group), s.dir.display()),
+            };
+            text.as_str().into()
+        });
+        let plans = schemes.iter().map(|s| Plan {
+            scheme: s.scheme.word().to_string(),
+            set_size: s.set_size as usize,
+            set_failures: s.set_failures as usize,
+            store: s.store,
+            outlives: stores.get(s.store).is_some_and(|s| s.outlives_nodes()),
+            group: match s.group.as_str() {
+                "NODE" => "node".to_string(),
+                other => format!("group of {other}"),
+            },
+        });
         Hello {
             node: node.into(),
-            failure: descriptors
-                .schemes
-                .iter()
-                .map(|s| group(&s.group).into())
-                .collect(),
-            sharing: descriptors
-                .stores
-                .iter()
-                .map(|s| {
-                    format!("{}\n{}", group(&s.group), s.dir.display())
-                        .as_str()
-                        .into()
-                })
-                .collect(),
-            schemes: descriptors
-                .schemes
-                .iter()
-                .map(|s| {
-                    format!("{} {} {}", s.scheme.word(), s.set_size, s.set_failures)
-                        .as_str()
-                        .into()
-                })
-                .collect(),
+            failure: failure.collect(),
+            sharing: sharing.collect(),
+            plans: plans.collect(),
         }
     }
 }
@@ -95,9 +139,9 @@ pub fn answer(hellos: &[Hello]) -> Result<Vec<Welcome>> {
         return Ok(Vec::new());
     };
     if let Some(rank) = hellos.iter().position(|h| {
-        h.failure.len() != first.failure.len()
+        h.failure.len() != first.plans.len()
             || h.sharing.len() != first.sharing.len()
-            || h.schemes != first.schemes
+            || h.plans != first.plans
     }) {
         return Err(Error::Config {
             place: format!("rank {rank} on {}", hellos[rank].node),
@@ -106,43 +150,107 @@ pub fn answer(hellos: &[Hello]) -> Result<Vec<Welcome>> {
                 .to_string(),
         });
     }
-    let nodes: BTreeSet<&Name> = hellos.iter().map(|h| &h.node).collect();
-    let mut answers: Vec<Welcome> = hellos
-        .iter()
-        .map(|_| Welcome {
-            nodes: nodes.len() as u64,
+    let nodes = numbered(hellos.iter().map(|h| &h.node));
+    let count = count(&nodes) as u64;
+    let mut answers: Vec<Welcome> = nodes
+        .into_iter()
+        .map(|node| Welcome {
+            nodes: count,
+            node,
             ..Welcome::default()
         })
         .collect();
     for store in 0..first.sharing.len() {
-        // The node counts too: two emulated nodes may share a directory, and each must find
-        // what its own ranks left there.
-        let mut leaders: BTreeMap<(&Name, &Name), usize> = BTreeMap::new();
-        for (rank, hello) in hellos.iter().enumerate() {
-            let key = (&hello.node, &hello.sharing[store]);
-            let leader = *leaders.entry(key).or_insert(rank);
-            answers[rank].leaders.push(leader);
+        let shares = shares(hellos.iter().map(|h| &h.sharing[store]));
+        for (answer, share) in answers.iter_mut().zip(shares) {
+            answer.stores.push(share);
         }
     }
-    for scheme in 0..first.schemes.len() {
-        let groups = numbered(hellos.iter().map(|h| &h.failure[scheme]));
-        let (sets, note) = sets(&first.schemes[scheme].to_string(), &groups);
+    for (at, plan) in first.plans.iter().enumerate() {
+        let groups = domains(hellos, |h| &h.failure[at], plan.store);
+        let (sets, stands, note) = sets(plan, &groups);
         for (answer, set) in answers.iter_mut().zip(sets) {
             answer.sets.push(Place {
                 index: set.index,
                 members: set.members.to_vec(),
             });
+            answer.stands.push(stands);
         }
-        if let Some(answer) = answers.first_mut() {
-            answer.notes.extend(note.map(|note| note.as_str().into()));
+        if let (Some(answer), Some(text)) = (answers.first_mut(), note) {
+            let text = text.as_str().into();
+            answer.notes.push(Note { plan: at, text });
         }
     }
     Ok(answers)
 }
 
+/// Rank 0: the failure domain of each rank for datasets that lie in `store`: ranks of a node,
+/// or of one instance of the store, lose what they have together.
+pub fn domains_of_nodes(hellos: &[Hello], store: usize) -> Vec<usize> {
+    domains(hellos, |h| &h.node, store)
+}
+
+/// Numbers the classes into which ranks fall that have the same group or the same instance of
+/// a store, directly or through others.
+fn domains<'a>(
+    hellos: &'a [Hello],
+    group: impl Fn(&'a Hello) -> &'a Name,
+    store: usize,
+) -> Vec<usize> {
+    let groups = numbered(hellos.iter().map(group));
+    let none = Name::default();
+    let instance = |h: &'a Hello| h.sharing.get(store);
+    let instances = numbered(hellos.iter().map(|h| instance(h).unwrap_or(&none)));
+    // Groups are joined through instances: the lowest group that is reached names the class.
+    let mut lowest: Vec<usize> = (0..count(&groups)).collect();
+    let root = |lowest: &[usize], mut at: usize| {
+        while let Some(next) = lowest.get(at).copied().filter(|next| *next != at) {
+            at = next;
+        }
+        at
+    };
+    let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
+    for (group, instance) in groups.iter().zip(&instances) {
+        let here = root(&lowest, *group);
+        let there = root(&lowest, *seen.entry(*instance).or_insert(here));
+        if let Some(entry) = lowest.get_mut(here.max(there)) {
+            *entry = here.min(there);
+        }
+    }
+    let classes: Vec<usize> = groups.iter().map(|group| root(&lowest, *group)).collect();
+    numbered(classes.iter())
+}
+
+/// Who shares a store, from the name of each rank's instance.
+fn shares<'a>(instances: impl Iterator<Item = &'a Name>) -> Vec<Share> {
+    let instances = numbered(instances);
+    let mut ranks: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (rank, instance) in instances.iter().enumerate() {
+        ranks.entry(*instance).or_default().push(rank);
+    }
+    let all = ranks.len() == 1;
+    let mut shares: Vec<Share> = instances
+        .iter()
+        .filter_map(|instance| ranks.get(instance)?.first())
+        .map(|&leader| Share {
+            leader,
+            all,
+            followers: Vec::new(),
+        })
+        .collect();
+    for members in ranks.into_values().filter(|_| !all) {
+        if let Some((leader, followers)) = members.split_first()
+            && let Some(share) = shares.get_mut(*leader)
+        {
+            share.followers = followers.to_vec();
+        }
+    }
+    shares
+}
+
 /// Numbers for names, in order of first appearance.
-fn numbered<'a>(names: impl Iterator<Item = &'a Name>) -> Vec<usize> {
-    let mut known: BTreeMap<&Name, usize> = BTreeMap::new();
+fn numbered<'a, T: Ord + 'a>(names: impl Iterator<Item = &'a T>) -> Vec<usize> {
+    let mut known: BTreeMap<&T, usize> = BTreeMap::new();
     names
         .map(|name| {
             let next = known.len();
@@ -151,36 +259,40 @@ fn numbered<'a>(names: impl Iterator<Item = &'a Name>) -> Vec<usize> {
         .collect()
 }
 
-/// The sets of one descriptor, given as "SCHEME SIZE FAILURES", and what the user should
+/// How many different ones there are.
+fn count(numbers: &[usize]) -> usize {
+    numbers.iter().collect::<BTreeSet<_>>().len()
+}
+
+/// The sets of one descriptor, how many failure groups may be lost, and what the user should
 /// know.
-fn sets(scheme: &str, groups: &[usize]) -> (Vec<Set>, Option<String>) {
-    let mut words = scheme.split(' ');
-    let word = words.next().unwrap_or_default();
-    let mut number = |default| words.next().and_then(|w| w.parse().ok()).unwrap_or(default);
-    let (size, failures): (usize, usize) = (number(8), number(1));
+fn sets(plan: &Plan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
+    let (word, failures) = (plan.scheme.as_str(), plan.set_failures);
     let alone = || {
-        (0..groups.len())
-            .filter_map(|rank| Set::new(0, vec![rank]))
-            .collect()
+        let ranks = 0..groups.len();
+        ranks.filter_map(|rank| Set::new(0, vec![rank])).collect()
     };
+    let outlives = if plan.outlives { EVERYTHING } else { 0 };
     let Some(scheme) = redundancy::by_name(word, failures) else {
-        return (alone(), None);
+        return (alone(), outlives, None);
     };
     if word == Scheme::Single.word() {
-        return (alone(), None);
+        return (alone(), outlives, None);
     }
-    let distinct = groups.iter().max().map_or(0, |max| max + 1);
-    if distinct < 2 {
-        return (
-            alone(),
-            Some(format!(
-                "all ranks are in one failure group, so {word} could not survive its loss: \
-                 datasets are kept with SINGLE"
-            )),
-        );
+    if count(groups) < 2 {
+        let why = match plan.outlives {
+            true => "all ranks share one instance of the store, which no node's loss takes away",
+            false => "all ranks are in one failure group",
+        };
+        let so = match plan.outlives {
+            true => format!("{word} would add nothing"),
+            false => format!("{word} could not survive its loss"),
+        };
+        let note = format!("{why}, so {so}: datasets are kept with SINGLE");
+        return (alone(), outlives, Some(note));
     }
     // Smaller sets protect better, so they may replace those that no code can span.
-    let mut size = size.clamp(2, redundancy::MOST_BLOCKS);
+    let mut size = plan.set_size.clamp(2, redundancy::MOST_BLOCKS);
     let mut sets = redundancy::plan(groups, size);
     let spans = |sets: &[Set]| {
         let largest = sets.iter().map(Set::size).max().unwrap_or(0);
@@ -191,34 +303,57 @@ fn sets(scheme: &str, groups: &[usize]) -> (Vec<Set>, Option<String>) {
         sets = redundancy::plan(groups, size);
     }
     let smallest = sets.iter().map(Set::size).min().unwrap_or(0);
-    let stands = scheme.losses(smallest);
-    let note = match redundancy::survives(&sets, groups, stands) {
+    let survived = redundancy::survives(&sets, groups, scheme.losses(smallest));
+    let group = match plan.outlives {
+        true => "instance of the store",
+        false => plan.group.as_str(),
+    };
+    let note = match survived {
         0 => Some(format!(
             "{word} cannot keep the ranks of one failure group apart here: the loss of one \
-             node may lose a dataset; spread ranks evenly over nodes"
+             {group} may lose a dataset; spread ranks evenly over nodes"
         )),
-        survived if survived < failures => Some(format!(
-            "{word} is to survive {failures} losses, but with these ranks and nodes datasets \
-             survive the loss of any {survived} failure group{}, not of {}; use more nodes",
-            if survived == 1 { "" } else { "s" },
+        _ if survived < failures => Some(format!(
+            "{word} is to survive {failures} losses, but with these ranks and nodes you survive \
+             the loss of any {survived} {}, not of {}; use more nodes",
+            plural(group, survived),
             survived + 1
         )),
         _ => None,
     };
-    (sets, note)
+    (sets, survived.max(outlives), note)
+}
+
+/// "node", "nodes"; only the first word changes.
+fn plural(what: &str, count: usize) -> String {
+    match (count, what.split_once(' ')) {
+        (1, _) => what.to_string(),
+        (_, Some((first, rest))) => format!("{first}s {rest}"),
+        (_, None) => format!("{what}s"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn plan(scheme: &str, set_size: usize, set_failures: usize) -> Plan {
+        Plan {
+            scheme: scheme.to_string(),
+            set_size,
+            set_failures,
+            group: "node".to_string(),
+            ..Plan::default()
+        }
+    }
+
     /// Ranks on nodes, with one XOR descriptor over nodes and one store at `dir(node)`.
     fn hellos(nodes: &[&str], dir: impl Fn(&str) -> String) -> Vec<Hello> {
         let hello = |node: &&str| Hello {
             node: (*node).into(),
             failure: vec![(*node).into()],
-            sharing: vec![dir(node).as_str().into()],
-            schemes: vec!["XOR 8 1".into()],
+            sharing: vec![format!("{node} {}", dir(node)).as_str().into()],
+            plans: vec![plan("XOR", 8, 1)],
         };
         nodes.iter().map(hello).collect()
     }
@@ -235,8 +370,9 @@ mod tests {
     fn ranks_of_a_node_share_a_leader_and_no_set() {
         let nodes = ["a", "a", "b", "b", "c", "c"];
         let answers = answer(&hellos(&nodes, |_| "/shm".to_string())).unwrap();
-        let leaders: Vec<usize> = answers.iter().map(|a| a.leaders[0]).collect();
+        let leaders: Vec<usize> = answers.iter().map(|a| a.stores[0].leader).collect();
         assert_eq!(leaders, [0, 0, 2, 2, 4, 4]);
+        assert_eq!(answers[2].stands, [1]);
         assert!(answers.iter().all(|a| a.nodes == 3 && a.notes.is_empty()));
         for (rank, set) in sets_of(answers).into_iter().enumerate() {
             assert!(set.contains(&rank));
@@ -248,11 +384,8 @@ mod tests {
     #[test]
     fn one_directory_has_a_leader_on_each_node_and_one_node_one_for_each_directory() {
         let leaders = |hellos: &[Hello]| -> Vec<usize> {
-            answer(hellos)
-                .unwrap()
-                .iter()
-                .map(|a| a.leaders[0])
-                .collect()
+            let answers = answer(hellos).unwrap();
+            answers.iter().map(|a| a.stores[0].leader).collect()
         };
         assert_eq!(
             leaders(&hellos(&["a", "b", "a"], |_| "/shared".to_string())),
@@ -263,10 +396,67 @@ mod tests {
         assert_eq!(leaders(&two), [0, 1]);
     }
 
+    /// Four nodes in two racks; the store is one for each rack, or one for all.
+    fn racked(store: impl Fn(usize) -> &'static str) -> Vec<Hello> {
+        let mut hellos = hellos(&["a", "b", "c", "d"], |_| String::new());
+        for (rank, hello) in hellos.iter_mut().enumerate() {
+            hello.sharing = vec![store(rank / 2).into()];
+            hello.plans[0].outlives = true;
+        }
+        hellos
+    }
+
+    #[test]
+    fn ranks_of_one_instance_of_a_store_are_in_no_set_together() {
+        let answers = answer(&racked(|rack| ["r0", "r1"][rack])).unwrap();
+        assert!(answers[0].notes.is_empty());
+        assert_eq!(answers[1].stands, [EVERYTHING]);
+        let shares: Vec<_> = answers
+            .iter()
+            .map(|a| (a.stores[0].leader, a.stores[0].followers.clone()))
+            .collect();
+        assert_eq!(
+            shares,
+            [(0, vec![1]), (0, vec![]), (2, vec![3]), (2, vec![])]
+        );
+        assert_eq!(sets_of(answers), [[0, 2], [1, 3], [0, 2], [1, 3]]);
+    }
+
+    #[test]
+    fn one_store_for_all_has_one_leader_and_needs_no_redundancy() {
+        let answers = answer(&racked(|_| "all")).unwrap();
+        let share = &answers[0].stores[0];
+        assert!(share.all && share.followers.is_empty());
+        assert!(answers.iter().all(|a| a.stores[0].leader == 0));
+        let nodes: Vec<usize> = answers.iter().map(|a| a.node).collect();
+        assert_eq!(nodes, [0, 1, 2, 3]);
+        let note = answers[0].notes[0].text.to_string();
+        assert!(
+            note.contains("share one instance") && note.contains("SINGLE"),
+            "{note}"
+        );
+        assert_eq!(answers[3].stands, [EVERYTHING]);
+        assert_eq!(sets_of(answers), [[0], [1], [2], [3]]);
+    }
+
+    #[test]
+    fn domains_are_joined_through_others() {
+        let mut hellos = hellos(&["a", "b", "c", "d", "b"], |_| String::new());
+        for (hello, store) in hellos.iter_mut().zip(["x", "y", "y", "z", "x"]) {
+            hello.sharing = vec![store.into()];
+        }
+        assert_eq!(domains_of_nodes(&hellos, 0), [0, 0, 0, 1, 0]);
+    }
+
     #[test]
     fn what_cannot_protect_is_told_to_rank_0_once() {
         let answers = answer(&hellos(&["a", "a"], |_| "/shm".to_string())).unwrap();
-        assert!(answers[0].notes[0].to_string().contains("kept with SINGLE"));
+        assert!(
+            answers[0].notes[0]
+                .text
+                .to_string()
+                .contains("kept with SINGLE")
+        );
         assert!(answers[1].notes.is_empty());
         assert_eq!(sets_of(answers), [[0], [1]]);
 
@@ -275,6 +465,7 @@ mod tests {
         let answers = answer(&hellos(&crowded, |_| "/shm".to_string())).unwrap();
         assert!(
             answers[0].notes[0]
+                .text
                 .to_string()
                 .contains("spread ranks evenly")
         );
@@ -285,7 +476,7 @@ mod tests {
         let changes: [fn(&mut Hello); 3] = [
             |hello| hello.failure.clear(),
             |hello| hello.sharing.push("/more".into()),
-            |hello| hello.schemes = vec!["XOR 4 1".into()],
+            |hello| hello.plans[0].set_size = 4,
         ];
         for change in changes {
             let mut hellos = hellos(&["a", "b", "c"], |_| "/shm".to_string());
@@ -302,32 +493,35 @@ mod tests {
         assert!(Place { index, members }.set().is_err());
     }
 
-    fn note(scheme: &str, groups: &[usize]) -> String {
-        sets(scheme, groups).1.unwrap_or_default()
+    fn note(scheme: &str, failures: usize, groups: &[usize]) -> String {
+        sets(&plan(scheme, 8, failures), groups)
+            .2
+            .unwrap_or_default()
     }
 
     #[test]
     fn says_what_can_be_survived() {
         let nodes: Vec<usize> = (0..4).collect();
-        assert_eq!(note("RS 8 2", &nodes), "");
-        assert_eq!(note("PARTNER 8 1", &nodes), "");
-        assert!(note("RS 8 5", &nodes).contains("any 3 failure groups, not of 4"));
-        assert!(note("RS 8 2", &[0, 1]).contains("any 1 failure group, not of 2"));
-        assert!(note("PARTNER 8 3", &[0, 1, 2]).contains("any 2 failure groups, not of 3"));
-        assert!(note("RS 8 2", &[0, 0]).contains("kept with SINGLE"));
+        assert_eq!(note("RS", 2, &nodes), "");
+        assert_eq!(note("PARTNER", 1, &nodes), "");
+        assert!(note("RS", 5, &nodes).contains("the loss of any 3 nodes, not of 4"));
+        assert!(note("RS", 2, &[0, 1]).contains("the loss of any 1 node, not of 2"));
+        assert!(note("PARTNER", 3, &[0, 1, 2]).contains("any 2 nodes, not of 3"));
+        assert!(note("RS", 2, &[0, 0]).contains("kept with SINGLE"));
         // Three of four ranks on one node: a set holds two of them.
-        assert!(note("XOR 8 1", &[0, 0, 0, 1]).contains("spread ranks evenly"));
-        assert_eq!(note("SINGLE 8 0", &nodes), "");
+        assert!(note("XOR", 1, &[0, 0, 0, 1]).contains("spread ranks evenly"));
+        assert_eq!(note("SINGLE", 0, &nodes), "");
+        assert_eq!(plural("group of POWER", 2), "groups of POWER");
     }
 
     #[test]
     fn sets_that_no_code_spans_are_divided() {
         let nodes: Vec<usize> = (0..700).collect();
-        for scheme in ["RS 250 6", "XOR 5000 1", "PARTNER 300 2"] {
-            let (sets, note) = sets(scheme, &nodes);
+        for (scheme, size, failures) in [("RS", 250, 6), ("XOR", 5000, 1), ("PARTNER", 300, 2)] {
+            let (sets, stands, note) = sets(&plan(scheme, size, failures), &nodes);
             let largest = sets.iter().map(Set::size).max().unwrap();
             assert!(largest <= 250 && largest > 60, "{scheme}: {largest}");
-            assert_eq!(note, None, "{scheme}");
+            assert_eq!((stands, note), (failures, None), "{scheme}");
         }
     }
 }

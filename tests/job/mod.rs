@@ -18,6 +18,8 @@ pub struct Site {
     dir: tempfile::TempDir,
     /// Parameters, as environment variables of every rank.
     pub vars: Vec<(String, String)>,
+    /// The same for the ranks of one node: node, name, value.
+    pub of_node: Vec<(String, String, String)>,
     /// Who hears of events, all runs together.
     pub events: Arc<Memory>,
     /// File systems of all ranks.
@@ -42,6 +44,7 @@ impl Site {
         let site = Site {
             dir,
             vars: Vec::new(),
+            of_node: Vec::new(),
             events: Arc::new(Memory::default()),
             files: Arc::new(Posix),
             by_rank: Vec::new(),
@@ -87,7 +90,15 @@ impl Site {
         for (name, value) in &self.vars {
             environment = environment.with(name, value);
         }
+        for (_, name, value) in self.of_node.iter().filter(|(n, ..)| n == node) {
+            environment = environment.with(name, value);
+        }
         environment
+    }
+
+    /// Writes the user's configuration file.
+    pub fn configure(&self, text: &str) {
+        std::fs::write(self.prefix().join(".scrconf"), text).unwrap();
     }
 
     /// Runs `body` on one rank a name in `nodes`; rank r runs on `nodes[r]`. Every session

@@ -73,6 +73,7 @@ fn everything_configured() {
         (4, FlushType::Background)
     );
     assert_eq!((d.stores[0].view, d.stores[0].mkdir), (View::Global, false));
+    assert!(d.stores[0].outlives_nodes() && !d.stores[1].outlives_nodes());
     let kinds: Vec<_> = d
         .schemes
         .iter()
@@ -177,6 +178,41 @@ fn one_scheme_must_take_every_checkpoint() {
             text.starts_with("environment: ") && text.contains("INTERVAL=1"),
             "{text}"
         );
+    }
+}
+
+#[test]
+fn a_global_store_is_in_no_node_whatever_its_group() {
+    for (children, group) in [
+        ("VIEW=GLOBAL", "WORLD"),
+        ("VIEW=GLOBAL GROUP=node", "WORLD"),
+        ("VIEW=GLOBAL GROUP=RACK", "RACK"),
+        ("VIEW=PRIVATE GROUP=WORLD", "WORLD"),
+        ("VIEW=PRIVATE", "NODE"),
+    ] {
+        let d = from_file(&format!("GROUPS=n1 RACK=r\nSTORE=/s {children}\nCKPT=0")).unwrap();
+        assert_eq!(d.stores[0].group, group, "{children}");
+        assert_eq!(d.stores[0].outlives_nodes(), group != "NODE");
+    }
+}
+
+#[test]
+fn a_scheme_that_cannot_be_built_is_told_with_its_reason() {
+    let text = error("CKPT=0 TYPE=RS SET_SIZE=4 SET_FAILURES=5");
+    assert!(
+        text.contains("none that is enabled has INTERVAL=1"),
+        "{text}"
+    );
+    assert!(
+        text.contains("scrconf:1: CKPT=0 is not used: RS needs SET_FAILURES from 1"),
+        "{text}"
+    );
+    for scheme in ["RS", "PARTNER"] {
+        let set = [("SCR_COPY_TYPE", scheme), ("SCR_SET_FAILURES", "9")];
+        let text = make(&load(&set, "", "")).unwrap_err().to_string();
+        assert!(text.starts_with("environment: SCR_COPY_TYPE="), "{text}");
+        assert!(text.contains("to the set size, 8, not 9"), "{text}");
+        assert!(!text.contains("CKPT"), "{text}");
     }
 }
 

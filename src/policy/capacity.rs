@@ -1,0 +1,70 @@
+//! Will the next dataset fit into a node's store?
+//!
+//! Nobody knows how large it will be. The best guess is the last dataset of the same
+//! descriptor on the same node, redundancy included, so that is what must fit; where there was
+//! none, nothing is refused. A program whose checkpoints shrink may be refused one that would
+//! fit by less than it shrank: the message says so, and how to switch the check off.
+
+/// Whether a store has room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// It has.
+    Now,
+    /// Once what is to be deleted is deleted: that must be waited for.
+    Later,
+    /// Not even then.
+    Never,
+}
+
+/// The room for `need` bytes in a store with `free` bytes, and `deleted` more once the
+/// datasets that must go are deleted. `None` where a size is not known: what is not known to
+/// be too little is enough, but what goes should be gone first.
+pub fn room(need: Option<u64>, free: u64, deleted: Option<u64>) -> Room {
+    match (need, deleted) {
+        (Some(need), _) if need <= free => Room::Now,
+        (None, Some(0)) => Room::Now,
+        (Some(need), Some(deleted)) if need > free.saturating_add(deleted) => Room::Never,
+        _ => Room::Later,
+    }
+}
+
+/// What a dataset of `data` bytes takes in a set of `members` where each keeps redundancy
+/// against `losses` losses, copies (`PARTNER`) or blocks of parity. Bytes; an estimate for
+/// ranks that have about as much as each other.
+pub fn with_redundancy(data: u64, copies: bool, members: usize, losses: usize) -> u64 {
+    let (members, losses) = (members as u64, losses as u64);
+    let extra = match members.saturating_sub(losses) {
+        0 => 0,
+        _ if copies => data.saturating_mul(losses),
+        chunks => data.div_ceil(chunks).saturating_mul(losses),
+    };
+    data.saturating_add(extra)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Room, room, with_redundancy};
+
+    #[test]
+    fn at_each_edge() {
+        assert_eq!(room(Some(10), 10, Some(0)), Room::Now);
+        assert_eq!(room(Some(10), 9, Some(0)), Room::Never);
+        assert_eq!(room(Some(10), 9, Some(1)), Room::Later);
+        assert_eq!(room(Some(10), 0, Some(9)), Room::Never);
+        assert_eq!(room(Some(10), 0, None), Room::Later);
+        assert_eq!(room(Some(u64::MAX), 1, Some(u64::MAX)), Room::Later);
+        assert_eq!(room(None, 0, Some(0)), Room::Now, "nothing to wait for");
+        assert_eq!(room(None, 0, Some(1)), Room::Later);
+        assert_eq!(room(None, 1 << 40, None), Room::Later);
+    }
+
+    #[test]
+    fn redundancy_by_scheme() {
+        assert_eq!(with_redundancy(120, false, 1, 0), 120);
+        assert_eq!(with_redundancy(120, false, 4, 1), 160);
+        assert_eq!(with_redundancy(120, false, 5, 2), 200);
+        assert_eq!(with_redundancy(120, true, 4, 1), 240);
+        assert_eq!(with_redundancy(120, true, 4, 2), 360);
+        assert_eq!(with_redundancy(u64::MAX, true, 4, 2), u64::MAX);
+    }
+}

@@ -1,0 +1,170 @@
+//! What the library asks of the file system, in numbers that do not depend on the machine.
+
+use super::{Durability, File, Files, Lock, Space, Stat};
+use crate::Result;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The counts of a [`Counting`], for whoever holds a clone: by the name of the operation, as
+/// the methods of [`Files`] and [`File`] are called, and "sync" for each file or directory
+/// that is brought to stable storage, those of [`Files::replace`] included.
+#[derive(Debug, Clone, Default)]
+pub struct Tally(Arc<Mutex<BTreeMap<&'static str, u64>>>);
+
+impl Tally {
+    /// The counts since the last time, which this is.
+    pub fn take(&self) -> BTreeMap<&'static str, u64> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn add(&self, operation: &'static str, times: u64) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.entry(operation).or_default() += times;
+    }
+}
+
+/// A file system that counts what goes through it.
+pub struct Counting<F> {
+    inner: F,
+    tally: Tally,
+}
+
+impl<F: Files> Counting<F> {
+    /// Counts the use of `inner`, from zero.
+    pub fn new(inner: F) -> Self {
+        Counting {
+            inner,
+            tally: Tally::default(),
+        }
+    }
+
+    /// The counts, which can be read while and after this is in use.
+    pub fn tally(&self) -> Tally {
+        self.tally.clone()
+    }
+
+    fn wrap(&self, file: Box<dyn File>) -> Box<dyn File> {
+        let tally = self.tally();
+        Box::new(CountingFile { inner: file, tally })
+    }
+}
+
+impl<F: Files> Files for Counting<F> {
+    fn open(&self, path: &Path) -> Result<Box<dyn File>> {
+        self.tally.add("open", 1);
+        Ok(self.wrap(self.inner.open(path)?))
+    }
+
+    fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
+        self.tally.add("create", 1);
+        Ok(self.wrap(self.inner.create(path, mode)?))
+    }
+
+    fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
+        self.tally.add("read", 1);
+        self.inner.read(path, limit)
+    }
+
+    fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()> {
+        self.tally.add("replace", 1);
+        if durability == Durability::Synced {
+            // The file, then its directory.
+            self.tally.add("sync", 2);
+        }
+        self.inner.replace(path, data, durability)
+    }
+
+    fn make_dirs(&self, path: &Path) -> Result<()> {
+        self.tally.add("make_dirs", 1);
+        self.inner.make_dirs(path)
+    }
+
+    fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
+        self.tally.add("make_private_dirs", 1);
+        self.inner.make_private_dirs(base, below)
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<OsString>> {
+        self.tally.add("list", 1);
+        self.inner.list(path)
+    }
+
+    fn stat(&self, path: &Path) -> Result<Option<Stat>> {
+        self.tally.add("stat", 1);
+        self.inner.stat(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.tally.add("rename", 1);
+        self.inner.rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        self.tally.add("remove_file", 1);
+        self.inner.remove_file(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<bool> {
+        self.tally.add("remove_dir", 1);
+        self.inner.remove_dir(path)
+    }
+
+    fn remove_tree(&self, path: &Path) -> Result<()> {
+        self.tally.add("remove_tree", 1);
+        self.inner.remove_tree(path)
+    }
+
+    fn sync_dir(&self, path: &Path) -> Result<()> {
+        self.tally.add("sync", 1);
+        self.inner.sync_dir(path)
+    }
+
+    fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
+        self.tally.add("restore", 1);
+        self.inner.restore(path, stat)
+    }
+
+    fn space(&self, path: &Path) -> Result<Space> {
+        self.tally.add("space", 1);
+        self.inner.space(path)
+    }
+
+    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
+        self.tally.add("try_lock", 1);
+        self.inner.try_lock(path)
+    }
+}
+
+struct CountingFile {
+    inner: Box<dyn File>,
+    tally: Tally,
+}
+
+impl File for CountingFile {
+    fn size(&self) -> Result<u64> {
+        self.tally.add("size", 1);
+        self.inner.size()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.tally.add("read_at", 1);
+        self.inner.read_at(offset, buffer)
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.tally.add("write_at", 1);
+        self.inner.write_at(offset, data)
+    }
+
+    fn allocate(&self, size: u64) -> Result<()> {
+        self.tally.add("allocate", 1);
+        self.inner.allocate(size)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.tally.add("sync", 1);
+        self.inner.sync()
+    }
+}
