@@ -36,6 +36,7 @@ fn ground<'a>(files: &'a dyn Files, prefix: &'a Prefix, redundancy: Redundancy) 
     Ground {
         files,
         prefix,
+        node: "head",
         redundancy,
         buffer: 300,
         metadata: true,
@@ -54,9 +55,9 @@ fn built(site: &Site, id: u64) -> scr::Result<Built> {
 
 fn saved_on(files: &dyn Files, site: &Site, up: &[&str], id: u64) -> scr::Result<Built> {
     let prefix = prefix(site);
-    let up: Vec<Vec<Layout>> = up.iter().map(|node| caches(site, node)).collect();
+    let up: Vec<(&str, Vec<Layout>)> = up.iter().map(|node| (*node, caches(site, node))).collect();
     let ground = ground(files, &prefix, Redundancy::All);
-    save(&ground, &up, id, ("head", TIME), &mut Vec::new())
+    save(&ground, &up, id, TIME, &mut Vec::new())
 }
 
 fn saved(site: &Site, up: &[&str], id: u64) -> scr::Result<Built> {
@@ -445,4 +446,37 @@ fn what_is_left_of_an_earlier_dataset_of_that_number_does_not_count() {
     assert_eq!(done.rebuilt, [0, 3]);
     empty_caches(&site);
     site.expect_restart(&nodes(4), Some("new"));
+}
+
+#[test]
+fn a_store_that_all_nodes_see_is_saved_without_those_that_are_down() {
+    let site = Site::new()
+        .set("SCR_COPY_TYPE", "FILE")
+        .set("SCR_FLUSH", "0");
+    let store = site.outside();
+    std::fs::create_dir_all(&store).unwrap();
+    let dir = store.display();
+    site.configure(&format!(
+        "GROUPS=n0 SITE=all\nGROUPS=n1 SITE=all\nGROUPS=n2 SITE=all\n\
+         STORE={dir} GROUP=SITE VIEW=GLOBAL\nCKPT=0 STORE={dir} TYPE=SINGLE\n"
+    ));
+    site.run(&double_nodes(3), |rank| rank.checkpoint("ck.1").unwrap());
+    let place = prefix(&site);
+    let stores = [Layout::new(&store, "user1", "1001")];
+    let first = Ground {
+        node: "n1",
+        ..ground(&Posix, &place, Redundancy::None)
+    };
+    // In a first round everyone brings its own, in a second one whoever is left all.
+    let own = copy(&first, &stores, 1);
+    assert_eq!((own.ranks, own.problems), ([2, 3].into(), vec![]));
+    let second = Ground {
+        redundancy: Redundancy::Needed,
+        ..first
+    };
+    let all = copy(&second, &stores, 1);
+    assert_eq!((all.ranks.len(), all.files), (6, 4));
+    assert_eq!(built(&site, 1).unwrap().rebuilt, []);
+    std::fs::remove_dir_all(&store).unwrap();
+    site.expect_restart(&double_nodes(3), Some("ck.1"));
 }

@@ -1,13 +1,12 @@
 //! Where the caches of a job are on this node.
 
 use super::call::Failure;
-use super::params::load;
+use super::job::Job;
 use super::place::absolute;
 use crate::cache::layout::Layout;
+use crate::config::Settings;
 use crate::config::descriptors::descriptors;
-use crate::config::{Config, Settings};
-use crate::job::{self, Environment};
-use crate::prefix::paths::Prefix;
+use crate::job::node_name;
 use std::path::{Path, PathBuf};
 
 // No doc comment: clap would take it for the help of the command.
@@ -27,44 +26,37 @@ pub(super) struct Caches {
 
 /// What a command needs to find a job's datasets on this node.
 pub(super) struct Here {
-    pub config: Config,
-    pub prefix: Prefix,
+    pub job: Job,
     pub node: String,
     pub caches: Vec<Layout>,
 }
 
 impl Caches {
-    /// The prefix directory and the caches. What is odd in the configuration is not told here,
-    /// on every node; `scr params` shows it.
+    /// The job and its caches. What is odd in the configuration is not told here, on every
+    /// node; `scr params` shows it.
     pub fn find(&self) -> Result<Here, Failure> {
-        let environment = Environment::of_process();
-        let (config, _) = load(self.prefix.as_deref())?;
-        let prefix = Prefix::new(&config.prefix()?);
-        let get = |name: &str| config.get(name).ok().flatten();
-        let node = job::node_name(&environment, &get)?.value;
+        let job = Job::here(self.prefix.as_deref())?;
+        let node = node_name(&job.environment, &|name| job.get(name))?.value;
         let (user, id) = match &self.cntldir {
             Some(dir) => of_control(dir)?,
-            None => (
-                job::user_name(&environment, &get)?.value,
-                job::job_id(&environment, &get, prefix.real())?.value,
-            ),
+            None => (job.user()?, job.id()?),
         };
-        let bases = match &self.cache[..] {
+        let bases: Vec<PathBuf> = match &self.cache[..] {
+            // All stores that there are: a dataset stays where it was written.
             [] => {
-                let settings = Settings::from(&config)?;
-                let stores = descriptors(&config, &settings, &node)?.stores;
+                let settings = Settings::from(&job.config)?;
+                let stores = descriptors(&job.config, &settings, &node)?.stores;
                 stores.into_iter().map(|store| store.dir).collect()
             }
             given => given
                 .iter()
                 .map(|base| absolute(base))
-                .collect::<Result<Vec<_>, _>>()?,
+                .collect::<Result<_, _>>()?,
         };
         let caches = bases.iter().map(|base| Layout::new(base, &user, &id));
         Ok(Here {
             caches: caches.collect(),
-            config,
-            prefix,
+            job,
             node,
         })
     }

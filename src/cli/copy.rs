@@ -74,7 +74,7 @@ impl Options {
     fn copy(&self, call: &mut Call, here: &caches::Here) -> Outcome {
         // A value that does not fit must not keep the files from being saved.
         let typed = |name: &str| {
-            let value = parameter(name).and_then(|p| here.config.typed(p).ok());
+            let value = parameter(name).and_then(|p| here.job.config.typed(p).ok());
             value.flatten()
         };
         let configured = match typed(BUFFER) {
@@ -83,7 +83,8 @@ impl Options {
         };
         let ground = Ground {
             files: &Posix,
-            prefix: &here.prefix,
+            prefix: &here.job.prefix,
+            node: &here.node,
             redundancy: match self.redundancy.as_str() {
                 "none" => Redundancy::None,
                 "needed" => Redundancy::Needed,

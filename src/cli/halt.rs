@@ -199,7 +199,7 @@ impl Options {
 }
 
 /// The conditions as a table.
-fn settings(halt: &Halt) -> String {
+pub(super) fn settings(halt: &Halt) -> String {
     let number = |n: Option<i64>| n.map(|n| n.to_string());
     let before = halt.exit_before.zip(halt.halt_seconds);
     let rows = [

@@ -78,7 +78,7 @@ impl Options {
 
 /// What the prefix directory has of a dataset.
 fn saved(call: &mut Call, here: &caches::Here, id: u64) -> Outcome {
-    let prefix = &here.prefix;
+    let prefix = &here.job.prefix;
     if let Ok(Some((dataset, ranks))) = build::finished(&Posix, prefix, id) {
         let name = escaped(&dataset.name);
         writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: complete")?;

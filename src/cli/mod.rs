@@ -11,19 +11,36 @@
 
 mod caches;
 mod call;
+mod check_node;
+mod ckpt_interval;
 mod copy;
 mod crc32;
+mod env;
 mod flush_file;
+mod get_jobstep_id;
+mod glob_hosts;
 mod halt;
+mod halt_cntl;
+mod have_restart;
 mod help;
+mod hostlist;
 mod index;
 mod inspect;
+mod job;
+mod kill_jobstep;
+mod list_dir;
+mod list_down_nodes;
+mod log_event;
+mod log_transfer;
 mod nodes_file;
 mod params;
 mod place;
+mod prefix;
 mod print;
 mod rebuild;
 mod retries_halt;
+mod should_exit;
+mod test_runtime;
 mod time;
 
 pub use help::definition;
@@ -46,6 +63,22 @@ pub const COMMANDS: &[Command] = &[
     flush_file::COMMAND,
     nodes_file::COMMAND,
     retries_halt::COMMAND,
+    should_exit::COMMAND,
+    have_restart::COMMAND,
+    halt_cntl::COMMAND,
+    list_down_nodes::COMMAND,
+    check_node::COMMAND,
+    test_runtime::COMMAND,
+    get_jobstep_id::COMMAND,
+    kill_jobstep::COMMAND,
+    env::COMMAND,
+    prefix::COMMAND,
+    list_dir::COMMAND,
+    glob_hosts::COMMAND,
+    hostlist::COMMAND,
+    log_event::COMMAND,
+    log_transfer::COMMAND,
+    ckpt_interval::COMMAND,
 ];
 
 /// What a user wants when he needs a command; the headings of `scr --help`.
@@ -55,6 +88,8 @@ pub enum Group {
     Datasets,
     /// A run that is going on.
     Job,
+    /// Which nodes there are, and which work.
+    Nodes,
     /// Files and settings.
     Inspect,
     /// Short answers and exit codes.
@@ -63,13 +98,20 @@ pub enum Group {
 
 impl Group {
     /// All groups in the order of the help.
-    pub const ALL: [Group; 4] = [Group::Datasets, Group::Job, Group::Inspect, Group::Scripts];
+    pub const ALL: [Group; 5] = [
+        Group::Datasets,
+        Group::Job,
+        Group::Nodes,
+        Group::Inspect,
+        Group::Scripts,
+    ];
 
     /// Its heading.
     pub fn heading(self) -> &'static str {
         match self {
             Group::Datasets => "See what is saved, and choose what the next run starts from",
             Group::Job => "Steer a running job",
+            Group::Nodes => "Know the nodes of a job",
             Group::Inspect => "Look into files and settings",
             Group::Scripts => "Answers for job scripts",
         }
@@ -138,6 +180,8 @@ pub fn main() -> ExitCode {
 fn chosen(arguments: &[OsString]) -> Option<(&'static Command, Call, clap::Command, &[OsString])> {
     let (program, rest) = arguments.split_first()?;
     let program = Path::new(program).file_name()?.to_str()?;
+    // Some commands of SCR v3.1.0 are named as scripts, such as scr_env.py.
+    let program = program.strip_suffix(".py").unwrap_or(program);
     for command in COMMANDS {
         if let Some(name) = command.classic.iter().find(|name| **name == program) {
             return Some((command, Call::classic(name), command.definition(name), rest));

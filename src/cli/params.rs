@@ -1,15 +1,12 @@
 //! `scr params`: what can be set, and what is.
 
 use super::call::{Call, Failure};
-use super::{Command, Group, Outcome, Run, place};
+use super::job::load;
+use super::{Command, Group, Outcome, Run};
+use crate::config::Config;
 use crate::config::table::{Effect, MULTIS, Multi, PARAMETERS, Parameter, names, nearest};
-use crate::config::{Config, Environment, MAX_FILE};
-use crate::prefix::paths::Prefix;
-use crate::store::{Files, posix::Posix};
-use crate::{Error, Result};
-use std::ffi::OsString;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command.
@@ -68,7 +65,7 @@ impl Run for Options {
 }
 
 impl Options {
-    fn wanted(&self) -> std::result::Result<impl Fn(&str) -> bool, Failure> {
+    fn wanted(&self) -> Result<impl Fn(&str) -> bool, Failure> {
         let chosen: Vec<String> = self.names.iter().map(|n| n.to_ascii_uppercase()).collect();
         for name in &chosen {
             if !names().any(|known| known == name) {
@@ -149,46 +146,5 @@ fn effect(effect: Effect) -> String {
         Effect::Works => String::new(),
         Effect::Later(user) => format!("    No effect in this release: it is for {user}.\n"),
         Effect::None(why) => format!("    No effect: {why}.\n"),
-    }
-}
-
-/// The configuration of a job in this environment and prefix directory, and what was wrong
-/// with the record of the program's own settings.
-pub(super) fn load(prefix: Option<&Path>) -> std::result::Result<(Config, Vec<String>), Failure> {
-    let cwd = place::absolute(Path::new(""))?;
-    let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    if let Some(dir) = prefix {
-        variables.retain(|(name, _)| name != "SCR_PREFIX");
-        // The environment is text, and would leave it out.
-        let dir = cwd.join(dir).into_os_string().into_string();
-        let dir = dir.map_err(|dir| {
-            let what = "is not UTF-8 text; a prefix directory needs a name that is";
-            Failure::said(format!("{} {what}", Path::new(&dir).display()))
-        })?;
-        variables.push(("SCR_PREFIX".into(), dir.into()));
-    }
-    let environment: Environment = variables.into_iter().collect();
-    let mut config = Config::new();
-    config.load(environment.clone(), &cwd, &read)?;
-
-    let path = Prefix::new(&config.prefix()?).file("app.conf");
-    let mut problems = Vec::new();
-    let lines = read(&path)?.unwrap_or_default();
-    for (number, line) in (1..).zip(lines.split(|byte| *byte == b'\n')) {
-        if let Err(error) = config.call(&String::from_utf8_lossy(line)) {
-            problems.push(format!("{}:{number}: {error}", path.display()));
-        }
-    }
-    if config.needs_load() {
-        config.load(environment, &cwd, &read)?;
-    }
-    Ok((config, problems))
-}
-
-fn read(path: &Path) -> Result<Option<Vec<u8>>> {
-    match Posix.read(path, MAX_FILE) {
-        Err(error) if error.is_not_found() => Ok(None),
-        Err(Error::Io { errno, .. }) if errno == Some(libc::ENOTDIR) => Ok(None),
-        other => other.map(Some),
     }
 }

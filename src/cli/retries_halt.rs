@@ -1,10 +1,10 @@
 //! `scr retries-halt`: is another run wanted?
 
-use super::call::Call;
+use super::call::{Call, Failure};
 use super::{Command, Group, Outcome, Run, place};
 use crate::format::print::escaped;
 use crate::policy::halt::{Conditions, FINALIZED, reasons};
-use crate::prefix::records;
+use crate::prefix::{paths::Prefix, records};
 use crate::store::posix::Posix;
 use std::io::Write;
 use std::process::ExitCode;
@@ -27,19 +27,7 @@ struct Options {
 
 impl Run for Options {
     fn run(&self, call: &mut Call) -> Outcome {
-        let halt = records::read_halt(&Posix, &self.dir.used()?)?;
-        let conditions = Conditions {
-            reason: halt.exit_reason.as_ref().map(escaped),
-            checkpoints_left: halt.checkpoints_left,
-            exit_before: halt.exit_before,
-            exit_after: halt.exit_after,
-            halt_seconds: halt.halt_seconds,
-        };
-        let finalized = conditions.reason.as_deref() == Some(FINALIZED);
-        let mut found = reasons(&conditions, super::time::now(), None);
-        if finalized {
-            found.insert(0, FINALIZED.to_string());
-        }
+        let found = halt_reasons(&self.dir.used()?, || Ok(None))?;
         for reason in &found {
             writeln!(call.out, "scr_retries_halt: HALT RUN: Reason: {reason}.")?;
         }
@@ -52,4 +40,29 @@ impl Run for Options {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Why no other run is wanted, in words of SCR; empty if nothing speaks against one. `end` tells
+/// when the allocation ends, if known; it is asked only if that matters.
+pub(super) fn halt_reasons(
+    prefix: &Prefix,
+    end: impl FnOnce() -> Result<Option<i64>, Failure>,
+) -> Result<Vec<String>, Failure> {
+    let halt = records::read_halt(&Posix, prefix)?;
+    let end = match halt.halt_seconds {
+        Some(1..) => end()?,
+        _ => None,
+    };
+    let conditions = Conditions {
+        reason: halt.exit_reason.as_ref().map(escaped),
+        checkpoints_left: halt.checkpoints_left,
+        exit_before: halt.exit_before,
+        exit_after: halt.exit_after,
+        halt_seconds: halt.halt_seconds,
+    };
+    let mut found = reasons(&conditions, super::time::now(), end);
+    if conditions.reason.as_deref() == Some(FINALIZED) {
+        found.insert(0, FINALIZED.to_string());
+    }
+    Ok(found)
 }

@@ -173,9 +173,8 @@ const BUFFER: Kind = Bytes(1, 1 << 30);
 const FLUSH_TYPES: &[&str] = &["DEFAULT", "NATIVE", "SYNC", "PTHREAD", "DATAWARP", "BBAPI"];
 
 const BACKGROUND: Effect = Later("flush in the background");
-const LOGGING: Effect = Later("the event log");
+const LOGGING: Effect = Later("the event log in a database");
 const RUN_LOOP: Effect = Later("scr_run");
-const NODE_TESTS: Effect = Later("the node tests of scr_run");
 
 /// All parameters with one value.
 #[rustfmt::skip]
@@ -288,11 +287,11 @@ pub const PARAMETERS: &[Parameter] = &[
         "1: the library ends the program when it is time to stop. 0: the program asks SCR_Should_exit."),
     row("SCR_END_TIME", Int(0, i64::MAX), "", "seconds since 1970", Both, Works,
         "End of the allocation, where no scheduler tells."),
-    row("SCR_LOG_ENABLE", Bool, "0", "", Both, LOGGING,
-        "Master switch of the event log."),
-    row("SCR_LOG_TXT_ENABLE", Bool, "1", "", Both, LOGGING,
+    row("SCR_LOG_ENABLE", Bool, "0", "", Both, Works,
+        "Master switch of the event log, which in this release only commands write to."),
+    row("SCR_LOG_TXT_ENABLE", Bool, "1", "", Both, Works,
         "Log to `<prefix>/.scr/log`."),
-    row("SCR_LOG_SYSLOG_ENABLE", Bool, "1", "", Both, LOGGING,
+    row("SCR_LOG_SYSLOG_ENABLE", Bool, "1", "", Both, Works,
         "Log to syslog."),
     row("SCR_LOG_DB_ENABLE", Bool, "0", "", Both, LOGGING,
         "Log to a MySQL database."),
@@ -310,14 +309,16 @@ pub const PARAMETERS: &[Parameter] = &[
         "How often scr_run launches the program at most; -1 for no limit; SCR_RETRIES plus one if unset."),
     row("SCR_RETRIES", COUNT, "", "launches", Commands, RUN_LOOP,
         "How often scr_run launches the program again; read if SCR_RUNS is unset."),
-    row("SCR_MIN_NODES", COUNT, "", "nodes", Commands, RUN_LOOP,
+    row("SCR_MIN_NODES", COUNT, "", "nodes", Commands, Works,
         "Nodes that a launch needs; as many as the last run, else all, if unset."),
-    row("SCR_NODELIST", Text, "", "host list", Commands, RUN_LOOP,
+    row("SCR_NODELIST", Text, "", "host list", Commands, Works,
         "Nodes of the allocation; the scheduler's list if unset."),
-    row("SCR_EXCLUDE_NODES", Text, "", "host list", Commands, NODE_TESTS,
+    row("SCR_EXCLUDE_NODES", Text, "", "host list", Commands, Works,
         "Nodes that are not to be used."),
-    row("SCR_NODE_TESTS", Text, "ping,echo,dir_capacity", "", Commands, NODE_TESTS,
-        "Tests that a node must pass, separated by commas."),
+    row("SCR_NODE_TESTS", Text, "ping,echo,dir_capacity", "", Commands, Works,
+        "Tests that a node must pass, separated by commas: ping, echo, dir_capacity, or none."),
+    row("SCR_REMOTE", Choice(&["AUTO", "LAUNCHER", "SSH", "PDSH", "CLUSH", "LOCAL"]), "AUTO", "", Commands, Works,
+        "How commands reach other nodes. AUTO: srun or flux in a job of theirs, else the first there is of pdsh, clush and ssh. LAUNCHER: the program that launches the application. LOCAL: all nodes are this machine, see SCR_NODE_NAME. Not in SCR v3.1.0."),
     row("SCR_WATCHDOG", Bool, "0", "", Commands, RUN_LOOP,
         "1: a run that makes no progress is ended."),
     row("SCR_WATCHDOG_TIMEOUT", POSITIVE, "", "seconds", Commands, RUN_LOOP,
@@ -374,15 +375,15 @@ pub const MULTIS: &[Multi] = &[
             child("SET_FAILURES", POSITIVE, "SCR_SET_FAILURES", "How many ranks of a set may be lost with RS or PARTNER."),
         ],
         doc: "Redundancy descriptor; counts only with SCR_COPY_TYPE=FILE." },
-    Multi { name: "CACHE", key: "<directory>", open: false, reader: Commands, effect: Later("scr_list_dir"),
+    Multi { name: "CACHE", key: "<directory>", open: false, reader: Commands, effect: Works,
         children: &[],
-        doc: "Cache base directories for the commands; SCR_CACHE_BASE without it." },
-    Multi { name: "CACHEDIR", key: "<directory>", open: false, reader: Commands, effect: NODE_TESTS,
+        doc: "Cache base directories for scr_list_dir; those in which datasets are kept without it." },
+    Multi { name: "CACHEDIR", key: "<directory>", open: false, reader: Commands, effect: Works,
         children: &[child("BYTES", Bytes(0, i64::MAX as u64), "none", "Capacity that a healthy node has there.")],
-        doc: "Cache directories that the node tests look at." },
-    Multi { name: "CNTLDIR", key: "<directory>", open: false, reader: Commands, effect: NODE_TESTS,
+        doc: "Cache directories that the node tests look at; the cache base directories without it." },
+    Multi { name: "CNTLDIR", key: "<directory>", open: false, reader: Commands, effect: Works,
         children: &[child("BYTES", Bytes(0, i64::MAX as u64), "none", "Capacity that a healthy node has there.")],
-        doc: "Control directories that the node tests look at." },
+        doc: "Control directories that the node tests look at; SCR_CNTL_BASE without it." },
 ];
 
 #[cfg(test)]

@@ -107,15 +107,23 @@ pub fn job_id(environment: &Environment, lookup: Lookup, prefix: &Path) -> Resul
     if let Some(value) = parameter("SCR_JOB_ID", environment, lookup) {
         return component(value, Source::Parameter("SCR_JOB_ID"));
     }
-    for name in JOB_VARIABLES {
-        if let Some(value) = variable(name, environment) {
-            return component(value, Source::Variable(name));
-        }
+    if let Some(known) = scheduler_job(environment) {
+        return component(known.value, known.source);
     }
     let value = format!("prefix-{:016x}", fnv1a(prefix.as_os_str().as_bytes()));
     Ok(Known {
         value,
         source: Source::Prefix,
+    })
+}
+
+/// The job's id as a resource manager set it in the environment, unchecked; `None` if none
+/// did.
+pub(super) fn scheduler_job(environment: &Environment) -> Option<Known<String>> {
+    JOB_VARIABLES.into_iter().find_map(|name| {
+        let value = variable(name, environment)?;
+        let source = Source::Variable(name);
+        Some(Known { value, source })
     })
 }
 
@@ -143,12 +151,12 @@ pub fn end_time(environment: &Environment, lookup: Lookup) -> Result<Option<Know
 
 /// A parameter as configured, or as in the own environment if the configuration was read
 /// without it.
-fn parameter(name: &str, environment: &Environment, lookup: Lookup) -> Option<String> {
+pub(super) fn parameter(name: &str, environment: &Environment, lookup: Lookup) -> Option<String> {
     lookup(name).or_else(|| variable(name, environment))
 }
 
 /// A variable counts as not set when it is empty.
-fn variable(name: &str, environment: &Environment) -> Option<String> {
+pub(super) fn variable(name: &str, environment: &Environment) -> Option<String> {
     environment
         .get(name)
         .filter(|value| !value.is_empty())

@@ -1,15 +1,16 @@
 //! What the caches of one node hold.
 
 use super::survey::redundancy_name;
-use crate::cache::layout::{Layout, Place, filemap_rank, place};
+use crate::cache::layout::{Layout, Place, filemap_rank, level, place};
 use crate::format::filemap::Filemap;
 use crate::format::{self, Dataset};
 use crate::store::{Files, Kind};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
-/// What a cache has of a dataset.
-#[derive(Debug)]
+/// What a cache has of a dataset, in one directory.
+#[derive(Debug, Default)]
 pub struct Part {
     /// Completion records that can be read.
     pub maps: Vec<Filemap>,
@@ -19,24 +20,38 @@ pub struct Part {
     pub problems: Vec<Error>,
 }
 
-/// Reads the records of dataset `id` in a cache; `None` if it has nothing of it.
+/// Reads the records of dataset `id` in a cache: a part for each level of nodes that there is,
+/// with the layout at that level.
 ///
 /// # Errors
 /// A directory is not ours alone, or cannot be read.
-pub fn part(files: &dyn Files, layout: &Layout, id: u64) -> Result<Option<Part>> {
-    let meta = layout.meta(id);
-    for dir in [layout.dataset(id), meta.clone()] {
-        if files.stat(&dir)?.is_none_or(|s| s.kind != Kind::Directory) {
-            return Ok(None);
+pub fn parts(files: &dyn Files, layout: &Layout, id: u64) -> Result<Vec<(Layout, Part)>> {
+    let is_dir = |dir: PathBuf| -> Result<bool> {
+        let stat = files.stat(&dir)?;
+        Ok(stat.is_some_and(|stat| stat.kind == Kind::Directory))
+    };
+    let mut parts = Vec::new();
+    if !is_dir(layout.dataset(id))? {
+        return Ok(parts);
+    }
+    for name in files.list(&layout.dataset(id))? {
+        let Some(level) = name.to_str().and_then(level) else {
+            continue;
+        };
+        let layout = layout.at(level);
+        if is_dir(layout.parts(id))? && is_dir(layout.meta(id))? {
+            // They are there; this sees that each is ours, and no link.
+            files.make_private_dirs(layout.base(), &layout.meta_below(id))?;
+            let part = read(files, &layout, id)?;
+            parts.push((layout, part));
         }
     }
-    // They are there; this sees that each is ours, and no link.
-    files.make_private_dirs(layout.base(), &layout.meta_below(id))?;
-    let mut part = Part {
-        maps: Vec::new(),
-        redundancy: Vec::new(),
-        problems: Vec::new(),
-    };
+    Ok(parts)
+}
+
+fn read(files: &dyn Files, layout: &Layout, id: u64) -> Result<Part> {
+    let meta = layout.meta(id);
+    let mut part = Part::default();
     for name in files.list(&meta)? {
         let Some(name) = name.to_str() else { continue };
         if let Some((set, _)) = redundancy_name(name) {
@@ -55,7 +70,7 @@ pub fn part(files: &dyn Files, layout: &Layout, id: u64) -> Result<Option<Part>>
             Err(error) => part.problems.push(error),
         }
     }
-    Ok(Some(part))
+    Ok(part)
 }
 
 /// A dataset of which a node has a part.
@@ -86,18 +101,17 @@ pub fn held(files: &dyn Files, caches: &[Layout]) -> Result<(Vec<Held>, Vec<Erro
             let Some(Place::Dataset(id)) = name.to_str().and_then(place) else {
                 continue;
             };
-            let Some(part) = part(files, layout, id)? else {
-                continue;
-            };
-            problems.extend(part.problems);
-            for map in part.maps {
-                let key = (map.dataset.id, map.dataset.created);
-                let held = found.entry(key).or_insert_with(|| Held {
-                    dataset: map.dataset,
-                    ranks: map.ranks,
-                    here: BTreeSet::new(),
-                });
-                held.here.insert(map.rank);
+            for (_, part) in parts(files, layout, id)? {
+                problems.extend(part.problems);
+                for map in part.maps {
+                    let key = (map.dataset.id, map.dataset.created);
+                    let held = found.entry(key).or_insert_with(|| Held {
+                        dataset: map.dataset,
+                        ranks: map.ranks,
+                        here: BTreeSet::new(),
+                    });
+                    held.here.insert(map.rank);
+                }
             }
         }
     }

@@ -5,7 +5,7 @@
 //! stable storage. So a copy that is killed, or repeated, or done for several nodes at once,
 //! does no harm, and files that are there already are not copied again.
 
-use super::caches::{Part, part};
+use super::caches::{self, Part};
 use crate::cache::layout::{Layout, filemap_name};
 use crate::format::filemap::Filemap;
 use crate::format::summary::Summary;
@@ -37,6 +37,9 @@ pub struct Ground<'a> {
     pub files: &'a dyn Files,
     /// The prefix directory.
     pub prefix: &'a Prefix,
+    /// This node. In a store that all nodes see, a first round (without redundancy) leaves
+    /// the ranks of the others to them.
+    pub node: &'a str,
     /// Which redundancy files are copied.
     pub redundancy: Redundancy,
     /// Copy buffer, bytes (`SCR_FILE_BUF_SIZE`).
@@ -60,9 +63,9 @@ pub struct Copied {
     pub problems: Vec<Error>,
 }
 
-/// Copies the part of dataset `id` that is in `caches`, those of one node. The index has the
+/// Copies the part of dataset `id` that is in `stores`, those of one node. The index has the
 /// dataset as not complete from then on, unless it is complete there. Local.
-pub fn copy(ground: &Ground, caches: &[Layout], id: u64) -> Copied {
+pub fn copy(ground: &Ground, stores: &[Layout], id: u64) -> Copied {
     let mut node = Node {
         ground,
         id,
@@ -71,14 +74,16 @@ pub fn copy(ground: &Ground, caches: &[Layout], id: u64) -> Copied {
         done: Copied::default(),
     };
     let mut parts = Vec::new();
-    for layout in caches {
-        match part(ground.files, layout, id) {
-            Ok(Some(mut part)) => {
-                node.done.problems.append(&mut part.problems);
-                parts.push((layout, part));
-            }
-            Ok(None) => {}
+    for layout in stores {
+        match caches::parts(ground.files, layout, id) {
+            Ok(found) => parts.extend(found),
             Err(error) => node.done.problems.push(error),
+        }
+    }
+    for (layout, part) in &mut parts {
+        node.done.problems.append(&mut part.problems);
+        if layout.level().is_some() && ground.redundancy == Redundancy::None {
+            part.maps.retain(|map| map.node == ground.node.into());
         }
     }
     // A node that was away may have a dataset of that number from an earlier time.

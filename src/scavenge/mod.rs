@@ -24,25 +24,26 @@ pub use copy::{Copied, Redundancy, copy};
 use crate::Result;
 use crate::cache::layout::Layout;
 
-/// Saves dataset `id` from the caches of several nodes, each the caches of one node: data
+/// Saves dataset `id` from the caches of several nodes, each with its name: data
 /// first, and redundancy files of those sets only of which a rank is missing then; see
 /// [`copy()`] and [`build()`]. Local.
 pub fn save(
     ground: &copy::Ground,
-    nodes: &[Vec<Layout>],
+    nodes: &[(&str, Vec<Layout>)],
     id: u64,
-    (node, time): (&str, &str),
+    time: &str,
     notes: &mut Vec<String>,
 ) -> Result<Built> {
     for redundancy in [Redundancy::None, Redundancy::Needed] {
-        let ground = copy::Ground {
-            redundancy,
-            ..*ground
-        };
-        for caches in nodes {
+        for (node, caches) in nodes {
+            let ground = copy::Ground {
+                redundancy,
+                node,
+                ..*ground
+            };
             let problems = copy(&ground, caches, id).problems;
             notes.extend(problems.iter().map(ToString::to_string));
         }
     }
-    build(ground.files, ground.prefix, id, (node, time), notes)
+    build(ground.files, ground.prefix, id, (ground.node, time), notes)
 }

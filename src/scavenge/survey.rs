@@ -127,6 +127,7 @@ impl Found {
     fn filemap(&mut self, path: &Path, map: Filemap) {
         let held = Held {
             store: 0,
+            level: None,
             rank: map.rank,
             ranks: map.ranks,
             dataset: map.dataset.clone(),
@@ -145,6 +146,7 @@ impl Found {
             Ok((header, _)) => {
                 let held = Held {
                     store: 0,
+                    level: None,
                     rank: header.current.rank,
                     ranks: header.ranks,
                     dataset: header.dataset,

@@ -2,14 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "../job/mod.rs"]
+mod emulated;
 mod files;
 mod halt;
 mod help;
 mod hostile;
+mod hosts;
 mod index;
-#[path = "../job/mod.rs"]
 mod job;
+mod log;
 mod man;
+mod nodes;
 mod params;
 mod rebuild;
 mod sandbox;

@@ -1,6 +1,6 @@
 //! `scr rebuild` in the directory of a dataset.
 
-use crate::job::{Site, nodes};
+use crate::emulated::{Site, nodes};
 use crate::sandbox::{Said, Sandbox, program, said};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -108,3 +108,52 @@ fn copy(from: &Path, to: &Path) {
         }
     }
 }
+
+/// Programs on a PATH of their own, in a directory of their own.
+pub struct Programs {
+    dir: TempDir,
+}
+
+impl Programs {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        Programs { dir }
+    }
+
+    /// Adds a shell script. A shell writes it: a child that another test starts meanwhile
+    /// would hold a file that we have open, and no program can be run that is open for writing.
+    pub fn add(self, name: &str, script: &str) -> Self {
+        let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$2\" && chmod 755 \"$2\"";
+        let written = Command::new("/bin/sh")
+            .args(["-c", write, "sh", script])
+            .arg(self.dir.path().join(name))
+            .status();
+        assert!(written.unwrap().success());
+        self
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Runs `scr` in `sandbox` with these programs only, outside of any job but for `set`.
+    pub fn run(&self, sandbox: &Sandbox, set: &[(&str, &str)], args: &[&str]) -> Said {
+        let mut command = outside("scr", args);
+        let command = command.current_dir(sandbox.path());
+        let command = command.env("PATH", self.path()).envs(set.iter().copied());
+        said(command.output().unwrap())
+    }
+}
+
+/// The program, in no job of a resource manager.
+pub fn outside(name: &str, args: &[&str]) -> Command {
+    let mut command = program(name, args);
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        let of_manager = ["SLURM_", "FLUX_", "LSB_", "PBS_", "PMIX_"];
+        if of_manager.iter().any(|start| name.starts_with(start)) {
+            command.env_remove(&*name);
+        }
+    }
+    command
+}

@@ -1,6 +1,6 @@
 //! `scr copy`, `scr inspect` and `scr index --build`: the end of a job that was killed.
 
-use crate::job::{Site, double_nodes};
+use crate::emulated::{Site, double_nodes};
 use crate::sandbox::{Said, Sandbox, program, said};
 
 fn killed(names: &[&str]) -> Site {

@@ -1,0 +1,199 @@
+//! `scr ckpt-interval`: how often to write a checkpoint, from what the log tells.
+
+use super::call::{Call, Failure};
+use super::job::Job;
+use super::{Command, Group, Outcome, Run};
+use crate::job::log::{Kind, Line, read};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("ckpt-interval", &["scr_ckpt_interval"], Group::Scripts);
+
+/// Compute the best time between checkpoints from the event log
+///
+/// From what checkpoints cost and how long runs lasted so far, by the formula of Young (1976)
+/// or the one of Daly (2004). Every start but the first is taken for a failure. In a job
+/// script:
+///
+/// export SCR_CHECKPOINT_SECONDS=$(scr ckpt-interval)
+///
+/// Exit status: 0 printed, 1 there is no log, or no run with a checkpoint in it yet.
+#[derive(clap::Args)]
+struct Options {
+    /// Print all that was counted and computed
+    #[arg(long)]
+    stats: bool,
+    /// The formula
+    #[arg(long, default_value = "daly")]
+    model: Model,
+    /// Print which percentage of the time goes to checkpoints then, for
+    /// SCR_CHECKPOINT_OVERHEAD
+    #[arg(long)]
+    percent: bool,
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    /// The log, instead of that of the prefix directory
+    #[arg(long, value_name = "FILE", conflicts_with = "prefix")]
+    logfile: Option<PathBuf>,
+}
+
+/// Formulas.
+#[derive(Clone, Copy, PartialEq, Debug, clap::ValueEnum)]
+enum Model {
+    /// First order.
+    Young,
+    /// Higher order.
+    Daly,
+}
+
+impl Model {
+    /// The best time between checkpoints that cost `cost`, with a failure every `between`; all
+    /// in seconds and above 0.
+    fn interval(self, cost: f64, between: f64) -> f64 {
+        let twice = 2.0 * between;
+        match self {
+            Model::Young => (cost * twice).sqrt(),
+            Model::Daly if cost < twice => {
+                let part = cost / twice;
+                (cost * twice).sqrt() * (1.0 + part.sqrt() / 3.0 + part / 9.0) - cost
+            }
+            Model::Daly => between,
+        }
+    }
+}
+
+/// How often, and how long together, in seconds.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    count: f64,
+    seconds: f64,
+}
+
+impl Sum {
+    fn add(&mut self, line: &Line) {
+        self.count += 1.0;
+        self.seconds += line.secs.unwrap_or(0.0);
+    }
+
+    fn mean(self) -> f64 {
+        self.seconds / self.count.max(1.0)
+    }
+}
+
+/// What a log tells.
+#[derive(Default)]
+struct Counted {
+    starts: f64,
+    fetch: Sum,
+    rebuild: Sum,
+    compute: Sum,
+    checkpoint: Sum,
+    flush_checkpoint: Sum,
+    flush_output: Sum,
+    in_checkpoint: bool,
+}
+
+impl Counted {
+    fn add(&mut self, line: &Line) {
+        match (line.kind, line.word.as_str()) {
+            (Kind::Event, "START") => self.starts += 1.0,
+            (Kind::Event, "COMPUTE_START") => self.in_checkpoint = false,
+            (Kind::Event, "CHECKPOINT_START") => self.in_checkpoint = true,
+            (Kind::Event, "COMPUTE_END") => self.compute.add(line),
+            (Kind::Event, "CHECKPOINT_END") => self.checkpoint.add(line),
+            (Kind::Event, "RESTART_SUCCESS" | "RESTART_FAIL") => self.rebuild.add(line),
+            (Kind::Transfer, "FETCH") => self.fetch.add(line),
+            (Kind::Transfer, "FLUSH_SYNC") if self.in_checkpoint => self.flush_checkpoint.add(line),
+            (Kind::Transfer, "FLUSH_SYNC") => self.flush_output.add(line),
+            _ => {}
+        }
+    }
+
+    /// Mean cost of a checkpoint, its share of flushes included.
+    fn cost(&self) -> f64 {
+        (self.checkpoint.seconds + self.flush_checkpoint.seconds) / self.checkpoint.count.max(1.0)
+    }
+
+    fn total(&self) -> f64 {
+        let all = [
+            self.fetch,
+            self.rebuild,
+            self.compute,
+            self.checkpoint,
+            self.flush_checkpoint,
+            self.flush_output,
+        ];
+        all.iter().map(|sum| sum.seconds).sum()
+    }
+
+    /// Mean time from one start to the next.
+    fn between(&self) -> f64 {
+        self.total() / self.starts.max(1.0)
+    }
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let file = match &self.logfile {
+            Some(file) => file.clone(),
+            None => Job::here(self.prefix.as_deref())?.prefix.file("log"),
+        };
+        let mut counted = Counted::default();
+        let bad = read(&file, |line| counted.add(&line))?;
+        if bad > 0 {
+            call.warn(&format!("{}: {bad} lines are no events", file.display()));
+        }
+        let (cost, between) = (counted.cost(), counted.between());
+        if cost <= 0.0 {
+            let what = "no checkpoint with its time is in it yet";
+            return Err(Failure::said(format!("{}: {what}", file.display())));
+        }
+        let interval = self.model.interval(cost, between);
+        let percent = cost * 100.0 / interval;
+        if self.stats {
+            self.print(call, &counted, interval, percent)?;
+        } else if self.percent {
+            writeln!(call.out, "{percent:.3}")?;
+        } else {
+            // At least one: 0 would turn SCR_CHECKPOINT_SECONDS off.
+            writeln!(call.out, "{:.0}", interval.floor().max(1.0))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Options {
+    fn print(
+        &self,
+        call: &mut Call,
+        counted: &Counted,
+        interval: f64,
+        percent: f64,
+    ) -> std::io::Result<()> {
+        for (name, sum) in [
+            ("Fetch", counted.fetch),
+            ("Rebuild", counted.rebuild),
+            ("Compute", counted.compute),
+            ("Checkpoint", counted.checkpoint),
+            ("Flush checkpoint", counted.flush_checkpoint),
+            ("Flush output", counted.flush_output),
+        ] {
+            let (total, mean) = (sum.seconds, sum.mean());
+            writeln!(call.out, "{name} time total/avg (s): {total:.3} {mean:.3}")?;
+        }
+        writeln!(call.out, "Starts: {}", counted.starts)?;
+        writeln!(call.out, "Total time (s): {:.3}", counted.total())?;
+        writeln!(
+            call.out,
+            "Mean time to interrupt (s): {:.3}",
+            counted.between()
+        )?;
+        writeln!(call.out, "Model = {:?}", self.model)?;
+        writeln!(call.out, "Checkpoint Interval (s) = {interval:.3}")?;
+        writeln!(call.out, "Percent Overhead = {percent:.3}")
+    }
+}

@@ -1,0 +1,41 @@
+//! `scr get-jobstep-id`: which job step did a launcher start?
+
+use super::call::{Call, Failure};
+use super::job::Job;
+use super::{Command, Group, Outcome, Run};
+use crate::job::Launcher;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("get-jobstep-id", &["scr_get_jobstep_id"], Group::Scripts);
+
+/// Print the job step of a launcher that runs on this node
+///
+/// Of srun it is JOB.STEP, of flux the id of the newest job in the instance, of others the
+/// process id itself. It can be given to scr kill-jobstep.
+///
+/// Exit status: 0 printed, 1 there is none (yet).
+#[derive(clap::Args)]
+struct Options {
+    /// The launcher: srun, mpirun, flux ...
+    #[arg(short, long, value_name = "LAUNCHER", default_value = "srun")]
+    launcher: String,
+    /// Its process id
+    #[arg(value_parser = clap::value_parser!(u32).range(2..))]
+    pid: u32,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let environment = Job::here(None)?.environment;
+        let launcher = Launcher::named(&self.launcher, &environment)?;
+        let step = launcher.step(&environment, self.pid)?.ok_or_else(|| {
+            let word = launcher.word();
+            Failure::said(format!("process {} is no {word} with a job step", self.pid))
+        })?;
+        writeln!(call.out, "{step}")?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,76 @@
+//! `scr have-restart`: what would the next run restart from?
+
+use super::call::Call;
+use super::job::Job;
+use super::{Command, Group, Outcome, Run};
+use crate::Result;
+use crate::format::flush_file::{CACHE, Entry};
+use crate::format::print::escaped;
+use crate::format::{Name, index::Index};
+use crate::prefix::{index, records};
+use crate::store::posix::Posix;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("have-restart", &["scr_have_restart"], Group::Scripts);
+
+/// Print the name of the checkpoint that the next run would restart from
+///
+/// That is the newest one in the cache, as the last run recorded it, unless the prefix
+/// directory has a newer one; else the one that scr index marks as current, or the newest good
+/// one. Files are not looked at: a run may still find that it must take an older one.
+///
+/// Exit status: 0 printed, 1 there is none.
+#[derive(clap::Args)]
+struct Options {
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let job = Job::here(self.prefix.as_deref())?;
+        match next(&job)? {
+            Some(name) => {
+                writeln!(call.out, "{}", escaped(&name))?;
+                Ok(ExitCode::SUCCESS)
+            }
+            None => Ok(ExitCode::FAILURE),
+        }
+    }
+}
+
+/// The checkpoint that the next run would restart from, by what is recorded.
+pub(super) fn next(job: &Job) -> Result<Option<Name>> {
+    let record = records::read_flush_file(&Posix, &job.prefix)?;
+    let index = index::read(&Posix, &job.prefix)?;
+    let mut cached = record.datasets.into_iter().rev();
+    let cached = cached.find(|(_, entry)| entry.ckpt && entry.is_at(CACHE));
+    if let Some((id, entry)) = cached
+        && !has_newer(&index, id, &entry)
+    {
+        let known = entry.name.or_else(|| index.name(id).cloned());
+        if known.is_some() {
+            return Ok(known);
+        }
+    }
+    let first = index.candidates().into_iter().next();
+    Ok(first.and_then(|id| index.name(id).cloned()))
+}
+
+/// Whether the prefix directory has a good checkpoint that was written after a cached one.
+fn has_newer(index: &Index, id: u64, cached: &Entry) -> bool {
+    let created = cached.dataset.as_ref().map(|dataset| dataset.created);
+    index.datasets().iter().any(|(other, entry)| {
+        let theirs = entry.dataset.as_ref().map(|dataset| dataset.created);
+        let newer = match (theirs, created) {
+            (Some(theirs), Some(ours)) => theirs > ours,
+            _ => *other > id,
+        };
+        newer && entry.is_good() && entry.is_checkpoint()
+    })
+}

@@ -1,0 +1,185 @@
+//! The job that a command runs in: its configuration, who manages its nodes, and who it is.
+
+use super::call::Failure;
+use super::place;
+use crate::config::{self, Config, Item, MAX_FILE, Value};
+use crate::format::nodes::Nodes;
+use crate::job::log::Log;
+use crate::job::{self, Environment, Launcher, Manager, Remote, manager};
+use crate::prefix::paths::Prefix;
+use crate::store::{Files, posix::Posix};
+use crate::{Error, format};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What a command that works with nodes begins with.
+pub(super) struct Job {
+    /// What was set, also by the program of the last run.
+    pub config: Config,
+    /// The surroundings of this process.
+    pub environment: Environment,
+    /// Who gave us nodes.
+    pub manager: Box<dyn Manager>,
+    /// The prefix directory, which may not exist yet.
+    pub prefix: Prefix,
+    /// What is wrong in configuration files and can be left out. `scr params` shows it too, so
+    /// short answers need not.
+    pub problems: Vec<String>,
+}
+
+impl Job {
+    /// That of this process, with `prefix` in place of the configured prefix directory.
+    pub fn here(prefix: Option<&Path>) -> Result<Job, Failure> {
+        let (mut config, mut problems) = load(prefix)?;
+        problems.extend(config.take_warnings());
+        let environment = Environment::of_process();
+        Ok(Job {
+            prefix: Prefix::new(&config.prefix()?),
+            manager: manager::detect(&environment),
+            environment,
+            config,
+            problems,
+        })
+    }
+
+    /// A parameter that is set somewhere. One whose variables make it too long counts as not
+    /// set.
+    pub fn get(&self, name: &str) -> Option<String> {
+        self.config.get(name).ok().flatten()
+    }
+
+    /// True for a parameter of the table that is switched on.
+    pub fn is_on(&self, name: &str) -> Result<bool, Failure> {
+        let parameter = config::table::parameter(name);
+        let value = parameter
+            .map(|p| self.config.typed(p))
+            .transpose()?
+            .flatten();
+        Ok(value == Some(config::value::Typed::Bool(true)))
+    }
+
+    /// A parameter of the table that is a number.
+    pub fn number(&self, name: &str) -> Result<Option<i64>, Failure> {
+        let parameter = config::table::parameter(name);
+        match parameter
+            .map(|p| self.config.typed(p))
+            .transpose()?
+            .flatten()
+        {
+            Some(config::value::Typed::Int(number)) => Ok(Some(number)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Who runs it.
+    pub fn user(&self) -> Result<String, Failure> {
+        Ok(job::user_name(&self.environment, &|name| self.get(name))?.value)
+    }
+
+    /// Its id, as it is in the names of cache and control directories.
+    pub fn id(&self) -> Result<String, Failure> {
+        let lookup = |name: &str| self.get(name);
+        let real = self.prefix.real();
+        Ok(manager::job_id(
+            &*self.manager,
+            &self.environment,
+            &lookup,
+            real,
+        )?)
+    }
+
+    /// Its nodes.
+    pub fn nodes(&self) -> Result<Vec<String>, Failure> {
+        let lookup = |name: &str| self.get(name);
+        Ok(manager::nodes(&*self.manager, &self.environment, &lookup)?)
+    }
+
+    /// When it must end, in seconds since the epoch.
+    pub fn end(&self) -> Result<Option<i64>, Failure> {
+        let lookup = |name: &str| self.get(name);
+        Ok(manager::end(&*self.manager, &self.environment, &lookup)?)
+    }
+
+    /// How many nodes its last run used; `None` if that is not known.
+    pub fn run_nodes(&self) -> Result<Option<u64>, Failure> {
+        match format::read::<Nodes>(&Posix, &self.prefix.file("nodes.scr")) {
+            Ok(record) => Ok(Some(record.nodes)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A way to its nodes.
+    pub fn remote(&self, launcher: Option<&Launcher>) -> Result<Remote, Failure> {
+        let lookup = |name: &str| self.get(name);
+        let manager = &*self.manager;
+        Ok(Remote::choose(
+            manager,
+            launcher,
+            &self.environment,
+            &lookup,
+        )?)
+    }
+
+    /// Where its events go; `None` if they are not logged.
+    pub fn log(&self) -> Result<Option<Log>, Failure> {
+        if !self.is_on("SCR_LOG_ENABLE")? {
+            return Ok(None);
+        }
+        let file = self.is_on("SCR_LOG_TXT_ENABLE")?;
+        Ok(Some(Log {
+            file: file.then(|| self.prefix.file("log")),
+            syslog: self.is_on("SCR_LOG_SYSLOG_ENABLE")?,
+        }))
+    }
+}
+
+/// The directory that the key of an item names, variables replaced.
+pub(super) fn key_path(config: &Config, parent: &str, item: &Item) -> crate::Result<PathBuf> {
+    let value = Value {
+        text: item.key.clone(),
+        place: item.place.clone(),
+    };
+    Ok(config.absolute(&config.expand(parent, &value)?))
+}
+
+/// The configuration of a job in this environment and prefix directory, and what was wrong
+/// with the record of the program's own settings.
+pub(super) fn load(prefix: Option<&Path>) -> Result<(Config, Vec<String>), Failure> {
+    let cwd = place::absolute(Path::new(""))?;
+    let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    if let Some(dir) = prefix {
+        variables.retain(|(name, _)| name != "SCR_PREFIX");
+        // The environment is text, and would leave it out.
+        let dir = cwd.join(dir).into_os_string().into_string();
+        let dir = dir.map_err(|dir| {
+            let what = "is not UTF-8 text; a prefix directory needs a name that is";
+            Failure::said(format!("{} {what}", Path::new(&dir).display()))
+        })?;
+        variables.push(("SCR_PREFIX".into(), dir.into()));
+    }
+    let environment: config::Environment = variables.into_iter().collect();
+    let mut config = Config::new();
+    config.load(environment.clone(), &cwd, &read)?;
+
+    let path = Prefix::new(&config.prefix()?).file("app.conf");
+    let mut problems = Vec::new();
+    let lines = read(&path)?.unwrap_or_default();
+    for (number, line) in (1..).zip(lines.split(|byte| *byte == b'\n')) {
+        if let Err(error) = config.call(&String::from_utf8_lossy(line)) {
+            problems.push(format!("{}:{number}: {error}", path.display()));
+        }
+    }
+    if config.needs_load() {
+        config.load(environment, &cwd, &read)?;
+    }
+    Ok((config, problems))
+}
+
+fn read(path: &Path) -> crate::Result<Option<Vec<u8>>> {
+    match Posix.read(path, MAX_FILE) {
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(Error::Io { errno, .. }) if errno == Some(libc::ENOTDIR) => Ok(None),
+        other => other.map(Some),
+    }
+}

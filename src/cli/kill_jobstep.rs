@@ -1,0 +1,40 @@
+//! `scr kill-jobstep`: ends what a launcher started.
+
+use super::call::Call;
+use super::job::Job;
+use super::{Command, Group, Outcome, Run};
+use crate::job::Launcher;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("kill-jobstep", &["scr_kill_jobstep"], Group::Scripts);
+
+/// End a job step, and leave the job
+///
+/// Steps of srun and flux are ended by the scheduler; a process by SIGTERM, and by SIGKILL if
+/// it does not end within ten seconds, together with its process group if it leads one. A
+/// step that has ended already is no error.
+///
+/// Exit status: 0 done, 1 it could not be ended.
+#[derive(clap::Args)]
+struct Options {
+    /// The launcher: srun, mpirun, flux ...
+    #[arg(short, long, value_name = "LAUNCHER", default_value = "srun")]
+    launcher: String,
+    /// The step, as scr get-jobstep-id prints it
+    #[arg(short, long, value_name = "ID")]
+    jobstep: String,
+    // Where SCR v3.1.0 finds its own commands.
+    #[arg(short, long, value_name = "DIR", hide = true)]
+    bindir: Option<PathBuf>,
+}
+
+impl Run for Options {
+    fn run(&self, _: &mut Call) -> Outcome {
+        let environment = Job::here(None)?.environment;
+        Launcher::named(&self.launcher, &environment)?.kill(&environment, &self.jobstep)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

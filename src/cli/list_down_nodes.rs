@@ -1,0 +1,127 @@
+//! `scr list-down-nodes`: which nodes must not be used?
+
+use super::call::{Call, Failure};
+use super::check_node;
+use super::job::Job;
+use super::{Command, Group, Outcome, Run};
+use crate::config::table;
+use crate::job::hostlist::{compress, expand, unique};
+use crate::job::log::{Kind, Line};
+use crate::job::{Health, Launcher, Report, health};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("list-down-nodes", &["scr_list_down_nodes"], Group::Nodes);
+
+/// List nodes that are down or should not be used
+///
+/// A node is out if it is given as down, if SCR_EXCLUDE_NODES has it, if the resource manager
+/// says so, or if it fails one of SCR_NODE_TESTS: ping, echo (a command runs there),
+/// dir_capacity (its directories can be used, see scr check-node). How nodes are reached:
+/// SCR_REMOTE.
+///
+/// Prints the list of such nodes, an empty line if there is none.
+///
+/// Exit status: 0 printed, 1 the nodes of the job are not known or a setting is not sound.
+#[derive(clap::Args)]
+struct Options {
+    /// Nodes to test, instead of those of the job
+    #[arg(value_name = "NODES")]
+    nodes: Option<String>,
+    /// What the program is launched with: srun, mpirun, flux ...
+    #[arg(short, long, value_name = "LAUNCHER")]
+    joblauncher: Option<String>,
+    /// Print a line for each node, with the reason
+    #[arg(short, long)]
+    reason: bool,
+    /// Ask for free space where a size is configured, as before the first run
+    #[arg(short, long)]
+    free: bool,
+    /// Nodes that are known to be down
+    #[arg(short, long, value_name = "NODES")]
+    down: Option<String>,
+    /// Write an event for each node to the log, if SCR_LOG_ENABLE is set
+    #[arg(short, long)]
+    log: bool,
+    /// With --log: how long the run took, seconds
+    #[arg(short, long, value_name = "SECONDS", value_parser = super::log_event::seconds)]
+    secs: Option<f64>,
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let job = Job::here(self.prefix.as_deref())?;
+        let nodes = match &self.nodes {
+            Some(list) => unique(expand(list)?),
+            None => job.nodes()?,
+        };
+        let known = expand(self.down.as_deref().unwrap_or(""))?;
+        let launcher = self.joblauncher.as_deref();
+        let launcher = launcher.map(|word| Launcher::named(word, &job.environment));
+        let report = report(
+            &job,
+            launcher.transpose()?.as_ref(),
+            &nodes,
+            &known,
+            self.free,
+        )?;
+        for note in &report.notes {
+            call.warn(note);
+        }
+        if self.reason {
+            for down in &report.down {
+                writeln!(call.out, "{}: {}", down.node, down.reason)?;
+            }
+        } else {
+            writeln!(call.out, "{}", compress(&report.nodes()))?;
+        }
+        if self.log {
+            log(&job, &report, self.secs)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Makes the tests that the configuration asks for.
+pub(super) fn report(
+    job: &Job,
+    launcher: Option<&Launcher>,
+    nodes: &[String],
+    known: &[String],
+    free: bool,
+) -> Result<Report, Failure> {
+    let lookup = |name: &str| job.get(name);
+    let default = table::parameter("SCR_NODE_TESTS").map_or("", |p| p.default);
+    let tests = health::tests(&job.environment, &lookup, default)?;
+    let health = Health {
+        manager: &*job.manager,
+        remote: &job.remote(launcher)?,
+        environment: &job.environment,
+        lookup: &lookup,
+        tests: &tests,
+        check_node: &check_node::command(job, free)?,
+    };
+    Ok(health.report(nodes, known)?)
+}
+
+/// Logs each node that is out.
+pub(super) fn log(job: &Job, report: &Report, secs: Option<f64>) -> Result<(), Failure> {
+    let Some(log) = job.log()? else {
+        return Ok(());
+    };
+    let id = job.id()?;
+    for down in &report.down {
+        log.write(&Line {
+            note: Some(format!("{}: {}", down.node, down.reason)),
+            secs,
+            ..Line::now(Kind::Event, "NODE_FAIL", &job.environment.host, &id)
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! `scr log-event`: a line in the event log.
+
+use super::call::{Call, Failure};
+use super::job::Job;
+use super::{Command, Group, Outcome, Run};
+use crate::job::log::{Kind, Line};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("log-event", &["scr_log_event"], Group::Scripts);
+
+/// Write an event to the log
+///
+/// To PREFIX/.scr/log and to syslog, as SCR_LOG_TXT_ENABLE and SCR_LOG_SYSLOG_ENABLE say; does
+/// nothing unless SCR_LOG_ENABLE is set.
+///
+/// Exit status: 0 done, 1 the log cannot be written.
+#[derive(clap::Args)]
+struct Options {
+    #[command(flatten)]
+    of: Of,
+    /// The event, such as RUN_START, RUN_END, NODE_FAIL
+    #[arg(short = 'T', long = "type", value_name = "WORD")]
+    kind: String,
+    /// Free text
+    #[arg(short = 'N', long, value_name = "TEXT")]
+    note: Option<String>,
+}
+
+// No doc comment: clap would take it for the help of the command.
+#[derive(clap::Args)]
+pub(super) struct Of {
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    // For databases, which have a record for each job.
+    #[arg(short, long, value_name = "NAME", hide = true)]
+    user: Option<String>,
+    #[arg(short, long, value_name = "NAME", hide = true)]
+    jobname: Option<String>,
+    /// Id of the job, instead of this one's
+    #[arg(short = 'i', long, value_name = "ID")]
+    jobid: Option<String>,
+    #[arg(short, long, value_name = "TIME", hide = true)]
+    start: Option<i64>,
+    /// Id of the dataset that it is about
+    #[arg(short = 'D', long, value_name = "ID")]
+    dset: Option<u64>,
+    /// Its name
+    #[arg(short = 'n', long, value_name = "NAME")]
+    name: Option<String>,
+    /// When it was, in seconds since 1970, instead of now
+    #[arg(short = 'S', long, value_name = "TIME",
+        value_parser = clap::value_parser!(i64).range(0..))]
+    time: Option<i64>,
+    /// How long it took, seconds
+    #[arg(short = 'L', long, value_name = "SECONDS", value_parser = seconds)]
+    secs: Option<f64>,
+}
+
+impl Run for Options {
+    fn run(&self, _: &mut Call) -> Outcome {
+        self.of.log(Kind::Event, &self.kind, |line| {
+            line.note.clone_from(&self.note);
+        })
+    }
+}
+
+impl Of {
+    /// Writes a line with what is known here, and what `fill` adds.
+    pub fn log(&self, kind: Kind, word: &str, fill: impl FnOnce(&mut Line)) -> Outcome {
+        let job = Job::here(self.prefix.as_deref())?;
+        let Some(log) = job.log()? else {
+            return Ok(ExitCode::SUCCESS);
+        };
+        let id = match &self.jobid {
+            Some(id) => id.clone(),
+            None => job.id()?,
+        };
+        let mut line = Line {
+            dset: self.dset,
+            name: self.name.clone(),
+            secs: self.secs,
+            ..Line::now(kind, word, &job.environment.host, &id)
+        };
+        line.time = self.time.unwrap_or(line.time);
+        fill(&mut line);
+        log.write(&line).map_err(Failure::from)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A number of seconds or bytes.
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|n: &f64| n.is_finite() && *n >= 0.0)
+        .ok_or_else(|| "a number that is not negative is needed".to_string())
+}

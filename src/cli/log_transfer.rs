@@ -1,0 +1,47 @@
+//! `scr log-transfer`: a line about moved data in the event log.
+
+use super::call::Call;
+use super::log_event::{Of, seconds};
+use super::{Command, Group, Outcome, Run};
+use crate::job::log::Kind;
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("log-transfer", &["scr_log_transfer"], Group::Scripts);
+
+/// Write a transfer of data to the log
+///
+/// To PREFIX/.scr/log and to syslog, as SCR_LOG_TXT_ENABLE and SCR_LOG_SYSLOG_ENABLE say; does
+/// nothing unless SCR_LOG_ENABLE is set.
+///
+/// Exit status: 0 done, 1 the log cannot be written.
+#[derive(clap::Args)]
+struct Options {
+    #[command(flatten)]
+    of: Of,
+    /// The kind of transfer, such as FETCH, FLUSH_SYNC
+    #[arg(short = 'T', long = "type", value_name = "WORD")]
+    kind: String,
+    /// Where the data came from
+    #[arg(short = 'X', long, value_name = "PATH")]
+    from: Option<String>,
+    /// Where they went
+    #[arg(short = 'Y', long, value_name = "PATH")]
+    to: Option<String>,
+    /// How many bytes were moved
+    #[arg(short = 'B', long, value_name = "N", value_parser = seconds)]
+    bytes: Option<f64>,
+    /// How many files that was
+    #[arg(short = 'F', long, value_name = "N")]
+    files: Option<u64>,
+}
+
+impl Run for Options {
+    fn run(&self, _: &mut Call) -> Outcome {
+        self.of.log(Kind::Transfer, &self.kind, |line| {
+            line.from.clone_from(&self.from);
+            line.to.clone_from(&self.to);
+            (line.bytes, line.files) = (self.bytes, self.files);
+        })
+    }
+}

@@ -1,0 +1,66 @@
+//! `scr test-runtime`: is all there that the commands need?
+
+use super::call::Call;
+use super::job::Job;
+use super::{Command, Group, Outcome, Run};
+use crate::job::{Launcher, program::find};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("test-runtime", &["scr_test_runtime"], Group::Nodes);
+
+/// Check that the programs are there which the commands need in this job
+///
+/// That is: those of the resource manager, the launcher if one is named, and a way to reach
+/// the other nodes. Each that is missing is said in one line. Settings that cannot be used are
+/// warned about.
+///
+/// Exit status: 0 all are there, 1 some are missing.
+#[derive(clap::Args)]
+struct Options {
+    /// What the program will be launched with: srun, mpirun, flux ...
+    #[arg(short, long, value_name = "LAUNCHER")]
+    joblauncher: Option<String>,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let job = Job::here(None)?;
+        for problem in &job.problems {
+            call.warn(problem);
+        }
+        let mut missing = Vec::new();
+        for name in job.manager.programs() {
+            if find(&job.environment, name).is_none() {
+                let manager = job.manager.name();
+                missing.push(format!("there is no {name} on PATH, which {manager} needs"));
+            }
+        }
+        let launcher = match &self.joblauncher {
+            Some(word) => Launcher::named(word, &job.environment)
+                .map_err(|error| missing.push(error.to_string()))
+                .ok(),
+            None => None,
+        };
+        let nodes = job.nodes()?;
+        match job.remote(launcher.as_ref()) {
+            Ok(remote) if nodes.len() > 1 && !remote.reaches() => missing.push(
+                "no other node can be reached: there is none of srun, flux, pdsh, clush and \
+                 ssh on PATH"
+                    .to_string(),
+            ),
+            Ok(_) => {}
+            Err(super::call::Failure::Said(text)) => missing.push(text),
+            Err(other) => return Err(other),
+        }
+        for line in &missing {
+            writeln!(call.out, "scr_test_runtime: {line}")?;
+        }
+        Ok(match missing.is_empty() {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        })
+    }
+}

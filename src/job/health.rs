@@ -1,0 +1,251 @@
+//! Node tests: which nodes must not be used, and why.
+//!
+//! Each node meets the tests in order until one rules it out: known to be down, excluded by
+//! the user, held to be down by the resource manager; then those of SCR_NODE_TESTS: `ping`,
+//! `echo` (a command runs there) and `dir_capacity` (`scr check-node` finds its directories
+//! in order). A test that cannot be made on any node says nothing about one: that is a note,
+//! but for ping, which many machines do not have.
+
+use super::identity::parameter;
+use super::manager::{Manager, list};
+use super::program::{find, run};
+use super::remote::{Answer, Remote, Task};
+use super::{Environment, Lookup, hostlist};
+use crate::{Error, Result};
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Most pings at a time.
+const AT_A_TIME: usize = 64;
+
+/// A test of SCR_NODE_TESTS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Test {
+    /// Does it answer on the network?
+    Ping,
+    /// Does a command run there?
+    Echo,
+    /// Are its directories in order?
+    DirCapacity,
+}
+
+/// The tests that SCR_NODE_TESTS names, `default` if it is not set. NONE is none.
+///
+/// # Errors
+/// A word in it is no test.
+pub fn tests(environment: &Environment, lookup: Lookup, default: &str) -> Result<Vec<Test>> {
+    const NAME: &str = "SCR_NODE_TESTS";
+    let text = parameter(NAME, environment, lookup);
+    let words = text.as_deref().unwrap_or(default).split([',', ' ', '\t']);
+    let words = words.filter(|word| !word.is_empty() && !word.eq_ignore_ascii_case("none"));
+    let test = |word: &str| match word.to_ascii_lowercase().as_str() {
+        "ping" => Ok(Test::Ping),
+        // The second name is that of earlier releases.
+        "echo" | "pdsh_echo" => Ok(Test::Echo),
+        "dir_capacity" => Ok(Test::DirCapacity),
+        _ => Err(Error::Config {
+            place: NAME.to_string(),
+            what: format!(
+                "'{}' is no node test; use ping, echo, dir_capacity or none",
+                word.chars()
+                    .take(80)
+                    .flat_map(char::escape_debug)
+                    .collect::<String>()
+            ),
+        }),
+    };
+    words.map(test).collect()
+}
+
+/// A node that must not be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Down {
+    /// Its name.
+    pub node: String,
+    /// Why, for people to read.
+    pub reason: String,
+}
+
+/// What the tests found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Nodes that must not be used, in the order of the tests.
+    pub down: Vec<Down>,
+    /// What could not be tested, one line each.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Names of the nodes that must not be used.
+    pub fn nodes(&self) -> Vec<String> {
+        self.down.iter().map(|down| down.node.clone()).collect()
+    }
+}
+
+/// What is needed for testing nodes.
+pub struct Health<'a> {
+    /// Who is asked which nodes are down.
+    pub manager: &'a dyn Manager,
+    /// How nodes are reached.
+    pub remote: &'a Remote,
+    /// Where `ping` is found, and SCR_EXCLUDE_NODES.
+    pub environment: &'a Environment,
+    /// The configuration.
+    pub lookup: Lookup<'a>,
+    /// Which tests to make, in this order.
+    pub tests: &'a [Test],
+    /// The command that tests directories, as it is to be run on each node: it prints
+    /// `scr_check_node: FAIL: REASON` if they are not in order.
+    pub check_node: &'a [OsString],
+}
+
+impl Health<'_> {
+    /// Tests `nodes`. Those in `known` are down without a test. Local; takes as long as the
+    /// slowest node, at most some minutes.
+    ///
+    /// # Errors
+    /// SCR_EXCLUDE_NODES is no host list.
+    pub fn report(&self, nodes: &[String], known: &[String]) -> Result<Report> {
+        let mut report = Report::default();
+        let mut up = nodes.to_vec();
+        rule_out(&mut up, &mut report, known, "Specified as down");
+        let excluded = list("SCR_EXCLUDE_NODES", self.environment, self.lookup)?;
+        let reason = "User excluded via SCR_EXCLUDE_NODES";
+        rule_out(&mut up, &mut report, &excluded, reason);
+        if !up.is_empty() {
+            let reason = "Reported down by resource manager";
+            match self.manager.down(&up) {
+                Ok(down) => rule_out(&mut up, &mut report, &down, reason),
+                Err(error) => report.notes.push(format!(
+                    "the resource manager was not asked for nodes that are down: {error}"
+                )),
+            }
+        }
+        for test in self.tests {
+            if up.is_empty() {
+                break;
+            }
+            let found = match test {
+                Test::Ping => self.ping(&up, &mut report.notes),
+                Test::Echo => self.echo(&up),
+                Test::DirCapacity => self.dir_capacity(&up, &mut report.notes),
+            };
+            up.retain(|node| !found.iter().any(|down| down.node == *node));
+            report.down.extend(found);
+        }
+        Ok(report)
+    }
+
+    fn ping(&self, nodes: &[String], notes: &mut Vec<String>) -> Vec<Down> {
+        let Some(program) = find(self.environment, "ping") else {
+            return Vec::new();
+        };
+        let one = |node: &String| {
+            let answers = || {
+                let arguments = ["-c", "1", "-w", "2", node].map(OsString::from);
+                run(&program, &arguments, &[], PATIENCE).is_ok_and(|said| said.good())
+            };
+            // Two tries.
+            answers() || answers()
+        };
+        let mut silent = Vec::new();
+        for some in nodes.chunks(AT_A_TIME) {
+            let answers: Vec<bool> = std::thread::scope(|scope| {
+                let asked: Vec<_> = some.iter().map(|node| scope.spawn(|| one(node))).collect();
+                let joined = asked.into_iter().map(|thread| thread.join());
+                joined.map(|answer| answer.unwrap_or(false)).collect()
+            });
+            let quiet = some.iter().zip(answers).filter(|(_, answers)| !answers);
+            silent.extend(quiet.map(|(node, _)| node.clone()));
+        }
+        if silent.len() == nodes.len() {
+            let what = "no node answers, so it may be forbidden here";
+            notes.push(format!("test ping is left out: {what}"));
+            return Vec::new();
+        }
+        let down = |node| Down {
+            node,
+            reason: "Failed to ping".to_string(),
+        };
+        silent.into_iter().map(down).collect()
+    }
+
+    fn echo(&self, nodes: &[String]) -> Vec<Down> {
+        let task = Task {
+            command: ["echo", "UP"].map(OsString::from).to_vec(),
+            set: Vec::new(),
+        };
+        let answers = self.remote.run(nodes, &task, PATIENCE);
+        let bad = answers
+            .into_iter()
+            .filter(|answer| !(answer.good() && answer.out.lines().any(|line| line == "UP")));
+        bad.map(|answer| Down {
+            reason: format!("Failed to echo UP: {}", answer.why()),
+            node: answer.node,
+        })
+        .collect()
+    }
+
+    fn dir_capacity(&self, nodes: &[String], notes: &mut Vec<String>) -> Vec<Down> {
+        let task = Task {
+            command: self.check_node.to_vec(),
+            set: Vec::new(),
+        };
+        let answers = self.remote.run(nodes, &task, PATIENCE);
+        let verdicts: Vec<(Answer, Option<String>)> = answers
+            .into_iter()
+            .map(|answer| {
+                let reason = verdict(&answer);
+                (answer, reason)
+            })
+            .collect();
+        // The command is the same for all: if it exists nowhere, no node is to blame.
+        let missing = |answer: &Answer| matches!(answer.code, Some(126 | 127));
+        if verdicts.iter().all(|(answer, _)| missing(answer)) {
+            let program = self.check_node.first().map(|word| word.to_string_lossy());
+            notes.push(format!(
+                "test dir_capacity is left out: no node can run {}",
+                program.unwrap_or_default()
+            ));
+            return Vec::new();
+        }
+        let down = verdicts.into_iter().filter_map(|(answer, reason)| {
+            let (node, reason) = (answer.node, reason?);
+            Some(Down { node, reason })
+        });
+        down.collect()
+    }
+}
+
+/// Why a node's directories rule it out.
+fn verdict(answer: &Answer) -> Option<String> {
+    if answer.good() {
+        return None;
+    }
+    let fail = answer
+        .out
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("scr_check_node: FAIL: "));
+    let words = fail.map(|words| words.chars().take(300).flat_map(char::escape_debug));
+    Some(match words {
+        Some(words) => words.collect(),
+        None => format!("Failed to check its directories: {}", answer.why()),
+    })
+}
+
+/// Moves those of `up` that are in `hosts` to the report.
+fn rule_out(up: &mut Vec<String>, report: &mut Report, hosts: &[String], reason: &str) {
+    let down = hostlist::intersect(up, hosts);
+    *up = hostlist::minus(up, &down);
+    let down = down.into_iter().map(|node| Down {
+        node,
+        reason: reason.to_string(),
+    });
+    report.down.extend(down);
+}
+
+#[cfg(test)]
+mod tests;

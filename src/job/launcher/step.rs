@@ -1,0 +1,119 @@
+//! Finding and ending what a launcher started.
+
+use super::super::manager::same_host;
+use super::super::program::{ask, failed, signal};
+use super::super::{Environment, identity::scheduler_job};
+use super::Kind;
+use crate::{Error, Result};
+use std::time::{Duration, Instant};
+
+/// How long a launcher that was asked to end may take.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// See [`super::Launcher::step`].
+pub(super) fn of(kind: Kind, environment: &Environment, pid: u32) -> Result<Option<String>> {
+    match kind {
+        Kind::Srun => {
+            let job = scheduler_job(environment).map(|known| known.value);
+            let job = job.ok_or_else(|| Error::Config {
+                place: "SLURM_JOB_ID".to_string(),
+                what: "is not set, so there is no job whose steps could be looked at".to_string(),
+            })?;
+            let arguments = ["--oneliner", "show", "step", &job];
+            let steps = ask(environment, "scontrol", &arguments, &[])?;
+            Ok(steps
+                .lines()
+                .find_map(|line| started_by(line, &environment.host, pid)))
+        }
+        Kind::Flux => {
+            let last = ask(environment, "flux", &["job", "last"], &[])?;
+            Ok(Some(last.trim().to_string()).filter(|id| !id.is_empty()))
+        }
+        _ => Ok(Some(pid.to_string())),
+    }
+}
+
+/// The id of the step that a line of `scontrol show step` describes, if the srun with `pid` on
+/// `host` started it.
+fn started_by(line: &str, host: &str, pid: u32) -> Option<String> {
+    let field = |name: &str| {
+        line.split_whitespace()
+            .find_map(|word| word.strip_prefix(name))
+    };
+    let (srun, id) = field("SrunHost:Pid=")?.rsplit_once(':')?;
+    let found = same_host(srun, host) && id == pid.to_string();
+    found.then(|| field("StepId=").map(str::to_string))?
+}
+
+/// See [`super::Launcher::kill`].
+pub(super) fn kill(kind: Kind, environment: &Environment, step: &str) -> Result<()> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '+' | '_');
+    if step.is_empty() || !step.chars().all(plain) {
+        let shown: String = step.chars().take(80).flat_map(char::escape_debug).collect();
+        return Err(Error::Config {
+            place: format!("job step '{shown}'"),
+            what: "is no id of a job step".to_string(),
+        });
+    }
+    match kind {
+        Kind::Srun if step.contains('.') => {
+            match ask(environment, "scancel", &[step], &[]) {
+                // It ended before.
+                Err(error) if error.to_string().contains("Invalid job id") => Ok(()),
+                other => other.map(drop),
+            }
+        }
+        Kind::Srun => Err(failed(
+            "scancel",
+            format!("'{step}' is a whole job; name a step as {step}.0"),
+        )),
+        Kind::Flux => ask(environment, "flux", &["cancel", step], &[])
+            // Its name in older releases.
+            .or_else(|_| ask(environment, "flux", &["job", "cancel", step], &[]))
+            .map(drop),
+        _ => end_process(step),
+    }
+}
+
+fn end_process(step: &str) -> Result<()> {
+    let pid = step.parse::<i32>().ok().filter(|pid| *pid > 1);
+    let pid = pid.ok_or_else(|| Error::Config {
+        place: format!("job step '{step}'"),
+        what: "is no process id; give that of the launcher".to_string(),
+    })?;
+    send(pid, libc::SIGTERM)?;
+    let end = Instant::now() + GRACE;
+    while runs(pid) {
+        if Instant::now() >= end {
+            return send(pid, libc::SIGKILL);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+/// To the group that the process leads, or to it alone.
+fn send(pid: i32, number: i32) -> Result<()> {
+    // SAFETY: a plain system call on a number.
+    let leads = unsafe { libc::getpgid(pid) } == pid;
+    let sent = match leads {
+        true => signal(pid.unsigned_abs(), number),
+        // SAFETY: as above; `pid` is above 1, so it names one process.
+        false => unsafe { libc::kill(pid, number) == 0 },
+    };
+    let error = std::io::Error::last_os_error();
+    if sent || error.raw_os_error() == Some(libc::ESRCH) {
+        return Ok(());
+    }
+    Err(Error::io("signal", format!("process {pid}"), error))
+}
+
+/// Whether there is such a process. One that ended and that nobody asked about is gone.
+fn runs(pid: i32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
+        return false;
+    };
+    // The name before the state may hold anything, parentheses too.
+    let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
+    !state.is_some_and(|state| state.starts_with(['Z', 'X']))
+}

@@ -1,0 +1,71 @@
+//! PBS Professional, OpenPBS and Torque.
+
+use super::super::identity::variable;
+use super::super::program::ask;
+use super::super::{Environment, clock};
+use super::{Manager, among, duration, hosts, id, lsf::words_of};
+use crate::{Error, Result};
+use std::path::Path;
+
+/// In a job of PBS.
+pub(super) struct Pbs(pub Environment);
+
+impl Manager for Pbs {
+    fn name(&self) -> &'static str {
+        "PBS"
+    }
+
+    fn job_id(&self) -> Result<Option<String>> {
+        Ok(id(&self.0))
+    }
+
+    fn programs(&self) -> &'static [&'static str] {
+        &["qstat", "pbsnodes"]
+    }
+
+    fn nodes(&self) -> Result<Vec<String>> {
+        let file = variable("PBS_NODEFILE", &self.0).ok_or_else(|| Error::Config {
+            place: "PBS_NODEFILE".to_string(),
+            what: "is not set, so the nodes of the job are not known; set SCR_NODELIST".to_string(),
+        })?;
+        let words = words_of(Path::new(&file))?;
+        hosts(words.iter().map(String::as_str))
+    }
+
+    /// `pbsnodes -l` lists nodes that are out of order, with their states. A node that is only
+    /// offline takes no new job, but keeps those that it has.
+    fn down(&self, nodes: &[String]) -> Result<Vec<String>> {
+        let answer = ask(&self.0, "pbsnodes", &["-l"], &[])?;
+        let mut bad = Vec::new();
+        for line in answer.lines() {
+            let mut words = line.split_whitespace();
+            if let (Some(host), Some(states)) = (words.next(), words.next()) {
+                let out = |state: &str| matches!(state, "down" | "unknown" | "state-unknown");
+                if states.split(',').any(out) {
+                    bad.push(host.to_string());
+                }
+            }
+        }
+        Ok(among(nodes, &bad))
+    }
+
+    fn end(&self) -> Result<Option<i64>> {
+        let job = id(&self.0).unwrap_or_default();
+        let answer = ask(&self.0, "qstat", &["-f", &job], &[])?;
+        let field = |name: &str| {
+            let rows = answer.lines().filter_map(|line| line.split_once('='));
+            let mut values = rows.filter(|(key, _)| key.trim() == name);
+            values.next().map(|(_, value)| value.trim())
+        };
+        // Torque counts the seconds that are left itself.
+        let left = match field("Walltime.Remaining") {
+            Some(left) => left.parse().ok(),
+            None => {
+                let limit = field("Resource_List.walltime").and_then(|t| duration(t, false));
+                let used = field("resources_used.walltime").and_then(|t| duration(t, false));
+                limit.map(|limit| limit.saturating_sub(used.unwrap_or(0)))
+            }
+        };
+        Ok(left.map(|left: i64| clock::now().saturating_add(left)))
+    }
+}

@@ -1,0 +1,40 @@
+//! A PMIx server without one of the managers that have a file of their own here. What it knows
+//! it tells to programs that link with its library, which the commands do not.
+
+use super::Manager;
+use crate::{Error, Result};
+
+/// In a job whose environment names only PMIx.
+pub(super) struct Pmix;
+
+impl Manager for Pmix {
+    fn name(&self) -> &'static str {
+        "PMIX"
+    }
+
+    /// Its namespaces are those of single launches, so none of them names the allocation.
+    fn job_id(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    fn programs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn nodes(&self) -> Result<Vec<String>> {
+        Err(Error::Config {
+            place: "SCR_NODELIST".to_string(),
+            what: "is not set, and PMIx does not tell commands the nodes of a job; set it to \
+                   their host list, such as node[1-4]"
+                .to_string(),
+        })
+    }
+
+    fn down(&self, _: &[String]) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    fn end(&self) -> Result<Option<i64>> {
+        Ok(None)
+    }
+}

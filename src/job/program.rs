@@ -1,0 +1,277 @@
+//! Running other programs: schedulers, launchers, remote shells. Their output is bounded, and
+//! so is the time they may take.
+
+use super::Environment;
+use crate::{Error, Result};
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// Most that is kept of each output stream, bytes; what follows is read and dropped.
+pub const MAX_OUTPUT: usize = 16 << 20;
+
+/// How long a question to a scheduler may take.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a program that was asked to end has time to do so before it is killed.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// Exit code; 128 and the signal if one ended it; `None` if it was stopped because its
+    /// time was over.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Finished {
+    /// Exit code 0.
+    pub fn good(&self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// What went wrong, in one line.
+    pub fn why(&self) -> String {
+        let said = |text: &str| {
+            let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+            let line = line.chars().take(200).flat_map(char::escape_debug);
+            Some(format!(": {}", line.collect::<String>()))
+        };
+        let words = said(&self.err).or_else(|| said(&self.out));
+        let words = words.unwrap_or_default();
+        match self.code {
+            Some(code) => format!("it ended with exit code {code}{words}"),
+            None => format!("it took too long{words}"),
+        }
+    }
+}
+
+/// The path of a program: as named if the name holds a slash, else the first on PATH.
+pub fn find(environment: &Environment, name: &str) -> Option<PathBuf> {
+    let runs = |path: &Path| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
+    let runs = |path: &Path| path.is_file() && runs(path);
+    if name.contains('/') {
+        let path = environment.cwd.join(name);
+        return runs(&path).then_some(path);
+    }
+    let path = environment.get("PATH").unwrap_or("/usr/bin:/bin");
+    let mut dirs = path.split(':').filter(|dir| !dir.is_empty());
+    dirs.find_map(|dir| {
+        let path = environment.cwd.join(dir).join(name);
+        runs(&path).then_some(path)
+    })
+}
+
+/// Like [`find`]; that there is none is an error which says so.
+pub fn need(environment: &Environment, name: &str) -> Result<PathBuf> {
+    find(environment, name).ok_or_else(|| failed(name, "there is no such program on PATH"))
+}
+
+/// Runs a program and waits for it, at most `limit`. Standard input is empty. It gets a
+/// process group of its own; what it leaves behind there is killed if it holds on to the
+/// output. `set` are variables that are added to the environment of this process.
+///
+/// # Errors
+/// It cannot be started.
+pub fn run(
+    program: &Path,
+    arguments: &[OsString],
+    set: &[(&str, &str)],
+    limit: Duration,
+) -> Result<Finished> {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .envs(set.iter().copied())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(|error| Error::io("run", program, error))?;
+    let out = kept(child.stdout.take());
+    let err = kept(child.stderr.take());
+    let end = Instant::now() + limit;
+    let status = wait(&mut child, end)?;
+    let stopped = status.is_none();
+    let status = match status {
+        Some(status) => status,
+        None => stop(&mut child)?,
+    };
+    // A background process of it may hold the streams open for ever.
+    let text = |stream: Receiver<Vec<u8>>| {
+        let bytes = stream.recv_timeout(GRACE).or_else(|_| {
+            signal(child.id(), libc::SIGKILL);
+            stream.recv_timeout(GRACE)
+        });
+        String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+    };
+    Ok(Finished {
+        code: (!stopped).then(|| code(status)),
+        out: text(out),
+        err: text(err),
+    })
+}
+
+/// Asks a question that must be answered: the output of a program that ends with exit code 0.
+/// `set` as in [`run`].
+///
+/// # Errors
+/// There is no such program, it takes too long, or it fails; the error has its first words.
+pub fn ask(
+    environment: &Environment,
+    name: &str,
+    arguments: &[&str],
+    set: &[(&str, &str)],
+) -> Result<String> {
+    let program = need(environment, name)?;
+    let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+    let finished = run(&program, &arguments, set, PATIENCE)?;
+    match finished.good() {
+        true => Ok(finished.out),
+        false => Err(failed(name, finished.why())),
+    }
+}
+
+/// A program that does not do what it should.
+pub fn failed(name: &str, why: impl Into<String>) -> Error {
+    Error::Io {
+        action: "run",
+        path: PathBuf::from(name),
+        errno: None,
+        text: why.into(),
+    }
+}
+
+/// Sends a signal to the process group that `leader` leads. False if there is none.
+pub fn signal(leader: u32, signal: i32) -> bool {
+    let Ok(group) = libc::pid_t::try_from(leader) else {
+        return false;
+    };
+    // 0 would be our own group, and 1 that of the system.
+    // SAFETY: a plain system call on a number.
+    group > 1 && unsafe { libc::killpg(group, signal) } == 0
+}
+
+/// Exit code as a shell has it.
+pub fn code(status: ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt;
+    let by_signal = status.signal().map(|signal| 128 + signal);
+    status.code().or(by_signal).unwrap_or(1)
+}
+
+/// Waits until the child ends or the time has come.
+fn wait(child: &mut Child, end: Instant) -> Result<Option<ExitStatus>> {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let status = child.try_wait();
+        let status = status.map_err(|error| Error::io("wait for", "a program", error))?;
+        if status.is_some() || Instant::now() >= end {
+            return Ok(status);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
+/// Ends a child: first a request, which launchers pass on, then by force.
+fn stop(child: &mut Child) -> Result<ExitStatus> {
+    signal(child.id(), libc::SIGTERM);
+    if let Some(status) = wait(child, Instant::now() + GRACE)? {
+        return Ok(status);
+    }
+    signal(child.id(), libc::SIGKILL);
+    let status = child.wait();
+    status.map_err(|error| Error::io("wait for", "a program", error))
+}
+
+/// Reads a stream to its end in a thread.
+fn kept(stream: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (send, receive) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut stream) = stream {
+            // What was read before a failure is all there is.
+            let _ = (&mut stream)
+                .take(MAX_OUTPUT as u64)
+                .read_to_end(&mut bytes);
+            let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        }
+        let _ = send.send(bytes);
+    });
+    receive
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, limit: Duration) -> Finished {
+        let arguments = ["-c", script].map(OsString::from);
+        run(Path::new("/bin/sh"), &arguments, &[], limit).unwrap()
+    }
+
+    #[test]
+    fn output_and_exit_code_come_back() {
+        let finished = shell("echo out; echo err >&2; exit 3", PATIENCE);
+        let expected = Finished {
+            code: Some(3),
+            out: "out\n".into(),
+            err: "err\n".into(),
+        };
+        assert_eq!(finished, expected);
+        assert_eq!(finished.why(), "it ended with exit code 3: err");
+        assert_eq!(shell("kill -9 $$", PATIENCE).code, Some(137));
+    }
+
+    #[test]
+    fn who_takes_too_long_is_stopped() {
+        let finished = shell("echo begun; sleep 1000", Duration::from_millis(200));
+        assert_eq!(finished.code, None);
+        assert!(finished.why().starts_with("it took too long"));
+        let stubborn = "trap '' TERM; while :; do sleep 1000; done";
+        assert_eq!(shell(stubborn, Duration::from_millis(200)).code, None);
+    }
+
+    #[test]
+    fn a_background_process_does_not_hold_us() {
+        let finished = shell("sleep 1000 & echo done", PATIENCE);
+        assert_eq!((finished.code, finished.out.as_str()), (Some(0), "done\n"));
+    }
+
+    #[test]
+    fn endless_output_is_cut() {
+        let flood = format!("head -c {} /dev/zero", MAX_OUTPUT + 100_000);
+        assert_eq!(shell(&flood, PATIENCE).out.len(), MAX_OUTPUT);
+    }
+
+    #[test]
+    fn programs_are_found_on_the_path_of_the_environment() {
+        let nowhere = Environment::empty().with("PATH", "/nonexistent");
+        assert_eq!(find(&nowhere, "sh"), None);
+        let error = ask(&nowhere, "scontrol", &[], &[]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "cannot run scontrol: there is no such program on PATH"
+        );
+        let found = Environment::empty().with("PATH", "/nonexistent::/bin");
+        assert_eq!(find(&found, "sh"), Some(PathBuf::from("/bin/sh")));
+        assert_eq!(find(&nowhere, "/bin/sh"), Some(PathBuf::from("/bin/sh")));
+        assert_eq!(
+            ask(&found, "sh", &["-c", "echo $X"], &[("X", "yes")]).unwrap(),
+            "yes\n"
+        );
+        let error = ask(&found, "sh", &["-c", "echo no >&2; exit 4"], &[]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot run sh: it ended with exit code 4: no"
+        );
+    }
+}

@@ -1,0 +1,268 @@
+//! Running one command on each of some nodes.
+
+mod call;
+mod parse;
+
+use super::identity::parameter;
+use super::launcher::{Kind, Launcher};
+use super::manager::{Manager, same_host};
+use super::program::{self, Finished, failed, find};
+use super::{Environment, Lookup, hostlist};
+use crate::Result;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Most programs that run at a time where each node needs one of its own.
+const AT_A_TIME: usize = 32;
+
+/// What is to be run on each node.
+#[derive(Debug, Clone, Default)]
+pub struct Task {
+    /// Program and arguments. The program must be reachable under this name on each node.
+    pub command: Vec<OsString>,
+    /// Variables that it needs there; only srun and flux bring the whole environment along.
+    pub set: Vec<(String, String)>,
+}
+
+/// What became of it on one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The node.
+    pub node: String,
+    /// Exit code of the command; `None` if it could not be run to its end there.
+    pub code: Option<i32>,
+    /// Its standard output.
+    pub out: String,
+    /// Its standard error, or why it could not be run.
+    pub err: String,
+}
+
+impl Answer {
+    /// It ran and ended with exit code 0.
+    pub fn good(&self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// What went wrong, in one line.
+    pub fn why(&self) -> String {
+        let (code, out, err) = (self.code, self.out.clone(), self.err.clone());
+        match code {
+            Some(_) => Finished { code, out, err }.why(),
+            None => parse::first_line(&err).unwrap_or_else(|| "no answer".to_string()),
+        }
+    }
+}
+
+/// A way to reach nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Way {
+    /// One job step for all.
+    Srun(PathBuf),
+    /// One `flux exec` for all.
+    Flux(PathBuf),
+    /// One parallel shell for all.
+    Pdsh(PathBuf),
+    /// The same.
+    Clush(PathBuf),
+    /// A shell for each node.
+    Ssh(PathBuf),
+    /// A launch for each node, by mpirun of Open MPI or Hydra.
+    Mpirun(Kind, PathBuf),
+    /// All nodes are this machine, as SCR_NODE_NAME can make one machine stand for several.
+    Here,
+}
+
+/// Runs commands on nodes.
+#[derive(Debug, Clone)]
+pub struct Remote {
+    way: Option<Way>,
+    environment: Environment,
+}
+
+impl Remote {
+    /// The way that SCR_REMOTE names; with AUTO, the default, srun in a job of Slurm, flux in
+    /// an instance of Flux, else the first there is of pdsh, clush and ssh, else the
+    /// launcher. Local.
+    ///
+    /// # Errors
+    /// The way that is named is not to be had.
+    pub fn choose(
+        manager: &dyn Manager,
+        launcher: Option<&Launcher>,
+        environment: &Environment,
+        lookup: Lookup,
+    ) -> Result<Self> {
+        const NAME: &str = "SCR_REMOTE";
+        let word = parameter(NAME, environment, lookup).unwrap_or_default();
+        let program = |name: &str| find(environment, name);
+        let way = match word.to_ascii_uppercase().as_str() {
+            "LOCAL" => Some(Way::Here),
+            "PDSH" => program("pdsh").map(Way::Pdsh),
+            "CLUSH" => program("clush").map(Way::Clush),
+            "SSH" => program("ssh").map(Way::Ssh),
+            "LAUNCHER" => by_launcher(manager, launcher, environment),
+            "AUTO" | "" => {
+                let scheduler = by_scheduler(manager, environment);
+                let way = scheduler.or_else(|| program("pdsh").map(Way::Pdsh));
+                let way = way.or_else(|| program("clush").map(Way::Clush));
+                let way = way.or_else(|| program("ssh").map(Way::Ssh));
+                way.or_else(|| by_launcher(manager, launcher, environment))
+            }
+            _ => {
+                return Err(failed(
+                    &word,
+                    format!("{NAME} cannot be this; see scr params {NAME}"),
+                ));
+            }
+        };
+        if way.is_none() && !matches!(word.as_str(), "AUTO" | "") {
+            let what = format!("{NAME} asks for it, but there is no such program on PATH");
+            return Err(failed(&word.to_ascii_lowercase(), what));
+        }
+        let environment = environment.clone();
+        Ok(Remote { way, environment })
+    }
+
+    /// Whether it reaches other nodes at all.
+    pub fn reaches(&self) -> bool {
+        self.way.is_some()
+    }
+
+    /// What it uses, for messages.
+    pub fn name(&self) -> &'static str {
+        match &self.way {
+            Some(Way::Srun(_)) => "srun",
+            Some(Way::Flux(_)) => "flux exec",
+            Some(Way::Pdsh(_)) => "pdsh",
+            Some(Way::Clush(_)) => "clush",
+            Some(Way::Ssh(_)) => "ssh",
+            Some(Way::Mpirun(..)) => "mpirun",
+            Some(Way::Here) => "this machine",
+            None => "nothing",
+        }
+    }
+
+    /// Runs `task` on each of `nodes`, in parallel, for at most `limit` each time it is
+    /// tried. An answer for each node comes back, in the order of `nodes`. On this node it is
+    /// run directly. Where nodes are asked in one call that does not reach all of them, those
+    /// left are asked one by one; so a command may be begun twice on a node, and must bear it.
+    pub fn run(&self, nodes: &[String], task: &Task, limit: Duration) -> Vec<Answer> {
+        let here = |node: &String| {
+            let name = self.environment.get("SCR_NODE_NAME");
+            same_host(node, &self.environment.host) || name == Some(node)
+        };
+        let all_here = self.way == Some(Way::Here);
+        let (near, far): (Vec<String>, Vec<String>) = nodes
+            .iter()
+            .cloned()
+            .partition(|node| all_here || here(node));
+        let mut answers = each(&near, |node| {
+            let mut set = task.set.clone();
+            if all_here {
+                set.push(("SCR_NODE_NAME".to_string(), node.clone()));
+            }
+            call::here(&self.environment, node, &task.command, &set, limit)
+        });
+        if !far.is_empty() {
+            answers.extend(self.far(&far, task, limit));
+        }
+        let place = |node: &String| nodes.iter().position(|one| one == node);
+        answers.sort_by_cached_key(|answer| place(&answer.node));
+        answers
+    }
+
+    fn far(&self, nodes: &[String], task: &Task, limit: Duration) -> Vec<Answer> {
+        let one = |node: &String| self.ask(std::slice::from_ref(node), task, limit);
+        let together = matches!(
+            self.way,
+            Some(Way::Srun(_) | Way::Flux(_) | Way::Pdsh(_) | Way::Clush(_))
+        );
+        if !together || nodes.len() == 1 {
+            return each(nodes, |node| one(node).pop().unwrap_or_else(|| lost(node)));
+        }
+        let mut answers = self.ask(nodes, task, limit);
+        let left: Vec<String> = {
+            let left = answers.iter().filter(|answer| answer.code.is_none());
+            left.map(|answer| answer.node.clone()).collect()
+        };
+        answers.retain(|answer| answer.code.is_some());
+        answers.extend(each(&left, |node| {
+            one(node).pop().unwrap_or_else(|| lost(node))
+        }));
+        answers
+    }
+
+    /// One call for some nodes.
+    fn ask(&self, nodes: &[String], task: &Task, limit: Duration) -> Vec<Answer> {
+        match call::ask(self.way.as_ref(), &self.environment, nodes, task, limit) {
+            Ok(answers) => answers,
+            Err(error) => {
+                let failed = |node: &String| Answer {
+                    err: error.to_string(),
+                    ..lost(node)
+                };
+                nodes.iter().map(failed).collect()
+            }
+        }
+    }
+}
+
+/// No answer from a node.
+fn lost(node: &str) -> Answer {
+    Answer {
+        node: node.to_string(),
+        code: None,
+        out: String::new(),
+        err: String::new(),
+    }
+}
+
+/// The scheduler's own way.
+fn by_scheduler(manager: &dyn Manager, environment: &Environment) -> Option<Way> {
+    match manager.name() {
+        "SLURM" => find(environment, "srun").map(Way::Srun),
+        "FLUX" => find(environment, "flux").map(Way::Flux),
+        _ => None,
+    }
+}
+
+fn by_launcher(
+    manager: &dyn Manager,
+    launcher: Option<&Launcher>,
+    environment: &Environment,
+) -> Option<Way> {
+    let named = launcher.and_then(|launcher| {
+        let program = find(environment, launcher.word())?;
+        match launcher.kind() {
+            Kind::Srun => Some(Way::Srun(program)),
+            Kind::Flux => Some(Way::Flux(program)),
+            kind @ (Kind::OpenMpi | Kind::Hydra) => Some(Way::Mpirun(kind, program)),
+            Kind::Jsrun | Kind::Lrun | Kind::Aprun => None,
+        }
+    });
+    named.or_else(|| by_scheduler(manager, environment))
+}
+
+/// Does something for each node, some at a time.
+fn each(nodes: &[String], work: impl Fn(&String) -> Answer + Sync) -> Vec<Answer> {
+    let (next, answers) = (Mutex::new(nodes.iter()), Mutex::new(Vec::new()));
+    let take = || next.lock().ok().and_then(|mut next| next.next());
+    std::thread::scope(|scope| {
+        for _ in 0..nodes.len().min(AT_A_TIME) {
+            scope.spawn(|| {
+                while let Some(node) = take() {
+                    let answer = work(node);
+                    if let Ok(mut answers) = answers.lock() {
+                        answers.push(answer);
+                    }
+                }
+            });
+        }
+    });
+    answers.into_inner().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;
