@@ -336,6 +336,16 @@ fn reed_solomon_stands_every_loss_of_four() {
 }
 
 #[test]
+fn a_large_set_is_rebuilt_too() {
+    let site = Site::new("RS", 2, 120);
+    let before = site.snapshot();
+    for rank in [3, 117] {
+        site.lose(rank, Loss::All);
+    }
+    site.expect_back(&before, "RS+2 over 120");
+}
+
+#[test]
 fn single_notices_what_it_cannot_mend() {
     let site = Site::new("SINGLE", 0, 3);
     assert_eq!(site.rebuild().unwrap(), (Losses::default(), Vec::new()));

@@ -296,6 +296,36 @@ fn a_save_that_dies_anywhere_is_done_by_the_next() {
     site.expect_restart(&nodes(3), Some("ck.1"));
 }
 
+#[test]
+fn a_full_prefix_directory_saves_nothing_half() {
+    let site = killed("XOR", &["ck.1"], &nodes(3));
+    let up = ["n0", "n1"];
+    // Room for so much and no more, until there is enough.
+    let mut enough = false;
+    for room in (0..40).map(|n| n * 500) {
+        let full = Faulty::new(Posix);
+        full.faults().limit_space(Some(room));
+        enough = saved_on(&full, &site, &up, 1).is_ok();
+        let path = prefix(&site).file("index.scr");
+        let complete = path.exists() && index(&site).get(1).is_some_and(|e| e.complete);
+        assert!(complete || !enough, "{room} bytes");
+        if complete {
+            for rank in 0..3 {
+                let path = site.prefix().join(format!("ck.1/rank_{rank}.dat"));
+                let bytes = std::fs::read(path).unwrap();
+                assert!(
+                    bytes == content("ck.1", rank, 1000 + 7 * rank),
+                    "{room} bytes"
+                );
+            }
+            break;
+        }
+    }
+    assert!(enough);
+    empty_caches(&site);
+    site.expect_restart(&nodes(3), Some("ck.1"));
+}
+
 /// Without what differs from run to run.
 fn summary(site: &Site, id: u64) -> Summary {
     let path = prefix(site).dataset(id).join("summary.scr");

@@ -1,10 +1,11 @@
 //! `scr copy`: saves what this node has of a dataset.
 
 use super::call::{Call, Failure};
-use super::{Command, Group, Outcome, Run, caches};
+use super::{Command, Group, Outcome, Run, caches, place};
 use crate::config::table::parameter;
 use crate::config::value::Typed;
 use crate::format::print::escaped;
+use crate::job::Environment;
 use crate::scavenge::copy::{Ground, Redundancy, copy};
 use crate::store::posix::Posix;
 use std::io::Write;
@@ -56,17 +57,25 @@ fn bytes(text: &str) -> Result<usize, String> {
 
 impl Run for Options {
     fn run(&self, call: &mut Call) -> Outcome {
-        let here = self.caches.find()?;
-        let code = self.copy(call, &here);
-        let status = match &code {
-            Ok(code) => u8::from(*code != ExitCode::SUCCESS),
-            Err(_) => 1,
+        let found = self.caches.find().and_then(|here| {
+            // A name that was mistyped must not become a directory.
+            place::used(Some(here.job.prefix.root())).map(|_| here)
+        });
+        let node = match &found {
+            Ok(here) => here.node.clone(),
+            Err(_) => Environment::of_process().host,
         };
-        if let Err(Failure::Said(text)) = &code {
-            call.error(text);
-        }
-        writeln!(call.out, "scr_copy: {}: Return code: {status}", here.node)?;
-        Ok(ExitCode::from(status))
+        let code = match found.and_then(|here| self.copy(call, &here)) {
+            Ok(code) => code,
+            Err(Failure::Said(text)) => {
+                call.error(&text);
+                ExitCode::FAILURE
+            }
+            Err(other) => return Err(other),
+        };
+        let status = u8::from(code != ExitCode::SUCCESS);
+        writeln!(call.out, "scr_copy: {node}: Return code: {status}")?;
+        Ok(code)
     }
 }
 

@@ -146,5 +146,42 @@ fn what_cannot_be_saved_is_said() {
     assert_eq!(on(&site, "n0", "scr_copy", &[]).code, 2);
     assert_eq!(on(&site, "n0", "scr_copy", &["-i1", "--buf", "0"]).code, 2);
     let error = on(&site, "n0", "scr_copy", &["-i1", "--cntldir", "/tmp"]);
-    assert!(error.failed().contains("/tmp is no control directory"));
+    assert_eq!(error.code, 1);
+    assert!(
+        error.err.contains("/tmp is no control directory"),
+        "{error:?}"
+    );
+    assert!(error.out.contains(": Return code: 1\n"), "{error:?}");
+    let error = on(&site, "n0", "scr_copy", &["-i1", "--prefix", "nowhere"]);
+    assert!(
+        error
+            .err
+            .contains("nowhere is not a prefix directory of SCR"),
+        "{error:?}"
+    );
+    assert!(error.code == 1 && !site.prefix().join("nowhere").exists());
+}
+
+#[test]
+fn what_was_copied_can_be_rebuilt_by_hand() {
+    let site = killed(&["ck.1"]);
+    for node in ["n0", "n1", "n2"] {
+        assert_eq!(on(&site, node, "scr_copy", &["-i1"]).code, 0);
+    }
+    let dir = site.prefix().join(".scr/scr.dataset.1");
+    let mut command = program("scr_rebuild_xor", &["xor"]);
+    let rebuilt = said(command.current_dir(&dir).output().unwrap());
+    assert_eq!(rebuilt.code, 0, "{rebuilt:?}");
+    assert!(
+        rebuilt.out.contains("files of ranks 6 and 7"),
+        "{rebuilt:?}"
+    );
+    assert!(site.prefix().join("ck.1/rank_7.dat").exists());
+    let out = on(&site, "n0", "scr_index", &["-b1"]).out();
+    assert_eq!(
+        out,
+        "Dataset 1 (`ck.1'), 8 ranks, is complete and in the index\n"
+    );
+    std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
+    site.expect_restart(&double_nodes(4), Some("ck.1"));
 }
