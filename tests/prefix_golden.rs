@@ -325,6 +325,14 @@ impl Files for Noting {
             self.journal.clone(),
         )))
     }
+    fn rewrite(&self, path: &Path, mode: u32) -> scr::Result<Box<dyn File>> {
+        let file = Posix.rewrite(path, mode)?;
+        Ok(Box::new(NotingFile(
+            file,
+            path.to_path_buf(),
+            self.journal.clone(),
+        )))
+    }
     fn read(&self, path: &Path, limit: u64) -> scr::Result<Vec<u8>> {
         Posix.read(path, limit)
     }

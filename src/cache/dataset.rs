@@ -5,8 +5,8 @@
 use super::layout::{Layout, place};
 use crate::format::filemap::Filemap;
 use crate::store::{Durability, Files, Kind};
-use crate::{Result, format};
-use std::path::Path;
+use crate::{Result, format, redundancy};
+use std::path::{Path, PathBuf};
 
 /// Makes the directories of one rank. Nothing of an earlier attempt may be in the way, so
 /// what is there of this rank goes first. Local.
@@ -65,6 +65,23 @@ pub fn record(files: &dyn Files, layout: &Layout, filemap: &Filemap) -> Result<(
 pub fn discard(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
     files.remove_tree(&layout.trash(id))?;
     rename(files, layout, id, &layout.trash(id)).map(drop)
+}
+
+/// Moves the redundancy files of the discarded dataset `from` to dataset `to`, which is being
+/// written and uses their space again ([`redundancy::next`]); gives where they are now. What
+/// cannot be moved is deleted with the rest. One rank per store calls this, before any
+/// redundancy of `to` is made. Local.
+pub fn bequeath(files: &dyn Files, layout: &Layout, from: u64, to: u64) -> Vec<PathBuf> {
+    let old = layout.trash_meta(from);
+    let names = files.list(&old).unwrap_or_default().into_iter();
+    let heirs = names.filter(|name| redundancy::is_redundancy_file(name));
+    heirs
+        .filter_map(|name| {
+            let heir = layout.meta(to).join(redundancy::next(&name));
+            files.rename(&old.join(name), &heir).ok()?;
+            Some(heir)
+        })
+        .collect()
 }
 
 /// Sets a dataset aside that turned out to be unusable, for somebody to look at; it is the

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 const DATASET: &str = "scr.dataset.";
 const QUARANTINE: &str = "scr.quarantine.";
 const TRASH: &str = "scr.trash.";
+const META: &str = ".scr";
 const NODE: &str = "node.";
 
 /// One store's directory for this job on this node.
@@ -85,6 +86,11 @@ impl Layout {
         self.job().join(format!("{TRASH}{id}"))
     }
 
+    /// Filemaps and redundancy files of this rank's node in a dataset on its way out.
+    pub fn trash_meta(&self, id: u64) -> PathBuf {
+        self.with_level(self.trash(id)).join(META)
+    }
+
     /// Where the parts of ranks are: the dataset's directory, or the node's level in it.
     pub fn parts(&self, id: u64) -> PathBuf {
         self.base.join(self.parts_below(id))
@@ -97,7 +103,7 @@ impl Layout {
 
     /// Filemaps and redundancy files.
     pub fn meta(&self, id: u64) -> PathBuf {
-        self.parts(id).join(".scr")
+        self.parts(id).join(META)
     }
 
     /// The completion record of a rank.
@@ -112,11 +118,15 @@ impl Layout {
 
     /// See [`Layout::data_below`].
     pub fn meta_below(&self, id: u64) -> PathBuf {
-        self.parts_below(id).join(".scr")
+        self.parts_below(id).join(META)
     }
 
     fn parts_below(&self, id: u64) -> PathBuf {
         let dataset = self.below.join(format!("{DATASET}{id}"));
+        self.with_level(dataset)
+    }
+
+    fn with_level(&self, dataset: PathBuf) -> PathBuf {
         match self.level {
             None => dataset,
             Some(node) => dataset.join(format!("{NODE}{node}")),

@@ -101,7 +101,7 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     )?;
     if let (Some(header), Some(output), false) = (header, output, first.failed()) {
         let header = complete(header, record, &theirs);
-        first.keep(header.and_then(|header| output.finish(header, context.sync)));
+        first.keep(header.and_then(|header| output.finish(context.files, header, context.sync)));
     }
     first.result(())
 }

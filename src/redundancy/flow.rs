@@ -19,7 +19,7 @@ use crate::comm::Pending;
 use std::collections::VecDeque;
 
 /// Bytes in the buffers of one stage, of which there are about four.
-const STAGE: usize = 4 << 20;
+const STAGE: usize = 1 << 20;
 
 /// A piece is not made smaller than this to save memory.
 const SMALLEST: usize = 16 << 10;

@@ -25,6 +25,7 @@ mod testing;
 mod xor_tests;
 
 pub use code::MOST_BLOCKS;
+pub use parity_file::{is_redundancy_file, next};
 pub use rebuild::offline;
 pub use sets::{Set, plan, survives};
 
@@ -49,7 +50,7 @@ pub struct Context<'a> {
     pub data_dir: &'a Path,
     /// Existing directory for the redundancy file.
     pub meta_dir: &'a Path,
-    /// Largest message, bytes (`SCR_MPI_BUF_SIZE`), the same on all members. About 16 MiB of
+    /// Largest message, bytes (`SCR_MPI_BUF_SIZE`), the same on all members. About 4 MiB of
     /// buffers are used, whatever it is: messages are smaller in large sets.
     pub piece: usize,
     /// Tag of all messages. Two calls may use one tag, one after the other.

@@ -9,6 +9,7 @@ use crate::format::{encode, files::RankFiles, read_header, to_tree};
 use crate::store::{File, Files};
 use crate::{Error, Result};
 use crc32fast::Hasher;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// `<index + 1>_of_<size>_in_<id>.<scheme>` in `meta_dir` (the SCR developer guide, "XOR
@@ -62,10 +63,28 @@ fn bounds(header: &ParityHeader) -> Result<Vec<u64>> {
     Ok(bounds)
 }
 
-/// A redundancy file that is being written, each block front to back. It has no valid
-/// header, and so does not count, before [`Output::finish`].
+/// Whether a file in the directory of records is a redundancy file, by its name.
+pub fn is_redundancy_file(name: &OsStr) -> bool {
+    const ENDS: [&str; 3] = [".partner", ".xor", ".rs"];
+    let text = name.to_str().unwrap_or_default();
+    text.contains("_of_") && !text.starts_with(NEXT) && ENDS.iter().any(|end| text.ends_with(end))
+}
+
+const NEXT: &str = "next_";
+
+/// The name under which the redundancy file `name` is being written. A file of that name may
+/// be there beforehand: its space is used again, its content never.
+pub fn next(name: &OsStr) -> OsString {
+    let mut next = OsString::from(NEXT);
+    next.push(name);
+    next
+}
+
+/// A redundancy file that is being written, each block front to back, under the name of
+/// [`next`]. It gets its own in [`Output::finish`].
 pub struct Output {
     path: PathBuf,
+    next: PathBuf,
     file: Box<dyn File>,
     /// Bytes of the header.
     start: u64,
@@ -75,18 +94,20 @@ pub struct Output {
 }
 
 impl Output {
-    /// Replaces the file, with room for the header and its blocks. The checksums in `header`
-    /// need not be right yet, only present: they have a fixed width.
+    /// Removes the file `path` and begins the next, with room for the header and its blocks.
+    /// The checksums in `header` need not be right yet, only present: they have a fixed width.
     pub fn create(files: &dyn Files, path: PathBuf, header: &ParityHeader) -> Result<Self> {
         let start = bytes_of(header)?.len() as u64;
         let bounds = bounds(header)?;
         let size = total([start, bounds.last().copied().unwrap_or(0)])?;
         files.remove_file(&path)?;
-        let file = files.create(&path, 0o600)?;
+        let next = path.with_file_name(next(path.file_name().unwrap_or_default()));
+        let file = files.rewrite(&next, 0o600)?;
         file.allocate(size)?;
         let blocks = header.partners().map(|_| (0, Hasher::new())).collect();
         Ok(Output {
             path,
+            next,
             file,
             start,
             bounds,
@@ -106,8 +127,9 @@ impl Output {
         Ok(())
     }
 
-    /// Writes the header, with all checksums, and syncs the file if asked to.
-    pub fn finish(self, mut header: ParityHeader, sync: bool) -> Result<()> {
+    /// Writes the header, with all checksums, syncs the file if asked to, and gives it its
+    /// name. The directory is not synced.
+    pub fn finish(self, files: &dyn Files, mut header: ParityHeader, sync: bool) -> Result<()> {
         let mut sum = Hasher::new();
         for ((at, hasher), ends) in self.blocks.iter().zip(self.bounds.windows(2)) {
             if ends.first().map(|from| from + at) != ends.last().copied() {
@@ -121,7 +143,10 @@ impl Output {
             return Err(self.unplanned());
         }
         self.file.write_at(0, &bytes)?;
-        if sync { self.file.sync() } else { Ok(()) }
+        if sync {
+            self.file.sync()?;
+        }
+        files.rename(&self.next, &self.path)
     }
 
     fn unplanned(&self) -> Error {

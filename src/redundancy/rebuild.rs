@@ -341,7 +341,7 @@ fn restore(
         .unwrap_or_default();
     first.share(context, &dataset)?;
     if let (Some(output), Some(heading), false) = (output, heading, first.failed()) {
-        first.keep(output.finish(heading, context.sync));
+        first.keep(output.finish(context.files, heading, context.sync));
     }
     let lost = || Error::dataset(dataset.id, "", "a rank could not be restored");
     let record = record.ok_or_else(lost);

@@ -143,6 +143,8 @@ pub struct Session {
     history: History,
     last_checkpoint: Instant,
     reaper: Option<JoinHandle<()>>,
+    /// Leader: redundancy files of evicted datasets whose space the open one uses again.
+    heirlooms: Vec<PathBuf>,
     halting: bool,
     /// When the allocation ends, seconds since the epoch, if known.
     end_time: Option<i64>,

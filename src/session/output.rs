@@ -124,7 +124,7 @@ impl Session {
         self.ids.dataset = id;
         self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
         self.ids.settled = true;
-        self.make_room(store, bypass);
+        self.make_room(store, bypass, (!bypass).then_some(id));
         if terms[3].value() > 0 {
             // Somewhere the new dataset fits only in place of what was just taken out.
             self.finish_deleting();
@@ -411,8 +411,9 @@ impl Session {
 
     /// The dataset could not be completed: it goes, and all before it stay.
     fn give_up(&mut self, phase: &Phase, slot: Slot, error: Error) -> Result<()> {
+        self.heirlooms.clear();
         if !phase.bypass {
-            self.discard(&[slot]);
+            self.discard(&[slot], None);
         }
         let Dataset { id, name, .. } = &phase.dataset;
         let what = format!("is not complete, so it was dropped: {error}");
@@ -428,6 +429,10 @@ impl Session {
         bytes: Option<u64>,
     ) -> Result<()> {
         let dataset = filemap.dataset.clone();
+        // Those that were of use have their names by now.
+        for unused in std::mem::take(&mut self.heirlooms) {
+            self.tell_stuck(self.files.remove_file(&unused));
+        }
         let entry = flush_file::Entry::cached(dataset.clone());
         self.note_cached(|record| {
             record.datasets.insert(dataset.id, entry);

@@ -278,7 +278,7 @@ impl Session {
         if !bypass {
             self.clear_id(id)?;
         }
-        self.make_room(store, bypass);
+        self.make_room(store, bypass, None);
         let target = Target {
             base: layout.base(),
             below: layout.data_below(id, self.rank()),

@@ -272,10 +272,11 @@ impl Session {
     }
 
     /// Deletes what must go so that the cache stays within its size. All ranks are past the
-    /// point where they could still use it. Collective, without a round.
-    pub(super) fn make_room(&mut self, store: usize, bypass: bool) {
+    /// point where they could still use it. The redundancy files' space goes to the dataset
+    /// `heir` of that store, if there is one. Collective, without a round.
+    pub(super) fn make_room(&mut self, store: usize, bypass: bool, heir: Option<u64>) {
         let gone = self.victims(store, bypass);
-        self.forget(&gone);
+        self.take_out(&gone, heir);
     }
 
     /// True if the cache may have something of this id.
@@ -303,10 +304,14 @@ impl Session {
     /// Takes datasets out of the cache and out of all that knows them. No error: one rank's
     /// trouble with what is of no use any more must not part it from the others.
     pub(super) fn forget(&mut self, gone: &[Slot]) {
+        self.take_out(gone, None);
+    }
+
+    fn take_out(&mut self, gone: &[Slot], heir: Option<u64>) {
         if gone.is_empty() {
             return;
         }
-        self.discard(gone);
+        self.discard(gone, heir);
         self.cache.retain(|c| !gone.contains(&c.slot()));
         self.unusable.retain(|slot| !gone.contains(slot));
         self.search.cached.retain(|c| !gone.contains(&c.slot()));
@@ -326,7 +331,7 @@ impl Session {
     }
 
     /// Leaders take directories out of sight at once and delete them in the background.
-    pub(super) fn discard(&mut self, gone: &[Slot]) {
+    pub(super) fn discard(&mut self, gone: &[Slot], heir: Option<u64>) {
         let mut trash = Vec::new();
         for slot in gone {
             let Some(store) = self.stores.get(slot.store).filter(|s| s.leader) else {
@@ -335,6 +340,10 @@ impl Session {
             let layout = store.layout.clone();
             self.tell_stuck(self.files.remove_tree(&layout.quarantine(slot.id)));
             self.tell_stuck(dataset::discard(&*self.files, &layout, slot.id));
+            if let Some(heir) = heir {
+                let moved = dataset::bequeath(&*self.files, &layout, slot.id, heir);
+                self.heirlooms.extend(moved);
+            }
             trash.push((layout, slot.id));
         }
         if trash.is_empty() {

@@ -145,6 +145,7 @@ impl Session {
             history: History::default(),
             last_checkpoint: Instant::now(),
             reaper: None,
+            heirlooms: Vec::new(),
             halting: false,
             end_time,
             nodes: welcome.nodes,

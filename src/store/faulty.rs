@@ -1,7 +1,7 @@
 //! Disks that fill up, calls that fail and processes that die, on purpose, for tests.
 //!
 //! The fault model. Operations that change something are counted, from 1: `create`,
-//! `replace`, `make_dirs`, `make_private_dirs`, `rename`, `remove_file`, `remove_dir`,
+//! `rewrite`, `replace`, `make_dirs`, `make_private_dirs`, `rename`, `remove_file`, `remove_dir`,
 //! `remove_tree`, `sync_dir`, `restore`, and `write_at`, `allocate` and `sync` of files. At a
 //! chosen one
 //!
@@ -236,6 +236,13 @@ impl<F: Files> Files for Faulty<F> {
             let before = self.volume(path)?;
             let file = self.inner.create(path, mode)?;
             self.faults.give_space(before);
+            Ok(FaultyFile::wrap(file, path, &self.faults))
+        })
+    }
+
+    fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
+        self.simply("create", path, || {
+            let file = self.inner.rewrite(path, mode)?;
             Ok(FaultyFile::wrap(file, path, &self.faults))
         })
     }

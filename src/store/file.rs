@@ -3,7 +3,7 @@
 use super::File;
 use crate::{Error, Result};
 use rustix::fd::OwnedFd;
-use rustix::fs::{FallocateFlags, fallocate, fstat, fsync, ftruncate};
+use rustix::fs::{FallocateFlags, fallocate, fstat, fstatfs, fsync, ftruncate};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -116,13 +116,7 @@ impl File for PosixFile {
 
     fn allocate(&self, size: u64) -> Result<()> {
         if size > 0 {
-            self.change("allocate", || {
-                match fallocate(&self.fd, FallocateFlags::empty(), 0, size) {
-                    // What the file system cannot reserve is found out by writing.
-                    Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
-                    other => other,
-                }
-            })?;
+            self.change("allocate", || reserve(&self.fd, size))?;
         }
         // Reserving makes a file longer, never shorter.
         self.change("set the size of", || ftruncate(&self.fd, size))
@@ -130,5 +124,26 @@ impl File for PosixFile {
 
     fn sync(&self) -> Result<()> {
         self.change("sync", || fsync(&self.fd))
+    }
+}
+
+/// Reserves space. In tmpfs that would take every page there and then, at the price of
+/// writing it twice, so there the free space is only looked at.
+fn reserve(fd: &OwnedFd, size: u64) -> rustix::io::Result<()> {
+    const TMPFS: u64 = 0x0102_1994;
+    let system = fstatfs(fd)?;
+    if system.f_type as u64 == TMPFS {
+        // A tmpfs without a limit has no blocks.
+        let free = system.f_bavail.saturating_mul(system.f_bsize as u64);
+        let held = u64::try_from(fstat(fd)?.st_blocks).unwrap_or(0) * 512;
+        return match system.f_blocks == 0 || size <= free.saturating_add(held) {
+            true => Ok(()),
+            false => Err(Errno::NOSPC),
+        };
+    }
+    match fallocate(fd, FallocateFlags::empty(), 0, size) {
+        // What the file system cannot reserve is found out by writing.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        other => other,
     }
 }

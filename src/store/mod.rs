@@ -89,6 +89,9 @@ pub trait Files: Send + Sync {
     /// Creates or truncates a regular file for reading and writing; `mode` less the umask.
     /// Does not follow a symbolic link in the last component.
     fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>>;
+    /// Like [`Files::create`], but what the file contains stays, and with it the space it has:
+    /// to write over that costs less than to take new space.
+    fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>>;
     /// Reads a whole regular file of at most `limit` bytes; a larger one is an error.
     fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>>;
     /// Puts `data` in place of `path` in one step: temporary file in the same directory

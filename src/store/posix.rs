@@ -77,6 +77,11 @@ impl Files for Posix {
         Ok(Box::new(PosixFile::new(fd, path)))
     }
 
+    fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
+        let fd = open_regular("create", path, OFlags::RDWR | OFlags::CREATE, mode)?;
+        Ok(Box::new(PosixFile::new(fd, path)))
+    }
+
     fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
         let file = PosixFile::new(open_regular("open", path, OFlags::RDONLY, 0)?, path);
         let size = file.size()?;

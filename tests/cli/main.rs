@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "../job/mod.rs"]
-mod emulated;
 mod files;
 mod halt;
 mod help;
@@ -18,3 +16,5 @@ mod params;
 mod rebuild;
 mod sandbox;
 mod scavenge;
+#[path = "../job/mod.rs"]
+mod site;

@@ -1,7 +1,7 @@
 //! `scr rebuild` in the directory of a dataset.
 
-use crate::emulated::{Site, nodes};
 use crate::sandbox::{Said, Sandbox, program, said};
+use crate::site::{Site, nodes};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

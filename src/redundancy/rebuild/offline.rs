@@ -390,7 +390,7 @@ impl<'a> Patient<'a> {
         for (local, heading) in locals.into_iter().zip(headings) {
             local.writer.map_or(Ok(()), Writer::finish)?;
             if let (Some(output), Some(heading)) = (local.output, heading) {
-                output.finish(heading, true)?;
+                output.finish(self.ground.files, heading, true)?;
             }
         }
         Ok(())
