@@ -9,9 +9,11 @@
 //!
 //! Exit status, unless a command says otherwise: 0 done, 1 failed, 2 wrong options.
 
+mod caches;
 mod call;
 mod check_node;
 mod ckpt_interval;
+mod copy;
 mod crc32;
 mod env;
 mod flush_file;
@@ -23,6 +25,7 @@ mod have_restart;
 mod help;
 mod hostlist;
 mod index;
+mod inspect;
 mod job;
 mod kill_jobstep;
 mod list_dir;
@@ -55,6 +58,8 @@ pub const COMMANDS: &[Command] = &[
     print::COMMAND,
     params::COMMAND,
     crc32::COMMAND,
+    copy::COMMAND,
+    inspect::COMMAND,
     flush_file::COMMAND,
     nodes_file::COMMAND,
     retries_halt::COMMAND,
