@@ -109,7 +109,7 @@ impl State {
     fn way_out(self, call: Call) -> &'static str {
         match self {
             State::Uninit => "call SCR_Init first",
-            _ if call == Call::Init => "SCR is running; to start it anew, call SCR_Finalize first",
+            _ if call == Call::Init => "leave the call out, or call SCR_Finalize first",
             State::Idle if call == Call::Configure => "set parameters before SCR_Init",
             State::Idle => "call the SCR_Start_... that belongs to it first",
             State::Restart => "call SCR_Complete_restart first",
@@ -193,8 +193,8 @@ mod tests {
         for state in [State::Idle, State::Output] {
             assert_eq!(
                 state.after(Call::Init).unwrap_err().to_string(),
-                "SCR_Init is not allowed a second time; SCR is running; to start it anew, call \
-                 SCR_Finalize first"
+                "SCR_Init is not allowed a second time; leave the call out, or call SCR_Finalize \
+                 first"
             );
         }
     }
