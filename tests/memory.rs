@@ -1,0 +1,140 @@
+//! The memory that the library takes does not grow with the files: a sparse file of 4 GiB is
+//! protected in a process whose ranks together take less than one rank may. (This must stay the
+//! only test of its program.)
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod job;
+
+use job::{Site, nodes};
+use scr::Result;
+use scr::store::posix::Posix;
+use scr::store::{Durability, File, Files, Lock, Space, Stat};
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+
+const SIZE: u64 = 4 << 30;
+const MOST: u64 = 64 << 20;
+
+/// Files in which zeros are holes, so that the test needs no space.
+struct Sparse;
+
+struct SparseFile(Box<dyn File>);
+
+impl File for SparseFile {
+    fn size(&self) -> Result<u64> {
+        self.0.size()
+    }
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.0.read_at(offset, buffer)
+    }
+    fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
+        match data.iter().any(|byte| *byte != 0) {
+            true => self.0.write_at(offset, data),
+            false => Ok(()),
+        }
+    }
+    fn allocate(&self, size: u64) -> Result<()> {
+        match size {
+            0 => Ok(()),
+            _ => self.0.write_at(size - 1, &[0]),
+        }
+    }
+    fn sync(&self) -> Result<()> {
+        self.0.sync()
+    }
+}
+
+fn sparse(file: Box<dyn File>) -> Box<dyn File> {
+    Box::new(SparseFile(file))
+}
+
+impl Files for Sparse {
+    fn open(&self, path: &Path) -> Result<Box<dyn File>> {
+        Posix.open(path)
+    }
+    fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
+        Posix.create(path, mode).map(sparse)
+    }
+    fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
+        // Nothing may be below zeros that are not written.
+        Posix.create(path, mode).map(sparse)
+    }
+    fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
+        Posix.read(path, limit)
+    }
+    fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()> {
+        Posix.replace(path, data, durability)
+    }
+    fn make_dirs(&self, path: &Path) -> Result<()> {
+        Posix.make_dirs(path)
+    }
+    fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
+        Posix.make_private_dirs(base, below)
+    }
+    fn list(&self, path: &Path) -> Result<Vec<OsString>> {
+        Posix.list(path)
+    }
+    fn stat(&self, path: &Path) -> Result<Option<Stat>> {
+        Posix.stat(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        Posix.rename(from, to)
+    }
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        Posix.remove_file(path)
+    }
+    fn remove_dir(&self, path: &Path) -> Result<bool> {
+        Posix.remove_dir(path)
+    }
+    fn remove_tree(&self, path: &Path) -> Result<()> {
+        Posix.remove_tree(path)
+    }
+    fn sync_dir(&self, path: &Path) -> Result<()> {
+        Posix.sync_dir(path)
+    }
+    fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
+        Posix.restore(path, stat)
+    }
+    fn space(&self, path: &Path) -> Result<Space> {
+        Posix.space(path)
+    }
+    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
+        Posix.try_lock(path)
+    }
+}
+
+/// Most memory that this process ever had, bytes (`VmHWM`).
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap();
+    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kib << 10
+}
+
+#[test]
+fn memory_does_not_grow_with_the_files() {
+    let mut site = Site::new().set("SCR_COPY_TYPE", "XOR");
+    site.files = Arc::new(Sparse);
+    let small = Site::new().set("SCR_COPY_TYPE", "XOR");
+    small.run(&nodes(4), |rank| rank.checkpoint("ck.1").unwrap());
+    let before = peak();
+
+    site.run(&nodes(4), |rank| {
+        let session = &mut rank.session;
+        session
+            .start_output(Some("ck.1".into()), true, false)
+            .unwrap();
+        if rank.rank == 1 {
+            let path = session.route(Path::new("ck.1/large")).unwrap();
+            let file = std::fs::File::create(path).unwrap();
+            file.set_len(SIZE).unwrap();
+        }
+        session.complete_output(true).unwrap();
+    });
+    let encoded = peak() - before;
+    assert!(encoded < MOST, "encoding took {encoded} bytes");
+
+    println!("encode took {encoded} bytes");
+}
