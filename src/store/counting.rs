@@ -62,6 +62,11 @@ impl<F: Files> Files for Counting<F> {
         Ok(self.wrap(self.inner.create(path, mode)?))
     }
 
+    fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
+        self.tally.add("rewrite", 1);
+        Ok(self.wrap(self.inner.rewrite(path, mode)?))
+    }
+
     fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
         self.tally.add("read", 1);
         self.inner.read(path, limit)
