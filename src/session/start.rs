@@ -1,6 +1,7 @@
 //! `SCR_Init`: find out who and where we are, then get back what the cache still has.
 
 use super::state::State;
+use super::stop::Deadline;
 use super::welcome::{Hello, Note, Place, Welcome, answer, domains_of_nodes};
 use super::{Ids, Search, Session, Store};
 use crate::cache::layout::Layout;
@@ -108,7 +109,6 @@ impl Session {
             settings,
             descriptors,
             stores,
-            end_time,
             ..
         } = collective::agree(&*comm, &speaker.node, own)?;
         let hello = Hello::new(&speaker.node, &descriptors);
@@ -147,7 +147,8 @@ impl Session {
             reaper: None,
             heirlooms: Vec::new(),
             halting: false,
-            end_time,
+            deadline: Deadline::new(environment),
+            signal: 0,
             nodes: welcome.nodes,
             user: charter.user,
             job: charter.job,
@@ -225,9 +226,12 @@ impl Session {
     fn write_records(&self) -> Result<()> {
         let (files, prefix) = (&*self.files, &self.prefix);
         records::write_nodes(files, prefix, self.nodes)?;
-        if self.settings.halt_seconds > 0 {
-            let seconds = i64::try_from(self.settings.halt_seconds).unwrap_or(i64::MAX);
-            records::update_halt(files, prefix, |halt| halt.halt_seconds = Some(seconds))?;
+        if let Some(seconds) = self.settings.halt_seconds {
+            let seconds = Some(i64::try_from(seconds).unwrap_or(i64::MAX)).filter(|s| *s > 0);
+            records::update_halt(files, prefix, |halt| halt.halt_seconds = seconds)?;
+            if seconds.is_some() {
+                self.end_of_allocation();
+            }
         }
         // What is kept in the cache though this run has no use for it still is there.
         let mut record = records::read_flush_file(files, prefix).unwrap_or_default();
@@ -358,7 +362,6 @@ struct Own {
     node: String,
     descriptors: Descriptors,
     stores: Vec<Layout>,
-    end_time: Option<i64>,
 }
 
 /// This rank's settings and directories. Local.
@@ -369,7 +372,6 @@ fn own(
     charter: Charter,
 ) -> Result<Own> {
     let settings = Settings::from(config)?;
-    let end_time = job::end_time(environment, &|_| None)?.map(|end| end.value);
     let node = job::node_name(environment, &|_| settings.node_name.clone())?.value;
     let descriptors = descriptors(config, &settings, &node)?;
     let (user, job) = (charter.user.to_string(), charter.job.to_string());
@@ -390,7 +392,6 @@ fn own(
         node,
         descriptors,
         stores,
-        end_time,
     })
 }
 
