@@ -84,7 +84,7 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
                 Err(error) => Err(process.report(call, error)),
             };
             if over {
-                signals::release(session.halt_signals());
+                signals::release();
                 process.run = Run::None;
             }
             if exit {

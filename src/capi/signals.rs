@@ -58,10 +58,11 @@ pub fn catch(signals: &[c_int]) {
     }
 }
 
-/// Puts back what [`catch`] found, unless the program has changed it since.
-pub fn release(signals: &[c_int]) {
-    for signal in signals.iter().copied() {
-        if let (Some(before), Some(mut action)) = (before(signal), action(signal))
+/// Puts back all that [`catch`] found, unless the program has changed it since.
+pub fn release() {
+    for (signal, before) in (0..).zip(&BEFORE) {
+        if before.caught.load(SeqCst)
+            && let Some(mut action) = action(signal)
             && action.sa_sigaction == ours()
         {
             action.sa_sigaction = before.handler.load(SeqCst);

@@ -13,6 +13,7 @@ mod call;
 mod check_node;
 mod ckpt_interval;
 mod crc32;
+mod doctor;
 mod env;
 mod flush_file;
 mod get_jobstep_id;
@@ -54,6 +55,7 @@ pub const COMMANDS: &[Command] = &[
     halt::COMMAND,
     print::COMMAND,
     params::COMMAND,
+    doctor::COMMAND,
     crc32::COMMAND,
     flush_file::COMMAND,
     nodes_file::COMMAND,

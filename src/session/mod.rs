@@ -13,7 +13,7 @@ mod start;
 pub mod state;
 mod stock;
 mod stop;
-mod welcome;
+pub mod welcome;
 
 pub use start::{OTHER_RUN, Setup, load};
 
