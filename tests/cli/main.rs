@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod doctor;
 mod files;
 mod halt;
 mod help;

@@ -45,7 +45,9 @@ pub(super) fn look(
 ) -> Places {
     report.section("Directories, as this node sees them");
     let (space, reach) = directory("prefix", &settings.prefix, true, report);
-    if reach == Reach::Memory && shape.nodes > 1 {
+    // Unless one machine stands for all nodes.
+    let apart = shape.nodes > 1 && job.get("SCR_REMOTE").is_none_or(|way| way != "LOCAL");
+    if reach == Reach::Memory && apart {
         report.wrong(
             format!(
                 "the prefix directory {} is in memory of this node: other nodes do not see it, \
@@ -70,7 +72,8 @@ pub(super) fn look(
             continue;
         }
         let (space, reach) = directory("cache", &store.dir, store.mkdir, report);
-        if reach == Reach::Shared && !store.outlives_nodes() && schemes.any(|s| !s.bypass) {
+        let private = !store.outlives_nodes() && schemes.any(|s| !s.bypass);
+        if reach == Reach::Shared && private && apart {
             wrongly_private(store, report);
         }
         if let Some((user, id)) = &owner {
@@ -182,7 +185,10 @@ pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut Report) {
         Ok(index) => index,
         Err(error) => {
             let dir = settings.prefix.display();
-            report.wrong(error, format!("run: scr index --build --dir {dir}"));
+            report.wrong(
+                error,
+                format!("move it away, and add each dataset: scr index --dir {dir} --add NAME"),
+            );
             return;
         }
     };
