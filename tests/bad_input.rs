@@ -428,3 +428,100 @@ fn the_environment_of_rank_0_rules() {
         assert!(!site.node(node).join("user1/scr.two").exists());
     }
 }
+
+#[test]
+fn descriptors_that_cannot_be_used_stop_the_start_with_their_line() {
+    for (lines, parts) in [
+        (
+            "CKPT=0 TYPE=XOR\nCKPT=1 INTERVAL=4 GROUP=POWER",
+            [
+                "scrconf:2: GROUP=POWER is not known on node n0",
+                "add `GROUPS=n0 POWER=...`",
+            ],
+        ),
+        (
+            "GROUPS=n0 POWER=a\nCKPT=0 GROUP=POWER",
+            [
+                "rank 1 on node n1: ",
+                "scrconf:2: GROUP=POWER is not known on node n1",
+            ],
+        ),
+        (
+            "CKPT=0\nCKPT=1 INTERVAL=2 STORE=/nowhere",
+            [
+                "scrconf:2: CKPT=1 uses STORE=/nowhere, which is not configured",
+                "add a line",
+            ],
+        ),
+        (
+            "CKPT=0 INTERVAL=2\nCKPT=1 INTERVAL=4",
+            [
+                "none that is enabled has INTERVAL=1",
+                "add one, such as `CKPT=0 INTERVAL=1 TYPE=XOR`",
+            ],
+        ),
+        (
+            "CKPT=0 TYPE=XOR SET_SIZE=1",
+            [
+                "scrconf:1: CKPT=0: XOR needs a set size of at least 2, not 1",
+                "rank 0 on node n0",
+            ],
+        ),
+        (
+            "CKPT=0 TYPE=RS SET_SIZE=4 SET_FAILURES=5",
+            [
+                "CKPT=0 is not used: RS needs SET_FAILURES from 1 to the set size, 4, not 5",
+                "INTERVAL=1",
+            ],
+        ),
+        (
+            "CKPT=0 TYPE=RAID",
+            [
+                "scrconf:1: CKPT=0 TYPE is `RAID`",
+                "must be one of SINGLE, PARTNER, XOR, RS",
+            ],
+        ),
+    ] {
+        let site = Site::new().set("SCR_COPY_TYPE", "FILE");
+        site.configure(lines);
+        let text = refused(&site);
+        for part in parts {
+            assert!(text.contains(part), "{lines}: {text}");
+        }
+    }
+}
+
+#[test]
+fn what_can_be_done_instead_is_done_and_said() {
+    let kept = |site: &Site| {
+        site.run(&NODES, |rank| rank.checkpoint("ck.1").unwrap());
+        let meta = std::fs::read_dir(site.dataset("n0", 1).join(".scr")).unwrap();
+        let names = meta.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let redundancy = names.filter(|name| !name.starts_with("filemap"));
+        redundancy.collect::<Vec<_>>().join(" ")
+    };
+    // Another line takes what one cannot.
+    let site = Site::new().set("SCR_COPY_TYPE", "FILE");
+    site.configure("CKPT=0 TYPE=XOR\nCKPT=1 TYPE=RS SET_SIZE=4 SET_FAILURES=9");
+    assert_eq!(kept(&site), "1_of_2_in_0.xor");
+    assert_eq!(
+        site.heard("scrconf:2: CKPT=1 is not used: RS needs SET_FAILURES")
+            .len(),
+        1
+    );
+    // As many failures as the set has members: as many as it can stand.
+    let site = Site::new()
+        .set("SCR_COPY_TYPE", "RS")
+        .set("SCR_SET_SIZE", "2");
+    assert_eq!(kept(&site), "1_of_2_in_0.rs");
+    assert_eq!(site.heard("the loss of any 1 node, not of 2").len(), 1);
+    // RS for one failure is XOR.
+    let site = Site::new()
+        .set("SCR_COPY_TYPE", "RS")
+        .set("SCR_SET_FAILURES", "1");
+    assert_eq!(kept(&site), "1_of_2_in_0.xor");
+    // All on one node, by name or by what the user says fails together.
+    let site = Site::new().set("SCR_GROUP", "WORLD");
+    assert_eq!(kept(&site), "");
+    assert_eq!(site.heard("all ranks are in one failure group").len(), 1);
+}

@@ -11,7 +11,7 @@ use scr::format::{self, Name};
 use scr::redundancy::offline::{Ground, Losses};
 use scr::redundancy::{Context, Record, Set, by_name};
 use scr::scavenge::home::Cached;
-use scr::scavenge::mend::{Scope, plan};
+use scr::scavenge::mend::{Scope, choose};
 use scr::scavenge::survey;
 use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
@@ -227,15 +227,14 @@ impl Site {
 
     fn rebuild_on(&self, files: &dyn Files) -> scr::Result<(Losses, Vec<String>)> {
         let (meta, home) = (self.meta(), Cached(self.root()));
-        let survey = survey::read(files, &meta, Some(self.dataset.id))?;
+        let surveys = survey::read(files, &meta, Some(self.dataset.id))?;
         let ground = Ground {
             files,
             meta_dir: &meta,
             home: &home,
         };
-        let plan = plan(ground, &survey, Scope::Everything)?;
-        let mut said = survey.notes.clone();
-        said.extend(plan.damage.iter().map(|(r, e)| format!("rank {r}: {e}")));
+        let plan = choose(ground, &surveys, Scope::Everything)?;
+        let said = plan.notes();
         let losses = plan.losses.clone();
         plan.carry_out(NODE)?;
         Ok((losses, said))
@@ -334,6 +333,16 @@ fn reed_solomon_stands_every_loss_of_three() {
 #[test]
 fn reed_solomon_stands_every_loss_of_four() {
     reed_solomon(4);
+}
+
+#[test]
+fn a_large_set_is_rebuilt_too() {
+    let site = Site::new("RS", 2, 120);
+    let before = site.snapshot();
+    for rank in [3, 117] {
+        site.lose(rank, Loss::All);
+    }
+    site.expect_back(&before, "RS+2 over 120");
 }
 
 #[test]

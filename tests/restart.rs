@@ -6,6 +6,8 @@
 mod job;
 
 use job::{Site, double_nodes, nodes};
+use scr::format::index::Index;
+use scr::store::posix::Posix;
 use std::collections::BTreeSet;
 
 /// Where the ranks run: one a node for 1, 2, 4, 5 and 8 ranks, and 8 ranks on 4 nodes.
@@ -161,4 +163,108 @@ fn with_nothing_left_the_start_from_the_beginning_is_said() {
     site.expect_restart(&["n0", "s1", "s2", "n3"], None);
     assert_eq!(site.heard("dataset 1 (ck.1) cannot be used").len(), 1);
     assert_eq!(site.heard("starts from the beginning").len(), 1);
+}
+
+/// Names of the complete datasets in the prefix directory, and the current one.
+fn in_prefix(site: &Site) -> (Vec<String>, Option<String>) {
+    let index = Index::read(&Posix, &site.prefix().join(".scr/index.scr")).unwrap();
+    let good = index.datasets().iter().filter(|(_, entry)| entry.complete);
+    let names = good
+        .filter_map(|(id, _)| index.name(*id))
+        .map(ToString::to_string);
+    (names.collect(), index.current().map(ToString::to_string))
+}
+
+#[test]
+fn all_that_is_not_flushed_is_flushed_on_restart() {
+    for flushed in [None, Some("2"), Some("3")] {
+        let site = Site::new()
+            .set("SCR_CACHE_SIZE", "3")
+            .set("SCR_FLUSH", flushed.unwrap_or("0"));
+        let site = with_checkpoints(site, &nodes(4), &["ck.1", "ck.2", "ck.3"]);
+        let site = site.set("SCR_FLUSH", "0").set("SCR_FLUSH_ON_RESTART", "1");
+        site.lose("n1");
+        let now = replaced(&nodes(4), "n1", "spare");
+        site.run(&now, |rank| {
+            assert_eq!(rank.restart().as_deref(), Some("ck.3"));
+            rank.session.need_checkpoint().unwrap();
+            rank.checkpoint("ck.4").unwrap();
+        });
+        let (names, current) = in_prefix(&site);
+        assert_eq!(names, ["ck.1", "ck.2", "ck.3"], "{flushed:?}");
+        assert_eq!(current.as_deref(), Some("ck.3"), "{flushed:?}");
+        // From there they come back byte for byte.
+        for node in &now {
+            site.lose(node);
+        }
+        site.expect_restart(&nodes(4), Some("ck.3"));
+    }
+}
+
+#[test]
+fn what_cannot_be_rebuilt_does_not_keep_the_rest_from_being_flushed() {
+    let site = Site::new().set("SCR_CACHE_SIZE", "3").set("SCR_FLUSH", "0");
+    let site = with_checkpoints(site, &nodes(4), &["ck.1", "ck.2", "ck.3"]);
+    for node in ["n0", "n3"] {
+        let file = site.dataset(node, 2).join("rank_0/ck.2/rank_0.dat");
+        let file = match node {
+            "n0" => file,
+            _ => site.dataset(node, 2).join("rank_3/ck.2/rank_3.dat"),
+        };
+        std::fs::write(file, b"damaged").unwrap();
+    }
+    let site = site.set("SCR_FLUSH_ON_RESTART", "1");
+    site.run(&nodes(4), |rank| {
+        assert_eq!(rank.restart().as_deref(), Some("ck.3"));
+        // All ranks agree on what makes room first.
+        rank.checkpoint("ck.4").unwrap();
+        rank.checkpoint("ck.5").unwrap();
+    });
+    assert_eq!(in_prefix(&site).0, ["ck.1", "ck.3"]);
+    assert_eq!(
+        site.heard("dataset 2 (ck.2) cannot be brought back").len(),
+        1
+    );
+    for node in nodes(4) {
+        assert_eq!(site.entries(node, "scr.quarantine."), [""; 0]);
+        assert_eq!(site.entries(node, "scr.dataset.").len(), 3);
+    }
+}
+
+#[test]
+fn what_stays_in_the_cache_unused_stays_in_the_flush_file() {
+    let site = Site::new().set("SCR_CACHE_SIZE", "3").set("SCR_FLUSH", "0");
+    let site = with_checkpoints(site, &nodes(4), &["ck.1"]);
+    let entries = || {
+        let path = site.prefix().join(".scr/flush.scr");
+        let file: scr::format::flush_file::FlushFile = scr::format::read(&Posix, &path).unwrap();
+        file.datasets.keys().copied().collect::<Vec<_>>()
+    };
+    // Of no use to three ranks; then it goes, since there is no room.
+    site.run(&nodes(3), |rank| {
+        if rank.rank == 0 {
+            assert_eq!(entries(), [1]);
+        }
+        rank.session.need_checkpoint().unwrap();
+        rank.checkpoint("a").unwrap();
+        rank.checkpoint("b").unwrap();
+        if rank.rank == 0 {
+            assert_eq!(entries(), [1, 2, 3]);
+        }
+        rank.checkpoint("c").unwrap();
+        if rank.rank == 0 {
+            assert_eq!(entries(), [2, 3, 4]);
+        }
+    });
+}
+
+#[test]
+fn one_file_is_unverified_and_two_are() {
+    for ranks in [1, 2] {
+        let site = Site::new().set("SCR_CACHE_BYPASS", "1");
+        let site = with_checkpoints(site, &nodes(ranks), &["ck.1"]);
+        site.expect_restart(&nodes(ranks), Some("ck.1"));
+        let said = ["1 file is unverified", "2 files are unverified"][ranks - 1];
+        assert_eq!(site.heard(said).len(), 1, "{:?}", site.events.lines());
+    }
 }

@@ -81,15 +81,16 @@ fn only_a_flush_syncs_in_the_prefix_directory() {
 
 const MANY: usize = 300;
 
-/// Operations of one rank in routing and in completing a checkpoint of [`MANY`] small files in
-/// ten directories; the messages of the latter.
-fn many_files(
-    scheme: &str,
-) -> Vec<(
-    BTreeMap<&'static str, u64>,
-    BTreeMap<&'static str, u64>,
-    u64,
-)> {
+/// What one rank did for a checkpoint of [`MANY`] small files in ten directories.
+struct Cost {
+    /// Operations on files in routing, and in completing.
+    route: BTreeMap<&'static str, u64>,
+    complete: BTreeMap<&'static str, u64>,
+    /// Messages in completing.
+    messages: u64,
+}
+
+fn many_files(scheme: &str) -> Vec<Cost> {
     let (site, tallies) = counted(4);
     let site = site.set("SCR_COPY_TYPE", scheme);
     threads::run(4, |comm| {
@@ -116,14 +117,23 @@ fn many_files(
         let route = tallies[rank].take();
         messages.take();
         session.complete_output(true).unwrap();
-        (route, tallies[rank].take(), messages.take().messages)
+        Cost {
+            route,
+            complete: tallies[rank].take(),
+            messages: messages.take().messages,
+        }
     })
 }
 
 #[test]
 fn many_small_files_cost_one_look_and_one_reading_each() {
     for (scheme, _) in SCHEMES {
-        for (route, complete, messages) in many_files(scheme) {
+        for cost in many_files(scheme) {
+            let Cost {
+                route,
+                complete,
+                messages,
+            } = cost;
             assert_eq!(
                 route,
                 BTreeMap::from([("make_private_dirs", 10)]),

@@ -213,22 +213,17 @@ fn claim(held: &Held) -> Claim<'_> {
 }
 
 impl Candidate {
+    /// How a rank was protected, as far as any record tells.
+    pub fn set_of(&self, rank: usize) -> Option<&Reddesc> {
+        self.sets.get(&rank)
+    }
+
     /// Where it is.
     pub fn slot(&self) -> Slot {
         Slot {
             store: self.store,
             id: self.dataset.id,
         }
-    }
-
-    /// In how many ranks' records it was found.
-    pub fn held(&self) -> usize {
-        self.holders.len()
-    }
-
-    /// How a rank was protected, as far as any record tells.
-    pub fn set_of(&self, rank: usize) -> Option<&Reddesc> {
-        self.sets.get(&rank)
     }
 
     /// The ranks without a record anywhere.

@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
 
-/// What outlives a session: settings made through `SCR_Config`, and our rank once MPI has told
-/// it. No communicator, since nobody tells us when MPI ends.
+/// What outlives a session: settings made through `SCR_Config`, and our rank, by the launcher
+/// until MPI has told it. No communicator, since nobody tells us when MPI ends.
 struct Process {
     config: Config,
     rank: usize,
@@ -45,7 +45,7 @@ fn process() -> Result<MutexGuard<'static, Option<Process>>> {
     })?;
     guard.get_or_insert_with(|| Process {
         config: Config::new(),
-        rank: 0,
+        rank: launched_rank(),
         sink: Arc::new(Console::default()),
         run: Run::None,
     });
@@ -210,6 +210,21 @@ impl Process {
         }
         Ok(())
     }
+}
+
+/// Our rank as launchers tell it, for messages before MPI has told it. Where none does, there
+/// is one process, or nobody knows: 0.
+fn launched_rank() -> usize {
+    const NAMES: [&str; 6] = [
+        "PMI_RANK",
+        "OMPI_COMM_WORLD_RANK",
+        "PMIX_RANK",
+        "PALS_RANKID",
+        "FLUX_TASK_RANK",
+        "SLURM_PROCID",
+    ];
+    let told = |name: &&str| std::env::var(name).ok()?.parse().ok();
+    NAMES.iter().find_map(told).unwrap_or(0)
 }
 
 /// The environment is looked at before anything else: a disabled SCR does not even need MPI.

@@ -2,18 +2,21 @@
 
 use super::call::{Call, Failure};
 use super::{Command, Group, Outcome, Run, place};
+use crate::cache::plan::ranks_in_words;
 use crate::format::index::{Index, table};
 use crate::format::print::escaped;
 use crate::format::{Name, read, summary::Summary};
+use crate::job::Environment;
 use crate::job::clock::local_time;
 use crate::prefix::{delete, index, paths::Prefix};
+use crate::scavenge::build;
 use crate::store::{Files, posix::Posix};
 use crate::{Error, Result};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The command.
 pub(super) const COMMAND: Command =
@@ -49,8 +52,11 @@ struct Options {
     /// Delete a dataset: its entry in the index, its files, and directories left empty
     #[arg(long, value_name = "NAME", visible_alias = "delete", group = "action")]
     remove: Option<OsString>,
-    #[arg(short, long, value_name = "ID", hide = true, group = "action")]
-    build: Option<OsString>,
+    /// Complete a dataset of which parts were copied to the prefix directory by `scr copy`:
+    /// rebuild what is missing, if its redundancy allows it, and enter it. A checkpoint becomes
+    /// the one that the next run tries first, unless a newer one is
+    #[arg(short, long, value_name = "ID", group = "action")]
+    build: Option<u64>,
     /// Prefix directory, instead of the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
@@ -71,11 +77,8 @@ impl Run for Options {
             current(&prefix, &Name::from(name.as_os_str()))?;
         } else if let Some(name) = &self.remove {
             remove(call, &prefix, &Name::from(name.as_os_str()))?;
-        } else if self.build.is_some() {
-            return Err(Failure::said(
-                "this release cannot rebuild scavenged datasets (--build); use scr_index of SCR \
-                 v3.1.0 for that",
-            ));
+        } else if let Some(id) = self.build {
+            complete(call, &prefix, id)?;
         } else {
             list(call, &prefix)?;
         }
@@ -129,6 +132,26 @@ fn remove(call: &mut Call, prefix: &Prefix, name: &Name) -> std::result::Result<
     for kept in delete::delete(&Posix, prefix, id)? {
         writeln!(call.out, "{} is not empty and stays", kept.display())?;
     }
+    Ok(())
+}
+
+fn complete(call: &mut Call, prefix: &Prefix, id: u64) -> std::result::Result<(), Failure> {
+    let (host, mut notes) = (Environment::of_process().host, Vec::new());
+    let time = local_time(SystemTime::now());
+    let built = build(&Posix, prefix, id, (&host, &time), &mut notes);
+    for note in &notes {
+        call.warn(note);
+    }
+    let built = built?;
+    if !built.rebuilt.is_empty() {
+        let ranks = ranks_in_words(&built.rebuilt);
+        writeln!(call.out, "Rebuilt the files of {ranks}")?;
+    }
+    let (name, ranks) = (escaped(&built.dataset.name), built.ranks);
+    writeln!(
+        call.out,
+        "Dataset {id} (`{name}'), {ranks} ranks, is complete and in the index"
+    )?;
     Ok(())
 }
 

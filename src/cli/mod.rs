@@ -9,9 +9,11 @@
 //!
 //! Exit status, unless a command says otherwise: 0 done, 1 failed, 2 wrong options.
 
+mod caches;
 mod call;
 mod check_node;
 mod ckpt_interval;
+mod copy;
 mod crc32;
 mod doctor;
 mod env;
@@ -24,6 +26,7 @@ mod have_restart;
 mod help;
 mod hostlist;
 mod index;
+mod inspect;
 mod job;
 mod kill_jobstep;
 mod list_dir;
@@ -57,6 +60,8 @@ pub const COMMANDS: &[Command] = &[
     params::COMMAND,
     doctor::COMMAND,
     crc32::COMMAND,
+    copy::COMMAND,
+    inspect::COMMAND,
     flush_file::COMMAND,
     nodes_file::COMMAND,
     retries_halt::COMMAND,

@@ -9,7 +9,7 @@ use crate::job::Environment;
 use crate::prefix::paths::Prefix;
 use crate::redundancy::offline::Ground;
 use crate::scavenge::home::{Cached, Saved};
-use crate::scavenge::mend::{Plan, Scope, plan};
+use crate::scavenge::mend::{Plan, Scope, choose};
 use crate::scavenge::survey::{Survey, read, set_of_file};
 use crate::store::posix::Posix;
 use std::collections::BTreeSet;
@@ -56,11 +56,8 @@ impl Run for Options {
         let place = Place::of(&place::absolute(
             self.dir.as_deref().unwrap_or(Path::new("")),
         )?)?;
-        let mut survey = read(&Posix, &place.meta, None)?;
-        for note in std::mem::take(&mut survey.notes) {
-            call.warn(&note);
-        }
-        self.choose(call.name, &mut survey)?;
+        let mut surveys = read(&Posix, &place.meta, None)?;
+        self.choose(call.name, &mut surveys)?;
         let scope = match self.scheme.as_deref() {
             Some("map") => Scope::Records,
             _ => Scope::Everything,
@@ -75,17 +72,17 @@ impl Run for Options {
                 None => &cached,
             },
         };
-        let plan = plan(ground, &survey, scope)?;
-        for (rank, error) in &plan.damage {
-            call.warn(&format_args!("rank {rank}: {error}"));
+        let plan = choose(ground, &surveys, scope)?;
+        for note in plan.notes() {
+            call.warn(&note);
         }
         plan.verdict.clone()?;
         let done = plan.is_whole() || !self.dry_run;
         let text = tell(&plan, self.dry_run);
+        let Survey { dataset, ranks, .. } = plan.survey;
         if !self.dry_run {
             plan.carry_out(&Environment::of_process().host)?;
         }
-        let Survey { dataset, ranks, .. } = &survey;
         let name = escaped(&dataset.name);
         writeln!(
             call.out,
@@ -121,7 +118,7 @@ fn tell(plan: &Plan, dry: bool) -> String {
 
 impl Options {
     /// Leaves only the sets that were asked for.
-    fn choose(&self, name: &str, survey: &mut Survey) -> Result<(), Failure> {
+    fn choose(&self, name: &str, surveys: &mut Vec<Survey>) -> Result<(), Failure> {
         let classic = name.strip_prefix("scr_rebuild_");
         let asked = self.scheme.as_deref().filter(|word| *word != "map");
         if let (Some(classic), Some(asked)) = (classic, asked)
@@ -147,18 +144,20 @@ impl Options {
         if named.is_empty() && scheme.is_none() {
             return Ok(());
         }
-        survey.sets.retain(|set| {
-            scheme.is_none_or(|scheme| set.scheme.eq_ignore_ascii_case(scheme))
-                && (named.is_empty() || named.contains(&set.set_id))
-        });
-        if !named.is_empty() {
-            survey.unknown.clear();
+        for survey in surveys.iter_mut() {
+            survey.sets.retain(|set| {
+                scheme.is_none_or(|scheme| set.scheme.eq_ignore_ascii_case(scheme))
+                    && (named.is_empty() || named.contains(&set.set_id))
+            });
+            if !named.is_empty() {
+                survey.unknown.clear();
+            }
         }
-        if survey.sets.is_empty() {
-            let id = survey.dataset.id;
-            return Err(Failure::said(format!(
-                "dataset {id} has no such redundancy set; its completion records name its sets"
-            )));
+        surveys.retain(|survey| !survey.sets.is_empty());
+        if surveys.is_empty() {
+            return Err(Failure::said(
+                "the dataset has no such redundancy set; `scr print filemap_0` shows one",
+            ));
         }
         Ok(())
     }

@@ -28,19 +28,36 @@ const MAGIC: [u8; 4] = [0x95, 0x1f, 0xc3, 0xf5];
 const TYPE: [u8; 2] = [0, 1];
 const VERSION: [u8; 2] = [0, 1];
 const HEADER: usize = 20;
+const SIZE: std::ops::Range<usize> = 8..16;
 const CRC: usize = 4;
 const FLAG_CRC: u32 = 1;
 
 /// The bytes of a file that holds `tree`.
 pub fn encode(tree: &Tree) -> Vec<u8> {
-    let size = HEADER as u64 + packed::packed_size(tree) + CRC as u64;
-    let mut out = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-    out.extend_from_slice(&MAGIC);
-    out.extend_from_slice(&TYPE);
-    out.extend_from_slice(&VERSION);
-    out.extend_from_slice(&size.to_be_bytes());
-    out.extend_from_slice(&FLAG_CRC.to_be_bytes());
+    let mut out = begin();
     packed::pack_into(&mut out, tree);
+    end(out)
+}
+
+/// The bytes of a file that holds a record.
+pub fn encode_record<T: Serialize + ?Sized>(record: &T) -> Result<Vec<u8>> {
+    let mut out = begin();
+    ser::write(record, &mut out)?;
+    Ok(end(out))
+}
+
+/// A header without its size.
+fn begin() -> Vec<u8> {
+    let flags = FLAG_CRC.to_be_bytes();
+    [&MAGIC[..], &TYPE, &VERSION, &[0; 8], &flags].concat()
+}
+
+/// Fills the size in, and adds the checksum.
+fn end(mut out: Vec<u8>) -> Vec<u8> {
+    let size = (out.len() + CRC) as u64;
+    if let Some(place) = out.get_mut(SIZE) {
+        place.copy_from_slice(&size.to_be_bytes());
+    }
     out.extend_from_slice(&crc32fast::hash(&out).to_be_bytes());
     out
 }
@@ -173,7 +190,7 @@ pub fn write<T: Serialize + ?Sized>(
     record: &T,
     durability: Durability,
 ) -> Result<()> {
-    files.replace(path, &encode(&ser::to_tree(record)?), durability)
+    files.replace(path, &encode_record(record)?, durability)
 }
 
 fn record<T: DeserializeOwned>(tree: &Tree, path: &Path) -> Result<T> {

@@ -28,27 +28,27 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filemap {
+    /// True if the data are in the prefix directory and not in the cache.
+    #[serde(rename = "BYPASS")]
+    pub bypass: bool,
+    /// This rank's files.
+    #[serde(rename = "CURRENT")]
+    pub files: RankFiles,
+    /// The dataset, with totals over all ranks.
+    #[serde(rename = "DSET")]
+    pub dataset: Dataset,
+    /// Node on which it was written.
+    #[serde(rename = "NODE")]
+    pub node: Name,
     /// World rank that wrote it.
     #[serde(rename = "RANK")]
     pub rank: usize,
     /// Ranks in the run.
     #[serde(rename = "RANKS")]
     pub ranks: usize,
-    /// Node on which it was written.
-    #[serde(rename = "NODE")]
-    pub node: Name,
-    /// True if the data are in the prefix directory and not in the cache.
-    #[serde(rename = "BYPASS")]
-    pub bypass: bool,
-    /// The dataset, with totals over all ranks.
-    #[serde(rename = "DSET")]
-    pub dataset: Dataset,
     /// How it is protected.
     #[serde(rename = "REDDESC")]
     pub reddesc: Reddesc,
-    /// This rank's files.
-    #[serde(rename = "CURRENT")]
-    pub files: RankFiles,
 }
 
 /// How a rank's files of a dataset are protected.

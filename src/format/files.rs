@@ -2,7 +2,8 @@
 
 use super::{Name, with};
 use crate::store::{Kind, Stat};
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 use std::path::Path;
 
 /// One file of a dataset.
@@ -25,8 +26,8 @@ use std::path::Path;
 ///   TYPE = FULL
 ///   UID = 1000
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Wire", into = "Wire")]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "Wire")]
 pub struct FileMeta {
     /// Path relative to the prefix directory, and likewise to the rank's own directory in
     /// the cache. Untrusted when read: use [`Name::below`].
@@ -107,17 +108,38 @@ impl FileMeta {
     }
 }
 
-/// The keys of [`FileMeta`].
-#[derive(Serialize, Deserialize)]
+/// In the order of the keys, from where the values are: there may be many thousands.
+impl Serialize for FileMeta {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("FileMeta", 16)?;
+        out.serialize_field("ATIME_NSECS", &self.atime.1)?;
+        out.serialize_field("ATIME_SECS", &self.atime.0)?;
+        out.serialize_field("COMPLETE", &self.complete)?;
+        out.serialize_field("CRC", &with::Crc(self.crc))?;
+        out.serialize_field("CTIME_NSECS", &self.ctime.1)?;
+        out.serialize_field("CTIME_SECS", &self.ctime.0)?;
+        out.serialize_field("FILE", &self.file)?;
+        out.serialize_field("GID", &self.gid)?;
+        out.serialize_field("MODE", &self.mode)?;
+        out.serialize_field("MTIME_NSECS", &self.mtime.1)?;
+        out.serialize_field("MTIME_SECS", &self.mtime.0)?;
+        // The last component of `file`, for people and for readers of SCR's own records.
+        let name = self.file.as_path().file_name().unwrap_or_default();
+        out.serialize_field("NAME", &Name::from(name))?;
+        out.serialize_field("ORIG", &self.orig)?;
+        out.serialize_field("SIZE", &self.size)?;
+        // A file of the program, no redundancy data.
+        out.serialize_field("TYPE", "FULL")?;
+        out.serialize_field("UID", &self.uid)?;
+        out.end()
+    }
+}
+
+/// The keys of [`FileMeta`] that are read.
+#[derive(Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 struct Wire {
     file: Name,
-    /// The last component of `file`, for people and for readers of SCR's own records.
-    #[serde(default)]
-    name: Name,
-    /// Always FULL: a file of the program, no redundancy data.
-    #[serde(default, rename = "TYPE")]
-    kind: Name,
     #[serde(default)]
     orig: Name,
     size: u64,
@@ -133,34 +155,6 @@ struct Wire {
     ctime_nsecs: u32,
     mtime_secs: i64,
     mtime_nsecs: u32,
-}
-
-impl From<FileMeta> for Wire {
-    fn from(f: FileMeta) -> Self {
-        Wire {
-            name: f
-                .file
-                .as_path()
-                .file_name()
-                .map(Name::from)
-                .unwrap_or_default(),
-            kind: "FULL".into(),
-            file: f.file,
-            orig: f.orig,
-            size: f.size,
-            crc: f.crc,
-            complete: f.complete,
-            mode: f.mode,
-            uid: f.uid,
-            gid: f.gid,
-            atime_secs: f.atime.0,
-            atime_nsecs: f.atime.1,
-            ctime_secs: f.ctime.0,
-            ctime_nsecs: f.ctime.1,
-            mtime_secs: f.mtime.0,
-            mtime_nsecs: f.mtime.1,
-        }
-    }
 }
 
 impl From<Wire> for FileMeta {
@@ -192,8 +186,8 @@ impl From<Wire> for FileMeta {
 ///   FILES = 1
 ///   RANK = 3
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "WireList", into = "WireList")]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "WireList")]
 pub struct RankFiles {
     /// World rank.
     pub rank: usize,
@@ -216,25 +210,25 @@ impl RankFiles {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+impl Serialize for RankFiles {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("RankFiles", 3)?;
+        out.serialize_field("FILE", &self.files)?;
+        // So that a missing entry shows.
+        out.serialize_field("FILES", &self.files.len())?;
+        out.serialize_field("RANK", &self.rank)?;
+        out.end()
+    }
+}
+
+#[derive(Deserialize)]
 struct WireList {
     #[serde(rename = "RANK")]
     rank: usize,
-    /// So that a missing entry shows.
     #[serde(rename = "FILES")]
     count: usize,
     #[serde(rename = "FILE", default)]
     files: Vec<FileMeta>,
-}
-
-impl From<RankFiles> for WireList {
-    fn from(list: RankFiles) -> Self {
-        WireList {
-            rank: list.rank,
-            count: list.files.len(),
-            files: list.files,
-        }
-    }
 }
 
 impl TryFrom<WireList> for RankFiles {

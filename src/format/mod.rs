@@ -38,7 +38,7 @@ pub mod with;
 
 pub use dataset::Dataset;
 pub use de::{from_message, from_tree};
-pub use file::{decode, encode, read, read_header, read_tree, write};
+pub use file::{decode, encode, encode_record, read, read_header, read_tree, write};
 pub use filemap::{Filemap, Reddesc};
 pub use files::{FileMeta, RankFiles};
 pub use packed::{pack, unpack};

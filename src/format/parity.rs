@@ -40,15 +40,6 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParityHeader {
-    /// The dataset.
-    #[serde(rename = "DSET")]
-    pub dataset: Dataset,
-    /// Ranks in the run.
-    #[serde(rename = "RANKS")]
-    pub ranks: usize,
-    /// World ranks in the order of the set.
-    #[serde(rename = "GROUP")]
-    pub group: Group,
     /// Size of each of the blocks that follow the header, bytes. There is one for each left
     /// neighbour that is listed. 0 with PARTNER, where a block has the size of the neighbour's
     /// files together.
@@ -58,20 +49,29 @@ pub struct ParityHeader {
     /// 0 first and again once the checksum is known, without moving the blocks.
     #[serde(rename = "CRC", default, with = "with::crc")]
     pub crc: Option<u32>,
-    /// How the rank that wrote this is protected; [`Reddesc::of_member`] gives the left
-    /// neighbour's.
-    #[serde(rename = "REDDESC")]
-    pub reddesc: Reddesc,
     /// Files of the rank that wrote this.
     #[serde(rename = "CURRENT")]
     pub current: RankFiles,
-    /// Files of its left neighbour in the set.
-    #[serde(rename = "PARTNER")]
-    pub partner: RankFiles,
+    /// The dataset.
+    #[serde(rename = "DSET")]
+    pub dataset: Dataset,
     /// Files of the neighbours further left, nearest first, where a set stands more than one
     /// loss.
     #[serde(rename = "FURTHER", default, skip_serializing_if = "Vec::is_empty")]
     pub further: Vec<RankFiles>,
+    /// World ranks in the order of the set.
+    #[serde(rename = "GROUP")]
+    pub group: Group,
+    /// Files of its left neighbour in the set.
+    #[serde(rename = "PARTNER")]
+    pub partner: RankFiles,
+    /// Ranks in the run.
+    #[serde(rename = "RANKS")]
+    pub ranks: usize,
+    /// How the rank that wrote this is protected; [`Reddesc::of_member`] gives the left
+    /// neighbour's.
+    #[serde(rename = "REDDESC")]
+    pub reddesc: Reddesc,
 }
 
 impl ParityHeader {

@@ -5,7 +5,7 @@
 //! with the names of files. A child's name is `rank2file` and the suffix in its entry,
 //! `.<level>.<writer>`. Readers must accept any split and depth.
 
-use super::{Name, Tree, file, from_tree, packed, to_tree, with};
+use super::{Name, Tree, file, from_tree, to_message, with};
 use crate::store::Files;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -117,7 +117,7 @@ impl Child {
 
     /// Bytes of its packed entry: what [`starts_group`] counts above the leaves.
     pub fn packed_size(&self) -> Result<u64> {
-        Ok(packed::packed_size(&to_tree(self)?))
+        Ok(to_message(self)?.len() as u64)
     }
 }
 
@@ -171,7 +171,7 @@ pub struct RankEntry {
 impl RankEntry {
     /// Bytes of the packed entry: what [`starts_group`] counts for leaves.
     pub fn packed_size(&self) -> Result<u64> {
-        Ok(packed::packed_size(&to_tree(self)?))
+        Ok(to_message(self)?.len() as u64)
     }
 }
 

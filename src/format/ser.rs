@@ -1,4 +1,5 @@
-//! From serde structs to trees.
+//! From serde structs to packed trees, without a tree between: a rank may have many thousands of
+//! files. Fields that are declared in the order of their names need no sorting.
 //!
 //! | Rust | tree |
 //! |---|---|
@@ -15,25 +16,41 @@
 //!
 //! [`with`](super::with) has the other forms that SCR's files use.
 
-use super::{Name, Tree, packed};
+use super::tree::order;
+use super::{Tree, packed};
 use crate::{Error, Result};
 use serde::Serialize;
 use serde::ser;
+use std::cmp::Ordering;
 use std::fmt::{self, Display};
+use std::io::Write;
+use std::ops::Range;
 
 /// The tree of a record. Fails only on what no record of ours holds: a text with a NUL, a
 /// map key that is no scalar.
 pub fn to_tree<T: Serialize + ?Sized>(record: &T) -> Result<Tree> {
-    let tree = record
-        .serialize(Serializer)
-        .map_err(|Fault(what)| Error::format(0, what))?;
-    Ok(tree.unwrap_or_default())
+    Ok(packed::unpack(&to_message(record)?)?.0)
 }
 
 /// A record as bytes to send to another rank; [`from_message`](super::from_message) reads it.
 pub fn to_message<T: Serialize + ?Sized>(record: &T) -> Result<Vec<u8>> {
-    Ok(packed::pack(&to_tree(record)?))
+    let mut out = Vec::new();
+    write(record, &mut out)?;
+    Ok(out)
 }
+
+/// Adds the packed tree of a record to `out`.
+pub(super) fn write<T: Serialize + ?Sized>(record: &T, out: &mut Vec<u8>) -> Result<()> {
+    match record.serialize(Serializer { out }) {
+        Ok(true) => {}
+        Ok(false) => out.extend_from_slice(&EMPTY),
+        Err(Fault(what)) => return Err(Error::format(0, what)),
+    }
+    Ok(())
+}
+
+/// The packed form of the empty tree; also the room for a count of elements.
+const EMPTY: [u8; 4] = [0; 4];
 
 /// Why a value has no form as a tree.
 #[derive(Debug)]
@@ -53,39 +70,66 @@ impl ser::Error for Fault {
     }
 }
 
-/// `None` is an absent value.
-type Outcome = std::result::Result<Option<Tree>, Fault>;
+/// Whether there is a value; if not, nothing was written.
+type Outcome = std::result::Result<bool, Fault>;
 
-struct Serializer;
+struct Serializer<'a> {
+    out: &'a mut Vec<u8>,
+}
 
-fn value(bytes: &[u8]) -> Outcome {
-    if bytes.contains(&0) {
-        return Err(Fault(format!(
-            "`{}` holds a NUL",
-            String::from_utf8_lossy(bytes)
-        )));
+impl<'a> Serializer<'a> {
+    /// One value: a name with an empty tree.
+    fn value(mut self, bytes: &[u8]) -> Outcome {
+        if bytes.contains(&0) {
+            let text = String::from_utf8_lossy(bytes);
+            return Err(Fault(format!("`{text}` holds a NUL")));
+        }
+        self.begin(bytes);
+        self.out.extend_from_slice(&EMPTY);
+        Ok(true)
     }
-    Ok(Some(Tree::of_value(bytes)))
+
+    /// A tree of one element, up to that one's tree.
+    fn begin(&mut self, name: &[u8]) {
+        self.out.extend_from_slice(&1u32.to_be_bytes());
+        self.out.extend_from_slice(name);
+        self.out.push(0);
+    }
+
+    fn children(mut self, variant: Option<&'static str>) -> Children<'a> {
+        if let Some(variant) = variant {
+            self.begin(variant.as_bytes());
+        }
+        let start = self.out.len();
+        self.out.extend_from_slice(&EMPTY);
+        Children {
+            out: self.out,
+            start,
+            count: 0,
+            last: None,
+            sorted: true,
+        }
+    }
 }
 
 macro_rules! plain {
     ($($method:ident: $type:ty),* $(,)?) => {$(
         fn $method(self, v: $type) -> Outcome {
-            value(v.to_string().as_bytes())
+            self.collect_str(&v)
         }
     )*};
 }
 
-impl ser::Serializer for Serializer {
-    type Ok = Option<Tree>;
+impl<'a> ser::Serializer for Serializer<'a> {
+    type Ok = bool;
     type Error = Fault;
-    type SerializeSeq = Children;
-    type SerializeTuple = Children;
-    type SerializeTupleStruct = Children;
-    type SerializeTupleVariant = Children;
-    type SerializeMap = Children;
-    type SerializeStruct = Children;
-    type SerializeStructVariant = Children;
+    type SerializeSeq = Children<'a>;
+    type SerializeTuple = Children<'a>;
+    type SerializeTupleStruct = Children<'a>;
+    type SerializeTupleVariant = Children<'a>;
+    type SerializeMap = Children<'a>;
+    type SerializeStruct = Children<'a>;
+    type SerializeStructVariant = Children<'a>;
 
     plain! {
         serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
@@ -94,20 +138,33 @@ impl ser::Serializer for Serializer {
         serialize_char: char,
     }
 
+    fn collect_str<T: Display + ?Sized>(self, v: &T) -> Outcome {
+        let start = self.out.len();
+        self.out.extend_from_slice(&1u32.to_be_bytes());
+        write!(self.out, "{v}").map_err(|e| Fault(e.to_string()))?;
+        let text = self.out.get(start + EMPTY.len()..).unwrap_or_default();
+        if text.contains(&0) {
+            return Err(Fault(format!("`{v}` holds a NUL")));
+        }
+        self.out.push(0);
+        self.out.extend_from_slice(&EMPTY);
+        Ok(true)
+    }
+
     fn serialize_bool(self, v: bool) -> Outcome {
-        value(if v { b"1" } else { b"0" })
+        self.value(if v { b"1" } else { b"0" })
     }
 
     fn serialize_str(self, v: &str) -> Outcome {
-        value(v.as_bytes())
+        self.value(v.as_bytes())
     }
 
     fn serialize_bytes(self, v: &[u8]) -> Outcome {
-        value(v)
+        self.value(v)
     }
 
     fn serialize_none(self) -> Outcome {
-        Ok(None)
+        Ok(false)
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, v: &T) -> Outcome {
@@ -115,7 +172,8 @@ impl ser::Serializer for Serializer {
     }
 
     fn serialize_unit(self) -> Outcome {
-        Ok(Some(Tree::new()))
+        self.out.extend_from_slice(&EMPTY);
+        Ok(true)
     }
 
     fn serialize_unit_struct(self, _name: &'static str) -> Outcome {
@@ -123,7 +181,7 @@ impl ser::Serializer for Serializer {
     }
 
     fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Outcome {
-        value(variant.as_bytes())
+        self.value(variant.as_bytes())
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, v: &T) -> Outcome {
@@ -131,31 +189,31 @@ impl ser::Serializer for Serializer {
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
+        mut self,
         _: &'static str,
         _: u32,
         variant: &'static str,
         v: &T,
     ) -> Outcome {
-        let mut children = Children::of(Some(variant));
-        children.tree = v.serialize(self)?.unwrap_or_default();
-        children.end()
+        self.begin(variant.as_bytes());
+        whole(self.out, v)?;
+        Ok(true)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> std::result::Result<Children, Fault> {
-        Ok(Children::of(None))
+    fn serialize_seq(self, _: Option<usize>) -> std::result::Result<Children<'a>, Fault> {
+        Ok(self.children(None))
     }
 
-    fn serialize_tuple(self, _: usize) -> std::result::Result<Children, Fault> {
-        Ok(Children::of(None))
+    fn serialize_tuple(self, _: usize) -> std::result::Result<Children<'a>, Fault> {
+        Ok(self.children(None))
     }
 
     fn serialize_tuple_struct(
         self,
         _: &'static str,
         _: usize,
-    ) -> std::result::Result<Children, Fault> {
-        Ok(Children::of(None))
+    ) -> std::result::Result<Children<'a>, Fault> {
+        Ok(self.children(None))
     }
 
     fn serialize_tuple_variant(
@@ -164,16 +222,20 @@ impl ser::Serializer for Serializer {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> std::result::Result<Children, Fault> {
-        Ok(Children::of(Some(variant)))
+    ) -> std::result::Result<Children<'a>, Fault> {
+        Ok(self.children(Some(variant)))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> std::result::Result<Children, Fault> {
-        Ok(Children::of(None))
+    fn serialize_map(self, _: Option<usize>) -> std::result::Result<Children<'a>, Fault> {
+        Ok(self.children(None))
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> std::result::Result<Children, Fault> {
-        Ok(Children::of(None))
+    fn serialize_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> std::result::Result<Children<'a>, Fault> {
+        Ok(self.children(None))
     }
 
     fn serialize_struct_variant(
@@ -182,34 +244,36 @@ impl ser::Serializer for Serializer {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> std::result::Result<Children, Fault> {
-        Ok(Children::of(Some(variant)))
+    ) -> std::result::Result<Children<'a>, Fault> {
+        Ok(self.children(Some(variant)))
     }
+}
+
+/// A value, or the empty tree if it is absent.
+fn whole<T: Serialize + ?Sized>(out: &mut Vec<u8>, v: &T) -> std::result::Result<(), Fault> {
+    if !v.serialize(Serializer { out })? {
+        out.extend_from_slice(&EMPTY);
+    }
+    Ok(())
 }
 
 /// A tree that is being filled: by index, by key or by field.
-struct Children {
-    /// Of an enum: the name above the tree.
-    variant: Option<&'static str>,
-    tree: Tree,
-    /// The key whose value comes next.
-    key: Name,
+struct Children<'a> {
+    out: &'a mut Vec<u8>,
+    /// Where its count of elements stands.
+    start: usize,
+    count: u32,
+    /// The name of the last element.
+    last: Option<Range<usize>>,
+    /// Whether the names ascend so far.
+    sorted: bool,
 }
 
-impl Children {
-    fn of(variant: Option<&'static str>) -> Self {
-        Children {
-            variant,
-            tree: Tree::new(),
-            key: Name::default(),
-        }
-    }
-
+impl Children<'_> {
     fn push<T: Serialize + ?Sized>(&mut self, v: &T) -> std::result::Result<(), Fault> {
-        let index = self.tree.len().to_string();
-        self.tree
-            .set(index, v.serialize(Serializer)?.unwrap_or_default());
-        Ok(())
+        write!(self.out, "{}\0", self.count).map_err(|e| Fault(e.to_string()))?;
+        self.count += 1;
+        whole(self.out, v)
     }
 
     fn field<T: Serialize + ?Sized>(
@@ -217,38 +281,66 @@ impl Children {
         key: &'static str,
         v: &T,
     ) -> std::result::Result<(), Fault> {
-        if let Some(tree) = v.serialize(Serializer)? {
-            self.tree.set(key, tree);
+        let before = self.out.len();
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.push(0);
+        if v.serialize(Serializer { out: self.out })? {
+            self.named(before..before + key.len());
+        } else {
+            self.out.truncate(before);
         }
         Ok(())
     }
 
+    /// Counts the element whose name is there.
+    fn named(&mut self, name: Range<usize>) {
+        let bytes = |range: &Range<usize>| self.out.get(range.clone()).unwrap_or_default();
+        if let Some(last) = &self.last {
+            self.sorted &= order(bytes(last), bytes(&name)) == Ordering::Less;
+        }
+        self.last = Some(name);
+        self.count += 1;
+    }
+
     fn end(self) -> Outcome {
-        let Children { variant, tree, .. } = self;
-        Ok(Some(match variant {
-            Some(variant) => Tree::of_elements(vec![(variant.into(), tree)]),
-            None => tree,
-        }))
+        let count = self.count.to_be_bytes();
+        if let Some(place) = self.out.get_mut(self.start..self.start + count.len()) {
+            place.copy_from_slice(&count);
+        }
+        if !self.sorted {
+            // A tree sorts itself; of several elements of one name the last counts.
+            let packed = self.out.get(self.start..).unwrap_or_default();
+            let (tree, _) = packed::unpack(packed).map_err(|e| Fault(e.to_string()))?;
+            self.out.truncate(self.start);
+            packed::pack_into(self.out, &tree);
+        }
+        Ok(true)
     }
 }
 
-impl ser::SerializeMap for Children {
-    type Ok = Option<Tree>;
+impl ser::SerializeMap for Children<'_> {
+    type Ok = bool;
     type Error = Fault;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> std::result::Result<(), Fault> {
-        let key = key.serialize(Serializer)?;
-        let name = key.as_ref().and_then(Tree::sole);
-        self.key = name
-            .cloned()
-            .ok_or_else(|| Fault("a key must be one value".into()))?;
+        // One value is a count of 1, the name with its NUL, and an empty tree.
+        let start = self.out.len();
+        let there = key.serialize(Serializer { out: self.out })?;
+        let packed = self.out.get(start..).unwrap_or_default();
+        let name = packed.strip_prefix(&1u32.to_be_bytes());
+        let name = name.and_then(|rest| rest.strip_suffix(&EMPTY)?.strip_suffix(&[0]));
+        let length = name
+            .filter(|name| there && !name.contains(&0))
+            .map(<[u8]>::len);
+        let length = length.ok_or_else(|| Fault("a key must be one value".into()))?;
+        self.out.drain(start..start + EMPTY.len());
+        self.out.truncate(start + length + 1);
+        self.named(start..start + length);
         Ok(())
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, v: &T) -> std::result::Result<(), Fault> {
-        let tree = v.serialize(Serializer)?.unwrap_or_default();
-        self.tree.set(std::mem::take(&mut self.key), tree);
-        Ok(())
+        whole(self.out, v)
     }
 
     fn end(self) -> Outcome {
@@ -258,8 +350,8 @@ impl ser::SerializeMap for Children {
 
 macro_rules! children {
     ($($trait:ident, $method:ident: $of:ident($($key:ident)?);)*) => {$(
-        impl ser::$trait for Children {
-            type Ok = Option<Tree>;
+        impl ser::$trait for Children<'_> {
+            type Ok = bool;
             type Error = Fault;
             fn $method<T: Serialize + ?Sized>(
                 &mut self,

@@ -67,12 +67,17 @@ impl Name {
 
 impl Ord for Name {
     fn cmp(&self, other: &Self) -> Ordering {
-        match (integer(&self.0), integer(&other.0)) {
-            (Some(a), Some(b)) => a.cmp(&b),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (None, None) => self.0.cmp(&other.0),
-        }
+        order(&self.0, &other.0)
+    }
+}
+
+/// The order of names, by their bytes.
+pub(super) fn order(a: &[u8], b: &[u8]) -> Ordering {
+    match (integer(a), integer(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => a.cmp(b),
     }
 }
 

@@ -53,6 +53,18 @@ pub mod latest {
     }
 }
 
+/// A CRC32 in the form of [`crc`].
+pub struct Crc(
+    /// If it is known.
+    pub Option<u32>,
+);
+
+impl Serialize for Crc {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        crc::serialize(&self.0, s)
+    }
+}
+
 /// A CRC32 as `0x` and eight hexadecimal digits, always as wide, so that the size of a
 /// record does not depend on it. Fewer digits are read too.
 pub mod crc {

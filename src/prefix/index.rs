@@ -44,7 +44,40 @@ pub fn update<T>(
 /// Enters a dataset that is about to be written: not complete. Another one that had its name
 /// is gone by that, and so are its records.
 pub fn enter(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
+    enter_if(files, prefix, dataset, |_| true)
+}
+
+/// Like [`enter`], for one of several processes that bring the parts of one dataset: only the
+/// first of them changes the index, and not if the dataset is in it already, complete or not.
+///
+/// # Errors
+/// The index has a later dataset of that id.
+pub fn enter_once(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
+    let known = |index: &Index| index.get(dataset.id)?.dataset.clone();
+    let same = |index: &Index| {
+        known(index).is_some_and(|d| (&d.name, d.created) == (&dataset.name, dataset.created))
+    };
+    let index = read(files, prefix)?;
+    if same(&index) {
+        return Ok(());
+    }
+    if known(&index).is_some_and(|other| other.created > dataset.created) {
+        let what = "is older than the dataset of that number in the prefix directory";
+        return Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
+    }
+    enter_if(files, prefix, dataset, |index| !same(index))
+}
+
+fn enter_if(
+    files: &dyn Files,
+    prefix: &Prefix,
+    dataset: &Dataset,
+    condition: impl FnOnce(&Index) -> bool,
+) -> Result<()> {
     let before = update(files, prefix, |index| {
+        if !condition(index) {
+            return Ok(None);
+        }
         let before = index.id(&dataset.name);
         index.add(dataset.clone());
         Ok(before)

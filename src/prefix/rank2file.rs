@@ -5,11 +5,11 @@ use crate::comm::{Communicator, Tag, collective};
 use crate::format::rank2file::{
     BASE, Branch, FileEntry, Leaf, Rank2File, RankEntry, branches, leaf_writers,
 };
-use crate::format::{self, Name, from_message, to_message};
+use crate::format::{self, Name, RankFiles, from_message, to_message};
 use crate::store::{Durability, Files};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const ENTRIES: Tag = 0x20;
@@ -71,6 +71,27 @@ pub fn write(
         done = done.and(write_branches(files, dir, comm.size() as u64, writer_of));
     }
     Ok(done)
+}
+
+/// Writes the tree into `dir`, one entry for each rank. Local: for commands.
+pub fn write_all(files: &dyn Files, dir: &Path, entries: Vec<RankEntry>) -> Result<()> {
+    let sizes = entries
+        .iter()
+        .map(|entry| Ok(to_message(entry)?.len() as u64));
+    let writer_of = leaf_writers(&sizes.collect::<Result<Vec<_>>>()?);
+    let ranks = entries.len() as u64;
+    let mut leaves: BTreeMap<usize, Leaf> = BTreeMap::new();
+    for ((rank, entry), writer) in (0..).zip(entries).zip(&writer_of) {
+        let leaf = leaves
+            .entry(*writer)
+            .or_insert_with(|| Leaf::new(ranks, Default::default()));
+        leaf.entries.insert(rank, entry);
+    }
+    for (writer, leaf) in &leaves {
+        let path = dir.join(format!("{BASE}.0.{writer}"));
+        format::write(files, &path, leaf, Durability::Synced)?;
+    }
+    write_branches(files, dir, ranks, writer_of)
 }
 
 /// Writes all levels above the leaves: a name for each megabyte of entries.
@@ -240,6 +261,12 @@ fn leaf_names(files: &dyn Files, dir: &Path) -> Result<Vec<String>> {
         }
     }
     Ok(leaves)
+}
+
+/// The entry of a rank with these files, with the checksums that are known.
+pub fn entry_of(list: &RankFiles) -> RankEntry {
+    let files = list.files.iter();
+    entry(files.map(|file| (file.file.clone(), file.size, file.crc)))
 }
 
 /// An entry made of paths with sizes and checksums.

@@ -391,6 +391,19 @@ mod tests {
     }
 
     #[test]
+    fn no_more_files_are_kept_open_than_asked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let (list, whole) = write(dir.path(), &[3; 40]);
+        for (asked, most) in [(0, 1), (5, 5), (1000, MAX_OPEN)] {
+            let mut reader = Reader::new(&Posix, list.clone(), false).unwrap();
+            reader = reader.with_open(asked);
+            let mut buffer = vec![0; whole.len()];
+            reader.read_at(0, &mut buffer).unwrap();
+            assert_eq!((reader.open.len(), &buffer), (most, &whole));
+        }
+    }
+
+    #[test]
     fn what_is_not_as_recorded_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let (list, _) = write(dir.path(), &[10, 0]);

@@ -5,7 +5,7 @@ use super::logical::{same_crc, total};
 use super::single::BLOCK;
 use super::{Context, Record, Set};
 use crate::format::parity::{Group, ParityHeader};
-use crate::format::{encode, files::RankFiles, read_header, to_tree};
+use crate::format::{encode_record, files::RankFiles, read_header};
 use crate::store::{File, Files};
 use crate::{Error, Result};
 use crc32fast::Hasher;
@@ -97,7 +97,7 @@ impl Output {
     /// Removes the file `path` and begins the next, with room for the header and its blocks.
     /// The checksums in `header` need not be right yet, only present: they have a fixed width.
     pub fn create(files: &dyn Files, path: PathBuf, header: &ParityHeader) -> Result<Self> {
-        let start = bytes_of(header)?.len() as u64;
+        let start = encode_record(header)?.len() as u64;
         let bounds = bounds(header)?;
         let size = total([start, bounds.last().copied().unwrap_or(0)])?;
         files.remove_file(&path)?;
@@ -138,7 +138,7 @@ impl Output {
             sum.combine(hasher);
         }
         header.crc = Some(sum.finalize());
-        let bytes = bytes_of(&header)?;
+        let bytes = encode_record(&header)?;
         if bytes.len() as u64 != self.start {
             return Err(self.unplanned());
         }
@@ -155,10 +155,6 @@ impl Output {
             what: "header or blocks are not as long as was planned".to_string(),
         }
     }
-}
-
-fn bytes_of(header: &ParityHeader) -> Result<Vec<u8>> {
-    Ok(encode(&to_tree(header)?))
 }
 
 /// A redundancy file that is there.

@@ -28,10 +28,13 @@ pub enum Scope {
 /// What is wrong with a dataset, and how it can be put right.
 pub struct Plan<'a> {
     ground: Ground<'a>,
-    survey: &'a Survey,
+    /// What it is for.
+    pub survey: &'a Survey,
     scope: Scope,
     patients: Vec<(Patient<'a>, Losses)>,
-    /// What was found missing or damaged, by rank, in words.
+    /// Why a newer dataset of that number was not chosen.
+    passed_over: Option<Error>,
+    /// What was found missing or damaged, by rank.
     pub damage: Vec<(usize, Error)>,
     /// Ranks of which something is lost.
     pub losses: Losses,
@@ -53,6 +56,7 @@ pub fn plan<'a>(ground: Ground<'a>, survey: &'a Survey, scope: Scope) -> Result<
         survey,
         scope,
         patients: Vec::new(),
+        passed_over: None,
         damage: Vec::new(),
         losses: Losses::default(),
         records: Vec::new(),
@@ -98,11 +102,39 @@ pub fn plan<'a>(ground: Ground<'a>, survey: &'a Survey, scope: Scope) -> Result<
     Ok(plan)
 }
 
+/// The plan for the newest of several datasets that can be put right; if none can, for the
+/// newest. See [`plan`].
+pub fn choose<'a>(ground: Ground<'a>, surveys: &'a [Survey], scope: Scope) -> Result<Plan<'a>> {
+    let mut newest: Option<Plan> = None;
+    for survey in surveys {
+        let mut plan = plan(ground, survey, scope)?;
+        if plan.verdict.is_ok() {
+            plan.passed_over = newest.and_then(|newest| newest.verdict.err());
+            return Ok(plan);
+        }
+        newest.get_or_insert(plan);
+    }
+    newest.ok_or_else(|| Error::Corrupt {
+        path: ground.meta_dir.to_path_buf(),
+        what: "holds no dataset that was asked for".to_string(),
+    })
+}
+
 fn lost(dataset: &Dataset, what: String) -> Error {
     Error::dataset(dataset.id, dataset.name.to_string(), what)
 }
 
 impl Plan<'_> {
+    /// All that was passed over, missing or damaged, in words.
+    pub fn notes(&self) -> Vec<String> {
+        let damage = self.damage.iter();
+        let damage = damage.map(|(rank, error)| format!("rank {rank}: {error}"));
+        let newer = self.passed_over.iter();
+        let newer = newer.map(|error| format!("{error}; an older one of that number is used"));
+        let passed = self.survey.notes.iter().cloned();
+        passed.chain(newer).chain(damage).collect()
+    }
+
     fn fail(&mut self, error: Error) {
         if self.verdict.is_ok() {
             self.verdict = Err(error);

@@ -2,9 +2,48 @@
 //! to the prefix directory, what is missing is rebuilt, and the whole is entered in the index.
 //! Everything here is local: one process does it, no ranks.
 //!
-//! [`survey`] reads the records of a directory, [`mend`](mod@mend) makes a dataset whole from
-//! what is there.
+//! ```text
+//! let copied = copy(&ground, &caches, id);               // on each node that is up
+//! let built = build(&files, &prefix, id, ..)?;           // then on one
+//! ```
+//!
+//! [`survey`] reads the records of a directory, [`mend`] makes a dataset whole from what is
+//! there, [`mod@copy`] and [`mod@build`] use them. [`save`] does all for nodes whose caches
+//! one process can reach.
 
+pub mod build;
+pub mod caches;
+pub mod copy;
 pub mod home;
 pub mod mend;
 pub mod survey;
+
+pub use build::{Built, build};
+pub use copy::{Copied, Redundancy, copy};
+
+use crate::Result;
+use crate::cache::layout::Layout;
+
+/// Saves dataset `id` from the caches of several nodes, each with its name: data
+/// first, and redundancy files of those sets only of which a rank is missing then; see
+/// [`copy()`] and [`build()`]. Local.
+pub fn save(
+    ground: &copy::Ground,
+    nodes: &[(&str, Vec<Layout>)],
+    id: u64,
+    time: &str,
+    notes: &mut Vec<String>,
+) -> Result<Built> {
+    for redundancy in [Redundancy::None, Redundancy::Needed] {
+        for (node, caches) in nodes {
+            let ground = copy::Ground {
+                redundancy,
+                node,
+                ..*ground
+            };
+            let problems = copy(&ground, caches, id).problems;
+            notes.extend(problems.iter().map(ToString::to_string));
+        }
+    }
+    build(ground.files, ground.prefix, id, (ground.node, time), notes)
+}

@@ -2,18 +2,16 @@
 //! redundancy files where completion records are missing.
 
 use crate::cache::layout::{filemap_name, filemap_rank};
-use crate::cache::plan::{Held, Inventory, candidates, sound};
+use crate::cache::plan::{Candidate, Held, Inventory, candidates, sound};
 use crate::format::filemap::{Filemap, Reddesc};
 use crate::format::parity::ParityHeader;
 use crate::format::{self, Dataset, read_header};
+use crate::redundancy::MOST_BLOCKS;
 use crate::store::Files;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
-
-/// More ranks than any job has. What a damaged record says beyond it is not believed.
-const MOST_RANKS: usize = 1 << 22;
 
 /// A dataset as its records describe it.
 #[derive(Debug)]
@@ -34,7 +32,7 @@ pub struct Survey {
 
 /// A name like `3_of_4_in_0.xor`: number of the set, and what to compare with the number of
 /// its records that are there.
-fn redundancy_name(name: &str) -> Option<(usize, usize)> {
+pub fn redundancy_name(name: &str) -> Option<(usize, usize)> {
     let (stem, scheme) = name.rsplit_once('.')?;
     let known = ["xor", "rs", "partner"].contains(&scheme);
     let (place, rest) = stem.split_once("_of_")?;
@@ -53,16 +51,19 @@ pub fn set_of_file(name: &str, scheme: Option<&str>) -> Option<usize> {
         .then_some(set)
 }
 
-/// Reads the records in `meta_dir`. If they are of several datasets or runs, the one counts
-/// that most of them are of; with `id` it must be that dataset. Records that are damaged, or
-/// that contradict the others, are left out and noted. Data files are not looked at. Local.
+/// Reads the records in `meta_dir`, with `id` only those of that dataset. If they are of
+/// several datasets, or of runs that used one number for different datasets, there are
+/// several, newest first; there is at least one. Records that are damaged, or that contradict
+/// the others, are left out and noted. Data files are not looked at. Local.
 ///
 /// # Errors
 /// The directory cannot be read, or there is no record in it that can be used.
-pub fn read(files: &dyn Files, meta_dir: &Path, id: Option<u64>) -> Result<Survey> {
+pub fn read(files: &dyn Files, meta_dir: &Path, id: Option<u64>) -> Result<Vec<Survey>> {
     let names = files.list(meta_dir)?;
     let mut found = Found {
         id,
+        // Every set of a dataset that can be whole has a record here.
+        most_ranks: names.len().saturating_mul(MOST_BLOCKS),
         ..Found::default()
     };
     for (rank, name) in numbered(&names, filemap_rank) {
@@ -97,6 +98,7 @@ fn numbered<T>(
 #[derive(Default)]
 struct Found {
     id: Option<u64>,
+    most_ranks: usize,
     held: Vec<Held>,
     filemaps: BTreeMap<usize, Filemap>,
     notes: Vec<String>,
@@ -113,7 +115,7 @@ impl Found {
         if self.id.is_some_and(|id| id != held.dataset.id) {
             let what = format!("belongs to dataset {}", held.dataset.id);
             self.pass_over(path, &what);
-        } else if held.ranks > MOST_RANKS || !sound(&held) {
+        } else if held.ranks > self.most_ranks || !sound(&held) {
             self.pass_over(path, "describes a redundancy set that cannot be");
         } else {
             self.held.push(held);
@@ -156,33 +158,29 @@ impl Found {
         }
     }
 
-    fn settle(mut self, meta_dir: &Path, names: &[OsString]) -> Result<Survey> {
+    fn settle(mut self, meta_dir: &Path, names: &[OsString]) -> Result<Vec<Survey>> {
         let held = std::mem::take(&mut self.held);
         let inventory = Inventory {
             held,
             ..Inventory::default()
         };
-        // They come newest first; of those with as many records the newest counts.
         let all = candidates(&[(0, inventory)]);
-        let Some(chosen) = all.iter().rev().max_by_key(|c| c.held()) else {
-            let foreign = names
-                .iter()
-                .any(|n| n.to_string_lossy().ends_with(".redset"));
-            let what = match (foreign, self.notes.first()) {
-                (true, _) => {
-                    "holds a dataset that SCR v3.1.0 scavenged; its own scr_index --build \
-                              makes it whole"
-                        .to_string()
-                }
-                (_, Some(note)) => format!("holds no record of a dataset that can be used: {note}"),
-                _ => "holds no record of a dataset: no filemap_<rank>, no redundancy file"
-                    .to_string(),
-            };
-            return Err(Error::Corrupt {
-                path: meta_dir.to_path_buf(),
-                what,
-            });
+        if !all.is_empty() {
+            return Ok(all.iter().map(|c| self.survey(c, meta_dir)).collect());
+        }
+        let foreign = |name: &OsString| name.to_string_lossy().ends_with(".redset");
+        let what = match self.notes.first() {
+            _ if names.iter().any(foreign) => "holds a dataset that SCR v3.1.0 scavenged; its own \
+                                               scr_index --build makes it whole"
+                .to_string(),
+            Some(note) => format!("holds no record of a dataset that can be used: {note}"),
+            None => "holds no record of a dataset: no filemap_<rank>, no redundancy file".into(),
         };
+        let path = meta_dir.to_path_buf();
+        Err(Error::Corrupt { path, what })
+    }
+
+    fn survey(&self, chosen: &Candidate, meta_dir: &Path) -> Survey {
         let (mut sets, mut unknown) = (Vec::new(), Vec::new());
         for rank in 0..chosen.ranks {
             match chosen.set_of(rank) {
@@ -191,28 +189,32 @@ impl Found {
                 None => unknown.push(rank),
             }
         }
+        let mut notes = self.notes.clone();
         let mut filemaps = BTreeMap::new();
-        for (rank, map) in std::mem::take(&mut self.filemaps) {
+        for (rank, map) in &self.filemaps {
             let fits = map.dataset == chosen.dataset
                 && map.ranks == chosen.ranks
-                && chosen.set_of(rank).is_some_and(|set| {
+                && chosen.set_of(*rank).is_some_and(|set| {
                     (&set.members, &set.scheme) == (&map.reddesc.members, &map.reddesc.scheme)
                 });
             if fits {
-                filemaps.insert(rank, map);
+                filemaps.insert(*rank, map.clone());
             } else {
-                let path = meta_dir.join(filemap_name(rank));
-                self.pass_over(&path, "is the record of another dataset, run or set");
+                let path = meta_dir.join(filemap_name(*rank));
+                notes.push(format!(
+                    "{} is the record of another dataset, run or set; ignored",
+                    path.display()
+                ));
             }
         }
-        Ok(Survey {
+        Survey {
             dataset: chosen.dataset.clone(),
             ranks: chosen.ranks,
             sets,
             unknown,
             filemaps,
-            notes: self.notes,
-        })
+            notes,
+        }
     }
 }
 

@@ -93,7 +93,7 @@ impl Session {
             ckpt,
             ..Dataset::default()
         };
-        let tight = matches!(room, Ok(Room::Later));
+        let later = matches!(room, Ok(Room::Later));
         let ready = room.and_then(|_| self.prepare(call, &dataset, store, bypass));
         let print = fingerprint(&dataset);
         let created = if self.rank() == 0 { micros } else { 0 };
@@ -101,7 +101,7 @@ impl Session {
             Term::Max(print),
             Term::Min(print),
             Term::Max(created),
-            Term::Max(tight.into()),
+            Term::Max(later.into()),
         ];
         let ready = collective::agree_with(&*self.comm, &self.speaker.node, ready, &mut terms);
         let same = terms[0].value() == terms[1].value();
@@ -124,8 +124,10 @@ impl Session {
         self.ids.dataset = id;
         self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
         self.ids.settled = true;
-        self.make_room(store, bypass, (!bypass).then_some(id));
-        if terms[3].value() > 0 {
+        // Where there is little room, what is evicted is of more use as space for anything.
+        let tight = terms[3].value() > 0;
+        self.make_room(store, bypass, (!bypass && !tight).then_some(id));
+        if tight {
             // Somewhere the new dataset fits only in place of what was just taken out.
             self.finish_deleting();
             self.comm.barrier()?;

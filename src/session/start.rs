@@ -13,6 +13,7 @@ use crate::format::flush_file;
 use crate::format::{Name, from_message, from_tree, to_message, unpack};
 use crate::job::{self, Environment};
 use crate::policy::checkpoint::History;
+use crate::policy::halt::FINALIZED;
 use crate::prefix::index;
 use crate::prefix::paths::Prefix;
 use crate::prefix::records;
@@ -226,12 +227,25 @@ impl Session {
     fn write_records(&self) -> Result<()> {
         let (files, prefix) = (&*self.files, &self.prefix);
         records::write_nodes(files, prefix, self.nodes)?;
-        if let Some(seconds) = self.settings.halt_seconds {
-            let seconds = Some(i64::try_from(seconds).unwrap_or(i64::MAX)).filter(|s| *s > 0);
-            records::update_halt(files, prefix, |halt| halt.halt_seconds = seconds)?;
-            if seconds.is_some() {
+        let set = self.settings.halt_seconds;
+        let set = set.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
+        let update = || {
+            records::update_halt(files, prefix, |halt| {
+                if let Some(seconds) = set {
+                    halt.halt_seconds = Some(seconds).filter(|seconds| *seconds > 0);
+                }
+                // That the last run came to its end says nothing of this one, which may be
+                // killed.
+                let ended = |reason: &Name| reason.to_string() == FINALIZED;
+                halt.exit_reason = halt.exit_reason.take().filter(|reason| !ended(reason));
+            })
+        };
+        match set {
+            Some(1..) => {
+                update()?;
                 self.end_of_allocation();
             }
+            _ => self.keep_record(update),
         }
         // What is kept in the cache though this run has no use for it still is there.
         let mut record = records::read_flush_file(files, prefix).unwrap_or_default();

@@ -88,29 +88,30 @@ impl State {
             (S::Idle | S::Restart | S::Checkpoint | S::Output, C::RouteFile) => Ok(self),
             _ => Err(Error::State {
                 call: call.name(),
-                state: self.words(),
-                remedy: self.way_out(),
+                state: self.words(call),
+                remedy: self.way_out(call),
             }),
         }
     }
 
-    fn words(self) -> &'static str {
+    fn words(self, call: Call) -> &'static str {
         match self {
             State::Uninit => "before SCR_Init (or after SCR_Finalize)",
-            State::Idle => "here, outside of the phase it belongs to",
+            _ if call == Call::Init => "a second time",
+            _ if call == Call::Configure => "after SCR_Init, except to ask",
+            State::Idle => "while no phase is open",
             State::Restart => "between SCR_Start_restart and SCR_Complete_restart",
             State::Checkpoint => "between SCR_Start_checkpoint and SCR_Complete_checkpoint",
             State::Output => "between SCR_Start_output and SCR_Complete_output",
         }
     }
 
-    fn way_out(self) -> &'static str {
+    fn way_out(self, call: Call) -> &'static str {
         match self {
             State::Uninit => "call SCR_Init first",
-            State::Idle => {
-                "SCR is initialised and no phase is open: set parameters before SCR_Init, \
-                 and call the matching Start before a Complete"
-            }
+            _ if call == Call::Init => "leave the call out, or call SCR_Finalize first",
+            State::Idle if call == Call::Configure => "set parameters before SCR_Init",
+            State::Idle => "call the SCR_Start_... that belongs to it first",
             State::Restart => "call SCR_Complete_restart first",
             State::Checkpoint => "call SCR_Complete_checkpoint first",
             State::Output => "call SCR_Complete_output first",
@@ -189,5 +190,12 @@ mod tests {
         assert!(text.contains("SCR_Start_restart"), "{text}");
         assert!(text.contains("between SCR_Start_output"), "{text}");
         assert!(text.contains("call SCR_Complete_output first"), "{text}");
+        for state in [State::Idle, State::Output] {
+            assert_eq!(
+                state.after(Call::Init).unwrap_err().to_string(),
+                "SCR_Init is not allowed a second time; leave the call out, or call SCR_Finalize \
+                 first"
+            );
+        }
     }
 }

@@ -171,7 +171,12 @@ impl Session {
                 break;
             }
         }
-        // What is left is told once more, so that all know what makes room first.
+        self.tell_leftovers()?;
+        Ok(true)
+    }
+
+    /// What is left is told once more, so that all know what makes room first.
+    fn tell_leftovers(&mut self) -> Result<()> {
         let leftovers = if self.rank() == 0 {
             self.leftovers()
         } else {
@@ -180,7 +185,7 @@ impl Session {
         let offer = self.told_by_root(|| Ok(leftovers))?;
         self.clear_away(&offer.doomed);
         self.adopt(offer.known, offer.unusable);
-        Ok(true)
+        Ok(())
     }
 
     /// Rank 0: the orders for the newest dataset that may be whole, or the last word.
@@ -213,47 +218,81 @@ impl Session {
                 self.search.cached.push(candidate);
                 break;
             }
-            let Some(leaders) = self.search.leaders.get(candidate.store) else {
-                continue;
-            };
-            let Some(orders) = candidate.orders(leaders) else {
-                continue;
-            };
-            if !candidate.disputed.is_empty() {
-                let text = format!(
-                    "cached {named}: the records of {} contradict those of the others and are \
-                     not used",
-                    ranks_in_words(&candidate.disputed)
-                );
-                self.tell(Severity::Warning, text);
+            if let Some(offers) = self.offers(&candidate) {
+                return offers;
             }
-            let lost = candidate.lost();
-            if !lost.is_empty() {
-                self.tell(
-                    Severity::Note,
-                    format!(
-                        "cached {named} has lost the files of {}",
-                        ranks_in_words(&lost)
-                    ),
-                );
-            }
-            let doomed = std::mem::take(&mut self.search.doomed);
-            let stands = self.stands_now(&candidate);
-            return orders
-                .into_iter()
-                .map(|order| {
-                    let offer = Offer {
-                        doomed: doomed.clone(),
-                        order: Some(order),
-                        stands,
-                        ..Offer::default()
-                    };
-                    to_message(&offer)
-                })
-                .collect();
         }
         let last = to_message(&self.leftovers())?;
         Ok(vec![last; self.comm.size()])
+    }
+
+    /// Rank 0: the orders for one dataset; `None` if there can be none.
+    fn offers(&mut self, candidate: &Candidate) -> Option<Result<Vec<Vec<u8>>>> {
+        let leaders = self.search.leaders.get(candidate.store)?;
+        let orders = candidate.orders(leaders)?;
+        let named = title(&candidate.dataset);
+        if !candidate.disputed.is_empty() {
+            let text = format!(
+                "cached {named}: the records of {} contradict those of the others and are not \
+                 used",
+                ranks_in_words(&candidate.disputed)
+            );
+            self.tell(Severity::Warning, text);
+        }
+        let lost = candidate.lost();
+        if !lost.is_empty() {
+            let ranks = ranks_in_words(&lost);
+            let text = format!("cached {named} has lost the files of {ranks}");
+            self.tell(Severity::Note, text);
+        }
+        let doomed = std::mem::take(&mut self.search.doomed);
+        let stands = self.stands_now(candidate);
+        let message = |order| {
+            to_message(&Offer {
+                doomed: doomed.clone(),
+                order: Some(order),
+                stands,
+                ..Offer::default()
+            })
+        };
+        Some(orders.into_iter().map(message).collect())
+    }
+
+    /// Rank 0: the orders for a dataset that was not tried yet; none if there can be none.
+    fn offers_of(&mut self, slot: Slot) -> Result<Vec<Vec<u8>>> {
+        let at = self.search.cached.iter().rposition(|c| c.slot() == slot);
+        let candidate = at.map(|at| self.search.cached.remove(at));
+        match candidate.and_then(|candidate| self.offers(&candidate)) {
+            Some(offers) => offers,
+            None => Ok(vec![to_message(&Offer::default())?; self.comm.size()]),
+        }
+    }
+
+    /// Brings back a dataset that is known to be in the cache but is not what is offered. True
+    /// if it is whole now. Collective, with the same slot on all ranks.
+    pub(super) fn bring_back(&mut self, slot: Slot) -> Result<bool> {
+        let (messages, made) = if self.rank() == 0 {
+            let made = self.offers_of(slot);
+            (made.as_ref().ok().cloned(), made.map(drop))
+        } else {
+            (None, Ok(()))
+        };
+        let scattered = collective::scatter(&*self.comm, 0, messages);
+        made?;
+        let offer: Offer = from_message(&scattered?)?;
+        self.clear_away(&offer.doomed);
+        let before = (self.ids, self.loaded.clone());
+        let whole = match &offer.order {
+            Some(order) => self.try_order(order, offer.stands)?,
+            None => false,
+        };
+        (self.ids, self.loaded) = before;
+        if !whole {
+            self.cache.retain(|cached| cached.slot() != slot);
+            self.tell_leftovers()?;
+        }
+        self.cache.sort_by_key(|cached| cached.dataset.id);
+        Ok(whole)
     }
 
     /// Rank 0: what else is in the cache.

@@ -262,16 +262,16 @@ impl Session {
         let Some(part) = self.loaded.as_ref().filter(|part| !part.bypass) else {
             return Ok(());
         };
-        let (id, created) = (part.dataset.id, part.dataset.created);
+        let newest = part.dataset.clone();
         let in_prefix = self.decide(|session| {
             let index = index::read(&*session.files, &session.prefix)?;
-            let entry = index.get(id).filter(|entry| entry.complete);
+            let entry = index.get(newest.id).filter(|entry| entry.complete);
             let same = entry
                 .and_then(|e| e.dataset.as_ref())
-                .is_some_and(|d| d.created == created);
+                .is_some_and(|d| d.created == newest.created);
             if same {
                 records::update_flush_file(&*session.files, &session.prefix, |record| {
-                    if let Some(entry) = record.datasets.get_mut(&id) {
+                    if let Some(entry) = record.datasets.get_mut(&newest.id) {
                         entry
                             .locations
                             .insert(crate::format::flush_file::PFS.into());
@@ -281,14 +281,48 @@ impl Session {
             Ok(same)
         })?;
         let in_prefix = in_prefix.yes;
-        let output = part.dataset.flag_output;
-        if let Some(cached) = self.cache.iter_mut().find(|c| c.dataset.id == id) {
+        if let Some(cached) = self.cache.iter_mut().find(|c| c.dataset.id == newest.id) {
             cached.in_prefix = in_prefix;
         }
-        if !in_prefix && (output || self.settings.flush_on_restart) {
-            self.flush_dataset(id)?;
+        let older = match self.settings.flush_on_restart {
+            true => self.flush_older(&newest, in_prefix),
+            false => Ok(()),
+        };
+        if !in_prefix && (newest.flag_output || self.settings.flush_on_restart) {
+            self.flush_dataset(newest.id)?;
         }
-        Ok(())
+        older
+    }
+
+    /// `SCR_FLUSH_ON_RESTART`: what else is in the cache and not in the prefix directory,
+    /// oldest first, so that the newest becomes the current one. The first failure is given
+    /// when all have been tried; of the transport's, at once.
+    fn flush_older(&mut self, newest: &Dataset, in_prefix: bool) -> Result<()> {
+        let older = self.cache.iter();
+        let older: Vec<_> = older
+            .filter(|c| c.filemap.is_none() && !c.in_prefix && c.dataset.id < newest.id)
+            .map(Cached::slot)
+            .collect();
+        let mut result = Ok(());
+        for slot in &older {
+            if self.bring_back(*slot)? {
+                let flushed = self.flush_dataset(slot.id);
+                if let Err(error @ Error::Comm { .. }) = flushed {
+                    return Err(error);
+                }
+                result = result.and(flushed);
+            }
+        }
+        if in_prefix && !older.is_empty() {
+            // Each flush has moved the marker.
+            self.on_root(|| {
+                index::update(&*self.files, &self.prefix, |index| {
+                    index.set_current(&newest.name);
+                    Ok(())
+                })
+            })?;
+        }
+        result
     }
 
     /// Copies a cached dataset to the prefix directory, or with bypass only certifies what

@@ -203,9 +203,28 @@ fn a_missing_index_and_one_of_another_version_are_errors() {
 }
 
 #[test]
-fn rebuilding_is_refused_in_words() {
+fn a_flushed_dataset_is_complete_without_a_rebuild() {
     let sandbox = Sandbox::of("basic");
+    let index = std::fs::read(sandbox.path().join(".scr/index.scr")).unwrap();
     for args in [["index", "--build=1"], ["index", "-b1"]] {
-        assert!(sandbox.run(&args).failed().contains("cannot rebuild"));
+        let out = sandbox.run(&args).out();
+        assert_eq!(
+            out,
+            "Dataset 1 (`timestep.1'), 4 ranks, is complete and in the index\n"
+        );
     }
+    let after = std::fs::read(sandbox.path().join(".scr/index.scr")).unwrap();
+    assert_eq!(after, index);
+}
+
+#[test]
+fn a_dataset_that_lost_a_file_is_not_complete() {
+    let sandbox = Sandbox::of("basic");
+    let file = sandbox.path().join("timestep.1");
+    std::fs::remove_dir_all(file).unwrap();
+    let error = sandbox.run(&["index", "--build=1"]).failed();
+    assert!(
+        error.contains("timestep.1/") && error.contains("is missing"),
+        "{error}"
+    );
 }

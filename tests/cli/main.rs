@@ -16,5 +16,6 @@ mod nodes;
 mod params;
 mod rebuild;
 mod sandbox;
+mod scavenge;
 #[path = "../job/mod.rs"]
 mod site;

@@ -1,0 +1,76 @@
+//! Where the caches of a job are on this node.
+
+use super::call::Failure;
+use super::job::Job;
+use super::place::absolute;
+use crate::cache::layout::Layout;
+use crate::config::Settings;
+use crate::config::descriptors::descriptors;
+use crate::job::node_name;
+use std::path::{Path, PathBuf};
+
+// No doc comment: clap would take it for the help of the command.
+#[derive(clap::Args)]
+pub(super) struct Caches {
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    /// Control directory of the job, BASE/USER/scr.JOBID, instead of what the parameters and
+    /// this environment say: it tells user and job
+    #[arg(long, alias = "from", value_name = "DIR")]
+    cntldir: Option<PathBuf>,
+    /// Base directory of a cache, instead of those that the parameters name; may be repeated
+    #[arg(long, value_name = "BASE")]
+    cache: Vec<PathBuf>,
+}
+
+/// What a command needs to find a job's datasets on this node.
+pub(super) struct Here {
+    pub job: Job,
+    pub node: String,
+    pub caches: Vec<Layout>,
+}
+
+impl Caches {
+    /// The job and its caches. What is odd in the configuration is not told here, on every
+    /// node; `scr params` shows it.
+    pub fn find(&self) -> Result<Here, Failure> {
+        let job = Job::here(self.prefix.as_deref())?;
+        let node = node_name(&job.environment, &|name| job.get(name))?.value;
+        let (user, id) = match &self.cntldir {
+            Some(dir) => of_control(dir)?,
+            None => (job.user()?, job.id()?),
+        };
+        let bases: Vec<PathBuf> = match &self.cache[..] {
+            // All stores that there are: a dataset stays where it was written.
+            [] => {
+                let settings = Settings::from(&job.config)?;
+                let stores = descriptors(&job.config, &settings, &node)?.stores;
+                stores.into_iter().map(|store| store.dir).collect()
+            }
+            given => given
+                .iter()
+                .map(|base| absolute(base))
+                .collect::<Result<_, _>>()?,
+        };
+        let caches = bases.iter().map(|base| Layout::new(base, &user, &id));
+        Ok(Here {
+            caches: caches.collect(),
+            job,
+            node,
+        })
+    }
+}
+
+/// User and job of a control directory.
+fn of_control(dir: &Path) -> Result<(String, String), Failure> {
+    let name = |path: &Path| Some(path.file_name()?.to_str()?.to_string());
+    let job = name(dir).and_then(|job| Some(job.strip_prefix("scr.")?.to_string()));
+    let user = dir.parent().and_then(name);
+    user.zip(job).ok_or_else(|| {
+        Failure::said(format!(
+            "{} is no control directory, whose name is like BASE/USER/scr.JOBID",
+            dir.display()
+        ))
+    })
+}

@@ -1,0 +1,106 @@
+//! `scr inspect`: which datasets could be saved.
+
+use super::call::Call;
+use super::{Command, Group, Outcome, Run, caches};
+use crate::cache::plan::ranks_in_words;
+use crate::format::print::escaped;
+use crate::redundancy::offline::Ground;
+use crate::scavenge::mend::{Scope, choose};
+use crate::scavenge::{build, caches::held, home::Saved};
+use crate::store::posix::Posix;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("inspect", &["scr_inspect"], Group::Scripts);
+
+/// List the datasets in the cache of this node, or tell what was saved of one
+///
+/// Lists the datasets of which this node has something, newest first: number, whether it is a
+/// checkpoint, an output dataset or both, how many of its ranks have their files here, of how
+/// many, and name. With --id, looks at the parts of a dataset that were copied to the prefix
+/// directory and tells whether it can be completed from them, as `scr index --build` would.
+///
+/// Exit status: 0 there is something; with --id, it can be completed; 1 not.
+#[derive(clap::Args)]
+struct Options {
+    #[command(flatten)]
+    caches: caches::Caches,
+    /// Tell what the prefix directory has of this dataset
+    #[arg(short, long, value_name = "ID", conflicts_with = "quiet")]
+    id: Option<u64>,
+    /// Print the numbers only, on one line
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let here = self.caches.find()?;
+        match self.id {
+            Some(id) => saved(call, &here, id),
+            None => self.cached(call, &here),
+        }
+    }
+}
+
+impl Options {
+    fn cached(&self, call: &mut Call, here: &caches::Here) -> Outcome {
+        let (datasets, problems) = held(&Posix, &here.caches)?;
+        for problem in &problems {
+            call.warn(problem);
+        }
+        if datasets.is_empty() {
+            return Ok(ExitCode::FAILURE);
+        }
+        if self.quiet {
+            let mut ids: Vec<String> = datasets.iter().map(|d| d.dataset.id.to_string()).collect();
+            ids.dedup();
+            writeln!(call.out, "{}", ids.join(" "))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        writeln!(call.out, "DSET TYPE        HERE RANKS NAME")?;
+        for held in &datasets {
+            let dataset = &held.dataset;
+            let kind = match (dataset.is_checkpoint(), dataset.flag_output) {
+                (true, true) => "CKPT,OUTPUT",
+                (true, false) => "CKPT",
+                (false, _) => "OUTPUT",
+            };
+            let (id, name) = (dataset.id, escaped(&dataset.name));
+            let (here, ranks) = (held.here.len(), held.ranks);
+            writeln!(call.out, "{id:>4} {kind:<11} {here:>4} {ranks:>5} {name}")?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What the prefix directory has of a dataset.
+fn saved(call: &mut Call, here: &caches::Here, id: u64) -> Outcome {
+    let prefix = &here.job.prefix;
+    if let Ok(Some((dataset, ranks))) = build::finished(&Posix, prefix, id) {
+        let name = escaped(&dataset.name);
+        writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: complete")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let surveys = build::read(&Posix, prefix, id)?;
+    let (meta_dir, home) = (&prefix.dataset(id), &Saved(prefix));
+    let ground = Ground {
+        files: &Posix,
+        meta_dir,
+        home,
+    };
+    let plan = choose(ground, &surveys, Scope::Data)?;
+    for note in plan.notes() {
+        call.warn(&note);
+    }
+    plan.verdict.clone()?;
+    let text = match &plan.losses.data[..] {
+        [] => "all files are there".to_string(),
+        lost => format!("files of {} can be rebuilt", ranks_in_words(lost)),
+    };
+    let (name, ranks) = (escaped(&plan.survey.dataset.name), plan.survey.ranks);
+    writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: {text}")?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,242 @@
+//! Makes a dataset of the parts that were copied to the prefix directory: rebuilds what is
+//! missing, writes what a flush would have written, and enters it in the index.
+
+use super::home::Saved;
+use super::mend::{Scope, choose};
+use super::survey::{self, Survey, redundancy_name};
+use crate::cache::layout::filemap_rank;
+use crate::format::index::Index;
+use crate::format::summary::Summary;
+use crate::format::{self, Dataset, RankFiles, flush_file};
+use crate::prefix::paths::Prefix;
+use crate::prefix::{index, rank2file, records};
+use crate::redundancy::offline::Ground;
+use crate::store::{Durability, Files, Kind};
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+
+/// A dataset that is complete in the prefix directory.
+#[derive(Debug)]
+pub struct Built {
+    /// The dataset.
+    pub dataset: Dataset,
+    /// Number of ranks that wrote it.
+    pub ranks: u64,
+    /// Ranks whose files were rebuilt.
+    pub rebuilt: Vec<usize>,
+}
+
+/// Completes dataset `id`: what was scavenged of it, or what a flush left that had come to its
+/// end but for the index. New completion records name `node`; the index shows `time`; `notes`
+/// hears what was found damaged on the way. May be killed and repeated. Local: one process
+/// does it, after all copies have ended.
+///
+/// # Errors
+/// There is nothing of it, or more is lost than its redundancy stands; then no file is
+/// touched, and the index is as it was.
+pub fn build(
+    files: &dyn Files,
+    prefix: &Prefix,
+    id: u64,
+    (node, time): (&str, &str),
+    notes: &mut Vec<String>,
+) -> Result<Built> {
+    let (dir, home) = (prefix.dataset(id), Saved(prefix));
+    if files.stat(&dir)?.is_none_or(|s| s.kind != Kind::Directory) {
+        let what = format!("there is nothing of it in {}", prefix.root().display());
+        return Err(Error::dataset(id, "", what));
+    }
+    let _lock = index::lock(files, &dir)?;
+    let surveys = read(files, prefix, id);
+    let ground = Ground {
+        files,
+        meta_dir: &dir,
+        home: &home,
+    };
+    let plan = match &surveys {
+        Ok(surveys) => choose(ground, surveys, Scope::Data),
+        Err(error) => Err(error.clone()),
+    };
+    let verdict = plan.and_then(|plan| {
+        notes.extend(plan.notes());
+        plan.verdict.clone().map(|()| plan)
+    });
+    let plan = match verdict {
+        Ok(plan) => plan,
+        // What is complete needs no records any more.
+        Err(error) => {
+            let (dataset, ranks) = match finished(files, prefix, id) {
+                Ok(Some(finished)) => finished,
+                Err(why) if surveys.is_err() => return Err(why),
+                _ => return Err(error),
+            };
+            settle(files, prefix, &dataset, time, false)?;
+            return Ok(Built {
+                dataset,
+                ranks,
+                rebuilt: Vec::new(),
+            });
+        }
+    };
+    let (survey, rebuilt) = (plan.survey, plan.losses.data.clone());
+    let lists = plan.carry_out(node)?;
+    let dataset = write(files, prefix, survey, lists)?;
+    settle(files, prefix, &dataset, time, true)?;
+    Ok(Built {
+        dataset,
+        ranks: survey.ranks as u64,
+        rebuilt,
+    })
+}
+
+/// What was copied of a dataset, newest first, without those of an earlier time than the one
+/// of that number that the last run had.
+pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Vec<Survey>> {
+    let mut surveys = survey::read(files, &prefix.dataset(id), Some(id))?;
+    let oldest = created(files, prefix, id);
+    surveys.retain(|survey| oldest.is_none_or(|oldest| survey.dataset.created >= oldest));
+    if surveys.is_empty() {
+        let what = "only an earlier dataset of that number was copied to the prefix directory";
+        return Err(Error::dataset(id, "", what));
+    }
+    Ok(surveys)
+}
+
+/// When the dataset of this number was begun that the last run had in its cache.
+fn created(files: &dyn Files, prefix: &Prefix, id: u64) -> Option<u64> {
+    let record = records::read_flush_file(files, prefix).unwrap_or_default();
+    let entry = record.datasets.get(&id)?.dataset.as_ref()?;
+    Some(entry.created)
+}
+
+/// The dataset and its number of ranks, if its summary says that it is complete.
+///
+/// # Errors
+/// It says so, but a file is missing or has another size than was recorded.
+pub fn finished(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Option<(Dataset, u64)>> {
+    let dir = prefix.dataset(id);
+    let Ok(summary) = format::read::<Summary>(files, &dir.join("summary.scr")) else {
+        return Ok(None);
+    };
+    let dataset = summary.dataset;
+    let fits = summary.complete && dataset.id == id;
+    let oldest = created(files, prefix, id);
+    if !fits || oldest.is_some_and(|oldest| dataset.created < oldest) {
+        return Ok(None);
+    }
+    rank2file::for_each(files, &dir, |_, entry| {
+        for (name, recorded) in &entry.files {
+            let path = prefix.absolute(name)?;
+            let stat = files.stat(&path)?.filter(|s| s.kind == Kind::File);
+            let same = stat.is_some_and(|s| recorded.size.is_none_or(|size| size == s.size));
+            if !same {
+                let what = "is missing, or has another size than was recorded, and what could \
+                            rebuild it is gone"
+                    .to_string();
+                return Err(Error::Corrupt { path, what });
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Some((dataset, rank2file::ranks(files, &dir)?)))
+}
+
+/// Writes rank2file and summary, durably, from the inside out.
+fn write(
+    files: &dyn Files,
+    prefix: &Prefix,
+    survey: &Survey,
+    lists: BTreeMap<usize, RankFiles>,
+) -> Result<Dataset> {
+    let mut dataset = survey.dataset.clone();
+    let unusable = |what: String| Error::dataset(dataset.id, dataset.name.to_string(), what);
+    if !lists.keys().copied().eq(0..survey.ranks) {
+        return Err(unusable("ranks are missing".to_string()));
+    }
+    let all = || lists.values().flat_map(|list| &list.files);
+    let (count, size) = (
+        all().count() as u64,
+        all().fold(0u64, |sum, file| sum.saturating_add(file.size)),
+    );
+    let recorded = (dataset.files.unwrap_or(count), dataset.size.unwrap_or(size));
+    if recorded != (count, size) {
+        return Err(unusable(format!(
+            "its records tell of {} files with {} bytes, but list {count} with {size}",
+            recorded.0, recorded.1
+        )));
+    }
+    (dataset.files, dataset.size) = (Some(count), Some(size));
+    dataset.complete = Some(true);
+    let dir = prefix.dataset(dataset.id);
+    let entries = lists.values().map(rank2file::entry_of).collect();
+    rank2file::write_all(files, &dir, entries)?;
+    let summary = Summary::of(dataset.clone());
+    format::write(
+        files,
+        &dir.join("summary.scr"),
+        &summary,
+        Durability::Synced,
+    )?;
+    files.sync_dir(&prefix.meta())?;
+    Ok(dataset)
+}
+
+/// The dataset is complete: says so in index and flush file, and removes what only a rebuild
+/// needs. A checkpoint becomes current, unless a newer good one is. A failed restart from it
+/// is forgotten if its files were `verified` since.
+fn settle(
+    files: &dyn Files,
+    prefix: &Prefix,
+    dataset: &Dataset,
+    time: &str,
+    verified: bool,
+) -> Result<()> {
+    index::update(files, prefix, |index| {
+        let known = index.get(dataset.id);
+        let same = known.is_some_and(|entry| {
+            let other = entry.dataset.as_ref();
+            let good = if verified {
+                entry.is_good()
+            } else {
+                entry.complete
+            };
+            good && other.is_some_and(|other| other.created == dataset.created)
+        });
+        if !same {
+            index.set_complete(dataset.clone(), time);
+            if dataset.is_checkpoint() && !has_newer(index, dataset.id) {
+                index.set_current(&dataset.name);
+            }
+        }
+        Ok(())
+    })?;
+    let flush = records::read_flush_file(files, prefix).unwrap_or_default();
+    if flush.datasets.contains_key(&dataset.id) {
+        records::update_flush_file(files, prefix, |record| {
+            if let Some(entry) = record.datasets.get_mut(&dataset.id) {
+                for place in [flush_file::FLUSHING, flush_file::SYNC_FLUSHING] {
+                    entry.locations.remove(&place.into());
+                }
+                entry.locations.insert(flush_file::PFS.into());
+            }
+        })?;
+    }
+    let dir = prefix.dataset(dataset.id);
+    for name in files.list(&dir)? {
+        let ours = name
+            .to_str()
+            .is_some_and(|name| filemap_rank(name).is_some() || redundancy_name(name).is_some());
+        if ours {
+            files.remove_file(&dir.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+/// True if the current checkpoint is a good one that is newer than `id`.
+fn has_newer(index: &Index, id: u64) -> bool {
+    let current = index.current().and_then(|name| index.id(name));
+    current.is_some_and(|current| {
+        current > id && index.get(current).is_some_and(|entry| entry.is_good())
+    })
+}

@@ -1,0 +1,187 @@
+//! `scr copy`, `scr inspect` and `scr index --build`: the end of a job that was killed.
+
+use crate::sandbox::{Said, Sandbox, program, said};
+use crate::site::{Site, double_nodes};
+
+fn killed(names: &[&str]) -> Site {
+    let site = Site::new().set("SCR_FLUSH", "0").set("SCR_CACHE_SIZE", "2");
+    site.run(&double_nodes(4), |rank| {
+        names.iter().for_each(|name| rank.checkpoint(name).unwrap());
+    });
+    site
+}
+
+/// Runs a command as on a node, where the parameters are in the environment.
+fn on(site: &Site, node: &str, name: &str, args: &[&str]) -> Said {
+    let base = site.node(node);
+    std::fs::create_dir_all(&base).unwrap();
+    let mut command = program(name, args);
+    command
+        .current_dir(site.prefix())
+        .env("SCR_NODE_NAME", node)
+        .env("SCR_CACHE_BASE", &base)
+        .env("SCR_CNTL_BASE", &base);
+    for (name, value) in &site.vars {
+        command.env(name, value);
+    }
+    said(command.output().unwrap())
+}
+
+#[test]
+fn a_killed_job_is_saved_node_by_node() {
+    let site = killed(&["ck.1", "ck.2"]);
+    let inspected = on(&site, "n1", "scr_inspect", &[]).out();
+    assert_eq!(
+        inspected,
+        "DSET TYPE        HERE RANKS NAME\n   2 CKPT           2     8 ck.2\n   1 CKPT           2     \
+         8 ck.1\n"
+    );
+    assert_eq!(on(&site, "n1", "scr", &["inspect", "-q"]).out(), "2 1\n");
+    for node in ["n0", "n1", "n3"] {
+        let out = on(&site, node, "scr_copy", &["--id", "2"]).out();
+        assert_eq!(
+            out.lines().last(),
+            Some(format!("scr_copy: {node}: Return code: 0").as_str())
+        );
+        assert!(
+            out.contains("dataset 2 (ck.2): 2 ranks of this node saved"),
+            "{out}"
+        );
+    }
+    let state = on(&site, "n0", "scr", &["inspect", "--id", "2"]);
+    assert_eq!(state.code, 0, "{state:?}");
+    assert!(
+        state
+            .out
+            .ends_with("files of ranks 4 and 5 can be rebuilt\n"),
+        "{state:?}"
+    );
+    let done = on(&site, "n0", "scr_index", &["--build", "2"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(
+        done.out,
+        "Rebuilt the files of ranks 4 and 5\nDataset 2 (`ck.2'), 8 ranks, is complete and in the \
+         index\n"
+    );
+    let again = on(&site, "n0", "scr_index", &["--build=2"]).out();
+    assert!(again.ends_with("is complete and in the index\n"), "{again}");
+    let list = on(&site, "n0", "scr_index", &["--list"]).out();
+    assert!(
+        list.contains("   2 YES ") && list.contains(" * ck.2"),
+        "{list}"
+    );
+    let state = on(&site, "n0", "scr", &["inspect", "--id", "2"]).out();
+    assert_eq!(state, "dataset 2 (ck.2), 8 ranks: complete\n");
+    // The whole once more, in caches that have nothing.
+    std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
+    site.expect_restart(&double_nodes(4), Some("ck.2"));
+}
+
+#[test]
+fn the_job_may_be_named_by_its_control_directory() {
+    let site = killed(&["ck.1"]);
+    let (elsewhere, prefix) = (Sandbox::empty(), site.prefix());
+    let control = site.node("n2").join("user1/scr.1001");
+    let [prefix, control, base] =
+        [prefix, control, site.node("n2")].map(|path| path.to_string_lossy().into_owned());
+    let args = |id| {
+        vec![
+            "--cntldir",
+            &control,
+            "--id",
+            id,
+            "--prefix",
+            &prefix,
+            "--cache",
+            &base,
+            "--buf",
+            "64k",
+            "--crc",
+            "--redundancy",
+            "none",
+        ]
+    };
+    let out = elsewhere.run_as("scr_copy", &args("1")).out();
+    assert!(
+        out.contains("2 ranks of this node saved, 2 files copied"),
+        "{out}"
+    );
+    let out = elsewhere.run_as("scr_copy", &args("1")).out();
+    assert!(
+        out.contains("2 ranks of this node saved, 0 files copied"),
+        "{out}"
+    );
+    let said = elsewhere.run_as("scr_copy", &args("7"));
+    assert_eq!(said.code, 1);
+    assert!(said.out.ends_with(": Return code: 1\n"), "{said:?}");
+    assert!(
+        said.err.contains("there is nothing of dataset 7 in"),
+        "{said:?}"
+    );
+    assert!(said.err.contains(&control), "{said:?}");
+}
+
+#[test]
+fn what_cannot_be_saved_is_said() {
+    let site = killed(&["ck.1"]);
+    for node in ["n0", "n1"] {
+        assert_eq!(on(&site, node, "scr_copy", &["-i1"]).code, 0);
+    }
+    for args in [&["inspect", "-i1"][..], &["index", "-b1"]] {
+        let said = on(&site, "n0", "scr", args);
+        assert_eq!((said.code, said.out.as_str()), (1, ""), "{said:?}");
+        assert!(
+            said.err
+                .contains("dataset 1 (ck.1): the files of ranks 4, 6 "),
+            "{said:?}"
+        );
+    }
+    let said = on(&site, "n0", "scr_index", &["--build", "5"]);
+    assert!(
+        said.failed()
+            .contains("dataset 5: there is nothing of it in")
+    );
+    assert_eq!(on(&site, "n0", "scr_index", &["--build", "x"]).code, 2);
+    assert_eq!(on(&site, "n9", "scr_inspect", &[]).code, 1);
+    assert_eq!(on(&site, "n0", "scr_copy", &[]).code, 2);
+    assert_eq!(on(&site, "n0", "scr_copy", &["-i1", "--buf", "0"]).code, 2);
+    let error = on(&site, "n0", "scr_copy", &["-i1", "--cntldir", "/tmp"]);
+    assert_eq!(error.code, 1);
+    assert!(
+        error.err.contains("/tmp is no control directory"),
+        "{error:?}"
+    );
+    assert!(error.out.contains(": Return code: 1\n"), "{error:?}");
+    let error = on(&site, "n0", "scr_copy", &["-i1", "--prefix", "nowhere"]);
+    assert!(
+        error
+            .err
+            .contains("nowhere is not a prefix directory of SCR"),
+        "{error:?}"
+    );
+    assert!(error.code == 1 && !site.prefix().join("nowhere").exists());
+}
+
+#[test]
+fn what_was_copied_can_be_rebuilt_by_hand() {
+    let site = killed(&["ck.1"]);
+    for node in ["n0", "n1", "n2"] {
+        assert_eq!(on(&site, node, "scr_copy", &["-i1"]).code, 0);
+    }
+    let dir = site.prefix().join(".scr/scr.dataset.1");
+    let mut command = program("scr_rebuild_xor", &["xor"]);
+    let rebuilt = said(command.current_dir(&dir).output().unwrap());
+    assert_eq!(rebuilt.code, 0, "{rebuilt:?}");
+    assert!(
+        rebuilt.out.contains("files of ranks 6 and 7"),
+        "{rebuilt:?}"
+    );
+    assert!(site.prefix().join("ck.1/rank_7.dat").exists());
+    let out = on(&site, "n0", "scr_index", &["-b1"]).out();
+    assert_eq!(
+        out,
+        "Dataset 1 (`ck.1'), 8 ranks, is complete and in the index\n"
+    );
+    std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
+    site.expect_restart(&double_nodes(4), Some("ck.1"));
+}
