@@ -13,6 +13,7 @@ mod caches;
 mod call;
 mod check_node;
 mod ckpt_interval;
+mod completions;
 mod copy;
 mod crc32;
 mod doctor;
@@ -81,6 +82,7 @@ pub const COMMANDS: &[Command] = &[
     log_event::COMMAND,
     log_transfer::COMMAND,
     ckpt_interval::COMMAND,
+    completions::COMMAND,
 ];
 
 /// What a user wants when he needs a command; the headings of `scr --help`.
