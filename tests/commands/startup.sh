@@ -45,7 +45,7 @@ calls 90 glob-hosts --count "atlas[3,5-7,9-11]"
 calls 110 --help
 calls 110 index --help
 mkdir .scr
-calls 130 index
+calls 130 halt --list
 calls 130 params
 calls 160 env --jobid
 calls 160 list-dir cache
