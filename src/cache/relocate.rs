@@ -1,21 +1,29 @@
 //! Moves cached files to the nodes where their ranks run now.
 //!
 //! Rank 0 has planned rounds: in one round a rank sends to at most one other and receives
-//! from at most one. Within a round all ranks go piece by piece, each receive posted before
-//! anything is waited for, so no circle of ranks can block.
+//! from at most one. Within a round all ranks go piece by piece, a window of receives posted
+//! before anything is waited for, so no circle of ranks can block: the one that is furthest
+//! behind waits for what has been sent already.
 
 use super::layout::Layout;
 use super::plan::{Order, Sent};
-use crate::comm::{Communicator, Tag};
+use crate::comm::{Communicator, Pending, Tag};
 use crate::format::filemap::Filemap;
 use crate::format::{Name, from_message, to_message};
 use crate::store::{File, Files};
 use crate::{Error, Result, format, redundancy, store};
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 const MANIFEST: Tag = 0x30;
 const DATA: Tag = 0x31;
+
+/// Messages under way in each direction.
+const WINDOW: usize = 8;
+
+/// Largest piece, bytes: those under way stay in the processor's cache.
+const PIECE: usize = 256 << 10;
 
 /// One file under way.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -74,28 +82,30 @@ pub fn run(
         let root = layout.dataset(id);
         let mut reader = Part::new(files, &root, outgoing.unwrap_or_default(), piece);
         let mut writer = Part::new(files, &root, incoming.unwrap_or_default(), piece);
+        let (mut arriving, mut leaving) = (VecDeque::new(), VecDeque::new());
         loop {
-            let (receive, send) = (writer.steps.next(), reader.steps.next());
-            if receive.is_none() && send.is_none() {
+            while arriving.len() < WINDOW
+                && let (Some(from), Some(step)) = (from, writer.steps.next())
+            {
+                let buffer = writer.buffer(&step);
+                arriving.push_back((step, comm.irecv(from, DATA, buffer)?));
+            }
+            if let (Some(to), Some(step)) = (to, reader.steps.next()) {
+                if leaving.len() == WINDOW {
+                    reader.recycle(&mut leaving)?;
+                }
+                leaving.push_back(comm.isend(to, DATA, reader.read(&step))?);
+            } else if arriving.is_empty() {
                 break;
             }
-            let mut arriving = None;
-            if let (Some(step), Some(from)) = (&receive, from) {
-                let mut buffer = std::mem::take(&mut writer.buffer);
-                buffer.resize(step.len, 0);
-                arriving = Some(comm.irecv(from, DATA, buffer)?);
+            if let Some((step, pending)) = arriving.pop_front() {
+                let buffer = pending.wait()?;
+                result = result.and(writer.write(&step, &buffer));
+                writer.spare.push(buffer);
             }
-            let mut leaving = None;
-            if let (Some(step), Some(to)) = (&send, to) {
-                leaving = Some(comm.isend(to, DATA, reader.read(step))?);
-            }
-            if let (Some(pending), Some(step)) = (arriving, &receive) {
-                writer.buffer = pending.wait()?;
-                result = result.and(writer.write(step));
-            }
-            if let Some(pending) = leaving {
-                reader.buffer = pending.wait()?;
-            }
+        }
+        while !leaving.is_empty() {
+            reader.recycle(&mut leaving)?;
         }
     }
     Ok(result)
@@ -193,12 +203,13 @@ struct Part<'a> {
     items: Vec<Item>,
     steps: std::vec::IntoIter<Step>,
     open: Option<(usize, Box<dyn File>)>,
-    buffer: Vec<u8>,
+    /// Buffers for reuse.
+    spare: Vec<Vec<u8>>,
 }
 
 impl<'a> Part<'a> {
     fn new(files: &'a dyn Files, root: &'a Path, manifest: Manifest, piece: usize) -> Self {
-        let piece = piece.max(1) as u64;
+        let piece = piece.clamp(1, PIECE) as u64;
         let items = manifest.items;
         let steps: Vec<Step> = items
             .iter()
@@ -217,16 +228,28 @@ impl<'a> Part<'a> {
             items,
             steps: steps.into_iter(),
             open: None,
-            buffer: Vec::new(),
+            spare: Vec::new(),
         }
+    }
+
+    fn buffer(&mut self, step: &Step) -> Vec<u8> {
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.resize(step.len, 0);
+        buffer
+    }
+
+    /// Waits for the oldest message on its way.
+    fn recycle(&mut self, leaving: &mut VecDeque<Box<dyn Pending>>) -> Result<()> {
+        if let Some(pending) = leaving.pop_front() {
+            self.spare.push(pending.wait()?);
+        }
+        Ok(())
     }
 
     /// The bytes of a step. Those of a file that cannot be read are zeros: the receiver's
     /// checksum finds them, and the order of messages is kept.
     fn read(&mut self, step: &Step) -> Vec<u8> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.clear();
-        buffer.resize(step.len, 0);
+        let mut buffer = self.buffer(step);
         let done = self
             .file(step.item, |files, path, _| files.open(path))
             .and_then(|file| file.read_at(step.offset, &mut buffer));
@@ -236,17 +259,13 @@ impl<'a> Part<'a> {
         buffer
     }
 
-    fn write(&mut self, step: &Step) -> Result<()> {
-        let data = std::mem::take(&mut self.buffer);
-        let done = self
-            .file(step.item, |files, path, size| {
-                let file = files.create(path, 0o600)?;
-                file.allocate(size)?;
-                Ok(file)
-            })
-            .and_then(|file| file.write_at(step.offset, &data));
-        self.buffer = data;
-        done
+    fn write(&mut self, step: &Step, data: &[u8]) -> Result<()> {
+        self.file(step.item, |files, path, size| {
+            let file = files.create(path, 0o600)?;
+            file.allocate(size)?;
+            Ok(file)
+        })
+        .and_then(|file| file.write_at(step.offset, data))
     }
 
     fn file(

@@ -24,7 +24,10 @@ const STAGE: usize = 1 << 20;
 /// A piece is not made smaller than this to save memory.
 const SMALLEST: usize = 16 << 10;
 
-/// Tasks in one stage, so that small pieces do not make long queues.
+/// Tasks in one stage if the parameter allows, for sets of two as well.
+const LEAST_TASKS: usize = 4;
+
+/// Most tasks in one stage, so that small pieces do not make long queues.
 const MOST_TASKS: usize = 64;
 
 /// What is done with one column. Members are indices in the set.
@@ -62,7 +65,7 @@ pub trait Ends {
 /// under way.
 pub fn shape(piece: usize, members: usize) -> (usize, usize) {
     let members = members.max(1);
-    let piece = piece.clamp(1, (STAGE / members).max(SMALLEST));
+    let piece = piece.clamp(1, (STAGE / members.max(LEAST_TASKS)).max(SMALLEST));
     (piece, (STAGE / piece).min(MOST_TASKS).max(members))
 }
 
