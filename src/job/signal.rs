@@ -39,11 +39,12 @@ mod tests {
     fn every_word_but_none_is_a_signal_as_the_shell_knows_it() {
         assert_eq!(numbers("NONE"), []);
         for word in WORDS.iter().filter(|word| **word != "NONE") {
-            let shell = Command::new("/bin/sh").args(["-c", "kill -l \"$1\"", "sh"]);
             let [number] = numbers(word)[..] else {
                 panic!("{word}")
             };
-            let known = { shell }.arg(number.to_string()).output().unwrap().stdout;
+            let mut shell = Command::new("/bin/sh");
+            let shell = shell.args(["-c", "kill -l \"$1\"", "sh"]);
+            let known = shell.arg(number.to_string()).output().unwrap().stdout;
             assert_eq!(String::from_utf8(known).unwrap().trim(), *word);
             assert_eq!(name(number), format!("SIG{word}"));
         }

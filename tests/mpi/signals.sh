@@ -15,14 +15,21 @@ begin "n0 n1 n2" "$program" off
 bury || fail "SCR does something about signals that nobody asked for"
 echo "ok: none by default"
 
-# strikes MODE SIGNAL NODE: the signal to the process of one node ends the run in order.
+# strikes MODE SIGNAL NODE: the signal to the process of one node, or to the launcher, ends the run
+# in order.
 strikes() {
+    local target rank='[0-2]'
     begin "n0 n1 n2" "$program" "$1"
     wait_for "^signals: ready" || fail "$1: the program did not start"
-    kill -s "$2" "$(processes "$3")" || fail "$1: there was nothing to signal"
+    if [[ $3 == launcher ]]; then
+        target=$run
+    else
+        target=$(processes "$3") rank=${3#n}
+    fi
+    kill -s "$2" "$target" || fail "$1: there was nothing to signal"
     bury || fail "SIG$2 to $3, $1"
     grep -q "^signals: stopped" log || fail "SIG$2 to $3, $1: it did not stop"
-    grep -q "the job should stop: SIG$2 came to rank ${3#n}$" log || fail "$1: it does not say why"
+    grep -q "the job should stop: SIG$2 came to rank $rank$" log || fail "$1: it does not say why"
 }
 
 export SCR_HALT_SIGNALS="USR1 usr2,TERM"
@@ -33,3 +40,5 @@ for node in n0 n2; do
     strikes term USR1 "$node"
     echo "ok: to the process on $node"
 done
+strikes term USR1 launcher
+echo "ok: to the launcher, which passes it on"
