@@ -52,8 +52,11 @@ fn a_signal_to_any_rank_counts_on_all() {
 
 #[test]
 fn with_halt_exit_a_signal_ends_this_run_and_not_the_next() {
-    let site = Site::new().set("SCR_HALT_EXIT", "1");
+    let site = Site::new()
+        .set("SCR_HALT_EXIT", "1")
+        .set("SCR_HALT_SIGNALS", "USR1");
     site.run(&nodes(2), |rank| {
+        rank.session.set_signal(TERM);
         rank.checkpoint("ck.1").unwrap();
         assert!(!rank.session.must_exit());
         rank.session
@@ -78,7 +81,7 @@ fn with_halt_exit_a_signal_ends_this_run_and_not_the_next() {
 
 #[test]
 fn a_signal_costs_no_round() {
-    let site = Site::new();
+    let site = Site::new().set("SCR_HALT_SIGNALS", "USR1");
     let rounds = threads::run(3, |comm| {
         let comm = Counting::new(comm);
         let (tally, rank) = (comm.tally(), comm.rank());
@@ -93,8 +96,8 @@ fn a_signal_costs_no_round() {
         tally.take();
         let mut ask = |signal| {
             session.set_signal(signal);
-            session.should_exit().unwrap();
-            session.need_checkpoint().unwrap();
+            assert_eq!(session.should_exit().unwrap(), signal != 0);
+            assert_eq!(session.need_checkpoint().unwrap(), signal != 0);
             tally.take().rounds
         };
         (ask(0), ask(USR1))

@@ -178,10 +178,11 @@ impl Session {
         &self.settings.halt_signals
     }
 
-    /// Tells which of them has come to this process; 0 for none. Local: the other ranks learn
-    /// of it in their next call that asks whether to stop.
+    /// Tells which signal has come to this process; 0 for none. One that is not listened to is
+    /// none. Local: the other ranks learn of it in their next call that asks whether to stop.
     pub fn set_signal(&mut self, signal: i32) {
-        self.signal = signal;
+        let heeded = self.settings.halt_signals.contains(&signal);
+        self.signal = if heeded { signal } else { 0 };
     }
 
     fn rank(&self) -> usize {

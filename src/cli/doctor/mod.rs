@@ -7,7 +7,7 @@ mod report;
 mod surroundings;
 mod survival;
 
-use super::call::{Call, Failure};
+use super::call::Call;
 use super::job::Job;
 use super::{Command, Group, Outcome, Run, params};
 use crate::config::Settings;
@@ -138,15 +138,6 @@ fn settings(job: &Job, report: &mut Report) -> Option<Settings> {
         Err(error) => {
             report.wrong(error, "");
             None
-        }
-    }
-}
-
-impl From<Failure> for String {
-    fn from(failure: Failure) -> String {
-        match failure {
-            Failure::Said(text) => text,
-            Failure::Arguments(error) => error.to_string(),
         }
     }
 }

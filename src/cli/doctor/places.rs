@@ -4,6 +4,9 @@ use super::report::{Report, bytes};
 use super::survival::Shape;
 use crate::Error;
 use crate::cache::{dataset, layout::Layout};
+use crate::cli::call::Failure;
+use crate::cli::job::Job;
+use crate::cli::retries_halt::halt_reasons;
 use crate::config::Settings;
 use crate::config::descriptors::{Descriptors, StoreDescriptor};
 use crate::job::clock;
@@ -12,9 +15,6 @@ use crate::store::{Files, posix::Posix};
 use rustix::fs::{Access, AtFlags, CWD, accessat, statfs};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-
-use crate::cli::job::Job;
-use crate::cli::retries_halt::halt_reasons;
 
 /// Room for datasets.
 pub(super) struct Places {
@@ -211,12 +211,12 @@ pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut Report) {
             ),
             format!("run: scr halt --remove {}", settings.prefix.display()),
         ),
-        Err(text) => report.wrong(text, "run: scr halt --remove"),
+        Err(failure) => report.wrong(failure, "run: scr halt --remove"),
     }
 }
 
 /// What would stop a run now; what a normal end leaves behind does not.
-fn halting(job: &Job) -> std::result::Result<Vec<String>, String> {
+fn halting(job: &Job) -> Result<Vec<String>, Failure> {
     // An end that is not known is said elsewhere.
     let end = || Ok(job.end().ok().flatten().filter(|end| *end > clock::now()));
     let mut reasons = halt_reasons(&job.prefix, end)?;

@@ -1,11 +1,10 @@
 //! Who manages the nodes, how programs are launched on them, and how they are reached.
 
 use super::report::Report;
+use crate::cli::job::Job;
 use crate::job::{self, Launcher, clock, launcher, program::find};
 use crate::version;
 use std::time::{Duration, UNIX_EPOCH};
-
-use crate::cli::job::Job;
 
 /// Reports them; gives the names of the nodes, empty if they are not known.
 pub(super) fn look(job: &Job, report: &mut Report) -> Vec<String> {
@@ -40,7 +39,7 @@ fn manager(job: &Job, report: &mut Report) {
     for (what, known) in [("job id", job.id()), ("user", job.user())] {
         match known {
             Ok(value) => report.fact(what, value),
-            Err(failure) => report.wrong(String::from(failure), ""),
+            Err(failure) => report.wrong(failure, ""),
         }
     }
 }
@@ -58,10 +57,7 @@ fn nodes(job: &Job, report: &mut Report) -> Vec<String> {
         }
         Err(failure) => {
             report.wrong(
-                format!(
-                    "the nodes of the job are not known: {}",
-                    String::from(failure)
-                ),
+                format!("the nodes of the job are not known: {failure}"),
                 "set SCR_NODELIST",
             );
             Vec::new()
@@ -87,7 +83,7 @@ fn end(job: &Job, report: &mut Report) {
         }
         Err(failure) => {
             report.fact("end", "not known");
-            format!("is not known: {}", String::from(failure))
+            format!("is not known: {failure}")
         }
     };
     if wanted {
@@ -134,6 +130,6 @@ fn reach(job: &Job, nodes: &[String], launcher: Option<&Launcher>, report: &mut 
             "install pdsh, clush or ssh, or set SCR_REMOTE",
         ),
         Ok(_) => {}
-        Err(failure) => report.wrong(String::from(failure), ""),
+        Err(failure) => report.wrong(failure, ""),
     }
 }

@@ -2,6 +2,8 @@
 
 use super::places::Places;
 use super::report::{Report, bytes};
+use crate::cli::call::Failure;
+use crate::cli::job::Job;
 use crate::config::descriptors::{Descriptors, Scheme, SchemeDescriptor};
 use crate::config::{Config, Settings};
 use crate::job::Environment;
@@ -10,9 +12,6 @@ use crate::policy::evict::EVERYTHING;
 use crate::redundancy;
 use crate::session::welcome::{Hello, Welcome, answer};
 use std::collections::{BTreeMap, HashSet};
-
-use crate::cli::call::Failure;
-use crate::cli::job::Job;
 
 /// Most ranks that are thought of.
 const MOST: usize = 1 << 20;
