@@ -11,6 +11,18 @@ add_custom_command(TARGET scr_command POST_BUILD
     VERBATIM)
 install(PROGRAMS ${SCR_COMMAND} DESTINATION ${CMAKE_INSTALL_BINDIR})
 
+# Completions of command lines, where each shell looks for them.
+set(_scr_bash_directory bash-completion/completions)
+set(_scr_zsh_directory zsh/site-functions)
+set(_scr_fish_directory fish/vendor_completions.d)
+foreach(shell IN ITEMS bash zsh fish)
+    set(_scr_completions ${CMAKE_BINARY_DIR}/completions/${shell})
+    add_custom_command(TARGET scr_command POST_BUILD
+        COMMAND ${SCR_COMMAND} completions ${shell} --dir ${_scr_completions} VERBATIM)
+    install(DIRECTORY ${_scr_completions}/
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/${_scr_${shell}_directory})
+endforeach()
+
 # Each classic name has a manual page, made from the table that the command itself goes by
 # (a test keeps them the same), and only classic names have an underscore.
 file(GLOB _scr_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.1)

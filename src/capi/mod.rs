@@ -8,6 +8,7 @@
 
 mod guard;
 mod process;
+mod signals;
 mod text;
 
 use crate::format::Name;

@@ -1,5 +1,6 @@
 //! The one session of the process, and the way from a call in C to it.
 
+use super::signals;
 use crate::comm::mpi::Mpi;
 use crate::comm::{Communicator, Term, collective, solo::Solo};
 use crate::config::Config;
@@ -74,6 +75,7 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
             if let Ok(cwd) = std::env::current_dir() {
                 session.set_cwd(cwd);
             }
+            session.set_signal(signals::received());
             let done = work(session);
             let over = session.state() == State::Uninit;
             let exit = session.must_exit();
@@ -82,6 +84,7 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
                 Err(error) => Err(process.report(call, error)),
             };
             if over {
+                signals::release();
                 process.run = Run::None;
             }
             if exit {
@@ -147,7 +150,10 @@ impl Process {
             patience: OTHER_RUN,
         };
         self.run = match Session::init(setup, &mut self.config)? {
-            Some(session) => Run::Active(Box::new(session)),
+            Some(session) => {
+                signals::catch(session.halt_signals());
+                Run::Active(Box::new(session))
+            }
             None => Run::Disabled(State::Idle),
         };
         Ok(matches!(self.run, Run::Active(_)))

@@ -1,7 +1,7 @@
 //! One call of a command: where its output goes, and how it ends.
 
 use crate::{Error, version};
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::process::ExitCode;
 
@@ -18,6 +18,15 @@ impl Failure {
     /// A message.
     pub fn said(text: impl Into<String>) -> Self {
         Failure::Said(text.into())
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Said(text) => f.write_str(text),
+            Failure::Arguments(error) => error.fmt(f),
+        }
     }
 }
 

@@ -13,8 +13,10 @@ mod caches;
 mod call;
 mod check_node;
 mod ckpt_interval;
+mod completions;
 mod copy;
 mod crc32;
+mod doctor;
 mod env;
 mod flush_file;
 mod get_jobstep_id;
@@ -57,6 +59,7 @@ pub const COMMANDS: &[Command] = &[
     halt::COMMAND,
     print::COMMAND,
     params::COMMAND,
+    doctor::COMMAND,
     crc32::COMMAND,
     copy::COMMAND,
     inspect::COMMAND,
@@ -79,6 +82,7 @@ pub const COMMANDS: &[Command] = &[
     log_event::COMMAND,
     log_transfer::COMMAND,
     ckpt_interval::COMMAND,
+    completions::COMMAND,
 ];
 
 /// What a user wants when he needs a command; the headings of `scr --help`.

@@ -3,8 +3,8 @@
 use super::call::{Call, Failure};
 use super::job::load;
 use super::{Command, Group, Outcome, Run};
-use crate::config::Config;
 use crate::config::table::{Effect, MULTIS, Multi, PARAMETERS, Parameter, names, nearest};
+use crate::config::{Config, Item};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -81,20 +81,11 @@ impl Options {
     }
 
     fn plain(&self, config: &Config, p: &Parameter) -> String {
-        let set = config.find(p.name).map(|(_, value)| {
-            let value = config
-                .expand(p.name, value)
-                .unwrap_or_else(|_| value.text.clone());
-            if p.name == SECRET {
-                return "(not shown)".to_string();
-            }
-            value.escape_debug().collect()
-        });
         let origin = match &self.prefix {
             Some(_) if p.name == "SCR_PREFIX" => "command line".to_string(),
             _ => config.origin(p.name),
         };
-        let (value, origin) = match set {
+        let (value, origin) = match shown(config, p) {
             Some(value) => (value, format!("set in: {origin}; default")),
             None if p.default.is_empty() => ("(not set)".to_string(), "default".to_string()),
             None => (p.default.to_string(), "default".to_string()),
@@ -117,14 +108,32 @@ impl Options {
     }
 }
 
+/// The value that a parameter was given, for people to read; `None` if it was given none.
+pub(super) fn shown(config: &Config, p: &Parameter) -> Option<String> {
+    let (_, value) = config.find(p.name)?;
+    let expanded = config.expand(p.name, value);
+    Some(match p.name {
+        SECRET => "(not shown)".to_string(),
+        _ => {
+            let text = expanded.unwrap_or_else(|_| value.text.clone());
+            text.escape_debug().collect()
+        }
+    })
+}
+
+/// An item as it would be written in a configuration file.
+pub(super) fn line(m: &Multi, item: &Item) -> String {
+    let mut line = format!("{}={}", m.name, item.key.escape_debug());
+    for (name, value) in &item.children {
+        line.push_str(&format!(" {name}={}", value.text.escape_debug()));
+    }
+    line
+}
+
 fn items(config: &Config, m: &Multi) -> String {
     let mut text = String::new();
     for item in config.items(m.name) {
-        text.push_str(&format!("{}={}", m.name, item.key.escape_debug()));
-        for (name, value) in &item.children {
-            text.push_str(&format!(" {name}={}", value.text.escape_debug()));
-        }
-        text.push_str(&format!("\n    set in: {}\n", item.place));
+        text.push_str(&format!("{}\n    set in: {}\n", line(m, item), item.place));
     }
     if text.is_empty() {
         text = format!("{}={} (not set)\n", m.name, m.key);

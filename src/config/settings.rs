@@ -3,6 +3,7 @@
 use super::layers::Config;
 use super::table;
 use super::value::Typed;
+use crate::job::signal;
 use crate::{Error, Result};
 use std::path::PathBuf;
 
@@ -91,8 +92,11 @@ pub struct Settings {
     pub checkpoint_seconds: u64,
     /// Percent.
     pub checkpoint_overhead: f64,
-    pub halt_seconds: u64,
+    /// `None` if it is not set anywhere.
+    pub halt_seconds: Option<u64>,
     pub halt_exit: bool,
+    /// Numbers of signals.
+    pub halt_signals: Vec<i32>,
     /// Seconds since 1970.
     pub end_time: Option<u64>,
     pub log_enable: bool,
@@ -158,8 +162,11 @@ impl Settings {
             checkpoint_interval: read.int("SCR_CHECKPOINT_INTERVAL"),
             checkpoint_seconds: read.int("SCR_CHECKPOINT_SECONDS"),
             checkpoint_overhead: read.percent("SCR_CHECKPOINT_OVERHEAD"),
-            halt_seconds: read.int("SCR_HALT_SECONDS"),
+            halt_seconds: read
+                .optional_int("SCR_HALT_SECONDS")
+                .filter(|_| config.find("SCR_HALT_SECONDS").is_some()),
             halt_exit: read.bool("SCR_HALT_EXIT"),
+            halt_signals: signal::numbers(&read.text("SCR_HALT_SIGNALS").unwrap_or_default()),
             end_time: read.optional_int("SCR_END_TIME"),
             log_enable: read.bool("SCR_LOG_ENABLE"),
             log_txt_enable: read.bool("SCR_LOG_TXT_ENABLE"),

@@ -143,7 +143,7 @@ fn distance(typed: &[char], known: &str) -> usize {
 }
 
 use Effect::{Later, None as Never, Works};
-use Kind::{Bool, Bytes, Choice, Int, Name, Path, Percent, Text};
+use Kind::{Bool, Bytes, Choice, Int, Name, Path, Percent, Text, Words};
 use Reader::{Both, Commands, Component, Library};
 
 const fn row(
@@ -282,11 +282,13 @@ pub const PARAMETERS: &[Parameter] = &[
     row("SCR_CHECKPOINT_OVERHEAD", Percent, "0", "percent", Library, Works,
         "SCR_Need_checkpoint says yes if checkpoints so far took less than this share of the time; 0: this is not looked at."),
     row("SCR_HALT_SECONDS", COUNT, "0", "seconds", Both, Works,
-        "Stop when no more than this remains of the allocation; 0: this is not looked at."),
+        "Stop when no more than this remains of the allocation; 0: this is not looked at. Set, it replaces what an earlier run or scr_halt left in the halt file."),
     row("SCR_HALT_EXIT", Bool, "0", "", Library, Works,
         "1: the library ends the program when it is time to stop. 0: the program asks SCR_Should_exit."),
+    row("SCR_HALT_SIGNALS", Words(crate::job::signal::WORDS), "NONE", "signals", Library, Works,
+        "Signals after which SCR_Should_exit and SCR_Need_checkpoint say yes, whichever process gets one. A handler of the program is called as well; without one, the signal no longer ends the program. Not in SCR v3.1.0."),
     row("SCR_END_TIME", Int(0, i64::MAX), "", "seconds since 1970", Both, Works,
-        "End of the allocation, where no scheduler tells."),
+        "End of the allocation; the resource manager's if unset."),
     row("SCR_LOG_ENABLE", Bool, "0", "", Both, Works,
         "Master switch of the event log, which in this release only commands write to."),
     row("SCR_LOG_TXT_ENABLE", Bool, "1", "", Both, Works,

@@ -19,6 +19,8 @@ pub enum Kind {
     Name,
     /// One of these words, in any case.
     Choice(&'static [&'static str]),
+    /// Some of these words, in any case, with blanks or commas between.
+    Words(&'static [&'static str]),
 }
 
 /// A value that fits its [`Kind`].
@@ -32,8 +34,8 @@ pub enum Typed {
     Bytes(u64),
     /// From [`Kind::Percent`].
     Percent(f64),
-    /// From [`Kind::Path`], [`Kind::Text`], [`Kind::Name`]; for [`Kind::Choice`] as the
-    /// table spells it.
+    /// From [`Kind::Path`], [`Kind::Text`], [`Kind::Name`]; for [`Kind::Choice`] and
+    /// [`Kind::Words`] as the table spells it, with single blanks between.
     Text(String),
 }
 
@@ -51,6 +53,7 @@ impl Kind {
             Kind::Text => "text".into(),
             Kind::Name => "a name without `/` that is neither `.` nor `..`".into(),
             Kind::Choice(words) => format!("one of {}", words.join(", ")),
+            Kind::Words(words) => format!("one or more of {}", words.join(", ")),
         }
     }
 
@@ -70,12 +73,21 @@ impl Kind {
             Kind::Text => (!text.contains('\0')).then(|| Typed::Text(text.to_string())),
             Kind::Name => (clean(text) && !text.contains('/') && text != "." && text != "..")
                 .then(|| Typed::Text(text.to_string())),
-            Kind::Choice(words) => {
-                let word = words.iter().find(|w| w.eq_ignore_ascii_case(trimmed))?;
-                Some(Typed::Text(word.to_string()))
+            Kind::Choice(words) => word(words, trimmed).map(|word| Typed::Text(word.to_string())),
+            Kind::Words(words) => {
+                let given = text.split([',', ' ', '\t']).filter(|w| !w.is_empty());
+                let known: Option<Vec<&str>> = given.map(|given| word(words, given)).collect();
+                known
+                    .filter(|known| !known.is_empty())
+                    .map(|known| Typed::Text(known.join(" ")))
             }
         }
     }
+}
+
+fn word(words: &'static [&'static str], text: &str) -> Option<&'static str> {
+    let mut words = words.iter().copied();
+    words.find(|word| word.eq_ignore_ascii_case(text))
 }
 
 fn clean(text: &str) -> bool {
@@ -257,5 +269,10 @@ mod tests {
             text("SYNC")
         );
         assert_eq!(Kind::Choice(&["SYNC"]).parse("SYNCX"), None);
+        let words = Kind::Words(&["USR1", "TERM"]);
+        assert_eq!(words.parse(" usr1,\tTERM, "), text("USR1 TERM"));
+        for bad in ["", ",", "USR1;TERM", "SIGTERM"] {
+            assert_eq!(words.parse(bad), None, "{bad}");
+        }
     }
 }

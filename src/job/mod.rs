@@ -35,6 +35,7 @@ pub mod log;
 pub mod manager;
 pub mod program;
 pub mod remote;
+pub mod signal;
 #[cfg(test)]
 mod testing;
 

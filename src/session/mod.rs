@@ -13,7 +13,7 @@ mod start;
 pub mod state;
 mod stock;
 mod stop;
-mod welcome;
+pub mod welcome;
 
 pub use start::{OTHER_RUN, Setup, load};
 
@@ -146,8 +146,9 @@ pub struct Session {
     /// Leader: redundancy files of evicted datasets whose space the open one uses again.
     heirlooms: Vec<PathBuf>,
     halting: bool,
-    /// When the allocation ends, seconds since the epoch, if known.
-    end_time: Option<i64>,
+    deadline: stop::Deadline,
+    /// The signal that has asked this process to stop; 0 for none.
+    signal: i32,
 }
 
 impl Session {
@@ -170,6 +171,18 @@ impl Session {
     /// Tells relative names where they start: the working directory now. Local.
     pub fn set_cwd(&mut self, cwd: PathBuf) {
         self.cwd = cwd;
+    }
+
+    /// The signals to listen to (`SCR_HALT_SIGNALS`). Local; the same on all ranks.
+    pub fn halt_signals(&self) -> &[i32] {
+        &self.settings.halt_signals
+    }
+
+    /// Tells which signal has come to this process; 0 for none. One that is not listened to is
+    /// none. Local: the other ranks learn of it in their next call that asks whether to stop.
+    pub fn set_signal(&mut self, signal: i32) {
+        let heeded = self.settings.halt_signals.contains(&signal);
+        self.signal = if heeded { signal } else { 0 };
     }
 
     fn rank(&self) -> usize {

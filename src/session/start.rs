@@ -1,6 +1,7 @@
 //! `SCR_Init`: find out who and where we are, then get back what the cache still has.
 
 use super::state::State;
+use super::stop::Deadline;
 use super::welcome::{Hello, Note, Place, Welcome, answer, domains_of_nodes};
 use super::{Ids, Search, Session, Store};
 use crate::cache::layout::Layout;
@@ -109,7 +110,6 @@ impl Session {
             settings,
             descriptors,
             stores,
-            end_time,
             ..
         } = collective::agree(&*comm, &speaker.node, own)?;
         let hello = Hello::new(&speaker.node, &descriptors);
@@ -148,7 +148,8 @@ impl Session {
             reaper: None,
             heirlooms: Vec::new(),
             halting: false,
-            end_time,
+            deadline: Deadline::new(environment),
+            signal: 0,
             nodes: welcome.nodes,
             user: charter.user,
             job: charter.job,
@@ -226,11 +227,12 @@ impl Session {
     fn write_records(&self) -> Result<()> {
         let (files, prefix) = (&*self.files, &self.prefix);
         records::write_nodes(files, prefix, self.nodes)?;
-        let seconds = i64::try_from(self.settings.halt_seconds).unwrap_or(i64::MAX);
+        let set = self.settings.halt_seconds;
+        let set = set.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
         let update = || {
             records::update_halt(files, prefix, |halt| {
-                if seconds > 0 {
-                    halt.halt_seconds = Some(seconds);
+                if let Some(seconds) = set {
+                    halt.halt_seconds = Some(seconds).filter(|seconds| *seconds > 0);
                 }
                 // That the last run came to its end says nothing of this one, which may be
                 // killed.
@@ -238,9 +240,12 @@ impl Session {
                 halt.exit_reason = halt.exit_reason.take().filter(|reason| !ended(reason));
             })
         };
-        match seconds {
-            0 => self.keep_record(update),
-            _ => update()?,
+        match set {
+            Some(1..) => {
+                update()?;
+                self.end_of_allocation();
+            }
+            _ => self.keep_record(update),
         }
         // What is kept in the cache though this run has no use for it still is there.
         let mut record = records::read_flush_file(files, prefix).unwrap_or_default();
@@ -371,7 +376,6 @@ struct Own {
     node: String,
     descriptors: Descriptors,
     stores: Vec<Layout>,
-    end_time: Option<i64>,
 }
 
 /// This rank's settings and directories. Local.
@@ -382,7 +386,6 @@ fn own(
     charter: Charter,
 ) -> Result<Own> {
     let settings = Settings::from(config)?;
-    let end_time = job::end_time(environment, &|_| None)?.map(|end| end.value);
     let node = job::node_name(environment, &|_| settings.node_name.clone())?.value;
     let descriptors = descriptors(config, &settings, &node)?;
     let (user, job) = (charter.user.to_string(), charter.job.to_string());
@@ -403,7 +406,6 @@ fn own(
         node,
         descriptors,
         stores,
-        end_time,
     })
 }
 

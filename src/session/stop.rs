@@ -9,17 +9,54 @@ use crate::events::Severity;
 use crate::format::Dataset;
 use crate::format::flush_file::FlushFile;
 use crate::format::halt::Halt;
+use crate::job::{Environment, clock, manager, signal};
 use crate::policy::checkpoint::{History, Rules, due};
 use crate::policy::{flush as policy, halt};
 use crate::prefix::flush::{flush, owners};
 use crate::prefix::{index, records};
 use crate::{Error, Result};
+use std::cell::OnceCell;
 use std::path::Path;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
+
+/// When the allocation ends; known to rank 0 once it has been asked for.
+pub(super) struct Deadline {
+    environment: Environment,
+    end: OnceCell<Option<i64>>,
+}
+
+impl Deadline {
+    /// To be found out by what this environment tells.
+    pub(super) fn new(environment: Environment) -> Self {
+        let end = OnceCell::new();
+        Deadline { environment, end }
+    }
+}
+
+/// What all ranks hear in one round.
+struct Told {
+    /// Rank 0's answer.
+    yes: bool,
+    /// Where not 0, the number of a signal, and above its 8 bits the rank that got it.
+    signal: i64,
+}
+
+impl Told {
+    fn any(&self) -> bool {
+        self.yes || self.signal != 0
+    }
+
+    /// The signal, if one came, in words.
+    fn signal(&self) -> Option<String> {
+        let (rank, number) = (self.signal >> 8, self.signal & 0xff);
+        let name = || signal::name(number as i32);
+        (number != 0).then(|| format!("{} came to rank {rank}", name()))
+    }
+}
 
 impl Session {
-    /// True if the application should write a checkpoint now (`SCR_Need_checkpoint`); rank 0
-    /// decides for all.
+    /// True if the application should write a checkpoint now (`SCR_Need_checkpoint`): rank 0
+    /// decides for all, unless a signal has come to any rank.
     pub fn need_checkpoint(&mut self) -> Result<bool> {
         self.allow(Call::NeedCheckpoint)?;
         self.history.calls += 1;
@@ -32,43 +69,83 @@ impl Session {
             seconds: self.settings.checkpoint_seconds,
             overhead: self.settings.checkpoint_overhead,
         };
-        self.decide(|session| {
+        let told = self.decide(|session| {
             let halting = !session.halt_reasons()?.is_empty();
             Ok(due(&rules, &history, halting))
-        })
+        })?;
+        Ok(told.any())
     }
 
-    /// True if the application should stop (`SCR_Should_exit`); rank 0 decides for all.
+    /// True if the application should stop (`SCR_Should_exit`): rank 0 decides for all, unless
+    /// a signal has come to any rank.
     pub fn should_exit(&mut self) -> Result<bool> {
         self.allow(Call::ShouldExit)?;
-        let reasons = self.decide(|session| {
+        let told = self.decide(|session| {
             let reasons = session.halt_reasons()?;
             if let Some(reason) = reasons.first() {
                 session.tell(Severity::Note, format!("the job should stop: {reason}"));
             }
             Ok(!reasons.is_empty())
         })?;
-        Ok(reasons)
+        if let Some(signal) = told.signal() {
+            self.tell_once(Severity::Note, format!("the job should stop: {signal}"));
+        }
+        Ok(told.any())
     }
 
-    /// A yes or no of rank 0, in one round.
-    fn decide(&self, ask: impl FnOnce(&Self) -> Result<bool>) -> Result<bool> {
+    /// A yes or no of rank 0, and whether a signal has come to any rank, in one round.
+    fn decide(&self, ask: impl FnOnce(&Self) -> Result<bool>) -> Result<Told> {
         let local = if self.rank() == 0 {
             ask(self)
         } else {
             Ok(false)
         };
-        let mut terms = [Term::Max(local.as_ref().is_ok_and(|yes| *yes).into())];
+        let signal = match self.signal {
+            0 => 0,
+            signal => (self.rank() as i64) << 8 | i64::from(signal),
+        };
+        let mut terms = [
+            Term::Max(local.as_ref().is_ok_and(|yes| *yes).into()),
+            Term::Max(signal),
+        ];
         crate::comm::collective::agree_with(&*self.comm, &self.speaker.node, local, &mut terms)?;
-        Ok(terms[0].value() > 0)
+        Ok(Told {
+            yes: terms[0].value() > 0,
+            signal: terms[1].value(),
+        })
     }
 
     fn halt_reasons(&self) -> Result<Vec<String>> {
         let halt = records::read_halt(&*self.files, &self.prefix)?;
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |d| d.as_secs() as i64);
-        Ok(halt::reasons(&conditions(&halt), now, self.end_time))
+        let end = match halt.halt_seconds {
+            Some(1..) => self.end_of_allocation(),
+            _ => None,
+        };
+        Ok(halt::reasons(&conditions(&halt), clock::now(), end))
+    }
+
+    /// Rank 0: when the allocation ends, in seconds since the epoch, if anybody knows. Found
+    /// out once, when it first matters; that may take as long as a resource manager's program
+    /// may take.
+    pub(super) fn end_of_allocation(&self) -> Option<i64> {
+        let Deadline { environment, end } = &self.deadline;
+        *end.get_or_init(|| {
+            let set = self.settings.end_time.map(|end| end.to_string());
+            let lookup = |name: &str| set.clone().filter(|_| name == "SCR_END_TIME");
+            let manager = manager::detect(environment);
+            let why = match manager::end(&*manager, environment, &lookup) {
+                Ok(Some(end)) if end > clock::now() => return Some(end),
+                Ok(Some(end)) => format!("{end} is past"),
+                Ok(None) => format!("the resource manager ({}) sets none", manager.name()),
+                Err(error) => error.to_string(),
+            };
+            let text = format!(
+                "the end of the allocation is not known, so SCR_HALT_SECONDS does not count \
+                 (but before the time of scr_halt --before): {why}; set SCR_END_TIME"
+            );
+            self.tell(Severity::Warning, text);
+            None
+        })
     }
 
     /// At the start and after each checkpoint: with `SCR_HALT_EXIT` a condition ends the
@@ -78,24 +155,28 @@ impl Session {
             return Ok(());
         }
         let reasons = std::cell::RefCell::new(Vec::new());
-        let halting = self.decide(|session| {
+        let told = self.decide(|session| {
             let found = session.halt_reasons()?;
             let any = !found.is_empty();
             reasons.replace(found);
             Ok(any)
         })?;
-        if !halting {
+        if !told.any() {
             return Ok(());
         }
         self.halting = true;
         self.on_root(|| {
-            let reasons = reasons.borrow();
+            let mut reasons = reasons.into_inner();
+            // A signal ends this run; it says nothing about the next one.
+            let left = reasons.last().map_or(halt::FINALIZED, String::as_str);
+            let left = Some(left.into());
+            reasons.extend(told.signal());
             self.tell(
                 Severity::Note,
                 format!("Job exiting: {}", reasons.join(", ")),
             );
             records::update_halt(&*self.files, &self.prefix, |halt| {
-                halt.exit_reason = reasons.last().map(|reason| reason.as_str().into());
+                halt.exit_reason = left;
             })
         })?;
         self.flush_newest()
@@ -199,6 +280,7 @@ impl Session {
             }
             Ok(same)
         })?;
+        let in_prefix = in_prefix.yes;
         if let Some(cached) = self.cache.iter_mut().find(|c| c.dataset.id == newest.id) {
             cached.in_prefix = in_prefix;
         }

@@ -90,6 +90,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// Members of the set.
+    pub fn size(&self) -> usize {
+        self.members.len()
+    }
+
     /// As a set; the place is checked, though it comes from rank 0.
     pub fn set(self) -> Result<Set> {
         Set::new(self.index, self.members)

@@ -19,6 +19,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Posix;
 
+impl Posix {
+    /// Whether [`Files::make_private_dirs`] would accept what there is of `below`. Nothing is
+    /// made. Local.
+    ///
+    /// # Errors
+    /// A directory that is there is a link, somebody else's, or open to others.
+    pub fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
+        private::check_all(base, below)
+    }
+}
+
 /// Never block on a FIFO, never follow the last component, never leak into a child.
 const SAFE: OFlags = OFlags::CLOEXEC
     .union(OFlags::NOFOLLOW)

@@ -17,6 +17,18 @@ const ACTION: &str = "use directory";
 /// can be exchanged between check and use. In a sticky `base` nobody but us can then rename
 /// the first of ours away.
 pub(super) fn make(base: &Path, below: &Path) -> Result<()> {
+    walk(base, below, true)
+}
+
+/// The same without making any: those that are there must be ours.
+pub(super) fn check_all(base: &Path, below: &Path) -> Result<()> {
+    match walk(base, below, false) {
+        Err(error) if error.is_not_found() => Ok(()),
+        other => other,
+    }
+}
+
+fn walk(base: &Path, below: &Path, make: bool) -> Result<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let mut directory: OwnedFd =
         retry_on_intr(|| open(base, flags, Mode::empty())).map_err(|errno| match errno {
@@ -35,9 +47,11 @@ pub(super) fn make(base: &Path, below: &Path) -> Result<()> {
             return Err(refused(ACTION, &whole, Errno::INVAL, text));
         };
         path.push(name);
-        match retry_on_intr(|| mkdirat(&directory, name, Mode::RWXU)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(failed("make directory", &path, errno)),
+        if make {
+            match retry_on_intr(|| mkdirat(&directory, name, Mode::RWXU)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(failed("make directory", &path, errno)),
+            }
         }
         directory =
             retry_on_intr(|| openat(&directory, name, flags, Mode::empty())).map_err(|errno| {

@@ -1,6 +1,7 @@
 //! `scr halt`, `scr retries-halt`
 
 use crate::sandbox::{Sandbox, program, said};
+use crate::site::{Site, nodes};
 use std::process::Stdio;
 
 /// What `scr halt --list` shows below its heading.
@@ -232,4 +233,54 @@ fn retries_halt_tells_by_its_exit_status() {
     let said = sandbox.run(&["retries-halt", "--dir=/nonexistent"]);
     assert_eq!(said.code, 1);
     assert!(said.err.contains("/nonexistent"), "{}", said.err);
+}
+
+/// The user changes his mind while a job runs.
+#[test]
+fn a_running_job_sees_each_form() {
+    let soon = scr::job::clock::now() + 10_000;
+    let site = Site::new().set("SCR_END_TIME", &soon.to_string());
+    let dir = site.prefix();
+    let halt = |args: &[&str]| {
+        let args = [&["halt"], args, &[dir.to_str().unwrap()]].concat();
+        said(program("scr", &args).output().unwrap()).out();
+    };
+    let past = "2020-01-01T00:00:00";
+    let future = "2199-01-01T00:00:00";
+    site.run(&nodes(2), |rank| {
+        let mut stops = |args: &[&str]| {
+            if rank.rank == 0 {
+                halt(args);
+            }
+            let stop = rank.session.should_exit().unwrap();
+            assert_eq!(rank.session.need_checkpoint().unwrap(), stop, "{args:?}");
+            stop
+        };
+        for (set, unset) in [
+            (&["--after", past][..], "--unset-after"),
+            (&["--before", past], "--unset-before"),
+            (&["--seconds", "20000"], "--unset-seconds"),
+            (&["--immediate"], "--unset-reason"),
+            (&[], "--unset-reason"),
+            (&["--checkpoints", "0"], "--remove"),
+        ] {
+            assert!(stops(set), "{set:?}");
+            assert!(!stops(&[unset]), "{unset}");
+        }
+        for set in [
+            &["--after", future, "--before", future][..],
+            &["--seconds", "10"],
+            &["--checkpoints", "2"],
+        ] {
+            assert!(!stops(set), "{set:?}");
+        }
+        for (name, stop) in [("ck.1", false), ("ck.2", true)] {
+            rank.checkpoint(name).unwrap();
+            assert_eq!(rank.session.should_exit().unwrap(), stop, "{name}");
+        }
+        if rank.rank == 0 {
+            halt(&["--unset-checkpoints"]);
+        }
+        assert!(!rank.session.should_exit().unwrap());
+    });
 }

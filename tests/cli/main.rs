@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod completions;
+mod doctor;
 mod files;
 mod halt;
 mod help;

@@ -17,7 +17,7 @@ fn defaults_are_those_of_v3_1_0() {
         (0, 1, 8, 2)
     );
     assert_eq!((s.mpi_buf_size, s.file_buf_size), (1 << 20, 32 << 20));
-    assert_eq!((s.flush, s.prefix_size, s.halt_seconds), (10, 0, 0));
+    assert_eq!((s.flush, s.prefix_size, s.halt_seconds), (10, 0, None));
     assert_eq!((s.flush_width, s.fetch_width), (256, 256));
     assert_eq!((s.copy_type.as_str(), s.group.as_str()), ("XOR", "NODE"));
     assert_eq!(s.flush_type, FlushType::Sync);

@@ -31,6 +31,20 @@ pub enum Kind {
     Aprun,
 }
 
+impl Kind {
+    /// Whose it is, for messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Srun => "Slurm",
+            Kind::OpenMpi => "Open MPI",
+            Kind::Hydra => "Hydra",
+            Kind::Flux => "Flux",
+            Kind::Jsrun | Kind::Lrun => "LSF",
+            Kind::Aprun => "Cray",
+        }
+    }
+}
+
 /// Words that begin a launch, for messages.
 pub const WORDS: &str = "srun, mpirun, mpiexec, flux, jsrun, lrun, aprun";
 

@@ -1,0 +1,97 @@
+//! `scr completions`: what a shell needs to complete command lines.
+
+use super::call::{Call, Failure};
+use super::{COMMANDS, Command, Group, Outcome, Run, help};
+use crate::Error;
+use clap_complete::{Generator, Shell};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>("completions", &[], Group::Scripts);
+
+/// Print a script by which a shell completes command lines
+///
+/// For example in ~/.bashrc: eval "$(scr completions bash)". With --dir a script is written for
+/// `scr` and for each classic name, under the file name by which the shell finds it; an
+/// installation has these already.
+///
+/// Exit status: 0 done, 1 a file cannot be written.
+#[derive(clap::Args)]
+struct Options {
+    /// The shell
+    shell: Of,
+    /// The name to complete for, instead of scr
+    #[arg(value_name = "NAME", value_parser = names(), hide_possible_values = true)]
+    name: Option<String>,
+    /// Write scripts for all names to this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "name")]
+    dir: Option<PathBuf>,
+}
+
+/// Shells that are known.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Of {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+impl Of {
+    fn shell(self) -> Shell {
+        match self {
+            Of::Bash => Shell::Bash,
+            Of::Zsh => Shell::Zsh,
+            Of::Fish => Shell::Fish,
+        }
+    }
+
+    fn file_name(self, name: &str) -> String {
+        match self {
+            // That of the bash-completion package, which has no suffix.
+            Of::Bash => name.to_string(),
+            Of::Zsh | Of::Fish => self.shell().file_name(name),
+        }
+    }
+}
+
+/// Names that a program of ours has: `scr` and the classic ones.
+fn all_names() -> impl Iterator<Item = &'static str> {
+    let classic = COMMANDS.iter().flat_map(|command| command.classic);
+    std::iter::once("scr").chain(classic.copied())
+}
+
+fn names() -> clap::builder::PossibleValuesParser {
+    all_names().collect::<Vec<_>>().into()
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let Some(dir) = &self.dir else {
+            let name = self.name.as_deref().unwrap_or("scr");
+            let known = all_names().find(|known| *known == name).unwrap_or("scr");
+            call.out.write_all(&script(self.shell, known))?;
+            return Ok(ExitCode::SUCCESS);
+        };
+        let failed = |path: &PathBuf, error| Failure::from(Error::io("write", path, error));
+        std::fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
+        for name in all_names() {
+            let path = dir.join(self.shell.file_name(name));
+            let written = std::fs::write(&path, script(self.shell, name));
+            written.map_err(|error| failed(&path, error))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn script(shell: Of, name: &'static str) -> Vec<u8> {
+    let command = COMMANDS.iter().find(|c| c.classic.contains(&name));
+    let mut definition = match command {
+        Some(command) => command.definition(name),
+        None => help::definition(),
+    };
+    let mut script = Vec::new();
+    clap_complete::generate(shell.shell(), &mut definition, name, &mut script);
+    script
+}

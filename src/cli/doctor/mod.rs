@@ -1,0 +1,143 @@
+//! `scr doctor`: what was found out, what it means, and what is wrong.
+//!
+//! Nothing is written anywhere, and no other node is asked.
+
+mod places;
+mod report;
+mod surroundings;
+mod survival;
+
+use super::call::Call;
+use super::job::Job;
+use super::{Command, Group, Outcome, Run, params};
+use crate::config::Settings;
+use crate::config::descriptors::descriptors;
+use crate::config::table::{MULTIS, PARAMETERS};
+use crate::config::value::{Kind, Typed};
+use report::Report;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use survival::Shape;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>("doctor", &[], Group::Inspect);
+
+/// Tell what SCR finds here, which losses are survived, and what is wrong
+///
+/// Shows the resource manager, launchers, nodes, directories with their free space, and the
+/// parameters that are set; says for each redundancy descriptor which losses its datasets
+/// survive, and with --size whether they fit. Each problem comes with a remedy. Directories are
+/// looked at on this node only. Nothing is changed.
+///
+/// Exit status: 0 nothing is wrong, 1 there are problems.
+#[derive(clap::Args)]
+struct Options {
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    /// Number of nodes of the run, instead of those of the allocation
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 18))]
+    nodes: Option<u32>,
+    /// Ranks on each node, instead of what the resource manager tells, or 1
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 12))]
+    ranks: Option<u32>,
+    /// Bytes that each rank writes for one dataset, such as 512m or 4g: does it fit?
+    #[arg(short, long, value_parser = size)]
+    size: Option<u64>,
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let kind = Kind::Bytes(1, 1 << 60);
+    match kind.parse(text) {
+        Some(Typed::Bytes(bytes)) => Ok(bytes),
+        _ => Err(format!("a size must be {}", kind.allowed())),
+    }
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let job = Job::here(self.prefix.as_deref())?;
+        let mut report = Report::default();
+        let nodes = surroundings::look(&job, &mut report);
+        parameters(&job, &mut report);
+        if let Some(settings) = settings(&job, &mut report) {
+            let shape = Shape::new(&job, nodes, self.nodes, self.ranks);
+            self.examine(&job, &settings, &shape?, &mut report);
+        }
+        call.out.write_all(report.text().as_bytes())?;
+        Ok(match report.is_good() {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        })
+    }
+}
+
+impl Options {
+    /// All that needs a sound configuration.
+    fn examine(&self, job: &Job, settings: &Settings, shape: &Shape, report: &mut Report) {
+        let names = shape.names(&job.config);
+        let of_nodes = names.iter().map(|n| descriptors(&job.config, settings, n));
+        let of_nodes = match of_nodes.collect::<crate::Result<Vec<_>>>() {
+            Ok(of_nodes) => of_nodes,
+            Err(error) => return report.wrong(error, ""),
+        };
+        let Some(first) = of_nodes.first() else {
+            return;
+        };
+        for warning in &first.warnings {
+            report.wrong(warning, "");
+        }
+        let places = places::look(job, settings, first, shape, report);
+        let sets = survival::Sets::new(&names, &of_nodes, shape);
+        match sets {
+            Ok(sets) => {
+                sets.losses(first, settings, shape, report);
+                if let Some(size) = self.size {
+                    sets.fit(first, settings, (shape, size), &places, report);
+                }
+            }
+            Err(error) => report.wrong(error, ""),
+        }
+        places::prefix(job, settings, report);
+    }
+}
+
+/// What is set, and what of it cannot be used.
+fn parameters(job: &Job, report: &mut Report) {
+    report.section("Parameters that are set");
+    let config = &job.config;
+    for p in PARAMETERS {
+        if let Some(value) = params::shown(config, p) {
+            report.line(format!("{} = {value} ({})", p.name, config.origin(p.name)));
+        }
+        if let Err(error) = config.typed(p) {
+            report.wrong(error, "");
+        }
+    }
+    for m in MULTIS {
+        for item in config.items(m.name) {
+            report.line(format!("{} ({})", params::line(m, item), item.place));
+        }
+    }
+    for problem in &job.problems {
+        report.wrong(problem, "");
+    }
+}
+
+fn settings(job: &Job, report: &mut Report) -> Option<Settings> {
+    match Settings::from(&job.config) {
+        Ok(settings) => {
+            if !settings.enable {
+                report.wrong("SCR is switched off: SCR_ENABLE is 0", "set SCR_ENABLE=1");
+            }
+            Some(settings)
+        }
+        // What is wrong with single values is said already.
+        Err(_) if !report.is_good() => None,
+        Err(error) => {
+            report.wrong(error, "");
+            None
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Directories as this node sees them: where they lie, how much is free, whether they will do.
+
+use super::report::{Report, bytes};
+use super::survival::Shape;
+use crate::Error;
+use crate::cache::{dataset, layout::Layout};
+use crate::cli::call::Failure;
+use crate::cli::job::Job;
+use crate::cli::retries_halt::halt_reasons;
+use crate::config::Settings;
+use crate::config::descriptors::{Descriptors, StoreDescriptor};
+use crate::job::clock;
+use crate::prefix::index;
+use crate::store::{Files, posix::Posix};
+use rustix::fs::{Access, AtFlags, CWD, accessat, statfs};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Room for datasets.
+pub(super) struct Places {
+    /// In the prefix directory, bytes; `None` if that is not known.
+    pub prefix: Option<u64>,
+    /// The same in each store, with what this job has there already.
+    pub stores: Vec<Option<u64>>,
+}
+
+/// Who sees what is written to a file system.
+#[derive(Clone, Copy, PartialEq)]
+enum Reach {
+    /// Memory of this node.
+    Memory,
+    /// Storage of this node, or one that is not known.
+    Node,
+    /// Other nodes too.
+    Shared,
+}
+
+/// Reports the directories of the configuration.
+pub(super) fn look(
+    job: &Job,
+    settings: &Settings,
+    all: &Descriptors,
+    shape: &Shape,
+    report: &mut Report,
+) -> Places {
+    report.section("Directories, as this node sees them");
+    let (space, reach) = directory("prefix", &settings.prefix, true, report);
+    // Unless one machine stands for all nodes.
+    let apart = shape.nodes > 1 && job.get("SCR_REMOTE").is_none_or(|way| way != "LOCAL");
+    if reach == Reach::Memory && apart {
+        report.wrong(
+            format!(
+                "the prefix directory {} is in memory of this node: other nodes do not see it, \
+                 and its files go with the node",
+                settings.prefix.display()
+            ),
+            "set SCR_PREFIX to a directory that all nodes share",
+        );
+    }
+    let owner = job.user().and_then(|user| Ok((user, job.id()?))).ok();
+    let mut places = Places {
+        prefix: space,
+        stores: vec![None; all.stores.len()],
+    };
+    directory("control", &settings.cntl_base, true, report);
+    for (store, place) in all.stores.iter().zip(&mut places.stores) {
+        let mut schemes = all
+            .schemes
+            .iter()
+            .filter(|s| s.enabled && s.store == store.index);
+        if !store.enabled || schemes.clone().next().is_none() {
+            continue;
+        }
+        let (space, reach) = directory("cache", &store.dir, store.mkdir, report);
+        let private = !store.outlives_nodes() && schemes.any(|s| !s.bypass);
+        if reach == Reach::Shared && private && apart {
+            wrongly_private(store, report);
+        }
+        if let Some((user, id)) = &owner {
+            let layout = Layout::new(&store.dir, user, id);
+            if let Err(error) = Posix.check_private_dirs(&store.dir, layout.below()) {
+                report.wrong(error, "");
+            }
+            let held = dataset::volume(&Posix, &layout.job(), 4096).unwrap_or(0);
+            *place = space.map(|free| free.saturating_add(held));
+        }
+    }
+    places
+}
+
+fn wrongly_private(store: &StoreDescriptor, report: &mut Report) {
+    let dir = store.dir.display();
+    report.wrong(
+        format!("{dir} is on a file system that nodes share, but counts as each node's own"),
+        format!("use storage in the nodes, such as /dev/shm, or say STORE={dir} VIEW=GLOBAL"),
+    );
+}
+
+/// Reports one; gives its free space, bytes, and who sees it.
+fn directory(what: &str, path: &Path, made: bool, report: &mut Report) -> (Option<u64>, Reach) {
+    let (existing, flaw) = existing(path, made);
+    let Some(existing) = existing else {
+        report.fact(what, path.display());
+        report.wrong(flaw.unwrap_or_default(), "");
+        return (None, Reach::Node);
+    };
+    let (kind, reach) = file_system(&existing);
+    let space = Posix.space(&existing).ok();
+    let room = match space {
+        Some(space) => format!("{} of {} free", bytes(space.free), bytes(space.total)),
+        None => "free space is not known".to_string(),
+    };
+    let missing = if existing == path { "" } else { ", to be made" };
+    report.fact(
+        what,
+        format!("{} ({kind}, {room}{missing})", path.display()),
+    );
+    if let Some(flaw) = flaw.or_else(|| not_writable(&existing)) {
+        report.wrong(
+            flaw,
+            format!("choose another {what} directory, or have this one made usable"),
+        );
+    }
+    (space.map(|space| space.free), reach)
+}
+
+/// The directory, or the nearest above it where it would be made; and why it cannot be used.
+fn existing(path: &Path, made: bool) -> (Option<PathBuf>, Option<String>) {
+    for above in path.ancestors() {
+        let wrong = |what: &str| Some(format!("{} {what}", above.display()));
+        match std::fs::metadata(above) {
+            Ok(meta) if !meta.is_dir() => return (None, wrong("is no directory")),
+            Ok(_) if above != path && !made => {
+                let what = format!("{} is not there, and MKDIR=0", path.display());
+                return (Some(above.to_path_buf()), Some(what));
+            }
+            Ok(_) => return (Some(above.to_path_buf()), None),
+            // Not there, or below something that is no directory.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) if error.raw_os_error() == Some(libc::ENOTDIR) => {}
+            Err(error) => return (None, wrong(&format!("cannot be looked at: {error}"))),
+        }
+    }
+    (None, Some(format!("{} is nowhere", path.display())))
+}
+
+fn not_writable(dir: &Path) -> Option<String> {
+    let rights = Access::WRITE_OK | Access::EXEC_OK;
+    let errno = accessat(CWD, dir, rights, AtFlags::EACCESS).err()?;
+    let error: Error = Error::io("write to", dir, errno.into());
+    Some(error.to_string())
+}
+
+/// What kind of file system a directory lies on.
+fn file_system(dir: &Path) -> (&'static str, Reach) {
+    // Numbers from statfs(2) and from the file systems' own sources.
+    let magic = statfs(dir).map_or(0, |found| found.f_type as u64 & 0xffff_ffff);
+    match magic {
+        0x0102_1994 => ("tmpfs", Reach::Memory),
+        0x8584_58f6 => ("ramfs", Reach::Memory),
+        0xef53 => ("ext4", Reach::Node),
+        0x5846_5342 => ("xfs", Reach::Node),
+        0x9123_683e => ("btrfs", Reach::Node),
+        0x2fc1_2fc1 => ("zfs", Reach::Node),
+        0x794c_7630 => ("overlay", Reach::Node),
+        0x6969 => ("nfs", Reach::Shared),
+        0x0bd0_0bd0 => ("lustre", Reach::Shared),
+        0x4750_4653 => ("gpfs", Reach::Shared),
+        0x1983_0326 => ("beegfs", Reach::Shared),
+        0x00c3_6400 => ("ceph", Reach::Shared),
+        0xff53_4d42 | 0xfe53_4d42 => ("smb", Reach::Shared),
+        0x6573_5546 => ("fuse", Reach::Node),
+        _ => ("another file system", Reach::Node),
+    }
+}
+
+/// What the prefix directory holds, and whether something there keeps a run from starting.
+pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut Report) {
+    report.section("Prefix directory");
+    if !job.prefix.meta().is_dir() {
+        report.fact("datasets", "none: SCR has not used it yet");
+        return;
+    }
+    let index = match index::read(&Posix, &job.prefix) {
+        Ok(index) => index,
+        Err(error) => {
+            let dir = settings.prefix.display();
+            report.wrong(
+                error,
+                format!("move it away, and add each dataset: scr index --dir {dir} --add NAME"),
+            );
+            return;
+        }
+    };
+    let good = index.datasets().values().filter(|entry| entry.is_good());
+    let current = index
+        .current()
+        .map_or("none".to_string(), ToString::to_string);
+    let all = index.datasets().len();
+    report.fact(
+        "datasets",
+        format!("{all}, {} complete and good", good.count()),
+    );
+    report.fact("current", current);
+    match halting(job) {
+        Ok(reasons) if reasons.is_empty() => report.fact("halt", "nothing asks for a halt"),
+        Ok(reasons) => report.wrong(
+            format!(
+                "the next run stops as soon as it asks: {}",
+                reasons.join(", ")
+            ),
+            format!("run: scr halt --remove {}", settings.prefix.display()),
+        ),
+        Err(failure) => report.wrong(failure, "run: scr halt --remove"),
+    }
+}
+
+/// What would stop a run now; what a normal end leaves behind does not.
+fn halting(job: &Job) -> Result<Vec<String>, Failure> {
+    // An end that is not known is said elsewhere.
+    let end = || Ok(job.end().ok().flatten().filter(|end| *end > clock::now()));
+    let mut reasons = halt_reasons(&job.prefix, end)?;
+    reasons.retain(|reason| reason != crate::policy::halt::FINALIZED);
+    Ok(reasons)
+}

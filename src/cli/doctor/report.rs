@@ -1,0 +1,131 @@
+//! What is told: facts in sections, then problems with their remedies.
+
+use std::fmt::Display;
+
+/// Collects them.
+#[derive(Default)]
+pub(super) struct Report {
+    facts: String,
+    problems: Vec<(String, String)>,
+}
+
+/// Width of the first column.
+const COLUMN: usize = 12;
+
+impl Report {
+    /// Begins a section.
+    pub fn section(&mut self, title: impl Display) {
+        let gap = if self.facts.is_empty() { "" } else { "\n" };
+        self.facts.push_str(&format!("{gap}{title}\n"));
+    }
+
+    /// One line of it.
+    pub fn fact(&mut self, name: &str, value: impl Display) {
+        self.line(format!("{name:COLUMN$} {value}"));
+    }
+
+    /// The same without columns.
+    pub fn line(&mut self, text: impl Display) {
+        let text = plain(&text.to_string());
+        self.facts.push_str(&format!("  {text}\n"));
+    }
+
+    /// Something is wrong. The remedy is empty where the problem says it.
+    pub fn wrong(&mut self, what: impl Display, remedy: impl Display) {
+        let problem = (what.to_string(), remedy.to_string());
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
+    }
+
+    /// Nothing is wrong so far.
+    pub fn is_good(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// All of it.
+    pub fn text(&self) -> String {
+        let mut text = self.facts.clone();
+        text.push_str(match self.is_good() {
+            true => "\nNothing is wrong.\n",
+            false => "\nProblems\n",
+        });
+        for (number, (what, remedy)) in (1..).zip(&self.problems) {
+            let lines = what.lines().chain(remedy.lines()).map(plain);
+            for (at, line) in lines.enumerate() {
+                match at {
+                    0 => text.push_str(&format!("  {number}. {line}\n")),
+                    _ => text.push_str(&format!("     {line}\n")),
+                }
+            }
+        }
+        text
+    }
+}
+
+/// Without what would steer a terminal.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    for c in text.chars() {
+        match c.is_control() {
+            true => plain.extend(c.escape_debug()),
+            false => plain.push(c),
+        }
+    }
+    plain
+}
+
+/// A number of bytes for people: `512 B`, `1.5 GiB`.
+pub(super) fn bytes(number: u64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut value = number as f64;
+    let mut unit = "B";
+    for next in units {
+        // What would be shown as 1024 of one unit is 1 of the next.
+        if value < 1023.95 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    match unit {
+        "B" => format!("{number} B"),
+        _ => format!("{value:.1} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Report, bytes};
+
+    #[test]
+    fn bytes_for_people() {
+        for (number, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (1536, "1.5 KiB"),
+            ((1 << 20) - 1, "1.0 MiB"),
+            (4 << 30, "4.0 GiB"),
+            (u64::MAX, "16.0 EiB"),
+        ] {
+            assert_eq!(bytes(number), text);
+        }
+    }
+
+    #[test]
+    fn a_problem_is_said_once_and_nothing_steers_the_terminal() {
+        let mut report = Report::default();
+        report.section("Job");
+        report.fact("user", "me\x1b[31m");
+        assert!(
+            report
+                .text()
+                .ends_with("user         me\\u{1b}[31m\n\nNothing is wrong.\n")
+        );
+        report.wrong("bad\nworse", "mend it");
+        report.wrong("bad\nworse", "mend it");
+        let problems = "\nProblems\n  1. bad\n     worse\n     mend it\n";
+        assert!(report.text().ends_with(problems), "{}", report.text());
+    }
+}
