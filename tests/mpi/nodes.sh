@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: nodes.sh full|sample|NODES[:RANKS] PROGRAM LAUNCHER...
+# Usage: nodes.sh full|sample|schemes|once|NODES[:RANKS] PROGRAM LAUNCHER...
 # The example on emulated nodes, killed in mid-run: it goes on from its newest checkpoint when
 # nothing is lost, when ranks are placed elsewhere, and when any one node is lost; and from an
 # earlier flush, not silently, when more is lost than redundancy can bear. The result is always
@@ -82,18 +82,18 @@ again() {
     runs=$((runs + 1))
 }
 
-# kept "NODE..." LOST "NODE...": on the first nodes the run is struck, LOST (or "-") is lost, on
-# the last it goes on from the cache.
+# kept "NODE..." "LOST..." "NODE...": on the first nodes the run is struck, those in LOST (or "-")
+# are lost, on the last it goes on from the cache.
 kept() {
-    local newest
-    SCR_FLUSH=0 struck "$1" "${2/-/}"
-    [[ $2 == - ]] || rm -rf "${nodes:?}/$2"
+    local newest node lost=${2/-/}
+    SCR_FLUSH=0 struck "$1" "${lost%% *}"
+    for node in $lost; do rm -rf "${nodes:?}/$node"; done
     newest=$(completed log.before)
     SCR_FLUSH=0 again "$3" "$newest" $((newest + 5))
     # With nothing lost there may be a rebuild too: of a checkpoint newer than the last that
     # was told complete, if the strike came before one rank had written its record of it.
     if [[ $2 != - ]]; then
-        grep -q "rebuilt with XOR" log.after || fail "nothing was rebuilt"
+        grep -q "rebuilt with ${SCR_COPY_TYPE:-XOR}" log.after || fail "nothing was rebuilt"
     fi
     echo "ok: struck on $1, lost $2, went on on $3 from the cache at ${newest}"
 }
@@ -150,6 +150,13 @@ sample)
     beyond "n0" n0
     ;;
 full) for each in 1:1 2:1 4:1 5:1 8:1 4:2; do layout "${each%:*}" "${each#*:}"; done ;;
+schemes)
+    export SCR_COPY_TYPE SCR_SET_FAILURES=2
+    for SCR_COPY_TYPE in RS PARTNER; do
+        kept "n0 n1 n2 n3" "n1 n2" "n0 s1 s2 n3"
+        kept "n0 n0 n1 n1 n2 n2 n3 n3" "n0 n3" "n1 n1 s0 s0 s3 s3 n2 n2"
+    done
+    ;;
 once) kept "n0 n1 n2 n3" n1 "n0 spare n2 n3" ;;
 *) layout "${which%:*}" "${which#*:}" ;;
 esac
