@@ -135,7 +135,12 @@ fn remove(call: &mut Call, prefix: &Prefix, name: &Name) -> std::result::Result<
     Ok(())
 }
 
-fn complete(call: &mut Call, prefix: &Prefix, id: u64) -> std::result::Result<(), Failure> {
+/// Completes a dataset from its parts in the prefix directory, and tells what was rebuilt.
+pub(super) fn complete(
+    call: &mut Call,
+    prefix: &Prefix,
+    id: u64,
+) -> std::result::Result<(), Failure> {
     let (host, mut notes) = (Environment::of_process().host, Vec::new());
     let time = local_time(SystemTime::now());
     let built = build(&Posix, prefix, id, (&host, &time), &mut notes);

@@ -37,13 +37,18 @@ mod log_transfer;
 mod nodes_file;
 mod params;
 mod place;
+mod postrun;
 mod prefix;
+mod prerun;
 mod print;
 mod rebuild;
 mod retries_halt;
+mod run;
+mod scavenge;
 mod should_exit;
 mod test_runtime;
 mod time;
+mod watchdog;
 
 pub use help::definition;
 
@@ -55,6 +60,7 @@ use std::process::ExitCode;
 /// All commands, in the order of the help.
 pub const COMMANDS: &[Command] = &[
     index::COMMAND,
+    run::COMMAND,
     rebuild::COMMAND,
     halt::COMMAND,
     print::COMMAND,
@@ -65,6 +71,10 @@ pub const COMMANDS: &[Command] = &[
     inspect::COMMAND,
     flush_file::COMMAND,
     nodes_file::COMMAND,
+    prerun::COMMAND,
+    postrun::COMMAND,
+    scavenge::COMMAND,
+    watchdog::COMMAND,
     retries_halt::COMMAND,
     should_exit::COMMAND,
     have_restart::COMMAND,
@@ -114,7 +124,7 @@ impl Group {
     pub fn heading(self) -> &'static str {
         match self {
             Group::Datasets => "See what is saved, and choose what the next run starts from",
-            Group::Job => "Steer a running job",
+            Group::Job => "Run a job, and steer it",
             Group::Nodes => "Know the nodes of a job",
             Group::Inspect => "Look into files and settings",
             Group::Scripts => "Answers for job scripts",
@@ -132,6 +142,7 @@ pub struct Command {
     /// Where the help shows it.
     pub group: Group,
     define: fn(clap::Command) -> clap::Command,
+    arrange: fn(&str, &[OsString]) -> Vec<OsString>,
     run: fn(&clap::ArgMatches, &mut Call) -> Outcome,
 }
 
@@ -155,8 +166,15 @@ impl Command {
             classic,
             group,
             define: T::augment_args,
+            arrange: |_, words| words.to_vec(),
             run: |matches, call| T::from_arg_matches(matches)?.run(call),
         }
+    }
+
+    /// With what is to be done to the words after a name of it before they are read: what the
+    /// name itself says, and forms that clap does not know.
+    const fn arranged(self, arrange: fn(&str, &[OsString]) -> Vec<OsString>) -> Self {
+        Command { arrange, ..self }
     }
 
     /// Its definition under `name`.
@@ -181,13 +199,16 @@ pub fn main() -> ExitCode {
 
 /// What is to be run: by the name of this program, else by its first argument. Only this one
 /// command is defined then, whatever number there is.
-fn chosen(arguments: &[OsString]) -> Option<(&'static Command, Call, clap::Command, &[OsString])> {
+fn chosen(
+    arguments: &[OsString],
+) -> Option<(&'static Command, Call, clap::Command, Vec<OsString>)> {
     let (program, rest) = arguments.split_first()?;
     let program = Path::new(program).file_name()?.to_str()?;
     // Some commands of SCR v3.1.0 are named as scripts, such as scr_env.py.
     let program = program.strip_suffix(".py").unwrap_or(program);
     for command in COMMANDS {
         if let Some(name) = command.classic.iter().find(|name| **name == program) {
+            let rest = (command.arrange)(name, rest);
             return Some((command, Call::classic(name), command.definition(name), rest));
         }
     }
@@ -196,5 +217,6 @@ fn chosen(arguments: &[OsString]) -> Option<(&'static Command, Call, clap::Comma
     let definition = command.definition(command.name);
     let name = format!("scr {}", command.name);
     let definition = definition.bin_name(&name).display_name(&name);
+    let rest = (command.arrange)(command.name, rest);
     Some((command, Call::subcommand(command.name), definition, rest))
 }

@@ -174,7 +174,6 @@ const FLUSH_TYPES: &[&str] = &["DEFAULT", "NATIVE", "SYNC", "PTHREAD", "DATAWARP
 
 const BACKGROUND: Effect = Later("flush in the background");
 const LOGGING: Effect = Later("the event log in a database");
-const RUN_LOOP: Effect = Later("scr_run");
 
 /// All parameters with one value.
 #[rustfmt::skip]
@@ -307,10 +306,12 @@ pub const PARAMETERS: &[Parameter] = &[
         "Password of the database."),
     row("SCR_LOG_DB_NAME", Text, "", "", Both, LOGGING,
         "Name of the database."),
-    row("SCR_RUNS", Int(-1, i32::MAX as i64), "", "launches", Commands, RUN_LOOP,
+    row("SCR_RUNS", Int(-1, i32::MAX as i64), "", "launches", Commands, Works,
         "How often scr_run launches the program at most; -1 for no limit; SCR_RETRIES plus one if unset."),
-    row("SCR_RETRIES", COUNT, "", "launches", Commands, RUN_LOOP,
+    row("SCR_RETRIES", COUNT, "", "launches", Commands, Works,
         "How often scr_run launches the program again; read if SCR_RUNS is unset."),
+    row("SCR_SETTLE_SECONDS", COUNT, "2", "seconds", Commands, Works,
+        "How long scr_run waits before it launches the program again after nodes were lost, so that the resource manager can put itself in order. Not in SCR v3.1.0."),
     row("SCR_MIN_NODES", COUNT, "", "nodes", Commands, Works,
         "Nodes that a launch needs; as many as the last run, else all, if unset."),
     row("SCR_NODELIST", Text, "", "host list", Commands, Works,
@@ -321,12 +322,12 @@ pub const PARAMETERS: &[Parameter] = &[
         "Tests that a node must pass, separated by commas: ping, echo, dir_capacity, or none."),
     row("SCR_REMOTE", Choice(&["AUTO", "LAUNCHER", "SSH", "PDSH", "CLUSH", "LOCAL"]), "AUTO", "", Commands, Works,
         "How commands reach other nodes. AUTO: srun or flux in a job of theirs, else the first there is of pdsh, clush and ssh. LAUNCHER: the program that launches the application. LOCAL: all nodes are this machine, see SCR_NODE_NAME. Not in SCR v3.1.0."),
-    row("SCR_WATCHDOG", Bool, "0", "", Commands, RUN_LOOP,
-        "1: a run that makes no progress is ended."),
-    row("SCR_WATCHDOG_TIMEOUT", POSITIVE, "", "seconds", Commands, RUN_LOOP,
-        "How long a run may go without a new dataset; needed by the watchdog."),
-    row("SCR_WATCHDOG_TIMEOUT_PFS", POSITIVE, "", "seconds", Commands, RUN_LOOP,
-        "The same while a flush is under way; needed by the watchdog."),
+    row("SCR_WATCHDOG", Bool, "0", "", Commands, Works,
+        "1: a run that makes no progress is ended, and launched again if SCR_RUNS allows."),
+    row("SCR_WATCHDOG_TIMEOUT", POSITIVE, "", "seconds", Commands, Works,
+        "How long a run may go without a new dataset; the watchdog needs it."),
+    row("SCR_WATCHDOG_TIMEOUT_PFS", POSITIVE, "", "seconds", Commands, Works,
+        "The same while the prefix directory is read or written; SCR_WATCHDOG_TIMEOUT if unset."),
     row("AXL_DEBUG", Int(0, 9), "0", "level", Component, Never("use SCR_DEBUG"),
         "Debug messages of the transfer layer."),
     row("AXL_MKDIR", Bool, "1", "", Component, Never("SCR makes all directories itself"),

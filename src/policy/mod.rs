@@ -5,3 +5,6 @@ pub mod checkpoint;
 pub mod evict;
 pub mod flush;
 pub mod halt;
+pub mod run;
+pub mod save;
+pub mod watchdog;

@@ -16,6 +16,7 @@ mod man;
 mod nodes;
 mod params;
 mod rebuild;
+mod run;
 mod sandbox;
 mod scavenge;
 #[path = "../job/mod.rs"]

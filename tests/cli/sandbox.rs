@@ -138,10 +138,15 @@ impl Programs {
 
     /// Runs `scr` in `sandbox` with these programs only, outside of any job but for `set`.
     pub fn run(&self, sandbox: &Sandbox, set: &[(&str, &str)], args: &[&str]) -> Said {
+        said(self.command(sandbox, set, args).output().unwrap())
+    }
+
+    /// What [`Programs::run`] runs.
+    pub fn command(&self, sandbox: &Sandbox, set: &[(&str, &str)], args: &[&str]) -> Command {
         let mut command = outside("scr", args);
-        let command = command.current_dir(sandbox.path());
-        let command = command.env("PATH", self.path()).envs(set.iter().copied());
-        said(command.output().unwrap())
+        command.current_dir(sandbox.path());
+        command.env("PATH", self.path()).envs(set.iter().copied());
+        command
     }
 }
 

@@ -160,7 +160,7 @@ fn warnings_about_names_and_effects() {
     let env = [
         ("SCR_FLUHS", "1"),
         ("SCR_TOTALLY_ELSE", "1"),
-        ("SCR_RUNS", "3"),
+        ("SCR_LOG_DB_HOST", "h"),
     ];
     let user = "SCR_CACHE_SIZ=2\nSCR_WHATEVER_THIS_IS=1\nSCR_FLUSH_ASYNC=1\nSCR_FLUSH_POSTSTAGE=1\n\
                 CKPT=0 INTERVALL=1\nSCR_LOG_ENABLE=0\nSCR_JOB_NAME=$NOT_THERE\nSCR_CONF_FILE=/x\nCKTP=0 A=1";
@@ -172,7 +172,7 @@ fn warnings_about_names_and_effects() {
     );
     assert!(!has("SCR_TOTALLY_ELSE"));
     assert!(has(
-        "environment: SCR_RUNS has no effect in this release; it is for scr_run"
+        "environment: SCR_LOG_DB_HOST has no effect in this release; it is for the event log in a database"
     ));
     assert!(has(
         "scrconf:1: no parameter SCR_CACHE_SIZ; did you mean SCR_CACHE_SIZE?"

@@ -1,0 +1,13 @@
+#!/bin/bash
+# flux: --nodes=5
+# flux: --time-limit=60m
+#
+# A job of Flux on four nodes, with a fifth in reserve. Submit it in the directory that is to hold
+# the checkpoints: flux batch flux.sh
+
+export SCR_PREFIX=$PWD
+export SCR_CACHE_BYPASS=0     # checkpoints go to the nodes' memory, every tenth to SCR_PREFIX
+export SCR_RUNS=3             # three launches at most
+export SCR_HALT_SECONDS=600   # stop ten minutes before the end
+
+scr_run flux run --nodes=4 --ntasks=4 ./heat2d size 512 steps 2000 every 100

@@ -1,0 +1,13 @@
+#!/bin/bash
+#BSUB -nnodes 5
+#BSUB -W 60
+#
+# A job of LSF with jsrun on four nodes, with a fifth in reserve. Submit it in the directory that is
+# to hold the checkpoints: bsub lsf.sh
+
+export SCR_PREFIX=$LS_SUBCWD
+export SCR_CACHE_BYPASS=0     # checkpoints go to the nodes' memory, every tenth to SCR_PREFIX
+export SCR_RUNS=3             # three launches at most
+export SCR_HALT_SECONDS=600   # stop ten minutes before the end
+
+scr_run jsrun --nrs 4 --rs_per_host 1 ./heat2d size 512 steps 2000 every 100

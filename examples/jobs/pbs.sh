@@ -1,0 +1,14 @@
+#!/bin/bash
+#PBS -l select=5:ncpus=1:mpiprocs=1
+#PBS -l walltime=01:00:00
+#
+# A job of PBS with mpiexec on four nodes, with a fifth in reserve. Submit it in the directory that
+# is to hold the checkpoints: qsub pbs.sh
+
+cd "$PBS_O_WORKDIR" || exit 1
+export SCR_PREFIX=$PBS_O_WORKDIR
+export SCR_CACHE_BYPASS=0     # checkpoints go to the nodes' memory, every tenth to SCR_PREFIX
+export SCR_RUNS=3             # three launches at most
+export SCR_HALT_SECONDS=600   # stop ten minutes before the end
+
+scr_run mpiexec -n 4 ./heat2d size 512 steps 2000 every 100

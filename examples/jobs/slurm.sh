@@ -1,0 +1,14 @@
+#!/bin/bash
+#SBATCH --nodes=5
+#SBATCH --no-kill
+#SBATCH --time=01:00:00
+#
+# A job of Slurm on four nodes, with a fifth in reserve. --no-kill keeps the allocation when a node
+# fails. Submit it in the directory that is to hold the checkpoints: sbatch slurm.sh
+
+export SCR_PREFIX=$SLURM_SUBMIT_DIR
+export SCR_CACHE_BYPASS=0     # checkpoints go to the nodes' memory, every tenth to SCR_PREFIX
+export SCR_RUNS=3             # three launches at most
+export SCR_HALT_SECONDS=600   # stop ten minutes before the end
+
+scr_run srun --nodes=4 --ntasks-per-node=1 "${HEAT2D:-./heat2d}" size 512 steps 2000 every 100

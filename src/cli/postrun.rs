@@ -1,0 +1,201 @@
+//! `scr postrun`: saves what a job that is over has left in the caches of its nodes.
+
+use super::call::{Call, Failure};
+use super::job::Job;
+use super::list_down_nodes;
+use super::scavenge::Nodes;
+use super::{Command, Group, Outcome, Run};
+use crate::format::flush_file::{Entry, FlushFile};
+use crate::job::hostlist::{compress, expand, minus};
+use crate::job::{Answer, Launcher};
+use crate::policy::halt::FINALIZED;
+use crate::policy::save::{Item, save};
+use crate::prefix::records;
+use crate::store::posix::Posix;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("postrun", &["scr_postrun"], Group::Scripts);
+
+/// Save the newest checkpoint and all output from the caches of a job that is over
+///
+/// To be called at the end of an allocation, when no run of the job is alive; scr run does it
+/// itself. Output datasets that are not in the prefix directory are saved, oldest first, then
+/// the newest checkpoint that can be saved, unless it is there already: it becomes the current
+/// one, from which the next run starts. Files of nodes that are down are rebuilt, as far as
+/// their redundancy allows.
+///
+/// Exit status: 0 all is in the prefix directory, 1 something could not be saved.
+#[derive(clap::Args)]
+struct Options {
+    /// What the program was launched with: srun, mpirun, flux ...
+    #[arg(short, long, value_name = "LAUNCHER")]
+    joblauncher: Option<String>,
+    /// Nodes that are known to be down
+    #[arg(short, long, value_name = "NODES", default_value = "")]
+    down: String,
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    #[arg(short, long, hide = true)]
+    verbose: bool,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let job = Job::here(self.prefix.as_deref())?;
+        if !job.is_on("SCR_ENABLE")? {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let launcher = self.joblauncher.as_deref();
+        let launcher = launcher.map(|word| Launcher::named(word, &job.environment));
+        let known = expand(&self.down)?;
+        Ok(
+            match finish(call, &job, launcher.transpose()?.as_ref(), &known)? {
+                true => ExitCode::SUCCESS,
+                false => ExitCode::FAILURE,
+            },
+        )
+    }
+}
+
+/// Saves what is to be saved. True if nothing is left unsaved that should be.
+pub(super) fn finish(
+    call: &mut Call,
+    job: &Job,
+    launcher: Option<&Launcher>,
+    known: &[String],
+) -> Result<bool, Failure> {
+    // Where it was damaged the nodes know as much.
+    let record = records::read_flush_file(&Posix, &job.prefix);
+    if let Err(error) = &record {
+        call.warn(error);
+    }
+    let halt = records::read_halt(&Posix, &job.prefix).unwrap_or_default();
+    let finalized = halt
+        .exit_reason
+        .is_some_and(|reason| reason == FINALIZED.into());
+    // Nothing would be tried.
+    let settled = |record: &FlushFile| save(&recorded(record), |_| Err(())).is_ok();
+    if finalized && record.as_ref().is_ok_and(settled) {
+        writeln!(
+            call.out,
+            "The last run came to its end, and all is in the prefix directory"
+        )?;
+        return Ok(true);
+    }
+    let all = job.nodes()?;
+    let report = list_down_nodes::report(job, launcher, &all, known, false)?;
+    for note in &report.notes {
+        call.warn(note);
+    }
+    let nodes = Nodes {
+        job,
+        remote: &job.remote(launcher)?,
+        up: minus(&all, &report.nodes()),
+        down: report.nodes(),
+    };
+    if nodes.up.is_empty() {
+        return Err(Failure::said(
+            "no node can be reached, so nothing in their caches can be saved",
+        ));
+    }
+    let items = items(call, &nodes, record.unwrap_or_default())?;
+    if items.is_empty() {
+        let up = compress(&nodes.up);
+        writeln!(
+            call.out,
+            "There is no dataset of this job in the caches of {up}"
+        )?;
+        return Ok(true);
+    }
+    let saved = save(&items, |id| match nodes.save(call, id) {
+        Ok(()) => Ok(true),
+        Err(Failure::Said(text)) => {
+            call.error(&text);
+            Ok(false)
+        }
+        Err(other) => Err(other),
+    })?;
+    let checkpoints = items.values().any(|item| item.checkpoint);
+    match saved.checkpoint {
+        Some(id) if saved.new.is_empty() && saved.failed.is_empty() => {
+            writeln!(
+                call.out,
+                "The newest checkpoint, dataset {id}, is in the prefix directory"
+            )?;
+        }
+        None if checkpoints => call.error(&"no checkpoint of this job could be saved"),
+        _ => {}
+    }
+    Ok(saved.failed.is_empty() && (saved.checkpoint.is_some() || !checkpoints))
+}
+
+/// The datasets of the flush file.
+fn recorded(record: &FlushFile) -> BTreeMap<u64, Item> {
+    let item = |entry: &Entry| Item {
+        output: entry.output,
+        checkpoint: entry.ckpt,
+        saved: !entry.needs_flush(),
+    };
+    record
+        .datasets
+        .iter()
+        .map(|(id, entry)| (*id, item(entry)))
+        .collect()
+}
+
+/// The datasets that the last run entered in the flush file, and those of which nodes have
+/// parts: a run that is killed may have finished a dataset and not come to enter it.
+fn items(
+    call: &mut Call,
+    nodes: &Nodes,
+    record: FlushFile,
+) -> Result<BTreeMap<u64, Item>, Failure> {
+    let mut items = recorded(&record);
+    let mut held: BTreeMap<u64, Held> = BTreeMap::new();
+    for answer in nodes.ask(&["inspect"])? {
+        if answer.code.is_none_or(|code| code > 1) {
+            call.warn(&format!("node {}: {}", answer.node, answer.why()));
+        }
+        add(&mut held, &answer);
+    }
+    for (id, held) in held {
+        // With all nodes up, ranks without a record have never finished.
+        let unfinished = nodes.down.is_empty() && held.here < held.ranks;
+        if !unfinished {
+            items.entry(id).or_insert(held.item);
+        }
+    }
+    Ok(items)
+}
+
+/// What the nodes that are up have of a dataset.
+#[derive(Default)]
+struct Held {
+    item: Item,
+    here: u64,
+    ranks: u64,
+}
+
+/// Adds the table that `scr inspect` prints on a node.
+fn add(held: &mut BTreeMap<u64, Held>, answer: &Answer) {
+    for line in answer.out.lines() {
+        let words: Vec<&str> = line.split_whitespace().take(4).collect();
+        let [id, kind, here, ranks] = words[..] else {
+            continue;
+        };
+        let (Ok(id), Ok(here), Ok(ranks)) = (id.parse(), here.parse::<u64>(), ranks.parse()) else {
+            continue;
+        };
+        let held = held.entry(id).or_default();
+        held.item.output |= kind.contains("OUTPUT");
+        held.item.checkpoint |= kind.contains("CKPT");
+        held.here = held.here.saturating_add(here);
+        held.ranks = ranks;
+    }
+}

@@ -1,0 +1,100 @@
+//! `scr prerun`: makes a prefix directory ready for a job.
+
+use super::call::{Call, Failure};
+use super::job::Job;
+use super::{Command, Group, Outcome, Run};
+use crate::Error;
+use crate::format::print::escaped;
+use crate::policy::halt::FINALIZED;
+use crate::prefix::{index, records};
+use crate::store::{Files, posix::Posix};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("prerun", &["scr_prerun"], Group::Scripts);
+
+/// Prepare a prefix directory for a job
+///
+/// Makes its directory .scr, and forgets what earlier jobs left there about themselves: which
+/// datasets were in their caches, how many nodes they used, and why SCR ended their last run.
+/// Conditions that scr halt has set stay. scr run does this itself.
+///
+/// Exit status: 0 done, 1 it cannot be done, or a run uses the directory.
+#[derive(clap::Args)]
+struct Options {
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    /// Print what is done
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let job = Job::here(self.prefix.as_deref())?;
+        if job.is_on("SCR_ENABLE")? {
+            for line in prepare(&job)? {
+                if self.verbose {
+                    writeln!(call.out, "{line}")?;
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Reasons that SCR itself leaves when it ends a run. The conditions behind them stand beside
+/// them, and are looked at anew.
+const OWN_REASONS: [&str; 5] = [
+    FINALIZED,
+    "TIME_LIMIT",
+    "NO_CHECKPOINTS_LEFT",
+    "EXIT_BEFORE_TIME",
+    "EXIT_AFTER_TIME",
+];
+
+/// Makes the prefix directory ready, and tells what was done.
+pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
+    let (prefix, mut done) = (&job.prefix, Vec::new());
+    Posix.make_dirs(&prefix.meta())?;
+    // The library holds this lock while a run is alive.
+    let _lock = match Posix.try_lock(&prefix.meta()) {
+        Ok(None) => {
+            return Err(Failure::said(format!(
+                "a run uses the prefix directory {}; wait for its end, or give each run its own \
+                 SCR_PREFIX",
+                prefix.root().display()
+            )));
+        }
+        Ok(lock) => lock,
+        Err(error) if index::without_locks(&error) => None,
+        Err(error) => return Err(error.into()),
+    };
+    for name in ["flush.scr", "nodes.scr"] {
+        let path = prefix.file(name);
+        if Posix.stat(&path)?.is_some() {
+            Posix.remove_file(&path)?;
+            done.push(format!("removed {}", path.display()));
+        }
+    }
+    let own = |reason: &String| OWN_REASONS.contains(&reason.as_str());
+    match records::read_halt(&Posix, prefix) {
+        Ok(halt) => {
+            if let Some(reason) = halt.exit_reason.as_ref().map(escaped).filter(own) {
+                records::update_halt(&Posix, prefix, |halt| halt.exit_reason = None)?;
+                done.push(format!("forgot that the last run ended with {reason}"));
+            }
+        }
+        Err(error @ (Error::Format { .. } | Error::Corrupt { .. })) => {
+            return Err(Failure::said(format!(
+                "{error}; `scr halt --remove` removes the damaged file with its conditions"
+            )));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(done)
+}

@@ -1,0 +1,156 @@
+//! One launch: the launcher's process, from its start to its end.
+
+use super::super::call::Failure;
+use super::super::watchdog::Watch;
+use super::signals::{Signals, name};
+use crate::Error;
+use crate::job::program::{code, signal};
+use crate::job::{Environment, Launcher};
+use crate::prefix::paths::Prefix;
+use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longest wait between two looks at things.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How long a step that was ended may take to be gone, before its launcher is killed.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// Where standard input was when the loop began, so that each launch reads it from there.
+pub(super) fn input() -> Option<u64> {
+    rustix::fs::seek(std::io::stdin(), rustix::fs::SeekFrom::Current(0)).ok()
+}
+
+/// Starts a launcher, as the leader of a process group of its own: so it can be ended with all
+/// that it started, and what a terminal sends comes from us, once.
+pub(super) fn start(
+    command: &[OsString],
+    set: &[(&str, String)],
+    input: Option<u64>,
+) -> Result<Child, Failure> {
+    let (word, arguments) = match command.split_first() {
+        Some((word, arguments)) => (word, arguments),
+        None => return Err(Failure::said("there is nothing to launch")),
+    };
+    let mut launch = Command::new(word);
+    launch
+        .args(arguments)
+        .envs(set.iter().map(|(name, value)| (name, value)));
+    launch.process_group(0);
+    // From a background group nobody may read from a terminal.
+    if std::io::stdin().is_terminal() {
+        launch.stdin(Stdio::null());
+    } else if let Some(place) = input {
+        // A pipe has no place, and what was read from it is gone.
+        let _ = rustix::fs::seek(std::io::stdin(), rustix::fs::SeekFrom::Start(place));
+    }
+    launch
+        .spawn()
+        .map_err(|error| Error::io("run", word, error).into())
+}
+
+/// A launch that goes on.
+pub(super) struct Launch<'a> {
+    pub child: Child,
+    pub launcher: &'a Launcher,
+    pub environment: &'a Environment,
+    pub prefix: &'a Prefix,
+    pub watch: Option<Watch>,
+}
+
+/// How it ended.
+pub(super) struct Ended {
+    /// Exit code as a shell has it.
+    pub code: i32,
+    /// It was ended because it made no progress.
+    pub hung: bool,
+}
+
+impl Launch<'_> {
+    /// Waits for the end. Signals are passed on to the launcher, which passes them to the
+    /// program; `say` hears what is done.
+    pub fn wait(
+        mut self,
+        signals: &mut Signals,
+        mut say: impl FnMut(&str),
+    ) -> Result<Ended, Failure> {
+        let mut ended: Option<Instant> = None;
+        loop {
+            let status = self.child.try_wait();
+            let status =
+                status.map_err(|error| Error::io("wait for", self.launcher.word(), error))?;
+            if let Some(status) = status {
+                return Ok(Ended {
+                    code: code(status),
+                    hung: ended.is_some(),
+                });
+            }
+            let pause = self
+                .watch
+                .as_ref()
+                .map_or(TICK, |watch| watch.pause().min(TICK));
+            for number in signals.wait(pause) {
+                say(&format!(
+                    "{} is passed on to {}",
+                    name(number),
+                    self.launcher.word()
+                ));
+                self.pass_on(number);
+            }
+            match ended {
+                None => {
+                    let late = self
+                        .watch
+                        .as_mut()
+                        .and_then(|watch| watch.look(self.prefix));
+                    if let Some(limit) = late {
+                        let seconds = limit.as_secs();
+                        say(&format!(
+                            "no progress for {seconds} s (SCR_WATCHDOG), so the run is ended"
+                        ));
+                        self.end(&mut say);
+                        ended = Some(Instant::now());
+                    }
+                }
+                Some(at) if at.elapsed() > GRACE => {
+                    say(&format!(
+                        "{} does not end, so it is killed",
+                        self.launcher.word()
+                    ));
+                    signal(self.child.id(), libc::SIGKILL);
+                    ended = Some(Instant::now());
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn pass_on(&self, number: i32) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let signal = Signal::from_named_raw(number);
+        if let (Some(pid), Some(signal)) = (pid, signal) {
+            // One that has ended needs no signal.
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    /// Ends the job step, or if it is not known, the launcher.
+    fn end(&self, say: &mut impl FnMut(&str)) {
+        let pid = self.child.id();
+        let step = self.launcher.step(self.environment, pid);
+        let killed = step.and_then(|step| match step {
+            Some(step) => self.launcher.kill(self.environment, &step).map(|()| true),
+            None => Ok(false),
+        });
+        if let Err(error) = &killed {
+            say(&format!("the job step could not be ended: {error}"));
+        }
+        if killed != Ok(true) {
+            signal(pid, libc::SIGTERM);
+        }
+    }
+}

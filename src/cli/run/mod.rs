@@ -1,0 +1,185 @@
+//! `scr run`: launches a program, and again if it fails, for as long as that makes sense.
+
+mod child;
+mod signals;
+mod steps;
+mod words;
+
+use super::call::{Call, Failure};
+use super::job::Job;
+use super::{Command, Group, Outcome, Run};
+use crate::Error;
+use crate::format::print::escaped;
+use crate::job::Launcher;
+use crate::job::launcher;
+use crate::prefix::{index, paths::Prefix};
+use crate::store::{Files, Lock, posix::Posix};
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>(
+    "run",
+    &[
+        "scr_run",
+        "scr_srun",
+        "scr_mpirun",
+        "scr_fluxrun",
+        "scr_flux_run",
+        "scr_jsrun",
+        "scr_lrun",
+        "scr_aprun",
+    ],
+    Group::Job,
+)
+.arranged(words::arrange);
+
+/// Launch a program, and again on the nodes that are left if it fails
+///
+/// For job scripts, in the place of the launcher: `scr run srun -n 64 ./app`. Prepares the prefix
+/// directory, finds nodes that are down, launches the program on the others, and when a run has
+/// failed does so again, so that it goes on from its newest checkpoint. A node that was down
+/// once is not used again. At the end the newest checkpoint is saved from the caches of the
+/// nodes. scr_srun, scr_mpirun, scr_fluxrun, scr_jsrun, scr_lrun and scr_aprun name the launcher
+/// themselves.
+///
+/// There is no other launch when the program has ended with exit code 0 or called SCR_Finalize,
+/// when a halt condition holds (see scr halt), when SCR_RUNS launches were made, or when fewer
+/// nodes are left than SCR_MIN_NODES. One line tells each decision and its reason. SIGTERM,
+/// SIGINT, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the launcher; after the first
+/// four there is no other launch.
+///
+/// With --run-cmd and --restart-cmd, which may stand anywhere, also as -rc and -rs, the launcher
+/// and its options are followed by one of the two: by the second if there is a checkpoint to
+/// restart from, in which SCR_CKPT_NAME stands for its name.
+///
+/// Exit status: that of the last launch; 1 if there was none, 128 and the number of a signal by
+/// which it was ended.
+#[derive(clap::Args)]
+struct Options {
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    /// Program and arguments to launch if there is no checkpoint
+    #[arg(long, value_name = "CMD")]
+    run_cmd: Option<String>,
+    /// Program and arguments to launch if there is one
+    #[arg(long, value_name = "CMD")]
+    restart_cmd: Option<String>,
+    /// The launcher and what goes to it: its options, the program, its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "LAUNCHER")]
+    words: Vec<OsString>,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let job = Job::here(self.prefix.as_deref())?;
+        if !job.is_on("SCR_ENABLE")? {
+            return Err(self.replace()?);
+        }
+        for problem in &job.problems {
+            call.warn(problem);
+        }
+        let (word, _) = self.launch();
+        let launcher = Launcher::named(&word.to_string_lossy(), &job.environment)?;
+        let own_nodes = matches!(
+            launcher.kind(),
+            launcher::Kind::OpenMpi | launcher::Kind::Hydra
+        );
+        if job.manager.name() == "NONE" && !own_nodes {
+            return Err(Failure::said(format!(
+                "there is no allocation to run {} in; get one first, with salloc, sbatch or their \
+                 like",
+                launcher.word()
+            )));
+        }
+        let nodes = job.nodes()?;
+        Posix.make_dirs(&job.prefix.meta())?;
+        let _lock = only_one(&job)?;
+        steps::Steps::new(call, &job, &launcher, self, nodes)?.go()
+    }
+}
+
+impl Options {
+    /// Launcher and arguments as given.
+    fn launch(&self) -> (OsString, &[OsString]) {
+        match self.words.split_first() {
+            Some((word, rest)) => (word.clone(), rest),
+            None => (OsString::new(), &[]),
+        }
+    }
+
+    /// The arguments of a launch that starts from the checkpoint `name`, or from none.
+    fn arguments(&self, name: Option<&str>) -> Result<Vec<OsString>, Failure> {
+        let (_, arguments) = self.launch();
+        let mut arguments = arguments.to_vec();
+        let command = match (name, &self.restart_cmd, &self.run_cmd) {
+            (Some(name), Some(command), _) => {
+                // Split first: whatever the name holds, it stays in one word.
+                let words = words::split(command)?;
+                words
+                    .iter()
+                    .map(|word| word.replace(words::NAME, name))
+                    .collect()
+            }
+            (_, _, Some(command)) => words::split(command)?,
+            (None, Some(_), None) => {
+                return Err(Failure::said(
+                    "there is no checkpoint for --restart-cmd, and no --run-cmd to begin with",
+                ));
+            }
+            (_, None, None) => Vec::new(),
+        };
+        arguments.extend(command.into_iter().map(OsString::from));
+        Ok(arguments)
+    }
+
+    /// SCR is switched off: this process becomes the launcher. Returns only why it cannot.
+    fn replace(&self) -> Result<Failure, Failure> {
+        let (word, _) = self.launch();
+        let error = std::process::Command::new(&word)
+            .args(self.arguments(None)?)
+            .exec();
+        Ok(Error::io("run", &word, error).into())
+    }
+}
+
+/// A lock that keeps a second loop off the prefix directory. `None` where the file system knows
+/// no locks.
+fn only_one(job: &Job) -> Result<Option<Box<dyn Lock>>, Failure> {
+    let path = Prefix::file(&job.prefix, "run.lock");
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path);
+    let mut file = opened.map_err(|error| Error::io("open", &path, error))?;
+    match Posix.try_lock(&path) {
+        Ok(Some(lock)) => {
+            // For the one who comes in vain; of no other use.
+            let me = format!(
+                "process {} on {}\n",
+                std::process::id(),
+                job.environment.host
+            );
+            let _ = file.set_len(0).and_then(|()| file.write_all(me.as_bytes()));
+            Ok(Some(lock))
+        }
+        Ok(None) => {
+            let mut holder = String::new();
+            let _ = file.take(200).read_to_string(&mut holder);
+            Err(Failure::said(format!(
+                "scr run is at work in {} already ({}); wait for its end, or give each job its own \
+                 SCR_PREFIX",
+                job.prefix.root().display(),
+                escaped(&holder.trim().into())
+            )))
+        }
+        Err(error) if index::without_locks(&error) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

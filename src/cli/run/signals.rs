@@ -1,0 +1,92 @@
+//! Signals to the run loop, and the end of its children, in one place to wait for.
+
+use super::super::call::Failure;
+use crate::Error;
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::flag::{register, register_conditional_default};
+use signal_hook::low_level::{pipe, signal_name};
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Signals that go to the application.
+const PASSED_ON: [i32; 6] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
+
+/// Those of them after which there is no other launch.
+const LAST: [i32; 4] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT];
+
+/// Signals as they come in.
+pub(super) struct Signals {
+    arrived: Vec<(i32, Arc<AtomicBool>)>,
+    wakes: UnixStream,
+    end: Option<&'static str>,
+    over: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// From now on signals are kept for [`Signals::wait`]. What is ignored, as SIGINT is in a
+    /// background job of a shell, stays so.
+    pub fn new() -> Result<Self, Failure> {
+        let failed = |error| Failure::from(Error::io("wait for", "signals", error));
+        let (wakes, wake) = UnixStream::pair().map_err(failed)?;
+        let (mut arrived, over) = (Vec::new(), Arc::new(AtomicBool::new(false)));
+        for signal in PASSED_ON.into_iter().filter(|signal| !ignored(*signal)) {
+            let flag = Arc::new(AtomicBool::new(false));
+            register_conditional_default(signal, over.clone()).map_err(failed)?;
+            // The flag first: who is woken must see it.
+            register(signal, flag.clone()).map_err(failed)?;
+            pipe::register(signal, wake.try_clone().map_err(failed)?).map_err(failed)?;
+            arrived.push((signal, flag));
+        }
+        pipe::register(SIGCHLD, wake).map_err(failed)?;
+        Ok(Signals {
+            arrived,
+            wakes,
+            end: None,
+            over,
+        })
+    }
+
+    /// Waits for a signal, the end of a child included, at most `limit`; and gives those that
+    /// are to be passed on.
+    pub fn wait(&mut self, limit: Duration) -> Vec<i32> {
+        // A timeout of zero is none. That nothing came is no failure.
+        let limit = limit.max(Duration::from_millis(1));
+        if self.wakes.set_read_timeout(Some(limit)).is_ok() {
+            let _ = self.wakes.read(&mut [0; 64]);
+        }
+        let arrived = self
+            .arrived
+            .iter()
+            .filter(|(_, flag)| flag.swap(false, Ordering::SeqCst));
+        let signals: Vec<i32> = arrived.map(|(signal, _)| *signal).collect();
+        let last = signals.iter().find(|signal| LAST.contains(signal));
+        self.end = self.end.or_else(|| last.map(|signal| name(*signal)));
+        signals
+    }
+
+    /// From now on signals do to this process what they do to others.
+    pub fn release(&self) {
+        self.over.store(true, Ordering::SeqCst);
+    }
+
+    /// The signal, if any, after which nothing is launched any more.
+    pub fn end(&self) -> Option<&'static str> {
+        self.end
+    }
+}
+
+/// What a signal is called.
+pub(super) fn name(signal: i32) -> &'static str {
+    signal_name(signal).unwrap_or("a signal")
+}
+
+/// Whether this process was started with the signal ignored.
+fn ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}

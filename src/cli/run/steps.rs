@@ -1,0 +1,301 @@
+//! The loop of `scr run`: what [`crate::policy::run`] decides is done here.
+
+use super::super::call::{Call, Failure};
+use super::super::job::Job;
+use super::super::retries_halt::halt_reasons;
+use super::super::should_exit::needed_nodes;
+use super::super::watchdog::{Watch, limits};
+use super::super::{Outcome, have_restart, list_down_nodes, postrun, prerun};
+use super::child::{self, Ended, Launch};
+use super::signals::Signals;
+use super::{Options, words};
+use crate::format::print::escaped;
+use crate::job::clock::local_time;
+use crate::job::hostlist::{compress, minus};
+use crate::job::log::{Kind, Line};
+use crate::job::{Down, Launcher, Report, launcher};
+use crate::policy::run::{Next, Nodes, State, Why, limit, next, pause};
+use crate::policy::watchdog::Limits;
+use crate::prefix::records;
+use crate::store::posix::Posix;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime};
+
+/// The loop and what it has to do with.
+pub(super) struct Steps<'a> {
+    call: &'a mut Call,
+    job: &'a Job,
+    launcher: &'a Launcher,
+    options: &'a Options,
+    nodes: Vec<String>,
+    /// Nodes that were down once.
+    down: Vec<Down>,
+    /// Among them, since the last launch.
+    lost: bool,
+    /// Launches in a row without a new dataset.
+    fruitless: u32,
+    settle: u64,
+    watchdog: Option<Limits>,
+    end: Option<i64>,
+    input: Option<u64>,
+    signals: Signals,
+    state: State,
+}
+
+impl<'a> Steps<'a> {
+    /// Reads what the user wants.
+    pub fn new(
+        call: &'a mut Call,
+        job: &'a Job,
+        launcher: &'a Launcher,
+        options: &'a Options,
+        nodes: Vec<String>,
+    ) -> Result<Self, Failure> {
+        let watchdog = match job.is_on("SCR_WATCHDOG")? {
+            true => limits(job)?,
+            false => None,
+        };
+        if watchdog.is_none() && job.is_on("SCR_WATCHDOG")? {
+            call.warn(&"SCR_WATCHDOG has no effect without SCR_WATCHDOG_TIMEOUT, in seconds");
+        }
+        let end = job.end();
+        if let Err(Failure::Said(text)) = &end {
+            call.warn(&format!("when the allocation ends is not known: {text}"));
+        }
+        let settle = job.number("SCR_SETTLE_SECONDS")?;
+        Ok(Steps {
+            state: State {
+                limit: limit(job.number("SCR_RUNS")?, job.number("SCR_RETRIES")?),
+                ..State::default()
+            },
+            down: Vec::new(),
+            lost: false,
+            fruitless: 0,
+            settle: settle.and_then(|n| u64::try_from(n).ok()).unwrap_or(SETTLE),
+            watchdog,
+            end: end.ok().flatten(),
+            input: child::input(),
+            signals: Signals::new()?,
+            call,
+            job,
+            launcher,
+            options,
+            nodes,
+        })
+    }
+
+    /// Runs the whole job. The exit code is that of the last launch.
+    pub fn go(mut self) -> Outcome {
+        for line in prerun::prepare(self.job)? {
+            self.say(&line);
+        }
+        let result = self.launches();
+        self.signals.release();
+        if let Err(Failure::Said(text)) = &result {
+            self.call.error(text);
+        }
+        if self.state.launches > 0 {
+            let known: Vec<String> = self.down.iter().map(|down| down.node.clone()).collect();
+            match postrun::finish(self.call, self.job, Some(self.launcher), &known) {
+                Ok(_) => {}
+                Err(Failure::Said(text)) => self.call.error(&text),
+                Err(other) => return Err(other),
+            }
+        }
+        let code = self.state.code.unwrap_or(1);
+        let code = match (code, result) {
+            // Something else than the program failed.
+            (0, Err(_)) => 1,
+            (code, _) => code,
+        };
+        Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+    }
+
+    fn launches(&mut self) -> Result<(), Failure> {
+        let mut waited = false;
+        loop {
+            self.state.halts = halt_reasons(&self.job.prefix, || Ok(self.end))?;
+            self.state.signal = self.signals.end();
+            match next(&self.state) {
+                Next::Test => self.test()?,
+                Next::Launch if !waited => {
+                    self.rest();
+                    waited = true;
+                }
+                Next::Launch => {
+                    self.launch()?;
+                    waited = false;
+                }
+                Next::Stop(why) => {
+                    self.say(&stopped(&why, self.state.launches));
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Finds the nodes that can be used. Who was down once stays out.
+    fn test(&mut self) -> Result<(), Failure> {
+        let known: Vec<String> = self.down.iter().map(|down| down.node.clone()).collect();
+        let left = minus(&self.nodes, &known);
+        let first = self.state.launches == 0;
+        let job = self.job;
+        let report = list_down_nodes::report(job, Some(self.launcher), &left, &[], first)?;
+        for note in report.notes.iter().filter(|_| first) {
+            self.say(note);
+        }
+        for Down { node, reason } in &report.down {
+            self.say(&format!("node {node} is not used any more: {reason}"));
+        }
+        // The log is not what a job runs for: it may fail.
+        let _ = list_down_nodes::log(job, &report, None);
+        let Report { down, .. } = report;
+        self.lost = !first && !down.is_empty();
+        let up = left.len() - down.len().min(left.len());
+        self.down.extend(down);
+        self.state.nodes = Some(Nodes {
+            up: up as u64,
+            needed: needed_nodes(job, self.nodes.len())?,
+        });
+        Ok(())
+    }
+
+    /// Waits before a launch, if there is reason to.
+    fn rest(&mut self) {
+        let seconds = pause(self.lost, self.settle, self.fruitless);
+        if seconds == 0 {
+            return;
+        }
+        let why = match (self.lost, self.fruitless) {
+            (_, 2..) => format!("{} launches in a row made no progress", self.fruitless),
+            _ => "so that the resource manager can settle (SCR_SETTLE_SECONDS)".to_string(),
+        };
+        self.say(&format!("waiting {seconds} s: {why}"));
+        let end = Instant::now() + Duration::from_secs(seconds);
+        while self.signals.end().is_none() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            // There is nobody to pass a signal on to.
+            self.signals.wait(left);
+        }
+    }
+
+    fn launch(&mut self) -> Result<(), Failure> {
+        let job = self.job;
+        // Where only the library needs to know, it finds out itself, and says what is damaged.
+        let from = match (have_restart::next(job), &self.options.restart_cmd) {
+            (Err(error), Some(_)) => return Err(error.into()),
+            (found, _) => found.ok().flatten().map(|name| escaped(&name)),
+        };
+        let arguments = self.options.arguments(from.as_deref())?;
+        let out: Vec<String> = self.down.iter().map(|down| down.node.clone()).collect();
+        let command = self
+            .launcher
+            .command(&arguments, &self.nodes, &out, &job.environment)?;
+        let number = self.state.launches + 1;
+        let of = self
+            .state
+            .limit
+            .map(|limit| format!(" of at most {limit}"))
+            .unwrap_or_default();
+        let up = compress(&minus(&self.nodes, &out));
+        self.say(&format!(
+            "launch {number}{of} on {up}: {}",
+            words::shown(&command)
+        ));
+
+        let mut set = vec![
+            (
+                "SCR_PREFIX",
+                job.prefix.root().to_string_lossy().into_owned(),
+            ),
+            ("SCR_JOB_ID", job.id()?),
+            ("SCR_END_TIME", self.end.unwrap_or(0).to_string()),
+        ];
+        set.extend(from.map(|name| (words::NAME, name)));
+        if self.launcher.kind() == launcher::Kind::Srun {
+            // Else a run that has lost one process may wait for it to the end of the allocation.
+            set.push(("SLURM_KILL_BAD_EXIT", "1".to_string()));
+            // When a node leaves the job while a step ends, Slurm may keep the processors of
+            // that step for taken, and the next step would wait for them for ever.
+            if number > 1 {
+                set.push(("SLURM_OVERLAP", "1".to_string()));
+            }
+            set.retain(|(name, _)| {
+                !name.starts_with("SLURM_") || job.environment.get(name).is_none()
+            });
+        }
+        let before = self.newest();
+        self.log("RUN_START", None);
+        let begun = Instant::now();
+        let launch = Launch {
+            watch: self.watchdog.map(|limits| Watch::new(limits, &job.prefix)),
+            child: child::start(&command, &set, self.input)?,
+            launcher: self.launcher,
+            environment: &job.environment,
+            prefix: &job.prefix,
+        };
+        self.state.launches = number;
+        let call = &mut *self.call;
+        let Ended { code, hung } = launch.wait(&mut self.signals, |text| say(call, text))?;
+        let seconds = begun.elapsed().as_secs_f64();
+        self.log("RUN_END", Some(seconds));
+        self.state.code = Some(code);
+        self.state.hung = hung;
+        self.state.nodes = None;
+        self.fruitless = match self.newest() > before {
+            true => 0,
+            false => self.fruitless.saturating_add(1),
+        };
+        self.say(&format!(
+            "launch {number} ended with exit code {code} after {seconds:.0} s"
+        ));
+        Ok(())
+    }
+
+    /// The newest dataset that the program has entered.
+    fn newest(&self) -> u64 {
+        let record = records::read_flush_file(&Posix, &self.job.prefix).unwrap_or_default();
+        record.datasets.keys().next_back().copied().unwrap_or(0)
+    }
+
+    fn log(&self, word: &str, secs: Option<f64>) {
+        if let (Ok(Some(log)), Ok(id)) = (self.job.log(), self.job.id()) {
+            let host = &self.job.environment.host;
+            let note = Some(format!(
+                "run={}",
+                self.state.launches + u64::from(secs.is_none())
+            ));
+            let _ = log.write(&Line {
+                note,
+                secs,
+                ..Line::now(Kind::Event, word, host, &id)
+            });
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        say(self.call, text);
+    }
+}
+
+/// Default of SCR_SETTLE_SECONDS.
+const SETTLE: u64 = 2;
+
+/// A line for the user, at once. That nobody reads it is no reason to stop.
+fn say(call: &mut Call, text: &str) {
+    let time = local_time(SystemTime::now());
+    let _ = writeln!(call.out, "scr_run: {time}: {text}");
+    let _ = call.out.flush();
+}
+
+fn stopped(why: &Why, launches: u64) -> String {
+    let what = match launches {
+        0 => "the program is not launched",
+        _ => "no other launch",
+    };
+    format!("{what}: {why}")
+}

@@ -1,0 +1,201 @@
+//! `scr scavenge`: saves a dataset from the caches of the nodes that are left.
+
+use super::call::{Call, Failure};
+use super::index;
+use super::job::Job;
+use super::list_dir::{Which, bases};
+use super::list_down_nodes;
+use super::{Command, Group, Outcome, Run};
+use crate::cache::layout::Layout;
+use crate::job::hostlist::{compress, expand, minus, unique};
+use crate::job::log::{Kind, Line};
+use crate::job::{Answer, Launcher, Remote, Task, clock};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("scavenge", &["scr_scavenge"], Group::Scripts);
+
+/// Save a dataset from the caches of the nodes to the prefix directory
+///
+/// Runs `scr copy` on each node in two rounds: first the files of all ranks, then redundancy
+/// files of those sets of which a rank is missing. Then lost files are rebuilt, and the dataset
+/// is entered in the index, as by `scr index --build`. May be repeated.
+///
+/// Exit status: 0 the dataset is complete in the prefix directory, 1 it is not.
+#[derive(clap::Args)]
+struct Options {
+    /// Number of the dataset
+    #[arg(short, long, value_name = "ID")]
+    id: u64,
+    /// Nodes of the job, instead of what the resource manager says
+    #[arg(short = 'j', long, visible_alias = "jobset", value_name = "NODES")]
+    nodes: Option<String>,
+    /// Nodes that are down
+    #[arg(short, long, value_name = "NODES", default_value = "")]
+    down: String,
+    /// What the program was launched with: srun, mpirun, flux ...
+    #[arg(short = 'l', long, value_name = "LAUNCHER")]
+    joblauncher: Option<String>,
+    // As SCR v3.1.0 calls it; we know better from the parameters.
+    #[arg(short = 'f', long, value_name = "DIR", hide = true)]
+    from: Option<PathBuf>,
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, visible_alias = "to", value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    #[arg(short, long, hide = true)]
+    verbose: bool,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let job = Job::here(self.prefix.as_deref())?;
+        let all = match &self.nodes {
+            Some(list) => unique(expand(list)?),
+            None => job.nodes()?,
+        };
+        let launcher = self.joblauncher.as_deref();
+        let launcher = launcher.map(|word| Launcher::named(word, &job.environment));
+        let launcher = launcher.transpose()?;
+        let known = expand(&self.down)?;
+        let report = list_down_nodes::report(&job, launcher.as_ref(), &all, &known, false)?;
+        let nodes = Nodes {
+            job: &job,
+            remote: &job.remote(launcher.as_ref())?,
+            up: minus(&all, &report.nodes()),
+            down: report.nodes(),
+        };
+        nodes.save(call, self.id)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Longest time for a copy where the end of the allocation is not known.
+const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+
+/// The nodes of a job that is over, and a way to reach them.
+pub(super) struct Nodes<'a> {
+    pub job: &'a Job,
+    pub remote: &'a Remote,
+    /// Nodes that can be reached.
+    pub up: Vec<String>,
+    /// Nodes whose part is lost.
+    pub down: Vec<String>,
+}
+
+impl Nodes<'_> {
+    /// Runs a command of ours on each node that is up.
+    pub fn ask(&self, words: &[&str]) -> Result<Vec<Answer>, Failure> {
+        let job = self.job;
+        let program = std::env::current_exe().map_err(|error| {
+            Failure::said(format!("cannot find out where this program is: {error}"))
+        })?;
+        // User and job are found out here, for all: not each way to a node brings what they are
+        // known from. Bases may differ from node to node.
+        let bases = bases(job, Which::Control)?;
+        let base = bases.first().cloned().unwrap_or_default();
+        let control = Layout::new(&base, &job.user()?, &job.id()?).job();
+        let mut command = vec![program.into_os_string()];
+        command.extend(words.iter().map(OsString::from));
+        command.extend(["--prefix".into(), job.prefix.root().into()]);
+        command.extend(["--cntldir".into(), control.into_os_string()]);
+        let own = ["SCR_NODE_NAME", "SCR_PREFIX"];
+        let variables = job.environment.vars.iter();
+        let set = variables
+            .filter(|(name, _)| name.starts_with("SCR_") && !own.contains(&name.as_str()))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        Ok(self
+            .remote
+            .run(&self.up, &Task { command, set }, self.limit()))
+    }
+
+    /// How long a copy may take: to the end of the allocation.
+    fn limit(&self) -> Duration {
+        let end = self.job.end().ok().flatten();
+        let left = end.map(|end| end.saturating_sub(clock::now()));
+        let left = left
+            .and_then(|left| u64::try_from(left).ok())
+            .filter(|left| *left > 0);
+        left.map_or(PATIENCE, Duration::from_secs)
+    }
+
+    /// Brings a dataset to the prefix directory.
+    ///
+    /// # Errors
+    /// It is not complete there; says why.
+    pub fn save(&self, call: &mut Call, id: u64) -> Result<(), Failure> {
+        let up = compress(&self.up);
+        let down = match &self.down[..] {
+            [] => String::new(),
+            down => format!(", without {}", compress(down)),
+        };
+        writeln!(
+            call.out,
+            "Saving dataset {id} from the caches of {up}{down}"
+        )?;
+        call.out.flush()?;
+        self.log("SCAVENGE_START", id, None);
+        let begun = Instant::now();
+        let result = self.copy_and_build(call, id);
+        self.log("SCAVENGE_END", id, Some(begun.elapsed().as_secs_f64()));
+        result
+    }
+
+    fn copy_and_build(&self, call: &mut Call, id: u64) -> Result<(), Failure> {
+        let number = id.to_string();
+        for round in ["none", "needed"] {
+            let answers = self.ask(&["copy", "--id", &number, "--redundancy", round])?;
+            let bad = answers.iter().filter(|answer| !answer.good());
+            let bad: Vec<&Answer> = bad.filter(|answer| !has_nothing(answer, id)).collect();
+            for answer in &bad {
+                call.warn(&format!("node {}: {}", answer.node, told(answer)));
+            }
+            if bad.is_empty() && self.down.is_empty() {
+                break;
+            }
+        }
+        index::complete(call, &self.job.prefix, id)
+    }
+
+    /// The log is not what a job is saved for: it may fail.
+    fn log(&self, word: &str, id: u64, secs: Option<f64>) {
+        if let (Ok(Some(log)), Ok(job)) = (self.job.log(), self.job.id()) {
+            let host = &self.job.environment.host;
+            let dset = Some(id);
+            let _ = log.write(&Line {
+                dset,
+                secs,
+                ..Line::now(Kind::Event, word, host, &job)
+            });
+        }
+    }
+}
+
+/// Whether the node says that it has nothing of the dataset, as spare nodes do.
+fn has_nothing(answer: &Answer, id: u64) -> bool {
+    answer.code == Some(1)
+        && answer
+            .err
+            .contains(&format!("there is nothing of dataset {id} in"))
+}
+
+/// What the command said of itself, else how it ended.
+fn told(answer: &Answer) -> String {
+    let line = answer
+        .err
+        .lines()
+        .find_map(|line| line.split_once("scr copy: "));
+    match line {
+        Some((_, text)) => text
+            .chars()
+            .take(500)
+            .flat_map(char::escape_debug)
+            .collect(),
+        None => answer.why(),
+    }
+}

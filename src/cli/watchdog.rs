@@ -1,0 +1,136 @@
+//! `scr watchdog`: ends a run that makes no progress.
+
+use super::call::{Call, Failure};
+use super::job::Job;
+use super::{Command, Group, Outcome, Run};
+use crate::format::flush_file::FlushFile;
+use crate::job::Launcher;
+use crate::policy::halt::FINALIZED;
+use crate::policy::watchdog::{Limits, Watchdog};
+use crate::prefix::{paths::Prefix, records};
+use crate::store::posix::Posix;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("watchdog", &["scr_watchdog"], Group::Scripts);
+
+/// End a job step when it makes no progress
+///
+/// Progress is a new dataset, or a step on its way to the prefix directory, as recorded in
+/// .scr/flush.scr. A run may stand still for SCR_WATCHDOG_TIMEOUT seconds; for
+/// SCR_WATCHDOG_TIMEOUT_PFS while the prefix directory is read or written. scr run does this
+/// itself if SCR_WATCHDOG=1. Watches until the step is ended, or the program has called
+/// SCR_Finalize; a job script runs it in the background and kills it when the run is over.
+///
+/// Exit status: 0 the step was ended, or has come to its end; 1 it could not be.
+#[derive(clap::Args)]
+struct Options {
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, visible_alias = "dir", value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    /// The launcher: srun, mpirun, flux ...
+    #[arg(short, long, value_name = "LAUNCHER", default_value = "srun")]
+    launcher: String,
+    /// The step, as scr get-jobstep-id prints it
+    #[arg(short, long, value_name = "ID")]
+    jobstep: String,
+}
+
+impl Run for Options {
+    fn run(&self, call: &mut Call) -> Outcome {
+        let job = Job::here(self.prefix.as_deref())?;
+        let launcher = Launcher::named(&self.launcher, &job.environment)?;
+        let limits = limits(&job)?.ok_or_else(|| {
+            Failure::said("SCR_WATCHDOG_TIMEOUT is not set, so there is nothing to watch for")
+        })?;
+        let mut watch = Watch::new(limits, &job.prefix);
+        while !watch.is_over() {
+            std::thread::sleep(watch.pause());
+            if let Some(limit) = watch.look(&job.prefix) {
+                let step = &self.jobstep;
+                let seconds = limit.as_secs();
+                writeln!(call.out, "no progress for {seconds} s: ending step {step}")?;
+                launcher.kill(&job.environment, step)?;
+                break;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The limits that are configured; `None` without SCR_WATCHDOG_TIMEOUT. That for the prefix
+/// directory is the same where it is not given.
+pub(super) fn limits(job: &Job) -> Result<Option<Limits>, Failure> {
+    let seconds = |name: &str| -> Result<Option<Duration>, Failure> {
+        let number = job
+            .number(name)?
+            .and_then(|number| u64::try_from(number).ok());
+        Ok(number.map(Duration::from_secs))
+    };
+    let cache = seconds("SCR_WATCHDOG_TIMEOUT")?;
+    let prefix = seconds("SCR_WATCHDOG_TIMEOUT_PFS")?;
+    Ok(cache.map(|cache| Limits {
+        cache,
+        prefix: prefix.unwrap_or(cache),
+    }))
+}
+
+/// A [`Watchdog`] with a clock and the flush file.
+pub(super) struct Watch {
+    dog: Watchdog,
+    last: Instant,
+    /// The halt file tells of this run, and not of the one before.
+    begun: bool,
+    over: bool,
+}
+
+impl Watch {
+    /// Begins before or while the program runs.
+    pub fn new(limits: Limits, prefix: &Prefix) -> Self {
+        Watch {
+            dog: Watchdog::new(limits, record(prefix)),
+            last: Instant::now(),
+            begun: !is_finalized(prefix),
+            over: false,
+        }
+    }
+
+    /// How long until the next look.
+    pub fn pause(&self) -> Duration {
+        self.dog.interval().saturating_sub(self.last.elapsed())
+    }
+
+    /// Looks, if it is time to. The limit that the run has gone beyond, if it has.
+    pub fn look(&mut self, prefix: &Prefix) -> Option<Duration> {
+        if self.over || !self.pause().is_zero() {
+            return None;
+        }
+        let passed = self.last.elapsed();
+        self.last = Instant::now();
+        let finalized = is_finalized(prefix);
+        // SCR_Init takes out what the run before has left.
+        self.begun |= !finalized;
+        self.over = self.begun && finalized;
+        let late = self.dog.look(record(prefix), passed);
+        (late && !self.over).then(|| self.dog.limit())
+    }
+
+    /// Whether the program has called SCR_Finalize: from then on it makes no datasets.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+}
+
+fn is_finalized(prefix: &Prefix) -> bool {
+    let halt = records::read_halt(&Posix, prefix).unwrap_or_default();
+    halt.exit_reason
+        .is_some_and(|reason| reason == FINALIZED.into())
+}
+
+fn record(prefix: &Prefix) -> Option<FlushFile> {
+    records::read_flush_file(&Posix, prefix).ok()
+}

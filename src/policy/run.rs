@@ -1,0 +1,304 @@
+//! What does the run loop do next? (`scr_run`)
+
+use super::halt::FINALIZED;
+use std::fmt;
+
+/// What the loop knows when it has to decide.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    /// Launches so far.
+    pub launches: u64,
+    /// Most launches; `None` for no limit.
+    pub limit: Option<u64>,
+    /// Exit code of the last launch; `None` before the first.
+    pub code: Option<i32>,
+    /// The last launch was ended because it made no progress.
+    pub hung: bool,
+    /// Halt conditions that hold, in words of SCR.
+    pub halts: Vec<String>,
+    /// The signal by which the loop itself was asked to end.
+    pub signal: Option<&'static str>,
+    /// Nodes, if they were tested since the last launch.
+    pub nodes: Option<Nodes>,
+}
+
+/// Nodes that can be used, and nodes that a launch needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nodes {
+    /// Nodes left.
+    pub up: u64,
+    /// Nodes needed.
+    pub needed: u64,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// Find out which nodes can be used.
+    Test,
+    /// Launch the program.
+    Launch,
+    /// Launch no more.
+    Stop(Why),
+}
+
+/// Why there is no other launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// The program ended well.
+    Done,
+    /// It called SCR_Finalize, so it was at its end, whatever its exit code.
+    Finalized,
+    /// The loop was asked to end.
+    Signal(&'static str),
+    /// Halt conditions hold.
+    Halt(Vec<String>),
+    /// All launches are used up.
+    NoRunLeft(u64),
+    /// Not enough nodes can be used.
+    TooFewNodes(Nodes),
+}
+
+/// The decision. Reasons that the user gave, or that are the program's own, come before those
+/// that only forbid another launch; nodes are tested last, because that takes longest.
+pub fn next(state: &State) -> Next {
+    let finalized = state.halts.iter().any(|reason| reason == FINALIZED);
+    let others = || state.halts.iter().filter(|reason| *reason != FINALIZED);
+    Next::Stop(match state {
+        State {
+            signal: Some(name), ..
+        } => Why::Signal(name),
+        State {
+            code: Some(0),
+            hung: false,
+            ..
+        } => Why::Done,
+        _ if others().next().is_some() => Why::Halt(others().cloned().collect()),
+        _ if finalized && !state.hung => Why::Finalized,
+        State {
+            limit: Some(limit),
+            launches,
+            ..
+        } if launches >= limit => Why::NoRunLeft(*limit),
+        State { nodes: None, .. } => return Next::Test,
+        State {
+            nodes: Some(nodes), ..
+        } if nodes.up == 0 || nodes.up < nodes.needed => Why::TooFewNodes(*nodes),
+        _ => return Next::Launch,
+    })
+}
+
+/// Most launches, from `SCR_RUNS` and `SCR_RETRIES`; `None` for no limit.
+pub fn limit(runs: Option<i64>, retries: Option<i64>) -> Option<u64> {
+    let asked = match (runs, retries) {
+        (Some(runs), _) if runs < 0 => return None,
+        (Some(runs), _) => runs,
+        (None, Some(retries)) => retries.saturating_add(1),
+        (None, None) => 1,
+    };
+    Some(u64::try_from(asked).unwrap_or(1).max(1))
+}
+
+/// Longest pause after launches that came to nothing, seconds.
+const LONGEST_PAUSE: u64 = 60;
+
+/// Seconds to wait before the next launch: `settle` if nodes were lost, so that the scheduler
+/// can put itself in order, and more and more after `fruitless` launches in a row which made no
+/// progress, so that a program that cannot start does not keep the scheduler busy.
+pub fn pause(lost_nodes: bool, settle: u64, fruitless: u32) -> u64 {
+    let settle = if lost_nodes { settle } else { 0 };
+    let back_off = match fruitless {
+        0 | 1 => 0,
+        n => 1u64
+            .checked_shl(n - 1)
+            .map_or(LONGEST_PAUSE, |s| s.min(LONGEST_PAUSE)),
+    };
+    settle.max(back_off)
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Done => f.write_str("the program ended with exit code 0"),
+            Why::Finalized => {
+                f.write_str("the program has called SCR_Finalize, so it was at its end")
+            }
+            Why::Signal(name) => write!(f, "{name} was received"),
+            Why::Halt(reasons) => write!(
+                f,
+                "a halt condition holds: {} (scr_halt shows and unsets conditions)",
+                reasons.join(", ")
+            ),
+            Why::NoRunLeft(1) => {
+                f.write_str("one launch was allowed (SCR_RUNS or SCR_RETRIES allows more)")
+            }
+            Why::NoRunLeft(limit) => write!(f, "{limit} launches were allowed"),
+            Why::TooFewNodes(Nodes { up: 0, .. }) => f.write_str("no node can be used"),
+            Why::TooFewNodes(Nodes { up, needed }) => write!(
+                f,
+                "nodes_remaining={up} < nodes_needed={needed} (SCR_MIN_NODES says how many are needed)"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(code: i32) -> State {
+        State {
+            launches: 1,
+            limit: Some(3),
+            code: Some(code),
+            ..State::default()
+        }
+    }
+
+    fn some(halts: &[&str]) -> Vec<String> {
+        halts.iter().map(|halt| halt.to_string()).collect()
+    }
+
+    const ENOUGH: Option<Nodes> = Some(Nodes { up: 4, needed: 4 });
+
+    #[test]
+    fn the_table() {
+        let first = State {
+            limit: Some(1),
+            ..State::default()
+        };
+        let cases = [
+            (first.clone(), Next::Test),
+            (
+                State {
+                    nodes: ENOUGH,
+                    ..first.clone()
+                },
+                Next::Launch,
+            ),
+            (
+                State {
+                    halts: some(&["JOB_HALTED"]),
+                    ..first
+                },
+                Next::Stop(Why::Halt(some(&["JOB_HALTED"]))),
+            ),
+            (after(0), Next::Stop(Why::Done)),
+            (after(1), Next::Test),
+            (
+                State {
+                    nodes: ENOUGH,
+                    ..after(137)
+                },
+                Next::Launch,
+            ),
+            (
+                State {
+                    limit: Some(1),
+                    ..after(1)
+                },
+                Next::Stop(Why::NoRunLeft(1)),
+            ),
+            (
+                State {
+                    limit: None,
+                    launches: u64::MAX,
+                    nodes: ENOUGH,
+                    ..after(1)
+                },
+                Next::Launch,
+            ),
+            (
+                State {
+                    halts: some(&[FINALIZED]),
+                    ..after(1)
+                },
+                Next::Stop(Why::Finalized),
+            ),
+            // Such as a program that exits by itself when SCR asks it to.
+            (
+                State {
+                    halts: some(&["NO_CHECKPOINTS_LEFT"]),
+                    ..after(0)
+                },
+                Next::Stop(Why::Done),
+            ),
+            (
+                State {
+                    halts: some(&[FINALIZED, "X"]),
+                    ..after(9)
+                },
+                Next::Stop(Why::Halt(some(&["X"]))),
+            ),
+            (
+                State {
+                    signal: Some("SIGTERM"),
+                    ..after(143)
+                },
+                Next::Stop(Why::Signal("SIGTERM")),
+            ),
+            // What a launcher returns when it is told to end the step may be 0.
+            (
+                State {
+                    hung: true,
+                    ..after(0)
+                },
+                Next::Test,
+            ),
+            (
+                State {
+                    hung: true,
+                    nodes: ENOUGH,
+                    ..after(137)
+                },
+                Next::Launch,
+            ),
+        ];
+        for (state, expected) in cases {
+            assert_eq!(next(&state), expected, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn nodes_at_the_edge() {
+        for (up, needed, launches) in [
+            (4, 4, true),
+            (5, 4, true),
+            (3, 4, false),
+            (1, 0, true),
+            (0, 0, false),
+        ] {
+            let nodes = Nodes { up, needed };
+            let state = State {
+                nodes: Some(nodes),
+                ..after(1)
+            };
+            let expected = match launches {
+                true => Next::Launch,
+                false => Next::Stop(Why::TooFewNodes(nodes)),
+            };
+            assert_eq!(next(&state), expected);
+        }
+    }
+
+    #[test]
+    fn limits() {
+        assert_eq!(limit(None, None), Some(1));
+        assert_eq!(limit(None, Some(0)), Some(1));
+        assert_eq!(limit(None, Some(2)), Some(3));
+        assert_eq!(limit(Some(5), Some(2)), Some(5));
+        assert_eq!(limit(Some(0), Some(2)), Some(1));
+        assert_eq!(limit(Some(-1), Some(2)), None);
+        assert_eq!(limit(None, Some(i64::MAX)), Some(i64::MAX as u64));
+    }
+
+    #[test]
+    fn pauses() {
+        assert_eq!(pause(false, 5, 1), 0);
+        assert_eq!(pause(true, 5, 1), 5);
+        assert_eq!(pause(false, 5, 2), 2);
+        assert_eq!(pause(false, 5, 3), 4);
+        assert_eq!(pause(true, 5, 3), 5);
+        assert_eq!(pause(false, 5, 100), LONGEST_PAUSE);
+    }
+}

@@ -1,0 +1,118 @@
+//! Which datasets of a job that is over are saved, and in which order? (`scr_postrun`)
+
+use std::collections::BTreeMap;
+
+/// A dataset in the caches of the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Item {
+    /// It is wanted in the prefix directory in any case.
+    pub output: bool,
+    /// A run can restart from it.
+    pub checkpoint: bool,
+    /// The prefix directory has all of it.
+    pub saved: bool,
+}
+
+/// What became of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Saved {
+    /// Datasets that are in the prefix directory now and were not before.
+    pub new: Vec<u64>,
+    /// Datasets that should be and are not.
+    pub failed: Vec<u64>,
+    /// The newest checkpoint that is in the prefix directory.
+    pub checkpoint: Option<u64>,
+}
+
+/// Calls `save` for one dataset after the other, which says whether it succeeded: for output
+/// datasets, oldest first, until one fails; then for checkpoints, newest first, until one is in
+/// the prefix directory. After a failed output only checkpoints before it count, so that a
+/// restart writes that output again.
+pub fn save<E>(
+    items: &BTreeMap<u64, Item>,
+    mut save: impl FnMut(u64) -> Result<bool, E>,
+) -> Result<Saved, E> {
+    let mut done = Saved::default();
+    let mut limit = None;
+    let mut one = |id: u64, item: &Item, done: &mut Saved| {
+        if item.saved || done.new.contains(&id) {
+            return Ok(true);
+        }
+        let good = save(id)?;
+        match good {
+            true => done.new.push(id),
+            false => done.failed.push(id),
+        }
+        Ok(good)
+    };
+    for (id, item) in items.iter().filter(|(_, item)| item.output) {
+        if !one(*id, item, &mut done)? {
+            limit = Some(*id);
+            break;
+        }
+    }
+    let before = |id: u64| limit.is_none_or(|limit| id < limit);
+    let checkpoints = items
+        .iter()
+        .rev()
+        .filter(|(id, item)| item.checkpoint && before(**id));
+    for (id, item) in checkpoints {
+        if one(*id, item, &mut done)? {
+            done.checkpoint = Some(*id);
+            break;
+        }
+    }
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    /// Kinds by id from 1: `c` checkpoint, `o` output, `b` both; upper case: saved already.
+    fn run(kinds: &str, fail: &[u64]) -> (Vec<u64>, Saved) {
+        let items = (1..).zip(kinds.chars()).map(|(id, kind)| {
+            let item = Item {
+                output: matches!(kind, 'o' | 'b' | 'O' | 'B'),
+                checkpoint: matches!(kind, 'c' | 'b' | 'C' | 'B'),
+                saved: kind.is_uppercase(),
+            };
+            (id, item)
+        });
+        let mut tried = Vec::new();
+        let saved = save(&items.collect(), |id| {
+            tried.push(id);
+            Ok::<_, Infallible>(!fail.contains(&id))
+        });
+        (tried, saved.unwrap())
+    }
+
+    #[test]
+    fn the_order() {
+        for (kinds, fail, tried, checkpoint) in [
+            ("", &[][..], &[][..], None),
+            ("ccc", &[], &[3], Some(3)),
+            ("ccc", &[3], &[3, 2], Some(2)),
+            ("ccc", &[1, 2, 3], &[3, 2, 1], None),
+            ("cCc", &[3], &[3], Some(2)),
+            ("ccC", &[], &[], Some(3)),
+            ("ococ", &[], &[1, 3, 4], Some(4)),
+            ("ococ", &[3], &[1, 3, 2], Some(2)),
+            ("ococ", &[1], &[1], None),
+            ("cbb", &[], &[2, 3], Some(3)),
+            ("cbb", &[3], &[2, 3], Some(2)),
+            ("oO", &[], &[1], None),
+        ] {
+            let (order, saved) = run(kinds, fail);
+            assert_eq!(order, tried, "{kinds} {fail:?}");
+            assert_eq!(saved.checkpoint, checkpoint, "{kinds} {fail:?}");
+            let failed: Vec<u64> = tried
+                .iter()
+                .copied()
+                .filter(|id| fail.contains(id))
+                .collect();
+            assert_eq!(saved.failed, failed);
+        }
+    }
+}

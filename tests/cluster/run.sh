@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Usage: run.sh BIN PROGRAM SCHEME NODES LOST...
+# scr_run launches a program on so many nodes. The LOST ones lose power in mid-run: without a
+# human hand it is launched again on others, goes on from the caches, and ends with the result of
+# a run which nothing happened to.
+set -euo pipefail
+
+bin=$1 program=$2 scheme=$3 count=$4
+shift 4
+lost=("$@")
+# shellcheck source=tests/cluster/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+export SCR_RUNS=2 SCR_COPY_TYPE=$scheme
+go_on 900000
+mapfile -t application < <(example "$program" delay 10 output field)
+begin "$bin/scr_run" srun "-N$count" "-n$count" --mpi=pmi2 "${application[@]}"
+wait_for '^heat2d: checkpoint heat2d.50$' || fail "it ended before it was struck"
+rm steps
+for node in "${lost[@]}"; do cluster power-off "$node"; done
+for node in "${lost[@]}"; do cluster report "$node"; done
+wait_for '^scr_run: .*: launch 1 ended with exit code' || fail "the launch did not end"
+reached=$(completed)
+go_on $((reached + 100))
+finish || fail "scr_run did not end well"
+for node in "${lost[@]}"; do
+    grep -q "^scr_run: .*: node $node is not used any more" log || fail "nothing is said of $node"
+done
+left=$("$bin/scr_glob_hosts" --minus "node[1-5]:$(IFS=,; echo "${lost[*]}")")
+grep -qF "launch 2 of at most 2 on $left: srun --exclude=" log || fail "it did not run on $left"
+# It may have been struck in the middle of the next checkpoint, or just after it.
+((reached <= $(restarted) + 10 && $(restarted) <= reached + 10)) ||
+    fail "it went on from $(restarted), not $reached"
+grep "rebuilt with $scheme" log || fail "nothing is said of a rebuild with $scheme"
+same_result "$program" $((reached + 100))
