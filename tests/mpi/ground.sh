@@ -47,7 +47,7 @@ bury || fail "the program did not go on when the cache was full"
 lost=$(grep -c "^churn: could not" log || true)
 ((lost > 0 && lost < 12)) || fail "$lost of 12 datasets did not fit"
 [[ $(grep -Ec "^SCR v[0-9.]+ ERROR" log) -eq $lost ]] || fail "not one message for each"
-grep -Ei "ERROR.*(No space left|valid=0)" log >/dev/null || fail "no message says why"
+grep -Ei "ERROR.*(No space left|valid=0|is not started: STORE=)" log >/dev/null || fail "no message says why"
 complete=$(tail -n 1 "$record")
 begin "n0 n1" "$program" "$record" count 0 bytes 200000 grow
 bury || fail "the next start"
