@@ -1,14 +1,20 @@
-//! Speed of the encoding kernels on one core, beside the plain limits in the same run.
+//! Speed of the encoding kernels on one core, beside the plain limits in the same run, and
+//! what the checksums add to the pass of which the kernels are a part.
 //!
 //! `cargo bench --no-default-features --bench kernels`. Bytes per second are those of the
-//! data: eight sources of 64 KiB for Reed-Solomon, one source for XOR. The ratios at the end
-//! are of medians of times that were taken in turns, so that a busy machine slows down both
-//! sides.
+//! data: eight sources of 64 KiB for Reed-Solomon, one source for XOR, a member's file for the
+//! pass. The ratios at the end are of medians of times that were taken in turns, so that a
+//! busy machine slows down both sides.
 
-use criterion::{BenchmarkId, Criterion, Throughput};
+use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use scr::redundancy::code::{Code, Kind};
 use scr::redundancy::kernel::Kernel;
+use scr::redundancy::logical::Reader;
+use scr::store::posix::Posix;
+use scr::store::{File, Files};
+use scr::{Error, Result};
 use std::hint::black_box;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const BUFFER: usize = 64 << 10;
@@ -118,12 +124,107 @@ fn reed_solomon(criterion: &mut Criterion, column: &Column) {
     }
 }
 
-/// Median seconds of both, taken in turns.
-fn in_turns(mut a: impl FnMut(), mut b: impl FnMut()) -> (f64, f64) {
+/// Members of the set whose pass is measured, and bytes of a message and of a member's file,
+/// which is a whole number of messages however it is cut into chunks.
+const MEMBERS: usize = 4;
+const PIECE: usize = 256 << 10;
+const FILE: usize = 120 * PIECE;
+
+/// What encoding costs one member besides waiting: its file is read from memory and sent,
+/// as much of others arrives, is computed with, and the results are written. A copy stands
+/// for each message, which a real one costs at least, so the checksum's share in a real pass
+/// is not larger than here.
+struct Pass {
+    list: Vec<(PathBuf, u64)>,
+    checksum: bool,
+    parity: Box<dyn File>,
+    chunk: usize,
+    coefficients: Vec<u8>,
+    read: Vec<u8>,
+    arrived: Vec<Vec<u8>>,
+    results: Vec<Vec<u8>>,
+}
+
+impl Pass {
+    fn new(code: &Code, checksum: bool, dir: &Path) -> Result<Pass> {
+        let all: Vec<usize> = (0..MEMBERS).collect();
+        let (sources, targets) = all.split_at(code.data());
+        let coefficients = code.solve(0, sources, targets);
+        let data = dir.join("data");
+        Posix.create(&data, 0o600)?.write_at(0, &noise(1, FILE))?;
+        Ok(Pass {
+            list: vec![(data, FILE as u64)],
+            checksum,
+            parity: Posix.create(&dir.join(format!("parity.{checksum}")), 0o600)?,
+            chunk: FILE / sources.len(),
+            coefficients: coefficients.ok_or_else(|| Error::format(0, "no solution"))?,
+            read: vec![0; PIECE],
+            arrived: vec![vec![0; PIECE]; sources.len()],
+            results: vec![vec![0; PIECE]; targets.len()],
+        })
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let mut reader = Reader::new(&Posix, self.list.clone(), self.checksum)?;
+        for at in (0..self.chunk).step_by(PIECE) {
+            let place = |number| (number * self.chunk + at) as u64;
+            for (number, message) in self.arrived.iter_mut().enumerate() {
+                reader.read_at(place(number), &mut self.read)?;
+                message.copy_from_slice(black_box(&self.read));
+            }
+            let sources: Vec<&[u8]> = self.arrived.iter().map(|b| &b[..]).collect();
+            let mut targets: Vec<&mut [u8]> = self.results.iter_mut().map(|b| &mut b[..]).collect();
+            Kernel::best().apply(&self.coefficients, &sources, &mut targets);
+            for (number, result) in self.results.iter().enumerate() {
+                self.parity.write_at(place(number), result)?;
+            }
+        }
+        if self.checksum {
+            black_box(reader.finish()?);
+        }
+        Ok(())
+    }
+}
+
+/// The pass with checksums and without, in a file system in memory where there is one.
+fn passes(criterion: &mut Criterion) -> Result<()> {
+    let memory = PathBuf::from("/dev/shm");
+    let base = Some(memory).filter(|dir| dir.is_dir());
+    let base = base.unwrap_or_else(std::env::temp_dir);
+    let dir = tempfile::tempdir_in(&base).map_err(|e| Error::io("create", &base, e))?;
+    let mut shares = Vec::new();
+    for (kind, failures) in [(Kind::Xor, 1), (Kind::Rs, 2)] {
+        let Some(code) = Code::new(kind, MEMBERS, failures) else {
+            continue;
+        };
+        let name = format!("{kind:?} {}+{}", code.data(), code.parities()).to_lowercase();
+        let mut with = Pass::new(&code, true, dir.path())?;
+        let mut without = Pass::new(&code, false, dir.path())?;
+        // An error shows here; the passes below do the same once more.
+        with.run().and_then(|()| without.run())?;
+        let mut group = criterion.benchmark_group(format!("encode pass of a member, {name}"));
+        group.throughput(Throughput::Bytes(FILE as u64));
+        group.sampling_mode(SamplingMode::Flat);
+        group.bench_function("with crc32", |b| b.iter(|| with.run()));
+        group.bench_function("without", |b| b.iter(|| without.run()));
+        group.finish();
+        let (with, without) = in_turns(1, || drop(with.run()), || drop(without.run()));
+        let share = 100.0 * (with - without) / with;
+        let speed = FILE as f64 / with / 1e9;
+        shares.push(format!(
+            "{name}: CRC32 is {share:.0} % of the encode pass ({speed:.1} GB/s)"
+        ));
+    }
+    println!("\n{}", shares.join("\n"));
+    Ok(())
+}
+
+/// Median seconds of both, taken in turns of so many calls.
+fn in_turns(calls: u32, mut a: impl FnMut(), mut b: impl FnMut()) -> (f64, f64) {
     let time = |f: &mut dyn FnMut()| {
         let begin = Instant::now();
-        (0..20).for_each(|_| f());
-        begin.elapsed().as_secs_f64() / 20.0
+        (0..calls).for_each(|_| f());
+        begin.elapsed().as_secs_f64() / f64::from(calls)
     };
     let mut times: [Vec<f64>; 2] = Default::default();
     for _ in 0..101 {
@@ -145,6 +246,7 @@ fn ratios(column: &Column) {
     for kernel in Kernel::all() {
         let name = kernel.name();
         let (ours, plain) = in_turns(
+            20,
             || kernel.update(&[1], black_box(&src), &mut [&mut dst]),
             || vectorised_xor(&mut same, black_box(&src)),
         );
@@ -153,6 +255,7 @@ fn ratios(column: &Column) {
             100.0 * plain / ours
         );
         let (encode, decode) = in_turns(
+            20,
             || column.run(kernel, &column.encode, &mut one),
             || column.run(kernel, &column.decode, &mut two),
         );
@@ -162,24 +265,11 @@ fn ratios(column: &Column) {
             speed(decode),
             100.0 * encode / decode
         );
-        let (encode, sums) = in_turns(
-            || column.run(kernel, &column.encode, &mut one),
-            || {
-                black_box(column.checksums());
-            },
-        );
-        println!(
-            "{name:15} crc32 {:5.1}: {:4.0}% of arithmetic and checksum together",
-            speed(sums),
-            100.0 * sums / (sums + encode)
-        );
     }
 }
 
-fn main() {
-    let Some(column) = Column::new() else {
-        return;
-    };
+fn main() -> Result<()> {
+    let column = Column::new().ok_or_else(|| Error::format(0, "the code has no solution"))?;
     let mut criterion = Criterion::default()
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1))
@@ -187,6 +277,8 @@ fn main() {
         .configure_from_args();
     xor(&mut criterion);
     reed_solomon(&mut criterion, &column);
+    passes(&mut criterion)?;
     criterion.final_summary();
     ratios(&column);
+    Ok(())
 }

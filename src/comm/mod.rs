@@ -73,7 +73,8 @@ pub trait Communicator: Send + Sync {
     /// Number of ranks, at least 1.
     fn size(&self) -> usize;
 
-    /// Starts to send `data`, of any length including 0 and beyond 2 GiB.
+    /// Starts to send `data`, of any length including 0 and beyond 2 GiB. To wait for it may
+    /// last until the receive is posted, so ranks that send in a circle must receive before.
     fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>>;
 
     /// Starts to receive exactly `buffer.len()` bytes into `buffer`. A message of another

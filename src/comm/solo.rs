@@ -4,8 +4,9 @@ use super::threads::Rank;
 use super::{Communicator, Pending, Tag, Term};
 use crate::Result;
 
-/// The only rank, 0 of 1. Messages to itself are buffered; to wait for one that was not
-/// sent is an error, since nobody else could send it.
+/// The only rank, 0 of 1. To wait for a message to itself that was not sent is an error, since
+/// nobody else could send it, and so is to wait for a large one to be taken before a receive
+/// asks for it.
 pub struct Solo(Rank);
 
 impl Solo {

@@ -1,0 +1,337 @@
+//! Ranks as threads of one process, for tests; with one rank also what
+//! [`Solo`](super::solo::Solo) is made of.
+//!
+//! Small sends are buffered, large ones wait for their receive ([`RENDEZVOUS`]), and receives
+//! match in the order in which they were posted: as in MPI, in memory as in what blocks.
+//! Nobody waits for ever: a rank that waits for one that has ended gets an error, and so
+//! do all when every rank that is left waits for something that can no longer come. For
+//! the latter to be decidable each rank communicates from its own thread only, which MPI
+//! asks of the crate anyway.
+
+mod world;
+
+use self::world::{Side, Transfer, World};
+use super::{Communicator, Pending, Tag, Term, check_length, check_rank};
+use crate::Result;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
+use std::sync::Arc;
+
+/// From how many bytes on a send is over only when a receive has taken the message. MPI
+/// libraries draw this line between 4 and 64 KiB; code that is right works at any.
+pub const RENDEZVOUS: usize = 16 << 10;
+
+/// Runs `body` as each of `size` ranks, one thread each, and returns what they returned,
+/// in rank order. A panic of a rank is passed on once all threads have ended (the first one
+/// if there are several), an abort as a panic whose payload is [`Aborted`].
+pub fn run<R: Send>(size: usize, body: impl Fn(Box<dyn Communicator>) -> R + Sync) -> Vec<R> {
+    let world = Arc::new(World::new(size));
+    let mut results: Vec<_> = std::thread::scope(|scope| {
+        let start = |rank| {
+            let world = Arc::clone(&world);
+            let body = &body;
+            move || {
+                let comm = Box::new(Rank {
+                    world: Arc::clone(&world),
+                    rank,
+                });
+                let result = catch_unwind(AssertUnwindSafe(|| body(comm)));
+                world.end(rank, result.is_err());
+                result
+            }
+        };
+        let threads: Vec<_> = (0..size).map(|rank| scope.spawn(start(rank))).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().and_then(|result| result))
+            .collect()
+    });
+    // The later panics are mostly consequences of the first.
+    if let Some(rank) = world.first_panic()
+        && let Err(panic) = results.swap_remove(rank)
+    {
+        resume_unwind(panic);
+    }
+    results
+        .into_iter()
+        .map(|result| result.unwrap_or_else(|panic| resume_unwind(panic)))
+        .collect()
+}
+
+/// Payload of the panic by which [`Communicator::abort`] ends a rank here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Aborted {
+    /// The rank that called it.
+    pub rank: usize,
+    /// Its argument.
+    pub code: i32,
+}
+
+/// One rank's end of the world.
+pub(super) struct Rank {
+    world: Arc<World>,
+    rank: usize,
+}
+
+impl Rank {
+    /// The only rank of a world of its own, on the caller's thread.
+    pub(super) fn alone() -> Self {
+        Rank {
+            world: Arc::new(World::new(1)),
+            rank: 0,
+        }
+    }
+
+    /// Asks for a message of `length` bytes, or of any.
+    fn post(
+        &self,
+        from: usize,
+        tag: Tag,
+        buffer: Vec<u8>,
+        length: Option<usize>,
+    ) -> Result<Box<dyn Pending>> {
+        check_rank("receive", from, self.size())?;
+        self.begin(Side::Receive, (from, self.rank), tag, buffer, length)
+    }
+
+    fn begin(
+        &self,
+        side: Side,
+        ends: (usize, usize),
+        tag: Tag,
+        buffer: Vec<u8>,
+        length: Option<usize>,
+    ) -> Result<Box<dyn Pending>> {
+        Ok(Box::new(UnderWay {
+            transfer: self.world.begin(side, ends, tag, buffer)?,
+            world: Arc::clone(&self.world),
+            length,
+        }))
+    }
+}
+
+impl Communicator for Rank {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.world.size()
+    }
+
+    fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
+        check_rank("send", to, self.size())?;
+        self.begin(Side::Send, (self.rank, to), tag, data, None)
+    }
+
+    fn irecv(&self, from: usize, tag: Tag, buffer: Vec<u8>) -> Result<Box<dyn Pending>> {
+        let length = buffer.len();
+        self.post(from, tag, buffer, Some(length))
+    }
+
+    fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
+        self.post(from, tag, Vec::new(), None)?.wait()
+    }
+
+    fn barrier(&self) -> Result<()> {
+        self.world.round(self.rank, "barrier", &mut [])
+    }
+
+    fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
+        self.world.round(self.rank, "allreduce", terms)
+    }
+
+    fn abort(&self, code: i32) -> ! {
+        let rank = self.rank;
+        self.world
+            .break_with(format!("rank {rank} has aborted the job"));
+        panic_any(Aborted { rank, code })
+    }
+}
+
+struct UnderWay {
+    world: Arc<World>,
+    transfer: Transfer,
+    /// What a receive expects, if it knows.
+    length: Option<usize>,
+}
+
+impl Pending for UnderWay {
+    fn wait(self: Box<Self>) -> Result<Vec<u8>> {
+        let Transfer { from, tag, .. } = self.transfer;
+        let data = self.world.finish(&self.transfer)?;
+        check_length(from, tag, self.length.unwrap_or(data.len()), data.len())?;
+        Ok(data)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.world.forget(&self.transfer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_rank_order() {
+        assert_eq!(run(5, |comm| comm.rank() * 10), [0, 10, 20, 30, 40]);
+    }
+
+    #[test]
+    fn a_rank_that_returns_early_does_not_hold_up_the_others() {
+        let results = run(3, |comm| match comm.rank() {
+            0 => Ok(()),
+            1 => comm.recv(0, 7).map(drop),
+            _ => comm.barrier(),
+        });
+        assert_eq!(results[0], Ok(()));
+        for result in &results[1..] {
+            let message = result.as_ref().unwrap_err().to_string();
+            assert!(
+                message.contains("rank") && message.contains("has ended"),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_message_of_a_rank_that_has_ended_still_arrives() {
+        let results = run(2, |comm| match comm.rank() {
+            0 => comm.isend(1, 7, vec![1, 2]).and_then(Pending::wait),
+            _ => comm.recv(0, 7),
+        });
+        assert_eq!(results, [Ok(vec![1, 2]), Ok(vec![1, 2])]);
+    }
+
+    #[test]
+    fn ranks_that_all_wait_are_told_so() {
+        for error in run(3, |comm| comm.recv((comm.rank() + 1) % 3, 1).unwrap_err()) {
+            assert!(error.to_string().contains("every rank waits"), "{error}");
+        }
+    }
+
+    /// Rank 0 waits for its send before a barrier, rank 1 receives after it.
+    fn send_before_and_receive_after_a_barrier(length: usize) -> Vec<Result<()>> {
+        run(2, |comm| match comm.rank() {
+            0 => {
+                assert_eq!(comm.isend(1, 7, vec![5; length])?.wait()?, vec![5; length]);
+                comm.barrier()
+            }
+            _ => {
+                comm.barrier()?;
+                assert_eq!(comm.recv(0, 7)?, vec![5; length]);
+                Ok(())
+            }
+        })
+    }
+
+    #[test]
+    fn a_large_send_waits_for_its_receive_and_a_small_one_does_not() {
+        for length in [0, RENDEZVOUS - 1] {
+            let results = send_before_and_receive_after_a_barrier(length);
+            assert_eq!(results, [Ok(()), Ok(())]);
+        }
+        for result in send_before_and_receive_after_a_barrier(RENDEZVOUS) {
+            let message = result.unwrap_err().to_string();
+            let waits = ["rank 0: send to rank 1", "rank 1 in a collective call"];
+            assert!(waits.iter().all(|part| message.contains(part)), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_large_send_is_over_when_its_receive_is_posted() {
+        run(2, |comm| match comm.rank() {
+            0 => {
+                comm.barrier().unwrap();
+                let send = comm.isend(1, 7, vec![5; RENDEZVOUS]).unwrap();
+                assert_eq!(send.wait().unwrap().len(), RENDEZVOUS);
+                comm.barrier().unwrap();
+            }
+            _ => {
+                let receive = comm.irecv(0, 7, vec![0; RENDEZVOUS]).unwrap();
+                comm.barrier().unwrap();
+                comm.barrier().unwrap();
+                assert_eq!(receive.wait().unwrap(), vec![5; RENDEZVOUS]);
+            }
+        });
+    }
+
+    #[test]
+    fn a_circle_of_large_sends_is_reported() {
+        for size in [1, 2, 3] {
+            let errors = run(size, |comm| {
+                let right = (comm.rank() + 1) % size;
+                let send = comm.isend(right, 1, vec![0; RENDEZVOUS]).unwrap();
+                send.wait().unwrap_err().to_string()
+            });
+            for error in errors {
+                let circle = ["every rank waits", "rank 0: send to rank"];
+                assert!(circle.iter().all(|part| error.contains(part)), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_send_to_a_rank_that_has_ended_is_an_error() {
+        let results = run(2, |comm| match comm.rank() {
+            0 => comm.isend(1, 7, vec![0; RENDEZVOUS])?.wait().map(drop),
+            _ => Ok(()),
+        });
+        let message = results[0].as_ref().unwrap_err().to_string();
+        assert!(message.contains("rank 1 has ended"), "{message}");
+    }
+
+    #[test]
+    fn a_large_message_arrives_after_its_send_was_dropped() {
+        let results = run(2, |comm| match comm.rank() {
+            0 => comm.isend(1, 7, vec![3; RENDEZVOUS]).map(|_| Vec::new()),
+            _ => comm.recv(0, 7),
+        });
+        assert_eq!(results[1], Ok(vec![3; RENDEZVOUS]));
+    }
+
+    #[test]
+    fn the_first_panic_is_passed_on() {
+        let caught = catch_unwind(|| {
+            run(3, |comm| {
+                assert!(comm.rank() != 1, "the cause");
+                comm.barrier().unwrap();
+            })
+        });
+        let panic = caught.unwrap_err();
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"the cause"));
+    }
+
+    #[test]
+    fn abort_ends_every_rank() {
+        let caught = catch_unwind(|| {
+            run(3, |comm| {
+                if comm.rank() == 2 {
+                    comm.abort(9);
+                }
+                assert!(comm.recv(0, 1).is_err() && comm.barrier().is_err());
+            })
+        });
+        let payload = *caught.unwrap_err().downcast_ref::<Aborted>().unwrap();
+        assert_eq!(payload, Aborted { rank: 2, code: 9 });
+    }
+
+    #[test]
+    fn terms_that_do_not_fit_are_an_error_everywhere() {
+        let kinds = run(2, |comm| {
+            let mine = if comm.rank() == 0 {
+                Term::Sum(1)
+            } else {
+                Term::Max(1)
+            };
+            comm.allreduce(&mut [mine])
+        });
+        assert!(kinds.iter().all(Result::is_err));
+        let counts = run(2, |comm| {
+            comm.allreduce(&mut vec![Term::Sum(1); comm.rank()])
+        });
+        assert!(counts.iter().all(Result::is_err));
+    }
+}

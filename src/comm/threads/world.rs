@@ -1,0 +1,386 @@
+//! What the ranks of [`threads`](super) share, behind one lock: messages and receives that
+//! have not met yet, the round under way, and who waits for what.
+
+use super::RENDEZVOUS;
+use crate::comm::{Tag, Term};
+use crate::{Error, Result};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Names a send or a receive.
+pub(super) type Ticket = u64;
+
+/// Which end of a message a transfer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Send,
+    Receive,
+}
+
+/// A send or a receive that somebody may wait for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Transfer {
+    pub side: Side,
+    pub from: usize,
+    pub to: usize,
+    pub tag: Tag,
+    pub ticket: Ticket,
+}
+
+impl Transfer {
+    /// The rank at the other end.
+    fn peer(&self) -> usize {
+        match self.side {
+            Side::Send => self.to,
+            Side::Receive => self.from,
+        }
+    }
+
+    /// What an error calls it.
+    fn call(&self) -> String {
+        match self.side {
+            Side::Send => format!("send to rank {}, tag {:#x}", self.to, self.tag),
+            Side::Receive => format!("receive from rank {}, tag {:#x}", self.from, self.tag),
+        }
+    }
+}
+
+/// What a rank blocks on.
+#[derive(Debug, Clone, Copy)]
+enum Want {
+    Transfer(Transfer),
+    Round(u64),
+}
+
+/// A message that has no receive yet.
+struct Message {
+    data: Vec<u8>,
+    /// The send that gets `data` back once it is taken; `None` if it was buffered.
+    send: Option<Ticket>,
+}
+
+/// A receive that has no message yet, and where it wants one.
+struct Posted {
+    ticket: Ticket,
+    buffer: Vec<u8>,
+}
+
+/// What has not met yet between two ranks with one tag. One of the two is always empty.
+#[derive(Default)]
+struct Channel {
+    unexpected: VecDeque<Message>,
+    posted: VecDeque<Posted>,
+}
+
+/// `data` in `buffer`, which is only as long as was expected.
+fn filled(mut buffer: Vec<u8>, data: &[u8]) -> Vec<u8> {
+    buffer.clear();
+    buffer.extend_from_slice(data);
+    buffer
+}
+
+/// Terms of a round, or how the ranks contradict each other.
+type Terms = std::result::Result<Vec<Term>, &'static str>;
+
+fn combine(left: &[Term], right: &[Term]) -> Terms {
+    if left.len() != right.len() {
+        return Err("ranks passed different numbers of terms");
+    }
+    let pairs = left.iter().zip(right);
+    pairs
+        .map(|(a, b)| a.combine(*b).ok_or("ranks passed terms of different kinds"))
+        .collect()
+}
+
+struct State {
+    channels: HashMap<(usize, usize, Tag), Channel>,
+    /// The buffers of transfers that are over and not yet asked for.
+    done: HashMap<Ticket, Vec<u8>>,
+    next_ticket: Ticket,
+    /// Number of the round (barrier or allreduce) under way, ranks in it, and its terms.
+    round: u64,
+    arrived: usize,
+    gathering: Terms,
+    /// Result of the round before. It stays until all ranks have come to the next one.
+    finished: Terms,
+    waiting: Vec<Option<Want>>,
+    ended: Vec<bool>,
+    first_panic: Option<usize>,
+    /// Why nothing can work any more.
+    broken: Option<String>,
+}
+
+impl State {
+    fn channel(&mut self, t: &Transfer) -> &mut Channel {
+        self.channels.entry((t.from, t.to, t.tag)).or_default()
+    }
+
+    fn has_ended(&self, rank: usize) -> bool {
+        self.ended.get(rank) == Some(&true)
+    }
+
+    fn set_waiting(&mut self, rank: usize, want: Option<Want>) {
+        if let Some(slot) = self.waiting.get_mut(rank) {
+            *slot = want;
+        }
+    }
+
+    fn satisfied(&self, want: Want) -> bool {
+        match want {
+            Want::Transfer(transfer) => self.done.contains_key(&transfer.ticket),
+            Want::Round(number) => self.round > number,
+        }
+    }
+
+    /// Why `want`, unsatisfied, never will be.
+    fn hopeless(&self, want: Want) -> Option<String> {
+        if self.broken.is_some() {
+            return self.broken.clone();
+        }
+        let gone = match want {
+            Want::Transfer(transfer) => Some(transfer.peer()).filter(|r| self.has_ended(*r)),
+            Want::Round(_) => self.ended.iter().position(|&ended| ended),
+        };
+        gone.map(|rank| format!("rank {rank} has ended"))
+    }
+
+    /// Breaks the world if each rank that is left waits for what cannot come.
+    fn check_progress(&mut self) {
+        let mut story = String::from("every rank waits:");
+        for (rank, want) in self.waiting.iter().enumerate() {
+            match want {
+                _ if self.has_ended(rank) => continue,
+                Some(want) if !self.satisfied(*want) && self.hopeless(*want).is_none() => {
+                    story += &match want {
+                        Want::Transfer(transfer) => format!(" rank {rank}: {};", transfer.call()),
+                        Want::Round(_) => format!(" rank {rank} in a collective call;"),
+                    };
+                }
+                _ => return,
+            }
+        }
+        self.broken = Some(story);
+    }
+}
+
+pub(super) struct World {
+    state: Mutex<State>,
+    /// One for each rank.
+    changed: Vec<Condvar>,
+}
+
+impl World {
+    pub fn new(size: usize) -> Self {
+        let state = State {
+            channels: HashMap::new(),
+            done: HashMap::new(),
+            next_ticket: 0,
+            round: 0,
+            arrived: 0,
+            gathering: Ok(Vec::new()),
+            finished: Ok(Vec::new()),
+            waiting: vec![None; size],
+            ended: vec![false; size],
+            first_panic: None,
+            broken: None,
+        };
+        let changed = (0..size).map(|_| Condvar::new()).collect();
+        World {
+            state: Mutex::new(state),
+            changed,
+        }
+    }
+
+    pub fn size(&self) -> usize {
+        self.changed.len()
+    }
+
+    /// No invariant is broken between two statements that can panic, so poison is ignored.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self, rank: usize) {
+        if let Some(changed) = self.changed.get(rank) {
+            changed.notify_all();
+        }
+    }
+
+    fn wake_all(&self) {
+        self.changed.iter().for_each(Condvar::notify_all);
+    }
+
+    /// `rank` takes part no more.
+    pub fn end(&self, rank: usize, panicked: bool) {
+        let mut state = self.lock();
+        if let Some(ended) = state.ended.get_mut(rank) {
+            *ended = true;
+        }
+        if panicked && state.first_panic.is_none() {
+            state.first_panic = Some(rank);
+        }
+        state.check_progress();
+        self.wake_all();
+    }
+
+    /// The rank whose panic was the first.
+    pub fn first_panic(&self) -> Option<usize> {
+        self.lock().first_panic
+    }
+
+    /// Lets every call of every rank fail from now on.
+    pub fn break_with(&self, why: String) {
+        self.lock().broken = Some(why);
+        self.wake_all();
+    }
+
+    /// Begins a transfer: hands `buffer` out, or asks for a message into it.
+    pub fn begin(
+        &self,
+        side: Side,
+        (from, to): (usize, usize),
+        tag: Tag,
+        buffer: Vec<u8>,
+    ) -> Result<Transfer> {
+        let mut state = self.lock();
+        let transfer = Transfer {
+            side,
+            from,
+            to,
+            tag,
+            ticket: state.next_ticket,
+        };
+        state.next_ticket += 1;
+        match side {
+            Side::Send => self.send(&mut state, &transfer, buffer)?,
+            Side::Receive => self.receive(&mut state, &transfer, buffer),
+        }
+        Ok(transfer)
+    }
+
+    fn send(&self, state: &mut State, transfer: &Transfer, data: Vec<u8>) -> Result<()> {
+        if let Some(what) = state.broken.clone() {
+            let call = transfer.call();
+            return Err(Error::Comm { call, what });
+        }
+        let channel = state.channel(transfer);
+        match channel.posted.pop_front() {
+            Some(Posted { ticket, buffer }) => {
+                state.done.insert(ticket, filled(buffer, &data));
+                state.done.insert(transfer.ticket, data);
+            }
+            None if data.len() < RENDEZVOUS => {
+                channel.unexpected.push_back(Message {
+                    data: data.clone(),
+                    send: None,
+                });
+                state.done.insert(transfer.ticket, data);
+            }
+            None => {
+                let send = Some(transfer.ticket);
+                channel.unexpected.push_back(Message { data, send });
+            }
+        }
+        self.wake(transfer.to);
+        Ok(())
+    }
+
+    fn receive(&self, state: &mut State, transfer: &Transfer, buffer: Vec<u8>) {
+        let ticket = transfer.ticket;
+        let channel = state.channel(transfer);
+        match channel.unexpected.pop_front() {
+            Some(Message { data, send: None }) => {
+                state.done.insert(ticket, data);
+            }
+            Some(Message {
+                data,
+                send: Some(send),
+            }) => {
+                state.done.insert(ticket, filled(buffer, &data));
+                state.done.insert(send, data);
+                self.wake(transfer.from);
+            }
+            None => channel.posted.push_back(Posted { ticket, buffer }),
+        }
+    }
+
+    /// Blocks until the transfer is over and gives its buffer.
+    pub fn finish(&self, transfer: &Transfer) -> Result<Vec<u8>> {
+        let rank = match transfer.side {
+            Side::Send => transfer.from,
+            Side::Receive => transfer.to,
+        };
+        let mut state = self.wait(rank, Want::Transfer(*transfer), &transfer.call())?;
+        Ok(state.done.remove(&transfer.ticket).unwrap_or_default())
+    }
+
+    /// Forgets a transfer: a receive that was posted takes no message any more, a message
+    /// that was sent stays on its way, and nobody gets its buffer back.
+    pub fn forget(&self, transfer: &Transfer) {
+        let mut state = self.lock();
+        state.done.remove(&transfer.ticket);
+        let channel = state.channel(transfer);
+        match transfer.side {
+            Side::Send => {
+                let mut unexpected = channel.unexpected.iter_mut();
+                if let Some(message) = unexpected.find(|m| m.send == Some(transfer.ticket)) {
+                    message.send = None;
+                }
+            }
+            Side::Receive => channel.posted.retain(|p| p.ticket != transfer.ticket),
+        }
+    }
+
+    /// One round of all ranks, in which `terms` are combined.
+    pub fn round(&self, rank: usize, call: &str, terms: &mut [Term]) -> Result<()> {
+        let mut state = self.lock();
+        if state.arrived == 0 {
+            state.gathering = Ok(terms.to_vec());
+        } else {
+            let so_far = std::mem::replace(&mut state.gathering, Ok(Vec::new()));
+            state.gathering = so_far.and_then(|so_far| combine(&so_far, terms));
+        }
+        state.arrived += 1;
+        let number = state.round;
+        if state.arrived == self.size() {
+            state.arrived = 0;
+            state.round += 1;
+            state.finished = std::mem::replace(&mut state.gathering, Ok(Vec::new()));
+            self.wake_all();
+        }
+        drop(state);
+        let state = self.wait(rank, Want::Round(number), call)?;
+        match &state.finished {
+            Ok(result) => terms.copy_from_slice(result),
+            Err(what) => {
+                return Err(Error::Comm {
+                    call: call.to_string(),
+                    what: (*what).to_string(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Blocks `rank` until `want` is satisfied.
+    fn wait(&self, rank: usize, want: Want, call: &str) -> Result<MutexGuard<'_, State>> {
+        let mut state = self.lock();
+        while !state.satisfied(want) {
+            if let Some(what) = state.hopeless(want) {
+                return Err(Error::Comm {
+                    call: call.to_string(),
+                    what,
+                });
+            }
+            state.set_waiting(rank, Some(want));
+            state.check_progress();
+            if state.broken.is_some() {
+                self.wake_all();
+            } else if let Some(changed) = self.changed.get(rank) {
+                state = changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            state.set_waiting(rank, None);
+        }
+        Ok(state)
+    }
+}
