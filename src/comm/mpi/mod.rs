@@ -7,6 +7,7 @@
 
 mod calls;
 mod datatype;
+mod patience;
 mod reduce;
 mod request;
 
@@ -18,11 +19,11 @@ use super::threads::Rank;
 use super::{Communicator, Pending, Tag, Term, check_rank};
 use crate::Result;
 use mpi::ffi::{
-    MPI_Abort, MPI_Allreduce, MPI_Barrier, MPI_Comm, MPI_Comm_dup, MPI_Comm_free, MPI_Comm_rank,
-    MPI_Comm_set_errhandler, MPI_Comm_size, MPI_Datatype, MPI_Initialized, MPI_Irecv, MPI_Isend,
-    MPI_Mprobe, MPI_Mrecv, MPI_Op, MPI_Op_create, MPI_Op_free, MPI_Type_commit,
+    MPI_Abort, MPI_Comm, MPI_Comm_dup, MPI_Comm_free, MPI_Comm_rank, MPI_Comm_set_errhandler,
+    MPI_Comm_size, MPI_Datatype, MPI_Iallreduce, MPI_Ibarrier, MPI_Improbe, MPI_Imrecv,
+    MPI_Initialized, MPI_Irecv, MPI_Isend, MPI_Op, MPI_Op_create, MPI_Op_free, MPI_Type_commit,
     MPI_Type_contiguous, MPI_Type_free, RSMPI_COMM_NULL, RSMPI_COMM_WORLD, RSMPI_DATATYPE_NULL,
-    RSMPI_ERRORS_RETURN, RSMPI_INT64_T, RSMPI_MAX, RSMPI_MESSAGE_NULL, RSMPI_STATUS_IGNORE,
+    RSMPI_ERRORS_RETURN, RSMPI_INT64_T, RSMPI_MAX, RSMPI_MESSAGE_NULL,
 };
 use std::ffi::{c_int, c_void};
 
@@ -205,19 +206,23 @@ impl Communicator for Mpi {
     }
 
     fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
-        self.home.check("MPI_Mprobe")?;
-        let peer = self.peer("MPI_Mprobe", from)?;
+        self.home.check("MPI_Improbe")?;
+        let peer = self.peer("MPI_Improbe", from)?;
         if from == self.rank {
             return self.to_self.recv(0, tag);
         }
-        let call = format!("MPI_Mprobe from rank {from}");
+        let call = format!("MPI_Improbe from rank {from}");
         // SAFETY: constant of the C library.
         let mut message = unsafe { RSMPI_MESSAGE_NULL };
         let mut status = empty_status();
-        // SAFETY: live locals of the right types.
-        let code =
-            unsafe { MPI_Mprobe(peer, c_int::from(tag), self.comm, &mut message, &mut status) };
-        check(&call, code)?;
+        patience::until(|| {
+            let mut there: c_int = 0;
+            let tag = c_int::from(tag);
+            // SAFETY: live locals of the right types.
+            let code =
+                unsafe { MPI_Improbe(peer, tag, self.comm, &mut there, &mut message, &mut status) };
+            check(&call, code).map(|()| there != 0)
+        })?;
         let length = received(&status)?;
         let mut buffer = Vec::new();
         buffer
@@ -225,40 +230,66 @@ impl Communicator for Mpi {
             .map_err(|_| failure(&call, format!("no memory for a message of {length} bytes")))?;
         buffer.resize(length, 0);
         let shape = Shape::of(self.block, length)?;
-        // SAFETY: the shape covers exactly the buffer, which outlives this blocking call.
+        let call = format!("MPI_Imrecv from rank {from}");
+        let mut request = Request::new(call, buffer, Some((from, tag)), self.home);
+        // SAFETY: as for `irecv`; the message was matched by us.
         let code = unsafe {
-            let start = buffer.as_mut_ptr().cast::<c_void>();
-            MPI_Mrecv(
-                start,
-                shape.count,
-                shape.datatype,
-                &mut message,
-                RSMPI_STATUS_IGNORE,
-            )
+            let start = request.buffer.as_mut_ptr().cast::<c_void>();
+            let (count, datatype) = (shape.count, shape.datatype);
+            let handle = &mut request.handle;
+            MPI_Imrecv(start, count, datatype, &mut message, handle)
         };
-        check(&format!("MPI_Mrecv from rank {from}"), code)?;
-        Ok(buffer)
+        check(&request.call, code)?;
+        Box::new(request).wait()
     }
 
     fn barrier(&self) -> Result<()> {
-        self.home.check("MPI_Barrier")?;
+        const CALL: &str = "MPI_Ibarrier";
+        self.home.check(CALL)?;
+        let mut request = Request::new(CALL.to_string(), Vec::new(), None, self.home);
         // SAFETY: the communicator is ours and alive.
-        check("MPI_Barrier", unsafe { MPI_Barrier(self.comm) })
+        let code = unsafe { MPI_Ibarrier(self.comm, &mut request.handle) };
+        check(CALL, code)?;
+        Box::new(request).wait().map(drop)
     }
 
     fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
-        const CALL: &str = "MPI_Allreduce";
+        const CALL: &str = "MPI_Iallreduce";
         self.home.check(CALL)?;
         let count = c_int::try_from(terms.len()).map_err(|_| too_long(terms.len()))?;
+        // The first half is sent, the second received.
         let mine: Vec<Pair> = terms.iter().copied().map(encode).collect();
-        let mut all = mine.clone();
-        // SAFETY: both buffers hold `count` pairs, and `pair` is that type.
+        let mut both: Vec<u8> = mine
+            .as_flattened()
+            .iter()
+            .flat_map(|n| n.to_ne_bytes())
+            .collect();
+        let half = both.len();
+        both.resize(2 * half, 0);
+        let mut request = Request::new(CALL.to_string(), both, None, self.home);
+        // SAFETY: the request owns the buffer until MPI is done with it; both its halves hold
+        // `count` pairs, and `pair` is that type.
         let code = unsafe {
-            let (from, to) = (mine.as_ptr().cast(), all.as_mut_ptr().cast());
-            MPI_Allreduce(from, to, count, self.pair, self.combine, self.comm)
+            let from = request.buffer.as_mut_ptr();
+            let (from, to) = (from.cast::<c_void>(), from.add(half).cast::<c_void>());
+            let (pair, combine) = (self.pair, self.combine);
+            MPI_Iallreduce(
+                from,
+                to,
+                count,
+                pair,
+                combine,
+                self.comm,
+                &mut request.handle,
+            )
         };
         check(CALL, code)?;
-        for (term, pair) in terms.iter_mut().zip(all) {
+        let both = Box::new(request).wait()?;
+        let all = both.get(half..).unwrap_or_default();
+        let (numbers, _) = all.as_chunks::<8>();
+        let (pairs, _) = numbers.as_chunks::<2>();
+        for (term, [kind, value]) in terms.iter_mut().zip(pairs) {
+            let pair = [i64::from_ne_bytes(*kind), i64::from_ne_bytes(*value)];
             *term = decode(pair)
                 .ok_or_else(|| failure(CALL, "ranks passed terms of different kinds"))?;
         }

@@ -1,6 +1,7 @@
 //! Transfers under way, and who handles their errors.
 
 use super::calls::{Home, check, empty_status, finalized, received};
+use super::patience;
 use crate::Result;
 use crate::comm::{Pending, Tag, check_length};
 use mpi::ffi::{
@@ -46,13 +47,16 @@ impl Request {
 
 impl Pending for Request {
     fn wait(mut self: Box<Self>) -> Result<Vec<u8>> {
-        self.home.check("MPI_Wait")?;
+        self.home.check("MPI_Test")?;
         let mut status = empty_status();
         let errors_return = WorldErrorsReturn::new()?;
-        // SAFETY: the handle is of an active request of ours.
-        let code = unsafe { MPI_Wait(&mut self.handle, &mut status) };
+        patience::until(|| {
+            let mut done: c_int = 0;
+            // SAFETY: the handle is of an active request of ours.
+            let code = unsafe { MPI_Test(&mut self.handle, &mut done, &mut status) };
+            check(&self.call, code).map(|()| done != 0)
+        })?;
         drop(errors_return);
-        check(&self.call, code)?;
         if let Some((from, tag)) = self.receive {
             check_length(from, tag, self.buffer.len(), received(&status)?)?;
         }
