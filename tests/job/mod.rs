@@ -122,7 +122,9 @@ impl Site {
                 files: self.files_of(rank),
                 sink: self.events.clone(),
                 environment: self.environment(nodes[rank]),
-                patience: std::time::Duration::ZERO,
+                // A program that another test of this process starts has the lock of an ended
+                // run for a moment, between its fork and its exec.
+                patience: std::time::Duration::from_secs(10),
             };
             let mut config = Config::new();
             let started = Session::init(setup, &mut config);
