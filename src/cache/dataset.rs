@@ -126,6 +126,25 @@ pub fn empty_trash(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
     files.remove_tree(&layout.trash(id))
 }
 
+/// Takes a file or a directory of a dataset out of sight, for [`empty_trash`] to delete.
+/// Several ranks may do so at once. Local.
+pub fn cast_out(files: &dyn Files, layout: &Layout, id: u64, path: &Path) -> Result<()> {
+    let trash = layout.trash(id);
+    let below = trash.strip_prefix(layout.base()).unwrap_or(&trash);
+    let moved = match path.file_name() {
+        Some(name) => files
+            .make_private_dirs(layout.base(), below)
+            .and_then(|()| files.rename(path, &trash.join(name))),
+        None => Ok(()),
+    };
+    match moved {
+        Ok(()) => Ok(()),
+        Err(error) if error.is_not_found() && files.stat(path)?.is_none() => Ok(()),
+        // Another rank's thread may be emptying the trash just now.
+        Err(_) => files.remove_tree(path),
+    }
+}
+
 /// Bytes in files at and below `path`, each rounded up to `block`; 0 if there is nothing.
 /// Links are not followed. Local.
 pub fn volume(files: &dyn Files, path: &Path, block: u64) -> Result<u64> {

@@ -6,9 +6,11 @@ use super::{dataset, relocate};
 use crate::comm::{Communicator, Tag, Term, collective};
 use crate::format::filemap::Filemap;
 use crate::format::{self, Name};
-use crate::redundancy::{self, Context, Health, Outcome, Record, Scheme, Set};
+use crate::redundancy::{self, Context, Found, Health, Outcome, Proof, Record, Scheme, Set};
 use crate::store::{Files, Kind};
 use crate::{Error, Result};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 const REBUILD: Tag = 0x38;
 
@@ -83,12 +85,8 @@ pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Rec
     }
     match collective::agree_with(comm, node, local, &mut terms) {
         Ok((filemap, _)) => {
-            damage.extend(relocate::leftovers(
-                files,
-                layout,
-                order.dataset.id,
-                &order.sends,
-            ));
+            let id = order.dataset.id;
+            damage.extend(relocate::leftovers(files, layout, id, &order.sends));
             Ok(Ok(Recovered {
                 filemap,
                 damage,
@@ -125,7 +123,7 @@ fn may_pass(error: &Error) -> bool {
 fn rebuild(
     ground: &Ground,
     order: &Order,
-    moved: Result<()>,
+    moved: Result<BTreeMap<PathBuf, u32>>,
     damage: &mut Vec<Error>,
 ) -> Result<(Filemap, Outcome)> {
     let &Ground {
@@ -148,7 +146,11 @@ fn rebuild(
         ))
     })?;
 
-    let ready = moved.and_then(|()| match order.source {
+    let (moved, ready) = match moved {
+        Ok(moved) => (moved, Ok(())),
+        Err(error) => (BTreeMap::new(), Err(error)),
+    };
+    let ready = ready.and_then(|()| match order.source {
         None => dataset::begin(files, layout, id, rank),
         Some(_) => dataset::directories(files, layout, id, rank),
     });
@@ -163,14 +165,14 @@ fn rebuild(
         tag: REBUILD,
         sync: true,
     };
-    let record = order.source.map(|_| own_record(ground, order));
-    let mine = match record {
+    let mut mine = match order.source.map(|_| own_record(ground, order)) {
         Some(Ok(record)) => {
             damage.extend(clear_way(&context, &*scheme, &record).err());
-            let health = scheme.check(&context, &record);
-            let Health { data, parity } = &health;
-            damage.extend([data, parity].into_iter().filter_map(|r| r.clone().err()));
-            Some((record, health))
+            let proof = match order.source {
+                Some(from) if from != rank => Proof::Sums(&moved),
+                _ => Proof::Size,
+            };
+            Some(Found::new(&*scheme, &context, record, proof))
         }
         Some(Err(error)) => {
             damage.push(error);
@@ -178,7 +180,11 @@ fn rebuild(
         }
         None => None,
     };
-    let (record, outcome) = scheme.rebuild(&context, mine)?;
+    let rebuilt = scheme.rebuild(&context, &mut mine);
+    if let Some(Health { data, parity }) = mine.map(|found| found.health) {
+        damage.extend([data, parity].into_iter().filter_map(Result::err));
+    }
+    let (record, outcome) = rebuilt?;
     ready?;
     let filemap = Filemap {
         rank,

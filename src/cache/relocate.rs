@@ -5,15 +5,18 @@
 //! before anything is waited for, so no circle of ranks can block: the one that is furthest
 //! behind waits for what has been sent already.
 
+use super::dataset;
 use super::layout::Layout;
 use super::plan::{Order, Sent};
 use crate::comm::{Communicator, Pending, Tag};
 use crate::format::filemap::Filemap;
 use crate::format::{Name, from_message, to_message};
+use crate::store::behind::{Behind, Sink};
 use crate::store::{File, Files};
 use crate::{Error, Result, format, redundancy, store};
+use crc32fast::Hasher;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 const MANIFEST: Tag = 0x30;
@@ -44,18 +47,19 @@ struct Manifest {
 }
 
 /// Brings this rank's files here and sends what others need, as `order` says. `layout` is
-/// the store of the dataset on this rank's node, with the level of this rank's part. Collective over all ranks with an order of
-/// the same dataset; the inner result is local, the caller agrees. The copies sent stay
-/// where they are until the dataset is known to be good (see [`leftovers`]).
+/// the store of the dataset on this rank's node, with the level of this rank's part. Gives the
+/// checksums of what was written here. The copies sent stay where they are until the dataset
+/// is known to be good (see [`leftovers`]). Collective over all ranks with an order of the
+/// same dataset; the inner result is local, the caller agrees.
 pub fn run(
     comm: &dyn Communicator,
     files: &dyn Files,
     layout: &Layout,
     order: &Order,
     piece: usize,
-) -> Result<Result<()>> {
+) -> Result<Result<BTreeMap<PathBuf, u32>>> {
     let id = order.dataset.id;
-    let mut result = Ok(());
+    let (mut result, mut arrived) = (Ok(()), BTreeMap::new());
     for round in 0..order.rounds {
         let to = order.sends.get(round).copied();
         let from = order
@@ -80,15 +84,38 @@ pub fn run(
         }
 
         let root = layout.dataset(id);
-        let mut reader = Part::new(files, &root, outgoing.unwrap_or_default(), piece);
-        let mut writer = Part::new(files, &root, incoming.unwrap_or_default(), piece);
+        let reader = Part::new(files, &root, outgoing.unwrap_or_default(), piece);
+        let writer = Part::new(files, &root, incoming.unwrap_or_default(), piece);
+        match exchange(comm, (to, reader), (from, writer))? {
+            Ok(sums) => arrived.extend(sums),
+            Err(error) => result = result.and(Err(error)),
+        }
+    }
+    Ok(result.map(|()| arrived))
+}
+
+/// One round: sends what `reader` has, and gives paths and checksums of what `writer` took.
+/// The outer error is the transport's.
+fn exchange(
+    comm: &dyn Communicator,
+    (to, mut reader): (Option<usize>, Part),
+    (from, writer): (Option<usize>, Part),
+) -> Result<Result<Vec<(PathBuf, u32)>>> {
+    std::thread::scope(|scope| {
+        let mut expected = writer.steps.clone();
+        let mut writer = match from {
+            Some(_) => Behind::start(scope, writer),
+            None => Behind::here(writer),
+        };
+        let mut spare: Vec<Vec<u8>> = Vec::new();
         let (mut arriving, mut leaving) = (VecDeque::new(), VecDeque::new());
         loop {
             while arriving.len() < WINDOW
-                && let (Some(from), Some(step)) = (from, writer.steps.next())
+                && let (Some(from), Some(step)) = (from, expected.next())
             {
-                let buffer = writer.buffer(&step);
-                arriving.push_back((step, comm.irecv(from, DATA, buffer)?));
+                let mut buffer = spare.pop().unwrap_or_default();
+                buffer.resize(step.len, 0);
+                arriving.push_back(comm.irecv(from, DATA, buffer)?);
             }
             if let (Some(to), Some(step)) = (to, reader.steps.next()) {
                 if leaving.len() == WINDOW {
@@ -98,33 +125,35 @@ pub fn run(
             } else if arriving.is_empty() {
                 break;
             }
-            if let Some((step, pending)) = arriving.pop_front() {
-                let buffer = pending.wait()?;
-                result = result.and(writer.write(&step, &buffer));
-                writer.spare.push(buffer);
+            if let Some(pending) = arriving.pop_front() {
+                spare.extend(writer.put(0, pending.wait()?));
             }
         }
         while !leaving.is_empty() {
             reader.recycle(&mut leaving)?;
         }
-    }
-    Ok(result)
+        Ok(writer.finish().map(|part| part.sums().collect()))
+    })
 }
 
-/// Removes what was sent to ranks that run elsewhere now from this node, and gives what
-/// could not be removed, which does no harm there. Local, for the rank that sent it.
+/// Takes what was sent to ranks that run elsewhere now out of sight, for
+/// [`dataset::empty_trash`] to delete, and gives what could not be removed, which does no harm
+/// there. Local, for the rank that sent it.
 pub fn leftovers(files: &dyn Files, layout: &Layout, id: u64, sends: &[Sent]) -> Vec<Error> {
     let mut errors = Vec::new();
     for sent in sends {
         let layout = &layout.at(sent.level);
-        // The record first, so that a kill does not leave one of files that are gone. If it
-        // cannot be read, only the name of the redundancy file is not known.
-        let mut paths = vec![layout.filemap(id, sent.rank), layout.data(id, sent.rank)];
+        // If the record cannot be read, only the name of the redundancy file is not known.
         let items = manifest(files, layout, id, *sent).unwrap_or_default().items;
-        let root = layout.dataset(id);
-        paths.extend(items.iter().filter_map(|item| item.path.below(&root).ok()));
-        let removed = paths.iter().map(|path| files.remove_tree(path));
-        errors.extend(removed.filter_map(Result::err));
+        let (root, data) = (layout.dataset(id), layout.data(id, sent.rank));
+        // First of all, so that a kill does not leave the record of files that are gone.
+        let record = layout.filemap(id, sent.rank);
+        errors.extend(files.remove_tree(&record).err());
+        let others = items.iter().filter_map(|item| item.path.below(&root).ok());
+        let others = others.filter(|path| *path != record && !path.starts_with(&data));
+        for path in std::iter::once(data.clone()).chain(others) {
+            errors.extend(dataset::cast_out(files, layout, id, &path).err());
+        }
     }
     errors
 }
@@ -172,7 +201,7 @@ fn make_room(
     rank: usize,
     manifest: &Manifest,
 ) -> Result<()> {
-    super::dataset::begin(files, layout, id, rank)?;
+    dataset::begin(files, layout, id, rank)?;
     let root = layout.dataset(id);
     for item in &manifest.items {
         let path = item.path.below(&root)?;
@@ -190,6 +219,7 @@ fn make_room(
 }
 
 /// A piece of a file.
+#[derive(Clone, Copy)]
 struct Step {
     item: usize,
     offset: u64,
@@ -203,6 +233,8 @@ struct Part<'a> {
     items: Vec<Item>,
     steps: std::vec::IntoIter<Step>,
     open: Option<(usize, Box<dyn File>)>,
+    /// What was written, item by item.
+    sums: Vec<Hasher>,
     /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
 }
@@ -225,6 +257,7 @@ impl<'a> Part<'a> {
         Part {
             files,
             root,
+            sums: vec![Hasher::new(); items.len()],
             items,
             steps: steps.into_iter(),
             open: None,
@@ -259,13 +292,27 @@ impl<'a> Part<'a> {
         buffer
     }
 
-    fn write(&mut self, step: &Step, data: &[u8]) -> Result<()> {
+    fn write(&mut self, data: &[u8]) -> Result<()> {
+        let unplanned = || Error::format(0, "more came than was announced");
+        let step = self.steps.next().ok_or_else(unplanned)?;
         self.file(step.item, |files, path, size| {
             let file = files.create(path, 0o600)?;
             file.allocate(size)?;
             Ok(file)
         })
-        .and_then(|file| file.write_at(step.offset, data))
+        .and_then(|file| file.write_at(step.offset, data))?;
+        if let Some(sum) = self.sums.get_mut(step.item) {
+            sum.update(data);
+        }
+        Ok(())
+    }
+
+    /// Paths and checksums of what was written. Those of a file that could not be are wrong,
+    /// and the whole transfer has failed.
+    fn sums(self) -> impl Iterator<Item = (PathBuf, u32)> {
+        let root = self.root;
+        let each = self.items.into_iter().zip(self.sums);
+        each.filter_map(move |(item, sum)| Some((item.path.below(root).ok()?, sum.finalize())))
     }
 
     fn file(
@@ -281,6 +328,12 @@ impl<'a> Part<'a> {
             }
         };
         Ok(&*self.open.insert((item, file)).1)
+    }
+}
+
+impl Sink for Part<'_> {
+    fn put(&mut self, _: usize, bytes: &[u8]) -> Result<()> {
+        self.write(bytes)
     }
 }
 

@@ -12,6 +12,7 @@ use super::{Context, FAILURE_LIMIT, First, Record};
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::format::{from_message, to_message};
+use crate::store::behind::Behind;
 use crate::{Error, Result};
 use std::path::PathBuf;
 
@@ -61,9 +62,8 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     local.chunk = code.chunk(&sizes);
     let header = partners.map(|partners| header(context, record, local.chunk, partners));
     if let Some(header) = &header {
-        local.output = local
-            .first
-            .keep(Output::create(context.files, path, header));
+        let output = Output::create(context.files, path, header);
+        local.output = local.first.keep(output.map(Behind::here));
     }
     let reader = context
         .paths(&record.files)
@@ -84,9 +84,12 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     let Local {
         reader,
         output,
+        data,
         mut first,
         ..
     } = local;
+    first.keep(data.result(()));
+    let output = output.and_then(|output| first.keep(output.finish()));
     if let Some(reader) = reader.filter(|_| !first.failed()) {
         let sums = first.keep(reader.finish());
         sums.and_then(|sums| first.keep(settle(context, &mut record.files, &sums)));

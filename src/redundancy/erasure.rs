@@ -2,8 +2,8 @@
 
 use super::code::{Code, Kind};
 use super::parity_file::{self, Input};
-use super::single::{Single, check_data};
-use super::{Context, Health, Outcome, Record, Scheme, Set, encode, rebuild};
+use super::single::{Single, check_data, written};
+use super::{Context, Found, Health, Outcome, Proof, Record, Scheme, Set, encode, rebuild};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -72,30 +72,31 @@ impl Scheme for Erasure {
         }
     }
 
-    fn check(&self, context: &Context, record: &Record) -> Health {
-        let open = |code: Code| Input::open(context, self.path(context), record, code.parities());
+    fn check(&self, context: &Context, record: &Record, proof: Proof) -> Health {
+        let look = |code: Code| {
+            let path = self.path(context);
+            let mut parity = Input::open(context, path.clone(), record, code.parities())?;
+            match proof {
+                Proof::Read => parity.prove(),
+                Proof::Size => Ok(()),
+                Proof::Sums(sums) => parity.prove_by(written(sums, &path)?),
+            }
+        };
         let parity = match self.code(context.set) {
-            Ok(Some(code)) => open(code).and_then(|parity| parity.verify()),
+            Ok(Some(code)) => look(code),
             Ok(None) => Ok(()),
             Err(error) => Err(error),
         };
         Health {
-            data: check_data(context, record),
+            data: check_data(context, record, proof),
             parity,
         }
     }
 
-    fn rebuild(
-        &self,
-        context: &Context,
-        mine: Option<(Record, Health)>,
-    ) -> Result<(Record, Outcome)> {
+    fn rebuild(&self, context: &Context, mine: &mut Option<Found>) -> Result<(Record, Outcome)> {
         context.members()?;
         match self.code(context.set)? {
-            Some(code) => {
-                let file = (self.path(context), self.name());
-                rebuild::rebuild(context, &code, file, mine)
-            }
+            Some(code) => rebuild::rebuild(context, self, &code, mine),
             None => Single.rebuild(context, mine),
         }
     }

@@ -56,8 +56,9 @@ pub struct Task {
 pub trait Ends {
     /// Fills `buffer` from this member's block for that route.
     fn read(&mut self, route: usize, offset: u64, buffer: &mut [u8]);
-    /// Takes the next bytes of this member's block. Those of one route come in order.
-    fn write(&mut self, route: usize, bytes: &[u8]);
+    /// Takes the next bytes of this member's block; those of one route come in order. Gives a
+    /// buffer for reuse, if there is one.
+    fn write(&mut self, route: usize, bytes: Vec<u8>) -> Option<Vec<u8>>;
 }
 
 /// Length of pieces and tasks in a stage, from `SCR_MPI_BUF_SIZE` and the size of a set.
@@ -243,8 +244,8 @@ impl<'a> Flow<'a> {
     fn keep(&mut self, mut flight: Flight) -> Result<()> {
         if let Some(result) = flight.result.take() {
             let buffer = result.get()?;
-            self.ends.write(flight.task.route, &buffer);
-            self.spare.push(buffer);
+            self.spare
+                .extend(self.ends.write(flight.task.route, buffer));
         }
         self.recycle(&mut flight.sends)
     }

@@ -5,11 +5,12 @@ use super::code::{Code, Place};
 use super::flow::Ends;
 use super::logical::{Reader, Writer};
 use super::parity_file::{Input, Output};
-use super::single::BLOCK;
+use super::sums::BLOCK;
+use crate::store::behind::{Behind, Sink};
 use crate::{Error, Result};
 
-/// This member's files, those that are there and those that are made. The first error is
-/// kept; after it nothing is read or written, zeros go out, and the flow goes on.
+/// This member's files, those that are there and those that are made. After the first error
+/// of a file it is neither read nor written, zeros go out, and the flow goes on.
 #[derive(Default)]
 pub struct Local<'a> {
     /// Its block of each route.
@@ -21,11 +22,27 @@ pub struct Local<'a> {
     /// Redundancy to be read.
     pub input: Option<Input>,
     /// Data to be made.
-    pub writer: Option<Writer<'a>>,
+    pub writer: Option<Behind<'a, Writer<'a>>>,
     /// Redundancy to be made.
-    pub output: Option<Output>,
-    /// What failed.
+    pub output: Option<Behind<'a, Output>>,
+    /// Why the data cannot be read.
+    pub data: First,
+    /// Why the redundancy cannot be read.
+    pub parity: First,
+    /// What else failed.
     pub first: First,
+}
+
+impl Sink for Writer<'_> {
+    fn put(&mut self, _: usize, bytes: &[u8]) -> Result<()> {
+        self.append(bytes)
+    }
+}
+
+impl Sink for Output {
+    fn put(&mut self, block: usize, bytes: &[u8]) -> Result<()> {
+        self.append(block, bytes)
+    }
 }
 
 impl Local<'_> {
@@ -43,12 +60,20 @@ impl Local<'_> {
         self.places.get(route).copied().flatten()
     }
 
+    /// What keeps the block of a route from being read.
+    fn unread(&mut self, route: usize) -> &mut First {
+        match self.place(route) {
+            Some(Place::Parity(_)) => &mut self.parity,
+            _ => &mut self.data,
+        }
+    }
+
     /// Block by block, so that the checksum finds the bytes in the processor's cache.
     fn fill(&mut self, route: usize, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let mut offset = offset;
         let place = self.place(route);
         for block in buffer.chunks_mut(BLOCK) {
-            match (place, &mut self.reader, &self.input) {
+            match (place, &mut self.reader, &mut self.input) {
                 (Some(Place::Data(number)), Some(reader), _) => {
                     let start = (number as u64).saturating_mul(self.chunk);
                     reader.read_at(start.saturating_add(offset), block)?;
@@ -70,24 +95,26 @@ fn unplanned() -> Error {
 
 impl Ends for Local<'_> {
     fn read(&mut self, route: usize, offset: u64, buffer: &mut [u8]) {
-        if !self.first.failed() {
-            let result = self.fill(route, offset, buffer);
-            self.first.keep(result);
-        }
-        if self.first.failed() {
+        let done = match self.unread(route).failed() {
+            true => None,
+            false => {
+                let filled = self.fill(route, offset, buffer);
+                self.unread(route).keep(filled)
+            }
+        };
+        if done.is_none() {
             buffer.fill(0);
         }
     }
 
-    fn write(&mut self, route: usize, bytes: &[u8]) {
-        if self.first.failed() {
-            return;
+    fn write(&mut self, route: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        match (self.place(route), &mut self.writer, &mut self.output) {
+            (Some(Place::Data(_)), Some(writer), _) => writer.put(0, bytes),
+            (Some(Place::Parity(number)), _, Some(output)) => output.put(number, bytes),
+            _ => {
+                self.first.keep::<()>(Err(unplanned()));
+                Some(bytes)
+            }
         }
-        let result = match (self.place(route), &mut self.writer, &mut self.output) {
-            (Some(Place::Data(_)), Some(writer), _) => writer.append(bytes),
-            (Some(Place::Parity(number)), _, Some(output)) => output.append(number, bytes),
-            _ => Err(unplanned()),
-        };
-        self.first.keep(result);
     }
 }

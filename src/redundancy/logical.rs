@@ -1,6 +1,8 @@
 //! A rank's files, joined in list order, as one zero-padded logical file (the SCR developer
 //! guide, "XOR algorithm"). Checksums of the files are collected while their bytes pass.
 
+use super::flow;
+use super::sums::{BLOCK, Sums};
 use crate::store::{File, Files, Stat};
 use crate::{Error, Result};
 use crc32fast::Hasher;
@@ -19,19 +21,12 @@ pub fn total(sizes: impl IntoIterator<Item = u64>) -> Result<u64> {
         .ok_or_else(|| Error::format(0, "the sizes of the files add up to more than 2^63 bytes"))
 }
 
-/// Checksum of the bytes `start..end` of one file.
-struct Segment {
-    start: u64,
-    end: u64,
-    hasher: Hasher,
-}
-
 struct Part {
     path: PathBuf,
     /// Place in the logical file.
     start: u64,
     size: u64,
-    segments: Vec<Segment>,
+    sums: Sums,
 }
 
 impl Part {
@@ -39,43 +34,12 @@ impl Part {
         self.start + self.size
     }
 
-    /// Adds bytes at `offset` of this file to the segment that ends there. A scheme reads in
-    /// few ascending streams, so there are few segments to look through.
-    fn sum(&mut self, offset: u64, bytes: &[u8]) {
-        let end = offset + bytes.len() as u64;
-        if let Some(segment) = self.segments.iter_mut().find(|s| s.end == offset) {
-            segment.hasher.update(bytes);
-            segment.end = end;
-        } else {
-            let mut hasher = Hasher::new();
-            hasher.update(bytes);
-            self.segments.push(Segment {
-                start: offset,
-                end,
-                hasher,
-            });
-        }
-    }
-
     /// CRC32 of the whole file; an error unless each byte was read exactly once.
-    fn crc(mut self) -> Result<u32> {
-        self.segments.sort_by_key(|s| s.start);
-        let mut crc = Hasher::new();
-        let mut at = 0;
-        for segment in &self.segments {
-            if segment.start == at {
-                crc.combine(&segment.hasher);
-                at = segment.end;
-            }
-        }
-        if at != self.size {
-            let what = format!("only {at} of {} bytes were read", self.size);
-            return Err(Error::Corrupt {
-                path: self.path,
-                what,
-            });
-        }
-        Ok(crc.finalize())
+    fn crc(&mut self) -> Result<u32> {
+        self.sums.crc(self.size).map_err(|at| Error::Corrupt {
+            path: self.path.clone(),
+            what: format!("only {at} of {} bytes were read", self.size),
+        })
     }
 }
 
@@ -92,7 +56,7 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// The files at these paths, of these sizes (bytes), in this order. None is opened yet.
-    /// Without `checksum`, [`Reader::finish`] must not be called.
+    /// Without `checksum`, neither [`Reader::finish`] nor [`Reader::prove`] may be called.
     pub fn new(files: &'a dyn Files, list: Vec<(PathBuf, u64)>, checksum: bool) -> Result<Self> {
         let size = total(list.iter().map(|(_, size)| *size))?;
         let mut start = 0;
@@ -101,7 +65,7 @@ impl<'a> Reader<'a> {
                 path,
                 start,
                 size,
-                segments: Vec::new(),
+                sums: Sums::default(),
             };
             start = part.end();
             part
@@ -143,7 +107,7 @@ impl<'a> Reader<'a> {
                 let inside = offset - part.start;
                 self.handle(index)?.read_at(inside, bytes)?;
                 if let Some(part) = self.parts.get_mut(index).filter(|_| self.checksum) {
-                    part.sum(inside, bytes);
+                    part.sums.add(inside, bytes);
                 }
             }
             offset += here as u64;
@@ -179,10 +143,39 @@ impl<'a> Reader<'a> {
     /// CRC32 of each file, after each byte was read exactly once. Files without bytes are
     /// looked up now: they must exist and be empty.
     pub fn finish(self) -> Result<Vec<u32>> {
-        for part in self.parts.iter().filter(|p| p.size == 0) {
-            exists(self.files, &part.path, 0)?;
+        let files = self.files;
+        let crc = |mut part: Part| {
+            if part.size == 0 {
+                exists(files, &part.path, 0)?;
+            }
+            part.crc()
+        };
+        self.parts.into_iter().map(crc).collect()
+    }
+
+    /// Reads what was not read yet, and compares each file with its checksum, where there is
+    /// one.
+    pub fn prove(mut self, expected: impl IntoIterator<Item = Option<u32>>) -> Result<()> {
+        self.read_rest()?;
+        let paths: Vec<PathBuf> = self.parts.iter().map(|p| p.path.clone()).collect();
+        let mut found = paths.iter().zip(self.finish()?).zip(expected);
+        found.try_for_each(|((path, crc), expected)| same_crc(path, crc, expected))
+    }
+
+    /// Reads each byte that was not read yet.
+    pub fn read_rest(&mut self) -> Result<()> {
+        let mut buffer = Vec::new();
+        for index in 0..self.parts.len() {
+            let part = self.parts.get_mut(index);
+            let (start, gaps) = part.map_or((0, Vec::new()), |p| (p.start, p.sums.gaps(p.size)));
+            for (at, length) in gaps {
+                for (offset, length) in flow::pieces(length, BLOCK) {
+                    buffer.resize(length, 0);
+                    self.read_at(start + at + offset, &mut buffer)?;
+                }
+            }
         }
-        self.parts.into_iter().map(Part::crc).collect()
+        Ok(())
     }
 }
 

@@ -16,6 +16,7 @@ mod parity_file;
 mod rebuild;
 pub mod sets;
 mod single;
+mod sums;
 
 #[cfg(test)]
 mod scheme_tests;
@@ -35,6 +36,7 @@ use crate::format::filemap::Reddesc;
 use crate::format::files::RankFiles;
 use crate::store::Files;
 use crate::{Error, Result};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Where a scheme works and with whom.
@@ -80,6 +82,39 @@ pub struct Health {
     pub parity: Result<()>,
 }
 
+/// How the content of files is compared with their record.
+#[derive(Debug, Clone, Copy)]
+pub enum Proof<'a> {
+    /// Every byte is read.
+    Read,
+    /// Not now: only names, sizes and the header of the redundancy file.
+    Size,
+    /// By the checksums of whole files, taken while they were written just now.
+    Sums(&'a BTreeMap<PathBuf, u32>),
+}
+
+/// What one rank has for a rebuild.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Its record.
+    pub record: Record,
+    /// The state of its files.
+    pub health: Health,
+    /// Whether `health` tells of their content too, not of [`Proof::Size`] alone.
+    pub proven: bool,
+}
+
+impl Found {
+    /// What `scheme` finds of a record.
+    pub fn new(scheme: &dyn Scheme, context: &Context, record: Record, proof: Proof) -> Found {
+        Found {
+            health: scheme.check(context, &record, proof),
+            proven: !matches!(proof, Proof::Size),
+            record,
+        }
+    }
+}
+
 /// What [`Scheme::rebuild`] did on this rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -119,22 +154,23 @@ pub trait Scheme: Send + Sync {
     fn encode(&self, context: &Context, record: &mut Record) -> Result<()>;
 
     /// Compares what is on disk with `record`, which [`Scheme::encode`] or
-    /// [`Scheme::rebuild`] gave, reading each byte once. Local.
-    fn check(&self, context: &Context, record: &Record) -> Health;
+    /// [`Scheme::rebuild`] gave, reading each byte at most once. Local.
+    fn check(&self, context: &Context, record: &Record, proof: Proof) -> Health;
 
     /// Makes anew what the set lost, full redundancy included, and gives this rank's record.
     ///
-    /// `mine` is what this rank has, by [`Scheme::check`]; `None` if it has no record. If the
-    /// set lost more than the scheme stands, every member gets [`Error::Dataset`] and no file
-    /// is touched. Other errors are as in [`Scheme::encode`]. Files that are made anew are
-    /// compared with their recorded checksums.
+    /// `mine` is what this rank has; `None` if it has no record. What is not proven yet is
+    /// compared with its checksums in the pass that rebuilds, or, if nothing is lost, in one
+    /// of its own. What does not agree counts as lost: it is noted in `mine`, and the rebuild
+    /// begins again without it.
+    ///
+    /// If the set lost more than the scheme stands, every member gets [`Error::Dataset`], and
+    /// no file that was found to be good is touched. Other errors are as in
+    /// [`Scheme::encode`]. Files that are made anew are compared with their recorded
+    /// checksums.
     ///
     /// Collective over the members of the set.
-    fn rebuild(
-        &self,
-        context: &Context,
-        mine: Option<(Record, Health)>,
-    ) -> Result<(Record, Outcome)>;
+    fn rebuild(&self, context: &Context, mine: &mut Option<Found>) -> Result<(Record, Outcome)>;
 }
 
 /// The scheme of that name, in any case of letters, that stands so many losses where it can
@@ -268,17 +304,20 @@ impl First {
     }
 
     /// Tells all members of the set whether this one has failed, and takes over the failure
-    /// of another if it has not: afterwards all have failed or none. One round. The outer
-    /// error is the transport's.
-    fn share(&mut self, context: &Context, dataset: &Dataset) -> Result<()> {
+    /// of another if it has not: afterwards all have failed or none. True if any member says
+    /// `again`. One round. The outer error is the transport's.
+    fn share(&mut self, context: &Context, dataset: &Dataset, again: bool) -> Result<bool> {
         let text = self.text(FAILURE_LIMIT).into_bytes();
-        let messages = context.exchange(|_| text.clone())?;
-        for (rank, failure) in context.set.members.iter().zip(messages) {
+        let messages = context.exchange(|_| [&[u8::from(again)], &text[..]].concat())?;
+        let mut any = false;
+        for (rank, message) in context.set.members.iter().zip(messages) {
+            let (again, failure) = message.split_first().unwrap_or((&0, &[]));
+            any |= *again != 0;
             if *rank != context.comm.rank() {
-                self.hear(*rank, &failure, dataset);
+                self.hear(*rank, failure, dataset);
             }
         }
-        Ok(())
+        Ok(any)
     }
 
     fn result<T>(self, value: T) -> Result<T> {

@@ -1,8 +1,9 @@
 //! The redundancy file on disk: a header ([`ParityHeader`]), then the blocks of parity, or
 //! of copies, one for each left neighbour listed in the header.
 
+use super::flow::pieces;
 use super::logical::{same_crc, total};
-use super::single::BLOCK;
+use super::sums::{BLOCK, Sums};
 use super::{Context, Record, Set};
 use crate::format::parity::{Group, ParityHeader};
 use crate::format::{encode_record, files::RankFiles, read_header};
@@ -163,6 +164,9 @@ pub struct Input {
     file: Box<dyn File>,
     start: u64,
     bounds: Vec<u64>,
+    /// Of what was read of the blocks, from the end of the header; `None` if their content is
+    /// known to be right.
+    sums: Option<Sums>,
     /// Its header, which belongs to the record and the set it was opened with.
     pub header: ParityHeader,
 }
@@ -212,28 +216,69 @@ impl Input {
             file,
             start,
             bounds,
+            sums: Some(Sums::default()),
             header,
         })
     }
 
-    /// Fills `buffer` with the bytes of a block from `offset`.
-    pub fn read_at(&self, block: usize, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        let from = self.bounds.get(block).copied().unwrap_or(u64::MAX);
-        let at = self.start.saturating_add(from).saturating_add(offset);
-        self.file.read_at(at, buffer)
+    /// The content is known to be right: no checksum is taken from here on.
+    pub fn trusted(mut self) -> Self {
+        self.sums = None;
+        self
     }
 
-    /// Compares all blocks with their checksum.
-    pub fn verify(&self) -> Result<()> {
-        let mut hasher = Hasher::new();
-        let mut buffer = vec![0; BLOCK];
-        let size = self.bounds.last().copied().unwrap_or(0);
-        for (offset, length) in super::flow::pieces(size, BLOCK) {
-            let block = &mut buffer[..length];
-            self.file.read_at(self.start + offset, block)?;
-            hasher.update(block);
+    /// Fills `buffer` with the bytes of a block from `offset`.
+    pub fn read_at(&mut self, block: usize, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let from = self.bounds.get(block).copied().unwrap_or(u64::MAX);
+        self.read(from.saturating_add(offset), buffer)
+    }
+
+    /// The same, counted from the end of the header.
+    fn read(&mut self, at: u64, buffer: &mut [u8]) -> Result<()> {
+        self.file.read_at(self.start.saturating_add(at), buffer)?;
+        if let Some(sums) = &mut self.sums {
+            sums.add(at, buffer);
         }
-        same_crc(&self.path, hasher.finalize(), self.header.crc)
+        Ok(())
+    }
+
+    /// Reads what was not read yet, and compares all blocks with their checksum.
+    pub fn prove(&mut self) -> Result<()> {
+        let size = self.bounds.last().copied().unwrap_or(0);
+        let gaps = self.sums.as_mut().map(|sums| sums.gaps(size));
+        let mut buffer = Vec::new();
+        for (at, length) in gaps.into_iter().flatten() {
+            for (offset, length) in pieces(length, BLOCK) {
+                buffer.resize(length, 0);
+                self.read(at + offset, &mut buffer)?;
+            }
+        }
+        let Some(sums) = &mut self.sums else {
+            return Ok(());
+        };
+        let found = sums.crc(size).map_err(|at| Error::Corrupt {
+            path: self.path.clone(),
+            what: format!("only {at} of {size} bytes were read"),
+        })?;
+        same_crc(&self.path, found, self.header.crc)
+    }
+
+    /// Compares the checksum `found` of the whole file, header included, with that of the
+    /// header and what it says of the blocks.
+    pub fn prove_by(&self, found: u32) -> Result<()> {
+        let Some(crc) = self.header.crc else {
+            return Ok(());
+        };
+        let mut expected = Hasher::new();
+        let mut buffer = vec![0; BLOCK];
+        for (at, length) in pieces(self.start, BLOCK) {
+            let bytes = buffer.get_mut(..length).unwrap_or_default();
+            self.file.read_at(at, bytes)?;
+            expected.update(bytes);
+        }
+        let size = self.bounds.last().copied().unwrap_or(0);
+        expected.combine(&Hasher::new_with_initial_len(crc, size));
+        same_crc(&self.path, found, Some(expected.finalize()))
     }
 }
 

@@ -5,140 +5,151 @@
 //! redundancy file gets the lists of its left neighbours. Then the blocks flow, column by
 //! column, in the order in which lost files are written. In each column enough members send
 //! what they have; which of them do, and which of these computes, goes round, so that all
-//! links and disks work at once. Columns that lost nothing are not touched: after the loss
-//! of one redundancy file only its own columns are read.
+//! links and disks work at once. Who lost data and redundancy writes both side by side.
+//!
+//! What the survivors have is compared with its checksums in the same pass, and what the flow
+//! did not read, after it. A survivor whose content proves bad says so, and all begin again
+//! with one loss more, so that what was rebuilt of bad data is made again.
 
 pub mod offline;
+mod routes;
+mod verdict;
 
-use super::code::{Block, Code, Place};
-use super::encode::{accept, from_bytes, to_bytes};
-use super::flow::{self, Route, Task};
+use self::routes::{routes, tasks};
+use self::verdict::{DATA, PARITY, RECORD, State, Verdict, judge};
+use super::code::Code;
+use super::encode::accept;
+use super::flow;
 use super::local::Local;
 use super::logical::{Reader, Target, Writer, total};
-use super::parity_file::{Input, Output, header, list};
-use super::{Context, Health, Outcome, Record};
+use super::parity_file::{self, Input, Output, header};
+use super::{Context, First, Found, Outcome, Proof, Record, Scheme};
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::format::{from_message, to_message};
+use crate::store::behind::Behind;
 use crate::{Error, Result};
 use std::path::PathBuf;
+use std::thread::Scope;
 
-const RECORD: u64 = 1;
-const DATA: u64 = 2;
-const PARITY: u64 = 4;
-
-/// Numbers of a [`State`] in a message, before the sizes of the neighbours.
-const NUMBERS: usize = 6;
-
-/// What one member tells the others.
-struct State {
-    /// What it has whole.
-    has: u64,
-    id: u64,
-    created: u64,
-    piece: u64,
-    /// From its redundancy file.
-    chunk: u64,
-    /// Bytes of its files, and of those of its left neighbours as its redundancy file says.
-    size: u64,
-    lefts: Vec<u64>,
-}
-
-impl State {
-    fn to_bytes(&self) -> Vec<u8> {
-        let mut numbers = vec![
-            self.has,
-            self.id,
-            self.created,
-            self.piece,
-            self.chunk,
-            self.size,
-        ];
-        numbers.extend(&self.lefts);
-        to_bytes(&numbers)
-    }
-
-    fn from_bytes(message: &[u8], neighbours: usize) -> State {
-        let (mut numbers, _) = from_bytes(message, NUMBERS + neighbours);
-        numbers.resize(NUMBERS + neighbours, 0);
-        let lefts = numbers.split_off(NUMBERS);
-        let number = |i: usize| numbers.get(i).copied().unwrap_or(0);
-        State {
-            has: number(0),
-            id: number(1),
-            created: number(2),
-            piece: number(3),
-            chunk: number(4),
-            size: number(5).min(i64::MAX as u64 / 4),
-            lefts: lefts
-                .into_iter()
-                .map(|n| n.min(i64::MAX as u64 / 4))
-                .collect(),
-        }
-    }
-
-    fn lacks(&self, what: u64) -> bool {
-        self.has & what == 0
-    }
-}
-
-/// What all members know before anything is done.
-struct Verdict {
-    all: Vec<State>,
-    /// Bytes of each member's files.
-    sizes: Vec<u64>,
-    /// For a member without a record, who tells it.
-    donors: Vec<Option<usize>>,
-}
-
-impl Verdict {
-    fn any_lacks(&self, what: u64) -> bool {
-        self.all.iter().any(|s| s.lacks(what))
-    }
-}
-
-/// See [`Scheme::rebuild`](super::Scheme::rebuild); the set has at least two members.
+/// See [`Scheme::rebuild`]; the set has at least two members.
 pub fn rebuild(
     context: &Context,
+    scheme: &dyn Scheme,
     code: &Code,
-    (path, name): (PathBuf, &str),
-    mine: Option<(Record, Health)>,
+    mine: &mut Option<Found>,
 ) -> Result<(Record, Outcome)> {
-    let (state, input, record, damage) = own(context, code, path.clone(), mine);
-    let messages = context.exchange(|_| state.to_bytes())?;
-    let read = |m: &Vec<u8>| State::from_bytes(m, code.parities());
-    let all: Vec<State> = messages.iter().map(read).collect();
-    let id = all.iter().find(|s| s.id != 0).map_or(0, |s| s.id);
-    let verdict = match judge(context, code, name, all) {
-        Ok(verdict) => verdict,
-        Err(what) => {
-            let dataset = record.map_or_else(String::new, |r| r.dataset.name.to_string());
-            let here = damage.map_or_else(String::new, |e| format!("; on this rank: {e}"));
-            return Err(Error::dataset(id, dataset, format!("{what}{here}")));
+    // Each turn but the last finds a loss that was not known before, so there is a last one.
+    loop {
+        let path = parity_file::path(context.meta_dir, context.set, scheme.name());
+        let (state, input) = own(context, code, path.clone(), mine.as_ref());
+        let messages = context.exchange(|_| state.to_bytes())?;
+        let read = |m: &Vec<u8>| State::from_bytes(m, code.parities());
+        let all: Vec<State> = messages.iter().map(read).collect();
+        let id = all.iter().find(|s| s.id != 0).map_or(0, |s| s.id);
+        let verdict = judge(context, code, scheme.name(), all).map_err(|what| {
+            let (dataset, here) = complain(mine.as_ref());
+            Error::dataset(id, dataset, format!("{what}{here}"))
+        })?;
+        let outcome = match verdict.all.get(context.set.index) {
+            Some(me) if me.lacks(DATA) => Outcome::Restored,
+            _ if verdict.any_lacks(DATA) => Outcome::Helped,
+            _ if verdict.any_lacks(PARITY) => Outcome::Encoded,
+            _ => Outcome::Intact,
+        };
+        // A record that is of no use counts as none.
+        let record = mine.as_ref().filter(|_| !state.lacks(RECORD));
+        let record = record.map(|mine| mine.record.clone());
+        let proven = mine.as_ref().is_none_or(|mine| mine.proven);
+        let (mut made, health) = if outcome == Outcome::Intact {
+            prove(context, scheme, record, proven)
+        } else {
+            let have = (record, input, proven);
+            std::thread::scope(|scope| restore(scope, context, code, path, &verdict, have))?
+        };
+        let worse = mine.as_mut().is_some_and(|mine| learn(mine, health));
+        let dataset = made.record.as_ref().map(|record| record.dataset.clone());
+        let dataset = dataset.unwrap_or_default();
+        if made.first.share(context, &dataset, worse)? {
+            continue;
         }
-    };
-    let outcome = match verdict.all.get(context.set.index) {
-        Some(me) if me.lacks(DATA) => Outcome::Restored,
-        _ if verdict.any_lacks(DATA) => Outcome::Helped,
-        _ if verdict.any_lacks(PARITY) => Outcome::Encoded,
-        _ => Outcome::Intact,
-    };
-    match record {
-        Some(record) if outcome == Outcome::Intact => Ok((record, outcome)),
-        record => Ok((
-            restore(context, code, path, &verdict, record, input)?,
-            outcome,
-        )),
+        if let (Some((output, header)), false) = (made.output, made.first.failed()) {
+            let done = output.finish(context.files, header, context.sync);
+            made.first.keep(done);
+        }
+        let lost = || Error::dataset(dataset.id, "", "a rank could not be restored");
+        let record = made.record.ok_or_else(lost);
+        return made.first.result(()).and(record).map(|r| (r, outcome));
     }
 }
 
-/// What this member has, and what is wrong with it.
+/// What one turn made.
+#[derive(Default)]
+struct Made {
+    record: Option<Record>,
+    /// A redundancy file that lacks its header and its name.
+    output: Option<(Output, ParityHeader)>,
+    /// What failed.
+    first: First,
+}
+
+/// What a survivor's files turned out to be, if that is known now: data, redundancy.
+type Findings = Option<(Result<()>, Result<()>)>;
+
+/// Nothing is missing: sees whether the content is right, too.
+fn prove(
+    context: &Context,
+    scheme: &dyn Scheme,
+    record: Option<Record>,
+    proven: bool,
+) -> (Made, Findings) {
+    let health = record
+        .as_ref()
+        .filter(|_| !proven)
+        .map(|record| scheme.check(context, record, Proof::Read));
+    let made = Made {
+        record,
+        ..Made::default()
+    };
+    (made, health.map(|health| (health.data, health.parity)))
+}
+
+/// Takes over what was found out. True if that is a loss that was not known before.
+fn learn(mine: &mut Found, findings: Findings) -> bool {
+    let Some((data, parity)) = findings else {
+        return false;
+    };
+    let mut worse = false;
+    for (known, found) in [
+        (&mut mine.health.data, data),
+        (&mut mine.health.parity, parity),
+    ] {
+        if known.is_ok() && found.is_err() {
+            *known = found;
+            worse = true;
+        }
+    }
+    mine.proven = true;
+    worse
+}
+
+/// The name of the dataset, and what is wrong on this rank, for an error.
+fn complain(mine: Option<&Found>) -> (String, String) {
+    let Some(Found { record, health, .. }) = mine else {
+        return (String::new(), String::new());
+    };
+    let damage = health.data.as_ref().err().or(health.parity.as_ref().err());
+    let here = damage.map_or_else(String::new, |e| format!("; on this rank: {e}"));
+    (record.dataset.name.to_string(), here)
+}
+
+/// What this member has.
 fn own(
     context: &Context,
     code: &Code,
     path: PathBuf,
-    mine: Option<(Record, Health)>,
-) -> (State, Option<Input>, Option<Record>, Option<Error>) {
+    mine: Option<&Found>,
+) -> (State, Option<Input>) {
     let mut state = State {
         has: 0,
         id: 0,
@@ -148,8 +159,8 @@ fn own(
         size: 0,
         lefts: vec![0; code.parities()],
     };
-    let Some((record, health)) = mine else {
-        return (state, None, None, None);
+    let Some(Found { record, health, .. }) = mine else {
+        return (state, None);
     };
     let size = |list: &RankFiles| total(list.files.iter().map(|f| f.size));
     // A record whose names lead elsewhere, or whose sizes are absurd, is none.
@@ -157,16 +168,15 @@ fn own(
         .paths(&record.files)
         .and_then(|_| size(&record.files));
     let Ok(own_size) = usable else {
-        return (state, None, None, health.data.err());
+        return (state, None);
     };
     (state.id, state.created) = (record.dataset.id, record.dataset.created);
     (state.has, state.size) = (RECORD, own_size);
     if health.data.is_ok() {
         state.has |= DATA;
     }
-    let damage = health.data.err().or(health.parity.clone().err());
-    let open = || Input::open(context, path, &record, code.parities());
-    let input = health.parity.and_then(|()| open()).ok();
+    let open = |()| Input::open(context, path, record, code.parities());
+    let input = health.parity.clone().and_then(open).ok();
     if let Some(input) = &input {
         state.has |= PARITY;
         state.chunk = input.header.chunk;
@@ -177,124 +187,32 @@ fn own(
             .map(|p| size(p).unwrap_or(0))
             .collect();
     }
-    (state, input, Some(record), damage)
+    (state, input)
 }
 
-/// The same answer on all members, from what they announced. An error says why not.
-fn judge(
-    context: &Context,
-    code: &Code,
-    name: &str,
-    mut all: Vec<State>,
-) -> std::result::Result<Verdict, String> {
-    let (members, keepers) = (code.members(), code.parities());
-    let set = list(&context.set.members);
-    let with_record = || all.iter().filter(|s| !s.lacks(RECORD));
-    let same = |f: fn(&State) -> u64| {
-        let mut values = with_record().map(f);
-        let first = values.next();
-        values.all(|v| Some(v) == first)
-    };
-    if !same(|s| s.id) || !same(|s| s.created) {
-        return Err(format!(
-            "the ranks {set} of a redundancy set hold files of different datasets"
-        ));
-    }
-    if all
-        .windows(2)
-        .any(|w| matches!(w, [a, b] if a.piece != b.piece))
-    {
-        return Err(format!(
-            "the ranks {set} of a redundancy set do not agree on the message size"
-        ));
-    }
-    // A right neighbour that has its redundancy file knows the files of a rank.
-    let donor = |member: usize| {
-        (1..=keepers)
-            .map(|steps| (steps, (member + steps) % members))
-            .find(|(_, i)| all.get(*i).is_some_and(|s| !s.lacks(PARITY)))
-    };
-    let known = (0..members).map(|member| {
-        let state = all.get(member)?;
-        if !state.lacks(RECORD) {
-            return Some((None, state.size));
-        }
-        let (steps, index) = donor(member)?;
-        let size = all.get(index)?.lefts.get(steps - 1)?;
-        Some((Some(index), *size))
-    });
-    let Some(known) = known.collect::<Option<Vec<_>>>() else {
-        return Err(complaint(context, code, name, &all));
-    };
-    let (donors, sizes): (Vec<Option<usize>>, Vec<u64>) = known.into_iter().unzip();
-    // A redundancy file that was made of files of other sizes does not count.
-    let chunk = code.chunk(&sizes);
-    for (member, state) in all.iter_mut().enumerate() {
-        let left = |steps: usize| sizes.get((member + members - steps) % members);
-        let fits = state.chunk == chunk
-            && state
-                .lefts
-                .iter()
-                .zip(1..)
-                .all(|(size, steps)| left(steps) == Some(size));
-        if !fits {
-            state.has &= !PARITY;
-        }
-    }
-    let flags = |what| all.iter().map(|s| s.lacks(what)).collect::<Vec<_>>();
-    let informed = all.iter().zip(&donors).all(|(state, donor)| {
-        let sound = |i: usize| all.get(i).is_some_and(|s| !s.lacks(PARITY));
-        !state.lacks(RECORD) || donor.is_some_and(sound)
-    });
-    if !informed || !code.recoverable(&flags(DATA), &flags(PARITY)) {
-        return Err(complaint(context, code, name, &all));
-    }
-    Ok(Verdict { all, sizes, donors })
-}
-
-/// Which losses are too many.
-fn complaint(context: &Context, code: &Code, name: &str, all: &[State]) -> String {
-    let ranks = |pick: &dyn Fn(&State) -> bool| -> Vec<usize> {
-        let both = all.iter().zip(context.set.members.iter());
-        both.filter(|(s, _)| pick(s)).map(|(_, r)| *r).collect()
-    };
-    let lost = ranks(&|s| s.lacks(DATA));
-    let bare = ranks(&|s| !s.lacks(DATA) && s.lacks(PARITY));
-    let plural = |ranks: &[usize]| if ranks.len() == 1 { "rank" } else { "ranks" };
-    let mut what = format!("the files of {} {}", plural(&lost), list(&lost));
-    if !bare.is_empty() {
-        what += &format!(" and the redundancy of {} {}", plural(&bare), list(&bare));
-    }
-    let stands = match code.parities() {
-        1 => "one".to_string(),
-        n => format!("any {n}"),
-    };
-    let set = list(&context.set.members);
-    format!("{what} are lost or damaged; {name} set {set} stands the loss of {stands}")
-}
-
-/// Does what the verdict asks for; gives this rank's record.
-fn restore(
-    context: &Context,
+/// Does what the verdict asks for.
+fn restore<'scope, 'env>(
+    scope: &'scope Scope<'scope, 'env>,
+    context: &'env Context<'env>,
     code: &Code,
     path: PathBuf,
     verdict: &Verdict,
-    record: Option<Record>,
-    input: Option<Input>,
-) -> Result<Record> {
+    (record, input, proven): (Option<Record>, Option<Input>, bool),
+) -> Result<(Made, Findings)> {
     let me = context.set.index;
     let lacks = |what| verdict.all.get(me).is_none_or(|s| s.lacks(what));
     let mut local = Local {
         chunk: code.chunk(&verdict.sizes),
         ..Local::default()
     };
+    let survivor = record.is_some();
     let record = match record {
         Some(record) => {
             tell(context, verdict, input.as_ref(), &mut local)?;
             Some(record)
         }
         None => {
-            let theirs = learn(context, verdict)?;
+            let theirs = learn_record(context, verdict)?;
             local
                 .first
                 .keep(theirs.and_then(|h| adopt(context, verdict, h, local.chunk)))
@@ -302,20 +220,26 @@ fn restore(
     };
     let partners = neighbours(context, code, verdict, record.as_ref(), &mut local)?;
     if !lacks(PARITY) {
-        local.input = input;
+        local.input = input.map(|input| if proven { input.trusted() } else { input });
     }
     let mut heading = None;
+    let files = record.iter().flat_map(|record| &record.files.files);
+    let sums: Vec<Option<u32>> = files.map(|file| file.crc).collect();
+    let mut summed = false;
     if let Some(record) = &record {
         if lacks(DATA) {
-            local.writer = local.first.keep(writer(context, record));
+            let writer = new_files(context, record);
+            local.writer = local.first.keep(writer.map(|w| Behind::start(scope, w)));
         } else {
+            summed = !proven && sums.iter().any(Option::is_some);
             let list = context.paths(&record.files);
-            let reader = list.and_then(|list| Reader::new(context.files, list, false));
-            local.reader = local.first.keep(reader);
+            let reader = list.and_then(|list| Reader::new(context.files, list, summed));
+            local.reader = local.data.keep(reader);
         }
         if let Some(partners) = partners {
             let new = header(context, record, local.chunk, partners);
-            local.output = local.first.keep(Output::create(context.files, path, &new));
+            let output = Output::create(context.files, path, &new);
+            local.output = local.first.keep(output.map(|o| Behind::start(scope, o)));
             heading = Some(new);
         }
     }
@@ -325,27 +249,44 @@ fn restore(
     let (piece, window) = flow::shape(context.piece, code.members());
     let tasks = tasks(code, &columns, &routes, &verdict.sizes, piece);
     flow::run(context, &routes, tasks, window, &mut local)?;
+    let (made, findings) = finish(local, record, heading, summed.then_some(sums));
+    Ok((made, findings.filter(|_| survivor)))
+}
 
+/// The flow is over: reads what it did not read, if the checksums `sums` are to be compared,
+/// and waits for what is being written.
+fn finish(
+    local: Local,
+    record: Option<Record>,
+    heading: Option<ParityHeader>,
+    sums: Option<Vec<Option<u32>>>,
+) -> (Made, Findings) {
     let Local {
+        reader,
+        input,
         writer,
         output,
+        mut data,
+        mut parity,
         mut first,
         ..
     } = local;
-    if let Some(writer) = writer.filter(|_| !first.failed()) {
-        first.keep(writer.finish());
+    if let (Some(reader), Some(sums), false) = (reader, sums, data.failed()) {
+        data.keep(reader.prove(sums));
     }
-    let dataset = record
-        .as_ref()
-        .map(|r| r.dataset.clone())
-        .unwrap_or_default();
-    first.share(context, &dataset)?;
-    if let (Some(output), Some(heading), false) = (output, heading, first.failed()) {
-        first.keep(output.finish(context.files, heading, context.sync));
+    if let Some(mut input) = input.filter(|_| !parity.failed()) {
+        parity.keep(input.prove());
     }
-    let lost = || Error::dataset(dataset.id, "", "a rank could not be restored");
-    let record = record.ok_or_else(lost);
-    first.result(()).and(record)
+    if let Some(writer) = writer {
+        first.keep(writer.finish().and_then(Writer::finish));
+    }
+    let output = output.and_then(|output| first.keep(output.finish()));
+    let made = Made {
+        record,
+        output: output.zip(heading),
+        first,
+    };
+    (made, Some((data.result(()), parity.result(()))))
 }
 
 /// Gives those without a record the header that knows it.
@@ -372,7 +313,7 @@ fn tell(
 }
 
 /// The other side of [`tell`]. The outer error is the transport's.
-fn learn(context: &Context, verdict: &Verdict) -> Result<Result<ParityHeader>> {
+fn learn_record(context: &Context, verdict: &Verdict) -> Result<Result<ParityHeader>> {
     let donor = verdict.donors.get(context.set.index).copied().flatten();
     let from = donor.map(|index| context.member(index));
     let heard = context.deliver(std::iter::empty(), from.into_iter())?;
@@ -441,7 +382,7 @@ fn neighbours(
 }
 
 /// Makes the directories of a rank's files, and will write them.
-fn writer<'a>(context: &Context<'a>, record: &Record) -> Result<Writer<'a>> {
+fn new_files<'a>(context: &Context<'a>, record: &Record) -> Result<Writer<'a>> {
     let targets = targets(context, record)?;
     for meta in &record.files.files {
         let parent = meta.file.as_path().parent();
@@ -462,65 +403,4 @@ fn targets(context: &Context, record: &Record) -> Result<Vec<Target>> {
         stat: meta.stat(),
     });
     Ok(targets.collect())
-}
-
-/// The columns that lost a block, in rising order, and how these come back.
-fn routes(code: &Code, all: &[State]) -> Result<(Vec<usize>, Vec<Route>)> {
-    let lost = |block: &Block| {
-        let what = match block.place {
-            Place::Data(_) => DATA,
-            Place::Parity(_) => PARITY,
-        };
-        all.get(block.member).is_none_or(|state| state.lacks(what))
-    };
-    let (mut columns, mut routes) = (Vec::new(), Vec::new());
-    for column in 0..code.members() {
-        let blocks = code.column(column);
-        let (targets, mut sources): (Vec<usize>, Vec<usize>) =
-            (0..blocks.len()).partition(|b| blocks.get(*b).is_some_and(lost));
-        if targets.is_empty() {
-            continue;
-        }
-        let turn = column % sources.len().max(1);
-        sources.rotate_left(turn);
-        sources.truncate(code.data());
-        let coefficients = code
-            .solve(column, &sources, &targets)
-            .ok_or_else(|| Error::format(0, "the code has no solution"))?;
-        let members = |list: Vec<usize>| {
-            let block = list.into_iter().filter_map(|b| blocks.get(b));
-            block.map(|b| b.member).collect()
-        };
-        columns.push(column);
-        routes.push(Route {
-            sources: members(sources),
-            targets: members(targets),
-            coefficients,
-        });
-    }
-    Ok((columns, routes))
-}
-
-/// Column after column, so that lost files are written front to back. Who computes goes
-/// round with every piece.
-fn tasks<'a>(
-    code: &'a Code,
-    columns: &'a [usize],
-    routes: &'a [Route],
-    sizes: &'a [u64],
-    piece: usize,
-) -> impl Iterator<Item = Task> + 'a {
-    let each = columns.iter().zip(routes).enumerate();
-    each.flat_map(move |(index, (column, route))| {
-        let pieces = flow::pieces(code.length(sizes, *column), piece);
-        pieces.enumerate().map(move |(turn, (offset, length))| {
-            let at = (turn + column) % route.sources.len().max(1);
-            Task {
-                route: index,
-                worker: route.sources.get(at).copied().unwrap_or(0),
-                offset,
-                length,
-            }
-        })
-    })
 }

@@ -4,8 +4,8 @@
 use super::code::Kind;
 use super::erasure::Erasure;
 use super::kernel::field::{inverse, mul, power};
-use super::testing::{Cluster, Snapshot};
-use super::{Outcome, Record, Scheme};
+use super::testing::{Cluster, Snapshot, flip};
+use super::{Found, Outcome, Proof, Record, Scheme};
 use crate::comm::counting::Counting;
 use crate::comm::threads;
 use crate::format::parity::ParityHeader;
@@ -383,6 +383,49 @@ fn redundancy_of_other_members_or_other_codes_does_not_count() {
     );
 }
 
+/// Nothing tells of the bad content beforehand: the sizes are right. It is found while the
+/// survivor helps to rebuild another, or after, where the rebuild did not need it.
+#[test]
+fn bad_content_of_a_survivor_counts_as_one_loss_more() {
+    for kind in [Kind::Rs, Kind::Partner, Kind::Xor] {
+        for (survivor, of_data) in (0..5)
+            .filter(|r| *r != 1)
+            .flat_map(|r| [(r, true), (r, false)])
+        {
+            let bench = Bench::new(cluster(5, 100), scheme(kind, 2));
+            let files = &bench.records[survivor].files.files;
+            let full = files.iter().position(|f| f.size > 0);
+            let victim = match (of_data, full) {
+                (true, Some(full)) => bench.cluster.file(survivor, full),
+                (true, None) => continue,
+                (false, _) => parity_path(&bench.cluster, &bench.scheme, survivor),
+            };
+            let bits = std::fs::metadata(&victim).unwrap().len() as usize;
+            flip(&victim, bits - 1);
+            bench.cluster.lose(1);
+            let what = format!("{} {survivor} {of_data}", bench.scheme.name());
+            let results = bench.cluster.rebuild(&bench.scheme, &bench.records, &[1]);
+            if kind == Kind::Xor {
+                let told = |e: Error| e.to_string().contains(&format!("ranks 1, {survivor}"));
+                let named = |r: &Result<_>| {
+                    let text = r.as_ref().map_or_else(Error::to_string, |_| String::new());
+                    text.contains(&victim.display().to_string())
+                };
+                assert!(named(&results[survivor]), "{what}: {results:?}");
+                if of_data && survivor > 1 {
+                    assert!(results.into_iter().all(|r| r.is_err_and(told)), "{what}");
+                }
+                continue;
+            }
+            for (rank, result) in results.into_iter().enumerate() {
+                let (record, _) = result.unwrap_or_else(|e| panic!("{what}: rank {rank}: {e}"));
+                assert_eq!(record, bench.records[rank], "{what}");
+            }
+            assert!(bench.snapshots() == bench.before, "{what}");
+        }
+    }
+}
+
 /// As many bytes as the module documents, the same on every member.
 #[test]
 fn an_encode_moves_each_byte_once_and_what_the_others_need() {
@@ -431,12 +474,10 @@ fn a_failing_disk_hangs_nobody() {
                 if encode {
                     return bench.scheme.encode(context, &mut record).map(|()| record);
                 }
-                let mine =
-                    (rank != 1).then(|| (record.clone(), bench.scheme.check(context, &record)));
-                bench
-                    .scheme
-                    .rebuild(context, mine)
-                    .map(|(record, _)| record)
+                let found = || Found::new(&bench.scheme, context, record, Proof::Size);
+                let mut mine = (rank != 1).then(found);
+                let rebuilt = bench.scheme.rebuild(context, &mut mine);
+                rebuilt.map(|(record, _)| record)
             })
         };
         for encode in [true, false] {

@@ -1,12 +1,10 @@
 //! SINGLE: no redundancy. The files are protected from a killed job, not from a lost node.
 
 use super::logical::{Reader, exists, same_crc};
-use super::{Context, Health, Outcome, Record, Scheme, Set};
+use super::{Context, Found, Health, Outcome, Proof, Record, Scheme, Set};
 use crate::{Error, Result};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// Bytes read at a time: small enough that the checksum finds them in the processor's cache.
-pub(super) const BLOCK: usize = 256 << 10;
 
 /// The scheme.
 pub struct Single;
@@ -32,7 +30,9 @@ impl Scheme for Single {
     /// tell good data from bad. Those that are known already must agree.
     fn encode(&self, context: &Context, record: &mut Record) -> Result<()> {
         let paths = context.paths(&record.files)?;
-        let sums = checksums(context, paths.clone())?;
+        let mut reader = Reader::new(context.files, paths.clone(), true)?;
+        reader.read_rest()?;
+        let sums = reader.finish()?;
         let mut found = paths.iter().zip(sums).zip(&mut record.files.files);
         found.try_for_each(|(((path, _), crc), meta)| {
             same_crc(path, crc, meta.crc)?;
@@ -41,55 +41,58 @@ impl Scheme for Single {
         })
     }
 
-    fn check(&self, context: &Context, record: &Record) -> Health {
+    fn check(&self, context: &Context, record: &Record, proof: Proof) -> Health {
         Health {
-            data: check_data(context, record),
+            data: check_data(context, record, proof),
             parity: Ok(()),
         }
     }
 
-    fn rebuild(&self, _: &Context, mine: Option<(Record, Health)>) -> Result<(Record, Outcome)> {
+    fn rebuild(&self, context: &Context, mine: &mut Option<Found>) -> Result<(Record, Outcome)> {
         let what = |why: &str| format!("{why}, and SINGLE keeps no redundancy");
-        match mine {
-            None => Err(Error::dataset(
-                0,
-                "",
-                what("the record of this rank is lost"),
-            )),
-            Some((record, Health { data: Ok(()), .. })) => Ok((record, Outcome::Intact)),
-            Some((record, Health { data: Err(why), .. })) => {
-                let dataset = record.dataset;
-                Err(Error::dataset(
-                    dataset.id,
-                    dataset.name.to_string(),
-                    what(&why.to_string()),
-                ))
+        let Some(mine) = mine else {
+            let what = what("the record of this rank is lost");
+            return Err(Error::dataset(0, "", what));
+        };
+        if !mine.proven && mine.health.data.is_ok() {
+            *mine = Found::new(self, context, mine.record.clone(), Proof::Read);
+        }
+        match &mine.health.data {
+            Ok(()) => Ok((mine.record.clone(), Outcome::Intact)),
+            Err(why) => {
+                let dataset = &mine.record.dataset;
+                let what = what(&why.to_string());
+                Err(Error::dataset(dataset.id, dataset.name.to_string(), what))
             }
         }
     }
 }
 
-/// Reads all files of a rank and compares sizes, and checksums where there are any.
-pub(super) fn check_data(context: &Context, record: &Record) -> Result<()> {
+/// Compares the sizes of all files of a rank, and their checksums where there are any.
+pub(super) fn check_data(context: &Context, record: &Record, proof: Proof) -> Result<()> {
     let paths = context.paths(&record.files)?;
-    let metas = &record.files.files;
-    if metas.iter().all(|f| f.crc.is_none()) {
-        return paths
-            .iter()
-            .try_for_each(|(path, size)| exists(context.files, path, *size));
+    let sums = || record.files.files.iter().map(|f| f.crc);
+    if let Proof::Read = proof
+        && sums().any(|crc| crc.is_some())
+    {
+        return Reader::new(context.files, paths, true)?.prove(sums());
     }
-    let sums = checksums(context, paths.clone())?;
-    let mut expected = paths.iter().zip(sums).zip(metas);
-    expected.try_for_each(|(((path, _), crc), meta)| same_crc(path, crc, meta.crc))
+    paths
+        .iter()
+        .zip(sums())
+        .try_for_each(|((path, size), expected)| {
+            exists(context.files, path, *size)?;
+            match proof {
+                Proof::Sums(found) => same_crc(path, written(found, path)?, expected),
+                Proof::Read | Proof::Size => Ok(()),
+            }
+        })
 }
 
-/// Reads files of known sizes once; their checksums.
-fn checksums(context: &Context, paths: Vec<(PathBuf, u64)>) -> Result<Vec<u32>> {
-    let mut reader = Reader::new(context.files, paths, true)?;
-    let mut buffer = vec![0; BLOCK];
-    for offset in (0..reader.size()).step_by(BLOCK) {
-        let length = (reader.size() - offset).min(BLOCK as u64) as usize;
-        reader.read_at(offset, &mut buffer[..length])?;
-    }
-    reader.finish()
+/// The checksum of a file that was written just now.
+pub(super) fn written(sums: &BTreeMap<PathBuf, u32>, path: &Path) -> Result<u32> {
+    sums.get(path).copied().ok_or_else(|| Error::Corrupt {
+        path: path.to_path_buf(),
+        what: "did not come with the other files of its rank".to_string(),
+    })
 }

@@ -1,6 +1,6 @@
 //! A small cluster of thread ranks with real files, for the tests of the schemes.
 
-use super::{Context, Health, Outcome, Record, Scheme, Set};
+use super::{Context, Found, Health, Outcome, Proof, Record, Scheme, Set};
 use crate::Result;
 use crate::comm::{Communicator, threads};
 use crate::format::Name;
@@ -176,11 +176,11 @@ impl Cluster {
 
     pub fn check(&self, scheme: &dyn Scheme, records: &[Record]) -> Vec<Health> {
         self.run(&Posix, |context, rank| {
-            scheme.check(context, &records[rank])
+            scheme.check(context, &records[rank], Proof::Read)
         })
     }
 
-    /// Checks and rebuilds on all ranks; those in `amnesiac` have lost their record.
+    /// Rebuilds on all ranks; those in `amnesiac` have lost their record.
     pub fn rebuild(
         &self,
         scheme: &dyn Scheme,
@@ -188,12 +188,9 @@ impl Cluster {
         amnesiac: &[usize],
     ) -> Vec<Result<(Record, Outcome)>> {
         self.run(&Posix, |context, rank| {
-            let mine = (!amnesiac.contains(&rank)).then(|| {
-                let record = records[rank].clone();
-                let health = scheme.check(context, &record);
-                (record, health)
-            });
-            scheme.rebuild(context, mine)
+            let mine = (!amnesiac.contains(&rank)).then(|| records[rank].clone());
+            let found = |record| Found::new(scheme, context, record, Proof::Size);
+            scheme.rebuild(context, &mut mine.map(found))
         })
     }
 

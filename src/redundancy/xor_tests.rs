@@ -4,7 +4,7 @@
 use super::code::Kind;
 use super::erasure::Erasure;
 use super::testing::{Cluster, Snapshot, flip};
-use super::{Outcome, Record, Scheme};
+use super::{Found, Outcome, Proof, Record, Scheme};
 use crate::comm::counting::Counting;
 use crate::comm::threads;
 use crate::format::parity::ParityHeader;
@@ -386,8 +386,9 @@ fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
                 if job == "encode" {
                     return xor().encode(context, &mut record.clone()).map(|()| record);
                 }
-                let mine = (rank != 1).then(|| (record.clone(), xor().check(context, &record)));
-                xor().rebuild(context, mine).map(|(record, _)| record)
+                let found = || Found::new(xor(), context, record, Proof::Size);
+                let mut mine = (rank != 1).then(found);
+                xor().rebuild(context, &mut mine).map(|(record, _)| record)
             })
         };
         let faulty = Faulty::new(Posix);

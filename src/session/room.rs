@@ -4,6 +4,7 @@ use super::cached::Cached;
 use super::welcome::Share;
 use super::{Session, Store};
 use crate::cache::dataset;
+use crate::cache::layout::Layout;
 use crate::cache::plan::Slot;
 use crate::comm::{Pending, Tag};
 use crate::config::Scheme;
@@ -346,6 +347,11 @@ impl Session {
             }
             trash.push((layout, slot.id));
         }
+        self.delete_behind(trash);
+    }
+
+    /// Deletes what was taken out of sight of these datasets in the background. Local.
+    pub(super) fn delete_behind(&mut self, trash: Vec<(Layout, u64)>) {
         if trash.is_empty() {
             return;
         }

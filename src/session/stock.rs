@@ -501,6 +501,9 @@ impl Session {
                 self.account(&recovered, order, begun);
                 let volume = self.volume_of(order.store, layout.level(), &recovered.filemap)?;
                 self.take_over(order.store, recovered, &layout, stands, volume);
+                if !order.sends.is_empty() {
+                    self.delete_behind(vec![(layout, order.dataset.id)]);
+                }
                 Ok(true)
             }
             Err(failed) => {

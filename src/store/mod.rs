@@ -3,6 +3,7 @@
 //! [`Files`] is the seam at which tests make disks fill up and processes die: all that the
 //! library writes goes through it. [`posix::Posix`] is the real one.
 
+pub mod behind;
 pub mod counting;
 pub mod faulty;
 mod file;

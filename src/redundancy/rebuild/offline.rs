@@ -10,9 +10,11 @@ use crate::comm::solo::Solo;
 use crate::comm::{Communicator, Pending, Tag, Term};
 use crate::format::filemap::Reddesc;
 use crate::format::{Dataset, read_header};
+use crate::redundancy::code::Place;
+use crate::redundancy::flow::{Route, Task};
 use crate::redundancy::kernel::Kernel;
 use crate::redundancy::single::check_data;
-use crate::redundancy::{Set, code_of, parity_file};
+use crate::redundancy::{Health, Set, code_of};
 use crate::store::Files;
 use std::path::Path;
 
@@ -262,12 +264,12 @@ impl<'a> Patient<'a> {
         let parity = match &self.code {
             Some(code) => {
                 let path = self.redundancy_file(&context);
-                Input::open(&context, path, &record, code.parities()).and_then(|p| p.verify())
+                Input::open(&context, path, &record, code.parities()).and_then(|mut p| p.prove())
             }
             None => Ok(()),
         };
         let health = Health {
-            data: check_data(&context, &record),
+            data: check_data(&context, &record, Proof::Read),
             parity,
         };
         Ok(Member {
@@ -325,10 +327,14 @@ impl<'a> Patient<'a> {
         for (index, member) in self.members.iter().enumerate() {
             let context = self.context(index)?;
             let path = self.redundancy_file(&context);
-            let mine = member.record.clone().map(|r| (r, member.health.clone()));
-            let (state, input, ..) = own(&context, code, path, mine);
+            let mine = member.record.clone().map(|record| Found {
+                record,
+                health: member.health.clone(),
+                proven: true,
+            });
+            let (state, input) = own(&context, code, path, mine.as_ref());
             states.push(state);
-            inputs.push(input);
+            inputs.push(input.map(Input::trusted));
         }
         let name = self.claim.reddesc.scheme.as_str();
         let verdict = judge(&self.context(0)?, code, name, states);
@@ -365,7 +371,7 @@ impl<'a> Patient<'a> {
                 let ground = &self.ground;
                 ground.home.make_dirs(ground.files, &record.files)?;
                 let targets = targets(&context, record)?;
-                local.writer = Some(Writer::new(ground.files, targets));
+                local.writer = Some(Behind::here(Writer::new(ground.files, targets)));
             } else {
                 let most = MOST_OPEN / code.members().max(1);
                 let reader = Reader::new(context.files, context.paths(&record.files)?, false)?;
@@ -377,7 +383,7 @@ impl<'a> Patient<'a> {
             } else if redundancy {
                 let new = header(&context, record, chunk, self.lefts(code, index)?);
                 let path = self.redundancy_file(&context);
-                local.output = Some(Output::create(context.files, path, &new)?);
+                local.output = Some(Behind::here(Output::create(context.files, path, &new)?));
                 heading = Some(new);
             }
             locals.push(local);
@@ -388,9 +394,11 @@ impl<'a> Patient<'a> {
             step(&routes, &task, &mut locals)?;
         }
         for (local, heading) in locals.into_iter().zip(headings) {
-            local.writer.map_or(Ok(()), Writer::finish)?;
+            if let Some(writer) = local.writer {
+                writer.finish()?.finish()?;
+            }
             if let (Some(output), Some(heading)) = (local.output, heading) {
-                output.finish(self.ground.files, heading, true)?;
+                output.finish()?.finish(self.ground.files, heading, true)?;
             }
         }
         Ok(())
@@ -418,17 +426,25 @@ fn step(routes: &[Route], task: &Task, locals: &mut [Local]) -> Result<()> {
     for (member, buffer) in route.sources.iter().zip(&mut sources) {
         let local = locals.get_mut(*member).ok_or_else(missing)?;
         flow::Ends::read(local, task.route, task.offset, buffer);
-        std::mem::take(&mut local.first).result(())?;
+        failure(local)?;
     }
     let sources: Vec<&[u8]> = sources.iter().map(Vec::as_slice).collect();
     let mut slices: Vec<&mut [u8]> = results.iter_mut().map(Vec::as_mut_slice).collect();
     Kernel::best().apply(&route.coefficients, &sources, &mut slices);
-    for (member, result) in route.targets.iter().zip(&results) {
+    for (member, result) in route.targets.iter().zip(results) {
         let local = locals.get_mut(*member).ok_or_else(missing)?;
         flow::Ends::write(local, task.route, result);
-        std::mem::take(&mut local.first).result(())?;
+        failure(local)?;
     }
     Ok(())
+}
+
+/// What kept a member from reading or writing.
+fn failure(local: &mut Local) -> Result<()> {
+    let firsts = [&mut local.first, &mut local.data, &mut local.parity];
+    firsts
+        .into_iter()
+        .try_for_each(|first| std::mem::take(first).result(()))
 }
 
 /// The routes that end in lost data, and only as far as they do.

@@ -1,0 +1,90 @@
+//! Which blocks flow from whom to whom, and in which order.
+
+use super::verdict::{DATA, PARITY, State};
+use crate::redundancy::code::{Block, Code, Place};
+use crate::redundancy::flow::{self, Route, Task};
+use crate::{Error, Result};
+
+/// The columns that lost a block, in rising order, and how these come back.
+pub(super) fn routes(code: &Code, all: &[State]) -> Result<(Vec<usize>, Vec<Route>)> {
+    let lost = |block: &Block| {
+        let what = match block.place {
+            Place::Data(_) => DATA,
+            Place::Parity(_) => PARITY,
+        };
+        all.get(block.member).is_none_or(|state| state.lacks(what))
+    };
+    let (mut columns, mut routes) = (Vec::new(), Vec::new());
+    for column in 0..code.members() {
+        let blocks = code.column(column);
+        let (targets, mut sources): (Vec<usize>, Vec<usize>) =
+            (0..blocks.len()).partition(|b| blocks.get(*b).is_some_and(lost));
+        if targets.is_empty() {
+            continue;
+        }
+        let turn = column % sources.len().max(1);
+        sources.rotate_left(turn);
+        sources.truncate(code.data());
+        let coefficients = code
+            .solve(column, &sources, &targets)
+            .ok_or_else(|| Error::format(0, "the code has no solution"))?;
+        let members = |list: Vec<usize>| {
+            let block = list.into_iter().filter_map(|b| blocks.get(b));
+            block.map(|b| b.member).collect()
+        };
+        columns.push(column);
+        routes.push(Route {
+            sources: members(sources),
+            targets: members(targets),
+            coefficients,
+        });
+    }
+    Ok((columns, routes))
+}
+
+/// Column after column, so that lost files are written front to back; beside the columns with
+/// lost data go those with nothing but lost redundancy. Who computes goes round with every
+/// piece.
+pub(super) fn tasks<'a>(
+    code: &'a Code,
+    columns: &'a [usize],
+    routes: &'a [Route],
+    sizes: &'a [u64],
+    piece: usize,
+) -> impl Iterator<Item = Task> + 'a {
+    let holds_data = move |(column, route): &(&usize, &Route)| {
+        let blocks = code.column(**column);
+        let mut lost = blocks.iter().filter(|b| route.targets.contains(&b.member));
+        lost.any(|b| matches!(b.place, Place::Data(_)))
+    };
+    let lane = move |data: bool| {
+        let each = columns.iter().zip(routes).enumerate();
+        let each = each.filter(move |(_, both)| holds_data(both) == data);
+        let total: u64 = each
+            .clone()
+            .map(|(_, (column, _))| code.length(sizes, *column))
+            .sum();
+        let tasks = each.flat_map(move |(index, (column, route))| {
+            let pieces = flow::pieces(code.length(sizes, *column), piece);
+            pieces.enumerate().map(move |(turn, (offset, length))| {
+                let at = (turn + column) % route.sources.len().max(1);
+                Task {
+                    route: index,
+                    worker: route.sources.get(at).copied().unwrap_or(0),
+                    offset,
+                    length,
+                }
+            })
+        });
+        (tasks.peekable(), total.max(1) as f64, 0.0)
+    };
+    let (mut data, mut rest) = (lane(true), lane(false));
+    std::iter::from_fn(move || {
+        // The same arithmetic everywhere, so the same order.
+        let first = data.0.peek().is_some() && (data.2 <= rest.2 || rest.0.peek().is_none());
+        let (tasks, total, done) = if first { &mut data } else { &mut rest };
+        let task = tasks.next()?;
+        *done += task.length as f64 / *total;
+        Some(task)
+    })
+}

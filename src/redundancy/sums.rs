@@ -1,0 +1,100 @@
+//! CRC32 of a whole whose bytes pass in a few ascending streams.
+
+use crc32fast::Hasher;
+
+/// Bytes read at a time: small enough that the checksum finds them in the processor's cache.
+pub const BLOCK: usize = 256 << 10;
+
+/// Checksum of the bytes `start..end`.
+struct Segment {
+    start: u64,
+    end: u64,
+    hasher: Hasher,
+}
+
+/// What has passed.
+#[derive(Default)]
+pub struct Sums {
+    segments: Vec<Segment>,
+}
+
+impl Sums {
+    /// Adds bytes at `offset` to the segment that ends there. A scheme reads in few streams,
+    /// so there are few segments to look through.
+    pub fn add(&mut self, offset: u64, bytes: &[u8]) {
+        let end = offset + bytes.len() as u64;
+        if let Some(segment) = self.segments.iter_mut().find(|s| s.end == offset) {
+            segment.hasher.update(bytes);
+            segment.end = end;
+        } else {
+            let mut hasher = Hasher::new();
+            hasher.update(bytes);
+            self.segments.push(Segment {
+                start: offset,
+                end,
+                hasher,
+            });
+        }
+    }
+
+    /// Which of the first `size` bytes have not passed yet: offsets and lengths.
+    pub fn gaps(&mut self, size: u64) -> Vec<(u64, u64)> {
+        self.segments.sort_by_key(|s| s.start);
+        let (mut gaps, mut at) = (Vec::new(), 0);
+        let bounds = self.segments.iter().map(|s| (s.start, s.end));
+        for (start, end) in bounds.chain([(size, size)]) {
+            if start > at {
+                gaps.push((at, start - at));
+            }
+            at = at.max(end);
+        }
+        gaps
+    }
+
+    /// CRC32 of the first `size` bytes. An error, the number of bytes that can be told of,
+    /// unless each passed exactly once.
+    pub fn crc(&mut self, size: u64) -> Result<u32, u64> {
+        self.segments.sort_by_key(|s| s.start);
+        let (mut crc, mut at) = (Hasher::new(), 0);
+        for segment in &self.segments {
+            if segment.start == at {
+                crc.combine(&segment.hasher);
+                at = segment.end;
+            }
+        }
+        if at == size {
+            Ok(crc.finalize())
+        } else {
+            Err(at)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_what_is_missing_and_fill_it() {
+        let bytes: Vec<u8> = (0..100u8).collect();
+        let whole = crc32fast::hash(&bytes);
+        for mask in 0..1u32 << 10 {
+            let mut sums = Sums::default();
+            let has = |i: usize| mask >> i & 1 == 1;
+            for i in (0..10).rev().filter(|i| has(*i)) {
+                sums.add(10 * i as u64, &bytes[10 * i..10 * i + 10]);
+            }
+            let missing = (0..10).filter(|i| !has(*i)).count() as u64;
+            let gaps = sums.gaps(100);
+            assert_eq!(gaps.iter().map(|g| g.1).sum::<u64>(), 10 * missing);
+            assert_eq!(sums.crc(100).is_ok(), missing == 0);
+            for (at, length) in gaps {
+                let (from, to) = (at as usize, (at + length) as usize);
+                sums.add(at, &bytes[from..to]);
+            }
+            assert_eq!((sums.crc(100), sums.gaps(100)), (Ok(whole), vec![]));
+        }
+        assert_eq!(Sums::default().crc(0), Ok(0));
+        assert_eq!(Sums::default().crc(3), Err(0));
+    }
+}

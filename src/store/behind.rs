@@ -1,0 +1,99 @@
+//! Writing behind: files are written by a thread of their own while messages go on.
+//!
+//! A rank that gets back all it had, rebuilt or from another node, writes more than anybody
+//! else does meanwhile; so it should not also stop to receive.
+
+use crate::Result;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+/// Buffers that may wait to be written.
+const QUEUE: usize = 4;
+
+/// What takes bytes in order.
+pub trait Sink: Send {
+    /// Takes the next bytes of a block.
+    fn put(&mut self, block: usize, bytes: &[u8]) -> Result<()>;
+}
+
+/// A sink that is used here or by a thread. After its first error nothing reaches it.
+pub enum Behind<'scope, T> {
+    /// Used here, with how that went.
+    Here(T, Result<()>),
+    /// Used by a thread.
+    There(Thread<'scope, T>),
+}
+
+/// A thread with a sink.
+pub struct Thread<'scope, T> {
+    jobs: SyncSender<(usize, Vec<u8>)>,
+    spare: Receiver<Vec<u8>>,
+    thread: ScopedJoinHandle<'scope, Option<(T, Result<()>)>>,
+}
+
+impl<'scope, T: Sink + 'scope> Behind<'scope, T> {
+    /// To be used by the caller's thread.
+    pub fn here(sink: T) -> Self {
+        Behind::Here(sink, Ok(()))
+    }
+
+    /// To be used by a new thread; by the caller's if there can be none.
+    pub fn start<'env>(scope: &'scope Scope<'scope, 'env>, sink: T) -> Self {
+        let (hand_over, sinks) = sync_channel::<T>(1);
+        let (jobs, queue) = sync_channel::<(usize, Vec<u8>)>(QUEUE);
+        let (give_back, spare) = channel();
+        let work = move || {
+            let (mut sink, mut result) = (sinks.recv().ok()?, Ok(()));
+            for (block, bytes) in queue {
+                if result.is_ok() {
+                    result = sink.put(block, &bytes);
+                }
+                // Nobody may be there any more to use it again.
+                let _ = give_back.send(bytes);
+            }
+            Some((sink, result))
+        };
+        match Builder::new().spawn_scoped(scope, work) {
+            Ok(thread) => match hand_over.send(sink) {
+                Ok(()) => Behind::There(Thread {
+                    jobs,
+                    spare,
+                    thread,
+                }),
+                Err(refused) => Behind::here(refused.0),
+            },
+            Err(_) => Behind::here(sink),
+        }
+    }
+
+    /// Takes the next bytes of a block. Gives a buffer for reuse, if there is one.
+    pub fn put(&mut self, block: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        match self {
+            Behind::Here(sink, result) => {
+                if result.is_ok() {
+                    *result = sink.put(block, &bytes);
+                }
+                Some(bytes)
+            }
+            // A thread that is gone tells why in `finish`.
+            Behind::There(there) => match there.jobs.send((block, bytes)) {
+                Ok(()) => there.spare.try_recv().ok(),
+                Err(refused) => Some(refused.0.1),
+            },
+        }
+    }
+
+    /// The sink, once all that was put has reached it.
+    pub fn finish(self) -> Result<T> {
+        let (sink, result) = match self {
+            Behind::Here(sink, result) => (sink, result),
+            Behind::There(Thread { jobs, thread, .. }) => {
+                drop(jobs);
+                let ended = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+                ended.ok_or_else(|| crate::Error::format(0, "a writing thread had no file"))?
+            }
+        };
+        result.map(|()| sink)
+    }
+}
