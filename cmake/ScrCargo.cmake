@@ -69,7 +69,7 @@ function(scr_cargo_build target)
     add_custom_target(${target} ALL
         COMMAND ${CMAKE_COMMAND} -E env ${SCR_CARGO_ENVIRONMENT}
             ${CARGO_EXECUTABLE} build --locked --profile ${SCR_CARGO_PROFILE}
-            --manifest-path ${CMAKE_CURRENT_SOURCE_DIR}/Cargo.toml
+            --manifest-path ${PROJECT_SOURCE_DIR}/Cargo.toml
             --target-dir ${directory} ${arg_ARGS}
         BYPRODUCTS ${output}
         COMMENT "cargo build ${words}"

@@ -42,6 +42,18 @@ require_rust_components() {
     echo "Rust: added rustfmt and clippy"
 }
 
+# Ends the script with advice unless directory $1 has $2 GB to itself: a full disk shows up as
+# all kinds of failures.
+require_space() {
+    local free
+    free=$(df --output=avail -B 1000000000 "$1" | tail -n 1)
+    if ((free < $2)); then
+        echo "$1 has ${free// /} GB left, and this needs $2 GB." >&2
+        echo "Make room there, or name another directory as the argument." >&2
+        exit 1
+    fi
+}
+
 # Installs what is missing of the Debian packages given, and says which. Ends the script with
 # advice if that is not possible.
 require_packages() {

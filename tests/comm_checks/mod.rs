@@ -1,7 +1,7 @@
 //! The checks that every transport must pass, at any number of ranks.
 //!
 //! Each rank calls [`all`]; a violation comes back as its description. Used by `tests/comm.rs`
-//! on threads and by `examples/comm_check.rs` under mpiexec.
+//! on threads and by `tests/transport` under mpiexec.
 
 use scr::comm::collective::{agree, agree_with, bcast, exchange, gather, scatter};
 use scr::comm::{Communicator, Term};

@@ -1,21 +1,21 @@
 //! Runs the checks that every transport must pass over MPI. The exit status tells.
 //!
 //! ```text
-//! MPICC=mpicc cargo build --features mpi --example comm_check
-//! mpiexec -n 5 target/debug/examples/comm_check
+//! MPICC=mpicc cargo build -p transport-check
+//! mpiexec -n 5 target/debug/transport-check
 //! ```
 //!
 //! With the argument `large` it also sends one message of more than 2 GiB between
 //! neighbours, which takes some 5 GiB of memory per rank.
 
-#[path = "../tests/comm_checks/mod.rs"]
+#[path = "../../comm_checks/mod.rs"]
 mod comm_checks;
 
 use scr::comm::{Communicator, mpi::Mpi};
 
 fn main() {
     if let Err(what) = run() {
-        eprintln!("comm_check: {what}");
+        eprintln!("transport-check: {what}");
         // Not by way of MPI_Finalize: the other ranks may be waiting, and mpiexec ends them.
         std::process::exit(1);
     }
