@@ -15,9 +15,12 @@ mod log;
 mod man;
 mod nodes;
 mod params;
+mod postrun;
 mod rebuild;
 mod run;
+mod running;
 mod sandbox;
 mod scavenge;
 #[path = "../job/mod.rs"]
 mod site;
+mod startup;
