@@ -5,6 +5,7 @@
 mod completions;
 mod doctor;
 mod files;
+mod foreign;
 mod halt;
 mod help;
 mod hostile;
