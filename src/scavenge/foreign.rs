@@ -27,6 +27,9 @@ use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+/// More ranks than a program has, so that a damaged number does no harm.
+const MOST_RANKS: usize = 1 << 22;
+
 /// What is there of such a dataset.
 #[derive(Debug)]
 pub struct Foreign {
@@ -93,15 +96,17 @@ pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Foreign> {
                 )));
             }
         }
-        if let Some(list) = present(files, prefix, &tree)? {
-            entries.insert(rank, rank2file::entry(list));
+        if let Some(entry) = present(files, prefix, &tree)? {
+            entries.insert(rank, entry);
         }
     }
-    let known = entries.keys().next_back().map_or(0, |last| last + 1);
+    let last = entries.keys().next_back();
+    let known = last.map_or(0, |last| last.saturating_add(1));
     let ranks: usize = total.flatten().unwrap_or(known);
-    // A rank without files has a record too, so a number that is far off is none.
-    if ranks > files.list(&dir)?.len() || known > ranks {
-        return Err(unusable(format!("it is of {ranks} ranks, which cannot be")));
+    if ranks > MOST_RANKS || known > ranks {
+        let rank = known.saturating_sub(1);
+        let what = format!("its records are of {ranks} ranks, and there is one of rank {rank}");
+        return Err(unusable(what));
     }
     let lost: Vec<usize> = (0..ranks)
         .filter(|rank| !entries.contains_key(rank))
@@ -133,13 +138,8 @@ fn describe(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Dataset> {
     })
 }
 
-/// The files of a filemap with size and checksum; `None` if one of them is not there as
-/// recorded.
-fn present(
-    files: &dyn Files,
-    prefix: &Prefix,
-    tree: &Tree,
-) -> Result<Option<Vec<(Name, u64, Option<u32>)>>> {
+/// The files of a filemap; `None` if one of them is not there as recorded.
+fn present(files: &dyn Files, prefix: &Prefix, tree: &Tree) -> Result<Option<RankEntry>> {
     let mut list = Vec::new();
     for (_, file) in tree.get("FILE").into_iter().flat_map(Tree::iter) {
         let Some((path, size, crc)) = file.get("META").and_then(recorded) else {
@@ -156,7 +156,7 @@ fn present(
         }
         list.push((Name::from(name.as_path()), size, crc));
     }
-    Ok(Some(list))
+    Ok(Some(rank2file::entry(list)))
 }
 
 /// Path, size and checksum in the description of a file that is complete.

@@ -123,6 +123,17 @@ fn what_is_lost_is_named_and_nothing_is_entered() {
 }
 
 #[test]
+fn numbers_that_cannot_be_are_refused() {
+    let (sandbox, _) = scavenged();
+    for rank in [4, u64::MAX] {
+        write(&sandbox, rank, &[]);
+        let error = sandbox.run(&["index", "--build=3"]).failed();
+        assert!(error.contains("its records are of 4 ranks"), "{error}");
+        fs::remove_file(dir(&sandbox).join(format!("filemap_{rank}"))).unwrap();
+    }
+}
+
+#[test]
 fn without_its_name_it_cannot_be_entered() {
     let (sandbox, _) = scavenged();
     fs::remove_file(sandbox.path().join(".scr/flush.scr")).unwrap();
