@@ -103,7 +103,7 @@ fn a_program_that_a_signal_ends_gives_128_and_its_number() {
 #[test]
 fn who_is_told_to_end_while_nodes_are_tested_launches_nothing() {
     let ssh = r#"while [ $# -gt 2 ]; do shift; done
-        kill -s TERM "$PPID"; eval "$2""#;
+        PATH=/usr/bin:/bin; kill -s TERM "$PPID"; eval "$2""#;
     let (programs, sandbox) = (launcher("").add("ssh", ssh), Sandbox::empty());
     let set = [
         ("SCR_NODELIST", "n[1-2]"),
