@@ -422,6 +422,35 @@ fn names_come_from_the_caches_where_the_flush_file_is_gone() {
 }
 
 #[test]
+fn what_a_restart_has_rebuilt_is_saved() {
+    let site = killed("XOR", &["ck.1"], &nodes(4));
+    site.lose("n1");
+    site.expect_restart(&nodes(4), Some("ck.1"));
+    site.lose("n2");
+    let flush = records::read_flush_file(&Posix, &prefix(&site)).unwrap();
+    assert_eq!(flush.datasets[&1].name, Some("ck.1".into()));
+    let done = saved(&site, &["n0", "n1", "n3"], 1).unwrap();
+    assert_eq!(done.rebuilt, [2]);
+    expect_saved(&site, "ck.1", "");
+    restart_afresh(&site, &nodes(4), "ck.1");
+}
+
+#[test]
+fn what_a_restart_has_fetched_is_saved() {
+    let site = Site::new().set("SCR_FLUSH", "1");
+    site.run(&nodes(4), |rank| rank.checkpoint("ck.1").unwrap());
+    restart_afresh(&site, &nodes(4), "ck.1");
+    let flush = records::read_flush_file(&Posix, &prefix(&site)).unwrap();
+    assert_eq!(flush.datasets[&1].name, Some("ck.1".into()));
+    // The caches have the only copy now.
+    std::fs::remove_dir_all(site.prefix().join("ck.1")).unwrap();
+    std::fs::remove_dir_all(prefix(&site).dataset(1)).unwrap();
+    saved(&site, &["n0", "n1", "n2"], 1).unwrap();
+    expect_saved(&site, "ck.1", "");
+    restart_afresh(&site, &nodes(4), "ck.1");
+}
+
+#[test]
 fn a_node_with_a_dataset_from_an_earlier_time_is_refused() {
     let site = killed("XOR", &["old"], &nodes(4));
     // n3 goes away; the job begins anew on other nodes, and its first dataset has number 1 too.

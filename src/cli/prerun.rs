@@ -87,6 +87,8 @@ pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
         Err(error) if index::without_locks(&error) => None,
         Err(error) => return Err(error.into()),
     };
+    // Before anything is removed.
+    let halt = records::read_halt(&Posix, prefix)?;
     for name in ["flush.scr", "nodes.scr"] {
         let path = prefix.file(name);
         if Posix.stat(&path)?.is_some() {
@@ -95,7 +97,6 @@ pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
         }
     }
     let own = |reason: &String| OWN_REASONS.contains(&reason.as_str());
-    let halt = records::read_halt(&Posix, prefix)?;
     if let Some(reason) = halt.exit_reason.as_ref().map(escaped).filter(own) {
         records::update_halt(&Posix, prefix, |halt| halt.exit_reason = None)?;
         done.push(format!("forgot that the last run ended with {reason}"));

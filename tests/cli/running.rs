@@ -199,6 +199,7 @@ fn damaged_records_stop_a_run_or_are_told_and_stay() {
         assert!(error.contains(name) && error.contains(remedy), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
         assert_eq!(fs::read(file(name)).unwrap(), b"garbage");
+        assert!(file("flush.scr").exists() && file("nodes.scr").exists());
         fs::write(file(name), good).unwrap();
     }
 }
