@@ -98,14 +98,12 @@ impl<'a> Nodes<'a> {
         let down = report.nodes();
         let up = minus(all, &down);
         if up.is_empty() {
-            let reasons: Vec<String> = report
-                .down
-                .iter()
-                .map(|down| format!("{}: {}", down.node, down.reason))
-                .collect();
+            // One for all: there may be thousands, mostly for the same reason.
+            let first = report.down.first();
+            let why = first.map(|down| format!(" ({}: {})", down.node, down.reason));
             return Err(Failure::said(format!(
-                "no node can be reached, so nothing in their caches can be saved ({})",
-                reasons.join("; ")
+                "no node can be reached, so nothing in their caches can be saved{}",
+                why.unwrap_or_default()
             )));
         }
         Ok(Nodes {

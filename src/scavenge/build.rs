@@ -28,17 +28,6 @@ pub struct Built {
     pub rebuilt: Vec<usize>,
 }
 
-impl Built {
-    /// Nothing of it was lost.
-    fn whole(dataset: Dataset, ranks: u64) -> Self {
-        Built {
-            dataset,
-            ranks,
-            rebuilt: Vec::new(),
-        }
-    }
-}
-
 /// Completes dataset `id`: what was scavenged of it, or what a flush left that had come to its
 /// end but for the index. New completion records name `node`; the index shows `time`; `notes`
 /// hears what was found damaged on the way. May be killed and repeated. Local: one process
@@ -87,15 +76,17 @@ pub fn build(
                     let Foreign { dataset, entries } = found;
                     let ranks = entries.len() as u64;
                     let entries = entries.into_values().collect();
-                    let dataset = write(files, prefix, &dataset, entries)?;
-                    enter(files, prefix, &dataset, time, false)?;
-                    return Ok(Built::whole(dataset, ranks));
+                    (write(files, prefix, &dataset, entries)?, ranks)
                 }
                 _ => return Err(error),
             };
             enter(files, prefix, &dataset, time, false)?;
             tidy(files, &dir)?;
-            return Ok(Built::whole(dataset, ranks));
+            return Ok(Built {
+                dataset,
+                ranks,
+                rebuilt: Vec::new(),
+            });
         }
     };
     let (survey, rebuilt) = (plan.survey, plan.losses.data.clone());
@@ -236,8 +227,11 @@ fn enter(
     Ok(())
 }
 
-/// Removes what only a rebuild needs.
+/// Removes what only a rebuild needs, but nothing of SCR v3.1.0, which keeps it.
 fn tidy(files: &dyn Files, dir: &Path) -> Result<()> {
+    if is_foreign(files, dir)? {
+        return Ok(());
+    }
     for name in files.list(dir)? {
         let ours = name
             .to_str()
