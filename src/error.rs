@@ -154,6 +154,23 @@ impl Error {
         }
     }
 
+    /// Says what to do about a file, if this error is that it is damaged.
+    #[must_use]
+    pub fn remedy(self, remedy: &str) -> Self {
+        match self {
+            Error::Format { path, offset, what } => Error::Format {
+                path,
+                offset,
+                what: format!("{what}; {remedy}"),
+            },
+            Error::Corrupt { path, what } => Error::Corrupt {
+                path,
+                what: format!("{what}; {remedy}"),
+            },
+            other => other,
+        }
+    }
+
     /// The system's error number, where one is behind this error.
     pub fn errno(&self) -> Option<i32> {
         match self {

@@ -49,6 +49,13 @@ fn copied(site: &Site, node: &str, id: u64) -> Copied {
     copy(&ground, &caches(site, node), id)
 }
 
+/// Dataset 1 from each of four nodes.
+fn copy_all(site: &Site) {
+    for node in nodes(4) {
+        copied(site, node, 1);
+    }
+}
+
 fn built(site: &Site, id: u64) -> scr::Result<Built> {
     build(&Posix, &prefix(site), id, ("head", TIME), &mut Vec::new())
 }
@@ -78,6 +85,26 @@ fn listed(site: &Site) -> Vec<(u64, bool, bool, String)> {
 /// All nodes are given back; a new job finds nothing in them.
 fn empty_caches(site: &Site) {
     std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
+}
+
+/// A new job on these nodes, which hold nothing any more, starts from the checkpoint `name`.
+fn restart_afresh(site: &Site, on: &[&str], name: &str) {
+    empty_caches(site);
+    site.expect_restart(on, Some(name));
+}
+
+/// The index has one dataset: complete, current, of this name.
+fn expect_saved(site: &Site, name: &str, told: &str) {
+    assert_eq!(listed(site), [(1, true, true, name.to_string())], "{told}");
+}
+
+/// The files of `ck.1` are in the prefix directory as so many ranks have written them.
+fn expect_files(site: &Site, ranks: usize, told: &str) {
+    for rank in 0..ranks {
+        let path = site.prefix().join(format!("ck.1/rank_{rank}.dat"));
+        let bytes = std::fs::read(path).unwrap();
+        assert!(bytes == content("ck.1", rank, 1000 + 7 * rank), "{told}");
+    }
 }
 
 fn names_in(dir: PathBuf) -> Vec<String> {
@@ -119,8 +146,7 @@ fn all_nodes_up() {
         // As a flush leaves it.
         let names = names_in(prefix(&site).dataset(2));
         assert_eq!(names, ["rank2file", "rank2file.0.0", "summary.scr"]);
-        empty_caches(&site);
-        site.expect_restart(&nodes(4), Some("ck.2"));
+        restart_afresh(&site, &nodes(4), "ck.2");
     }
 }
 
@@ -140,11 +166,10 @@ fn with_nodes_down_their_files_are_rebuilt() {
             (8, 2 * lost.len()),
             "{scheme}"
         );
-        assert_eq!(listed(&site), [(1, true, true, "ck.1".to_string())]);
+        expect_saved(&site, "ck.1", "");
         let names = names_in(prefix(&site).dataset(1));
         assert_eq!(names, ["rank2file", "rank2file.0.0", "summary.scr"]);
-        empty_caches(&site);
-        site.expect_restart(&all, Some("ck.1"));
+        restart_afresh(&site, &all, "ck.1");
     }
 }
 
@@ -170,8 +195,7 @@ fn more_than_the_scheme_stands_leaves_what_was_there() {
     assert_eq!((first.files, first.problems), (0, vec![]));
     saved(&site, &["n1"], 3).unwrap();
     assert_eq!(listed(&site)[0], (3, true, true, "ck.3".to_string()));
-    empty_caches(&site);
-    site.expect_restart(&nodes(4), Some("ck.3"));
+    restart_afresh(&site, &nodes(4), "ck.3");
 }
 
 #[test]
@@ -197,7 +221,7 @@ fn copies_are_idempotent_and_only_the_needed_redundancy_goes() {
     assert_eq!(count(Redundancy::All, "n1"), 2);
     assert_eq!(built(&site, 1).unwrap().rebuilt, []);
     assert_eq!(built(&site, 1).unwrap().rebuilt, []);
-    assert_eq!(listed(&site), [(1, true, true, "ck.1".to_string())]);
+    expect_saved(&site, "ck.1", "");
     let nothing = copied(&site, "n7", 1);
     assert!(nothing.dataset.is_none() && nothing.problems.is_empty());
     assert!(
@@ -229,9 +253,8 @@ fn a_flush_half_done_is_completed() {
     // Copied by the flush, and not again.
     assert_eq!(copied(&site, "n0", 1).files, 1, "only the redundancy file");
     saved(&site, &["n0", "n2", "n3"], 1).unwrap();
-    assert_eq!(listed(&site), [(1, true, true, "ck.1".to_string())]);
-    empty_caches(&site);
-    site.expect_restart(&nodes(4), Some("ck.1"));
+    expect_saved(&site, "ck.1", "");
+    restart_afresh(&site, &nodes(4), "ck.1");
 }
 
 #[test]
@@ -240,8 +263,7 @@ fn files_that_a_flush_had_brought_make_up_for_lost_nodes() {
     let site = half_flushed("RS", 6);
     let done = saved(&site, &["n1", "n3", "n5"], 1).unwrap();
     assert_eq!(done.rebuilt, [2]);
-    empty_caches(&site);
-    site.expect_restart(&nodes(6), Some("ck.1"));
+    restart_afresh(&site, &nodes(6), "ck.1");
 }
 
 #[test]
@@ -267,33 +289,14 @@ fn a_save_that_dies_anywhere_is_done_by_the_next() {
         assert!(died.is_err(), "operation {at}");
         if complete {
             // Whoever sees it as complete may use it.
-            for rank in 0..3 {
-                let path = site.prefix().join(format!("ck.1/rank_{rank}.dat"));
-                let bytes = std::fs::read(path).unwrap();
-                assert!(
-                    bytes == content("ck.1", rank, 1000 + 7 * rank),
-                    "operation {at}"
-                );
-            }
+            expect_files(&site, 3, &format!("operation {at}"));
         }
         let done = saved(&site, &up, 1).unwrap_or_else(|e| panic!("operation {at}: {e}"));
         assert_eq!(done.ranks, 3);
-        assert_eq!(
-            listed(&site),
-            [(1, true, true, "ck.1".to_string())],
-            "operation {at}"
-        );
-        for rank in 0..3 {
-            let path = site.prefix().join(format!("ck.1/rank_{rank}.dat"));
-            let bytes = std::fs::read(path).unwrap();
-            assert!(
-                bytes == content("ck.1", rank, 1000 + 7 * rank),
-                "operation {at}"
-            );
-        }
+        expect_saved(&site, "ck.1", &format!("operation {at}"));
+        expect_files(&site, 3, &format!("operation {at}"));
     }
-    empty_caches(&site);
-    site.expect_restart(&nodes(3), Some("ck.1"));
+    restart_afresh(&site, &nodes(3), "ck.1");
 }
 
 #[test]
@@ -310,20 +313,12 @@ fn a_full_prefix_directory_saves_nothing_half() {
         let complete = path.exists() && index(&site).get(1).is_some_and(|e| e.complete);
         assert!(complete || !enough, "{room} bytes");
         if complete {
-            for rank in 0..3 {
-                let path = site.prefix().join(format!("ck.1/rank_{rank}.dat"));
-                let bytes = std::fs::read(path).unwrap();
-                assert!(
-                    bytes == content("ck.1", rank, 1000 + 7 * rank),
-                    "{room} bytes"
-                );
-            }
+            expect_files(&site, 3, &format!("{room} bytes"));
             break;
         }
     }
     assert!(enough);
-    empty_caches(&site);
-    site.expect_restart(&nodes(3), Some("ck.1"));
+    restart_afresh(&site, &nodes(3), "ck.1");
 }
 
 /// Without what differs from run to run.
@@ -381,22 +376,17 @@ fn what_is_damaged_on_the_way_is_rebuilt() {
     assert_eq!(saved(&site, &nodes(4), 1).unwrap().rebuilt, [2]);
     // In the prefix directory, after the copy.
     let site = killed("XOR", &["ck.1"], &nodes(4));
-    nodes(4)
-        .iter()
-        .for_each(|node| drop(copied(&site, node, 1)));
+    copy_all(&site);
     damage(site.prefix().join("ck.1/rank_1.dat"));
     assert_eq!(built(&site, 1).unwrap().rebuilt, [1]);
     // Cut short, and another file in the place.
     let site = killed("RS", &["ck.1"], &nodes(4));
-    nodes(4)
-        .iter()
-        .for_each(|node| drop(copied(&site, node, 1)));
+    copy_all(&site);
     std::fs::write(site.prefix().join("ck.1/rank_1.dat"), b"short").unwrap();
     let other = std::fs::read(site.prefix().join("ck.1/rank_3.dat")).unwrap();
     std::fs::write(site.prefix().join("ck.1/rank_0.dat"), other).unwrap();
     assert_eq!(built(&site, 1).unwrap().rebuilt, [0, 1]);
-    empty_caches(&site);
-    site.expect_restart(&nodes(4), Some("ck.1"));
+    restart_afresh(&site, &nodes(4), "ck.1");
 }
 
 #[test]
@@ -432,6 +422,35 @@ fn names_come_from_the_caches_where_the_flush_file_is_gone() {
 }
 
 #[test]
+fn what_a_restart_has_rebuilt_is_saved() {
+    let site = killed("XOR", &["ck.1"], &nodes(4));
+    site.lose("n1");
+    site.expect_restart(&nodes(4), Some("ck.1"));
+    site.lose("n2");
+    let flush = records::read_flush_file(&Posix, &prefix(&site)).unwrap();
+    assert_eq!(flush.datasets[&1].name, Some("ck.1".into()));
+    let done = saved(&site, &["n0", "n1", "n3"], 1).unwrap();
+    assert_eq!(done.rebuilt, [2]);
+    expect_saved(&site, "ck.1", "");
+    restart_afresh(&site, &nodes(4), "ck.1");
+}
+
+#[test]
+fn what_a_restart_has_fetched_is_saved() {
+    let site = Site::new().set("SCR_FLUSH", "1");
+    site.run(&nodes(4), |rank| rank.checkpoint("ck.1").unwrap());
+    restart_afresh(&site, &nodes(4), "ck.1");
+    let flush = records::read_flush_file(&Posix, &prefix(&site)).unwrap();
+    assert_eq!(flush.datasets[&1].name, Some("ck.1".into()));
+    // The caches have the only copy now.
+    std::fs::remove_dir_all(site.prefix().join("ck.1")).unwrap();
+    std::fs::remove_dir_all(prefix(&site).dataset(1)).unwrap();
+    saved(&site, &["n0", "n1", "n2"], 1).unwrap();
+    expect_saved(&site, "ck.1", "");
+    restart_afresh(&site, &nodes(4), "ck.1");
+}
+
+#[test]
 fn a_node_with_a_dataset_from_an_earlier_time_is_refused() {
     let site = killed("XOR", &["old"], &nodes(4));
     // n3 goes away; the job begins anew on other nodes, and its first dataset has number 1 too.
@@ -455,17 +474,14 @@ fn a_node_with_a_dataset_from_an_earlier_time_is_refused() {
         ("new", vec![3])
     );
     assert!(!site.prefix().join("old").exists());
-    empty_caches(&site);
-    site.expect_restart(&nodes(4), Some("new"));
+    restart_afresh(&site, &nodes(4), "new");
 }
 
 #[test]
 fn what_is_left_of_an_earlier_dataset_of_that_number_does_not_count() {
     // All of an old one was copied and never built; most of a new one is lost.
     let site = killed("RS", &["old"], &nodes(4));
-    nodes(4)
-        .iter()
-        .for_each(|node| drop(copied(&site, node, 1)));
+    copy_all(&site);
     empty_caches(&site);
     std::fs::remove_file(prefix(&site).file("index.scr")).unwrap();
     site.run(&nodes(4), |rank| rank.checkpoint("new").unwrap());
@@ -474,8 +490,7 @@ fn what_is_left_of_an_earlier_dataset_of_that_number_does_not_count() {
     assert_eq!(listed(&site), [(1, false, false, "new".to_string())]);
     let done = saved(&site, &["n1"], 1).unwrap();
     assert_eq!(done.rebuilt, [0, 3]);
-    empty_caches(&site);
-    site.expect_restart(&nodes(4), Some("new"));
+    restart_afresh(&site, &nodes(4), "new");
 }
 
 #[test]

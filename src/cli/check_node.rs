@@ -55,11 +55,16 @@ fn place(text: &str) -> std::result::Result<Place, String> {
         Some(Typed::Bytes(bytes)) => Some(bytes),
         _ => None,
     };
-    // A colon may also be part of a name.
-    let sized = text
-        .rsplit_once(':')
-        .and_then(|(dir, bytes)| Some((dir, Some(size(bytes)?))));
-    let (dir, bytes) = sized.unwrap_or((text, None));
+    let (dir, bytes) = match text.rsplit_once(':') {
+        // A colon may also be part of a name, but not before what is meant as a number.
+        Some((dir, bytes)) if bytes.starts_with(|c: char| c.is_ascii_digit()) => {
+            let bytes = size(bytes).ok_or_else(|| {
+                format!("`{bytes}` is no size; write bytes, or a number with k, m, g, t")
+            })?;
+            (dir, Some(bytes))
+        }
+        _ => (text, None),
+    };
     match Path::new(dir).is_absolute() {
         true => Ok(Place {
             dir: dir.into(),

@@ -1,10 +1,11 @@
 //! `scr flush-file`: where the datasets of the last run are.
 
-use super::call::Call;
+use super::call::{Call, Failure};
 use super::{Command, Group, Outcome, Run, place};
 use crate::format::flush_file::{CACHE, Entry, FLUSHING, FlushFile, PFS, SYNC_FLUSHING};
-use crate::format::{Name, print::escaped, read};
-use crate::store::posix::Posix;
+use crate::format::{Name, print::escaped};
+use crate::prefix::records;
+use crate::store::{Files, posix::Posix};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -46,14 +47,20 @@ struct Options {
     #[arg(long, value_name = "ID", group = "question")]
     location: Option<u64>,
     /// Print the name of this dataset
-    #[arg(long, value_name = "ID", group = "question")]
+    // The SCR developer guide calls it so, from when a dataset had a directory of its name.
+    #[arg(long, value_name = "ID", alias = "subdir", group = "question")]
     name: Option<u64>,
 }
 
 impl Run for Options {
     fn run(&self, call: &mut Call) -> Outcome {
         let prefix = self.dir.used()?;
-        let record: FlushFile = read(&Posix, &prefix.file("flush.scr"))?;
+        let path = prefix.file("flush.scr");
+        // Here a missing file is an error, as in SCR v3.1.0: most likely the wrong directory.
+        let record = match Posix.stat(&path)? {
+            Some(_) => records::read_flush_file(&Posix, &prefix)?,
+            None => return Err(Failure::said(format!("there is no {}", path.display()))),
+        };
         let entry = |id: Option<u64>| id.and_then(|id| record.datasets.get(&id));
         if self.need_flush.is_some() {
             let needed = entry(self.need_flush).is_some_and(Entry::needs_flush);

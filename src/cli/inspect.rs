@@ -5,6 +5,7 @@ use super::{Command, Group, Outcome, Run, caches};
 use crate::cache::plan::ranks_in_words;
 use crate::format::print::escaped;
 use crate::redundancy::offline::Ground;
+use crate::scavenge::foreign::{self, Foreign, is_foreign};
 use crate::scavenge::mend::{Scope, choose};
 use crate::scavenge::{build, caches::held, home::Saved};
 use crate::store::posix::Posix;
@@ -84,7 +85,16 @@ fn saved(call: &mut Call, here: &caches::Here, id: u64) -> Outcome {
         writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: complete")?;
         return Ok(ExitCode::SUCCESS);
     }
-    let surveys = build::read(&Posix, prefix, id)?;
+    let surveys = match build::read(&Posix, prefix, id) {
+        Err(_) if is_foreign(&Posix, &prefix.dataset(id)).unwrap_or(false) => {
+            let Foreign { dataset, entries } = foreign::read(&Posix, prefix, id)?;
+            let (name, ranks) = (escaped(&dataset.name), entries.len());
+            let text = "all files are there";
+            writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: {text}")?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        other => other?,
+    };
     let (meta_dir, home) = (&prefix.dataset(id), &Saved(prefix));
     let ground = Ground {
         files: &Posix,

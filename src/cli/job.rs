@@ -4,7 +4,7 @@ use super::call::Failure;
 use super::place;
 use crate::config::{self, Config, Item, MAX_FILE, Value};
 use crate::format::nodes::Nodes;
-use crate::job::log::Log;
+use crate::job::log::{Kind, Line, Log};
 use crate::job::{self, Environment, Launcher, Manager, Remote, manager};
 use crate::prefix::paths::Prefix;
 use crate::store::{Files, posix::Posix};
@@ -121,6 +121,26 @@ impl Job {
         )?)
     }
 
+    /// The launcher that the user named, if he did.
+    pub fn launcher(&self, word: Option<&str>) -> Result<Option<Launcher>, Failure> {
+        let launcher = word.map(|word| Launcher::named(word, &self.environment));
+        Ok(launcher.transpose()?)
+    }
+
+    /// Logs an event of this job with what `fill` adds, if events are logged.
+    ///
+    /// # Errors
+    /// A setting is not sound, or the log cannot be written. What a job runs for is not its
+    /// log, so most callers pass over it.
+    pub fn note(&self, word: &str, fill: impl FnOnce(&mut Line)) -> Result<(), Failure> {
+        if let Some(log) = self.log()? {
+            let mut line = Line::now(Kind::Event, word, &self.environment.host, &self.id()?);
+            fill(&mut line);
+            log.write(&line)?;
+        }
+        Ok(())
+    }
+
     /// Where its events go; `None` if they are not logged.
     pub fn log(&self) -> Result<Option<Log>, Failure> {
         if !self.is_on("SCR_LOG_ENABLE")? {
@@ -157,6 +177,16 @@ pub(super) fn load(prefix: Option<&Path>) -> Result<(Config, Vec<String>), Failu
             Failure::said(format!("{} {what}", Path::new(&dir).display()))
         })?;
         variables.push(("SCR_PREFIX".into(), dir.into()));
+    }
+    // To leave one out, such as SCR_PREFIX, would do the work in another place.
+    let odd = |(name, value): &&(OsString, OsString)| {
+        name.to_string_lossy().starts_with("SCR_") && value.to_str().is_none()
+    };
+    if let Some((name, _)) = variables.iter().find(odd) {
+        let name = name.to_string_lossy();
+        return Err(Failure::said(format!(
+            "environment: {name} is not UTF-8 text; correct or remove it"
+        )));
     }
     let environment: config::Environment = variables.into_iter().collect();
     let mut config = Config::new();

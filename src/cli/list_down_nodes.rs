@@ -6,7 +6,6 @@ use super::job::Job;
 use super::{Command, Group, Outcome, Run};
 use crate::config::table;
 use crate::job::hostlist::{compress, expand, unique};
-use crate::job::log::{Kind, Line};
 use crate::job::{Health, Launcher, Report, health};
 use std::io::Write;
 use std::path::PathBuf;
@@ -62,15 +61,8 @@ impl Run for Options {
             None => job.nodes()?,
         };
         let known = expand(self.down.as_deref().unwrap_or(""))?;
-        let launcher = self.joblauncher.as_deref();
-        let launcher = launcher.map(|word| Launcher::named(word, &job.environment));
-        let report = report(
-            &job,
-            launcher.transpose()?.as_ref(),
-            &nodes,
-            &known,
-            self.free,
-        )?;
+        let launcher = job.launcher(self.joblauncher.as_deref())?;
+        let report = report(&job, launcher.as_ref(), &nodes, &known, self.free)?;
         for note in &report.notes {
             call.warn(note);
         }
@@ -112,16 +104,10 @@ pub(super) fn report(
 
 /// Logs each node that is out.
 pub(super) fn log(job: &Job, report: &Report, secs: Option<f64>) -> Result<(), Failure> {
-    let Some(log) = job.log()? else {
-        return Ok(());
-    };
-    let id = job.id()?;
-    for down in &report.down {
-        log.write(&Line {
-            note: Some(format!("{}: {}", down.node, down.reason)),
-            secs,
-            ..Line::now(Kind::Event, "NODE_FAIL", &job.environment.host, &id)
-        })?;
-    }
-    Ok(())
+    report.down.iter().try_for_each(|down| {
+        job.note("NODE_FAIL", |line| {
+            line.note = Some(format!("{}: {}", down.node, down.reason));
+            line.secs = secs;
+        })
+    })
 }

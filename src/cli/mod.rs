@@ -2,7 +2,7 @@
 //! nodes; what a command does to datasets is done by the library: by `scavenge`, `prefix` and
 //! what lies below them.
 //!
-//! A command is one file here: a struct of options whose doc comment is its help, a [`Run`]
+//! A command is one file here: a struct of options whose doc comment is its help, a `Run`
 //! for it, and a [`Command`] that stands in [`COMMANDS`]. Help, manual pages and the list of
 //! classic names come from these. One program serves all names: it looks at the name by which
 //! it was called (`scr_index`), else at its first argument (`scr index`).

@@ -2,11 +2,10 @@
 
 use super::call::{Call, Failure};
 use super::job::Job;
-use super::list_down_nodes;
 use super::scavenge::Nodes;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, Group, Outcome, Run, place};
 use crate::format::flush_file::{Entry, FlushFile};
-use crate::job::hostlist::{compress, expand, minus};
+use crate::job::hostlist::{compress, expand};
 use crate::job::{Answer, Launcher};
 use crate::policy::halt::FINALIZED;
 use crate::policy::save::{Item, save};
@@ -51,15 +50,13 @@ impl Run for Options {
         if !job.is_on("SCR_ENABLE")? {
             return Ok(ExitCode::SUCCESS);
         }
-        let launcher = self.joblauncher.as_deref();
-        let launcher = launcher.map(|word| Launcher::named(word, &job.environment));
+        place::used(Some(job.prefix.root()))?;
+        let launcher = job.launcher(self.joblauncher.as_deref())?;
         let known = expand(&self.down)?;
-        Ok(
-            match finish(call, &job, launcher.transpose()?.as_ref(), &known)? {
-                true => ExitCode::SUCCESS,
-                false => ExitCode::FAILURE,
-            },
-        )
+        Ok(match finish(call, &job, launcher.as_ref(), &known)? {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        })
     }
 }
 
@@ -88,22 +85,7 @@ pub(super) fn finish(
         )?;
         return Ok(true);
     }
-    let all = job.nodes()?;
-    let report = list_down_nodes::report(job, launcher, &all, known, false)?;
-    for note in &report.notes {
-        call.warn(note);
-    }
-    let nodes = Nodes {
-        job,
-        remote: &job.remote(launcher)?,
-        up: minus(&all, &report.nodes()),
-        down: report.nodes(),
-    };
-    if nodes.up.is_empty() {
-        return Err(Failure::said(
-            "no node can be reached, so nothing in their caches can be saved",
-        ));
-    }
+    let nodes = Nodes::tested(call, job, launcher, &job.nodes()?, known)?;
     let items = items(call, &nodes, record.unwrap_or_default())?;
     if items.is_empty() {
         let up = compress(&nodes.up);

@@ -3,7 +3,6 @@
 use super::call::{Call, Failure};
 use super::job::Job;
 use super::{Command, Group, Outcome, Run};
-use crate::Error;
 use crate::format::print::escaped;
 use crate::policy::halt::FINALIZED;
 use crate::prefix::{index, records};
@@ -37,6 +36,7 @@ impl Run for Options {
     fn run(&self, call: &mut Call) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         if job.is_on("SCR_ENABLE")? {
+            make(call, &job)?;
             for line in prepare(&job)? {
                 if self.verbose {
                     writeln!(call.out, "{line}")?;
@@ -57,10 +57,23 @@ const OWN_REASONS: [&str; 5] = [
     "EXIT_AFTER_TIME",
 ];
 
-/// Makes the prefix directory ready, and tells what was done.
+/// Makes the prefix directory if it is not there, which is said: its name may be mistyped.
+pub(super) fn make(call: &mut Call, job: &Job) -> Result<(), Failure> {
+    let root = job.prefix.root();
+    let there = Posix.stat(root)?.is_some();
+    Posix.make_dirs(&job.prefix.meta())?;
+    if !there {
+        call.warn(&format!(
+            "the prefix directory {} was not there, and was made",
+            root.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Makes the prefix directory ready, which is there, and tells what was done.
 pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
     let (prefix, mut done) = (&job.prefix, Vec::new());
-    Posix.make_dirs(&prefix.meta())?;
     // The library holds this lock while a run is alive.
     let _lock = match Posix.try_lock(&prefix.meta()) {
         Ok(None) => {
@@ -74,6 +87,8 @@ pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
         Err(error) if index::without_locks(&error) => None,
         Err(error) => return Err(error.into()),
     };
+    // Before anything is removed.
+    let halt = records::read_halt(&Posix, prefix)?;
     for name in ["flush.scr", "nodes.scr"] {
         let path = prefix.file(name);
         if Posix.stat(&path)?.is_some() {
@@ -82,19 +97,9 @@ pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
         }
     }
     let own = |reason: &String| OWN_REASONS.contains(&reason.as_str());
-    match records::read_halt(&Posix, prefix) {
-        Ok(halt) => {
-            if let Some(reason) = halt.exit_reason.as_ref().map(escaped).filter(own) {
-                records::update_halt(&Posix, prefix, |halt| halt.exit_reason = None)?;
-                done.push(format!("forgot that the last run ended with {reason}"));
-            }
-        }
-        Err(error @ (Error::Format { .. } | Error::Corrupt { .. })) => {
-            return Err(Failure::said(format!(
-                "{error}; `scr halt --remove` removes the damaged file with its conditions"
-            )));
-        }
-        Err(error) => return Err(error.into()),
+    if let Some(reason) = halt.exit_reason.as_ref().map(escaped).filter(own) {
+        records::update_halt(&Posix, prefix, |halt| halt.exit_reason = None)?;
+        done.push(format!("forgot that the last run ended with {reason}"));
     }
     Ok(done)
 }

@@ -3,6 +3,7 @@
 use super::call::{Call, Failure};
 use super::{Command, Group, Outcome, Run, place};
 use crate::Error;
+use crate::cache::layout::level;
 use crate::cache::plan::ranks_in_words;
 use crate::format::print::escaped;
 use crate::job::Environment;
@@ -13,6 +14,7 @@ use crate::scavenge::mend::{Plan, Scope, choose};
 use crate::scavenge::survey::{Survey, read, set_of_file};
 use crate::store::posix::Posix;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -163,6 +165,15 @@ impl Options {
     }
 }
 
+/// True for a dataset, or a node's part of one, in a store with `VIEW=GLOBAL`. Ranks that share
+/// a store are in no set together, so no set there has more than one member.
+fn in_levels(dir: &Path) -> bool {
+    let is_level = |name: &OsStr| matches!(name.to_str().and_then(level), Some(Some(_)));
+    let inside = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names = inside.map(|entry| entry.file_name());
+    dir.file_name().is_some_and(is_level) || names.any(|name| is_level(&name))
+}
+
 /// A directory with a dataset.
 struct Place {
     dir: PathBuf,
@@ -174,6 +185,13 @@ struct Place {
 impl Place {
     fn of(dir: &Path) -> Result<Place, Failure> {
         let dir = std::fs::canonicalize(dir).map_err(|e| Error::io("look at", dir, e))?;
+        if in_levels(&dir) {
+            return Err(Failure::said(format!(
+                "{} is in a store that all nodes see: what could rebuild it is not kept in the \
+                 same place; scr scavenge saves all that is there",
+                dir.display()
+            )));
+        }
         let is_meta = |path: &Path| path.file_name().is_some_and(|name| name == ".scr");
         let above = dir.parent().filter(|above| is_meta(above));
         if let Some(root) = above.and_then(Path::parent) {

@@ -5,10 +5,9 @@ use super::index;
 use super::job::Job;
 use super::list_dir::{Which, bases};
 use super::list_down_nodes;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, Group, Outcome, Run, place};
 use crate::cache::layout::Layout;
 use crate::job::hostlist::{compress, expand, minus, unique};
-use crate::job::log::{Kind, Line};
 use crate::job::{Answer, Launcher, Remote, Task, clock};
 use std::ffi::OsString;
 use std::io::Write;
@@ -54,22 +53,14 @@ struct Options {
 impl Run for Options {
     fn run(&self, call: &mut Call) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
+        place::used(Some(job.prefix.root()))?;
         let all = match &self.nodes {
             Some(list) => unique(expand(list)?),
             None => job.nodes()?,
         };
-        let launcher = self.joblauncher.as_deref();
-        let launcher = launcher.map(|word| Launcher::named(word, &job.environment));
-        let launcher = launcher.transpose()?;
+        let launcher = job.launcher(self.joblauncher.as_deref())?;
         let known = expand(&self.down)?;
-        let report = list_down_nodes::report(&job, launcher.as_ref(), &all, &known, false)?;
-        let nodes = Nodes {
-            job: &job,
-            remote: &job.remote(launcher.as_ref())?,
-            up: minus(&all, &report.nodes()),
-            down: report.nodes(),
-        };
-        nodes.save(call, self.id)?;
+        Nodes::tested(call, &job, launcher.as_ref(), &all, &known)?.save(call, self.id)?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -79,15 +70,50 @@ const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
 /// The nodes of a job that is over, and a way to reach them.
 pub(super) struct Nodes<'a> {
-    pub job: &'a Job,
-    pub remote: &'a Remote,
+    job: &'a Job,
+    remote: Remote,
     /// Nodes that can be reached.
     pub up: Vec<String>,
     /// Nodes whose part is lost.
     pub down: Vec<String>,
 }
 
-impl Nodes<'_> {
+impl<'a> Nodes<'a> {
+    /// Those of `all` that pass the tests, and the others, to which those belong that are
+    /// `known` to be down.
+    ///
+    /// # Errors
+    /// None is left, a setting is not sound, or there is no way to them.
+    pub fn tested(
+        call: &mut Call,
+        job: &'a Job,
+        launcher: Option<&Launcher>,
+        all: &[String],
+        known: &[String],
+    ) -> Result<Self, Failure> {
+        let report = list_down_nodes::report(job, launcher, all, known, false)?;
+        for note in &report.notes {
+            call.warn(note);
+        }
+        let down = report.nodes();
+        let up = minus(all, &down);
+        if up.is_empty() {
+            // One for all: there may be thousands, mostly for the same reason.
+            let first = report.down.first();
+            let why = first.map(|down| format!(" ({}: {})", down.node, down.reason));
+            return Err(Failure::said(format!(
+                "no node can be reached, so nothing in their caches can be saved{}",
+                why.unwrap_or_default()
+            )));
+        }
+        Ok(Nodes {
+            job,
+            remote: job.remote(launcher)?,
+            up,
+            down,
+        })
+    }
+
     /// Runs a command of ours on each node that is up.
     pub fn ask(&self, words: &[&str]) -> Result<Vec<Answer>, Failure> {
         let job = self.job;
@@ -164,15 +190,9 @@ impl Nodes<'_> {
 
     /// The log is not what a job is saved for: it may fail.
     fn log(&self, word: &str, id: u64, secs: Option<f64>) {
-        if let (Ok(Some(log)), Ok(job)) = (self.job.log(), self.job.id()) {
-            let host = &self.job.environment.host;
-            let dset = Some(id);
-            let _ = log.write(&Line {
-                dset,
-                secs,
-                ..Line::now(Kind::Event, word, host, &job)
-            });
-        }
+        let _ = self
+            .job
+            .note(word, |line| (line.dset, line.secs) = (Some(id), secs));
     }
 }
 

@@ -115,7 +115,9 @@ impl Index {
     /// Reads the index at `path`. A file of no bytes is an empty index. One of another
     /// version is an error, and must not be overwritten.
     pub fn read(files: &dyn Files, path: &Path) -> Result<Self> {
-        let tree = file::read_tree(files, path)?;
+        let tree = file::read_tree(files, path).map_err(|e| {
+            e.remedy("move it away, and enter each dataset again: `scr index --add NAME`")
+        })?;
         Index::from_tree(&tree).map_err(|e| file::in_record(path, e))
     }
 

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | struct | its fields, each under its name |
 //! | map | its entries, each under its key |
-//! | number, text, [`Name`], `char` | one value: `{7: {}}`; `bool` as 0 or 1 |
+//! | number, text, [`Name`](super::Name), `char` | one value: `{7: {}}`; `bool` as 0 or 1 |
 //! | `None` | as a field: no element; elsewhere: the empty tree |
 //! | list, tuple | elements under 0, 1, 2, ..., so order and repetition are kept |
 //! | `()` | the empty tree |

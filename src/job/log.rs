@@ -214,7 +214,18 @@ fn number(text: &str) -> Option<f64> {
 /// The file cannot be read.
 pub fn read(path: &Path, mut each: impl FnMut(Line)) -> Result<u64> {
     let failed = |error| Error::io("read", path, error);
-    let file = std::fs::File::open(path).map_err(failed)?;
+    // Nobody may be at the other end of a pipe, and a device may have no end.
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)
+        .map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(Error::Corrupt {
+            path: path.to_path_buf(),
+            what: "is not a regular file".to_string(),
+        });
+    }
     let (mut file, mut bad) = (BufReader::new(file), 0);
     loop {
         let mut bytes = Vec::new();

@@ -110,15 +110,7 @@ fn place<'a>(record: &'a mut FlushFile, dataset: &Dataset) -> &'a mut BTreeSet<f
 
 /// Rank 0: all is there; say so, durably, from the inside out.
 fn end(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<()> {
-    let dir = prefix.dataset(dataset.id);
-    let summary = Summary::of(dataset.clone());
-    format::write(
-        files,
-        &dir.join("summary.scr"),
-        &summary,
-        Durability::Synced,
-    )?;
-    files.sync_dir(&prefix.meta())?;
+    seal(files, prefix, dataset)?;
     index::update(files, prefix, |index| {
         index.set_complete(dataset.clone(), time);
         if dataset.is_checkpoint() {
@@ -131,6 +123,15 @@ fn end(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Res
         places.remove(&flush_file::SYNC_FLUSHING.into());
         places.insert(flush_file::PFS.into());
     })
+}
+
+/// Writes the summary, durably. It certifies files and rank2file, so it is written after them.
+/// Local.
+pub fn seal(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
+    let path = prefix.dataset(dataset.id).join("summary.scr");
+    let summary = Summary::of(dataset.clone());
+    format::write(files, &path, &summary, Durability::Synced)?;
+    files.sync_dir(&prefix.meta())
 }
 
 /// Brings this rank's files to the prefix, and their directory entries to stable storage.

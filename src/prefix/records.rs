@@ -47,11 +47,13 @@ pub fn write_flush_file(files: &dyn Files, prefix: &Prefix, record: &FlushFile) 
 /// Reads the flush file.
 pub fn read_flush_file(files: &dyn Files, prefix: &Prefix) -> Result<FlushFile> {
     read(files, prefix, "flush.scr")
+        .map_err(|e| e.remedy("remove it: the caches of the nodes tell the same"))
 }
 
 /// Reads the halt conditions.
 pub fn read_halt(files: &dyn Files, prefix: &Prefix) -> Result<Halt> {
     read(files, prefix, "halt.scr")
+        .map_err(|e| e.remedy("`scr halt --remove` removes the damaged file with its conditions"))
 }
 
 /// Changes the halt conditions while no other process, such as `scr_halt`, does the same.

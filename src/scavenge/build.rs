@@ -1,19 +1,21 @@
 //! Makes a dataset of the parts that were copied to the prefix directory: rebuilds what is
 //! missing, writes what a flush would have written, and enters it in the index.
 
+use super::foreign::{self, Foreign, is_foreign};
 use super::home::Saved;
 use super::mend::{Scope, choose};
 use super::survey::{self, Survey, redundancy_name};
 use crate::cache::layout::filemap_rank;
 use crate::format::index::Index;
+use crate::format::rank2file::{FileEntry, RankEntry};
 use crate::format::summary::Summary;
-use crate::format::{self, Dataset, RankFiles, flush_file};
+use crate::format::{self, Dataset, flush_file};
 use crate::prefix::paths::Prefix;
-use crate::prefix::{index, rank2file, records};
+use crate::prefix::{flush, index, rank2file, records};
 use crate::redundancy::offline::Ground;
-use crate::store::{Durability, Files, Kind};
+use crate::store::{Files, Kind};
 use crate::{Error, Result};
-use std::collections::BTreeMap;
+use std::path::Path;
 
 /// A dataset that is complete in the prefix directory.
 #[derive(Debug)]
@@ -68,9 +70,18 @@ pub fn build(
             let (dataset, ranks) = match finished(files, prefix, id) {
                 Ok(Some(finished)) => finished,
                 Err(why) if surveys.is_err() => return Err(why),
+                _ if surveys.is_err() && is_foreign(files, &dir)? => {
+                    let found = foreign::read(files, prefix, id)?;
+                    found.settle(files, prefix)?;
+                    let Foreign { dataset, entries } = found;
+                    let ranks = entries.len() as u64;
+                    let entries = entries.into_values().collect();
+                    (write(files, prefix, &dataset, entries)?, ranks)
+                }
                 _ => return Err(error),
             };
-            settle(files, prefix, &dataset, time, false)?;
+            enter(files, prefix, &dataset, time, false)?;
+            tidy(files, &dir)?;
             return Ok(Built {
                 dataset,
                 ranks,
@@ -80,8 +91,14 @@ pub fn build(
     };
     let (survey, rebuilt) = (plan.survey, plan.losses.data.clone());
     let lists = plan.carry_out(node)?;
-    let dataset = write(files, prefix, survey, lists)?;
-    settle(files, prefix, &dataset, time, true)?;
+    if !lists.keys().copied().eq(0..survey.ranks) {
+        let name = survey.dataset.name.to_string();
+        return Err(Error::dataset(id, name, "ranks are missing"));
+    }
+    let entries = lists.values().map(rank2file::entry_of).collect();
+    let dataset = write(files, prefix, &survey.dataset, entries)?;
+    enter(files, prefix, &dataset, time, true)?;
+    tidy(files, &dir)?;
     Ok(Built {
         dataset,
         ranks: survey.ranks as u64,
@@ -141,50 +158,36 @@ pub fn finished(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Option<(D
     Ok(Some((dataset, rank2file::ranks(files, &dir)?)))
 }
 
-/// Writes rank2file and summary, durably, from the inside out.
+/// Writes rank2file and summary, durably, from the inside out. One entry for each rank.
 fn write(
     files: &dyn Files,
     prefix: &Prefix,
-    survey: &Survey,
-    lists: BTreeMap<usize, RankFiles>,
+    dataset: &Dataset,
+    entries: Vec<RankEntry>,
 ) -> Result<Dataset> {
-    let mut dataset = survey.dataset.clone();
-    let unusable = |what: String| Error::dataset(dataset.id, dataset.name.to_string(), what);
-    if !lists.keys().copied().eq(0..survey.ranks) {
-        return Err(unusable("ranks are missing".to_string()));
-    }
-    let all = || lists.values().flat_map(|list| &list.files);
-    let (count, size) = (
-        all().count() as u64,
-        all().fold(0u64, |sum, file| sum.saturating_add(file.size)),
-    );
+    let mut dataset = dataset.clone();
+    let all = || entries.iter().flat_map(|entry| entry.files.values());
+    let size = |sum: u64, file: &FileEntry| sum.saturating_add(file.size.unwrap_or(0));
+    let (count, size) = (all().count() as u64, all().fold(0, size));
     let recorded = (dataset.files.unwrap_or(count), dataset.size.unwrap_or(size));
     if recorded != (count, size) {
-        return Err(unusable(format!(
+        let what = format!(
             "its records tell of {} files with {} bytes, but list {count} with {size}",
             recorded.0, recorded.1
-        )));
+        );
+        return Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
     }
     (dataset.files, dataset.size) = (Some(count), Some(size));
     dataset.complete = Some(true);
-    let dir = prefix.dataset(dataset.id);
-    let entries = lists.values().map(rank2file::entry_of).collect();
-    rank2file::write_all(files, &dir, entries)?;
-    let summary = Summary::of(dataset.clone());
-    format::write(
-        files,
-        &dir.join("summary.scr"),
-        &summary,
-        Durability::Synced,
-    )?;
-    files.sync_dir(&prefix.meta())?;
+    rank2file::write_all(files, &prefix.dataset(dataset.id), entries)?;
+    flush::seal(files, prefix, &dataset)?;
     Ok(dataset)
 }
 
-/// The dataset is complete: says so in index and flush file, and removes what only a rebuild
-/// needs. A checkpoint becomes current, unless a newer good one is. A failed restart from it
-/// is forgotten if its files were `verified` since.
-fn settle(
+/// The dataset is complete: says so in index and flush file. A checkpoint becomes current,
+/// unless a newer good one is. A failed restart from it is forgotten if its files were
+/// `verified` since.
+fn enter(
     files: &dyn Files,
     prefix: &Prefix,
     dataset: &Dataset,
@@ -221,8 +224,15 @@ fn settle(
             }
         })?;
     }
-    let dir = prefix.dataset(dataset.id);
-    for name in files.list(&dir)? {
+    Ok(())
+}
+
+/// Removes what only a rebuild needs, but nothing of SCR v3.1.0, which keeps it.
+fn tidy(files: &dyn Files, dir: &Path) -> Result<()> {
+    if is_foreign(files, dir)? {
+        return Ok(());
+    }
+    for name in files.list(dir)? {
         let ours = name
             .to_str()
             .is_some_and(|name| filemap_rank(name).is_some() || redundancy_name(name).is_some());

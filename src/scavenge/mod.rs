@@ -8,12 +8,13 @@
 //! ```
 //!
 //! [`survey`] reads the records of a directory, [`mend`] makes a dataset whole from what is
-//! there, [`mod@copy`] and [`mod@build`] use them. [`save`] does all for nodes whose caches
+//! there, [`mod@copy`] and [`mod@build`] use them; [`foreign`] reads what SCR v3.1.0 left. [`save`] does all for nodes whose caches
 //! one process can reach.
 
 pub mod build;
 pub mod caches;
 pub mod copy;
+pub mod foreign;
 pub mod home;
 pub mod mend;
 pub mod survey;

@@ -170,8 +170,9 @@ impl Found {
         }
         let foreign = |name: &OsString| name.to_string_lossy().ends_with(".redset");
         let what = match self.notes.first() {
-            _ if names.iter().any(foreign) => "holds a dataset that SCR v3.1.0 scavenged; its own \
-                                               scr_index --build makes it whole"
+            _ if names.iter().any(foreign) => "holds a dataset that SCR v3.1.0 scavenged; \
+                                               `scr index --build` completes it if nothing of \
+                                               it is lost"
                 .to_string(),
             Some(note) => format!("holds no record of a dataset that can be used: {note}"),
             None => "holds no record of a dataset: no filemap_<rank>, no redundancy file".into(),

@@ -112,6 +112,18 @@ fn the_flush_file_answers() {
         sandbox.run_as("scr_flush_file", &["--latest", dir]).out(),
         "5\n"
     );
+    assert_eq!(
+        sandbox
+            .run_as("scr_flush_file", &["--location", "5", dir])
+            .out(),
+        "PFS\n"
+    );
+    assert_eq!(
+        sandbox
+            .run_as("scr_flush_file", &["--subdir", "4", dir])
+            .out(),
+        "größe_Δt.out-2\n"
+    );
     let said = sandbox.run_as("scr_flush_file", &["--needflush", "5", dir]);
     assert_eq!(said.code, 1);
 }

@@ -28,15 +28,47 @@ fn classic_names_are_listed_and_answer() {
     let out = sandbox.run(&["--list-commands"]).out();
     let names: Vec<&str> = out.lines().collect();
     for name in [
+        "scr_run",
+        "scr_srun",
+        "scr_mpirun",
+        "scr_fluxrun",
+        "scr_jsrun",
+        "scr_lrun",
+        "scr_aprun",
+        "scr_prerun",
+        "scr_postrun",
+        "scr_scavenge",
+        "scr_copy",
         "scr_index",
-        "scr_halt",
-        "scr_print",
-        "kvtree_print",
-        "scr_print_hash_file",
+        "scr_inspect",
         "scr_flush_file",
         "scr_nodes_file",
         "scr_retries_halt",
+        "scr_halt",
+        "scr_halt_cntl",
+        "scr_should_exit",
+        "scr_list_down_nodes",
+        "scr_check_node",
+        "scr_list_dir",
+        "scr_env",
+        "scr_prefix",
+        "scr_glob_hosts",
+        "scr_hostlist",
+        "scr_test_runtime",
+        "scr_watchdog",
+        "scr_kill_jobstep",
+        "scr_get_jobstep_id",
+        "scr_log_event",
+        "scr_log_transfer",
+        "scr_ckpt_interval",
         "scr_crc32",
+        "scr_print",
+        "kvtree_print",
+        "scr_print_hash_file",
+        "scr_have_restart",
+        "scr_rebuild_xor",
+        "scr_rebuild_partner",
+        "scr_rebuild_rs",
     ] {
         assert!(names.contains(&name), "{name}");
     }
@@ -117,6 +149,21 @@ fn wrong_options_are_told_with_the_usage() {
         &["halt-cntl", "-f", "x"],
         &["halt-cntl", "-f", "x", "-xz"],
         &["halt-cntl", "-f", "x", "-c", "-1"],
+        &["run"],
+        &["run", "--nonsense", "srun"],
+        &["prerun", "stray"],
+        &["postrun", "stray"],
+        &["scavenge"],
+        &["scavenge", "--id", "x"],
+        &["copy"],
+        &["copy", "--id", "1", "--redundancy", "some"],
+        &["inspect", "--id", "-1"],
+        &["inspect", "--id", "1", "--quiet"],
+        &["rebuild", "raid"],
+        &["watchdog"],
+        &["doctor", "stray"],
+        &["params", "--nonsense"],
+        &["completions", "tcsh"],
         &["log-event"],
         &["log-event", "-T", "X", "-D", "-1"],
         &["log-transfer"],
@@ -126,6 +173,12 @@ fn wrong_options_are_told_with_the_usage() {
         let said = sandbox.run(args);
         assert_eq!((said.code, said.out.as_str()), (2, ""), "{args:?}");
         assert!(said.err.contains("Usage: scr"), "{args:?}: {}", said.err);
+    }
+    for command in COMMANDS {
+        let said = sandbox.run(&[command.name, "--nonsense"]);
+        assert_eq!((said.code, said.out.as_str()), (2, ""), "{}", command.name);
+        let usage = format!("Usage: scr {}", command.name);
+        assert!(said.err.contains(&usage), "{}", said.err);
     }
     let said = sandbox.run(&[]);
     assert_eq!((said.code, said.out.as_str()), (2, ""));
@@ -154,6 +207,41 @@ fn arguments_of_any_bytes_are_taken() {
             assert!(matches!(said.code, 1 | 2), "{}: {said:?}", command.name);
             assert!(!said.err.contains("panicked"), "{}", said.err);
         }
+    }
+}
+
+#[test]
+fn an_environment_that_is_no_text_is_named() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let (sandbox, odd) = (Sandbox::of("basic"), OsStr::from_bytes(b"\xff\xfe"));
+    for (name, code) in [("SCR_PREFIX", 1), ("SCR_CACHE_BASE", 1), ("OTHER", 0)] {
+        let mut call = program("scr", &["prefix"]);
+        let output = call.env(name, odd).current_dir(sandbox.path()).output();
+        let said = said(output.unwrap());
+        assert_eq!(said.code, code, "{said:?}");
+        assert_eq!(said.err.contains(name), code == 1, "{said:?}");
+    }
+}
+
+#[test]
+fn commands_need_neither_home_nor_user() {
+    let sandbox = Sandbox::of("basic");
+    for args in [
+        &["env", "--user"][..],
+        &["env", "--jobid"],
+        &["list-dir", "cache"],
+        &["params"],
+        &["index"],
+        &["prerun"],
+    ] {
+        let mut call = program("scr", args);
+        let call = call
+            .env_remove("HOME")
+            .env_remove("USER")
+            .env_remove("LOGNAME");
+        let said = said(call.current_dir(sandbox.path()).output().unwrap());
+        assert_eq!((said.code, said.err.as_str()), (0, ""), "{args:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use crate::sandbox::{Said, Sandbox};
 use std::path::Path;
 
 /// The commands that read a file, and the file.
-const READERS: [(&str, &[&str]); 7] = [
+const READERS: [(&str, &[&str]); 12] = [
     ("index.scr", &["index"]),
     ("index.scr", &["print", ".scr/index.scr"]),
     ("index.scr", &["index", "--drop=timestep.1"]),
@@ -12,6 +12,11 @@ const READERS: [(&str, &[&str]); 7] = [
     ("halt.scr", &["retries-halt"]),
     ("flush.scr", &["flush-file", "--list-ckpt"]),
     ("nodes.scr", &["nodes-file"]),
+    ("nodes.scr", &["env", "--runnodes"]),
+    ("index.scr", &["have-restart"]),
+    ("flush.scr", &["have-restart"]),
+    ("halt.scr", &["should-exit"]),
+    ("halt.scr", &["prerun"]),
 ];
 
 fn sane(said: &Said, what: &str) {

@@ -141,4 +141,9 @@ fn without_a_checkpoint_there_is_no_interval() {
     std::fs::write(sandbox.path().join(".scr/log"), "").unwrap();
     let error = sandbox.run(&["ckpt-interval"]).failed();
     assert!(error.contains("no checkpoint"), "{error}");
+    // It would have to be read for ever, if it were another device.
+    for odd in ["/dev/null", "."] {
+        let error = sandbox.run(&["ckpt-interval", "--logfile", odd]).failed();
+        assert!(error.contains("is not a regular file"), "{error}");
+    }
 }

@@ -5,6 +5,7 @@
 mod completions;
 mod doctor;
 mod files;
+mod foreign;
 mod halt;
 mod help;
 mod hostile;
@@ -15,9 +16,12 @@ mod log;
 mod man;
 mod nodes;
 mod params;
+mod postrun;
 mod rebuild;
 mod run;
+mod running;
 mod sandbox;
 mod scavenge;
 #[path = "../job/mod.rs"]
 mod site;
+mod startup;

@@ -40,7 +40,8 @@ fn directories_are_made_written_and_measured() {
     std::fs::write(&file, "").unwrap();
     fails(&["--cntl", file.to_str().unwrap()], "file");
     fails(&["--cache", "/proc"], "/proc");
-    for bad in ["relative", "a:1k", ""] {
+    let sizes = ["/x:99999999999999999999999", "/x:1kk", "/x:1-"];
+    for bad in ["relative", "a:1k", ""].into_iter().chain(sizes) {
         let said = check(&["--cntl", bad]);
         assert_eq!(said.code, 2, "{bad}");
         assert!(said.err.contains("Usage:"), "{}", said.err);

@@ -156,4 +156,11 @@ fn what_cannot_be_meant_is_refused() {
     let error = run(&dir, "scr", &["rebuild", "xor", "1_of_4_in_3.xor"]).failed();
     assert!(error.contains("no such redundancy set"), "{error}");
     assert_eq!(run(&dir, "scr", &["rebuild", "raid"]).code, 2);
+    // Parts by node, as in a store that all nodes see.
+    let level = elsewhere.path().join("scr.dataset.1/node.0");
+    std::fs::create_dir_all(level.join(".scr")).unwrap();
+    for dir in [level.as_path(), level.parent().unwrap()] {
+        let error = run(dir, "scr", &["rebuild"]).failed();
+        assert!(error.contains("a store that all nodes see"), "{error}");
+    }
 }

@@ -7,7 +7,7 @@ mod words;
 
 use super::call::{Call, Failure};
 use super::job::Job;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, Group, Outcome, Run, prerun};
 use crate::Error;
 use crate::format::print::escaped;
 use crate::job::Launcher;
@@ -17,6 +17,7 @@ use crate::store::{Files, Lock, posix::Posix};
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
@@ -97,7 +98,7 @@ impl Run for Options {
             )));
         }
         let nodes = job.nodes()?;
-        Posix.make_dirs(&job.prefix.meta())?;
+        prerun::make(call, &job)?;
         let _lock = only_one(&job)?;
         steps::Steps::new(call, &job, &launcher, self, nodes)?.go()
     }
@@ -156,6 +157,8 @@ fn only_one(job: &Job) -> Result<Option<Box<dyn Lock>>, Failure> {
         .write(true)
         .create(true)
         .truncate(false)
+        // What a link leads to is not ours to write to.
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(&path);
     let mut file = opened.map_err(|error| Error::io("open", &path, error))?;
     match Posix.try_lock(&path) {

@@ -57,6 +57,11 @@ impl Signals {
         if self.wakes.set_read_timeout(Some(limit)).is_ok() {
             let _ = self.wakes.read(&mut [0; 64]);
         }
+        self.arrived()
+    }
+
+    /// The signals that came since the last look.
+    fn arrived(&mut self) -> Vec<i32> {
         let arrived = self
             .arrived
             .iter()
@@ -72,8 +77,10 @@ impl Signals {
         self.over.store(true, Ordering::SeqCst);
     }
 
-    /// The signal, if any, after which nothing is launched any more.
-    pub fn end(&self) -> Option<&'static str> {
+    /// The signal, if any, after which nothing is launched any more. Of others that came while
+    /// no launch was there to pass them on to, nothing is kept.
+    pub fn end(&mut self) -> Option<&'static str> {
+        self.arrived();
         self.end
     }
 }

@@ -12,7 +12,6 @@ use super::{Options, words};
 use crate::format::print::escaped;
 use crate::job::clock::local_time;
 use crate::job::hostlist::{compress, minus};
-use crate::job::log::{Kind, Line};
 use crate::job::{Down, Launcher, Report, launcher};
 use crate::policy::run::{Next, Nodes, State, Why, limit, next, pause};
 use crate::policy::watchdog::Limits;
@@ -263,18 +262,11 @@ impl<'a> Steps<'a> {
     }
 
     fn log(&self, word: &str, secs: Option<f64>) {
-        if let (Ok(Some(log)), Ok(id)) = (self.job.log(), self.job.id()) {
-            let host = &self.job.environment.host;
-            let note = Some(format!(
-                "run={}",
-                self.state.launches + u64::from(secs.is_none())
-            ));
-            let _ = log.write(&Line {
-                note,
-                secs,
-                ..Line::now(Kind::Event, word, host, &id)
-            });
-        }
+        let run = self.state.launches + u64::from(secs.is_none());
+        // The log is not what a job runs for: it may fail.
+        let _ = self.job.note(word, |line| {
+            (line.note, line.secs) = (Some(format!("run={run}")), secs);
+        });
     }
 
     fn say(&mut self, text: &str) {

@@ -1,0 +1,117 @@
+//! `scr postrun` and `scr scavenge` over nodes that an ssh of our own reaches.
+
+use crate::sandbox::{Programs, Said, said};
+use crate::site::{Site, double_nodes};
+
+/// An ssh to nodes that are directories of `site`, of which `down` cannot be reached.
+fn nodes_of(site: &Site, down: &str) -> Programs {
+    let root = site.node("x");
+    let root = root.parent().unwrap().display();
+    Programs::new().add(
+        "ssh",
+        &format!(
+            r#"
+            while [ $# -gt 2 ]; do shift; done
+            PATH=/usr/bin:/bin
+            [ "$1" = "{down}" ] && {{ echo "ssh: connect to host $1: No route to host" >&2; exit 255; }}
+            export SCR_NODE_NAME="$1" SCR_CACHE_BASE="{root}/$1" SCR_CNTL_BASE="{root}/$1"
+            eval "$2""#
+        ),
+    )
+}
+
+fn call(site: &Site, programs: &Programs, args: &[&str]) -> Said {
+    let mut command = crate::sandbox::outside("scr", args);
+    command
+        .current_dir(site.prefix())
+        .env("PATH", programs.path());
+    command.envs([
+        ("SCR_NODELIST", "n[0-3]"),
+        ("SCR_REMOTE", "ssh"),
+        ("SCR_NODE_TESTS", "echo"),
+        ("SCR_USER_NAME", "user1"),
+        ("SCR_JOB_ID", "1001"),
+        ("SCR_LOG_ENABLE", "1"),
+        ("SCR_LOG_SYSLOG_ENABLE", "0"),
+    ]);
+    said(command.output().unwrap())
+}
+
+/// Two checkpoints in the caches only; then all processes are killed.
+fn killed() -> Site {
+    let site = Site::new().set("SCR_FLUSH", "0").set("SCR_CACHE_SIZE", "2");
+    site.run(&double_nodes(4), |rank| {
+        ["ck.1", "ck.2"]
+            .iter()
+            .for_each(|name| rank.checkpoint(name).unwrap());
+    });
+    site
+}
+
+fn restarts_from(site: &Site, name: &str) {
+    std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
+    site.expect_restart(&double_nodes(4), Some(name));
+}
+
+#[test]
+fn the_newest_checkpoint_is_saved_once() {
+    let site = killed();
+    let programs = nodes_of(&site, "none");
+    let first = call(&site, &programs, &["postrun"]).out();
+    assert_eq!(
+        first,
+        "Saving dataset 2 from the caches of n[0-3]\nDataset 2 (`ck.2'), 8 ranks, is complete and \
+         in the index\n"
+    );
+    let again = call(&site, &programs, &["postrun"]).out();
+    assert_eq!(
+        again,
+        "The newest checkpoint, dataset 2, is in the prefix directory\n"
+    );
+    let log = std::fs::read_to_string(site.prefix().join(".scr/log")).unwrap();
+    for event in ["SCAVENGE_START, dset=2", "SCAVENGE_END, dset=2, secs="] {
+        assert!(log.contains(event), "{log}");
+    }
+    restarts_from(&site, "ck.2");
+}
+
+#[test]
+fn files_of_a_node_that_is_down_are_rebuilt() {
+    for args in [&["postrun"][..], &["scavenge", "--id", "2"]] {
+        let site = killed();
+        let programs = nodes_of(&site, "n1");
+        let said = call(&site, &programs, args);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(
+            said.out.ends_with(
+                "Saving dataset 2 from the caches of n[0,2-3], without n1\nRebuilt the files of \
+                 ranks 2 and 3\nDataset 2 (`ck.2'), 8 ranks, is complete and in the index\n"
+            ),
+            "{said:?}"
+        );
+        restarts_from(&site, "ck.2");
+    }
+}
+
+#[test]
+fn what_cannot_be_saved_is_told_and_an_older_one_is_tried() {
+    let site = killed();
+    // Two of four members lost the newest one, more than XOR stands.
+    for node in ["n1", "n2"] {
+        std::fs::remove_dir_all(site.dataset(node, 2)).unwrap();
+    }
+    let programs = nodes_of(&site, "none");
+    let said = call(&site, &programs, &["postrun", "--down", "n3"]);
+    // More is lost than can be rebuilt of the newest; of the other one, a node.
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(
+        said.err.contains("dataset 2 (ck.2): the files of ranks "),
+        "{said:?}"
+    );
+    assert!(
+        said.out
+            .ends_with("Dataset 1 (`ck.1'), 8 ranks, is complete and in the index\n"),
+        "{said:?}"
+    );
+    restarts_from(&site, "ck.1");
+}
