@@ -358,6 +358,9 @@ impl Session {
         self.finish_deleting();
         let files = self.files.clone();
         let work = move || {
+            // On Linux this is about the thread alone. The application comes first; without
+            // the right to be modest it is deleted all the same.
+            let _ = rustix::process::nice(19);
             for (layout, id) in trash {
                 // The next run of this job clears what cannot be cleared now.
                 let _ = dataset::empty_trash(&*files, &layout, id);

@@ -8,10 +8,11 @@ use std::thread::{sleep, yield_now};
 use std::time::{Duration, Instant};
 
 /// Questions in a row before anything else is done.
-const EAGER: usize = 50;
+const EAGER: usize = 20;
 
-/// How long others that want the processor only come first.
-const YIELDING: Duration = Duration::from_micros(200);
+/// How long others that want the processor only come first: about as long as a message to
+/// another node and back takes.
+const YIELDING: Duration = Duration::from_micros(20);
 
 /// The part of the time waited that a pause takes, and so may be wasted.
 const SHARE: u32 = 16;
