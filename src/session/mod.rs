@@ -142,7 +142,7 @@ pub struct Session {
     phase: Option<Phase>,
     history: History,
     last_checkpoint: Instant,
-    reaper: Option<JoinHandle<()>>,
+    reapers: Vec<JoinHandle<()>>,
     /// Leader: redundancy files of evicted datasets whose space the open one uses again.
     heirlooms: Vec<PathBuf>,
     halting: bool,

@@ -39,6 +39,9 @@ pub(super) struct Told {
     pending: Option<Box<dyn Pending>>,
 }
 
+/// How much less of a busy processor a thread that deletes gets than the program: a tenth.
+const MODEST: i32 = 10;
+
 impl Session {
     /// Whether the store of a descriptor has room for its next dataset; see
     /// [`policy::capacity`](crate::policy::capacity). Leaders look, the others have no
@@ -63,7 +66,7 @@ impl Session {
         let free = |session: &Session| session.files.space(&job).map_or(u64::MAX, |s| s.free);
         let need = self.expected(scheme, checkpoint);
         let gone = self.victims(at, bypass);
-        let running = self.reaper.as_ref().is_some_and(|r| !r.is_finished());
+        let running = self.reapers.iter().any(|r| !r.is_finished());
         let known = if gone.is_empty() && !running {
             Some(0)
         } else {
@@ -355,24 +358,23 @@ impl Session {
         if trash.is_empty() {
             return;
         }
-        self.finish_deleting();
         let files = self.files.clone();
         let work = move || {
-            // On Linux this is about the thread alone. The application comes first; without
-            // the right to be modest it is deleted all the same.
-            let _ = rustix::process::nice(19);
+            // On Linux this is about the thread alone: the application comes first.
+            let _ = rustix::process::nice(MODEST);
             for (layout, id) in trash {
                 // The next run of this job clears what cannot be cleared now.
                 let _ = dataset::empty_trash(&*files, &layout, id);
             }
         };
         let thread = std::thread::Builder::new().name("scr-delete".to_string());
-        self.reaper = thread.spawn(work).ok();
+        self.reapers.retain(|reaper| !reaper.is_finished());
+        self.reapers.extend(thread.spawn(work));
     }
 
     /// Waits for the deletion in the background. Local.
     pub(super) fn finish_deleting(&mut self) {
-        if let Some(reaper) = self.reaper.take() {
+        for reaper in self.reapers.drain(..) {
             let _ = reaper.join();
         }
     }

@@ -145,7 +145,7 @@ impl Session {
             phase: None,
             history: History::default(),
             last_checkpoint: Instant::now(),
-            reaper: None,
+            reapers: Vec::new(),
             heirlooms: Vec::new(),
             halting: false,
             deadline: Deadline::new(environment),
