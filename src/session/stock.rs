@@ -152,17 +152,7 @@ impl Session {
     /// Tries cached datasets until one is loaded; false if there is none. Collective.
     pub(super) fn search_cache(&mut self) -> Result<bool> {
         loop {
-            // Rank 0 takes part in the scatter, with nothing to say, also after an error.
-            let (messages, made) = if self.rank() == 0 {
-                let made = self.next_offers();
-                (made.as_ref().ok().cloned(), made.map(drop))
-            } else {
-                (None, Ok(()))
-            };
-            let scattered = collective::scatter(&*self.comm, 0, messages);
-            made?;
-            let offer: Offer = from_message(&scattered?)?;
-            self.clear_away(&offer.doomed);
+            let offer = self.hear_offer(Self::next_offers)?;
             let Some(order) = offer.order else {
                 self.adopt(offer.known, offer.unusable);
                 return Ok(false);
@@ -173,6 +163,26 @@ impl Session {
         }
         self.tell_leftovers()?;
         Ok(true)
+    }
+
+    /// What rank 0 makes of its knowledge, each rank its part; what it says is of no use is
+    /// cleared away. Collective.
+    fn hear_offer(
+        &mut self,
+        make: impl FnOnce(&mut Self) -> Result<Vec<Vec<u8>>>,
+    ) -> Result<Offer> {
+        // Rank 0 takes part in the scatter, with nothing to say, also after an error.
+        let (messages, made) = if self.rank() == 0 {
+            let made = make(self);
+            (made.as_ref().ok().cloned(), made.map(drop))
+        } else {
+            (None, Ok(()))
+        };
+        let scattered = collective::scatter(&*self.comm, 0, messages);
+        made?;
+        let offer: Offer = from_message(&scattered?)?;
+        self.clear_away(&offer.doomed);
+        Ok(offer)
     }
 
     /// What is left is told once more, so that all know what makes room first.
@@ -271,16 +281,7 @@ impl Session {
     /// Brings back a dataset that is known to be in the cache but is not what is offered. True
     /// if it is whole now. Collective, with the same slot on all ranks.
     pub(super) fn bring_back(&mut self, slot: Slot) -> Result<bool> {
-        let (messages, made) = if self.rank() == 0 {
-            let made = self.offers_of(slot);
-            (made.as_ref().ok().cloned(), made.map(drop))
-        } else {
-            (None, Ok(()))
-        };
-        let scattered = collective::scatter(&*self.comm, 0, messages);
-        made?;
-        let offer: Offer = from_message(&scattered?)?;
-        self.clear_away(&offer.doomed);
+        let offer = self.hear_offer(|session| session.offers_of(slot))?;
         let before = (self.ids, self.loaded.clone());
         let whole = match &offer.order {
             Some(order) => self.try_order(order, offer.stands)?,
