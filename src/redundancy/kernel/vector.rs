@@ -34,6 +34,9 @@ pub(super) trait Vector: Copy {
     unsafe fn mul(self, factor: &'static Factor) -> Self;
 }
 
+/// No register is wider.
+const MOST_BYTES: usize = 64;
+
 /// Sums of products to be computed: `destinations[d]` becomes the sum over `s` of
 /// `factors[d][s] * sources[s]`, added to what is there if `add`.
 ///
@@ -105,19 +108,21 @@ impl<'a> Job<'a> {
     #[inline(always)]
     unsafe fn all<V: Vector, const PLAIN: bool>(&self) {
         const STRIP: usize = 2048;
-        let whole = self.length / V::BYTES * V::BYTES;
+        // SAFETY: as for this function.
+        let head = unsafe { self.head::<V, PLAIN>() };
+        let whole = head + (self.length - head) / V::BYTES * V::BYTES;
         let count = self.destinations.len();
         let strip = if count > 4 { STRIP } else { whole.max(1) };
-        for start in (0..whole).step_by(strip) {
+        for start in (head..whole).step_by(strip) {
             let end = whole.min(start + strip);
             for first in (0..count).step_by(4) {
                 // SAFETY: `first + D` is at most `count`, `end` at most `length`.
                 unsafe {
                     match count - first {
-                        1 => self.strip::<V, PLAIN, 1>(first, start, end),
-                        2 => self.strip::<V, PLAIN, 2>(first, start, end),
-                        3 => self.strip::<V, PLAIN, 3>(first, start, end),
-                        _ => self.strip::<V, PLAIN, 4>(first, start, end),
+                        1 => self.strip::<V, PLAIN, 1, 4>(first, start, end),
+                        2 => self.strip::<V, PLAIN, 2, 4>(first, start, end),
+                        3 => self.strip::<V, PLAIN, 3, 2>(first, start, end),
+                        _ => self.strip::<V, PLAIN, 4, 2>(first, start, end),
                     }
                 }
             }
@@ -125,29 +130,83 @@ impl<'a> Job<'a> {
         self.rest(whole);
     }
 
-    /// The bytes `start..end` of `D` destinations from `first` on.
+    /// The first bytes, so many that registers are then stored where they fill lines of the
+    /// cache: twice as fast for wide ones. Gives their number.
+    ///
+    /// # Safety
+    /// As [`Job::run`].
+    #[inline(always)]
+    unsafe fn head<V: Vector, const PLAIN: bool>(&self) -> usize {
+        const { assert!(V::BYTES <= MOST_BYTES) };
+        let to = self.destinations.first().map_or(0, |to| to.addr());
+        let head = to.wrapping_neg() % V::BYTES;
+        if self.length < V::BYTES {
+            return 0;
+        }
+        for (d, to) in self.destinations.iter().enumerate() {
+            let mut register = [0; MOST_BYTES];
+            // SAFETY: the length is at least that of a register, which is no longer than the
+            // array, and `head` is less.
+            unsafe {
+                let [[sum]] = self.sums::<V, PLAIN, 1, 1>(d, 0);
+                sum.store(register.as_mut_ptr());
+                std::ptr::copy_nonoverlapping(register.as_ptr(), *to, head);
+            }
+        }
+        head
+    }
+
+    /// The bytes `start..end` of `D` destinations from `first` on, `U` registers at a time.
     ///
     /// # Safety
     /// As [`Job::run`]; `first + D` destinations exist, `end` is at most `length`, and
-    /// `start` and `end` are multiples of the width.
+    /// from `start` to it is a multiple of the width.
     #[inline(always)]
-    unsafe fn strip<V: Vector, const PLAIN: bool, const D: usize>(
+    unsafe fn strip<V: Vector, const PLAIN: bool, const D: usize, const U: usize>(
         &self,
         first: usize,
         start: usize,
         end: usize,
     ) {
         let mut at = start;
-        // SAFETY: offsets stay below `end`; two registers at a time where two fit.
+        // SAFETY: offsets stay below `end`.
         unsafe {
-            while at + 2 * V::BYTES <= end {
-                self.step::<V, PLAIN, D, 2>(first, at);
-                at += 2 * V::BYTES;
+            if PLAIN && D == 1 && self.add && self.sources.len() == 1 {
+                at = self.pair::<V>(first, start, end);
             }
-            if at < end {
+            while at + U * V::BYTES <= end {
+                self.step::<V, PLAIN, D, U>(first, at);
+                at += U * V::BYTES;
+            }
+            while at < end {
                 self.step::<V, PLAIN, D, 1>(first, at);
+                at += V::BYTES;
             }
         }
+    }
+
+    /// The most frequent case, `destination ^= source`, without any search for pointers. Gives
+    /// how far it came.
+    ///
+    /// # Safety
+    /// As [`Job::strip`]; there is a source.
+    #[inline(always)]
+    unsafe fn pair<V: Vector>(&self, first: usize, start: usize, end: usize) -> usize {
+        const AT_ONCE: usize = 4;
+        let mut at = start;
+        // SAFETY: both pointers are valid up to `end`.
+        unsafe {
+            let to = *self.destinations.get_unchecked(first);
+            let from = *self.sources.get_unchecked(0);
+            while at + AT_ONCE * V::BYTES <= end {
+                for u in 0..AT_ONCE {
+                    let (to, from) = (to.add(at + u * V::BYTES), from.add(at + u * V::BYTES));
+                    V::load(to).xor(V::load(from)).store(to);
+                }
+                at += AT_ONCE * V::BYTES;
+            }
+        }
+        at
     }
 
     /// `U` registers of `D` destinations at offset `at`.
@@ -160,6 +219,28 @@ impl<'a> Job<'a> {
         first: usize,
         at: usize,
     ) {
+        // SAFETY: there are `first + D` destinations, valid for `at + U * BYTES` bytes.
+        unsafe {
+            let sums = self.sums::<V, PLAIN, D, U>(first, at);
+            for (d, sum) in sums.into_iter().enumerate() {
+                let to = self.destinations.get_unchecked(first + d).add(at);
+                for (u, sum) in sum.into_iter().enumerate() {
+                    sum.store(to.add(u * V::BYTES));
+                }
+            }
+        }
+    }
+
+    /// What [`Job::step`] stores.
+    ///
+    /// # Safety
+    /// As [`Job::step`].
+    #[inline(always)]
+    unsafe fn sums<V: Vector, const PLAIN: bool, const D: usize, const U: usize>(
+        &self,
+        first: usize,
+        at: usize,
+    ) -> [[V; U]; D] {
         let count = self.sources.len();
         // SAFETY: there are `first + D` destinations, `count` factors for each of them, and
         // all pointers are valid for `at + U * BYTES` bytes.
@@ -189,12 +270,7 @@ impl<'a> Job<'a> {
                     }
                 }
             }
-            for (d, sum) in sums.into_iter().enumerate() {
-                let to = self.destinations.get_unchecked(first + d).add(at);
-                for (u, sum) in sum.into_iter().enumerate() {
-                    sum.store(to.add(u * V::BYTES));
-                }
-            }
+            sums
         }
     }
 
