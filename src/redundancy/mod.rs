@@ -160,12 +160,12 @@ pub trait Scheme: Send + Sync {
     /// Makes anew what the set lost, full redundancy included, and gives this rank's record.
     ///
     /// `mine` is what this rank has; `None` if it has no record. What is not proven yet is
-    /// compared with its checksums in the pass that rebuilds, or, if nothing is lost, in one
-    /// of its own. What does not agree counts as lost: it is noted in `mine`, and the rebuild
+    /// compared with its checksums in the pass that rebuilds a lost rank, else in one of its
+    /// own. What does not agree counts as lost: it is noted in `mine`, and the rebuild
     /// begins again without it.
     ///
     /// If the set lost more than the scheme stands, every member gets [`Error::Dataset`], and
-    /// no file that was found to be good is touched. Other errors are as in
+    /// no file of a rank that has its record is touched. Other errors are as in
     /// [`Scheme::encode`]. Files that are made anew are compared with their recorded
     /// checksums.
     ///

@@ -9,14 +9,15 @@
 //!
 //! What the survivors have is compared with its checksums in the same pass, and what the flow
 //! did not read, after it. A survivor whose content proves bad says so, and all begin again
-//! with one loss more, so that what was rebuilt of bad data is made again.
+//! with one loss more, so that what was rebuilt of bad data is made again. Where somebody would
+//! write over what is left of its own files, all are proven first.
 
 pub mod offline;
 mod routes;
 mod verdict;
 
 use self::routes::{routes, tasks};
-use self::verdict::{DATA, PARITY, RECORD, State, Verdict, judge};
+use self::verdict::{DATA, PARITY, PROVEN, RECORD, State, Verdict, judge};
 use super::code::Code;
 use super::encode::accept;
 use super::flow;
@@ -39,7 +40,8 @@ pub fn rebuild(
     code: &Code,
     mine: &mut Option<Found>,
 ) -> Result<(Record, Outcome)> {
-    // Each turn but the last finds a loss that was not known before, so there is a last one.
+    // Each turn but the last proves what was not proven or finds a loss that was not known, so
+    // there is a last one.
     loop {
         let path = parity_file::path(context.meta_dir, context.set, scheme.name());
         let (state, input) = own(context, code, path.clone(), mine.as_ref());
@@ -61,7 +63,8 @@ pub fn rebuild(
         let record = mine.as_ref().filter(|_| !state.lacks(RECORD));
         let record = record.map(|mine| mine.record.clone());
         let proven = mine.as_ref().is_none_or(|mine| mine.proven);
-        let (mut made, health) = if outcome == Outcome::Intact {
+        let rash = verdict.is_rash();
+        let (mut made, health) = if rash || outcome == Outcome::Intact {
             prove(context, scheme, record, proven)
         } else {
             let have = (record, input, proven);
@@ -70,7 +73,7 @@ pub fn rebuild(
         let worse = mine.as_mut().is_some_and(|mine| learn(mine, health));
         let dataset = made.record.as_ref().map(|record| record.dataset.clone());
         let dataset = dataset.unwrap_or_default();
-        if made.first.share(context, &dataset, worse)? {
+        if made.first.share(context, &dataset, rash || worse)? {
             continue;
         }
         if let (Some((output, header)), false) = (made.output, made.first.failed()) {
@@ -159,7 +162,12 @@ fn own(
         size: 0,
         lefts: vec![0; code.parities()],
     };
-    let Some(Found { record, health, .. }) = mine else {
+    let Some(Found {
+        record,
+        health,
+        proven,
+    }) = mine
+    else {
         return (state, None);
     };
     let size = |list: &RankFiles| total(list.files.iter().map(|f| f.size));
@@ -174,6 +182,9 @@ fn own(
     (state.has, state.size) = (RECORD, own_size);
     if health.data.is_ok() {
         state.has |= DATA;
+    }
+    if *proven {
+        state.has |= PROVEN;
     }
     let open = |()| Input::open(context, path, record, code.parities());
     let input = health.parity.clone().and_then(open).ok();

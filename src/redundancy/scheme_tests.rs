@@ -426,6 +426,31 @@ fn bad_content_of_a_survivor_counts_as_one_loss_more() {
     }
 }
 
+/// One rank's damage shows at once, another's only when it is read. Too much for XOR: then all
+/// is left as it was found.
+#[test]
+fn what_is_left_of_damaged_files_is_not_written_over_in_vain() {
+    let bench = Bench::new(cluster(4, 100), scheme(Kind::Xor, 1));
+    let full = |rank: usize| {
+        let mut files = bench.records[rank].files.files.iter();
+        bench
+            .cluster
+            .file(rank, files.position(|f| f.size > 1).unwrap())
+    };
+    let cut = std::fs::OpenOptions::new()
+        .write(true)
+        .open(full(1))
+        .unwrap();
+    cut.set_len(1).unwrap();
+    flip(&full(2), 0);
+    let before = bench.snapshots();
+    for result in bench.cluster.rebuild(&bench.scheme, &bench.records, &[]) {
+        let text = result.unwrap_err().to_string();
+        assert!(text.contains("ranks 1, 2 are lost or damaged"), "{text}");
+    }
+    assert!(bench.snapshots() == before);
+}
+
 /// As many bytes as the module documents, the same on every member.
 #[test]
 fn an_encode_moves_each_byte_once_and_what_the_others_need() {

@@ -8,6 +8,8 @@ use crate::redundancy::parity_file::list;
 pub(super) const RECORD: u64 = 1;
 pub(super) const DATA: u64 = 2;
 pub(super) const PARITY: u64 = 4;
+/// All that it has was compared with its checksums.
+pub(super) const PROVEN: u64 = 8;
 
 /// Numbers of a [`State`] in a message, before the sizes of the neighbours.
 const NUMBERS: usize = 6;
@@ -76,6 +78,13 @@ pub(super) struct Verdict {
 impl Verdict {
     pub fn any_lacks(&self, what: u64) -> bool {
         self.all.iter().any(|s| s.lacks(what))
+    }
+
+    /// Whether a rank would write over damaged files of its own before it is known that what
+    /// the others have is right. If too much of it is not, these files must still be there.
+    pub fn is_rash(&self) -> bool {
+        let present = || self.all.iter().filter(|s| !s.lacks(RECORD));
+        present().any(|s| s.lacks(DATA) || s.lacks(PARITY)) && present().any(|s| s.lacks(PROVEN))
     }
 }
 
