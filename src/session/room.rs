@@ -15,6 +15,7 @@ use crate::format::{Dataset, Name};
 use crate::policy::capacity::{Room, room, with_redundancy};
 use crate::policy::evict::{Entry, victims};
 use crate::prefix::records;
+use crate::store::deaf::Deaf;
 use crate::{Error, Result, redundancy};
 
 /// Sizes of a rank's part of a dataset, on their way to the leader.
@@ -367,6 +368,7 @@ impl Session {
                 let _ = dataset::empty_trash(&*files, &layout, id);
             }
         };
+        let _deaf = Deaf::new();
         let thread = std::thread::Builder::new().name("scr-delete".to_string());
         self.reapers.retain(|reaper| !reaper.is_finished());
         self.reapers.extend(thread.spawn(work));

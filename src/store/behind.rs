@@ -3,6 +3,7 @@
 //! A rank that gets back all it had, rebuilt or from another node, writes more than anybody
 //! else does meanwhile; so it should not also stop to receive.
 
+use super::deaf::Deaf;
 use crate::Result;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -54,7 +55,12 @@ impl<'scope, T: Sink + 'scope> Behind<'scope, T> {
             }
             Some((sink, result))
         };
-        match Builder::new().spawn_scoped(scope, work) {
+        let deaf = Deaf::new();
+        let started = Builder::new()
+            .name("scr-write".to_string())
+            .spawn_scoped(scope, work);
+        drop(deaf);
+        match started {
             Ok(thread) => match hand_over.send(sink) {
                 Ok(()) => Behind::There(Thread {
                     jobs,

@@ -5,6 +5,7 @@
 
 pub mod behind;
 pub mod counting;
+pub mod deaf;
 pub mod faulty;
 mod file;
 pub mod posix;

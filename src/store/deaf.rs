@@ -1,0 +1,66 @@
+//! Threads of ours in somebody else's process: they take no signals.
+//!
+//! A signal to a process goes to any thread that has not blocked it. A handler of the
+//! application expects to run on one of the application's own.
+
+use std::mem::MaybeUninit;
+
+/// While one of these lives, the calling thread has all signals blocked, and so have, for good,
+/// the threads that it starts meanwhile.
+pub struct Deaf(Option<libc::sigset_t>);
+
+impl Deaf {
+    /// Blocks them. If that is not possible nothing is changed.
+    pub fn new() -> Deaf {
+        let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+        let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: both pointers are to live locals; `all` is initialised by sigfillset before
+        // it is read, `before` by pthread_sigmask if that returns 0. Signals that a fault of
+        // the thread itself raises are delivered all the same (signal(7)).
+        unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+            let done = libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
+            Deaf((done == 0).then(|| before.assume_init()))
+        }
+    }
+}
+
+impl Default for Deaf {
+    fn default() -> Self {
+        Deaf::new()
+    }
+}
+
+impl Drop for Deaf {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            // SAFETY: a set that pthread_sigmask gave us.
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the calling thread has SIGUSR1 blocked.
+    fn blocked() -> bool {
+        let mut now = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: with no new set, the old one is written to a live local.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, std::ptr::null(), now.as_mut_ptr());
+            libc::sigismember(now.as_ptr(), libc::SIGUSR1) == 1
+        }
+    }
+
+    #[test]
+    fn a_thread_started_meanwhile_hears_nothing_and_the_caller_does_again() {
+        assert!(!blocked());
+        let deaf = Deaf::new();
+        let thread = std::thread::spawn(blocked);
+        drop(deaf);
+        assert!(thread.join().unwrap());
+        assert!(!blocked());
+    }
+}
