@@ -113,10 +113,11 @@ SelectTypeParameters=CR_CPU
 SchedulerType=sched/builtin
 TreeWidth=100
 # A dead node is noticed within some seconds, and is taken back when it answers.
-SlurmdTimeout=6
+SlurmdTimeout=10
 ReturnToService=2
 KillWait=2
-UnkillableStepTimeout=10
+# On a busy machine a killed step may take its time; the node must not be drained for it.
+UnkillableStepTimeout=300
 InactiveLimit=0
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
