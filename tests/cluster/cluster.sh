@@ -144,7 +144,7 @@ power_on() { # NODE
     mkdir -p "$dir/spool/$1"
     (become "$1" unshare --uts --ipc --mount --pid --fork --kill-child=KILL --mount-proc \
         "$self" "$dir" inside "$1") >>"$dir/log/$1.out" 2>&1 </dev/null &
-    patience 10 pid_of "$1" || die "$1 did not start"
+    patience 60 pid_of "$1" || die "$1 did not start"
 }
 
 # Its first process dies, and the kernel kills the others of its name space with it.
@@ -221,7 +221,7 @@ exec)
     pid=$(<"/proc/$pid/task/$pid/children")
     exec nsenter --target "${pid% }" --uts --ipc --mount --pid -- "$@"
     ;;
-wait-idle) patience 60 idle "$@" || die "not idle after a minute: $(sinfo -N -h -o '%N %T')" ;;
+wait-idle) patience 120 idle "$@" || die "not idle after two minutes: $(sinfo -N -h -o '%N %T')" ;;
 run) exec "$@" ;;
 inside) inside "$1" ;;
 *) usage 2 ;;
