@@ -257,21 +257,23 @@ impl Communicator for Mpi {
         const CALL: &str = "MPI_Iallreduce";
         self.home.check(CALL)?;
         let count = c_int::try_from(terms.len()).map_err(|_| too_long(terms.len()))?;
-        // The first half is sent, the second received.
+        // The first half is sent, the second received. Open MPI refuses them at one address,
+        // so there is something between also where there are no terms.
         let mine: Vec<Pair> = terms.iter().copied().map(encode).collect();
         let mut both: Vec<u8> = mine
             .as_flattened()
             .iter()
             .flat_map(|n| n.to_ne_bytes())
             .collect();
-        let half = both.len();
-        both.resize(2 * half, 0);
+        let length = both.len();
+        let second = length.max(size_of::<Pair>());
+        both.resize(second + length, 0);
         let mut request = Request::new(CALL.to_string(), both, None, self.home);
-        // SAFETY: the request owns the buffer until MPI is done with it; both its halves hold
+        // SAFETY: the request owns the buffer until MPI is done with it; both its parts hold
         // `count` pairs, and `pair` is that type.
         let code = unsafe {
             let from = request.buffer.as_mut_ptr();
-            let (from, to) = (from.cast::<c_void>(), from.add(half).cast::<c_void>());
+            let (from, to) = (from.cast::<c_void>(), from.add(second).cast::<c_void>());
             let (pair, combine) = (self.pair, self.combine);
             MPI_Iallreduce(
                 from,
@@ -285,7 +287,7 @@ impl Communicator for Mpi {
         };
         check(CALL, code)?;
         let both = Box::new(request).wait()?;
-        let all = both.get(half..).unwrap_or_default();
+        let all = both.get(second..).unwrap_or_default();
         let (numbers, _) = all.as_chunks::<8>();
         let (pairs, _) = numbers.as_chunks::<2>();
         for (term, [kind, value]) in terms.iter_mut().zip(pairs) {
