@@ -58,9 +58,28 @@ gone() {
     ! grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$1/status"
 }
 
-# Waits for the launcher, and sees to it that it leaves no process of the run behind.
+# Whether a process of the run is left.
+alive() {
+    local pid
+    for pid in $(processes); do
+        gone "$pid" || return 0
+    done
+    return 1
+}
+
+# Waits for the launcher, and sees to it that it leaves no process of the run behind. One that
+# waits for ranks that are gone gets a minute.
 bury() {
-    local pid patience status=0
+    local pid patience=600 status=0
+    until gone "$run"; do
+        if alive; then
+            patience=600
+        elif ((--patience == 0)); then
+            echo "the launcher waited for ranks that were gone" >&2
+            kill -9 "$run"
+        fi
+        sleep 0.1
+    done
     wait "$run" || status=$?
     run=
     for pid in $(processes); do
