@@ -289,19 +289,30 @@ impl Candidate {
     }
 
     /// The orders of all ranks. `leaders[r]` is the rank that acts for the node and store
-    /// where rank r runs now. Only for a candidate that is [`Candidate::recoverable`].
+    /// where rank r runs now. All ranks of a node share in what must be sent from there. Only
+    /// for a candidate that is [`Candidate::recoverable`].
     pub fn orders(&self, leaders: &[usize]) -> Option<Vec<Order>> {
+        let mut crews: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (rank, leader) in leaders.iter().enumerate() {
+            crews.entry(*leader).or_default().push(rank);
+        }
         let mut sends: BTreeMap<usize, Vec<Sent>> = BTreeMap::new();
         let mut sources = Vec::with_capacity(leaders.len());
         for (rank, leader) in leaders.iter().enumerate() {
             let holders = self.holders.get(&rank).map_or(&[][..], Vec::as_slice);
-            let here = holders.iter().find(|(holder, _)| holder == leader);
-            // The least busy holder, so that nodes with copies share the work.
-            let busy = |(holder, _): &&_| sends.get(holder).map_or(0, Vec::len);
-            sources.push(match (here, holders.iter().min_by_key(busy)) {
-                (_, None) => (None, None, 0),
-                (Some((_, level)), _) => (Some(rank), *level, 0),
-                (None, Some(&(from, level))) => {
+            if let Some((_, level)) = holders.iter().find(|(holder, _)| holder == leader) {
+                sources.push((Some(rank), *level, 0));
+                continue;
+            }
+            // The least busy of all that can, so that nodes with copies share the work too.
+            let each = holders.iter().flat_map(|(holder, level)| {
+                let crew = crews.get(holder).map_or(&[][..], Vec::as_slice);
+                crew.iter().map(|one| (*one, *level))
+            });
+            let busy = |(one, _): &(usize, _)| sends.get(one).map_or(0, Vec::len);
+            sources.push(match each.min_by_key(busy) {
+                None => (None, None, 0),
+                Some((from, level)) => {
                     let queue = sends.entry(from).or_default();
                     queue.push(Sent { rank, level });
                     (Some(from), level, queue.len() - 1)
@@ -413,19 +424,34 @@ mod tests {
     }
 
     #[test]
-    fn moved_ranks_are_sent_for_and_each_holder_sends_one_a_round() {
+    fn the_ranks_of_a_node_share_in_what_is_sent_from_it() {
         let mut nodes = four();
         let second = nodes.remove(1);
         nodes[0].extend(second);
-        nodes.insert(1, Vec::new());
-        // Ranks 0 and 1 lie on the node of leader 0 and run on the nodes of 2 and 3.
-        let orders = only(nodes).orders(&[2, 3, 2, 3]).unwrap();
-        let sent: Vec<usize> = orders[0].sends.iter().map(|sent| sent.rank).collect();
-        assert_eq!(sent, [0, 1]);
+        let third = nodes.remove(1);
+        nodes[0].extend(third);
+        // Ranks 0 to 2 lie on the node of leader 0, where ranks 0 and 3 run now; rank 3 lies
+        // on the node of leader 1, where ranks 1 and 2 run.
+        let orders = only(nodes).orders(&[0, 1, 1, 0]).unwrap();
+        let sent = |by: usize| -> Vec<usize> { orders[by].sends.iter().map(|s| s.rank).collect() };
+        let all: Vec<Vec<usize>> = (0..4).map(sent).collect();
+        assert_eq!(all, [vec![1], vec![3], vec![], vec![2]]);
         let of = |rank: usize| (orders[rank].source, orders[rank].round, orders[rank].rounds);
-        assert_eq!(of(0), (Some(0), 0, 2));
-        assert_eq!(of(1), (Some(0), 1, 2));
-        assert_eq!(of(2), (Some(2), 0, 2));
+        assert_eq!(of(0), (Some(0), 0, 1));
+        assert_eq!(of(1), (Some(0), 0, 1));
+        assert_eq!(of(2), (Some(3), 0, 1));
+        assert_eq!(of(3), (Some(1), 0, 1));
+    }
+
+    #[test]
+    fn a_rank_that_sends_several_parts_sends_one_a_round() {
+        // All lie where rank 0 runs, alone.
+        let all: Vec<Held> = four().into_iter().flatten().collect();
+        let orders = only(vec![all]).orders(&[0, 1, 2, 3]).unwrap();
+        let sent: Vec<usize> = orders[0].sends.iter().map(|sent| sent.rank).collect();
+        assert_eq!(sent, [1, 2, 3]);
+        let rounds: Vec<usize> = orders.iter().map(|order| order.round).collect();
+        assert_eq!((rounds, orders[0].rounds), (vec![0, 0, 1, 2], 3));
     }
 
     #[test]
@@ -462,11 +488,13 @@ mod tests {
 
     #[test]
     fn copies_on_several_nodes_share_the_work() {
+        // The nodes of ranks 0 and 1 both have the parts of ranks 2 and 3.
         let mut nodes = four();
-        nodes[1] = nodes[0].clone();
-        nodes[1].push(held(1, &[0, 1, 2, 3]));
-        nodes[0].push(held(1, &[0, 1, 2, 3]));
-        let orders = only(nodes).orders(&[2, 3, 2, 3]).unwrap();
+        let copies: Vec<Held> = nodes.drain(2..).flatten().collect();
+        nodes
+            .iter_mut()
+            .for_each(|node| node.extend(copies.clone()));
+        let orders = only(nodes).orders(&[0, 1, 2, 3]).unwrap();
         assert_eq!((orders[0].sends.len(), orders[1].sends.len()), (1, 1));
         assert_eq!(orders[0].rounds, 1);
     }
