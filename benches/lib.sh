@@ -43,3 +43,11 @@ bench() { # ranks scheme argument...
     (cd "$work/prefix" && SCR_CACHE_BYPASS=0 SCR_FLUSH=0 SCR_COPY_TYPE=$scheme SCR_JOB_ID=bench \
         launch "$ranks" "$here/as_node" "$work/scr_bench" "$@" >"$work/bench" 2>"$work/errors")
 }
+
+# Bytes of redundancy for each byte of data on RANKS nodes, as the programs here ask for it.
+parity() { # scheme ranks
+    awk -v scheme="$1" -v n="$2" 'BEGIN {
+        k = n > 2 ? 2 : 1
+        of["SINGLE"] = 0; of["PARTNER"] = 1; of["XOR"] = 1 / (n - 1); of["RS"] = k / (n - k)
+        print of[scheme] }'
+}
