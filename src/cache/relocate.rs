@@ -11,7 +11,6 @@ use super::plan::{Order, Sent};
 use crate::comm::{Communicator, Pending, Tag};
 use crate::format::filemap::Filemap;
 use crate::format::{Name, from_message, to_message};
-use crate::store::behind::{Behind, Sink};
 use crate::store::{File, Files};
 use crate::{Error, Result, format, redundancy, store};
 use crc32fast::Hasher;
@@ -23,10 +22,11 @@ const MANIFEST: Tag = 0x30;
 const DATA: Tag = 0x31;
 
 /// Messages under way in each direction.
-const WINDOW: usize = 8;
+const WINDOW: usize = 4;
 
-/// Largest piece, bytes: those under way stay in the processor's cache.
-const PIECE: usize = 256 << 10;
+/// Largest piece, bytes. All that is under way is to stay in the cache of one core, from its
+/// arrival to its file; that is worth more than a thread that writes.
+const PIECE: usize = 128 << 10;
 
 /// One file under way.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -99,41 +99,39 @@ pub fn run(
 fn exchange(
     comm: &dyn Communicator,
     (to, mut reader): (Option<usize>, Part),
-    (from, writer): (Option<usize>, Part),
+    (from, mut writer): (Option<usize>, Part),
 ) -> Result<Result<Vec<(PathBuf, u32)>>> {
-    std::thread::scope(|scope| {
-        let mut expected = writer.steps.clone();
-        let mut writer = match from {
-            Some(_) => Behind::start(scope, writer),
-            None => Behind::here(writer),
-        };
-        let mut spare: Vec<Vec<u8>> = Vec::new();
-        let (mut arriving, mut leaving) = (VecDeque::new(), VecDeque::new());
-        loop {
-            while arriving.len() < WINDOW
-                && let (Some(from), Some(step)) = (from, expected.next())
-            {
-                let mut buffer = spare.pop().unwrap_or_default();
-                buffer.resize(step.len, 0);
-                arriving.push_back(comm.irecv(from, DATA, buffer)?);
-            }
-            if let (Some(to), Some(step)) = (to, reader.steps.next()) {
-                if leaving.len() == WINDOW {
-                    reader.recycle(&mut leaving)?;
-                }
-                leaving.push_back(comm.isend(to, DATA, reader.read(&step))?);
-            } else if arriving.is_empty() {
-                break;
-            }
-            if let Some(pending) = arriving.pop_front() {
-                spare.extend(writer.put(0, pending.wait()?));
-            }
+    let mut expected = writer.steps.clone();
+    let mut written = Ok(());
+    let mut spare: Vec<Vec<u8>> = Vec::new();
+    let (mut arriving, mut leaving) = (VecDeque::new(), VecDeque::new());
+    loop {
+        while arriving.len() < WINDOW
+            && let (Some(from), Some(step)) = (from, expected.next())
+        {
+            let mut buffer = spare.pop().unwrap_or_default();
+            buffer.resize(step.len, 0);
+            arriving.push_back(comm.irecv(from, DATA, buffer)?);
         }
-        while !leaving.is_empty() {
-            reader.recycle(&mut leaving)?;
+        if let (Some(to), Some(step)) = (to, reader.steps.next()) {
+            if leaving.len() == WINDOW {
+                reader.recycle(&mut leaving)?;
+            }
+            leaving.push_back(comm.isend(to, DATA, reader.read(&step))?);
+        } else if arriving.is_empty() {
+            break;
         }
-        Ok(writer.finish().map(|part| part.sums().collect()))
-    })
+        if let Some(pending) = arriving.pop_front() {
+            let bytes = pending.wait()?;
+            // After a failure the rest still has to arrive.
+            written = written.and_then(|()| writer.write(&bytes));
+            spare.push(bytes);
+        }
+    }
+    while !leaving.is_empty() {
+        reader.recycle(&mut leaving)?;
+    }
+    Ok(written.map(|()| writer.sums().collect()))
 }
 
 /// Takes what was sent to ranks that run elsewhere now out of sight, for
@@ -328,12 +326,6 @@ impl<'a> Part<'a> {
             }
         };
         Ok(&*self.open.insert((item, file)).1)
-    }
-}
-
-impl Sink for Part<'_> {
-    fn put(&mut self, _: usize, bytes: &[u8]) -> Result<()> {
-        self.write(bytes)
     }
 }
 

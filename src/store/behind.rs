@@ -1,7 +1,7 @@
 //! Writing behind: files are written by a thread of their own while messages go on.
 //!
-//! A rank that gets back all it had, rebuilt or from another node, writes more than anybody
-//! else does meanwhile; so it should not also stop to receive.
+//! A rank whose files are rebuilt writes more than anybody else does meanwhile; so it should not
+//! also stop to receive.
 
 use super::deaf::Deaf;
 use crate::Result;
