@@ -110,6 +110,7 @@ impl Site {
                 meta_dir: &site.meta(),
                 piece: 300,
                 tag: 3,
+                holders: &[],
                 sync: false,
             };
             let scheme = by_name(scheme, failures).unwrap();

@@ -89,6 +89,18 @@ pub struct Order {
     pub sends: Vec<Sent>,
     /// Rounds until all have theirs.
     pub rounds: usize,
+    /// For each member of its set, who has its files, if they come home within the set while
+    /// what is lost is rebuilt; then none of them is sent in rounds. Empty if not.
+    pub holders: Vec<usize>,
+    /// The part that this rank sends within its set.
+    pub lends: Option<Sent>,
+}
+
+impl Order {
+    /// True if the files of this rank come home within its set.
+    pub fn comes_home(&self, rank: usize) -> bool {
+        !self.holders.is_empty() && self.source.is_some_and(|from| from != rank)
+    }
 }
 
 /// A rank's part of a dataset that another rank has and sends to it.
@@ -289,8 +301,9 @@ impl Candidate {
     }
 
     /// The orders of all ranks. `leaders[r]` is the rank that acts for the node and store
-    /// where rank r runs now. All ranks of a node share in what must be sent from there. Only
-    /// for a candidate that is [`Candidate::recoverable`].
+    /// where rank r runs now. All ranks of a node share in what must be sent from there, most
+    /// gladly for members of their own set. Only for a candidate that is
+    /// [`Candidate::recoverable`].
     pub fn orders(&self, leaders: &[usize]) -> Option<Vec<Order>> {
         let mut crews: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (rank, leader) in leaders.iter().enumerate() {
@@ -309,7 +322,11 @@ impl Candidate {
                 let crew = crews.get(holder).map_or(&[][..], Vec::as_slice);
                 crew.iter().map(|one| (*one, *level))
             });
-            let busy = |(one, _): &(usize, _)| sends.get(one).map_or(0, Vec::len);
+            let members = self.sets.get(&rank).map_or(&[][..], |set| &set.members);
+            let busy = |(one, _): &(usize, _)| {
+                let parts = sends.get(one).map_or(0, Vec::len);
+                (parts, !members.contains(one))
+            };
             sources.push(match each.min_by_key(busy) {
                 None => (None, None, 0),
                 Some((from, level)) => {
@@ -318,6 +335,16 @@ impl Candidate {
                     (Some(from), level, queue.len() - 1)
                 }
             });
+        }
+        let holders = self.homeward(&sources, &sends);
+        let mut lends: BTreeMap<usize, Sent> = BTreeMap::new();
+        for (rank, (source, ..)) in sources.iter().enumerate() {
+            if let Some(from) = source.filter(|from| *from != rank)
+                && holders.contains_key(&rank)
+                && let Some(sent) = sends.remove(&from).and_then(|mut sent| sent.pop())
+            {
+                lends.insert(from, sent);
+            }
         }
         let rounds = sends.values().map(Vec::len).max().unwrap_or(0);
         sources
@@ -333,9 +360,35 @@ impl Candidate {
                     round,
                     sends: sends.get(&rank).cloned().unwrap_or_default(),
                     rounds,
+                    holders: holders.get(&rank).cloned().unwrap_or_default(),
+                    lends: lends.get(&rank).copied(),
                 })
             })
             .collect()
+    }
+
+    /// By rank, who has the files of the members of its set, for all sets whose files can come
+    /// home within the set: what is away is with other members, which have that alone to send.
+    fn homeward(
+        &self,
+        sources: &[(Option<usize>, Option<usize>, usize)],
+        sends: &BTreeMap<usize, Vec<Sent>>,
+    ) -> BTreeMap<usize, Vec<usize>> {
+        let mut holders = BTreeMap::new();
+        for set in self.sets.values().filter(|set| set.set_rank == 0) {
+            let members = &set.members;
+            let source = |member: &usize| sources.get(*member).and_then(|source| source.0);
+            let held: Vec<usize> = members.iter().map(|m| source(m).unwrap_or(*m)).collect();
+            let mut away = members.iter().zip(&held).filter(|(m, h)| m != h).peekable();
+            let within = |(_, holder): (&usize, &usize)| {
+                members.contains(holder) && sends.get(holder).is_some_and(|sent| sent.len() == 1)
+            };
+            let protected = redundancy::of(set).is_some_and(|s| s.losses(members.len()) > 0);
+            if protected && away.peek().is_some() && away.all(within) {
+                holders.extend(members.iter().map(|member| (*member, held.clone())));
+            }
+        }
+        holders
     }
 }
 
@@ -433,14 +486,48 @@ mod tests {
         // Ranks 0 to 2 lie on the node of leader 0, where ranks 0 and 3 run now; rank 3 lies
         // on the node of leader 1, where ranks 1 and 2 run.
         let orders = only(nodes).orders(&[0, 1, 1, 0]).unwrap();
-        let sent = |by: usize| -> Vec<usize> { orders[by].sends.iter().map(|s| s.rank).collect() };
-        let all: Vec<Vec<usize>> = (0..4).map(sent).collect();
-        assert_eq!(all, [vec![1], vec![3], vec![], vec![2]]);
-        let of = |rank: usize| (orders[rank].source, orders[rank].round, orders[rank].rounds);
-        assert_eq!(of(0), (Some(0), 0, 1));
-        assert_eq!(of(1), (Some(0), 0, 1));
-        assert_eq!(of(2), (Some(3), 0, 1));
-        assert_eq!(of(3), (Some(1), 0, 1));
+        let lent: Vec<Option<usize>> = orders.iter().map(|o| o.lends.map(|s| s.rank)).collect();
+        assert_eq!(lent, [Some(1), Some(3), None, Some(2)]);
+        for (rank, from) in [0, 0, 3, 1].into_iter().enumerate() {
+            let order = &orders[rank];
+            assert_eq!((order.source, order.rounds), (Some(from), 0));
+            assert_eq!(order.holders, [0, 0, 3, 1]);
+            assert_eq!(order.comes_home(rank), rank != 0);
+        }
+    }
+
+    #[test]
+    fn files_come_home_within_their_set_only_if_its_members_have_them_and_one_each() {
+        // Each rank where another of its set was; then sets of two, whose files the other
+        // set's ranks have; then one rank with two parts.
+        let orders = only(four()).orders(&[1, 2, 3, 0]).unwrap();
+        assert!(
+            orders
+                .iter()
+                .all(|o| o.holders == [3, 0, 1, 2] && o.sends.is_empty())
+        );
+        let sets = |rank: usize| held(rank, &[rank / 2 * 2, rank / 2 * 2 + 1]);
+        let nodes: Vec<Vec<Held>> = (0..4).map(|rank| vec![sets(rank)]).collect();
+        let orders = only(nodes.clone()).orders(&[2, 3, 0, 1]).unwrap();
+        assert!(
+            orders
+                .iter()
+                .all(|o| o.holders.is_empty() && o.sends.len() == 1)
+        );
+        let orders = only(nodes).orders(&[1, 0, 2, 3]).unwrap();
+        let holders: Vec<&[usize]> = orders.iter().map(|o| &o.holders[..]).collect();
+        assert_eq!(holders, [&[1, 0][..], &[1, 0], &[], &[]]);
+        let mut nodes = four();
+        let third = nodes[2].remove(0);
+        nodes[3].push(third);
+        let orders = only(nodes).orders(&[0, 1, 3, 2]).unwrap();
+        assert!(orders.iter().all(|o| o.holders == [0, 1, 2, 2]));
+        let mut nodes = four();
+        let third = nodes[2].remove(0);
+        nodes[0].push(third);
+        let orders = only(nodes).orders(&[1, 0, 2, 3]).unwrap();
+        assert!(orders.iter().all(|o| o.holders.is_empty()));
+        assert_eq!(orders[1].sends.len(), 2);
     }
 
     #[test]
@@ -449,7 +536,7 @@ mod tests {
         let all: Vec<Held> = four().into_iter().flatten().collect();
         let orders = only(vec![all]).orders(&[0, 1, 2, 3]).unwrap();
         let sent: Vec<usize> = orders[0].sends.iter().map(|sent| sent.rank).collect();
-        assert_eq!(sent, [1, 2, 3]);
+        assert_eq!((sent, orders[0].lends), (vec![1, 2, 3], None));
         let rounds: Vec<usize> = orders.iter().map(|order| order.round).collect();
         assert_eq!((rounds, orders[0].rounds), (vec![0, 0, 1, 2], 3));
     }
@@ -468,7 +555,7 @@ mod tests {
         let at = |source, level| (Some(source), Some(level));
         assert_eq!(found, [at(0, 5), at(0, 6), at(2, 7), at(3, 8)]);
         let (rank, level) = (1, Some(6));
-        assert_eq!(orders[0].sends, [Sent { rank, level }]);
+        assert_eq!(orders[0].lends, Some(Sent { rank, level }));
     }
 
     #[test]
@@ -495,8 +582,7 @@ mod tests {
             .iter_mut()
             .for_each(|node| node.extend(copies.clone()));
         let orders = only(nodes).orders(&[0, 1, 2, 3]).unwrap();
-        assert_eq!((orders[0].sends.len(), orders[1].sends.len()), (1, 1));
-        assert_eq!(orders[0].rounds, 1);
+        assert!(orders[0].lends.is_some() && orders[1].lends.is_some());
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Brings one cached dataset back: moved to where its ranks are, verified, rebuilt.
 
 use super::layout::Layout;
-use super::plan::Order;
+use super::plan::{Order, Sent};
 use super::{dataset, relocate};
 use crate::comm::{Communicator, Tag, Term, collective};
 use crate::format::filemap::Filemap;
 use crate::format::{self, Name};
-use crate::redundancy::{self, Context, Found, Health, Outcome, Proof, Record, Scheme, Set};
+use crate::redundancy::{self, Context, Found, Health, Lent, Outcome, Proof, Record, Scheme, Set};
 use crate::store::{Files, Kind};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
@@ -86,7 +86,8 @@ pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Rec
     match collective::agree_with(comm, node, local, &mut terms) {
         Ok((filemap, _)) => {
             let id = order.dataset.id;
-            damage.extend(relocate::leftovers(files, layout, id, &order.sends));
+            let sent: Vec<Sent> = order.sends.iter().copied().chain(order.lends).collect();
+            damage.extend(relocate::leftovers(files, layout, id, &sent));
             Ok(Ok(Recovered {
                 filemap,
                 damage,
@@ -150,9 +151,10 @@ fn rebuild(
         Ok(moved) => (moved, Ok(())),
         Err(error) => (BTreeMap::new(), Err(error)),
     };
+    let comes_home = order.comes_home(rank);
     let ready = ready.and_then(|()| match order.source {
-        None => dataset::begin(files, layout, id, rank),
-        Some(_) => dataset::directories(files, layout, id, rank),
+        Some(_) if !comes_home => dataset::directories(files, layout, id, rank),
+        _ => dataset::begin(files, layout, id, rank),
     });
     let (data_dir, meta_dir) = (layout.data(id, rank), layout.meta(id));
     let context = Context {
@@ -163,9 +165,11 @@ fn rebuild(
         meta_dir: &meta_dir,
         piece,
         tag: REBUILD,
+        holders: &order.holders,
         sync: true,
     };
-    let mut mine = match order.source.map(|_| own_record(ground, order)) {
+    let source = order.source.filter(|_| !comes_home);
+    let mut mine = match source.map(|_| record_of(ground, order, layout, rank)) {
         Some(Ok(record)) => {
             damage.extend(clear_way(&context, &*scheme, &record).err());
             let proof = match order.source {
@@ -180,7 +184,35 @@ fn rebuild(
         }
         None => None,
     };
-    let rebuilt = scheme.rebuild(&context, &mut mine);
+    let place = order.lends.and_then(|sent| Place::new(ground, order, sent));
+    let mut lent = place.as_ref().and_then(|place| {
+        let theirs = Context {
+            set: &place.set,
+            data_dir: &place.data_dir,
+            meta_dir: &place.meta_dir,
+            ..context
+        };
+        let record = match record_of(ground, order, &place.layout, place.rank) {
+            Ok(record) => record,
+            Err(error) => {
+                damage.push(error);
+                return None;
+            }
+        };
+        Some(Lent {
+            set: &place.set,
+            data_dir: &place.data_dir,
+            meta_dir: &place.meta_dir,
+            found: Found::new(&*scheme, &theirs, record, Proof::Size),
+            trouble: Vec::new(),
+        })
+    });
+    let rebuilt = scheme.rebuild(&context, &mut mine, lent.as_mut());
+    if let Some(Lent { found, trouble, .. }) = lent {
+        let Health { data, parity } = found.health;
+        damage.extend([data, parity].into_iter().filter_map(Result::err));
+        damage.extend(trouble);
+    }
     if let Some(Health { data, parity }) = mine.map(|found| found.health) {
         damage.extend([data, parity].into_iter().filter_map(Result::err));
     }
@@ -231,10 +263,35 @@ fn clear_way(context: &Context, scheme: &dyn Scheme, record: &Record) -> Result<
     Ok(())
 }
 
-fn own_record(ground: &Ground, order: &Order) -> Result<Record> {
-    let path = ground.layout.filemap(order.dataset.id, ground.comm.rank());
+/// Where the part lies that this rank has of another.
+struct Place {
+    rank: usize,
+    set: Set,
+    layout: Layout,
+    data_dir: PathBuf,
+    meta_dir: PathBuf,
+}
+
+impl Place {
+    fn new(ground: &Ground, order: &Order, sent: Sent) -> Option<Place> {
+        let (id, layout) = (order.dataset.id, ground.layout.at(sent.level));
+        let members = &order.reddesc.members;
+        let index = members.iter().position(|member| *member == sent.rank)?;
+        Some(Place {
+            rank: sent.rank,
+            set: Set::new(index, members.clone())?,
+            data_dir: layout.data(id, sent.rank),
+            meta_dir: layout.meta(id),
+            layout,
+        })
+    }
+}
+
+/// The record of a rank's part in `layout`.
+fn record_of(ground: &Ground, order: &Order, layout: &Layout, rank: usize) -> Result<Record> {
+    let path = layout.filemap(order.dataset.id, rank);
     let map: Filemap = format::read(ground.files, &path)?;
-    let same = map.rank == ground.comm.rank()
+    let same = map.rank == rank
         && map.dataset.created == order.dataset.created
         && map.reddesc.members == order.reddesc.members;
     if !same {

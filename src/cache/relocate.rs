@@ -1,4 +1,5 @@
-//! Moves cached files to the nodes where their ranks run now.
+//! Moves cached files to the nodes where their ranks run now, where they do not come home within
+//! their redundancy set (`redundancy/rebuild/home.rs`).
 //!
 //! Rank 0 has planned rounds: in one round a rank sends to at most one other and receives
 //! from at most one. Within a round all ranks go piece by piece, a window of receives posted
@@ -64,7 +65,8 @@ pub fn run(
         let to = order.sends.get(round).copied();
         let from = order
             .source
-            .filter(|&from| from != comm.rank() && order.round == round);
+            .filter(|&from| from != comm.rank() && order.round == round)
+            .filter(|_| order.holders.is_empty());
         // An unreadable record sends nothing; the receiver then has its part rebuilt.
         let outgoing = to.map(|to| manifest(files, layout, id, to).unwrap_or_default());
         let to = to.map(|to| to.rank);
@@ -415,6 +417,8 @@ mod tests {
                 level: None,
             }],
             rounds: 1,
+            holders: Vec::new(),
+            lends: None,
         }
     }
 

@@ -125,6 +125,7 @@ fn routes(code: &Code) -> Result<Vec<Route>> {
                 targets,
                 coefficients: coefficients
                     .ok_or_else(|| Error::format(0, "the code has no solution"))?,
+                carried: Vec::new(),
             })
         })
         .collect()
@@ -138,18 +139,14 @@ fn tasks<'a>(
     piece: usize,
 ) -> impl Iterator<Item = Task> + 'a {
     let lengths: Vec<u64> = (0..routes.len()).map(|c| code.length(sizes, c)).collect();
-    let longest = lengths.iter().copied().max().unwrap_or(0);
-    flow::pieces(longest, piece).flat_map(move |(offset, most)| {
-        let columns = lengths.clone().into_iter().zip(routes).enumerate();
-        columns.filter_map(move |(column, (length, route))| {
-            let length = length.saturating_sub(offset).min(most as u64) as usize;
-            (length > 0).then(|| Task {
-                route: column,
-                worker: route.targets.first().copied().unwrap_or(0),
-                offset,
-                length,
-            })
-        })
+    flow::side_by_side(lengths, piece).map(|(column, offset, length)| {
+        let targets = routes.get(column).map_or(&[][..], |route| &route.targets);
+        Task {
+            route: column,
+            worker: targets.first().copied().unwrap_or(0),
+            offset,
+            length,
+        }
     })
 }
 

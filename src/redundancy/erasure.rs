@@ -3,7 +3,7 @@
 use super::code::{Code, Kind};
 use super::parity_file::{self, Input};
 use super::single::{Single, check_data, written};
-use super::{Context, Found, Health, Outcome, Proof, Record, Scheme, Set, encode, rebuild};
+use super::{Context, Found, Health, Lent, Outcome, Proof, Record, Scheme, Set, encode, rebuild};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -93,11 +93,16 @@ impl Scheme for Erasure {
         }
     }
 
-    fn rebuild(&self, context: &Context, mine: &mut Option<Found>) -> Result<(Record, Outcome)> {
+    fn rebuild(
+        &self,
+        context: &Context,
+        mine: &mut Option<Found>,
+        lent: Option<&mut Lent>,
+    ) -> Result<(Record, Outcome)> {
         context.members()?;
         match self.code(context.set)? {
-            Some(code) => rebuild::rebuild(context, self, &code, mine),
-            None => Single.rebuild(context, mine),
+            Some(code) => rebuild::rebuild(context, self, &code, mine, lent),
+            None => Single.rebuild(context, mine, lent),
         }
     }
 }

@@ -8,6 +8,10 @@
 //! for stages of earlier steps of others, so the member that is furthest behind never waits
 //! in vain, and nothing can block for ever.
 //!
+//! Where a member's blocks lie on another member's node ([`Context::holders`]), a stage comes
+//! before these: the holder sends them to the member, which keeps what arrives and works with
+//! it, as if it had read it.
+//!
 //! What moves is little: where d blocks make k, d + k - 1 of them travel, since the member
 //! that computes has one of them. Encoding sends 1 + (k - 1) / d bytes for each byte of data
 //! (PARTNER: k), the same on every member.
@@ -38,6 +42,8 @@ pub struct Route {
     pub targets: Vec<usize>,
     /// For each target, the coefficient of each source.
     pub coefficients: Vec<u8>,
+    /// Whose blocks come home from their holders, sources or not.
+    pub carried: Vec<usize>,
 }
 
 /// One piece of a column.
@@ -59,6 +65,12 @@ pub trait Ends {
     /// Takes the next bytes of this member's block; those of one route come in order. Gives a
     /// buffer for reuse, if there is one.
     fn write(&mut self, route: usize, bytes: Vec<u8>) -> Option<Vec<u8>>;
+    /// Fills `buffer` from the block of the member whose part this one holds.
+    fn lend(&mut self, _route: usize, _offset: u64, buffer: &mut [u8]) {
+        buffer.fill(0);
+    }
+    /// Takes the next bytes of this member's block, from its holder; in order for each route.
+    fn arrive(&mut self, _route: usize, _bytes: &[u8]) {}
 }
 
 /// Length of pieces and tasks in a stage, from `SCR_MPI_BUF_SIZE` and the size of a set.
@@ -78,9 +90,24 @@ pub fn pieces(length: u64, piece: usize) -> impl Iterator<Item = (u64, usize)> {
         .map(move |at| (at, (length - at).min(piece as u64) as usize))
 }
 
+/// Offsets and lengths of the pieces of blocks of these lengths, side by side: of each block its
+/// first piece, then of each the next. With each comes the place of its block in `lengths`.
+pub fn side_by_side(lengths: Vec<u64>, piece: usize) -> impl Iterator<Item = (usize, u64, usize)> {
+    let longest = lengths.iter().copied().max().unwrap_or(0);
+    pieces(longest, piece).flat_map(move |(offset, most)| {
+        let each = lengths.clone().into_iter().enumerate();
+        each.filter_map(move |(block, length)| {
+            let length = length.saturating_sub(offset).min(most as u64) as usize;
+            (length > 0).then_some((block, offset, length))
+        })
+    })
+}
+
 /// A task of which this member has some part.
 struct Flight {
     task: Task,
+    /// This member's block, on its way from its holder.
+    arriving: Option<Input>,
     /// For the worker: the sources, in order; its own is here already.
     inputs: Vec<Input>,
     /// This member's result: here, or on its way.
@@ -118,9 +145,17 @@ pub fn run(
         kernel: Kernel::best(),
         spare: Vec::new(),
     };
-    let (mut gathering, mut spreading) = (VecDeque::new(), VecDeque::new());
+    let carries = routes.iter().any(|route| !route.carried.is_empty());
+    let ahead = if carries { window } else { 0 };
+    let (mut coming, mut gathering) = (VecDeque::new(), VecDeque::new());
+    let mut spreading = VecDeque::new();
     for task in tasks {
-        gathering.push_back(flow.gather(task)?);
+        coming.push_back(flow.carry(task)?);
+        if coming.len() > ahead
+            && let Some(flight) = coming.pop_front()
+        {
+            gathering.push_back(flow.gather(flight)?);
+        }
         if gathering.len() > window
             && let Some(flight) = gathering.pop_front()
         {
@@ -131,6 +166,9 @@ pub fn run(
         {
             flow.keep(flight)?;
         }
+    }
+    for flight in coming {
+        gathering.push_back(flow.gather(flight)?);
     }
     for flight in gathering {
         spreading.push_back(flow.compute(flight)?);
@@ -162,11 +200,12 @@ impl<'a> Flow<'a> {
     }
 
     fn receive(&mut self, member: usize, length: usize) -> Result<Input> {
+        self.receive_from(self.context.member(member), length)
+    }
+
+    fn receive_from(&mut self, rank: usize, length: usize) -> Result<Input> {
         let buffer = self.buffer(length);
-        let context = self.context;
-        let pending = context
-            .comm
-            .irecv(context.member(member), context.tag, buffer)?;
+        let pending = self.context.comm.irecv(rank, self.context.tag, buffer)?;
         Ok(Input::Coming(pending))
     }
 
@@ -175,34 +214,67 @@ impl<'a> Flow<'a> {
             sources: Vec::new(),
             targets: Vec::new(),
             coefficients: Vec::new(),
+            carried: Vec::new(),
         };
         self.routes.get(task.route).unwrap_or(NONE)
     }
 
-    /// First stage: what this member has is read and sent, what it will compute with is
-    /// asked for.
-    fn gather(&mut self, task: Task) -> Result<Flight> {
-        let (route, me) = (self.route(&task), self.context.set.index);
-        let (mut inputs, mut sends) = (Vec::new(), Vec::new());
-        for source in &route.sources {
-            if *source == me {
+    /// The stage before the first: holders send, and members ask for what is theirs.
+    fn carry(&mut self, task: Task) -> Result<Flight> {
+        let (route, context) = (self.route(&task), self.context);
+        let (mut arriving, mut sends) = (None, Vec::new());
+        for member in &route.carried {
+            let holder = context.holder(*member);
+            if *member == context.set.index {
+                arriving = Some(self.receive_from(holder, task.length)?);
+            } else if holder == context.comm.rank() {
                 let mut buffer = self.buffer(task.length);
-                self.ends.read(task.route, task.offset, &mut buffer);
-                if task.worker == me {
-                    inputs.push(Input::Here(buffer));
-                } else {
-                    sends.push(self.send(task.worker, buffer)?);
-                }
-            } else if task.worker == me {
-                inputs.push(self.receive(*source, task.length)?);
+                self.ends.lend(task.route, task.offset, &mut buffer);
+                sends.push(self.send(*member, buffer)?);
             }
         }
         Ok(Flight {
             task,
-            inputs,
+            arriving,
+            inputs: Vec::new(),
             result: None,
             sends,
         })
+    }
+
+    /// First stage: what this member has is read and sent, what it will compute with is
+    /// asked for.
+    fn gather(&mut self, mut flight: Flight) -> Result<Flight> {
+        let (route, me) = (self.route(&flight.task), self.context.set.index);
+        let &Task {
+            worker,
+            offset,
+            length,
+            ..
+        } = &flight.task;
+        self.recycle(&mut flight.sends)?;
+        let mut arrived = flight.arriving.take().map(Input::get).transpose()?;
+        if let Some(bytes) = &arrived {
+            self.ends.arrive(flight.task.route, bytes);
+        }
+        for source in &route.sources {
+            if *source == me {
+                let buffer = arrived.take().unwrap_or_else(|| {
+                    let mut buffer = self.buffer(length);
+                    self.ends.read(flight.task.route, offset, &mut buffer);
+                    buffer
+                });
+                if worker == me {
+                    flight.inputs.push(Input::Here(buffer));
+                } else {
+                    flight.sends.push(self.send(worker, buffer)?);
+                }
+            } else if worker == me {
+                flight.inputs.push(self.receive(*source, length)?);
+            }
+        }
+        self.spare.extend(arrived);
+        Ok(flight)
     }
 
     /// Second stage: the worker computes and sends, the targets ask for their results.
@@ -210,7 +282,7 @@ impl<'a> Flow<'a> {
         let (route, me) = (self.route(&flight.task), self.context.set.index);
         let length = flight.task.length;
         self.recycle(&mut flight.sends)?;
-        if flight.task.worker != me {
+        if flight.task.worker != me || route.targets.is_empty() {
             if route.targets.contains(&me) {
                 flight.result = Some(self.receive(flight.task.worker, length)?);
             }

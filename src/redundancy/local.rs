@@ -25,12 +25,35 @@ pub struct Local<'a> {
     pub writer: Option<Behind<'a, Writer<'a>>>,
     /// Redundancy to be made.
     pub output: Option<Behind<'a, Output>>,
+    /// Data that come home.
+    pub data_home: Option<Writer<'a>>,
+    /// Redundancy that comes home.
+    pub parity_home: Option<Output>,
+    /// What this member holds of another.
+    pub lent: Option<Lending<'a>>,
+    /// Why the data cannot be read, or are wrong.
+    pub data: First,
+    /// Why the redundancy cannot be read.
+    pub parity: First,
+    /// Why what comes home cannot be written.
+    pub home: First,
+    /// What else failed.
+    pub first: First,
+}
+
+/// What a member holds of another, to be read.
+#[derive(Default)]
+pub struct Lending<'a> {
+    /// The other's block of each route.
+    pub places: Vec<Option<Place>>,
+    /// Its data.
+    pub reader: Option<Reader<'a>>,
+    /// Its redundancy.
+    pub input: Option<Input>,
     /// Why the data cannot be read.
     pub data: First,
     /// Why the redundancy cannot be read.
     pub parity: First,
-    /// What else failed.
-    pub first: First,
 }
 
 impl Sink for Writer<'_> {
@@ -59,21 +82,43 @@ impl Local<'_> {
     fn place(&self, route: usize) -> Option<Place> {
         self.places.get(route).copied().flatten()
     }
+}
 
-    /// What keeps the block of a route from being read.
-    fn unread(&mut self, route: usize) -> &mut First {
-        match self.place(route) {
-            Some(Place::Parity(_)) => &mut self.parity,
-            _ => &mut self.data,
+/// A block that is to be read: its place, the bytes of a chunk, and where it may be.
+struct Source<'s, 'a> {
+    place: Option<Place>,
+    chunk: u64,
+    reader: &'s mut Option<Reader<'a>>,
+    input: &'s mut Option<Input>,
+    /// What kept data and redundancy from being read.
+    data: &'s mut First,
+    parity: &'s mut First,
+}
+
+impl Source<'_, '_> {
+    /// Zeros if it cannot be read.
+    fn read(mut self, offset: u64, buffer: &mut [u8]) {
+        let failed = |source: &Self| match source.place {
+            Some(Place::Parity(_)) => source.parity.failed(),
+            _ => source.data.failed(),
+        };
+        if !failed(&self) {
+            let filled = self.fill(offset, buffer);
+            match self.place {
+                Some(Place::Parity(_)) => self.parity.keep(filled),
+                _ => self.data.keep(filled),
+            };
+        }
+        if failed(&self) {
+            buffer.fill(0);
         }
     }
 
     /// Block by block, so that the checksum finds the bytes in the processor's cache.
-    fn fill(&mut self, route: usize, offset: u64, buffer: &mut [u8]) -> Result<()> {
+    fn fill(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let mut offset = offset;
-        let place = self.place(route);
         for block in buffer.chunks_mut(BLOCK) {
-            match (place, &mut self.reader, &mut self.input) {
+            match (self.place, &mut self.reader, &mut self.input) {
                 (Some(Place::Data(number)), Some(reader), _) => {
                     let start = (number as u64).saturating_mul(self.chunk);
                     reader.read_at(start.saturating_add(offset), block)?;
@@ -95,16 +140,53 @@ fn unplanned() -> Error {
 
 impl Ends for Local<'_> {
     fn read(&mut self, route: usize, offset: u64, buffer: &mut [u8]) {
-        let done = match self.unread(route).failed() {
-            true => None,
-            false => {
-                let filled = self.fill(route, offset, buffer);
-                self.unread(route).keep(filled)
-            }
+        let source = Source {
+            place: self.place(route),
+            chunk: self.chunk,
+            reader: &mut self.reader,
+            input: &mut self.input,
+            data: &mut self.data,
+            parity: &mut self.parity,
         };
-        if done.is_none() {
-            buffer.fill(0);
+        source.read(offset, buffer);
+    }
+
+    fn lend(&mut self, route: usize, offset: u64, buffer: &mut [u8]) {
+        let Some(lent) = &mut self.lent else {
+            return buffer.fill(0);
+        };
+        let source = Source {
+            place: lent.places.get(route).copied().flatten(),
+            chunk: self.chunk,
+            reader: &mut lent.reader,
+            input: &mut lent.input,
+            data: &mut lent.data,
+            parity: &mut lent.parity,
+        };
+        source.read(offset, buffer);
+    }
+
+    /// Bytes that are wrong are a loss to be found; bytes that cannot be written are a failure.
+    fn arrive(&mut self, route: usize, bytes: &[u8]) {
+        if self.home.failed() {
+            return;
         }
+        let (written, of) = match (
+            self.place(route),
+            &mut self.data_home,
+            &mut self.parity_home,
+        ) {
+            (Some(Place::Data(_)), Some(_), _) if self.data.failed() => return,
+            (Some(Place::Data(_)), Some(writer), _) => (writer.append(bytes), &mut self.data),
+            (Some(Place::Parity(number)), _, Some(output)) => {
+                (output.append(number, bytes), &mut self.parity)
+            }
+            _ => return,
+        };
+        match written {
+            Err(Error::Corrupt { .. }) => of.keep(written),
+            _ => self.home.keep(written),
+        };
     }
 
     fn write(&mut self, route: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {

@@ -19,6 +19,8 @@ mod single;
 mod sums;
 
 #[cfg(test)]
+mod home_tests;
+#[cfg(test)]
 mod scheme_tests;
 #[cfg(test)]
 mod testing;
@@ -53,10 +55,15 @@ pub struct Context<'a> {
     /// Existing directory for the redundancy file.
     pub meta_dir: &'a Path,
     /// Largest message, bytes (`SCR_MPI_BUF_SIZE`), the same on all members. About 4 MiB of
-    /// buffers are used, whatever it is: messages are smaller in large sets.
+    /// buffers are used, whatever it is, and 6 while parts come home: messages are smaller in
+    /// large sets.
     pub piece: usize,
     /// Tag of all messages. Two calls may use one tag, one after the other.
     pub tag: Tag,
+    /// For each member the rank that has its part, where that is not the member itself: the
+    /// part comes home in [`Scheme::rebuild`]. Each member holds that of one other at most.
+    /// Empty if all have their own.
+    pub holders: &'a [usize],
     /// Bring the redundancy file to stable storage (one fsync). Without it the file survives
     /// a killed process, not a power loss.
     pub sync: bool,
@@ -115,6 +122,20 @@ impl Found {
     }
 }
 
+/// What a rank has of another member of the set.
+pub struct Lent<'a> {
+    /// The set as that member sees it.
+    pub set: &'a Set,
+    /// Where its files are.
+    pub data_dir: &'a Path,
+    /// Where its redundancy file is.
+    pub meta_dir: &'a Path,
+    /// What is there, by [`Proof::Size`].
+    pub found: Found,
+    /// Why not all of it could be read.
+    pub trouble: Vec<Error>,
+}
+
 /// What [`Scheme::rebuild`] did on this rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -169,8 +190,16 @@ pub trait Scheme: Send + Sync {
     /// [`Scheme::encode`]. Files that are made anew are compared with their recorded
     /// checksums.
     ///
+    /// A part that another member has ([`Context::holders`]), `lent` there, comes home in the
+    /// same pass, and `mine` tells of it afterwards. The holder keeps what it has.
+    ///
     /// Collective over the members of the set.
-    fn rebuild(&self, context: &Context, mine: &mut Option<Found>) -> Result<(Record, Outcome)>;
+    fn rebuild(
+        &self,
+        context: &Context,
+        mine: &mut Option<Found>,
+        lent: Option<&mut Lent>,
+    ) -> Result<(Record, Outcome)>;
 }
 
 /// The scheme of that name, in any case of letters, that stands so many losses where it can
@@ -231,6 +260,19 @@ impl Context<'_> {
         }
     }
 
+    /// World rank of the one that has the part of the member at that place in the set.
+    fn holder(&self, index: usize) -> usize {
+        let holder = self.holders.get(index).copied();
+        holder.unwrap_or_else(|| self.member(index))
+    }
+
+    /// The members whose part others have.
+    fn away(&self) -> Vec<usize> {
+        let all = 0..self.holders.len();
+        all.filter(|index| self.holder(*index) != self.member(*index))
+            .collect()
+    }
+
     /// World rank of the member at that place in the set.
     fn member(&self, index: usize) -> usize {
         self.set.members.get(index).copied().unwrap_or(self.set.id)
@@ -264,6 +306,17 @@ impl Context<'_> {
         messages.insert(self.set.index.min(messages.len()), make(0));
         Ok(messages)
     }
+}
+
+/// What a member says of the turn of a rebuild that is over. The greatest counts.
+#[derive(Clone, Copy)]
+enum Turn {
+    /// All is done.
+    Last = 0,
+    /// There must be another.
+    Again = 1,
+    /// There must be none: something is not where another would look for it.
+    Stop = 2,
 }
 
 /// Characters of an error that other ranks are told.
@@ -304,20 +357,21 @@ impl First {
     }
 
     /// Tells all members of the set whether this one has failed, and takes over the failure
-    /// of another if it has not: afterwards all have failed or none. True if any member says
-    /// `again`. One round. The outer error is the transport's.
-    fn share(&mut self, context: &Context, dataset: &Dataset, again: bool) -> Result<bool> {
+    /// of another if it has not: afterwards all have failed or none. True if any member asks for
+    /// another turn and none says that there must be none. One round. The outer error is the
+    /// transport's.
+    fn share(&mut self, context: &Context, dataset: &Dataset, turn: Turn) -> Result<bool> {
         let text = self.text(FAILURE_LIMIT).into_bytes();
-        let messages = context.exchange(|_| [&[u8::from(again)], &text[..]].concat())?;
-        let mut any = false;
+        let messages = context.exchange(|_| [&[turn as u8], &text[..]].concat())?;
+        let mut all = Turn::Last as u8;
         for (rank, message) in context.set.members.iter().zip(messages) {
-            let (again, failure) = message.split_first().unwrap_or((&0, &[]));
-            any |= *again != 0;
+            let (turn, failure) = message.split_first().unwrap_or((&0, &[]));
+            all = all.max(*turn);
             if *rank != context.comm.rank() {
                 self.hear(*rank, failure, dataset);
             }
         }
-        Ok(any)
+        Ok(all == Turn::Again as u8)
     }
 
     fn result<T>(self, value: T) -> Result<T> {

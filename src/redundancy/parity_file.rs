@@ -131,14 +131,7 @@ impl Output {
     /// Writes the header, with all checksums, syncs the file if asked to, and gives it its
     /// name. The directory is not synced.
     pub fn finish(self, files: &dyn Files, mut header: ParityHeader, sync: bool) -> Result<()> {
-        let mut sum = Hasher::new();
-        for ((at, hasher), ends) in self.blocks.iter().zip(self.bounds.windows(2)) {
-            if ends.first().map(|from| from + at) != ends.last().copied() {
-                return Err(self.unplanned());
-            }
-            sum.combine(hasher);
-        }
-        header.crc = Some(sum.finalize());
+        header.crc = Some(self.crc()?);
         let bytes = encode_record(&header)?;
         if bytes.len() as u64 != self.start {
             return Err(self.unplanned());
@@ -148,6 +141,23 @@ impl Output {
             self.file.sync()?;
         }
         files.rename(&self.next, &self.path)
+    }
+
+    /// Checksum of all blocks; an error if one is not complete.
+    fn crc(&self) -> Result<u32> {
+        let mut sum = Hasher::new();
+        for ((at, hasher), ends) in self.blocks.iter().zip(self.bounds.windows(2)) {
+            if ends.first().map(|from| from + at) != ends.last().copied() {
+                return Err(self.unplanned());
+            }
+            sum.combine(hasher);
+        }
+        Ok(sum.finalize())
+    }
+
+    /// Compares the blocks with the checksum that `header` has of them.
+    pub fn prove(&self, header: &ParityHeader) -> Result<()> {
+        same_crc(&self.path, self.crc()?, header.crc)
     }
 
     fn unplanned(&self) -> Error {
@@ -195,7 +205,7 @@ impl Input {
             "the creation time of its dataset",
             &record.dataset.created,
         )?;
-        expect(&header.current.rank, "its rank", &context.comm.rank())?;
+        expect(&header.current.rank, "its rank", &context.member(set.index))?;
         expect(&header.ranks, "its number of ranks", &context.comm.size())?;
         expect(&list(&header.group.0), "its set", &list(&set.members))?;
         let partners: Vec<usize> = header.partners().map(|p| p.rank).collect();

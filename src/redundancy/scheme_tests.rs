@@ -501,7 +501,7 @@ fn a_failing_disk_hangs_nobody() {
                 }
                 let found = || Found::new(&bench.scheme, context, record, Proof::Size);
                 let mut mine = (rank != 1).then(found);
-                let rebuilt = bench.scheme.rebuild(context, &mut mine);
+                let rebuilt = bench.scheme.rebuild(context, &mut mine, None);
                 rebuilt.map(|(record, _)| record)
             })
         };

@@ -1,7 +1,7 @@
 //! SINGLE: no redundancy. The files are protected from a killed job, not from a lost node.
 
 use super::logical::{Reader, exists, same_crc};
-use super::{Context, Found, Health, Outcome, Proof, Record, Scheme, Set};
+use super::{Context, Found, Health, Lent, Outcome, Proof, Record, Scheme, Set};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,13 @@ impl Scheme for Single {
         }
     }
 
-    fn rebuild(&self, context: &Context, mine: &mut Option<Found>) -> Result<(Record, Outcome)> {
+    /// A set of one has no other member that could hold anything.
+    fn rebuild(
+        &self,
+        context: &Context,
+        mine: &mut Option<Found>,
+        _: Option<&mut Lent>,
+    ) -> Result<(Record, Outcome)> {
         let what = |why: &str| format!("{why}, and SINGLE keeps no redundancy");
         let Some(mine) = mine else {
             let what = what("the record of this rank is lost");

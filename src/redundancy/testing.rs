@@ -160,6 +160,7 @@ impl Cluster {
             meta_dir: &self.meta(rank),
             piece: self.piece,
             tag: 17,
+            holders: &[],
             sync: true,
         };
         body(&context, rank)
@@ -190,7 +191,7 @@ impl Cluster {
         self.run(&Posix, |context, rank| {
             let mine = (!amnesiac.contains(&rank)).then(|| records[rank].clone());
             let found = |record| Found::new(scheme, context, record, Proof::Size);
-            scheme.rebuild(context, &mut mine.map(found))
+            scheme.rebuild(context, &mut mine.map(found), None)
         })
     }
 

@@ -388,7 +388,9 @@ fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
                 }
                 let found = || Found::new(xor(), context, record, Proof::Size);
                 let mut mine = (rank != 1).then(found);
-                xor().rebuild(context, &mut mine).map(|(record, _)| record)
+                xor()
+                    .rebuild(context, &mut mine, None)
+                    .map(|(record, _)| record)
             })
         };
         let faulty = Faulty::new(Posix);

@@ -399,6 +399,7 @@ impl Session {
             meta_dir: &meta_dir,
             piece: self.settings.mpi_buf_size,
             tag: ENCODE,
+            holders: &[],
             sync: true,
         };
         let mut record = Record {

@@ -5,17 +5,23 @@
 //! The verdict, the routes of the blocks, reading and writing are those of the rebuild in a
 //! job; only the flow is a plain loop, a piece of a column at a time.
 
+use super::routes::{routes, tasks};
+use super::verdict::Verdict;
 use super::*;
 use crate::comm::solo::Solo;
 use crate::comm::{Communicator, Pending, Tag, Term};
 use crate::format::filemap::Reddesc;
 use crate::format::{Dataset, read_header};
 use crate::redundancy::code::Place;
-use crate::redundancy::flow::{Route, Task};
+use crate::redundancy::flow::{self, Route, Task};
 use crate::redundancy::kernel::Kernel;
+use crate::redundancy::local::Local;
+use crate::redundancy::logical::{Reader, Writer};
+use crate::redundancy::parity_file::header;
 use crate::redundancy::single::check_data;
 use crate::redundancy::{Health, Set, code_of};
 use crate::store::Files;
+use crate::store::behind::Behind;
 use std::path::Path;
 
 /// Bytes in the buffers for one piece of a column, all its blocks together.
@@ -229,6 +235,7 @@ impl<'a> Patient<'a> {
             meta_dir: self.ground.meta_dir,
             piece: self.piece(),
             tag: 0,
+            holders: &[],
             sync: true,
         })
     }
@@ -332,9 +339,12 @@ impl<'a> Patient<'a> {
                 health: member.health.clone(),
                 proven: true,
             });
-            let (state, input) = own(&context, code, path, mine.as_ref());
+            let (state, parity) = own(&context, code, path, mine.as_ref(), None);
             states.push(state);
-            inputs.push(input.map(Input::trusted));
+            inputs.push(match parity {
+                Some(Parity::Here(input)) => Some(input.trusted()),
+                _ => None,
+            });
         }
         let name = self.claim.reddesc.scheme.as_str();
         let verdict = judge(&self.context(0)?, code, name, states);
@@ -349,7 +359,7 @@ impl<'a> Patient<'a> {
         inputs: Vec<Option<Input>>,
         redundancy: bool,
     ) -> Result<()> {
-        let (mut columns, mut routes) = routes(code, &verdict.all)?;
+        let (mut columns, mut routes) = routes(code, &verdict.all, &[], true)?;
         if !redundancy {
             (columns, routes) = without_redundancy(code, columns, routes);
         }
@@ -467,15 +477,12 @@ fn without_redundancy(
             let (targets, rows): (Vec<usize>, Vec<&[u8]>) = kept.unzip();
             (!targets.is_empty()).then(|| {
                 let coefficients = rows.concat();
-                let sources = route.sources;
-                (
-                    column,
-                    Route {
-                        sources,
-                        targets,
-                        coefficients,
-                    },
-                )
+                let route = Route {
+                    targets,
+                    coefficients,
+                    ..route
+                };
+                (column, route)
             })
         });
     both.unzip()

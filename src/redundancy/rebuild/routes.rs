@@ -5,8 +5,14 @@ use crate::redundancy::code::{Block, Code, Place};
 use crate::redundancy::flow::{self, Route, Task};
 use crate::{Error, Result};
 
-/// The columns that lost a block, in rising order, and how these come back.
-pub(super) fn routes(code: &Code, all: &[State]) -> Result<(Vec<usize>, Vec<Route>)> {
+/// The columns that lost a block, in rising order, and how these come back; beside them those
+/// with blocks of `away`, the members whose part others hold, which come home.
+pub(super) fn routes(
+    code: &Code,
+    all: &[State],
+    away: &[usize],
+    rebuild: bool,
+) -> Result<(Vec<usize>, Vec<Route>)> {
     let lost = |block: &Block| {
         let what = match block.place {
             Place::Data(_) => DATA,
@@ -17,9 +23,24 @@ pub(super) fn routes(code: &Code, all: &[State]) -> Result<(Vec<usize>, Vec<Rout
     let (mut columns, mut routes) = (Vec::new(), Vec::new());
     for column in 0..code.members() {
         let blocks = code.column(column);
-        let (targets, mut sources): (Vec<usize>, Vec<usize>) =
+        let (mut targets, mut sources): (Vec<usize>, Vec<usize>) =
             (0..blocks.len()).partition(|b| blocks.get(*b).is_some_and(lost));
+        let home = blocks.iter().filter(|block| !lost(block));
+        let home = home.map(|block| block.member);
+        let carried: Vec<usize> = home.filter(|member| away.contains(member)).collect();
+        if !rebuild {
+            targets.clear();
+        }
         if targets.is_empty() {
+            if !carried.is_empty() {
+                columns.push(column);
+                routes.push(Route {
+                    sources: Vec::new(),
+                    targets: Vec::new(),
+                    coefficients: Vec::new(),
+                    carried,
+                });
+            }
             continue;
         }
         let turn = column % sources.len().max(1);
@@ -37,9 +58,42 @@ pub(super) fn routes(code: &Code, all: &[State]) -> Result<(Vec<usize>, Vec<Rout
             sources: members(sources),
             targets: members(targets),
             coefficients,
+            carried,
         });
     }
     Ok((columns, routes))
+}
+
+/// The tasks if files come home: these, too, are written front to back. Each member has some of
+/// its data, at most one block, in each column of XOR and RS, so that all have something to do in
+/// one after the other; and one block in all of PARTNER's, which go side by side.
+pub(super) fn homeward<'a>(
+    code: &'a Code,
+    columns: &'a [usize],
+    routes: &'a [Route],
+    sizes: &'a [u64],
+    piece: usize,
+) -> impl Iterator<Item = Task> + 'a {
+    let beside = match code.chunk(sizes) {
+        0 => routes.len(),
+        _ => 1,
+    };
+    let groups = columns.chunks(beside.max(1)).enumerate();
+    groups.flat_map(move |(group, columns)| {
+        let lengths = columns.iter().map(|column| code.length(sizes, *column));
+        let pieces = flow::side_by_side(lengths.collect(), piece);
+        pieces.enumerate().map(move |(turn, (at, offset, length))| {
+            let index = group * beside + at;
+            let sources = routes.get(index).map_or(&[][..], |route| &route.sources);
+            let worker = sources.get((turn + index) % sources.len().max(1));
+            Task {
+                route: index,
+                worker: worker.copied().unwrap_or(0),
+                offset,
+                length,
+            }
+        })
+    })
 }
 
 /// Column after column, so that lost files are written front to back; beside the columns with

@@ -1,0 +1,355 @@
+//! Parts that come home while what is lost is rebuilt, on thread ranks and real files.
+
+use super::code::Kind;
+use super::erasure::Erasure;
+use super::testing::{Cluster, flip};
+use super::{Context, Found, Lent, Outcome, Proof, Record, Scheme, Set};
+use crate::comm::threads;
+use crate::store::Files;
+use crate::store::faulty::Faulty;
+use crate::store::posix::Posix;
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What lies below a directory: content, mode, and time of files of the application.
+type Tree = BTreeMap<PathBuf, (Vec<u8>, u32, Option<(i64, u32)>)>;
+
+fn tree(root: &Path) -> Tree {
+    let mut found = Tree::new();
+    let mut queue = vec![root.to_path_buf()];
+    while let Some(dir) = queue.pop() {
+        for entry in std::fs::read_dir(&dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                queue.push(path);
+                continue;
+            }
+            let stat = Posix.stat(&path).unwrap().unwrap();
+            let below = path.strip_prefix(root).unwrap().to_path_buf();
+            let time = below.starts_with("data").then_some(stat.mtime);
+            found.insert(below, (std::fs::read(&path).unwrap(), stat.mode, time));
+        }
+    }
+    found
+}
+
+/// An encoded dataset on the nodes on which it was written.
+struct Site {
+    scheme: Erasure,
+    cluster: Cluster,
+    records: Vec<Record>,
+    /// What each node had.
+    before: Vec<Tree>,
+    /// The nodes on which ranks run that have moved.
+    new: tempfile::TempDir,
+}
+
+/// What a rank says in the end, and what was wrong with the part that it holds.
+type Answer = (Result<(Record, Outcome)>, Option<Found>, Vec<Error>);
+
+impl Site {
+    fn new(kind: Kind, failures: usize, members: usize) -> Self {
+        let files = |rank: usize| match (rank + members) % 4 {
+            0 => vec![],
+            1 => vec![700, 0, 1],
+            2 => vec![333],
+            _ => vec![90, 1024],
+        };
+        let cluster = Cluster::new((0..members).map(files).collect(), 100);
+        let scheme = Erasure { kind, failures };
+        let records = cluster.encode(&scheme);
+        let mut site = Site {
+            scheme,
+            cluster,
+            records,
+            before: Vec::new(),
+            new: tempfile::tempdir().unwrap(),
+        };
+        site.before = (0..members).map(|rank| tree(&site.old(rank))).collect();
+        site
+    }
+
+    fn old(&self, rank: usize) -> PathBuf {
+        self.cluster.data(rank).parent().unwrap().to_path_buf()
+    }
+
+    fn home(&self, rank: usize) -> PathBuf {
+        self.new.path().join(format!("r{rank}"))
+    }
+
+    /// Who has whose files if each rank runs where the one `shift` further on was.
+    fn shifted(&self, shift: usize, lost: &[usize]) -> Vec<usize> {
+        let members = self.cluster.size();
+        let holder = |member: usize| match lost.contains(&member) {
+            true => member,
+            false => (member + members - shift) % members,
+        };
+        (0..members).map(holder).collect()
+    }
+
+    /// Brings all home; `spoil` may do something to a part after its holder has looked at it,
+    /// and says whether the holder has no record of it.
+    fn bring(
+        &self,
+        files: &dyn Files,
+        holders: &[usize],
+        lost: &[usize],
+        spoil: impl Fn(usize) -> bool + Sync,
+    ) -> Vec<Answer> {
+        let size = self.cluster.size();
+        for rank in 0..size {
+            let _ = std::fs::remove_dir_all(self.home(rank));
+            for dir in ["data", "meta"] {
+                std::fs::create_dir_all(self.home(rank).join(dir)).unwrap();
+            }
+        }
+        threads::run(size, |comm| {
+            let rank = comm.rank();
+            let set = |index| Set::new(index, (0..size).collect::<Vec<_>>()).unwrap();
+            let stays = holders[rank] == rank && !lost.contains(&rank);
+            let root = if stays {
+                self.old(rank)
+            } else {
+                self.home(rank)
+            };
+            let context = Context {
+                comm: comm.as_ref(),
+                files,
+                set: &set(rank),
+                data_dir: &root.join("data"),
+                meta_dir: &root.join("meta"),
+                piece: self.cluster.piece,
+                tag: 5,
+                holders,
+                sync: true,
+            };
+            let found = |context: &Context, rank: usize| {
+                Found::new(
+                    &self.scheme,
+                    context,
+                    self.records[rank].clone(),
+                    Proof::Size,
+                )
+            };
+            let mut mine = stays.then(|| found(&context, rank));
+            let member = (0..size).find(|m| *m != rank && holders[*m] == rank);
+            let member = member.unwrap_or(rank);
+            let (theirs, root) = (set(member), self.old(member));
+            let (data_dir, meta_dir) = (root.join("data"), root.join("meta"));
+            let mut lent = (member != rank).then(|| Lent {
+                set: &theirs,
+                data_dir: &data_dir,
+                meta_dir: &meta_dir,
+                found: found(
+                    &Context {
+                        set: &theirs,
+                        data_dir: &data_dir,
+                        meta_dir: &meta_dir,
+                        ..context
+                    },
+                    member,
+                ),
+                trouble: Vec::new(),
+            });
+            if lent.is_some() && spoil(member) {
+                lent = None;
+            }
+            let result = self.scheme.rebuild(&context, &mut mine, lent.as_mut());
+            let trouble = lent.map_or(Vec::new(), |lent| {
+                let health = [lent.found.health.data, lent.found.health.parity];
+                let known = health.into_iter().filter_map(Result::err);
+                known.chain(lent.trouble).collect()
+            });
+            (result, mine, trouble)
+        })
+    }
+
+    /// All have what they had, where they are now, and holders keep what they hold.
+    fn all_home(&self, holders: &[usize], lost: &[usize], story: &str) {
+        for (rank, before) in self.before.iter().enumerate() {
+            let stays = holders[rank] == rank && !lost.contains(&rank);
+            let root = if stays {
+                self.old(rank)
+            } else {
+                self.home(rank)
+            };
+            assert!(tree(&root) == *before, "{story}: rank {rank}");
+        }
+    }
+
+    /// Puts a node back as it was.
+    fn mend(&self, rank: usize) {
+        for (below, (bytes, mode, time)) in &self.before[rank] {
+            let path = self.old(rank).join(below);
+            let _ = std::fs::remove_file(&path);
+            std::fs::write(&path, bytes).unwrap();
+            let mut stat = Posix.stat(&path).unwrap().unwrap();
+            stat.mode = *mode;
+            stat.mtime = time.unwrap_or(stat.mtime);
+            Posix.restore(&path, &stat).unwrap();
+        }
+    }
+}
+
+fn worked(answers: &[Answer], story: &str) {
+    for (rank, (result, ..)) in answers.iter().enumerate() {
+        assert!(result.is_ok(), "{story}: rank {rank}: {result:?}");
+    }
+}
+
+fn schemes() -> Vec<(Kind, usize, usize)> {
+    let mut all = Vec::new();
+    for members in 2..=5 {
+        all.push((Kind::Partner, 1, members));
+        all.push((Kind::Xor, 1, members));
+        if members > 2 {
+            all.push((Kind::Partner, 2, members));
+            all.push((Kind::Rs, 2, members));
+        }
+    }
+    all
+}
+
+#[test]
+fn all_come_home_whoever_is_lost_and_wherever_they_go() {
+    for (kind, failures, members) in schemes() {
+        let site = Site::new(kind, failures, members);
+        let scheme = site.scheme.name();
+        let sets = (0..1u32 << members).filter(|set| set.count_ones() as usize <= failures);
+        for (set, shift) in sets.flat_map(|set| (1..members).map(move |shift| (set, shift))) {
+            let lost: Vec<usize> = (0..members).filter(|m| set >> m & 1 == 1).collect();
+            let holders = site.shifted(shift, &lost);
+            let story = format!("{scheme} {failures} of {members}, {lost:?} lost, by {shift}");
+            let answers = site.bring(&Posix, &holders, &lost, |_| false);
+            worked(&answers, &story);
+            site.all_home(&holders, &lost, &story);
+            for (rank, (result, ..)) in answers.iter().enumerate() {
+                let (record, outcome) = result.as_ref().unwrap();
+                assert_eq!(record, &site.records[rank], "{story}");
+                let restored = lost.contains(&rank);
+                assert_eq!(*outcome == Outcome::Restored, restored, "{story}");
+            }
+        }
+        for rank in 0..members {
+            assert!(tree(&site.old(rank)) == site.before[rank]);
+        }
+    }
+}
+
+#[test]
+fn some_stay_while_others_change_places() {
+    for (kind, failures) in [(Kind::Partner, 1), (Kind::Xor, 1), (Kind::Rs, 2)] {
+        let site = Site::new(kind, failures, 5);
+        for (holders, lost) in [
+            ([1, 0, 2, 3, 4], vec![]),
+            ([1, 0, 2, 3, 4], vec![3]),
+            ([0, 1, 4, 3, 4], vec![]),
+            ([0, 2, 2, 3, 4], vec![2]),
+        ] {
+            let story = format!("{} {holders:?} {lost:?}", site.scheme.name());
+            worked(&site.bring(&Posix, &holders, &lost, |_| false), &story);
+            site.all_home(&holders, &lost, &story);
+        }
+    }
+}
+
+/// Where a bit flips, or a file is gone, in what others hold or in what stays.
+#[test]
+fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
+    for (kind, failures) in [(Kind::Partner, 1), (Kind::Xor, 1), (Kind::Rs, 2)] {
+        let site = Site::new(kind, failures, 4);
+        for (holders, lost) in [
+            (site.shifted(1, &[]), vec![]),
+            (site.shifted(1, &[2]), vec![2]),
+            (vec![1, 0, 2, 3], vec![]),
+        ] {
+            for victim in (0..4).filter(|rank| !lost.contains(rank)) {
+                for (below, (bytes, ..)) in site.before[victim].clone() {
+                    let path = site.old(victim).join(&below);
+                    for how in ["flipped", "missing", "short", "gone later", "unknown"] {
+                        if bytes.is_empty() {
+                            continue;
+                        }
+                        let story = format!(
+                            "{} {holders:?} {lost:?}: {how} {}",
+                            site.scheme.name(),
+                            path.display()
+                        );
+                        let last = bytes.len() - 1;
+                        match how {
+                            "gone later" | "unknown" => {}
+                            "flipped" => flip(&path, last),
+                            "missing" => std::fs::remove_file(&path).unwrap(),
+                            _ => std::fs::write(&path, &bytes[..last]).unwrap(),
+                        }
+                        let later = |member: usize| {
+                            if how == "gone later" && member == victim {
+                                std::fs::remove_file(&path).unwrap();
+                            }
+                            how == "unknown" && member == victim
+                        };
+                        let answers = site.bring(&Posix, &holders, &lost, later);
+                        let away = holders[victim] != victim;
+                        let harmless = matches!(how, "gone later" | "unknown") && !away;
+                        // PARTNER stands some losses of two, depending on where they are.
+                        let too_much = lost.len() + 1 > failures && !harmless;
+                        let all = answers.iter().all(|(result, ..)| result.is_ok());
+                        if all {
+                            assert!(!too_much || kind == Kind::Partner, "{story}");
+                            site.all_home(&holders, &lost, &story);
+                        } else {
+                            assert!(too_much, "{story}: {:?}", answers);
+                            assert!(answers.iter().all(|(r, ..)| r.is_err()), "{story}");
+                            let touched = (0..4).filter(|rank| {
+                                *rank != victim && tree(&site.old(*rank)) != site.before[*rank]
+                            });
+                            assert_eq!(touched.collect::<Vec<_>>(), [0; 0], "{story}");
+                        }
+                        let told = answers[victim].1.as_ref().is_none_or(|found| {
+                            found.health.data.is_err() || found.health.parity.is_err()
+                        });
+                        assert!(told || harmless, "{story}: {:?}", answers[victim].1);
+                        let trouble = answers.iter().any(|(_, _, trouble)| !trouble.is_empty());
+                        // A flipped bit is found where it arrives, except in a header.
+                        let holder_knows = away && how != "unknown";
+                        assert!(trouble == holder_knows || how == "flipped", "{story}");
+                        site.mend(victim);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Every change to a file fails once, on whichever rank it then is.
+#[test]
+fn a_failing_disk_on_the_way_hangs_nobody_and_loses_nothing() {
+    for kind in [Kind::Xor, Kind::Partner] {
+        let site = Site::new(kind, 1, 4);
+        let (holders, lost) = (site.shifted(1, &[2]), [2]);
+        let faulty = Faulty::new(Posix);
+        worked(&site.bring(&faulty, &holders, &lost, |_| false), "at first");
+        let operations = faulty.faults().operations();
+        assert!(operations > 20, "{operations}");
+        for n in 1..=operations {
+            let faulty = Faulty::new(Posix);
+            faulty.faults().fail_at(n, libc::ENOSPC);
+            let answers = site.bring(&faulty, &holders, &lost, |_| false);
+            let failed = answers.iter().any(|(result, ..)| result.is_err());
+            assert!(
+                failed,
+                "operation {n} of {operations}, {} were done",
+                faulty.faults().operations()
+            );
+            for rank in (0..4).filter(|rank| !lost.contains(rank)) {
+                assert!(tree(&site.old(rank)) == site.before[rank], "operation {n}");
+            }
+        }
+        worked(
+            &site.bring(&Posix, &holders, &lost, |_| false),
+            "in the end",
+        );
+        site.all_home(&holders, &lost, "in the end");
+    }
+}

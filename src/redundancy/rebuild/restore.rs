@@ -1,0 +1,330 @@
+//! One turn of a rebuild: lists are told, blocks flow, and what they were is found out.
+
+use super::home;
+use super::routes::{homeward, routes, tasks};
+use super::verdict::{DATA, PARITY, RECORD, Verdict};
+use super::{Findings, Made, Parity, targets};
+use crate::format::files::RankFiles;
+use crate::format::parity::ParityHeader;
+use crate::format::{from_message, to_message};
+use crate::redundancy::code::Code;
+use crate::redundancy::encode::accept;
+use crate::redundancy::flow;
+use crate::redundancy::local::{Lending, Local};
+use crate::redundancy::logical::{Reader, Writer, total};
+use crate::redundancy::parity_file::{Input, Output, header};
+use crate::redundancy::{Context, Lent, Record};
+use crate::store::behind::Behind;
+use crate::{Error, Result};
+use std::path::PathBuf;
+use std::thread::Scope;
+
+/// What a turn has to work with.
+pub(super) struct Have<'h, 'l> {
+    /// Name of the scheme.
+    pub scheme: &'static str,
+    pub record: Option<Record>,
+    pub parity: Option<Parity>,
+    /// Whether what is here is known to be right.
+    pub proven: bool,
+    pub lent: Option<&'h mut Lent<'l>>,
+}
+
+/// Does what the verdict asks for; without `rebuild`, only what lies elsewhere comes home.
+pub(super) fn restore<'scope, 'env>(
+    scope: &'scope Scope<'scope, 'env>,
+    context: &'env Context<'env>,
+    code: &Code,
+    path: PathBuf,
+    verdict: &Verdict,
+    have: Have,
+    rebuild: bool,
+) -> Result<(Made, Findings)> {
+    let me = context.set.index;
+    let Have {
+        scheme,
+        record,
+        parity,
+        proven,
+        lent,
+    } = have;
+    let lacks = |what| verdict.all.get(me).is_none_or(|s| s.lacks(what));
+    let is_away = context.holder(me) != context.comm.rank();
+    let mut local = Local {
+        chunk: code.chunk(&verdict.sizes),
+        ..Local::default()
+    };
+    let survivor = record.is_some();
+    let record = match record {
+        _ if !rebuild => record,
+        Some(record) => {
+            let header = parity.as_ref().map(Parity::header);
+            tell(context, verdict, header, &mut local)?;
+            Some(record)
+        }
+        None => {
+            let theirs = learn_record(context, verdict)?;
+            local
+                .first
+                .keep(theirs.and_then(|h| adopt(context, verdict, h, local.chunk)))
+        }
+    };
+    let partners = match rebuild {
+        true => neighbours(context, code, verdict, record.as_ref(), &mut local)?,
+        false => None,
+    };
+    let mut coming = None;
+    match parity.filter(|_| !lacks(PARITY)) {
+        Some(Parity::Here(input)) => {
+            local.input = Some(if proven { input.trusted() } else { input });
+        }
+        Some(Parity::Away(header)) => {
+            let output = Output::create(context.files, path.clone(), &header);
+            local.parity_home = local.home.keep(output);
+            coming = Some(header);
+        }
+        None => {}
+    }
+    let mut heading = None;
+    let files = record.iter().flat_map(|record| &record.files.files);
+    let sums: Vec<Option<u32>> = files.map(|file| file.crc).collect();
+    let mut summed = false;
+    if let Some(record) = &record {
+        if lacks(DATA) {
+            let writer = rebuild.then(|| new_files(context, record));
+            let writer = writer.and_then(|writer| local.first.keep(writer));
+            local.writer = writer.map(|writer| Behind::start(scope, writer));
+        } else if is_away {
+            let writer = new_files(context, record);
+            local.data_home = local.home.keep(writer);
+        } else {
+            summed = !proven && sums.iter().any(Option::is_some);
+            let list = context.paths(&record.files);
+            let reader = list.and_then(|list| Reader::new(context.files, list, summed));
+            local.reader = local.data.keep(reader);
+        }
+        if let Some(partners) = partners {
+            let new = header(context, record, local.chunk, partners);
+            let output = Output::create(context.files, path, &new);
+            local.output = local.first.keep(output.map(|o| Behind::start(scope, o)));
+            heading = Some(new);
+        }
+    }
+
+    let away = context.away();
+    let (columns, routes) = routes(code, &verdict.all, &away, rebuild)?;
+    let places = |member| Local::places(code, columns.iter().copied(), member);
+    local.places = places(me);
+    local.lent = lent
+        .as_ref()
+        .zip(home::held(context))
+        .map(|(lent, member)| {
+            let mut lending = lending(context, code, verdict, (scheme, lent), member);
+            lending.places = places(member);
+            lending
+        });
+    let (piece, window) = flow::shape(context.piece, code.members());
+    let sizes = &verdict.sizes;
+    if away.is_empty() {
+        let tasks = tasks(code, &columns, &routes, sizes, piece);
+        flow::run(context, &routes, tasks, window, &mut local)?;
+    } else {
+        let tasks = homeward(code, &columns, &routes, sizes, piece);
+        flow::run(context, &routes, tasks, window, &mut local)?;
+        let lending = local.lent.take();
+        let read = lending.as_ref();
+        let read = read.map_or((true, true), |l| (!l.data.failed(), !l.parity.failed()));
+        if let (Some(lending), Some(lent)) = (lending, lent) {
+            let all = [lending.data.result(()), lending.parity.result(())];
+            lent.trouble.extend(all.into_iter().filter_map(Result::err));
+        }
+        let dataset = record.as_ref().map(|record| record.dataset.clone());
+        let (data, parity) = home::conclude(context, read, &dataset.unwrap_or_default())?;
+        local.data.keep(data);
+        local.parity.keep(parity);
+    }
+    let sums = summed.then_some(sums);
+    let (made, findings) = finish(context, local, record, (heading, coming), sums);
+    Ok((made, findings.filter(|_| survivor)))
+}
+
+/// What there is of a part that is lent. What cannot be opened is not sent right, and said so.
+fn lending<'a>(
+    context: &Context<'a>,
+    code: &Code,
+    verdict: &Verdict,
+    (scheme, lent): (&str, &Lent),
+    member: usize,
+) -> Lending<'a> {
+    let mut lending = Lending::default();
+    let has = |what| verdict.all.get(member).is_some_and(|s| !s.lacks(what));
+    if has(DATA) {
+        let list = lent.context(context).paths(&lent.found.record.files);
+        let reader = list.and_then(|list| Reader::new(context.files, list, false));
+        lending.reader = lending.data.keep(reader);
+    }
+    if has(PARITY) {
+        let input = home::open(context, code, scheme, lent);
+        lending.input = lending.parity.keep(input.map(Input::trusted));
+    }
+    lending
+}
+
+/// The flow is over: reads what it did not read, if the checksums `sums` are to be compared,
+/// and waits for what is being written. `coming` is the header of redundancy that came home.
+fn finish(
+    context: &Context,
+    local: Local,
+    record: Option<Record>,
+    (heading, coming): (Option<ParityHeader>, Option<ParityHeader>),
+    sums: Option<Vec<Option<u32>>>,
+) -> (Made, Findings) {
+    let Local {
+        reader,
+        input,
+        writer,
+        output,
+        data_home,
+        parity_home,
+        mut data,
+        mut parity,
+        mut home,
+        mut first,
+        ..
+    } = local;
+    if let (Some(reader), Some(sums), false) = (reader, sums, data.failed()) {
+        data.keep(reader.prove(sums));
+    }
+    if let Some(mut input) = input.filter(|_| !parity.failed()) {
+        parity.keep(input.prove());
+    }
+    if let Some(writer) = data_home.filter(|_| !data.failed() && !home.failed()) {
+        match writer.finish() {
+            wrong @ Err(Error::Corrupt { .. }) => data.keep(wrong),
+            other => home.keep(other),
+        };
+    }
+    let wrong = parity.failed() || home.failed();
+    if let (Some(output), Some(header), false) = (parity_home, coming, wrong)
+        && parity.keep(output.prove(&header)).is_some()
+    {
+        home.keep(output.finish(context.files, header, context.sync));
+    }
+    let stranded = home.failed();
+    first.keep(home.result(()));
+    if let Some(writer) = writer {
+        first.keep(writer.finish().and_then(Writer::finish));
+    }
+    let output = output.and_then(|output| first.keep(output.finish()));
+    let made = Made {
+        record,
+        output: output.zip(heading),
+        first,
+        stranded,
+    };
+    (made, Some((data.result(()), parity.result(()))))
+}
+
+/// Gives those without a record the header that knows it.
+fn tell(
+    context: &Context,
+    verdict: &Verdict,
+    header: Option<&ParityHeader>,
+    local: &mut Local,
+) -> Result<()> {
+    let asks = verdict.donors.iter().enumerate();
+    let asking: Vec<usize> = asks
+        .filter(|(_, donor)| **donor == Some(context.set.index))
+        .map(|(member, _)| context.member(member))
+        .collect();
+    if asking.is_empty() {
+        return Ok(());
+    }
+    let message = header.map(to_message);
+    let message = message
+        .and_then(|m| local.first.keep(m))
+        .unwrap_or_default();
+    let to = asking.into_iter().map(|rank| (rank, message.clone()));
+    context.deliver(to, std::iter::empty()).map(drop)
+}
+
+/// The other side of [`tell`]. The outer error is the transport's.
+fn learn_record(context: &Context, verdict: &Verdict) -> Result<Result<ParityHeader>> {
+    let donor = verdict.donors.get(context.set.index).copied().flatten();
+    let from = donor.map(|index| context.member(index));
+    let heard = context.deliver(std::iter::empty(), from.into_iter())?;
+    let message = heard.first().map_or(&[][..], |m| m);
+    Ok(from_message(message))
+}
+
+/// The record of a rank that lost it, from a right neighbour's header, which is not trusted.
+fn adopt(context: &Context, verdict: &Verdict, theirs: ParityHeader, chunk: u64) -> Result<Record> {
+    let (set, rank) = (context.set, context.comm.rank());
+    let (id, created) = (theirs.dataset.id, theirs.dataset.created);
+    let mut peers = verdict.all.iter().filter(|s| !s.lacks(RECORD));
+    let mut fits = peers.all(|s| (s.id, s.created) == (id, created));
+    fits &= theirs.group.0[..] == set.members[..] && theirs.chunk == chunk;
+    let files = theirs.partners().find(|list| list.rank == rank).cloned();
+    let size = files
+        .as_ref()
+        .map(|list| total(list.files.iter().map(|f| f.size)));
+    fits &= size.transpose()?.as_ref() == verdict.sizes.get(set.index);
+    let (Some(files), true) = (files, fits) else {
+        let what = format!("the right neighbour's record does not fit rank {rank} of this set");
+        return Err(Error::dataset(id, theirs.dataset.name.to_string(), what));
+    };
+    let reddesc = theirs.reddesc.of_member(set.index);
+    let reddesc = reddesc.filter(|r| r.members[..] == set.members[..]);
+    Ok(Record {
+        dataset: theirs.dataset,
+        reddesc: reddesc.ok_or_else(|| Error::format(0, "the descriptor is of another set"))?,
+        files,
+    })
+}
+
+/// The files of the left neighbours of those that make a new redundancy file; `None` for the
+/// others, and after a failure. The error is the transport's.
+fn neighbours(
+    context: &Context,
+    code: &Code,
+    verdict: &Verdict,
+    record: Option<&Record>,
+    local: &mut Local,
+) -> Result<Option<Vec<RankFiles>>> {
+    let (set, keepers) = (context.set, code.parities());
+    let needs = |index: usize| verdict.all.get(index).is_some_and(|s| s.lacks(PARITY));
+    let rights = (1..=keepers).map(|steps| (set.index + steps) % set.size());
+    let asking: Vec<usize> = rights
+        .filter(|i| needs(*i))
+        .map(|i| context.member(i))
+        .collect();
+    let message = record
+        .filter(|_| !asking.is_empty())
+        .map(|r| to_message(&r.files));
+    let message = message
+        .and_then(|m| local.first.keep(m))
+        .unwrap_or_default();
+    let to = asking.into_iter().map(|rank| (rank, message.clone()));
+    let from = set.lefts(if needs(set.index) { keepers } else { 0 });
+    let heard = context.deliver(to, from)?;
+    if !needs(set.index) {
+        return Ok(None);
+    }
+    let lists = set
+        .lefts(keepers)
+        .zip(&heard)
+        .map(|(rank, m)| accept(m, rank));
+    Ok(local.first.keep(lists.collect()))
+}
+
+/// Makes the directories of a rank's files, and will write them.
+fn new_files<'a>(context: &Context<'a>, record: &Record) -> Result<Writer<'a>> {
+    let targets = targets(context, record)?;
+    for meta in &record.files.files {
+        let parent = meta.file.as_path().parent();
+        if let Some(parent) = parent.filter(|p| !p.as_os_str().is_empty()) {
+            context.files.make_private_dirs(context.data_dir, parent)?;
+        }
+    }
+    Ok(Writer::new(context.files, targets))
+}
