@@ -39,18 +39,16 @@ pub(super) fn introduce(
     mine: &mut Option<Found>,
     lent: Option<&mut Lent>,
 ) -> Result<Option<ParityHeader>> {
+    // What has no form as a message, or cannot be read as one, counts as lost: the others are
+    // waiting.
     let to = held(context).map(|member| {
         let part = lent.map(|lent| part(context, code, scheme, lent));
-        let message = to_message(&Introduction { part })?;
-        Ok((context.member(member), message))
+        let message = to_message(&Introduction { part }).unwrap_or_default();
+        (context.member(member), message)
     });
-    let to: Option<(usize, Vec<u8>)> = to.transpose()?;
     let heard = context.deliver(to.into_iter(), holder(context).into_iter())?;
-    let Some(message) = heard.first() else {
-        return Ok(None);
-    };
-    let introduction: Introduction = from_message(message)?;
-    let Some(part) = introduction.part else {
+    let introduction = heard.first().and_then(|message| from_message(message).ok());
+    let Some(Introduction { part: Some(part) }) = introduction else {
         return Ok(None);
     };
     let missing = |there: bool, what: &str| match there {
