@@ -5,5 +5,7 @@ pub mod dataset;
 pub mod inventory;
 pub mod layout;
 pub mod plan;
+#[cfg(test)]
+mod plan_tests;
 pub mod recover;
 pub mod relocate;

@@ -49,6 +49,7 @@ pub(super) struct Factor {
     /// Its products with 0, 16, 32 to 240.
     pub high: [u8; 16],
     /// The same as a linear map of bits: row `i` of the matrix is byte `7 - i`.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
     pub affine: u64,
 }
 

@@ -1,0 +1,284 @@
+//! What is planned from inventories that differ, overlap and lie.
+
+use super::plan::*;
+use crate::format::{Dataset, Reddesc};
+
+const CREATED: u64 = 1_795_221_727_420_067;
+
+/// The record of `rank` in a set of `members`, of dataset 3.
+fn held(rank: usize, members: &[usize]) -> Held {
+    Held {
+        store: 0,
+        level: None,
+        rank,
+        ranks: 4,
+        dataset: Dataset {
+            id: 3,
+            name: "ck.3".into(),
+            created: CREATED,
+            ckpt: Some(3),
+            ..Dataset::default()
+        },
+        reddesc: Reddesc {
+            scheme: "XOR".to_string(),
+            group: "NODE".into(),
+            set_id: 0,
+            set_rank: members.iter().position(|m| *m == rank).unwrap(),
+            members: members.to_vec(),
+            set_size: 8,
+            set_failures: 1,
+            interval: 1,
+            store: "/dev/shm".into(),
+        },
+    }
+}
+
+/// One node per list, whose leader is its number.
+fn inventories(nodes: Vec<Vec<Held>>) -> Vec<(usize, Inventory)> {
+    let inventory = |held| Inventory {
+        held,
+        ..Inventory::default()
+    };
+    nodes.into_iter().map(inventory).enumerate().collect()
+}
+
+fn four() -> Vec<Vec<Held>> {
+    (0..4).map(|rank| vec![held(rank, &[0, 1, 2, 3])]).collect()
+}
+
+fn only(nodes: Vec<Vec<Held>>) -> Candidate {
+    let mut found = candidates(&inventories(nodes));
+    assert_eq!(found.len(), 1);
+    found.remove(0)
+}
+
+#[test]
+fn all_at_home_means_nothing_to_send() {
+    let orders = only(four()).orders(&[0, 1, 2, 3]).unwrap();
+    for (rank, order) in orders.iter().enumerate() {
+        assert_eq!((order.source, order.rounds), (Some(rank), 0));
+        assert_eq!(order.reddesc.set_rank, rank);
+    }
+}
+
+#[test]
+fn the_ranks_of_a_node_share_in_what_is_sent_from_it() {
+    let mut nodes = four();
+    let second = nodes.remove(1);
+    nodes[0].extend(second);
+    let third = nodes.remove(1);
+    nodes[0].extend(third);
+    // Ranks 0 to 2 lie on the node of leader 0, where ranks 0 and 3 run now; rank 3 lies
+    // on the node of leader 1, where ranks 1 and 2 run.
+    let orders = only(nodes).orders(&[0, 1, 1, 0]).unwrap();
+    let lent: Vec<Option<usize>> = orders.iter().map(|o| o.lends.map(|s| s.rank)).collect();
+    assert_eq!(lent, [Some(1), Some(3), None, Some(2)]);
+    for (rank, from) in [0, 0, 3, 1].into_iter().enumerate() {
+        let order = &orders[rank];
+        assert_eq!((order.source, order.rounds), (Some(from), 0));
+        assert_eq!(order.holders, [0, 0, 3, 1]);
+        assert_eq!(order.comes_home(rank), rank != 0);
+    }
+}
+
+#[test]
+fn files_come_home_within_their_set_only_if_its_members_have_them_and_one_each() {
+    // Each rank where another of its set was; then sets of two, whose files the other
+    // set's ranks have; then one rank with two parts.
+    let orders = only(four()).orders(&[1, 2, 3, 0]).unwrap();
+    assert!(
+        orders
+            .iter()
+            .all(|o| o.holders == [3, 0, 1, 2] && o.sends.is_empty())
+    );
+    let sets = |rank: usize| held(rank, &[rank / 2 * 2, rank / 2 * 2 + 1]);
+    let nodes: Vec<Vec<Held>> = (0..4).map(|rank| vec![sets(rank)]).collect();
+    let orders = only(nodes.clone()).orders(&[2, 3, 0, 1]).unwrap();
+    assert!(
+        orders
+            .iter()
+            .all(|o| o.holders.is_empty() && o.sends.len() == 1)
+    );
+    let orders = only(nodes).orders(&[1, 0, 2, 3]).unwrap();
+    let holders: Vec<&[usize]> = orders.iter().map(|o| &o.holders[..]).collect();
+    assert_eq!(holders, [&[1, 0][..], &[1, 0], &[], &[]]);
+    let mut nodes = four();
+    let third = nodes[2].remove(0);
+    nodes[3].push(third);
+    let orders = only(nodes).orders(&[0, 1, 3, 2]).unwrap();
+    assert!(orders.iter().all(|o| o.holders == [0, 1, 2, 2]));
+    let mut nodes = four();
+    let third = nodes[2].remove(0);
+    nodes[0].push(third);
+    let orders = only(nodes).orders(&[1, 0, 2, 3]).unwrap();
+    assert!(orders.iter().all(|o| o.holders.is_empty()));
+    assert_eq!(orders[1].sends.len(), 2);
+}
+
+#[test]
+fn a_rank_that_sends_several_parts_sends_one_a_round() {
+    // All lie where rank 0 runs, alone.
+    let all: Vec<Held> = four().into_iter().flatten().collect();
+    let orders = only(vec![all]).orders(&[0, 1, 2, 3]).unwrap();
+    let sent: Vec<usize> = orders[0].sends.iter().map(|sent| sent.rank).collect();
+    assert_eq!((sent, orders[0].lends), (vec![1, 2, 3], None));
+    let rounds: Vec<usize> = orders.iter().map(|order| order.round).collect();
+    assert_eq!((rounds, orders[0].rounds), (vec![0, 0, 1, 2], 3));
+}
+
+#[test]
+fn a_part_keeps_the_level_at_which_it_was_found() {
+    let mut nodes = four();
+    nodes
+        .iter_mut()
+        .zip(5..)
+        .for_each(|(node, level)| node[0].level = Some(level));
+    // One store for all, which rank 0 leads; then rank 1 runs at another one.
+    let all: Vec<Held> = nodes.into_iter().flatten().collect();
+    let orders = only(vec![all]).orders(&[0, 1, 0, 0]).unwrap();
+    let found: Vec<_> = orders.iter().map(|o| (o.source, o.level)).collect();
+    let at = |source, level| (Some(source), Some(level));
+    assert_eq!(found, [at(0, 5), at(0, 6), at(2, 7), at(3, 8)]);
+    let (rank, level) = (1, Some(6));
+    assert_eq!(orders[0].lends, Some(Sent { rank, level }));
+}
+
+#[test]
+fn says_what_it_stands_where_its_ranks_are_now() {
+    let candidate = only(four());
+    assert_eq!(candidate.stands(&[0, 1, 2, 3]), (1, 1));
+    assert_eq!(candidate.stands(&[0, 1, 2, 0]), (0, 1));
+    let mut nodes = four();
+    for one in nodes.iter_mut().flatten() {
+        one.reddesc.scheme = "RS".to_string();
+        one.reddesc.set_failures = 2;
+    }
+    let candidate = only(nodes);
+    assert_eq!(candidate.stands(&[0, 1, 2, 3]), (2, 2));
+    assert_eq!(candidate.stands(&[0, 0, 1, 2]), (1, 2));
+}
+
+#[test]
+fn copies_on_several_nodes_share_the_work() {
+    // The nodes of ranks 0 and 1 both have the parts of ranks 2 and 3.
+    let mut nodes = four();
+    let copies: Vec<Held> = nodes.drain(2..).flatten().collect();
+    nodes
+        .iter_mut()
+        .for_each(|node| node.extend(copies.clone()));
+    let orders = only(nodes).orders(&[0, 1, 2, 3]).unwrap();
+    assert!(orders[0].lends.is_some() && orders[1].lends.is_some());
+}
+
+#[test]
+fn what_the_set_stands_is_recoverable_and_no_more() {
+    let mut nodes = four();
+    nodes.remove(2);
+    let candidate = only(nodes.clone());
+    assert_eq!(candidate.lost(), [2]);
+    assert_eq!(candidate.recoverable(4), Ok(()));
+    assert_eq!(candidate.orders(&[0, 1, 2, 3]).unwrap()[2].source, None);
+    assert_eq!(
+        candidate.recoverable(3).unwrap_err(),
+        "was written by 4 ranks, this run has 3"
+    );
+    nodes.remove(1);
+    assert_eq!(
+        only(nodes).recoverable(4).unwrap_err(),
+        "the files of ranks 1 and 2 are lost; XOR over 4 ranks survives the loss of 1"
+    );
+    let mut nodes = four();
+    for one in nodes.iter_mut().flatten() {
+        (one.reddesc.members, one.reddesc.set_rank) = (vec![one.rank], 0);
+    }
+    nodes.remove(3);
+    let reason = only(nodes).recoverable(4).unwrap_err();
+    assert!(reason.starts_with("the files of rank 3 are lost, and with them all"));
+}
+
+#[test]
+fn of_contradicting_sets_the_one_with_most_records_counts() {
+    for liar in 0..4 {
+        let mut nodes = four();
+        let mut members = vec![3, 2, 1, 0];
+        members.rotate_left(liar);
+        nodes[liar] = vec![held(liar, &members)];
+        let candidate = only(nodes);
+        assert_eq!(
+            (&candidate.lost()[..], &candidate.disputed[..]),
+            (&[liar][..], &[liar][..])
+        );
+        assert_eq!(candidate.recoverable(4), Ok(()));
+        for order in candidate.orders(&[0, 1, 2, 3]).unwrap() {
+            assert_eq!(order.reddesc.members, [0, 1, 2, 3]);
+        }
+    }
+}
+
+#[test]
+fn sets_in_use_never_overlap() {
+    let nodes = vec![
+        vec![held(0, &[0, 1])],
+        vec![held(1, &[1, 2])],
+        vec![held(2, &[2, 3])],
+        vec![held(3, &[2, 3])],
+    ];
+    let candidate = only(nodes);
+    assert_eq!(candidate.disputed, [1]);
+    assert_eq!(candidate.recoverable(4), Ok(()));
+    let orders = candidate.orders(&[0, 1, 2, 3]).unwrap();
+    for order in &orders {
+        for member in &order.reddesc.members {
+            assert_eq!(orders[*member].reddesc.members, order.reddesc.members);
+        }
+    }
+}
+
+#[test]
+fn of_contradicting_descriptions_the_one_with_most_records_counts() {
+    let mut nodes = four();
+    nodes[0][0].dataset.ckpt = None;
+    let candidate = only(nodes);
+    assert_eq!(candidate.dataset.ckpt, Some(3));
+    assert_eq!(candidate.disputed, [0]);
+}
+
+#[test]
+fn records_of_several_times_are_several_datasets_newest_first() {
+    let mut nodes = four();
+    nodes[3][0].dataset.created -= 1;
+    let found = candidates(&inventories(nodes));
+    let seen: Vec<_> = found
+        .iter()
+        .map(|c| (c.dataset.created, c.lost()))
+        .collect();
+    assert_eq!(seen, [(CREATED, vec![3]), (CREATED - 1, vec![0, 1, 2])]);
+}
+
+#[test]
+fn records_that_cannot_be_indexed_with_are_not_sound() {
+    assert!(sound(&held(2, &[0, 2])));
+    let lies: [fn(&mut Held); 5] = [
+        |h| h.rank = 4,
+        |h| h.reddesc.set_rank = 2,
+        |h| h.reddesc.members = vec![2, 9],
+        |h| h.reddesc.members = vec![2, 2],
+        |h| h.reddesc.members.clear(),
+    ];
+    for lie in lies {
+        let mut one = held(2, &[2, 3]);
+        lie(&mut one);
+        assert!(!sound(&one), "{one:?}");
+    }
+}
+
+#[test]
+fn ranks_are_named_as_people_do() {
+    assert_eq!(ranks_in_words(&[3]), "rank 3");
+    assert_eq!(ranks_in_words(&[1, 2, 5]), "ranks 1, 2 and 5");
+    let many: Vec<usize> = (0..20).collect();
+    assert_eq!(
+        ranks_in_words(&many),
+        "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 12 more"
+    );
+}
