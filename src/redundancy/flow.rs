@@ -10,7 +10,7 @@
 //!
 //! Where a member's blocks lie on another member's node ([`Context::holders`]), a stage comes
 //! before these: the holder sends them to the member, which keeps what arrives and works with
-//! it, as if it had read it.
+//! it, as if it had read it. If the holder is the one that computes, it does so with what it has.
 //!
 //! What moves is little: where d blocks make k, d + k - 1 of them travel, since the member
 //! that computes has one of them. Encoding sends 1 + (k - 1) / d bytes for each byte of data
@@ -108,7 +108,9 @@ struct Flight {
     task: Task,
     /// This member's block, on its way from its holder.
     arriving: Option<Input>,
-    /// For the worker: the sources, in order; its own is here already.
+    /// For a worker that is the holder of a source: that block.
+    held: Option<Vec<u8>>,
+    /// For the worker: the sources, in order; what it has is here already.
     inputs: Vec<Input>,
     /// This member's result: here, or on its way.
     result: Option<Input>,
@@ -219,10 +221,16 @@ impl<'a> Flow<'a> {
         self.routes.get(task.route).unwrap_or(NONE)
     }
 
+    /// Whether the one that computes is the holder of that source.
+    fn holds(&self, task: &Task, source: usize) -> bool {
+        let worker = self.context.member(task.worker);
+        task.worker != source && self.context.holder(source) == worker
+    }
+
     /// The stage before the first: holders send, and members ask for what is theirs.
     fn carry(&mut self, task: Task) -> Result<Flight> {
         let (route, context) = (self.route(&task), self.context);
-        let (mut arriving, mut sends) = (None, Vec::new());
+        let (mut arriving, mut held, mut sends) = (None, None, Vec::new());
         for member in &route.carried {
             let holder = context.holder(*member);
             if *member == context.set.index {
@@ -230,12 +238,18 @@ impl<'a> Flow<'a> {
             } else if holder == context.comm.rank() {
                 let mut buffer = self.buffer(task.length);
                 self.ends.lend(task.route, task.offset, &mut buffer);
+                if self.holds(&task, *member) && route.sources.contains(member) {
+                    let mut copy = self.spare.pop().unwrap_or_default();
+                    copy.clone_from(&buffer);
+                    held = Some(copy);
+                }
                 sends.push(self.send(*member, buffer)?);
             }
         }
         Ok(Flight {
             task,
             arriving,
+            held,
             inputs: Vec::new(),
             result: None,
             sends,
@@ -258,7 +272,9 @@ impl<'a> Flow<'a> {
             self.ends.arrive(flight.task.route, bytes);
         }
         for source in &route.sources {
-            if *source == me {
+            if self.holds(&flight.task, *source) {
+                flight.inputs.extend(flight.held.take().map(Input::Here));
+            } else if *source == me {
                 let buffer = arrived.take().unwrap_or_else(|| {
                     let mut buffer = self.buffer(length);
                     self.ends.read(flight.task.route, offset, &mut buffer);

@@ -4,6 +4,7 @@ use super::code::Kind;
 use super::erasure::Erasure;
 use super::testing::{Cluster, flip};
 use super::{Context, Found, Lent, Outcome, Proof, Record, Scheme, Set};
+use crate::comm::counting::Counting;
 use crate::comm::threads;
 use crate::store::Files;
 use crate::store::faulty::Faulty;
@@ -45,8 +46,9 @@ struct Site {
     new: tempfile::TempDir,
 }
 
-/// What a rank says in the end, and what was wrong with the part that it holds.
-type Answer = (Result<(Record, Outcome)>, Option<Found>, Vec<Error>);
+/// What a rank says in the end, what was wrong with the part that it holds, and how many bytes
+/// it sent.
+type Answer = (Result<(Record, Outcome)>, Option<Found>, Vec<Error>, u64);
 
 impl Site {
     fn new(kind: Kind, failures: usize, members: usize) -> Self {
@@ -56,7 +58,12 @@ impl Site {
             2 => vec![333],
             _ => vec![90, 1024],
         };
-        let cluster = Cluster::new((0..members).map(files).collect(), 100);
+        Site::of(kind, failures, (0..members).map(files).collect(), 100)
+    }
+
+    fn of(kind: Kind, failures: usize, files: Vec<Vec<usize>>, piece: usize) -> Self {
+        let members = files.len();
+        let cluster = Cluster::new(files, piece);
         let scheme = Erasure { kind, failures };
         let records = cluster.encode(&scheme);
         let mut site = Site {
@@ -105,7 +112,7 @@ impl Site {
             }
         }
         threads::run(size, |comm| {
-            let rank = comm.rank();
+            let (rank, comm) = (comm.rank(), Counting::new(comm));
             let set = |index| Set::new(index, (0..size).collect::<Vec<_>>()).unwrap();
             let stays = holders[rank] == rank && !lost.contains(&rank);
             let root = if stays {
@@ -114,7 +121,7 @@ impl Site {
                 self.home(rank)
             };
             let context = Context {
-                comm: comm.as_ref(),
+                comm: &comm,
                 files,
                 set: &set(rank),
                 data_dir: &root.join("data"),
@@ -161,7 +168,7 @@ impl Site {
                 let known = health.into_iter().filter_map(Result::err);
                 known.chain(lent.trouble).collect()
             });
-            (result, mine, trouble)
+            (result, mine, trouble, comm.tally().counts().bytes)
         })
     }
 
@@ -238,6 +245,30 @@ fn all_come_home_whoever_is_lost_and_wherever_they_go() {
 }
 
 #[test]
+fn what_a_holder_needs_itself_takes_no_message() {
+    for (kind, members, blocks) in [
+        // The other's data and redundancy; what was lost are copies of these.
+        (Kind::Partner, 2, 2),
+        // In each of four columns three come home, and two go where two others are.
+        (Kind::Xor, 4, 20),
+    ] {
+        let chunk = 10_000;
+        let files = vec![vec![chunk * (members - 1)]; members];
+        let site = Site::of(kind, 1, files, 1000);
+        let answers = site.bring(&Posix, &site.shifted(1, &[0]), &[0], |_| false);
+        let story = site.scheme.name();
+        worked(&answers, story);
+        site.all_home(&site.shifted(1, &[0]), &[0], story);
+        let sent: u64 = answers.iter().map(|(.., bytes)| bytes).sum();
+        let rest = sent.checked_sub(chunk as u64 * blocks);
+        assert!(
+            rest.is_some_and(|rest| rest < chunk as u64),
+            "{story}: {sent} bytes"
+        );
+    }
+}
+
+#[test]
 fn some_stay_while_others_change_places() {
     for (kind, failures) in [(Kind::Partner, 1), (Kind::Xor, 1), (Kind::Rs, 2)] {
         let site = Site::new(kind, failures, 5);
@@ -310,7 +341,7 @@ fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
                             found.health.data.is_err() || found.health.parity.is_err()
                         });
                         assert!(told || harmless, "{story}: {:?}", answers[victim].1);
-                        let trouble = answers.iter().any(|(_, _, trouble)| !trouble.is_empty());
+                        let trouble = answers.iter().any(|(_, _, trouble, _)| !trouble.is_empty());
                         // A flipped bit is found where it arrives, except in a header.
                         let holder_knows = away && how != "unknown";
                         assert!(trouble == holder_knows || how == "flipped", "{story}");

@@ -1,7 +1,7 @@
 //! One turn of a rebuild: lists are told, blocks flow, and what they were is found out.
 
 use super::home;
-use super::routes::{homeward, routes, tasks};
+use super::routes::{homeward, routes, tasks, workers};
 use super::verdict::{DATA, PARITY, RECORD, Verdict};
 use super::{Findings, Made, Parity, targets};
 use crate::format::files::RankFiles;
@@ -129,7 +129,8 @@ pub(super) fn restore<'scope, 'env>(
         let tasks = tasks(code, &columns, &routes, sizes, piece);
         flow::run(context, &routes, tasks, window, &mut local)?;
     } else {
-        let tasks = homeward(code, &columns, &routes, sizes, piece);
+        let workers = workers(context, &routes);
+        let tasks = homeward(code, &columns, &workers, sizes, piece);
         flow::run(context, &routes, tasks, window, &mut local)?;
         let lending = local.lent.take();
         let read = lending.as_ref();

@@ -1,6 +1,7 @@
 //! Which blocks flow from whom to whom, and in which order.
 
 use super::verdict::{DATA, PARITY, State};
+use crate::redundancy::Context;
 use crate::redundancy::code::{Block, Code, Place};
 use crate::redundancy::flow::{self, Route, Task};
 use crate::{Error, Result};
@@ -64,18 +65,47 @@ pub(super) fn routes(
     Ok((columns, routes))
 }
 
+/// For each route, who may compute: those that have most of what it takes in hand, their own or
+/// another's, or keep a result, so that the fewest messages are needed.
+pub(super) fn workers(context: &Context, routes: &[Route]) -> Vec<Vec<usize>> {
+    let set = context.set;
+    let holders = (0..set.size()).map(|member| match context.holder(member) {
+        rank if rank == context.member(member) => None,
+        rank => set.members.iter().position(|m| *m == rank),
+    });
+    let holders: Vec<Option<usize>> = holders.collect();
+    let best = |route: &Route| {
+        let mut spared = vec![0; set.size()];
+        let held = route
+            .sources
+            .iter()
+            .filter_map(|s| holders.get(*s)?.as_ref());
+        for member in route.sources.iter().chain(&route.targets).chain(held) {
+            if let Some(spared) = spared.get_mut(*member) {
+                *spared += 1;
+            }
+        }
+        let most = spared.iter().copied().max().unwrap_or(0);
+        let all = (0..).zip(spared);
+        all.filter_map(|(member, spared)| (spared == most).then_some(member))
+            .collect()
+    };
+    routes.iter().map(best).collect()
+}
+
 /// The tasks if files come home: these, too, are written front to back. Each member has some of
 /// its data, at most one block, in each column of XOR and RS, so that all have something to do in
-/// one after the other; and one block in all of PARTNER's, which go side by side.
+/// one after the other; and one block in all of PARTNER's, which go side by side. Who computes
+/// goes round among the `workers` of a route.
 pub(super) fn homeward<'a>(
     code: &'a Code,
     columns: &'a [usize],
-    routes: &'a [Route],
+    workers: &'a [Vec<usize>],
     sizes: &'a [u64],
     piece: usize,
 ) -> impl Iterator<Item = Task> + 'a {
     let beside = match code.chunk(sizes) {
-        0 => routes.len(),
+        0 => columns.len(),
         _ => 1,
     };
     let groups = columns.chunks(beside.max(1)).enumerate();
@@ -84,8 +114,8 @@ pub(super) fn homeward<'a>(
         let pieces = flow::side_by_side(lengths.collect(), piece);
         pieces.enumerate().map(move |(turn, (at, offset, length))| {
             let index = group * beside + at;
-            let sources = routes.get(index).map_or(&[][..], |route| &route.sources);
-            let worker = sources.get((turn + index) % sources.len().max(1));
+            let workers = workers.get(index).map_or(&[][..], |workers| workers);
+            let worker = workers.get((turn + index) % workers.len().max(1));
             Task {
                 route: index,
                 worker: worker.copied().unwrap_or(0),
