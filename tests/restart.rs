@@ -60,6 +60,21 @@ fn ranks_may_run_on_other_nodes_than_before() {
     }
 }
 
+#[test]
+fn nothing_is_left_where_ranks_have_moved_from() {
+    for nodes in shapes() {
+        let site = Site::new().set("SCR_FLUSH", "0");
+        let site = with_checkpoints(site, &nodes, &["ck.1"]);
+        site.run(&shifted(&nodes), |rank| {
+            assert!(rank.restart().is_some());
+            rank.finalize().unwrap();
+        });
+        for node in nodes {
+            assert_eq!(site.entries(node, "scr.trash."), [""; 0], "{node}");
+        }
+    }
+}
+
 /// Loses each node in turn, in each shape with more than one; `place` says where the ranks
 /// run then. Afterwards the redundancy must be whole again, so another node may go.
 fn each_node_lost(place: impl for<'a> Fn(&[&'a str], &str) -> Vec<&'a str>) {

@@ -502,7 +502,7 @@ impl Session {
                 self.account(&recovered, order, begun);
                 let volume = self.volume_of(order.store, layout.level(), &recovered.filemap)?;
                 self.take_over(order.store, recovered, &layout, stands, volume);
-                if !order.sends.is_empty() {
+                if !order.sends.is_empty() || order.lends.is_some() {
                     self.delete_behind(vec![(layout, order.dataset.id)]);
                 }
                 Ok(true)
