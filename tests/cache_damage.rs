@@ -166,6 +166,17 @@ fn a_moved_rank_with_a_damaged_record_is_rebuilt_where_it_is_now() {
     site.expect_restart(&["s", "n2", "n3", "n0"], Some("ck.1"));
 }
 
+#[test]
+fn a_directory_in_place_of_redundancy_gives_way_without_a_record_too() {
+    let site = site();
+    let [_, (_, redundancy), (_, record)] = victims(&site);
+    std::fs::remove_file(record).unwrap();
+    std::fs::remove_file(&redundancy).unwrap();
+    std::fs::create_dir(&redundancy).unwrap();
+    std::fs::write(redundancy.join("inside"), b"x").unwrap();
+    survives(&site, "a lost record");
+}
+
 /// Changes rank 2's record and gives it a good checksum.
 fn forge(site: &Site, change: impl Fn(&mut Filemap)) {
     let path = &victims(site)[2].1;

@@ -101,7 +101,8 @@ impl Output {
         let start = encode_record(header)?.len() as u64;
         let bounds = bounds(header)?;
         let size = total([start, bounds.last().copied().unwrap_or(0)])?;
-        files.remove_file(&path)?;
+        // A rank without a record could not look what is in the way here.
+        files.remove_tree(&path)?;
         let next = path.with_file_name(next(path.file_name().unwrap_or_default()));
         let file = files.rewrite(&next, 0o600)?;
         file.allocate(size)?;
