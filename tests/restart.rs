@@ -7,8 +7,10 @@ mod job;
 
 use job::{Site, double_nodes, nodes};
 use scr::format::index::Index;
+use scr::store::faulty::{Faults, Faulty};
 use scr::store::posix::Posix;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Where the ranks run: one a node for 1, 2, 4, 5 and 8 ranks, and 8 ranks on 4 nodes.
 fn shapes() -> Vec<Vec<&'static str>> {
@@ -114,6 +116,40 @@ fn a_lost_rank_may_double_up_on_a_node_that_is_left() {
 #[test]
 fn one_node_may_be_lost_and_all_others_changed_at_once() {
     each_node_lost(|nodes, lost| shifted(&replaced(nodes, lost, "spare")));
+}
+
+/// n0 is lost, and `faulty` has trouble that passes: the job must not start from the cache, say
+/// why, and find all there the next time. The part of rank 3 is with rank 2, of another set, so it
+/// moves before its set rebuilds rank 1.
+fn trouble_that_passes(faulty: usize, begin: impl Fn(&Site, &Faults), why: &str) {
+    let mut site = Site::new().set("SCR_FLUSH", "0");
+    site.run(&double_nodes(3), |rank| rank.checkpoint("ck.1").unwrap());
+    site.lose("n0");
+    let files = Faulty::new(Posix);
+    let faults = files.faults();
+    site.by_rank.resize(6, None);
+    site.by_rank[faulty] = Some(Arc::new(files));
+    begin(&site, &faults);
+    let nodes = ["spare", "spare", "n1", "n2", "n2", "n2"];
+    site.expect_restart(&nodes, None);
+    assert!(!site.heard(why).is_empty(), "{:?}", site.events.lines());
+    faults.limit_space(None);
+    faults.fail_reads(None);
+    site.expect_restart(&nodes, Some("ck.1"));
+}
+
+#[test]
+fn a_full_disk_where_files_move_to_costs_no_checkpoint() {
+    trouble_that_passes(3, |_, faults| faults.limit_space(Some(0)), "No space left");
+}
+
+#[test]
+fn a_failing_disk_where_files_move_from_costs_no_checkpoint() {
+    let begin = |site: &Site, faults: &Faults| {
+        let file = site.dataset("n1", 1).join("rank_3/ck.1/rank_3.dat");
+        faults.fail_reads(Some((file, libc::EIO)));
+    };
+    trouble_that_passes(2, begin, "Input/output error");
 }
 
 /// ck.2 is in the prefix directory, ck.3 in the cache only.

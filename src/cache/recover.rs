@@ -64,7 +64,7 @@ pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Rec
         piece,
     } = ground;
     let mut damage = Vec::new();
-    let moved = relocate::run(comm, files, layout, order, piece)?;
+    let moved = relocate::run(comm, files, layout, order, piece, &mut damage)?;
     let local = rebuild(ground, order, moved, &mut damage);
 
     let beyond = |error: &Error| matches!(error, Error::Dataset { .. } | Error::Corrupt { .. });
@@ -105,7 +105,7 @@ pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Rec
 }
 
 /// True for trouble of the system and not of the data, which may be gone the next time.
-fn may_pass(error: &Error) -> bool {
+pub(super) fn may_pass(error: &Error) -> bool {
     const PASSING: [i32; 9] = [
         libc::EIO,
         libc::EACCES,
@@ -216,8 +216,16 @@ fn rebuild(
     if let Some(Health { data, parity }) = mine.map(|found| found.health) {
         damage.extend([data, parity].into_iter().filter_map(Result::err));
     }
+    // Why files could not be brought here says more than that the set misses them. Their
+    // holder still has them.
+    if !matches!(rebuilt, Err(Error::Comm { .. }))
+        && let Err(error) = ready
+    {
+        // Another rank's error may be the one that is told.
+        damage.push(error.clone());
+        return Err(error);
+    }
     let (record, outcome) = rebuilt?;
-    ready?;
     let filemap = Filemap {
         rank,
         ranks: comm.size(),

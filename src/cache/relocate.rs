@@ -49,15 +49,17 @@ struct Manifest {
 
 /// Brings this rank's files here and sends what others need, as `order` says. `layout` is
 /// the store of the dataset on this rank's node, with the level of this rank's part. Gives the
-/// checksums of what was written here. The copies sent stay where they are until the dataset
-/// is known to be good (see [`leftovers`]). Collective over all ranks with an order of the
-/// same dataset; the inner result is local, the caller agrees.
+/// checksums of what was written here, and to `trouble` what could not be read here. The copies
+/// sent stay where they are until the dataset is known to be good (see [`leftovers`]).
+/// Collective over all ranks with an order of the same dataset; the inner result is local, the
+/// caller agrees.
 pub fn run(
     comm: &dyn Communicator,
     files: &dyn Files,
     layout: &Layout,
     order: &Order,
     piece: usize,
+    trouble: &mut Vec<Error>,
 ) -> Result<Result<BTreeMap<PathBuf, u32>>> {
     let id = order.dataset.id;
     let (mut result, mut arrived) = (Ok(()), BTreeMap::new());
@@ -68,7 +70,13 @@ pub fn run(
             .filter(|&from| from != comm.rank() && order.round == round)
             .filter(|_| order.holders.is_empty());
         // An unreadable record sends nothing; the receiver then has its part rebuilt.
-        let outgoing = to.map(|to| manifest(files, layout, id, to).unwrap_or_default());
+        let outgoing = to.map(|to| {
+            let manifest = manifest(files, layout, id, to);
+            manifest.unwrap_or_else(|error| {
+                trouble.push(error);
+                Manifest::default()
+            })
+        });
         let to = to.map(|to| to.rank);
         let announced = match (&outgoing, to) {
             (Some(manifest), Some(to)) => Some(comm.isend(to, MANIFEST, to_message(manifest)?)?),
@@ -81,14 +89,16 @@ pub fn run(
         if let Some(pending) = announced {
             pending.wait()?;
         }
-        if let Some(manifest) = &incoming {
-            result = result.and(make_room(files, layout, id, comm.rank(), manifest));
-        }
+        let room = incoming.as_ref().map_or(Ok(()), |manifest| {
+            make_room(files, layout, id, comm.rank(), manifest)
+        });
 
         let root = layout.dataset(id);
         let reader = Part::new(files, &root, outgoing.unwrap_or_default(), piece);
         let writer = Part::new(files, &root, incoming.unwrap_or_default(), piece);
-        match exchange(comm, (to, reader), (from, writer))? {
+        let (sums, unread) = exchange(comm, (to, reader), (from, writer), room)?;
+        trouble.extend(unread);
+        match sums {
             Ok(sums) => arrived.extend(sums),
             Err(error) => result = result.and(Err(error)),
         }
@@ -96,15 +106,19 @@ pub fn run(
     Ok(result.map(|()| arrived))
 }
 
-/// One round: sends what `reader` has, and gives paths and checksums of what `writer` took.
-/// The outer error is the transport's.
+/// Paths and checksums of what was written in a round, and why not all could be read.
+type Round = (Result<Vec<(PathBuf, u32)>>, Option<Error>);
+
+/// One round: sends what `reader` has, and `writer` takes what comes if there is room. The error
+/// is the transport's.
 fn exchange(
     comm: &dyn Communicator,
     (to, mut reader): (Option<usize>, Part),
     (from, mut writer): (Option<usize>, Part),
-) -> Result<Result<Vec<(PathBuf, u32)>>> {
+    room: Result<()>,
+) -> Result<Round> {
     let mut expected = writer.steps.clone();
-    let mut written = Ok(());
+    let mut written = room;
     let mut spare: Vec<Vec<u8>> = Vec::new();
     let (mut arriving, mut leaving) = (VecDeque::new(), VecDeque::new());
     loop {
@@ -133,7 +147,7 @@ fn exchange(
     while !leaving.is_empty() {
         reader.recycle(&mut leaving)?;
     }
-    Ok(written.map(|()| writer.sums().collect()))
+    Ok((written.map(|()| writer.sums().collect()), reader.unread))
 }
 
 /// Takes what was sent to ranks that run elsewhere now out of sight, for
@@ -235,6 +249,8 @@ struct Part<'a> {
     open: Option<(usize, Box<dyn File>)>,
     /// What was written, item by item.
     sums: Vec<Hasher>,
+    /// Why something could not be read.
+    unread: Option<Error>,
     /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
 }
@@ -258,6 +274,7 @@ impl<'a> Part<'a> {
             files,
             root,
             sums: vec![Hasher::new(); items.len()],
+            unread: None,
             items,
             steps: steps.into_iter(),
             open: None,
@@ -279,14 +296,17 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// The bytes of a step. Those of a file that cannot be read are zeros: the receiver's
-    /// checksum finds them, and the order of messages is kept.
+    /// The bytes of a step. From the first that cannot be read on they are zeros: the order of
+    /// messages is kept, and no record arrives that would make the receiver's part count before
+    /// that of its holder, which may be whole.
     fn read(&mut self, step: &Step) -> Vec<u8> {
         let mut buffer = self.buffer(step);
-        let done = self
-            .file(step.item, |files, path, _| files.open(path))
-            .and_then(|file| file.read_at(step.offset, &mut buffer));
-        if done.is_err() {
+        if self.unread.is_none() {
+            let file = self.file(step.item, |files, path, _| files.open(path));
+            let done = file.and_then(|file| file.read_at(step.offset, &mut buffer));
+            self.unread = done.err();
+        }
+        if self.unread.is_some() {
             buffer.fill(0);
         }
         buffer
@@ -434,7 +454,9 @@ mod tests {
                 let order = order(rank);
                 // The rank that sends acts for the node it runs on, which has the part of
                 // its right neighbour.
-                run(&*comm, &Posix, &here, &order, piece).unwrap().unwrap();
+                run(&*comm, &Posix, &here, &order, piece, &mut Vec::new())
+                    .unwrap()
+                    .unwrap();
                 comm.barrier().unwrap();
                 for at in 0..SIZES.len() {
                     let path = here.data(ID, rank).join(name(at));
@@ -456,6 +478,25 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_sent_right_behind_what_cannot_be_read() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["before", "record"] {
+            std::fs::write(dir.path().join(name), b"content").unwrap();
+        }
+        let items = ["before", "gone", "record"].map(|name| Item {
+            path: Name::from(name),
+            size: 7,
+        });
+        let items = items.to_vec();
+        let mut part = Part::new(&Posix, dir.path(), Manifest { items }, 64);
+        let steps: Vec<Step> = part.steps.clone().collect();
+        let sent: Vec<Vec<u8>> = steps.iter().map(|step| part.read(step)).collect();
+        assert_eq!(sent, [&b"content"[..], &[0; 7], &[0; 7]]);
+        let unread = part.unread.unwrap().to_string();
+        assert!(unread.contains("gone"), "{unread}");
+    }
+
+    #[test]
     fn what_is_damaged_or_missing_is_left_out_and_stops_nobody() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
@@ -465,7 +506,7 @@ mod tests {
         threads::run(3, |comm| {
             let rank = comm.rank();
             let here = layout(root, (rank + 1) % 3);
-            run(&*comm, &Posix, &here, &order(rank), 64)
+            run(&*comm, &Posix, &here, &order(rank), 64, &mut Vec::new())
                 .unwrap()
                 .unwrap();
             let map: Result<Filemap> = format::read(&Posix, &here.filemap(ID, rank));

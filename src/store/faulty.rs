@@ -14,6 +14,8 @@
 //! What was done before stays, as after a killed process; loss of unsynced data by a power
 //! failure is not modelled.
 //!
+//! One path may be made unreadable, as a bad disk would.
+//!
 //! A limit of space makes a full disk: file content counts, directories are free. What
 //! is removed or replaced through this value is given back.
 
@@ -30,6 +32,8 @@ struct State {
     fail: Option<(u64, i32)>,
     die: Option<u64>,
     dead: bool,
+    /// What cannot be read, and why.
+    unreadable: Option<(PathBuf, i32)>,
     /// Bytes in all and bytes left.
     space: Option<(u64, u64)>,
 }
@@ -54,6 +58,11 @@ impl Faults {
         self.state().die = Some(n);
     }
 
+    /// Lets all reads of the file at `path` fail with an errno; `None` for no file.
+    pub fn fail_reads(&self, which: Option<(PathBuf, i32)>) {
+        self.state().unreadable = which;
+    }
+
     /// Whether the process has died.
     pub fn is_dead(&self) -> bool {
         self.state().dead
@@ -74,6 +83,13 @@ impl Faults {
             Err(death(action, path))
         } else {
             Ok(())
+        }
+    }
+
+    fn readable(&self, path: &Path) -> Result<()> {
+        match &self.state().unreadable {
+            Some((bad, errno)) if bad == path => Err(injected("read", path, *errno)),
+            _ => Ok(()),
         }
     }
 
@@ -249,6 +265,7 @@ impl<F: Files> Files for Faulty<F> {
 
     fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
         self.faults.alive("read", path)?;
+        self.faults.readable(path)?;
         self.inner.read(path, limit)
     }
 
@@ -407,6 +424,7 @@ impl File for FaultyFile {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.check("read")?;
+        self.faults.readable(&self.path)?;
         self.inner.read_at(offset, buffer)
     }
 
