@@ -145,11 +145,12 @@ fn a_full_disk_where_files_move_to_costs_no_checkpoint() {
 
 #[test]
 fn a_failing_disk_where_files_move_from_costs_no_checkpoint() {
-    let begin = |site: &Site, faults: &Faults| {
-        let file = site.dataset("n1", 1).join("rank_3/ck.1/rank_3.dat");
-        faults.fail_reads(Some((file, libc::EIO)));
-    };
-    trouble_that_passes(2, begin, "Input/output error");
+    for file in ["rank_3/ck.1/rank_3.dat", ".scr/filemap_3"] {
+        let begin = |site: &Site, faults: &Faults| {
+            faults.fail_reads(Some((site.dataset("n1", 1).join(file), libc::EIO)));
+        };
+        trouble_that_passes(2, begin, "Input/output error");
+    }
 }
 
 /// ck.2 is in the prefix directory, ck.3 in the cache only.

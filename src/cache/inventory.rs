@@ -2,6 +2,7 @@
 
 use super::layout::{Layout, Place, filemap_rank, level, place};
 use super::plan::{Held, Inventory, Slot, sound};
+use super::recover::may_pass;
 use crate::format::Name;
 use crate::format::filemap::Filemap;
 use crate::store::{Files, Kind};
@@ -116,7 +117,12 @@ fn read_records(
                 "{} is the record of something else; ignored",
                 path.display()
             ))),
-            Err(error) => inventory.notes.push(note(format!("{error}; ignored"))),
+            Err(error) => {
+                if may_pass(&error) && !inventory.unread.contains(&slot) {
+                    inventory.unread.push(slot);
+                }
+                inventory.notes.push(note(format!("{error}; ignored")));
+            }
         }
     }
     Ok(())

@@ -47,6 +47,8 @@ pub struct Inventory {
     pub quarantined: Vec<Slot>,
     /// Directories of datasets, with or without records.
     pub present: Vec<Slot>,
+    /// Those of them with records that could not be read for now.
+    pub unread: Vec<Slot>,
     /// What was found damaged, in words.
     pub notes: Vec<Name>,
 }

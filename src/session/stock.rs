@@ -109,6 +109,10 @@ impl Session {
         present.sort();
         present.dedup();
         present.retain(|slot| !found.iter().any(|candidate| candidate.slot() == *slot));
+        // What cannot be read now may be whole the next time.
+        let unread = inventories.iter().flat_map(|(_, i)| &i.unread);
+        let unread: Vec<Slot> = unread.copied().collect();
+        present.retain(|slot| !unread.contains(slot));
         // Without any readable record, its id alone tells whether it was complete once.
         let (kept, discard) = present
             .into_iter()
@@ -120,6 +124,7 @@ impl Session {
         self.unusable = inventories
             .iter()
             .flat_map(|(_, i)| i.quarantined.iter().copied())
+            .chain(unread)
             .chain(self.search.doomed.quarantine.iter().copied())
             .collect();
         self.unusable.sort();
