@@ -476,6 +476,7 @@ fn cache_records_are_golden() {
         rank: 3,
         ranks: 4,
         node: "node3".into(),
+        prefix: None,
         bypass: false,
         dataset: dataset(),
         reddesc: reddesc(),

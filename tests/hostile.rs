@@ -119,6 +119,7 @@ fn filemap() -> Vec<u8> {
         rank: 0,
         ranks: 2,
         node: "n".into(),
+        prefix: None,
         bypass: false,
         dataset: Dataset {
             id: 1,

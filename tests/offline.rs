@@ -119,6 +119,7 @@ impl Site {
                 rank,
                 ranks,
                 node: NODE.into(),
+                prefix: None,
                 bypass: false,
                 dataset: record.dataset,
                 reddesc: record.reddesc,

@@ -77,6 +77,66 @@ fn nothing_is_left_where_ranks_have_moved_from() {
     }
 }
 
+#[test]
+fn what_killed_restarts_left_goes() {
+    let site = Site::new().set("SCR_FLUSH", "0");
+    let site = with_checkpoints(site, &nodes(4), &["ck.1"]);
+    let dataset = site.dataset("n0", 1);
+    let strays = [
+        "rank_3/half a file",
+        ".scr/3_of_4_in_0.xor",
+        ".scr/next_1_of_4_in_0.xor",
+    ];
+    for stray in strays {
+        let path = dataset.join(stray);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, b"left").unwrap();
+    }
+    site.run(&nodes(4), |rank| {
+        assert!(rank.restart().is_some());
+        rank.finalize().unwrap();
+    });
+    for stray in strays {
+        let path = dataset.join(stray);
+        assert!(!path.exists(), "{}", path.display());
+    }
+    assert!(!dataset.join("rank_3").exists());
+    assert_eq!(site.entries("n0", "scr.trash."), [""; 0]);
+    site.lose("n1");
+    site.expect_restart(&nodes(4), Some("ck.1"));
+}
+
+/// Runs of one job in several directories share a cache, but never a checkpoint.
+#[test]
+fn a_run_in_another_prefix_directory_does_not_count() {
+    let nodes = nodes(4);
+    let site = Site::new().set("SCR_FLUSH", "0");
+    let site = site.set("SCR_CACHE_SIZE", "4");
+    let link = site.prefix();
+    let enter = |name: &str| {
+        std::fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(name, &link).unwrap();
+    };
+    std::fs::rename(&link, link.with_file_name("first")).unwrap();
+    std::os::unix::fs::symlink("first", &link).unwrap();
+    std::fs::create_dir(link.with_file_name("second")).unwrap();
+
+    let site = with_checkpoints(site, &nodes, &["ck.1", "ck.2"]);
+    enter("second");
+    site.expect_restart(&nodes, None);
+    assert_eq!(site.heard("was written by a run in").len(), 2);
+    let site = with_checkpoints(site, &nodes, &["ck.7"]);
+    enter("first");
+    site.expect_restart(&nodes, Some("ck.2"));
+    enter("second");
+    site.expect_restart(&nodes, Some("ck.7"));
+
+    // A directory that was moved is the same.
+    std::fs::rename(link.with_file_name("first"), link.with_file_name("third")).unwrap();
+    enter("third");
+    site.expect_restart(&nodes, Some("ck.2"));
+}
+
 /// Loses each node in turn, in each shape with more than one; `place` says where the ranks
 /// run then. Afterwards the redundancy must be whole again, so another node may go.
 fn each_node_lost(place: impl for<'a> Fn(&[&'a str], &str) -> Vec<&'a str>) {

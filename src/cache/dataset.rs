@@ -2,10 +2,11 @@
 //! records and disappears in one rename, so there is no moment at which a kill leaves
 //! something that looks like a dataset and is none.
 
-use super::layout::{Layout, place};
+use super::layout::{Layout, filemap_rank, place, rank_of_dir};
 use crate::format::filemap::Filemap;
 use crate::store::{Durability, Files, Kind};
 use crate::{Result, format, redundancy};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Makes the directories of one rank. Nothing of an earlier attempt may be in the way, so
@@ -143,6 +144,53 @@ pub fn cast_out(files: &dyn Files, layout: &Layout, id: u64, path: &Path) -> Res
         // Another rank's thread may be emptying the trash just now.
         Err(_) => files.remove_tree(path),
     }
+}
+
+/// Takes out of sight what restarts that were killed left of a dataset that is whole now: files of
+/// ranks without a record, and redundancy that belongs to no record. True if there was any, for
+/// [`empty_trash`] to delete. One rank per store calls this, when all records are written. Local.
+pub fn tidy(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
+    let (parts, meta) = (layout.parts(id), layout.meta(id));
+    let (mut records, mut redundancy) = (BTreeSet::new(), BTreeSet::new());
+    for name in files.list(&meta)? {
+        if let Some(rank) = name.to_str().and_then(filemap_rank) {
+            records.insert(rank);
+        } else if redundancy::is_redundancy_file(redundancy::named(&name)) {
+            redundancy.insert(meta.join(name));
+        }
+    }
+    let names = files.list(&parts)?.into_iter();
+    let dirs = names.filter(|name| {
+        let rank = name.to_str().and_then(rank_of_dir);
+        rank.is_some_and(|rank| !records.contains(&rank))
+    });
+    let mut strays: Vec<PathBuf> = dirs.map(|name| parts.join(name)).collect();
+    // A record has one at most, so that usually none need be read.
+    if redundancy.len() > records.len() {
+        for rank in records {
+            match format::read::<Filemap>(files, &layout.filemap(id, rank)) {
+                Ok(map) => {
+                    redundancy.remove(&redundancy_file(layout, &map).unwrap_or_default());
+                }
+                // Another rank has sent these files away, and takes them out of sight just now.
+                Err(error) if error.is_not_found() => {}
+                // What belongs to it is not known.
+                Err(_) => redundancy.clear(),
+            }
+        }
+        strays.extend(redundancy);
+    }
+    strays
+        .iter()
+        .try_for_each(|path| cast_out(files, layout, id, path))?;
+    Ok(!strays.is_empty())
+}
+
+/// The redundancy file that belongs to a record. Local.
+pub fn redundancy_file(layout: &Layout, filemap: &Filemap) -> Option<PathBuf> {
+    let reddesc = &filemap.reddesc;
+    let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone())?;
+    redundancy::of(reddesc)?.redundancy_file(&layout.meta(filemap.dataset.id), &set)
 }
 
 /// Bytes in files at and below `path`, each rounded up to `block`; 0 if there is nothing.

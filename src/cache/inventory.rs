@@ -10,21 +10,22 @@ use crate::{Result, format};
 use std::path::Path;
 
 /// Reads the completion records in `stores` (index and directory of each store that the
-/// calling rank leads) and clears away what was being deleted. Damaged records, and what has
+/// calling rank leads) and clears away what was being deleted. `prefix` is that of this run. Damaged records, and what has
 /// the name of a dataset or record and is none, are left out and noted; data files are not
 /// looked at. Local.
 ///
 /// # Errors
 /// A directory cannot be read: what lies there may be whole, so to go on as if it were lost
 /// would be wrong.
-pub fn read(files: &dyn Files, stores: &[(usize, &Layout)]) -> Result<Inventory> {
+pub fn read(files: &dyn Files, prefix: &Path, stores: &[(usize, &Layout)]) -> Result<Inventory> {
     let mut inventory = Inventory::default();
     for &(store, layout) in stores {
         for name in list(files, layout)? {
             match place(&name) {
                 Some(Place::Dataset(id)) => {
                     inventory.present.push(Slot { store, id });
-                    read_dataset(files, layout, Slot { store, id }, &mut inventory)?;
+                    let slot = Slot { store, id };
+                    read_dataset(files, prefix, layout, slot, &mut inventory)?;
                 }
                 Some(Place::Quarantine(id)) => inventory.quarantined.push(Slot { store, id }),
                 Some(Place::Trash(id)) => {
@@ -56,6 +57,7 @@ fn list(files: &dyn Files, layout: &Layout) -> Result<Vec<String>> {
 /// All records of a dataset, at whatever level they lie.
 fn read_dataset(
     files: &dyn Files,
+    prefix: &Path,
     layout: &Layout,
     slot: Slot,
     inventory: &mut Inventory,
@@ -65,7 +67,7 @@ fn read_dataset(
     }
     for name in files.list(&layout.dataset(slot.id))? {
         if let Some(level) = name.to_str().and_then(level) {
-            read_records(files, &layout.at(level), slot, inventory)?;
+            read_records(files, prefix, &layout.at(level), slot, inventory)?;
         }
     }
     Ok(())
@@ -86,6 +88,7 @@ fn is_directory(files: &dyn Files, path: &Path, inventory: &mut Inventory) -> Re
 
 fn read_records(
     files: &dyn Files,
+    prefix: &Path,
     layout: &Layout,
     slot: Slot,
     inventory: &mut Inventory,
@@ -108,6 +111,7 @@ fn read_records(
             ranks: map.ranks,
             dataset: map.dataset,
             reddesc: map.reddesc,
+            other: map.prefix.filter(|of| of.as_path() != prefix),
         });
         match held {
             Ok(held) if held.rank == rank && held.dataset.id == slot.id && sound(&held) => {

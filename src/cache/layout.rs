@@ -139,6 +139,11 @@ pub fn rank_dir(rank: usize) -> String {
     format!("rank_{rank}")
 }
 
+/// The rank in a [`rank_dir`].
+pub fn rank_of_dir(name: &str) -> Option<usize> {
+    numbered(name, "rank_")
+}
+
 /// Name of a rank's completion record.
 pub fn filemap_name(rank: usize) -> String {
     format!("filemap_{rank}")
@@ -187,7 +192,7 @@ fn numbered<N: std::str::FromStr + ToString>(name: &str, prefix: &str) -> Option
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Place, filemap_rank, level, place};
+    use super::{Layout, Place, filemap_rank, level, place, rank_dir, rank_of_dir};
     use std::path::Path;
 
     #[test]
@@ -230,6 +235,7 @@ mod tests {
             assert_eq!(level(odd), None, "{odd}");
         }
         assert_eq!(filemap_rank("filemap_12"), Some(12));
+        assert_eq!(rank_of_dir(&rank_dir(12)), Some(12));
         for odd in ["filemap_", "filemap_01", "filemap_+1"] {
             assert_eq!(filemap_rank(odd), None, "{odd}");
         }

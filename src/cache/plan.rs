@@ -25,6 +25,8 @@ pub struct Held {
     pub dataset: Dataset,
     /// How it was protected.
     pub reddesc: Reddesc,
+    /// The prefix directory that it was written for, if that is not the one of this run.
+    pub other: Option<Name>,
 }
 
 /// A dataset directory by store and id.
@@ -68,6 +70,9 @@ pub struct Candidate {
     sets: BTreeMap<usize, Reddesc>,
     /// Ranks whose only records contradict those of the others; they count as lost.
     pub disputed: Vec<usize>,
+    /// The prefix directory of the run that wrote it, if all records say that it is another
+    /// than that of this run.
+    pub other: Option<Name>,
 }
 
 /// What one rank does for one dataset.
@@ -128,16 +133,16 @@ pub fn sound(held: &Held) -> bool {
             == members.len()
 }
 
-/// All cached datasets, newest (highest id) first. `inventories` are those of the leaders,
-/// with their world ranks. Records of one id that stem from different times (a node that
-/// was away comes back with an old one) make different candidates.
+/// All cached datasets, newest first. `inventories` are those of the leaders, with their world
+/// ranks. Records of one id that stem from different times (a node that was away comes back
+/// with an old one) make different candidates; so it is not the id that tells which is newer.
 pub fn candidates(inventories: &[(usize, Inventory)]) -> Vec<Candidate> {
     type Records<'a> = Vec<(usize, &'a Held)>;
     let mut found: BTreeMap<(u64, u64, usize, usize), Records> = BTreeMap::new();
     for (leader, inventory) in inventories {
         for held in inventory.held.iter().filter(|held| sound(held)) {
             let dataset = &held.dataset;
-            let key = (dataset.id, dataset.created, held.ranks, held.store);
+            let key = (dataset.created, dataset.id, held.ranks, held.store);
             found.entry(key).or_default().push((*leader, held));
         }
     }
@@ -182,7 +187,11 @@ fn candidate(records: &[(usize, &Held)]) -> Option<Candidate> {
         holders: BTreeMap::new(),
         sets: BTreeMap::new(),
         disputed: Vec::new(),
+        other: None,
     };
+    let mut homes = records.iter().filter(|(_, held)| held.dataset == *dataset);
+    let other = homes.next().and_then(|(_, held)| held.other.clone());
+    candidate.other = other.filter(|_| homes.all(|(_, held)| held.other.is_some()));
     for supporters in claims {
         let Some((_, one)) = supporters.first() else {
             continue;

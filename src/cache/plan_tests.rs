@@ -30,6 +30,7 @@ fn held(rank: usize, members: &[usize]) -> Held {
             interval: 1,
             store: "/dev/shm".into(),
         },
+        other: None,
     }
 }
 
@@ -253,6 +254,31 @@ fn records_of_several_times_are_several_datasets_newest_first() {
         .map(|c| (c.dataset.created, c.lost()))
         .collect();
     assert_eq!(seen, [(CREATED, vec![3]), (CREATED - 1, vec![0, 1, 2])]);
+}
+
+#[test]
+fn the_time_and_not_the_id_tells_which_is_newer() {
+    let mut nodes = four();
+    for held in nodes.iter_mut().flatten() {
+        held.dataset.id = 2;
+        held.dataset.created += 1;
+    }
+    nodes[3].push(held(3, &[3]));
+    let found = candidates(&inventories(nodes));
+    let ids: Vec<u64> = found.iter().map(|c| c.dataset.id).collect();
+    assert_eq!(ids, [2, 3]);
+}
+
+#[test]
+fn of_another_prefix_directory_is_what_all_records_say_is() {
+    let mut nodes = four();
+    let other = Some("/elsewhere".into());
+    for held in nodes[..3].iter_mut().flatten() {
+        held.other = other.clone();
+    }
+    assert_eq!(candidates(&inventories(nodes.clone()))[0].other, None);
+    nodes[3][0].other = other.clone();
+    assert_eq!(candidates(&inventories(nodes))[0].other, other);
 }
 
 #[test]

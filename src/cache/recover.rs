@@ -10,7 +10,7 @@ use crate::redundancy::{self, Context, Found, Health, Lent, Outcome, Proof, Reco
 use crate::store::{Files, Kind};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const REBUILD: Tag = 0x38;
 
@@ -24,6 +24,8 @@ pub struct Ground<'a> {
     pub layout: &'a Layout,
     /// This rank's node.
     pub node: &'a str,
+    /// The prefix directory of this run.
+    pub prefix: &'a Path,
     /// Bytes per message.
     pub piece: usize,
 }
@@ -62,6 +64,7 @@ pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Rec
         layout,
         node,
         piece,
+        ..
     } = ground;
     let mut damage = Vec::new();
     let moved = relocate::run(comm, files, layout, order, piece, &mut damage)?;
@@ -132,6 +135,7 @@ fn rebuild(
         files,
         layout,
         node,
+        prefix,
         piece,
     } = ground;
     let (id, rank) = (order.dataset.id, comm.rank());
@@ -230,6 +234,7 @@ fn rebuild(
         rank,
         ranks: comm.size(),
         node: Name::from(node),
+        prefix: Some(Name::from(prefix)),
         bypass: false,
         dataset: record.dataset,
         reddesc: record.reddesc,

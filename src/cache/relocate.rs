@@ -13,7 +13,7 @@ use crate::comm::{Communicator, Pending, Tag};
 use crate::format::filemap::Filemap;
 use crate::format::{Name, from_message, to_message};
 use crate::store::{File, Files};
-use crate::{Error, Result, format, redundancy, store};
+use crate::{Error, Result, format, store};
 use crc32fast::Hasher;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -184,12 +184,7 @@ fn manifest(files: &dyn Files, layout: &Layout, id: u64, sent: Sent) -> Result<M
     for file in &filemap.files.files {
         paths.push(file.file.below(&data)?);
     }
-    let reddesc = &filemap.reddesc;
-    let scheme = redundancy::of(reddesc);
-    let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone());
-    if let (Some(scheme), Some(set)) = (scheme, set) {
-        paths.extend(scheme.redundancy_file(&layout.meta(id), &set));
-    }
+    paths.extend(dataset::redundancy_file(layout, &filemap));
     paths.push(record);
     let mut manifest = Manifest::default();
     for path in paths {
@@ -409,6 +404,7 @@ mod tests {
             rank,
             ranks: 3,
             node: "n".into(),
+            prefix: None,
             bypass: false,
             dataset: Dataset {
                 id: ID,

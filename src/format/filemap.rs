@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 ///   DSET
 ///     ...
 ///   NODE = node3
+///   PREFIX = /p/run1
 ///   RANK = 3
 ///   RANKS = 4
 ///   REDDESC
@@ -40,6 +41,10 @@ pub struct Filemap {
     /// Node on which it was written.
     #[serde(rename = "NODE")]
     pub node: Name,
+    /// The prefix directory of the run, with all links resolved; `None` where that does not
+    /// matter. Runs of one job share a cache.
+    #[serde(rename = "PREFIX", default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<Name>,
     /// World rank that wrote it.
     #[serde(rename = "RANK")]
     pub rank: usize,

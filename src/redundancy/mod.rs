@@ -28,7 +28,7 @@ mod testing;
 mod xor_tests;
 
 pub use code::MOST_BLOCKS;
-pub use parity_file::{is_redundancy_file, next};
+pub use parity_file::{is_redundancy_file, named, next};
 pub use rebuild::offline;
 pub use sets::{Set, plan, survives};
 

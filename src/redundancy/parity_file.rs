@@ -11,6 +11,7 @@ use crate::store::{File, Files};
 use crate::{Error, Result};
 use crc32fast::Hasher;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// `<index + 1>_of_<size>_in_<id>.<scheme>` in `meta_dir` (the SCR developer guide, "XOR
@@ -79,6 +80,12 @@ pub fn next(name: &OsStr) -> OsString {
     let mut next = OsString::from(NEXT);
     next.push(name);
     next
+}
+
+/// The name that a redundancy file gets, or has, if it is or was being written as `name`.
+pub fn named(name: &OsStr) -> &OsStr {
+    let bare = name.as_bytes().strip_prefix(NEXT.as_bytes());
+    bare.map_or(name, OsStr::from_bytes)
 }
 
 /// A redundancy file that is being written, each block front to back, under the name of

@@ -239,6 +239,7 @@ fn filemap(record: Record, ranks: usize, node: &str) -> Filemap {
         rank: record.files.rank,
         ranks,
         node: Name::from(node),
+        prefix: None,
         bypass: false,
         dataset: record.dataset,
         reddesc: record.reddesc,

@@ -132,6 +132,7 @@ impl Found {
             ranks: map.ranks,
             dataset: map.dataset.clone(),
             reddesc: map.reddesc.clone(),
+            other: None,
         };
         if self.keep(path, held) {
             self.filemaps.insert(map.rank, map);
@@ -151,6 +152,7 @@ impl Found {
                     ranks: header.ranks,
                     dataset: header.dataset,
                     reddesc: header.reddesc,
+                    other: None,
                 };
                 self.keep(path, held);
             }

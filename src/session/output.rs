@@ -77,9 +77,14 @@ impl Session {
             self.clear_id(id)?;
         }
 
+        // The time of creation tells which of two is newer, so it never goes back.
+        let cached = self.cache.iter().map(|cached| &cached.dataset);
+        let before = cached.chain(self.loaded.iter().map(|part| &part.dataset));
+        let before = before.map(|dataset| dataset.created as i64).max();
         let micros = SystemTime::now()
             .duration_since(UNIX_EPOCH)
-            .map_or(0, |d| d.as_micros() as i64);
+            .map_or(0, |d| d.as_micros() as i64)
+            .max(before.map_or(0, |before| before.saturating_add(1)));
         let mut dataset = Dataset {
             id,
             name,
@@ -364,6 +369,7 @@ impl Session {
             rank: self.rank(),
             ranks: self.comm.size(),
             node: self.speaker.node.as_str().into(),
+            prefix: Some(Name::from(self.prefix.real())),
             bypass,
             dataset: dataset.clone(),
             reddesc: Reddesc {

@@ -55,7 +55,7 @@ impl Session {
             .filter(|(_, store)| store.leader)
             .map(|(index, store)| (index, &store.layout))
             .collect();
-        let found = inventory::read(&*self.files, &mine);
+        let found = inventory::read(&*self.files, self.prefix.real(), &mine);
         let any = found
             .as_ref()
             .is_ok_and(|found| *found != Inventory::default());
@@ -113,6 +113,7 @@ impl Session {
         let unread = inventories.iter().flat_map(|(_, i)| &i.unread);
         let unread: Vec<Slot> = unread.copied().collect();
         present.retain(|slot| !unread.contains(slot));
+        let others = self.leave_others(&mut found);
         // Without any readable record, its id alone tells whether it was complete once.
         let (kept, discard) = present
             .into_iter()
@@ -125,11 +126,39 @@ impl Session {
             .iter()
             .flat_map(|(_, i)| i.quarantined.iter().copied())
             .chain(unread)
+            .chain(others)
             .chain(self.search.doomed.quarantine.iter().copied())
             .collect();
         self.unusable.sort();
         self.unusable.dedup();
         self.search.cached = found;
+    }
+
+    /// Rank 0: takes out of `found` what a run of the same job in another prefix directory wrote,
+    /// which is no restart of this one. What this directory's record knows is this run's all the
+    /// same: the directory was moved, or has several names.
+    fn leave_others(&self, found: &mut Vec<Candidate>) -> Vec<Slot> {
+        let mut left = Vec::new();
+        found.retain(|candidate| {
+            let Dataset { id, created, .. } = candidate.dataset;
+            let Some(other) = candidate.other.as_ref() else {
+                return true;
+            };
+            if self.search.completed.contains(&(id, created)) {
+                return true;
+            }
+            let text = format!(
+                "cached {} was written by a run in {}, not by one in {}: it is not used, and stays \
+                 until room is needed",
+                title(&candidate.dataset),
+                other.as_path().display(),
+                self.prefix.real().display()
+            );
+            self.tell(Severity::Warning, text);
+            left.push(candidate.slot());
+            false
+        });
+        left
     }
 
     /// Rank 0: names the checkpoints that the run before had in its cache and nowhere else,
@@ -492,6 +521,7 @@ impl Session {
             files: &*self.files,
             layout: &layout,
             node: &self.speaker.node,
+            prefix: self.prefix.real(),
             piece: self.settings.mpi_buf_size,
         };
         let named = title(&order.dataset);
@@ -507,8 +537,15 @@ impl Session {
                 self.account(&recovered, order, begun);
                 let volume = self.volume_of(order.store, layout.level(), &recovered.filemap)?;
                 self.take_over(order.store, recovered, &layout, stands, volume);
-                if !order.sends.is_empty() || order.lends.is_some() {
-                    self.delete_behind(vec![(layout, order.dataset.id)]);
+                let id = order.dataset.id;
+                let mut trash = !order.sends.is_empty() || order.lends.is_some();
+                if self.stores.get(order.store).is_some_and(|s| s.leader) {
+                    let strays = dataset::tidy(&*self.files, &layout, id);
+                    trash |= strays.as_ref().is_ok_and(|any| *any);
+                    self.tell_stuck(strays.map(drop));
+                }
+                if trash {
+                    self.delete_behind(vec![(layout, id)]);
                 }
                 Ok(true)
             }
