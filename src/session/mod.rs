@@ -143,6 +143,8 @@ pub struct Session {
     history: History,
     last_checkpoint: Instant,
     reapers: Vec<JoinHandle<()>>,
+    /// Trash of these datasets is to be emptied when the search is over.
+    trash: Vec<(Layout, u64)>,
     /// Leader: redundancy files of evicted datasets whose space the open one uses again.
     heirlooms: Vec<PathBuf>,
     halting: bool,

@@ -374,6 +374,12 @@ impl Session {
         self.reapers.extend(thread.spawn(work));
     }
 
+    /// Empties the trash that recoveries have made, in the background. Local.
+    pub(super) fn delete_trash(&mut self) {
+        let trash = std::mem::take(&mut self.trash);
+        self.delete_behind(trash);
+    }
+
     /// Waits for the deletion in the background. Local.
     pub(super) fn finish_deleting(&mut self) {
         for reaper in self.reapers.drain(..) {

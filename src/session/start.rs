@@ -146,6 +146,7 @@ impl Session {
             history: History::default(),
             last_checkpoint: Instant::now(),
             reapers: Vec::new(),
+            trash: Vec::new(),
             heirlooms: Vec::new(),
             halting: false,
             deadline: Deadline::new(environment),
@@ -220,7 +221,10 @@ impl Session {
             }
             other => other?,
         }
-        self.check_halt()
+        self.check_halt()?;
+        // Not before: the last rounds of a start would wait for it.
+        self.delete_trash();
+        Ok(())
     }
 
     /// Rank 0: the records of this run.

@@ -83,7 +83,7 @@ impl Session {
             }
             self.sort_out(&inventories);
         }
-        self.search_cache()?;
+        self.search()?;
         Ok(())
     }
 
@@ -185,6 +185,12 @@ impl Session {
 
     /// Tries cached datasets until one is loaded; false if there is none. Collective.
     pub(super) fn search_cache(&mut self) -> Result<bool> {
+        let found = self.search();
+        self.delete_trash();
+        found
+    }
+
+    fn search(&mut self) -> Result<bool> {
         loop {
             let offer = self.hear_offer(Self::next_offers)?;
             let Some(order) = offer.order else {
@@ -322,6 +328,7 @@ impl Session {
             None => false,
         };
         (self.ids, self.loaded) = before;
+        self.delete_trash();
         if !whole {
             self.cache.retain(|cached| cached.slot() != slot);
             self.tell_leftovers()?;
@@ -545,7 +552,7 @@ impl Session {
                     self.tell_stuck(strays.map(drop));
                 }
                 if trash {
-                    self.delete_behind(vec![(layout, id)]);
+                    self.trash.push((layout, id));
                 }
                 Ok(true)
             }
