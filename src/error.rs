@@ -183,6 +183,22 @@ impl Error {
     pub fn is_not_found(&self) -> bool {
         self.errno() == Some(libc::ENOENT)
     }
+
+    /// True for trouble of the system and not of the data, which may be gone the next time.
+    pub fn may_pass(&self) -> bool {
+        const PASSING: [i32; 9] = [
+            libc::EIO,
+            libc::EACCES,
+            libc::ENOMEM,
+            libc::EMFILE,
+            libc::ENFILE,
+            libc::ESTALE,
+            libc::ETIMEDOUT,
+            libc::ENOSPC,
+            libc::EDQUOT,
+        ];
+        self.errno().is_some_and(|errno| PASSING.contains(&errno))
+    }
 }
 
 fn errno_text(errno: Option<i32>, text: &str) -> String {

@@ -2,7 +2,6 @@
 
 use super::layout::{Layout, Place, filemap_rank, level, place};
 use super::plan::{Held, Inventory, Slot, sound};
-use super::recover::may_pass;
 use crate::format::Name;
 use crate::format::filemap::Filemap;
 use crate::store::{Files, Kind};
@@ -10,9 +9,9 @@ use crate::{Result, format};
 use std::path::Path;
 
 /// Reads the completion records in `stores` (index and directory of each store that the
-/// calling rank leads) and clears away what was being deleted. `prefix` is that of this run. Damaged records, and what has
-/// the name of a dataset or record and is none, are left out and noted; data files are not
-/// looked at. Local.
+/// calling rank leads) and clears away what was being deleted; `prefix` is the directory of this
+/// run. Damaged records, and what has the name of a dataset or record and is none, are left out
+/// and noted; data files are not looked at. Local.
 ///
 /// # Errors
 /// A directory cannot be read: what lies there may be whole, so to go on as if it were lost
@@ -23,8 +22,8 @@ pub fn read(files: &dyn Files, prefix: &Path, stores: &[(usize, &Layout)]) -> Re
         for name in list(files, layout)? {
             match place(&name) {
                 Some(Place::Dataset(id)) => {
-                    inventory.present.push(Slot { store, id });
                     let slot = Slot { store, id };
+                    inventory.present.push(slot);
                     read_dataset(files, prefix, layout, slot, &mut inventory)?;
                 }
                 Some(Place::Quarantine(id)) => inventory.quarantined.push(Slot { store, id }),
@@ -122,7 +121,7 @@ fn read_records(
                 path.display()
             ))),
             Err(error) => {
-                if may_pass(&error) && !inventory.unread.contains(&slot) {
+                if error.may_pass() && !inventory.unread.contains(&slot) {
                     inventory.unread.push(slot);
                 }
                 inventory.notes.push(note(format!("{error}; ignored")));

@@ -80,7 +80,7 @@ pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Rec
         Term::Sum(restored),
         Term::Sum(encoded),
         Term::Max(i64::from(
-            local.as_ref().is_err_and(|e| !beyond(e)) || damage.iter().any(may_pass),
+            local.as_ref().is_err_and(|e| !beyond(e)) || damage.iter().any(Error::may_pass),
         )),
     ];
     if let Err(error @ Error::Comm { .. }) = local {
@@ -105,22 +105,6 @@ pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Rec
             beyond_repair: terms[2].value() == 0,
         })),
     }
-}
-
-/// True for trouble of the system and not of the data, which may be gone the next time.
-pub(super) fn may_pass(error: &Error) -> bool {
-    const PASSING: [i32; 9] = [
-        libc::EIO,
-        libc::EACCES,
-        libc::ENOMEM,
-        libc::EMFILE,
-        libc::ENFILE,
-        libc::ESTALE,
-        libc::ETIMEDOUT,
-        libc::ENOSPC,
-        libc::EDQUOT,
-    ];
-    matches!(error, Error::Io { errno: Some(errno), .. } if PASSING.contains(errno))
 }
 
 /// This rank's share: check what is here, rebuild with the set, write the record anew.

@@ -9,6 +9,7 @@ mod manage;
 mod output;
 mod restart;
 mod room;
+mod sort;
 mod start;
 pub mod state;
 mod stock;

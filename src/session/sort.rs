@@ -1,0 +1,108 @@
+//! Rank 0 sorts what was found in the cache: what may be tried, what is another run's, what is
+//! lost, and what can only be cleared away.
+
+use super::cached::title;
+use super::{Doomed, Session};
+use crate::cache::plan::{Candidate, Inventory, Slot, candidates};
+use crate::events::Severity;
+use crate::format::Dataset;
+use crate::format::flush_file::{self, FlushFile};
+use crate::prefix::records;
+
+impl Session {
+    /// Rank 0: what may be tried, and what can only be cleared away.
+    pub(super) fn sort_out(&mut self, inventories: &[(usize, Inventory)]) {
+        let flush_file = records::read_flush_file(&*self.files, &self.prefix);
+        if let Err(error) = &flush_file {
+            self.tell(Severity::Warning, format!("{error}; begun anew"));
+        }
+        let flush_file = flush_file.unwrap_or_default();
+        let key =
+            |(id, entry): (&u64, &flush_file::Entry)| Some((*id, entry.dataset.as_ref()?.created));
+        self.search.completed = flush_file.datasets.iter().filter_map(key).collect();
+        let saved = flush_file.datasets.iter().filter(|(_, e)| !e.needs_flush());
+        self.search.saved = saved.filter_map(key).collect();
+        let mut found = candidates(inventories);
+        found.reverse();
+        self.tell_lost(&flush_file, &found);
+        let mut present: Vec<Slot> = inventories
+            .iter()
+            .flat_map(|(_, i)| i.present.iter().copied())
+            .collect();
+        present.sort();
+        present.dedup();
+        present.retain(|slot| !found.iter().any(|candidate| candidate.slot() == *slot));
+        // What cannot be read now may be whole the next time.
+        let unread = inventories.iter().flat_map(|(_, i)| &i.unread);
+        let unread: Vec<Slot> = unread.copied().collect();
+        present.retain(|slot| !unread.contains(slot));
+        let others = self.leave_others(&mut found);
+        // Without any readable record, its id alone tells whether it was complete once.
+        let (kept, discard) = present
+            .into_iter()
+            .partition(|slot| flush_file.datasets.contains_key(&slot.id));
+        self.search.doomed = Doomed {
+            discard,
+            quarantine: kept,
+        };
+        self.unusable = inventories
+            .iter()
+            .flat_map(|(_, i)| i.quarantined.iter().copied())
+            .chain(unread)
+            .chain(others)
+            .chain(self.search.doomed.quarantine.iter().copied())
+            .collect();
+        self.unusable.sort();
+        self.unusable.dedup();
+        self.search.cached = found;
+    }
+
+    /// Rank 0: takes out of `found` what a run of the same job in another prefix directory wrote,
+    /// which is no restart of this one. What this directory's record knows is this run's all the
+    /// same: the directory was moved, or has several names.
+    fn leave_others(&self, found: &mut Vec<Candidate>) -> Vec<Slot> {
+        let mut left = Vec::new();
+        found.retain(|candidate| {
+            let Dataset { id, created, .. } = candidate.dataset;
+            let Some(other) = candidate.other.as_ref() else {
+                return true;
+            };
+            if self.search.completed.contains(&(id, created)) {
+                return true;
+            }
+            let text = format!(
+                "cached {} was written by a run in {}, not by one in {}: it is not used, and stays \
+                 until room is needed",
+                title(&candidate.dataset),
+                other.as_path().display(),
+                self.prefix.real().display()
+            );
+            self.tell(Severity::Warning, text);
+            left.push(candidate.slot());
+            false
+        });
+        left
+    }
+
+    /// Rank 0: names the checkpoints that the run before had in its cache and nowhere else,
+    /// and of which nothing is left, so that going back to an older one is never silent.
+    fn tell_lost(&self, flush_file: &FlushFile, found: &[Candidate]) {
+        if self.settings.cache_purge || !self.settings.distribute {
+            return;
+        }
+        let entries = flush_file.datasets.values();
+        for dataset in entries
+            .filter(|entry| entry.is_at(flush_file::CACHE) && entry.needs_flush())
+            .filter_map(|entry| entry.dataset.as_ref())
+            .filter(|d| !found.iter().any(|c| c.dataset.created == d.created))
+        {
+            let text = format!(
+                "cached {} cannot be used: no rank's record of it is left in the stores of this \
+                 run's nodes, and it was not in the prefix directory; if its store is not \
+                 configured or enabled any more, configure it again (STORE, SCR_CACHE_BASE)",
+                title(dataset)
+            );
+            self.tell(Severity::Warning, text);
+        }
+    }
+}
