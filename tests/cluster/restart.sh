@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Usage: restart.sh BIN PROGRAM
-# A node loses power in mid-run, and a plain srun on the others goes on from the caches.
+# A node loses power in mid-run, and a plain srun on the others goes on from the caches. If MPI ends
+# the run before Slurm notices the loss, Slurm keeps its processors for taken: hence SLURM_OVERLAP.
 set -euo pipefail
 
 bin=$1 program=$2
@@ -13,7 +14,7 @@ mapfile -t application < <(example "$program" delay 10 output field)
 # shellcheck disable=SC2016
 begin bash -c '"${@:2}"; echo "first run: $?"
     until [[ -e again ]]; do sleep 0.05; done
-    "$2" --exclude="$1" "${@:3}"; echo "second run: $?"' \
+    SLURM_OVERLAP=1 "$2" --exclude="$1" "${@:3}"; echo "second run: $?"' \
     bash node2 "${launch[@]}" "${application[@]}"
 wait_for '^heat2d: checkpoint heat2d.50$' || fail "it ended before it was struck"
 rm steps
