@@ -1,12 +1,13 @@
 //! Datasets by name: current, drop, delete; and the purges that a user may ask for.
 
-use super::cached::Cached;
+use super::cached::{Cached, titled};
 use super::state::Call;
 use super::{Session, no_such};
 use crate::Result;
 use crate::cache::plan::Slot;
 use crate::events::Severity;
 use crate::format::Name;
+use crate::format::index::Index;
 use crate::prefix::{delete, index};
 use serde::{Deserialize, Serialize};
 
@@ -164,30 +165,36 @@ impl Session {
         self.agree(purged)
     }
 
-    /// The sliding window of `SCR_PREFIX_SIZE`, after a flush.
-    pub(super) fn slide_window(&self) -> Result<()> {
+    /// The sliding window of `SCR_PREFIX_SIZE`, after dataset `flushed` came to the prefix
+    /// directory. That one is whole, whatever becomes of older ones: what cannot be deleted is
+    /// told, and stays.
+    ///
+    /// # Errors
+    /// The transport's only.
+    pub(super) fn slide_window(&self, flushed: u64) -> Result<()> {
         let size = self.settings.prefix_size as usize;
         if size == 0 {
             return Ok(());
         }
         self.on_root(|| {
-            let index = index::read(&*self.files, &self.prefix)?;
-            let good = index
-                .datasets()
-                .iter()
-                .rev()
-                .filter(|(_, e)| e.is_good() && e.is_checkpoint());
-            let old: Vec<&Name> = good
-                .skip(size)
-                .filter(|(_, e)| e.dataset.as_ref().is_some_and(|d| !d.flag_output))
-                .filter_map(|(id, _)| index.name(*id))
-                .collect();
-            for name in old {
-                self.delete_from_prefix(name)?;
+            let deleted = index::read(&*self.files, &self.prefix).map(|index| {
+                for (id, name) in outside_window(&index, flushed, size) {
+                    if let Err(error) = self.delete_from_prefix(name) {
+                        self.not_deleted(&titled(id, name), &error);
+                    }
+                }
+            });
+            if let Err(error) = deleted {
+                self.not_deleted("what is older", &error);
             }
             Ok(())
         })?;
         Ok(())
+    }
+
+    fn not_deleted(&self, what: &str, error: &crate::Error) {
+        let text = format!("SCR_PREFIX_SIZE: {what} could not be deleted: {error}");
+        self.tell(Severity::Warning, text);
     }
 
     /// The part of the rank that runs this, for a dataset with a record.
@@ -210,4 +217,18 @@ impl Session {
             files,
         })
     }
+}
+
+/// The checkpoints that leave the prefix directory when it is to keep `size` of them, counted
+/// from the one just flushed down to lower ids, as in SCR v3.1.0. Higher ids are of a run that
+/// was given up for an older checkpoint: to count them would cost the new ones their place.
+/// Those marked as output stay, and the one that the next run is to start from.
+fn outside_window(index: &Index, flushed: u64, size: usize) -> Vec<(u64, &Name)> {
+    let good = index.datasets().range(..=flushed).rev();
+    let good = good.filter(|(_, e)| e.is_good() && e.is_checkpoint());
+    good.skip(size)
+        .filter(|(_, e)| e.dataset.as_ref().is_some_and(|d| !d.flag_output))
+        .filter_map(|(id, _)| Some((*id, index.name(*id)?)))
+        .filter(|(_, name)| Some(*name) != index.current())
+        .collect()
 }

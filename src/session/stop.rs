@@ -362,7 +362,7 @@ impl Session {
                     let text = format!("{named} was flushed to {}", self.prefix.root().display());
                     self.tell_timed(Severity::Note, text, begun);
                 }
-                self.slide_window()
+                self.slide_window(id)
             }
             Err(error) => {
                 let rest = if bypass {
