@@ -69,3 +69,38 @@ fn a_checkpoint_takes_three_rounds() {
         assert_eq!((start, complete), (1, 2), "{scheme}");
     }
 }
+
+/// What `SCR_Delete` costs: the name (verdict and broadcast); the files of each dataset in the
+/// index (scatter, exchange, verdict); the index (verdict), the files (gather, verdict), what is
+/// empty then (verdict).
+#[test]
+fn a_deletion_takes_nine_rounds_and_three_for_each_other_dataset() {
+    let site = Site::new().set("SCR_FLUSH", "1");
+    let counts = threads::run(4, |comm| {
+        let comm = Counting::new(comm);
+        let tally = comm.tally();
+        let rank = scr::comm::Communicator::rank(&comm);
+        let setup = Setup {
+            comm: Box::new(comm),
+            files: site.files.clone(),
+            sink: site.events.clone(),
+            environment: site.environment(nodes(4)[rank]),
+            patience: std::time::Duration::ZERO,
+        };
+        let mut session = Session::init(setup, &mut Config::new()).unwrap().unwrap();
+        for name in ["ck.1", "ck.2", "ck.3"] {
+            session
+                .start_output(Some(name.into()), true, false)
+                .unwrap();
+            let path = session.route(Path::new(&format!("{name}/{rank}"))).unwrap();
+            std::fs::write(path, b"x").unwrap();
+            session.complete_output(true).unwrap();
+        }
+        tally.take();
+        ["ck.1", "ck.2", "ck.3"].map(|name| {
+            session.delete(&name.into()).unwrap();
+            tally.take().rounds
+        })
+    });
+    assert!(counts.iter().all(|c| *c == [15, 12, 9]), "{counts:?}");
+}

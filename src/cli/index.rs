@@ -3,12 +3,15 @@
 use super::call::{Call, Failure};
 use super::{Command, Group, Outcome, Run, place};
 use crate::cache::plan::ranks_in_words;
+use crate::comm::solo::Solo;
 use crate::format::index::{Index, table};
 use crate::format::print::escaped;
 use crate::format::{Name, read, summary::Summary};
 use crate::job::Environment;
 use crate::job::clock::local_time;
-use crate::prefix::{delete, index, paths::Prefix};
+use crate::prefix::delete::{self, Plan};
+use crate::prefix::flush::Ground;
+use crate::prefix::{index, paths::Prefix};
 use crate::scavenge::build;
 use crate::store::{Files, posix::Posix};
 use crate::{Error, Result};
@@ -49,7 +52,8 @@ struct Options {
     /// Start the next run from this checkpoint
     #[arg(short, long, value_name = "NAME", group = "action")]
     current: Option<OsString>,
-    /// Delete a dataset: its entry in the index, its files, and directories left empty
+    /// Delete a dataset: its entry in the index, its files but for those that another dataset has,
+    /// too, and directories left empty
     #[arg(long, value_name = "NAME", visible_alias = "delete", group = "action")]
     remove: Option<OsString>,
     /// Complete a dataset of which parts were copied to the prefix directory by `scr copy`:
@@ -124,15 +128,41 @@ fn current(prefix: &Prefix, name: &Name) -> Result<()> {
 }
 
 fn remove(call: &mut Call, prefix: &Prefix, name: &Name) -> std::result::Result<(), Failure> {
-    let id = index::update(&Posix, prefix, |index| {
-        index
-            .remove(name)
-            .ok_or_else(|| unknown(prefix, name, "a dataset"))
-    })?;
-    for kept in delete::delete(&Posix, prefix, id)? {
+    let index = index::read(&Posix, prefix)?;
+    let id = index.id(name);
+    let id = id.ok_or_else(|| unknown(prefix, name, "a dataset"))?;
+    let ground = Ground {
+        comm: &Solo::new(),
+        files: &Posix,
+        prefix,
+        node: &Environment::of_process().host,
+        width: 1,
+        buffer: 0,
+        metadata: false,
+    };
+    let deleted = delete::delete(&ground, &Plan::new(&index, &[id])).map_err(alone)?;
+    if let Some(error) = deleted.refused.into_iter().next() {
+        return Err(error.into());
+    }
+    for kept in deleted.dirs {
         writeln!(call.out, "{} is not empty and stays", kept.display())?;
     }
+    if deleted.shared > 0 {
+        writeln!(
+            call.out,
+            "Files that other datasets have, too, and that stay: {}",
+            deleted.shared
+        )?;
+    }
     Ok(())
+}
+
+/// What happened to the only rank there is, without its number.
+fn alone(error: Error) -> Failure {
+    match error {
+        Error::Remote { error, .. } => Failure::said(error),
+        other => other.into(),
+    }
 }
 
 /// Completes a dataset from its parts in the prefix directory, and tells what was rebuilt.

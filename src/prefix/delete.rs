@@ -1,42 +1,282 @@
-//! Removes a dataset from the prefix directory. Local: one process does it for all.
+//! Removes datasets from the prefix directory, but no file that another dataset has, too:
+//! programs may write the same names in each checkpoint.
+//!
+//! Each name has a home, the rank that its hash tells. There the names of what goes and of what
+//! stays meet, so that all ranks share in comparing and in unlinking, and none holds all names.
 
-use super::paths::Prefix;
-use super::rank2file;
-use crate::Result;
-use crate::store::Files;
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use super::flush::Ground;
+use super::{index, rank2file};
+use crate::comm::{Term, collective};
+use crate::format::index::Index;
+use crate::format::rank2file::{BASE, RankEntry};
+use crate::format::{Name, from_message, to_message};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 
-/// Removes the data files that rank2file lists, each directory that becomes empty by that,
-/// and the dataset's metadata. Directories that hold other things stay and are returned.
-/// The index entry must be gone before, so that nobody takes the rest for a dataset.
-pub fn delete(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Vec<PathBuf>> {
+/// What is to be deleted, and what will be left; the same on all ranks.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub struct Plan {
+    going: Vec<Known>,
+    staying: Vec<Known>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+struct Known {
+    id: u64,
+    name: Name,
+    /// A restart may choose it by itself, or it is output that is complete.
+    good: bool,
+}
+
+/// What became of a plan.
+#[derive(Debug, Default)]
+pub struct Deleted {
+    /// Datasets that stay as they are, each with the reason; the same on all ranks.
+    pub refused: Vec<Error>,
+    /// Files that stay, since other datasets have them too; the same on all ranks.
+    pub shared: u64,
+    /// Rank 0: directories that hold other things, and so stay.
+    pub dirs: Vec<PathBuf>,
+}
+
+/// Names of files in a message.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+struct Names {
+    names: Vec<Name>,
+}
+
+impl Plan {
+    /// To delete those ids and to leave all others that are in the index.
+    pub fn new(index: &Index, going: &[u64]) -> Self {
+        let mut plan = Plan::default();
+        for (&id, entry) in index.datasets() {
+            let known = Known {
+                id,
+                name: index.name(id).cloned().unwrap_or_default(),
+                good: entry.is_good(),
+            };
+            if going.contains(&id) {
+                plan.going.push(known);
+            } else {
+                plan.staying.push(known);
+            }
+        }
+        plan
+    }
+
+    /// The same, without regard to what will be left: for who deletes all, one by one.
+    pub fn of_all(index: &Index) -> Vec<Self> {
+        let ids: Vec<u64> = index.datasets().keys().copied().collect();
+        let alone = |known| Plan {
+            going: vec![known],
+            staying: Vec::new(),
+        };
+        let all = Plan::new(index, &ids);
+        all.going.into_iter().map(alone).collect()
+    }
+
+    /// True if there is nothing to delete.
+    pub fn is_empty(&self) -> bool {
+        self.going.is_empty()
+    }
+
+    /// The datasets to delete, in words.
+    pub fn words(&self) -> String {
+        const MANY: usize = 3;
+        let named = self.going.iter().take(MANY);
+        let named: Vec<String> = named.map(|k| format!("{} ({})", k.id, k.name)).collect();
+        match self.going.len() {
+            1 => format!("dataset {}", named.concat()),
+            n if n <= MANY => format!("datasets {}", named.join(", ")),
+            n => format!("datasets {} and {} more", named.join(", "), n - MANY),
+        }
+    }
+}
+
+impl Known {
+    fn unreadable(&self, so: &str, error: Error) -> Error {
+        let (id, name) = (self.id, &self.name);
+        let error = match error {
+            // Which rank happened to read it says nothing.
+            Error::Remote { error, .. } => error,
+            other => other.to_string(),
+        };
+        let what = format!(
+            "its list of files cannot be read, so {so}: {error}; `scr index --drop {name}` takes \
+             it out of the index and leaves its files"
+        );
+        Error::dataset(id, name.to_string(), what)
+    }
+}
+
+/// Removes the data files that only the datasets to delete have, each directory that becomes
+/// empty by that, and their metadata. Index entries go first, so that nobody takes the rest for
+/// a dataset. One whose list of files cannot be read stays, and if it is that of a good one
+/// that is to be left, all stay. Collective.
+///
+/// # Errors
+/// Nothing was deleted, or not all.
+pub fn delete(ground: &Ground, plan: &Plan) -> Result<Deleted> {
+    let mut deleted = Deleted::default();
+    let mut mine = BTreeSet::new();
+    let (mut going, mut any_listed) = (Vec::new(), false);
+    for known in &plan.going {
+        match names(ground, known.id) {
+            // One that was never flushed to its end may have no list; its files are unknown.
+            Ok(names) => {
+                any_listed |= names.is_some();
+                mine.extend(names.unwrap_or_default());
+                going.push(known.id);
+            }
+            Err(error @ Error::Comm { .. }) => return Err(error),
+            Err(error) => deleted.refused.push(known.unreadable("it stays", error)),
+        }
+    }
+    if going.is_empty() {
+        return Ok(deleted);
+    }
+    let listed = mine.len();
+    if any_listed {
+        keep_shared(ground, &plan.staying, &mut mine)?;
+    }
+    let mut shared = [Term::Sum((listed - mine.len()) as i64)];
+    let forgotten = on_root(ground, || forget(ground, &going));
+    collective::agree_with(ground.comm, ground.node, forgotten, &mut shared)?;
+    deleted.shared = shared[0].value() as u64;
+
+    let unlinked = unlink(ground, &mine);
+    let dirs = dirs(ground, &mine)?;
+    collective::agree(ground.comm, ground.node, unlinked)?;
+    let cleared = on_root(ground, || clear(ground, dirs, &going));
+    deleted.dirs = collective::agree(ground.comm, ground.node, cleared)?;
+    Ok(deleted)
+}
+
+fn on_root<T: Default>(ground: &Ground, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    match ground.comm.rank() {
+        0 => work(),
+        _ => Ok(T::default()),
+    }
+}
+
+/// Takes out of `mine` what the datasets that stay have. The list of one that nobody restarts
+/// from may be missing or damaged: its files are known to nobody.
+fn keep_shared(ground: &Ground, staying: &[Known], mine: &mut BTreeSet<PathBuf>) -> Result<()> {
+    let so = "no other dataset is deleted, which may have the same files";
+    for known in staying {
+        match names(ground, known.id) {
+            Ok(Some(names)) => names.iter().for_each(|name| {
+                mine.remove(name);
+            }),
+            Err(error @ Error::Comm { .. }) => return Err(error),
+            _ if !known.good => {}
+            Ok(None) => {
+                let path = ground.prefix.dataset(known.id);
+                let what = "has no rank2file".to_string();
+                return Err(known.unreadable(so, Error::Corrupt { path, what }));
+            }
+            Err(error) => return Err(known.unreadable(so, error)),
+        }
+    }
+    Ok(())
+}
+
+/// The files of a dataset whose home is this rank, relative to the prefix, or `None` if it has
+/// no list of them. Collective; all ranks return the same verdict.
+fn names(ground: &Ground, id: u64) -> Result<Option<BTreeSet<PathBuf>>> {
+    let &Ground {
+        comm,
+        files,
+        prefix,
+        node,
+        ..
+    } = ground;
     let dir = prefix.dataset(id);
-    let mut parents: BTreeSet<PathBuf> = BTreeSet::new();
-    let listed = rank2file::for_each(files, &dir, |_, entry| {
+    let mut outgoing: BTreeMap<usize, Names> = BTreeMap::new();
+    let mut sort = |entry: &RankEntry| {
         for name in entry.files.keys() {
-            let path = prefix.absolute(name)?;
-            files.remove_file(&path)?;
-            let above = path
-                .ancestors()
-                .skip(1)
-                .take_while(|p| p.starts_with(prefix.root()));
-            parents.extend(above.filter(|p| *p != prefix.root()).map(PathBuf::from));
+            prefix.absolute(name)?;
+            // One path has one spelling: `./a//b` is `a/b`.
+            let parts = name.as_path().components();
+            let path: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();
+            let home = crc32fast::hash(path.as_os_str().as_bytes()) as usize % comm.size();
+            let names = &mut outgoing.entry(home).or_default().names;
+            names.push(path.as_os_str().into());
         }
         Ok(())
-    });
-    match listed {
-        // A dataset that was never flushed to its end has no map; its files are unknown.
-        Err(error) if error.is_not_found() => {}
-        other => other?,
+    };
+    let top = on_root(ground, || files.stat(&dir.join(BASE)).map(Some));
+    let missing = matches!(top, Ok(Some(None)));
+    let read = rank2file::for_each_shared(comm, files, &dir, |_, entry| sort(&entry))?;
+    let read = if missing { Ok(()) } else { read };
+    let outgoing = outgoing.iter();
+    let outgoing = outgoing.map(|(home, names)| Ok((*home, to_message(names)?)));
+    let incoming = collective::exchange(comm, outgoing.collect::<Result<_>>()?)?;
+    let mut mine = BTreeSet::new();
+    for (_, message) in incoming {
+        let Names { names } = from_message(&message)?;
+        mine.extend(names.iter().map(|name| name.as_path().to_path_buf()));
     }
+    let mut absent = [Term::Max(missing.into())];
+    collective::agree_with(comm, node, top.and(read), &mut absent)?;
+    Ok((absent[0].value() == 0).then_some(mine))
+}
+
+/// Rank 0: nobody may take what is left of these for datasets from now on.
+fn forget(ground: &Ground, going: &[u64]) -> Result<()> {
+    index::update(ground.files, ground.prefix, |index| {
+        for id in going {
+            if let Some(name) = index.name(*id).cloned() {
+                index.remove(&name);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Removes this rank's share of the files: all that can be removed, even after an error.
+fn unlink(ground: &Ground, mine: &BTreeSet<PathBuf>) -> Result<()> {
+    let mut done = Ok(());
+    for name in mine {
+        let path = ground.prefix.root().join(name);
+        done = done.and(ground.files.remove_file(&path));
+    }
+    done
+}
+
+/// Rank 0: the directories that had files of any rank, relative to the prefix. Collective.
+fn dirs(ground: &Ground, mine: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>> {
+    let parents: BTreeSet<&Path> = mine.iter().filter_map(|name| name.parent()).collect();
+    let names = parents.iter().map(|dir| dir.as_os_str().into()).collect();
+    let messages = collective::gather(ground.comm, 0, to_message(&Names { names })?)?;
+    let mut dirs = BTreeSet::new();
+    for message in messages.unwrap_or_default() {
+        let Names { names } = from_message(&message)?;
+        dirs.extend(names.iter().map(|name| name.as_path().to_path_buf()));
+    }
+    Ok(dirs)
+}
+
+/// Rank 0: removes what the files have left: directories, then metadata.
+fn clear(ground: &Ground, dirs: BTreeSet<PathBuf>, going: &[u64]) -> Result<Vec<PathBuf>> {
+    let &Ground { files, prefix, .. } = ground;
+    let all: BTreeSet<&Path> = dirs.iter().flat_map(|dir| dir.ancestors()).collect();
     let mut kept = Vec::new();
     // Deepest first: a set of paths is ordered with parents before children.
-    for path in parents.into_iter().rev() {
+    for dir in all.into_iter().rev().filter(|dir| **dir != *Path::new("")) {
+        let path = prefix.root().join(dir);
         if !files.remove_dir(&path)? && files.stat(&path)?.is_some() {
             kept.push(path);
         }
     }
-    files.remove_tree(&dir)?;
+    for id in going {
+        files.remove_tree(&prefix.dataset(*id))?;
+    }
     Ok(kept)
 }

@@ -140,6 +140,31 @@ fn be_u64(bytes: &[u8]) -> u64 {
 /// Reads the tree in `dir` and hands every rank its own entry. Collective. The outer error
 /// is the transport's; the inner result is this rank's, and the caller must agree on it.
 pub fn read(comm: &dyn Communicator, files: &dyn Files, dir: &Path) -> Result<Result<RankEntry>> {
+    let mut outgoing = Vec::new();
+    let read = for_each_shared(comm, files, dir, |rank, entry| {
+        if rank < comm.size() as u64 {
+            outgoing.push((rank as usize, to_message(&entry)?));
+        }
+        Ok(())
+    })?;
+    let incoming = collective::exchange(comm, outgoing)?;
+    let entry = match incoming.as_slice() {
+        [(_, message)] => from_message(message),
+        [] => Err(odd(dir, comm.rank(), "has no entry")),
+        _ => Err(odd(dir, comm.rank(), "has more than one entry")),
+    };
+    Ok(read.and(entry))
+}
+
+/// Calls `each` for every entry of the tree in `dir`, on one rank or another: each leaf is
+/// read by one of them. Collective. The outer error is the transport's; the inner result is
+/// this rank's.
+pub fn for_each_shared(
+    comm: &dyn Communicator,
+    files: &dyn Files,
+    dir: &Path,
+    mut each: impl FnMut(u64, RankEntry) -> Result<()>,
+) -> Result<Result<()>> {
     let mut local = Ok(());
     let mut messages = None;
     if comm.rank() == 0 {
@@ -147,37 +172,28 @@ pub fn read(comm: &dyn Communicator, files: &dyn Files, dir: &Path) -> Result<Re
             local = Err(error);
             Vec::new()
         });
-        let mut tasks: Vec<Task> = Vec::new();
-        tasks.resize_with(comm.size(), Task::default);
-        let stride = comm.size().div_ceil(leaves.len().max(1)).max(1);
-        for (i, leaf) in leaves.into_iter().enumerate() {
-            tasks[i * stride % comm.size()]
-                .leaves
-                .push(leaf.as_str().into());
-        }
-        messages = Some(tasks.iter().map(to_message).collect::<Result<_>>()?);
+        messages = Some(tasks(comm.size(), leaves)?);
     }
     let task: Task = from_message(&collective::scatter(comm, 0, messages)?)?;
-    let mut outgoing = Vec::new();
     for name in &task.leaves {
-        match read_leaf(files, dir, name) {
-            Ok(leaf) => {
-                for (rank, entry) in leaf.entries {
-                    if rank < comm.size() as u64 {
-                        outgoing.push((rank as usize, to_message(&entry)?));
-                    }
-                }
-            }
-            Err(error) => local = local.and(Err(error)),
-        }
+        let read = read_leaf(files, dir, name).and_then(|leaf| {
+            let mut entries = leaf.entries.into_iter();
+            entries.try_for_each(|(rank, entry)| each(rank, entry))
+        });
+        local = local.and(read);
     }
-    let incoming = collective::exchange(comm, outgoing)?;
-    let entry = match incoming.as_slice() {
-        [(_, message)] => from_message(message),
-        [] => Err(odd(dir, comm.rank(), "has no entry")),
-        _ => Err(odd(dir, comm.rank(), "has more than one entry")),
-    };
-    Ok(local.and(entry))
+    Ok(local)
+}
+
+/// Hands leaves out to ranks, as far apart as can be. One message for each rank.
+fn tasks(ranks: usize, leaves: Vec<String>) -> Result<Vec<Vec<u8>>> {
+    let mut tasks: Vec<Task> = Vec::new();
+    tasks.resize_with(ranks, Task::default);
+    let stride = ranks.div_ceil(leaves.len().max(1)).max(1);
+    for (i, leaf) in leaves.into_iter().enumerate() {
+        tasks[i * stride % ranks].leaves.push(leaf.as_str().into());
+    }
+    tasks.iter().map(to_message).collect()
 }
 
 fn odd(dir: &Path, rank: usize, what: &str) -> Error {
@@ -192,8 +208,7 @@ pub fn ranks(files: &dyn Files, dir: &Path) -> Result<u64> {
     Ok(read_branch(files, &dir.join(BASE))?.ranks)
 }
 
-/// Calls `each` for every rank's entry, one leaf at a time. Local: for commands, and for
-/// rank 0 where it deletes a dataset.
+/// Calls `each` for every rank's entry, one leaf at a time. Local: for commands.
 pub fn for_each(
     files: &dyn Files,
     dir: &Path,

@@ -1,14 +1,15 @@
 //! Datasets by name: current, drop, delete; and the purges that a user may ask for.
 
-use super::cached::{Cached, titled};
+use super::cached::Cached;
 use super::state::Call;
 use super::{Session, no_such};
-use crate::Result;
 use crate::cache::plan::Slot;
 use crate::events::Severity;
 use crate::format::Name;
 use crate::format::index::Index;
-use crate::prefix::{delete, index};
+use crate::prefix::delete::{self, Plan};
+use crate::prefix::index;
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// What rank 0 found about a name.
@@ -112,47 +113,51 @@ impl Session {
             .collect();
         let in_cache = !cached.is_empty();
         self.forget(&cached);
-        let deleted = match self.rank() {
-            0 => self.delete_from_prefix(name),
-            _ => Ok(None),
-        };
-        let known = in_cache || deleted != Ok(None) || self.rank() != 0;
-        let known = if known {
-            Ok(())
-        } else {
-            Err(no_such(call.name(), name))
-        };
-        self.agree(deleted.and(known))
+        let plan: Plan = self.told_by_root(|| {
+            let index = index::read(&*self.files, &self.prefix)?;
+            match index.id(name) {
+                Some(id) => Ok(Plan::new(&index, &[id])),
+                None if in_cache => Ok(Plan::default()),
+                None => Err(no_such(call.name(), name)),
+            }
+        })?;
+        self.delete_all_of(&plan)
     }
 
-    /// Rank 0: index entry first, then files. The id, if there was such a dataset.
-    pub(super) fn delete_from_prefix(&self, name: &Name) -> Result<Option<u64>> {
-        let id = index::update(&*self.files, &self.prefix, |index| Ok(index.remove(name)))?;
-        let Some(id) = id else { return Ok(None) };
-        for dir in delete::delete(&*self.files, &self.prefix, id)? {
-            self.tell(
-                Severity::Debug(1),
-                format!(
-                    "{} is not empty and stays, dataset {id} is deleted",
-                    dir.display()
-                ),
-            );
+    fn delete_all_of(&self, plan: &Plan) -> Result<()> {
+        let refused = self.delete_from_prefix(plan)?;
+        refused.into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Gives the datasets that stay as they are, with the reasons.
+    fn delete_from_prefix(&self, plan: &Plan) -> Result<Vec<Error>> {
+        if plan.is_empty() {
+            return Ok(Vec::new());
         }
-        Ok(Some(id))
+        let deleted = delete::delete(&self.ground(self.settings.flush_width), plan)?;
+        for dir in deleted.dirs {
+            let text = format!("{} is not empty and stays", dir.display());
+            self.tell(Severity::Debug(1), text);
+        }
+        if deleted.shared > 0 {
+            let text = format!(
+                "{} files of {} stay, since other datasets have files of the same names; \
+                 put the dataset's name into the path",
+                deleted.shared,
+                plan.words()
+            );
+            self.tell_once(Severity::Note, text);
+        }
+        Ok(deleted.refused)
     }
 
     /// `SCR_PREFIX_PURGE`: deletes all that the index names.
     pub(super) fn purge_prefix(&self) -> Result<()> {
-        self.on_root(|| {
+        let plans: Vec<Plan> = self.told_by_root(|| {
             let index = index::read(&*self.files, &self.prefix)?;
-            for id in index.datasets().keys() {
-                if let Some(name) = index.name(*id) {
-                    self.delete_from_prefix(name)?;
-                }
-            }
-            Ok(())
+            Ok(Plan::of_all(&index))
         })?;
-        Ok(())
+        plans.iter().try_for_each(|plan| self.delete_all_of(plan))
     }
 
     /// `SCR_CACHE_PURGE`: deletes all that this job has in its stores.
@@ -176,25 +181,23 @@ impl Session {
         if size == 0 {
             return Ok(());
         }
-        self.on_root(|| {
-            let deleted = index::read(&*self.files, &self.prefix).map(|index| {
-                for (id, name) in outside_window(&index, flushed, size) {
-                    if let Err(error) = self.delete_from_prefix(name) {
-                        self.not_deleted(&titled(id, name), &error);
-                    }
-                }
-            });
-            if let Err(error) = deleted {
-                self.not_deleted("what is older", &error);
-            }
-            Ok(())
-        })?;
+        let plan = self.told_by_root(|| {
+            let index = index::read(&*self.files, &self.prefix)?;
+            Ok(Plan::new(&index, &outside_window(&index, flushed, size)))
+        });
+        let (what, deleted) = match plan {
+            Ok(plan) => (plan.words(), self.delete_from_prefix(&plan)),
+            Err(error) => ("what is older".to_string(), Err(error)),
+        };
+        let warn = |text| self.tell_once(Severity::Warning, format!("SCR_PREFIX_SIZE: {text}"));
+        match deleted {
+            Ok(refused) => refused
+                .iter()
+                .for_each(|error| warn(format!("one could not be deleted: {error}"))),
+            Err(error @ Error::Comm { .. }) => return Err(error),
+            Err(error) => warn(format!("{what} could not be deleted: {error}")),
+        }
         Ok(())
-    }
-
-    fn not_deleted(&self, what: &str, error: &crate::Error) {
-        let text = format!("SCR_PREFIX_SIZE: {what} could not be deleted: {error}");
-        self.tell(Severity::Warning, text);
     }
 
     /// The part of the rank that runs this, for a dataset with a record.
@@ -223,12 +226,16 @@ impl Session {
 /// from the one just flushed down to lower ids, as in SCR v3.1.0. Higher ids are of a run that
 /// was given up for an older checkpoint: to count them would cost the new ones their place.
 /// Those marked as output stay, and the one that the next run is to start from.
-fn outside_window(index: &Index, flushed: u64, size: usize) -> Vec<(u64, &Name)> {
+fn outside_window(index: &Index, flushed: u64, size: usize) -> Vec<u64> {
     let good = index.datasets().range(..=flushed).rev();
     let good = good.filter(|(_, e)| e.is_good() && e.is_checkpoint());
     good.skip(size)
         .filter(|(_, e)| e.dataset.as_ref().is_some_and(|d| !d.flag_output))
-        .filter_map(|(id, _)| Some((*id, index.name(*id)?)))
-        .filter(|(_, name)| Some(*name) != index.current())
+        .map(|(id, _)| *id)
+        .filter(|id| {
+            index
+                .name(*id)
+                .is_some_and(|name| Some(name) != index.current())
+        })
         .collect()
 }

@@ -157,6 +157,30 @@ fn remove_deletes_files_and_leaves_others() {
 }
 
 #[test]
+fn remove_leaves_files_that_another_dataset_lists() {
+    let sandbox = Sandbox::of("basic");
+    let map = sandbox.path().join(".scr/scr.dataset.1/rank2file.0.0");
+    let mut tree = scr::format::read_tree(&scr::store::posix::Posix, &map).unwrap();
+    let mut files = scr::format::Tree::new();
+    files.set("timestep.2/./rank_0//state_0.dat", scr::format::Tree::new());
+    let mut rank = scr::format::Tree::new();
+    rank.set("FILE", files);
+    let mut ranks = tree.remove("RANK").unwrap();
+    ranks.set("0", rank);
+    tree.set("RANK", ranks);
+    std::fs::write(&map, scr::format::encode(&tree)).unwrap();
+    let said = sandbox.run(&["index", "--remove", "timestep.1"]).out();
+    assert!(said.contains("and that stay: 1"), "{said}");
+    assert!(
+        sandbox
+            .path()
+            .join("timestep.2/rank_0/state_0.dat")
+            .exists()
+    );
+    assert!(!sandbox.path().join(".scr/scr.dataset.1").exists());
+}
+
+#[test]
 fn a_hostile_map_does_not_lead_out_of_the_prefix() {
     let outside = Sandbox::empty();
     let victim = outside.path().join("victim");
