@@ -184,20 +184,19 @@ impl Error {
         self.errno() == Some(libc::ENOENT)
     }
 
-    /// True for trouble of the system and not of the data, which may be gone the next time.
+    /// True for trouble of the system and not of the data, which may be gone the next time: all
+    /// that a system call may report but that the thing is not there, or is another one.
     pub fn may_pass(&self) -> bool {
-        const PASSING: [i32; 9] = [
-            libc::EIO,
-            libc::EACCES,
-            libc::ENOMEM,
-            libc::EMFILE,
-            libc::ENFILE,
-            libc::ESTALE,
-            libc::ETIMEDOUT,
-            libc::ENOSPC,
-            libc::EDQUOT,
+        const LASTING: [i32; 7] = [
+            libc::ENOENT,
+            libc::ENOTDIR,
+            libc::EISDIR,
+            libc::ELOOP,
+            libc::ENAMETOOLONG,
+            libc::EINVAL,
+            libc::ENXIO,
         ];
-        self.errno().is_some_and(|errno| PASSING.contains(&errno))
+        self.errno().is_some_and(|errno| !LASTING.contains(&errno))
     }
 }
 

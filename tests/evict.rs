@@ -104,3 +104,38 @@ fn output_that_is_saved_goes_first() {
     });
     assert_eq!(datasets(&site), ["1", "3"]);
 }
+
+#[test]
+fn a_dataset_that_has_lost_ranks_stands_less() {
+    let site = site("2");
+    site.configure(
+        "CKPT=0 TYPE=SINGLE\nCKPT=1 INTERVAL=4 TYPE=XOR\n\
+         CKPT=2 INTERVAL=8 TYPE=RS SET_FAILURES=2",
+    );
+    site.run(&nodes(5), |rank| {
+        (1..=12).for_each(|n| rank.checkpoint(&format!("ck.{n}")).unwrap());
+    });
+    assert_eq!(datasets(&site), ["12", "8"]);
+    // 12 is rebuilt each time, 8 is not: it has lost as much as it stands.
+    site.lose("n1");
+    site.expect_restart(&["n0", "s1", "n2", "n3", "n4"], Some("ck.12"));
+    site.lose("n2");
+    site.run(&["n0", "s1", "s2", "n3", "n4"], |rank| {
+        assert_eq!(rank.restart().as_deref(), Some("ck.12"));
+        rank.checkpoint("ck.13").unwrap();
+    });
+    site.lose("n3");
+    site.expect_restart(&["n0", "s1", "s2", "s3", "n4"], Some("ck.12"));
+}
+
+#[test]
+fn what_was_dropped_from_the_index_does_not_count_as_saved() {
+    let site = site("2").set("SCR_FLUSH", "5");
+    site.run(&nodes(3), |rank| {
+        (1..=5).for_each(|n| rank.checkpoint(&format!("ck.{n}")).unwrap());
+        rank.session.drop_dataset(&"ck.5".into()).unwrap();
+        rank.checkpoint("ck.6").unwrap();
+    });
+    site.lose("n1");
+    site.expect_restart(&["n0", "s", "n2"], Some("ck.4"));
+}

@@ -191,8 +191,7 @@ fn trouble_that_passes(faulty: usize, begin: impl Fn(&Site, &Faults), why: &str)
     site.by_rank[faulty] = Some(Arc::new(files));
     begin(&site, &faults);
     let nodes = ["spare", "spare", "n1", "n2", "n2", "n2"];
-    site.expect_restart(&nodes, None);
-    assert!(!site.heard(why).is_empty(), "{:?}", site.events.lines());
+    site.expect_none_now(&nodes, why);
     faults.limit_space(None);
     faults.fail_reads(None);
     site.expect_restart(&nodes, Some("ck.1"));

@@ -298,14 +298,17 @@ impl Candidate {
     }
 
     /// How many of the groups in `groups` (the group of each rank: those in which ranks and
-    /// what they store now fail together) may be lost, whichever they are, once it is whole on
-    /// this run's ranks; and how many it was made to survive.
-    pub fn stands(&self, groups: &[usize]) -> (usize, usize) {
+    /// what they store now fail together) may be lost, whichever they are, once it is `whole` on
+    /// this run's ranks or else as it is; and how many it was made to survive.
+    pub fn stands(&self, groups: &[usize], whole: bool) -> (usize, usize) {
+        let lost = if whole { Vec::new() } else { self.lost() };
         let whole_sets = self.sets.values().filter(|d| d.set_rank == 0);
         let each = whole_sets.map(|reddesc| {
             let losses = redundancy::of(reddesc).map_or(0, |s| s.losses(reddesc.members.len()));
+            let gone = reddesc.members.iter().filter(|m| lost.contains(m)).count();
             let set = redundancy::Set::new(0, reddesc.members.clone());
-            (redundancy::survives(set.as_slice(), groups, losses), losses)
+            let left = losses.saturating_sub(gone);
+            (redundancy::survives(set.as_slice(), groups, left), losses)
         });
         let least = |a: (usize, usize), b: (usize, usize)| (a.0.min(b.0), a.1.min(b.1));
         each.reduce(least).unwrap_or_default()

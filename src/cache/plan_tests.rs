@@ -147,16 +147,21 @@ fn a_part_keeps_the_level_at_which_it_was_found() {
 #[test]
 fn says_what_it_stands_where_its_ranks_are_now() {
     let candidate = only(four());
-    assert_eq!(candidate.stands(&[0, 1, 2, 3]), (1, 1));
-    assert_eq!(candidate.stands(&[0, 1, 2, 0]), (0, 1));
+    assert_eq!(candidate.stands(&[0, 1, 2, 3], true), (1, 1));
+    assert_eq!(candidate.stands(&[0, 1, 2, 0], true), (0, 1));
     let mut nodes = four();
     for one in nodes.iter_mut().flatten() {
         one.reddesc.scheme = "RS".to_string();
         one.reddesc.set_failures = 2;
     }
+    let candidate = only(nodes.clone());
+    assert_eq!(candidate.stands(&[0, 1, 2, 3], true), (2, 2));
+    assert_eq!(candidate.stands(&[0, 0, 1, 2], true), (1, 2));
+    // With a rank lost, of which nothing is rebuilt.
+    nodes[1].clear();
     let candidate = only(nodes);
-    assert_eq!(candidate.stands(&[0, 1, 2, 3]), (2, 2));
-    assert_eq!(candidate.stands(&[0, 0, 1, 2]), (1, 2));
+    assert_eq!(candidate.stands(&[0, 1, 2, 3], false), (1, 2));
+    assert_eq!(candidate.stands(&[0, 1, 2, 3], true), (2, 2));
 }
 
 #[test]

@@ -12,6 +12,8 @@ pub enum Room {
     Now,
     /// Once what is to be deleted is deleted: that must be waited for.
     Later,
+    /// Once all that no restart can use is deleted too.
+    Cramped,
     /// Not even then.
     Never,
 }

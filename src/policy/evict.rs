@@ -69,12 +69,15 @@ impl Entry {
 }
 
 /// Positions in `entries` to delete, in this order, so that with the new dataset the store
-/// holds at most `count` (at least 1).
-pub fn victims(entries: &[Entry], count: usize) -> Vec<usize> {
+/// holds at most `count` (at least 1); and all that no restart can use, if the store is `cramped`:
+/// if there is less room than its count needs.
+pub fn victims(entries: &[Entry], count: usize, cramped: bool) -> Vec<usize> {
     let here = entries.iter().enumerate().filter(|(_, entry)| entry.here);
     let mut order: Vec<_> = here.map(|(at, e)| (e.worth(entries), at)).collect();
     order.sort_unstable();
-    order.truncate((order.len() + 1).saturating_sub(count.max(1)));
+    let useless = order.iter().filter(|(_, at)| !entries[*at].usable).count();
+    let above = (order.len() + 1).saturating_sub(count.max(1));
+    order.truncate(if cramped { above.max(useless) } else { above });
     order.into_iter().map(|(_, at)| at).collect()
 }
 
@@ -96,7 +99,7 @@ mod tests {
     }
 
     fn ids(entries: &[Entry], count: usize) -> Vec<u64> {
-        let gone = victims(entries, count).into_iter();
+        let gone = victims(entries, count, false).into_iter();
         gone.map(|at| entries[at].id).collect()
     }
 
@@ -115,6 +118,17 @@ mod tests {
             ..ck(9, 0)
         };
         assert_eq!(ids(&[ck(5, 0), unusable], 2), [9]);
+    }
+
+    #[test]
+    fn in_a_cramped_store_all_that_cannot_be_used_goes() {
+        let unusable = |id| Entry {
+            usable: false,
+            ..ck(id, 0)
+        };
+        let entries = [unusable(2), ck(5, 0), unusable(1)];
+        assert_eq!(victims(&entries, 9, true), [2, 0]);
+        assert_eq!(victims(&entries, 1, true), [2, 0, 1]);
     }
 
     #[test]
@@ -224,7 +238,7 @@ mod tests {
             }
             entries.rotate_left(random(size) as usize);
             let count = random(size + 1) as usize;
-            let gone = victims(&entries, count);
+            let gone = victims(&entries, count, false);
             let here: Vec<usize> = (0..entries.len()).filter(|at| entries[*at].here).collect();
             assert!(gone.iter().all(|at| here.contains(at)));
             assert_eq!(

@@ -49,14 +49,44 @@ pub struct Wanted<'a> {
     pub checksums: bool,
 }
 
-/// Why a dataset cannot be fetched.
+/// What a dataset that cannot be fetched is to this run, from the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// As good as before: the system gave trouble, here or there.
+    Trouble,
+    /// Not for this run, which has another number of ranks.
+    Unfit,
+    /// Bad: a file is missing, or not as it was recorded.
+    Bad,
+}
+
+impl Why {
+    /// What an error of one rank makes of it.
+    fn of(error: &Error) -> Self {
+        match error {
+            Error::Corrupt { .. } | Error::Format { .. } => Why::Bad,
+            Error::Dataset { .. } => Why::Unfit,
+            error if error.is_not_found() => Why::Bad,
+            _ => Why::Trouble,
+        }
+    }
+
+    /// From a term that was agreed on.
+    fn told(term: Term) -> Self {
+        let all = [Why::Bad, Why::Unfit];
+        let mut all = all.into_iter();
+        all.find(|why| term.value() >= *why as i64)
+            .unwrap_or(Why::Trouble)
+    }
+}
+
+/// Why a dataset cannot be fetched. The same on all ranks.
 #[derive(Debug)]
 pub struct Refused {
     /// The collective verdict.
     pub error: Error,
-    /// True if the dataset itself is bad: a file is missing or not as it was recorded. False
-    /// if it does not fit this run, or something else went wrong: then it stays a candidate.
-    pub bad: bool,
+    /// What that says of the dataset.
+    pub why: Why,
 }
 
 /// Fetches a dataset: into `cache`, or with `None` only verified where it is (bypass).
@@ -122,7 +152,7 @@ pub fn fetch(
                 let _ = files.remove_tree(&target.dir());
             }
             if matches!(error, Error::Corrupt { .. }) {
-                terms[0] = Term::Max(1);
+                terms[0] = Term::Max(Why::Bad as i64);
             }
             refuse(error, &terms)
         }
@@ -145,12 +175,11 @@ fn whole(dir: &Path, dataset: &Dataset, count: u64, size: u64) -> Result<()> {
     })
 }
 
-/// Agrees on a result; the first term becomes 1 if any rank found the dataset itself bad.
+/// Agrees on a result; the first term becomes the worst that any rank's error says of the
+/// dataset.
 fn verdict<T>(ground: &Ground, local: Result<T>, terms: &mut [Term]) -> Result<T> {
-    let of_dataset = |error: &Error| {
-        matches!(error, Error::Corrupt { .. } | Error::Format { .. }) || error.is_not_found()
-    };
-    terms[0] = Term::Max(local.as_ref().is_err_and(of_dataset).into());
+    let why = local.as_ref().err().map_or(Why::Trouble, Why::of);
+    terms[0] = Term::Max(why as i64);
     collective::agree_with(ground.comm, ground.node, local, terms)
 }
 
@@ -159,7 +188,7 @@ fn refuse(error: Error, terms: &[Term]) -> Result<std::result::Result<Fetched, R
         Error::Comm { .. } => Err(error),
         error => Ok(Err(Refused {
             error,
-            bad: terms[0].value() > 0,
+            why: Why::told(terms[0]),
         })),
     }
 }

@@ -4,10 +4,9 @@
 //! first byte moves, and "complete" after all bytes and records are on stable storage.
 
 use super::paths::Prefix;
-use super::{index, rank2file, records};
+use super::{index, rank2file};
 use crate::comm::{Communicator, collective};
 use crate::format::filemap::Filemap;
-use crate::format::flush_file::{self, FlushFile};
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset};
 use crate::store::{Durability, Files};
@@ -92,20 +91,9 @@ pub fn flush(
 /// Rank 0: nobody may take what is there of this dataset for complete from now on.
 fn begin(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, dir: &Path) -> Result<()> {
     index::enter(files, prefix, dataset)?;
-    records::update_flush_file(files, prefix, |record| {
-        place(record, dataset).insert(flush_file::SYNC_FLUSHING.into());
-    })?;
     // What an earlier dataset of this id left must not be mixed with ours.
     files.remove_tree(dir)?;
     files.make_dirs(dir)
-}
-
-fn place<'a>(record: &'a mut FlushFile, dataset: &Dataset) -> &'a mut BTreeSet<format::Name> {
-    let entry = record
-        .datasets
-        .entry(dataset.id)
-        .or_insert_with(|| flush_file::Entry::cached(dataset.clone()));
-    &mut entry.locations
 }
 
 /// Rank 0: all is there; say so, durably, from the inside out.
@@ -117,11 +105,6 @@ fn end(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Res
             index.set_current(&dataset.name);
         }
         Ok(())
-    })?;
-    records::update_flush_file(files, prefix, |record| {
-        let places = place(record, dataset);
-        places.remove(&flush_file::SYNC_FLUSHING.into());
-        places.insert(flush_file::PFS.into());
     })
 }
 

@@ -16,6 +16,9 @@ pub struct Cached {
     pub bypass: bool,
     /// It is complete in the prefix too.
     pub in_prefix: bool,
+    /// The user has dropped it from the index: it is not to be flushed again, and no restart would
+    /// find it in the prefix.
+    pub dropped: bool,
     /// How many failure groups may be lost without it, whichever they are.
     pub stands: usize,
     /// The level of nodes below which this rank's part lies.

@@ -61,6 +61,7 @@ impl Session {
             .collect();
         self.forget(&newer);
         self.loaded = None;
+        self.passed = None;
         self.search.fetch = None;
         self.ids.dataset = id;
         self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
@@ -90,10 +91,14 @@ impl Session {
     pub fn drop_dataset(&mut self, name: &Name) -> Result<()> {
         let call = Call::Drop;
         self.allow(call)?;
+        self.passed = None;
         self.on_root(|| {
             let id = index::update(&*self.files, &self.prefix, |index| Ok(index.remove(name)))?;
             id.map(|_| ()).ok_or_else(|| no_such(call.name(), name))
         })?;
+        for cached in self.cache.iter_mut().filter(|c| c.dataset.name == *name) {
+            cached.dropped = cached.in_prefix;
+        }
         Ok(())
     }
 
@@ -105,6 +110,7 @@ impl Session {
     pub fn delete(&mut self, name: &Name) -> Result<()> {
         let call = Call::Delete;
         self.allow(call)?;
+        self.passed = None;
         let cached: Vec<Slot> = self
             .cache
             .iter()

@@ -84,6 +84,10 @@ struct Phase {
 struct Search {
     /// Cached datasets not tried yet, newest last.
     cached: Vec<Candidate>,
+    /// The one that is tried now.
+    tried: Option<Candidate>,
+    /// Cached datasets that could not be brought back for now.
+    later: Vec<Candidate>,
     /// Per store, the rank that acts for each rank.
     leaders: Vec<Vec<usize>>,
     /// Per store, which ranks lose what they have in it together.
@@ -93,6 +97,8 @@ struct Search {
     completed: BTreeSet<(u64, u64)>,
     /// What of it was in the prefix directory too.
     saved: BTreeSet<(u64, u64)>,
+    /// Directories with a record that could not be read for now.
+    unread: Vec<Slot>,
     /// Directories to be dealt with at the next occasion.
     doomed: Doomed,
     /// Ids in the prefix not tried yet, in order; `None` until the index has been asked.
@@ -140,7 +146,12 @@ pub struct Session {
     search: Search,
     /// The checkpoint that `SCR_Have_restart` offers.
     loaded: Option<Part>,
+    /// A checkpoint that may be good but could not be read when it was looked for; the same on
+    /// all ranks. To begin anew could cost it.
+    passed: Option<Error>,
     phase: Option<Phase>,
+    /// The last dataset could not be completed; the same on all ranks.
+    gave_up: bool,
     history: History,
     last_checkpoint: Instant,
     reapers: Vec<JoinHandle<()>>,

@@ -98,7 +98,11 @@ impl Session {
             ckpt,
             ..Dataset::default()
         };
-        let later = matches!(room, Ok(Room::Later));
+        let level = match &room {
+            Ok(Room::Later) => 1,
+            Ok(Room::Cramped) => 2,
+            _ => 0,
+        };
         let ready = room.and_then(|_| self.prepare(call, &dataset, store, bypass));
         let print = fingerprint(&dataset);
         let created = if self.rank() == 0 { micros } else { 0 };
@@ -106,7 +110,7 @@ impl Session {
             Term::Max(print),
             Term::Min(print),
             Term::Max(created),
-            Term::Max(later.into()),
+            Term::Max(level),
         ];
         let ready = collective::agree_with(&*self.comm, &self.speaker.node, ready, &mut terms);
         let same = terms[0].value() == terms[1].value();
@@ -130,8 +134,8 @@ impl Session {
         self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
         self.ids.settled = true;
         // Where there is little room, what is evicted is of more use as space for anything.
-        let tight = terms[3].value() > 0;
-        self.make_room(store, bypass, (!bypass && !tight).then_some(id));
+        let (tight, cramped) = (terms[3].value() > 0, terms[3].value() > 1);
+        self.make_room(store, bypass, cramped, (!bypass && !tight).then_some(id));
         if tight {
             // Somewhere the new dataset fits only in place of what was just taken out.
             self.finish_deleting();
@@ -421,6 +425,7 @@ impl Session {
     /// The dataset could not be completed: it goes, and all before it stay.
     fn give_up(&mut self, phase: &Phase, slot: Slot, error: Error) -> Result<()> {
         self.heirlooms.clear();
+        self.gave_up = !phase.bypass;
         if !phase.bypass {
             self.discard(&[slot], None);
         }
@@ -438,6 +443,7 @@ impl Session {
         bytes: Option<u64>,
     ) -> Result<()> {
         let dataset = filemap.dataset.clone();
+        self.gave_up = false;
         // Those that were of use have their names by now.
         for unused in std::mem::take(&mut self.heirlooms) {
             self.tell_stuck(self.files.remove_file(&unused));
@@ -451,12 +457,14 @@ impl Session {
             dataset: dataset.clone(),
             bypass: phase.bypass,
             in_prefix: false,
+            dropped: false,
             stands: self.stands.get(phase.scheme).copied().unwrap_or(0),
             level: self.stores[store].layout.level(),
             bytes,
             filemap: Some(filemap),
         });
-        let mut stopped = Ok(());
+        let mut ended = Ok(());
+        let before = self.ids.good;
         if dataset.is_checkpoint() {
             self.ids.good = dataset.id;
             // There may be more in the prefix directory now than a search has found before.
@@ -465,15 +473,22 @@ impl Session {
             self.history.cost += phase.begun.elapsed().as_secs_f64();
             self.last_checkpoint = Instant::now();
             self.count_down();
-            stopped = self.check_halt();
+            ended = self.check_halt();
         }
         let due = flush::due(dataset.ckpt, dataset.flag_output, self.settings.flush);
         // Where the run must end, it has been flushed already.
         let there = |c: &Cached| c.dataset.id == dataset.id && c.in_prefix;
-        if (phase.bypass || due) && stopped.is_ok() && !self.cache.iter().any(there) {
-            return self.flush_dataset(dataset.id);
+        if (phase.bypass || due) && ended.is_ok() && !self.cache.iter().any(there) {
+            ended = self.flush_dataset(dataset.id);
         }
-        stopped
+        if phase.bypass && ended.is_err() && !self.cache.iter().any(there) {
+            // Data that could not be brought to stable storage once may be lost without another
+            // error: nobody must certify them later, nor restart from them.
+            self.ids.good = before;
+            self.cache.retain(|c| c.dataset.id != dataset.id);
+            self.note_cached(|record| record.datasets.retain(|id, _| *id != dataset.id));
+        }
+        ended
     }
 }
 

@@ -6,9 +6,10 @@ use super::{Session, time_now};
 use crate::cache::plan::Slot;
 use crate::config::descriptors::choose;
 use crate::events::Severity;
+use crate::format::filemap::Filemap;
 use crate::format::{self, Name};
-use crate::prefix::fetch::{Fetched, Refused, Target, Wanted, fetch};
-use crate::prefix::{index, records};
+use crate::prefix::fetch::{Fetched, Refused, Target, Wanted, Why, fetch};
+use crate::prefix::index;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,9 @@ impl Session {
     /// Looks in the cache first, then fetches from the prefix directory.
     ///
     /// # Errors
-    /// There is none and the user requires one (`SCR_REQUIRE_RESTART`).
+    /// There is none and the user requires one (`SCR_REQUIRE_RESTART`), or there is none but one
+    /// that may be good and cannot be read now: to begin anew could cost it. The next call looks
+    /// again.
     pub fn have_restart(&mut self) -> Result<Option<Name>> {
         self.allow(Call::HaveRestart)?;
         if self.loaded.is_none() {
@@ -43,6 +46,10 @@ impl Session {
         }
         if let Some(part) = &self.loaded {
             return Ok(Some(part.dataset.name.clone()));
+        }
+        if let Some(passed) = &self.passed {
+            self.search.fetch = None;
+            return Err(passed.clone());
         }
         if self.settings.require_restart {
             return Err(Error::Config {
@@ -274,57 +281,112 @@ impl Session {
             return Ok(false);
         };
         let bypass = bypass || self.settings.fetch_bypass;
-        let layout = self.stores[store].layout.clone();
-        if !bypass {
+        if !bypass && (self.knows(id) || self.costs_another(store)) {
+            // What the cache has goes only once it is sure that something better comes.
+            if let Err(refused) = self.fetch(id, next, None)? {
+                return self.pass_over(id, next, refused);
+            }
             self.clear_id(id)?;
         }
-        self.make_room(store, bypass, None);
-        let target = Target {
-            base: layout.base(),
-            below: layout.data_below(id, self.rank()),
-        };
-        let target = (!bypass).then_some(target);
-        let ground = self.ground(self.settings.fetch_width);
-        let wanted = Wanted {
-            id,
-            name: &next.name,
-            checksums: self.settings.crc_on_flush,
-        };
-        match fetch(&ground, &wanted, target.as_ref())? {
+        self.make_room(store, bypass, false, None);
+        if !bypass {
+            // What is deleted behind may take the room that this needs.
+            self.finish_deleting();
+            self.comm.barrier()?;
+        }
+        let mut cache = (!bypass).then_some(store);
+        let mut fetched = self.fetch(id, next, cache)?;
+        if let (Some(_), Err(refused)) = (cache, &fetched)
+            && refused.why == Why::Trouble
+        {
+            self.tell_not_cached(&named, &refused.error);
+            self.discard(&[Slot { store, id }], None);
+            cache = None;
+            fetched = self.fetch(id, next, None)?;
+        }
+        match fetched {
             Ok(fetched) => {
-                self.take_fetched(fetched, scheme, store, bypass)?;
-                let how = if bypass {
-                    "in the prefix directory"
-                } else {
+                let cached = self.take_fetched(fetched, scheme, store, cache.is_none())?;
+                let how = if cached {
                     "fetched into the cache"
+                } else {
+                    "in the prefix directory"
                 };
                 if self.rank() == 0 {
                     self.tell_timed(Severity::Note, format!("{named} is ready, {how}"), begun);
                 }
                 Ok(true)
             }
-            Err(Refused { error, bad }) => {
-                self.tell_once(Severity::Error, format!("cannot fetch {named}: {error}"));
-                if bad {
-                    self.on_root(|| {
-                        index::update(&*self.files, &self.prefix, |index| {
-                            index.mark_failed(id, time_now().as_str());
-                            Ok(())
-                        })
-                    })?;
-                }
-                Ok(false)
-            }
+            Err(refused) => self.pass_over(id, next, refused),
         }
     }
 
+    /// Fetches into a store, or with none verifies in the prefix directory.
+    fn fetch(
+        &self,
+        id: u64,
+        next: &Next,
+        store: Option<usize>,
+    ) -> Result<std::result::Result<Fetched, Refused>> {
+        let layout = store.map(|store| &self.stores[store].layout);
+        let target = layout.map(|layout| Target {
+            base: layout.base(),
+            below: layout.data_below(id, self.rank()),
+        });
+        let wanted = Wanted {
+            id,
+            name: &next.name,
+            checksums: self.settings.crc_on_flush,
+        };
+        fetch(
+            &self.ground(self.settings.fetch_width),
+            &wanted,
+            target.as_ref(),
+        )
+    }
+
+    fn tell_not_cached(&self, named: &str, error: &Error) {
+        let text = format!("{named} cannot be kept in the cache, so it is read in place: {error}");
+        self.tell_once(Severity::Warning, text);
+    }
+
+    /// A dataset that could not be fetched: says why, and what that means for it. Always false.
+    fn pass_over(&mut self, id: u64, next: &Next, refused: Refused) -> Result<bool> {
+        let Refused { error, why } = refused;
+        let named = titled(id, &next.name);
+        self.tell_once(Severity::Error, format!("cannot fetch {named}: {error}"));
+        match why {
+            Why::Unfit => {}
+            Why::Bad => {
+                self.on_root(|| {
+                    index::update(&*self.files, &self.prefix, |index| {
+                        index.mark_failed(id, time_now().as_str());
+                        Ok(())
+                    })
+                })?;
+            }
+            Why::Trouble => {
+                let what = format!(
+                    "may be good, but cannot be fetched now: {error}; start again when that is \
+                     mended, or give it up by: scr index --drop {}",
+                    next.name
+                );
+                let passed = Error::dataset(id, next.name.to_string(), what);
+                self.passed.get_or_insert(passed);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Makes a dataset that was fetched the one to restart from. True if it is in the cache, and
+    /// not only where it came from. Collective.
     fn take_fetched(
         &mut self,
         fetched: Fetched,
         scheme: usize,
         store: usize,
-        bypass: bool,
-    ) -> Result<()> {
+        mut bypass: bool,
+    ) -> Result<bool> {
         let Fetched {
             dataset,
             files,
@@ -346,34 +408,33 @@ impl Session {
         }
         let mut filemap = self.filemap(&dataset, scheme, bypass, files);
         let mut bytes = None;
+        if !bypass {
+            match self.protect_fetched(store, scheme, &mut filemap) {
+                Ok(all) => bytes = all,
+                Err(error @ Error::Comm { .. }) => return Err(error),
+                Err(error) => {
+                    self.tell_not_cached(&title(&dataset), &error);
+                    let id = dataset.id;
+                    self.discard(&[Slot { store, id }], None);
+                    filemap.bypass = true;
+                    bypass = true;
+                }
+            }
+        }
         if bypass {
             self.clear_id(dataset.id)?;
-        } else {
-            let layout = &self.stores[store].layout;
-            let ready = self
-                .files
-                .make_private_dirs(layout.base(), &layout.meta_below(dataset.id));
-            self.agree(ready)?;
-            let done = self.protect(store, &mut filemap);
-            let level = self.stores[store].layout.level();
-            let told = self.tell_volume(store, level, &filemap)?;
-            let done = self.agree(done);
-            let volume = self.hear_volume(store, told, &dataset)?;
-            done?;
-            bytes = volume.map(|volume| volume.all);
-            self.remember_volume(scheme, volume);
         }
-        self.on_root(|| {
+        self.keep_record(|| {
             index::update(&*self.files, &self.prefix, |index| {
                 index.mark_good(dataset.id);
                 Ok(())
-            })?;
-            records::update_flush_file(&*self.files, &self.prefix, |record| {
-                let mut entry = format::flush_file::Entry::cached(dataset.clone());
-                entry.locations.insert(format::flush_file::PFS.into());
-                record.datasets.insert(dataset.id, entry);
             })
-        })?;
+        });
+        self.note_cached(|record| {
+            let mut entry = format::flush_file::Entry::cached(dataset.clone());
+            entry.locations.insert(format::flush_file::PFS.into());
+            record.datasets.insert(dataset.id, entry);
+        });
         self.ids.dataset = dataset.id;
         self.ids.checkpoint = dataset.ckpt.unwrap_or(self.ids.checkpoint);
         let root = if bypass {
@@ -393,11 +454,35 @@ impl Session {
             dataset,
             bypass,
             in_prefix,
+            dropped: false,
             stands: self.stands.get(scheme).copied().unwrap_or(0),
             level: self.stores[store].layout.level(),
             bytes,
             filemap: Some(filemap),
         });
-        Ok(())
+        Ok(!bypass)
+    }
+
+    /// Protects what was fetched into a store. Bytes that it takes there, for the leader.
+    fn protect_fetched(
+        &mut self,
+        store: usize,
+        scheme: usize,
+        filemap: &mut Filemap,
+    ) -> Result<Option<u64>> {
+        let dataset = filemap.dataset.clone();
+        let layout = &self.stores[store].layout;
+        let ready = self
+            .files
+            .make_private_dirs(layout.base(), &layout.meta_below(dataset.id));
+        self.agree(ready)?;
+        let done = self.protect(store, filemap);
+        let level = self.stores[store].layout.level();
+        let told = self.tell_volume(store, level, filemap)?;
+        let done = self.agree(done);
+        let volume = self.hear_volume(store, told, &dataset)?;
+        done?;
+        self.remember_volume(scheme, volume);
+        Ok(volume.map(|volume| volume.all))
     }
 }

@@ -66,7 +66,7 @@ impl Session {
         // A file system that does not tell can only be tried.
         let free = |session: &Session| session.files.space(&job).map_or(u64::MAX, |s| s.free);
         let need = self.expected(scheme, checkpoint);
-        let gone = self.victims(at, bypass);
+        let gone = self.victims(at, bypass, false);
         let running = self.reapers.iter().any(|r| !r.is_finished());
         let known = if gone.is_empty() && !running {
             Some(0)
@@ -74,16 +74,25 @@ impl Session {
             None
         };
         let verdict = room(need, free(self), known);
+        if need.is_none() && self.gave_up {
+            // The last one may have been too much, whatever the next one needs.
+            return Ok(Room::Cramped);
+        }
         if verdict == Room::Now || need.is_none() {
             return Ok(verdict);
         }
         // Now it pays to know exactly.
         self.finish_deleting();
         let left = free(self);
-        let deleted = gone.iter().map(|slot| self.size_of(*slot)).sum();
+        let sizes = |gone: &[Slot]| gone.iter().map(|slot| self.size_of(*slot)).sum();
+        let verdict = room(need, left, Some(sizes(&gone)));
+        if verdict != Room::Never {
+            return Ok(verdict);
+        }
+        let deleted = sizes(&self.victims(at, bypass, true));
         match (room(need, left, Some(deleted)), need) {
             (Room::Never, Some(need)) => Err(self.no_room(at, name, need, left, deleted)),
-            (verdict, _) => Ok(verdict),
+            _ => Ok(Room::Cramped),
         }
     }
 
@@ -242,9 +251,9 @@ impl Session {
     }
 
     /// What must leave a store before a new dataset comes, so that the store stays within its
-    /// count. Datasets in bypass take no room, so they only count among themselves. The same
-    /// on all ranks.
-    fn victims(&self, store: usize, bypass: bool) -> Vec<Slot> {
+    /// count, and if it is `cramped` all that no restart can use. Datasets in bypass take no room,
+    /// so they only count among themselves. The same on all ranks.
+    fn victims(&self, store: usize, bypass: bool, cramped: bool) -> Vec<Slot> {
         let offered = self.loaded.as_ref().map(|part| part.dataset.id);
         let cached = self.cache.iter().map(|c| {
             let entry = Entry {
@@ -253,7 +262,7 @@ impl Session {
                 usable: true,
                 checkpoint: c.dataset.is_checkpoint(),
                 stands: c.stands,
-                saved: c.in_prefix && self.settings.fetch,
+                saved: c.in_prefix && !c.dropped && self.settings.fetch,
                 offered: offered == Some(c.dataset.id),
             };
             (c.slot(), entry)
@@ -272,15 +281,28 @@ impl Session {
         });
         let (slots, entries): (Vec<Slot>, Vec<Entry>) = cached.chain(unusable).unzip();
         let count = self.descriptors.stores[store].count as usize;
-        let gone = victims(&entries, count).into_iter();
+        let gone = victims(&entries, count, cramped).into_iter();
         gone.filter_map(|at| slots.get(at).copied()).collect()
     }
 
+    /// True if a new dataset in a store would cost another one there. Also one that is of no use
+    /// beside the new one may be of use without it.
+    pub(super) fn costs_another(&self, store: usize) -> bool {
+        !self.victims(store, false, false).is_empty()
+    }
+
     /// Deletes what must go so that the cache stays within its size. All ranks are past the
-    /// point where they could still use it. The redundancy files' space goes to the dataset
+    /// point where they could still use it. With `cramped`, all goes that no restart can use. The
+    /// redundancy files' space goes to the dataset
     /// `heir` of that store, if there is one. Collective, without a round.
-    pub(super) fn make_room(&mut self, store: usize, bypass: bool, heir: Option<u64>) {
-        let gone = self.victims(store, bypass);
+    pub(super) fn make_room(
+        &mut self,
+        store: usize,
+        bypass: bool,
+        cramped: bool,
+        heir: Option<u64>,
+    ) {
+        let gone = self.victims(store, bypass, cramped);
         self.take_out(&gone, heir);
     }
 

@@ -48,12 +48,13 @@ impl Session {
         self.unusable = inventories
             .iter()
             .flat_map(|(_, i)| i.quarantined.iter().copied())
-            .chain(unread)
+            .chain(unread.iter().copied())
             .chain(others)
             .chain(self.search.doomed.quarantine.iter().copied())
             .collect();
         self.unusable.sort();
         self.unusable.dedup();
+        self.search.unread = unread;
         self.search.cached = found;
     }
 

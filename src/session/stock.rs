@@ -4,7 +4,6 @@
 use super::cached::{Cached, Part, paths, title};
 use super::room::Volume;
 use super::{Doomed, Session, Store};
-use crate::Result;
 use crate::cache::layout::Layout;
 use crate::cache::plan::{Candidate, Inventory, Order, Slot, ranks_in_words};
 use crate::cache::recover::{self, Failed, Ground, Recovered};
@@ -15,6 +14,7 @@ use crate::events::Severity;
 use crate::format::{Dataset, from_message, to_message};
 use crate::policy::evict::EVERYTHING;
 use crate::prefix::{index, records};
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -32,6 +32,8 @@ struct Offer {
     known: Vec<Known>,
     /// With no order: directories that are of no use but stay until room is needed.
     unusable: Vec<Slot>,
+    /// With no order: a dataset of which a record could not be read for now.
+    unread: Option<u64>,
 }
 
 /// A cached dataset that was not touched.
@@ -97,6 +99,10 @@ impl Session {
         loop {
             let offer = self.hear_offer(Self::next_offers)?;
             let Some(order) = offer.order else {
+                if let Some(id) = offer.unread {
+                    let why = "a record of it cannot be read (see above)";
+                    self.pass_over_cached(Error::dataset(id, "", why));
+                }
                 self.adopt(offer.known, offer.unusable);
                 return Ok(false);
             };
@@ -144,6 +150,7 @@ impl Session {
     /// Rank 0: the orders for the newest dataset that may be whole, or the last word.
     fn next_offers(&mut self) -> Result<Vec<Vec<u8>>> {
         let limit = self.newest_in_prefix();
+        self.search.tried = None;
         while let Some(candidate) = self.search.cached.pop() {
             let named = title(&candidate.dataset);
             let slot = candidate.slot();
@@ -172,6 +179,7 @@ impl Session {
                 break;
             }
             if let Some(offers) = self.offers(&candidate) {
+                self.search.tried = Some(candidate);
                 return offers;
             }
         }
@@ -199,7 +207,7 @@ impl Session {
             self.tell(Severity::Note, text);
         }
         let doomed = std::mem::take(&mut self.search.doomed);
-        let stands = self.stands_now(candidate);
+        let stands = self.stands_now(candidate, true);
         let message = |order| {
             to_message(&Offer {
                 doomed: doomed.clone(),
@@ -215,7 +223,9 @@ impl Session {
     fn offers_of(&mut self, slot: Slot) -> Result<Vec<Vec<u8>>> {
         let at = self.search.cached.iter().rposition(|c| c.slot() == slot);
         let candidate = at.map(|at| self.search.cached.remove(at));
-        match candidate.and_then(|candidate| self.offers(&candidate)) {
+        let offers = candidate.as_ref().and_then(|one| self.offers(one));
+        self.search.tried = candidate;
+        match offers {
             Some(offers) => offers,
             None => Ok(vec![to_message(&Offer::default())?; self.comm.size()]),
         }
@@ -231,11 +241,11 @@ impl Session {
             None => false,
         };
         (self.ids, self.loaded) = before;
-        self.delete_trash();
         if !whole {
             self.cache.retain(|cached| cached.slot() != slot);
             self.tell_leftovers()?;
         }
+        self.delete_trash();
         self.cache.sort_by_key(|cached| cached.dataset.id);
         Ok(whole)
     }
@@ -253,7 +263,8 @@ impl Session {
         // An id may be there twice, in two stores or of two times; the newer one counts.
         let mut taken: BTreeSet<u64> = loaded.into_iter().collect();
         let (mut known, mut unusable) = (Vec::new(), self.unusable.clone());
-        for candidate in self.search.cached.iter().rev() {
+        let later = self.search.later.iter();
+        for candidate in self.search.cached.iter().chain(later).rev() {
             let usable = candidate.recoverable(size).is_ok() && !stale(candidate);
             if !usable || !taken.insert(candidate.dataset.id) {
                 unusable.push(candidate.slot());
@@ -263,7 +274,8 @@ impl Session {
             known.push(Known {
                 store: candidate.store,
                 dataset: candidate.dataset.clone(),
-                stands: self.stands_now(candidate),
+                // Nobody rebuilds it unless it is needed.
+                stands: self.stands_now(candidate, false),
                 in_prefix: self.search.saved.contains(&(id, created)),
             });
         }
@@ -271,21 +283,34 @@ impl Session {
             doomed: std::mem::take(&mut self.search.doomed),
             known,
             unusable,
+            unread: self.search.unread.last().map(|slot| slot.id),
             ..Offer::default()
         }
     }
 
-    /// Rank 0: how many failure groups may be lost without a dataset, once it is whole on the
-    /// ranks of this run. It may be less than it was made for, where ranks have moved together.
-    fn stands_now(&self, candidate: &Candidate) -> usize {
+    /// A cached dataset that may be whole the next time; `error` says why it is not now. The same
+    /// on all ranks.
+    fn pass_over_cached(&mut self, error: Error) {
+        let what = format!(
+            "may have a good checkpoint, but cannot be used now: {error}; start again when that \
+             is mended, or give it up with SCR_CACHE_PURGE=1"
+        );
+        let place = "the cache".to_string();
+        self.passed.get_or_insert(Error::Config { place, what });
+    }
+
+    /// Rank 0: how many failure groups may be lost without a dataset, once it is `whole` on the
+    /// ranks of this run, or else as it is. It may be less than it was made for, where ranks have
+    /// moved together.
+    fn stands_now(&self, candidate: &Candidate, whole: bool) -> usize {
         let store = candidate.store;
         let descriptor = self.descriptors.stores.get(store);
         if descriptor.is_some_and(StoreDescriptor::outlives_nodes) {
             return EVERYTHING;
         }
         let domains = self.search.domains.get(store);
-        let (now, meant) = candidate.stands(domains.map_or(&[], Vec::as_slice));
-        if now < meant {
+        let (now, meant) = candidate.stands(domains.map_or(&[], Vec::as_slice), whole);
+        if now < meant && whole {
             let text = format!(
                 "cached {}: ranks that protect each other are on one node now, so you survive \
                  the loss of any {now} {}, not of {}; the next checkpoint is protected anew",
@@ -353,13 +378,13 @@ impl Session {
 
     /// Leaders: deletes or sets aside. What cannot be moved is told and stays: it is of no
     /// use, so it must not keep the run from starting.
-    fn clear_away(&self, doomed: &Doomed) {
+    fn clear_away(&mut self, doomed: &Doomed) {
         let mine = |slot: &Slot| self.stores.get(slot.store).filter(|store| store.leader);
+        let mut trash = Vec::new();
         for slot in &doomed.discard {
             if let Some(Store { layout, .. }) = mine(slot) {
-                let gone = dataset::discard(&*self.files, layout, slot.id);
-                let gone = gone.and_then(|()| dataset::empty_trash(&*self.files, layout, slot.id));
-                self.tell_stuck(gone);
+                self.tell_stuck(dataset::discard(&*self.files, layout, slot.id));
+                trash.push((layout.clone(), slot.id));
             }
         }
         for slot in &doomed.quarantine {
@@ -378,6 +403,7 @@ impl Session {
                 }
             }
         }
+        self.trash.extend(trash);
     }
 
     /// Says what could not be cleared away. Local.
@@ -396,6 +422,7 @@ impl Session {
                     dataset: known.dataset,
                     bypass: false,
                     in_prefix: known.in_prefix,
+                    dropped: false,
                     stands: known.stands,
                     level: None,
                     bytes: None,
@@ -464,16 +491,20 @@ impl Session {
                     Severity::Error,
                     format!("cached {named} cannot be brought back: {}", failed.error),
                 );
-                if self.rank() == 0 {
-                    let slot = Slot {
-                        store: order.store,
-                        id: order.dataset.id,
-                    };
-                    if failed.beyond_repair {
-                        self.condemn(slot, (order.dataset.id, order.dataset.created));
-                    } else {
-                        self.unusable.push(slot);
-                    }
+                let Dataset { id, created, .. } = order.dataset;
+                let slot = Slot {
+                    store: order.store,
+                    id,
+                };
+                match (failed.beyond_repair, self.rank()) {
+                    (true, 0) => self.condemn(slot, (id, created)),
+                    // It still counts as what it is when room is made.
+                    (false, 0) => self.search.later.extend(self.search.tried.take()),
+                    _ => {}
+                }
+                if !failed.beyond_repair && order.dataset.is_checkpoint() {
+                    let what = failed.error.to_string();
+                    self.pass_over_cached(Error::dataset(id, order.dataset.name.to_string(), what));
                 }
                 Ok(false)
             }
@@ -526,6 +557,7 @@ impl Session {
             dataset,
             bypass: false,
             in_prefix: false,
+            dropped: false,
             stands,
             level: layout.level(),
             bytes: volume.map(|volume| volume.all),

@@ -7,7 +7,7 @@ use crate::comm::Term;
 use crate::config::Config;
 use crate::events::Severity;
 use crate::format::Dataset;
-use crate::format::flush_file::FlushFile;
+use crate::format::flush_file;
 use crate::format::halt::Halt;
 use crate::job::{Environment, clock, manager, signal};
 use crate::policy::checkpoint::{History, Rules, due};
@@ -235,15 +235,13 @@ impl Session {
         if !self.settings.global_restart {
             return Ok(());
         }
-        self.purge_cache()?;
-        self.cache.clear();
-        self.unusable.clear();
+        // What could not be read now, or is not this run's, stays.
+        let saved = self.cache.iter().filter(|cached| cached.in_prefix);
+        let slots: Vec<_> = saved.map(Cached::slot).collect();
+        self.forget(&slots);
         self.search.cached.clear();
         self.loaded = None;
         self.ids = super::Ids::default();
-        self.keep_record(|| {
-            records::write_flush_file(&*self.files, &self.prefix, &FlushFile::default())
-        });
         Ok(())
     }
 
@@ -265,16 +263,14 @@ impl Session {
         let newest = part.dataset.clone();
         let in_prefix = self.decide(|session| {
             let index = index::read(&*session.files, &session.prefix)?;
-            let entry = index.get(newest.id).filter(|entry| entry.complete);
+            let entry = index.get(newest.id).filter(|entry| entry.is_good());
             let same = entry
                 .and_then(|e| e.dataset.as_ref())
                 .is_some_and(|d| d.created == newest.created);
             if same {
                 records::update_flush_file(&*session.files, &session.prefix, |record| {
                     if let Some(entry) = record.datasets.get_mut(&newest.id) {
-                        entry
-                            .locations
-                            .insert(crate::format::flush_file::PFS.into());
+                        entry.locations.insert(flush_file::PFS.into());
                     }
                 })?;
             }
@@ -345,6 +341,7 @@ impl Session {
         } else {
             self.check_owners(&filemap)?
         };
+        self.note_flush(at, None);
         let result = self.agree(sole).and_then(|()| {
             let ground = self.ground(self.settings.flush_width);
             let (data, checksums) = if bypass {
@@ -354,6 +351,7 @@ impl Session {
             };
             flush(&ground, &mut filemap, data, checksums, &time_now())
         });
+        self.note_flush(at, Some(result.is_ok()));
         match result {
             Ok(()) => {
                 self.cache[at].in_prefix = true;
@@ -375,6 +373,25 @@ impl Session {
                 Err(Error::dataset(*id, name.to_string(), what))
             }
         }
+    }
+
+    /// Notes that a cached dataset is being flushed, or whether it came to be in the prefix
+    /// directory. Local.
+    fn note_flush(&self, at: usize, flushed: Option<bool>) {
+        let dataset = &self.cache[at].dataset;
+        self.note_cached(|record| {
+            let entry = record.datasets.entry(dataset.id);
+            let entry = entry.or_insert_with(|| flush_file::Entry::cached(dataset.clone()));
+            let flushing = flush_file::SYNC_FLUSHING.into();
+            match flushed {
+                None => entry.locations.insert(flushing),
+                Some(false) => entry.locations.remove(&flushing),
+                Some(true) => {
+                    entry.locations.remove(&flushing);
+                    entry.locations.insert(flush_file::PFS.into())
+                }
+            };
+        });
     }
 
     /// A file of one path can come from one rank only: a second would overwrite it.

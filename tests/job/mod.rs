@@ -180,6 +180,17 @@ impl Site {
         );
     }
 
+    /// No rank is offered a checkpoint, and all are told that there may be one, and why it cannot
+    /// be used now.
+    pub fn expect_none_now(&self, nodes: &[&str], why: &str) {
+        for told in self.run(nodes, |rank| rank.session.have_restart()) {
+            let error = told.expect_err("no checkpoint can be read").to_string();
+            let said = error.contains(why) || !self.heard(why).is_empty();
+            let clear = said && error.contains("start again when that is mended");
+            assert!(clear, "{error}\n{}", self.events.lines().join("\n"));
+        }
+    }
+
     /// All events that contain `text`.
     pub fn heard(&self, text: &str) -> Vec<String> {
         self.events
