@@ -16,6 +16,7 @@
 //! whatever the number of the rank's node in later runs; whoever looks for it looks through
 //! all levels.
 
+pub use crate::format::filemap::filemap_name;
 use std::path::{Path, PathBuf};
 
 const DATASET: &str = "scr.dataset.";
@@ -142,11 +143,6 @@ pub fn rank_dir(rank: usize) -> String {
 /// The rank in a [`rank_dir`].
 pub fn rank_of_dir(name: &str) -> Option<usize> {
     numbered(name, "rank_")
-}
-
-/// Name of a rank's completion record.
-pub fn filemap_name(rank: usize) -> String {
-    format!("filemap_{rank}")
 }
 
 /// What an entry of the job's directory is.

@@ -7,7 +7,7 @@ use crate::comm::{Communicator, Tag, Term, collective};
 use crate::format::filemap::Filemap;
 use crate::format::{self, Name};
 use crate::redundancy::{self, Context, Found, Health, Lent, Outcome, Proof, Record, Scheme, Set};
-use crate::store::{Files, Kind};
+use crate::store::Files;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -140,9 +140,11 @@ fn rebuild(
         Err(error) => (BTreeMap::new(), Err(error)),
     };
     let comes_home = order.comes_home(rank);
-    let ready = ready.and_then(|()| match order.source {
-        Some(_) if !comes_home => dataset::directories(files, layout, id, rank),
-        _ => dataset::begin(files, layout, id, rank),
+    // Where another has the part, nothing here counts. Without one, files that are here may
+    // still be whole.
+    let ready = ready.and_then(|()| match comes_home {
+        true => dataset::begin(files, layout, id, rank),
+        false => dataset::directories(files, layout, id, rank),
     });
     let (data_dir, meta_dir) = (layout.data(id, rank), layout.meta(id));
     let context = Context {
@@ -224,6 +226,10 @@ fn rebuild(
         reddesc: record.reddesc,
         files: record.files,
     };
+    let path = layout.filemap(id, rank);
+    if let Some(other) = redundancy::in_the_way(files, &meta_dir, &path)? {
+        files.remove_tree(&other)?;
+    }
     dataset::record(files, layout, &filemap)?;
     Ok((filemap, outcome))
 }
@@ -238,23 +244,8 @@ fn clear_way(context: &Context, scheme: &dyn Scheme, record: &Record) -> Result<
     let parity = scheme.redundancy_file(context.meta_dir, context.set);
     wanted.extend(parity.map(|path| (context.meta_dir, path)));
     for (root, path) in wanted {
-        // Outermost first; what is missing has nothing below it.
-        let mut here = root.to_path_buf();
-        for component in path.strip_prefix(root).unwrap_or(&path).components() {
-            here.push(component);
-            let kind = if here == path {
-                Kind::File
-            } else {
-                Kind::Directory
-            };
-            match context.files.stat(&here)? {
-                None => break,
-                Some(stat) if stat.kind == kind => {}
-                Some(_) => {
-                    context.files.remove_tree(&here)?;
-                    break;
-                }
-            }
+        if let Some(other) = redundancy::in_the_way(context.files, root, &path)? {
+            context.files.remove_tree(&other)?;
         }
     }
     Ok(())

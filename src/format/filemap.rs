@@ -8,6 +8,11 @@ use super::dataset::Dataset;
 use super::files::RankFiles;
 use serde::{Deserialize, Serialize};
 
+/// Name of a rank's completion record.
+pub fn filemap_name(rank: usize) -> String {
+    format!("filemap_{rank}")
+}
+
 /// All that a restart must know of one rank's part of a dataset.
 ///
 /// ```text

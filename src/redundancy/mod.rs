@@ -36,7 +36,7 @@ use crate::comm::{Communicator, Tag};
 use crate::format::dataset::Dataset;
 use crate::format::filemap::Reddesc;
 use crate::format::files::RankFiles;
-use crate::store::Files;
+use crate::store::{Files, Kind};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -185,8 +185,12 @@ pub trait Scheme: Send + Sync {
     /// own. What does not agree counts as lost: it is noted in `mine`, and the rebuild
     /// begins again without it.
     ///
+    /// What is here of a rank without a record is compared with what a neighbour knows of it,
+    /// and is its own again if all of it is right; else it is removed, with the useless record,
+    /// right before its files are made anew.
+    ///
     /// If the set lost more than the scheme stands, every member gets [`Error::Dataset`], and
-    /// no file of a rank that has its record is touched. Other errors are as in
+    /// no file is touched. Other errors are as in
     /// [`Scheme::encode`]. Files that are made anew are compared with their recorded
     /// checksums.
     ///
@@ -306,6 +310,26 @@ impl Context<'_> {
         messages.insert(self.set.index.min(messages.len()), make(0));
         Ok(messages)
     }
+}
+
+/// What stands where the file `path` below `root`, or a directory on the way to it, belongs, and is
+/// none; the outermost. Nothing may be done beyond it: it may be a link.
+pub fn in_the_way(files: &dyn Files, root: &Path, path: &Path) -> Result<Option<PathBuf>> {
+    let mut here = root.to_path_buf();
+    for component in path.strip_prefix(root).unwrap_or(path).components() {
+        here.push(component);
+        let kind = match here == path {
+            true => Kind::File,
+            false => Kind::Directory,
+        };
+        match files.stat(&here)? {
+            // What is missing has nothing below it.
+            None => break,
+            Some(stat) if stat.kind == kind => {}
+            Some(_) => return Ok(Some(here)),
+        }
+    }
+    Ok(None)
 }
 
 /// What a member says of the turn of a rebuild that is over. The greatest counts.

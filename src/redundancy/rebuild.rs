@@ -10,20 +10,22 @@
 //! What the survivors have is compared with its checksums in the same pass, and what the flow
 //! did not read, after it. A survivor whose content proves bad says so, and all begin again
 //! with one loss more, so that what was rebuilt of bad data is made again. Where somebody would
-//! write over what is left of its own files, all are proven first.
+//! write over what is left of its own files, all are proven first, and who has files without a
+//! record (`left`) sees whether they are right.
 //!
 //! A part that lies on another member's node comes home in the first such pass (`home`): its
 //! holder sends, it is written where its rank is, and blocks that arrive are what others are
 //! rebuilt from.
 
 mod home;
+mod left;
 pub mod offline;
 mod restore;
 mod routes;
 mod verdict;
 
 use self::restore::{Have, restore};
-use self::verdict::{DATA, PARITY, PROVEN, RECORD, State, judge};
+use self::verdict::{DATA, LEFT, PARITY, PROVEN, RECORD, State, judge};
 use super::code::Code;
 use super::logical::{Target, total};
 use super::parity_file::{self, Input, Output};
@@ -43,11 +45,16 @@ pub fn rebuild(
 ) -> Result<(Record, Outcome)> {
     let context = &mut Context { ..*context };
     let mut away = home::introduce(context, code, scheme.name(), mine, lent.as_deref_mut())?;
-    // Each turn but the last proves what was not proven or finds a loss that was not known, so
-    // there is a last one.
+    // Later it is what was rebuilt that is here.
+    let mut first_turn = true;
+    // Each turn but the last proves what was not proven, looks at what is left or finds a loss
+    // that was not known, so there is a last one.
     loop {
         let path = parity_file::path(context.meta_dir, context.set, scheme.name());
-        let (state, parity) = own(context, code, path.clone(), mine.as_ref(), away.take());
+        let (mut state, parity) = own(context, code, path.clone(), mine.as_ref(), away.take());
+        if std::mem::take(&mut first_turn) && state.lacks(RECORD) && left::any(context, &path) {
+            state.has |= LEFT;
+        }
         let messages = context.exchange(|_| state.to_bytes())?;
         let read = |m: &Vec<u8>| State::from_bytes(m, code.parities());
         let all: Vec<State> = messages.iter().map(read).collect();
@@ -67,6 +74,10 @@ pub fn rebuild(
         let record = record.map(|mine| mine.record.clone());
         let proven = mine.as_ref().is_none_or(|mine| mine.proven);
         let rash = verdict.is_rash();
+        let told = match rash {
+            true => left::tell(context, code, &verdict, parity.as_ref())?,
+            false => None,
+        };
         let idle = rash || outcome == Outcome::Intact;
         let (mut made, health) = if idle && context.away().is_empty() {
             prove(context, scheme, record, proven)
@@ -87,6 +98,9 @@ pub fn rebuild(
         // All that could come home has.
         context.holders = &[];
         let worse = mine.as_mut().is_some_and(|mine| learn(mine, health));
+        if mine.is_none() && !state.lacks(LEFT) {
+            *mine = told.and_then(|record| left::recognize(context, scheme, record));
+        }
         let dataset = made.record.as_ref().map(|record| record.dataset.clone());
         let dataset = dataset.unwrap_or_default();
         let turn = match made.stranded {

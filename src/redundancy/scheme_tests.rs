@@ -506,11 +506,17 @@ fn a_failing_disk_hangs_nobody() {
             })
         };
         for encode in [true, false] {
+            let prepare = || match encode {
+                true => {}
+                false => bench.cluster.lose(1),
+            };
+            prepare();
             let faulty = Faulty::new(Posix);
             assert!(attempt(&faulty, encode).iter().all(Result::is_ok));
             let operations = faulty.faults().operations();
             assert!(operations > 10, "{operations}");
             for n in 1..=operations {
+                prepare();
                 let faulty = Faulty::new(Posix);
                 faulty.faults().fail_at(n, libc::EIO);
                 let results = attempt(&faulty, encode);

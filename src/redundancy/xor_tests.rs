@@ -393,11 +393,17 @@ fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
                     .map(|(record, _)| record)
             })
         };
+        let prepare = || match job {
+            "encode" => {}
+            _ => cluster.lose(1),
+        };
+        prepare();
         let faulty = Faulty::new(Posix);
         assert!(attempt(&faulty).iter().all(Result::is_ok));
         let operations = faulty.faults().operations();
         assert!(operations > 15, "{operations}");
         for n in 1..=operations {
+            prepare();
             let faulty = Faulty::new(Posix);
             faulty.faults().fail_at(n, libc::ENOSPC);
             let results = attempt(&faulty);

@@ -1,9 +1,9 @@
 //! One turn of a rebuild: lists are told, blocks flow, and what they were is found out.
 
-use super::home;
 use super::routes::{homeward, routes, tasks, workers};
 use super::verdict::{DATA, PARITY, RECORD, Verdict};
 use super::{Findings, Made, Parity, targets};
+use super::{home, left};
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::format::{from_message, to_message};
@@ -13,7 +13,7 @@ use crate::redundancy::flow;
 use crate::redundancy::local::{Lending, Local};
 use crate::redundancy::logical::{Reader, Writer, total};
 use crate::redundancy::parity_file::{Input, Output, header};
-use crate::redundancy::{Context, Lent, Record};
+use crate::redundancy::{Context, First, Lent, Record};
 use crate::store::behind::Behind;
 use crate::{Error, Result};
 use std::path::PathBuf;
@@ -59,7 +59,7 @@ pub(super) fn restore<'scope, 'env>(
         _ if !rebuild => record,
         Some(record) => {
             let header = parity.as_ref().map(Parity::header);
-            tell(context, verdict, header, &mut local)?;
+            tell(context, verdict, header, &mut local.first)?;
             Some(record)
         }
         None => {
@@ -91,7 +91,13 @@ pub(super) fn restore<'scope, 'env>(
     let mut summed = false;
     if let Some(record) = &record {
         if lacks(DATA) {
-            let writer = rebuild.then(|| new_files(context, record));
+            let make = || {
+                if !survivor {
+                    left::clear(context)?;
+                }
+                new_files(context, record)
+            };
+            let writer = rebuild.then(make);
             let writer = writer.and_then(|writer| local.first.keep(writer));
             local.writer = writer.map(|writer| Behind::start(scope, writer));
         } else if is_away {
@@ -227,11 +233,11 @@ fn finish(
 }
 
 /// Gives those without a record the header that knows it.
-fn tell(
+pub(super) fn tell(
     context: &Context,
     verdict: &Verdict,
     header: Option<&ParityHeader>,
-    local: &mut Local,
+    first: &mut First,
 ) -> Result<()> {
     let asks = verdict.donors.iter().enumerate();
     let asking: Vec<usize> = asks
@@ -242,15 +248,13 @@ fn tell(
         return Ok(());
     }
     let message = header.map(to_message);
-    let message = message
-        .and_then(|m| local.first.keep(m))
-        .unwrap_or_default();
+    let message = message.and_then(|m| first.keep(m)).unwrap_or_default();
     let to = asking.into_iter().map(|rank| (rank, message.clone()));
     context.deliver(to, std::iter::empty()).map(drop)
 }
 
 /// The other side of [`tell`]. The outer error is the transport's.
-fn learn_record(context: &Context, verdict: &Verdict) -> Result<Result<ParityHeader>> {
+pub(super) fn learn_record(context: &Context, verdict: &Verdict) -> Result<Result<ParityHeader>> {
     let donor = verdict.donors.get(context.set.index).copied().flatten();
     let from = donor.map(|index| context.member(index));
     let heard = context.deliver(std::iter::empty(), from.into_iter())?;
@@ -259,7 +263,12 @@ fn learn_record(context: &Context, verdict: &Verdict) -> Result<Result<ParityHea
 }
 
 /// The record of a rank that lost it, from a right neighbour's header, which is not trusted.
-fn adopt(context: &Context, verdict: &Verdict, theirs: ParityHeader, chunk: u64) -> Result<Record> {
+pub(super) fn adopt(
+    context: &Context,
+    verdict: &Verdict,
+    theirs: ParityHeader,
+    chunk: u64,
+) -> Result<Record> {
     let (set, rank) = (context.set, context.comm.rank());
     let (id, created) = (theirs.dataset.id, theirs.dataset.created);
     let mut peers = verdict.all.iter().filter(|s| !s.lacks(RECORD));

@@ -10,6 +10,8 @@ pub(super) const DATA: u64 = 2;
 pub(super) const PARITY: u64 = 4;
 /// All that it has was compared with its checksums.
 pub(super) const PROVEN: u64 = 8;
+/// It has no record of use, but something that may be its files, and was not looked at yet.
+pub(super) const LEFT: u64 = 16;
 
 /// Numbers of a [`State`] in a message, before the sizes of the neighbours.
 const NUMBERS: usize = 6;
@@ -80,11 +82,14 @@ impl Verdict {
         self.all.iter().any(|s| s.lacks(what))
     }
 
-    /// Whether a rank would write over damaged files of its own before it is known that what
-    /// the others have is right. If too much of it is not, these files must still be there.
+    /// Whether a rank would write over what is left of its own files before it is known what
+    /// that is, and that what the others have is right. If too much of it is not, these files
+    /// must still be there.
     pub fn is_rash(&self) -> bool {
         let present = || self.all.iter().filter(|s| !s.lacks(RECORD));
-        present().any(|s| s.lacks(DATA) || s.lacks(PARITY)) && present().any(|s| s.lacks(PROVEN))
+        let damaged = present().any(|s| s.lacks(DATA) || s.lacks(PARITY));
+        let left = self.all.iter().any(|s| !s.lacks(LEFT));
+        left || damaged && present().any(|s| s.lacks(PROVEN))
     }
 }
 
