@@ -16,6 +16,7 @@
 //! whatever the number of the rank's node in later runs; whoever looks for it looks through
 //! all levels.
 
+use crate::format::dataset::HIGHEST;
 pub use crate::format::filemap::filemap_name;
 use std::path::{Path, PathBuf};
 
@@ -158,7 +159,7 @@ pub enum Place {
 
 /// Reads the name of an entry of the job's directory; `None` for what is not ours.
 pub fn place(name: &str) -> Option<Place> {
-    let id = |prefix| numbered(name, prefix);
+    let id = |prefix| numbered(name, prefix).filter(|id| *id <= HIGHEST);
     let dataset = id(DATASET).map(Place::Dataset);
     let kept = || id(QUARANTINE).map(Place::Quarantine);
     dataset
@@ -210,6 +211,8 @@ mod tests {
             "scr.dataset.-1",
             "scr.dataset.01",
             "scr.dataset.1x",
+            "scr.dataset.2147483648",
+            "scr.quarantine.18446744073709551615",
             "x",
         ] {
             assert_eq!(place(odd), None, "{odd}");

@@ -4,6 +4,7 @@
 //! [`Order`]. All of it is pure, and rank 0 is the one place that holds a few dozen bytes
 //! for every rank of the job.
 
+use crate::format::dataset::HIGHEST;
 use crate::format::{Dataset, Name, Reddesc};
 use crate::redundancy;
 use serde::{Deserialize, Serialize};
@@ -120,10 +121,13 @@ pub struct Sent {
     pub level: Option<usize>,
 }
 
-/// True if the record's description of its set can be trusted to index with.
+/// True if the record's description of its set can be trusted to index with, and its numbers to
+/// count on from.
 pub fn sound(held: &Held) -> bool {
     let members = &held.reddesc.members;
-    held.rank < held.ranks
+    held.dataset.id <= HIGHEST
+        && held.dataset.ckpt.is_none_or(|ckpt| ckpt <= HIGHEST)
+        && held.rank < held.ranks
         && members.get(held.reddesc.set_rank) == Some(&held.rank)
         && members.iter().all(|&member| member < held.ranks)
         && members

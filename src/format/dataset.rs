@@ -3,6 +3,10 @@
 use super::Name;
 use serde::{Deserialize, Serialize};
 
+/// The highest number of a dataset or checkpoint: SCR v3.1.0 keeps them in an `int`, and readers of
+/// the index pass higher ones over.
+pub const HIGHEST: u64 = i32::MAX as u64;
+
 /// What is known of a dataset. Written by SCR v3.1.0 as well; files of older versions lack
 /// some keys, so all but the id have a default on reading.
 ///
