@@ -27,3 +27,59 @@ fn names_with_numbers_that_no_dataset_has_are_passed_over() {
         }
     }
 }
+
+#[test]
+fn after_the_highest_number_there_is_none() {
+    let site = beside("scr.quarantine.2147483647");
+    let error = site.run(&nodes(1), |rank| rank.checkpoint("ck.1").unwrap_err());
+    assert!(error[0].to_string().contains("highest number"), "{error:?}");
+}
+
+#[test]
+fn wrong_arguments_on_one_rank_are_an_error_on_all() {
+    let site = Site::new().set("SCR_FLUSH", "0");
+    let errors = site.run(&nodes(2), |rank| {
+        let kind = match rank.rank {
+            0 => Ok((true, false)),
+            _ => Err(scr::Error::usage("a test", "no such flag")),
+        };
+        let started = rank.session.start_output_as(Some("ck.1".into()), kind);
+        rank.checkpoint("ck.2").unwrap();
+        started.unwrap_err().to_string()
+    });
+    assert!(
+        errors.iter().all(|e| e.contains("no such flag")),
+        "{errors:?}"
+    );
+    site.expect_restart(&nodes(2), Some("ck.2"));
+}
+
+/// ck.2 is kept aside, and after the restart from ck.1 the next dataset has its number.
+#[test]
+fn what_has_the_number_stays_until_all_agree_on_the_next() {
+    let site = Site::new()
+        .set("SCR_FLUSH", "0")
+        .set("SCR_CACHE_SIZE", "2")
+        .set("SCR_COPY_TYPE", "SINGLE");
+    site.run(&nodes(2), |rank| {
+        rank.checkpoint("ck.1").unwrap();
+        rank.checkpoint("ck.2").unwrap();
+    });
+    for rank in 0..2 {
+        let file = format!("rank_{rank}/ck.2/rank_{rank}.dat");
+        std::fs::write(site.dataset(&format!("n{rank}"), 2).join(file), "bad").unwrap();
+    }
+    let aside = || site.entries("n0", "scr.quarantine.");
+    site.run(&nodes(2), |rank| {
+        assert_eq!(rank.restart().as_deref(), Some("ck.1"));
+        let name = format!("ck.of.{}", rank.rank);
+        let started = rank
+            .session
+            .start_output(Some(name.as_str().into()), true, false);
+        let error = started.unwrap_err().to_string();
+        assert!(error.contains("differ between ranks"), "{error}");
+        assert_eq!(aside(), ["scr.quarantine.2"]);
+        rank.checkpoint("ck.3").unwrap();
+        assert_eq!(aside(), [""; 0]);
+    });
+}

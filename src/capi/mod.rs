@@ -236,16 +236,16 @@ pub unsafe extern "C" fn SCR_Start_output(name: *const c_char, flags: c_int) -> 
     guard(FAILURE, || {
         // SAFETY: the caller's promise.
         let name = unsafe { text::bytes(name) }.map(Name::from);
-        let checkpoint = flags & SCR_FLAG_CHECKPOINT != 0;
-        let output = flags & SCR_FLAG_OUTPUT != 0;
+        let has = |flag: c_int| flags & flag != 0;
+        let kind = match has(!(SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT)) {
+            false => Ok((has(SCR_FLAG_CHECKPOINT), has(SCR_FLAG_OUTPUT))),
+            true => Err(Error::usage(
+                "SCR_Start_output",
+                format!("flags {flags} holds bits that are no flag of SCR"),
+            )),
+        };
         Ok(done(process::with(Call::StartOutput, |session| {
-            if flags & !(SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT) != 0 {
-                return Err(Error::usage(
-                    "SCR_Start_output",
-                    format!("flags {flags} holds bits that are no flag of SCR"),
-                ));
-            }
-            session.start_output(name, checkpoint, output)
+            session.start_output_as(name, kind)
         })?))
     })
 }

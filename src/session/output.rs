@@ -7,6 +7,7 @@ use crate::cache::dataset;
 use crate::cache::plan::Slot;
 use crate::comm::{Term, collective};
 use crate::config::descriptors::choose;
+use crate::format::dataset::HIGHEST;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
@@ -28,84 +29,74 @@ impl Session {
     ///
     /// # Errors
     /// Name or flags differ between ranks, a store has no room, or a directory cannot be made.
-    /// Nothing has been deleted then, and the index is as it was.
+    /// The index is as it was then, and nothing has been deleted but, where a directory could not
+    /// be made, what the cache had under the id of the new dataset.
     pub fn start_output(
         &mut self,
         name: Option<Name>,
         checkpoint: bool,
         output: bool,
     ) -> Result<()> {
-        self.start_phase(Call::StartOutput, name, checkpoint, output)
+        self.start_phase(Call::StartOutput, name, Ok((checkpoint, output)))
+    }
+
+    /// The same with what the caller's arguments say of checkpoint and output. Is that an error
+    /// on one rank, all get it.
+    pub fn start_output_as(
+        &mut self,
+        name: Option<Name>,
+        kind: Result<(bool, bool)>,
+    ) -> Result<()> {
+        self.start_phase(Call::StartOutput, name, kind)
     }
 
     /// Begins a checkpoint with a name made from its id (`SCR_Start_checkpoint`).
     pub fn start_checkpoint(&mut self) -> Result<()> {
-        self.start_phase(Call::StartCheckpoint, None, true, false)
+        self.start_phase(Call::StartCheckpoint, None, Ok((true, false)))
     }
 
     fn start_phase(
         &mut self,
         call: Call,
         name: Option<Name>,
-        checkpoint: bool,
-        output: bool,
+        kind: Result<(bool, bool)>,
     ) -> Result<()> {
         let state = self.allow(call)?;
         let begun = Instant::now();
-        if !self.ids.settled {
-            let (dataset, checkpoint) = self.index_ids;
-            self.ids.dataset = self.ids.dataset.max(dataset);
-            self.ids.checkpoint = self.ids.checkpoint.max(checkpoint);
-            // What the cache keeps for a run of another size is not in the way then.
-            let cached = self.cache.iter().map(|c| c.dataset.id);
-            let kept = cached.chain(self.unusable.iter().map(|slot| slot.id)).max();
-            self.ids.dataset = self.ids.dataset.max(kept.unwrap_or(0));
-        }
-        let id = self.ids.dataset + 1;
-        let ckpt = checkpoint.then_some(self.ids.checkpoint + 1);
+        let (id, count) = self.next_numbers(call)?;
+        let (checkpoint, output) = kind.as_ref().copied().unwrap_or_default();
+        let ckpt = checkpoint.then_some(count);
         let given = name.filter(|name| !name.is_empty());
         let name = given.unwrap_or_else(|| format!("scr.dataset.{id}").as_str().into());
 
-        let chosen = choose(&self.descriptors.schemes, ckpt, output);
-        let Some((scheme, store, bypass)) = chosen.map(|s| (s.index, s.store, s.bypass)) else {
-            return Err(Error::usage(call.name(), "no redundancy descriptor fits"));
-        };
-        let room = self.check_room(scheme, checkpoint, &name, bypass);
+        // What one rank does not like, all must hear of.
+        let way = kind.and_then(|_| self.way(call, &name, ckpt, output));
+        let room = way
+            .clone()
+            .and_then(|(scheme, _, bypass)| self.check_room(scheme, checkpoint, &name, bypass));
+        let mut dataset = self.describe(id, name, ckpt, output);
+        let print = fingerprint(&dataset);
         if self.knows(id) {
             // What has the id goes only once it is sure that the new one can come.
-            self.agree(room.clone())?;
+            let mut terms = [Term::Max(print), Term::Min(print)];
+            collective::agree_with(&*self.comm, &self.speaker.node, room.clone(), &mut terms)?;
+            same_on_all(call, &terms)?;
             self.clear_id(id)?;
         }
 
-        // The time of creation tells which of two is newer, so it never goes back.
-        let cached = self.cache.iter().map(|cached| &cached.dataset);
-        let before = cached.chain(self.loaded.iter().map(|part| &part.dataset));
-        let before = before.map(|dataset| dataset.created as i64).max();
-        let micros = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |d| d.as_micros() as i64)
-            .max(before.map_or(0, |before| before.saturating_add(1)));
-        let mut dataset = Dataset {
-            id,
-            name,
-            flag_ckpt: checkpoint,
-            flag_output: output,
-            created: micros as u64,
-            user: self.user.clone(),
-            jobname: self.settings.job_name.as_deref().map(Name::from),
-            jobid: self.job.clone(),
-            cluster: self.settings.cluster_name.as_deref().map(Name::from),
-            ckpt,
-            ..Dataset::default()
-        };
         let level = match &room {
             Ok(Room::Later) => 1,
             Ok(Room::Cramped) => 2,
             _ => 0,
         };
-        let ready = room.and_then(|_| self.prepare(call, &dataset, store, bypass));
-        let print = fingerprint(&dataset);
-        let created = if self.rank() == 0 { micros } else { 0 };
+        let ready = room.and(way.clone()).and_then(|way| {
+            self.prepare(&dataset, way)?;
+            Ok(way)
+        });
+        let created = match self.rank() {
+            0 => dataset.created as i64,
+            _ => 0,
+        };
         let mut terms = [
             Term::Max(print),
             Term::Min(print),
@@ -113,18 +104,12 @@ impl Session {
             Term::Max(level),
         ];
         let ready = collective::agree_with(&*self.comm, &self.speaker.node, ready, &mut terms);
-        let same = terms[0].value() == terms[1].value();
-        if ready.is_err() || !same {
-            if !bypass {
-                let layout = &self.stores[store].layout;
-                self.tell_stuck(dataset::abandon(&*self.files, layout, id, self.rank()));
-            }
-            ready?;
-            return Err(Error::usage(
-                call.name(),
-                "name or flags differ between ranks; give the same on all",
-            ));
+        let ready = ready.and_then(|way| same_on_all(call, &terms).map(|()| way));
+        if let (Err(_), Ok((_, store, false))) = (&ready, &way) {
+            let layout = &self.stores[*store].layout;
+            self.tell_stuck(dataset::abandon(&*self.files, layout, id, self.rank()));
         }
+        let (scheme, store, bypass) = ready?;
         dataset.created = terms[2].value() as u64;
         if bypass {
             // Only now: an entry of this name from before is lost by that.
@@ -153,14 +138,74 @@ impl Session {
         Ok(())
     }
 
-    /// This rank's part of a start: its directories in the cache. Local.
-    fn prepare(&self, call: Call, dataset: &Dataset, store: usize, bypass: bool) -> Result<()> {
-        if dataset.name.as_bytes().len() >= MAX_FILENAME {
+    /// The numbers of the next dataset and of the next checkpoint, the same on all ranks. Local.
+    fn next_numbers(&mut self, call: Call) -> Result<(u64, u64)> {
+        if !self.ids.settled {
+            let (dataset, checkpoint) = self.index_ids;
+            self.ids.dataset = self.ids.dataset.max(dataset);
+            self.ids.checkpoint = self.ids.checkpoint.max(checkpoint);
+            // What the cache keeps for a run of another size is not in the way then.
+            let cached = self.cache.iter().map(|c| c.dataset.id);
+            let kept = cached.chain(self.unusable.iter().map(|slot| slot.id)).max();
+            self.ids.dataset = self.ids.dataset.max(kept.unwrap_or(0));
+        }
+        let next = |last: u64| last.checked_add(1).filter(|next| *next <= HIGHEST);
+        let both = next(self.ids.dataset).zip(next(self.ids.checkpoint));
+        both.ok_or_else(|| {
+            let what = "a dataset in the prefix directory or in the cache has the highest number \
+                        that there can be; remove it, or use another prefix directory";
+            Error::usage(call.name(), what)
+        })
+    }
+
+    /// The descriptor that a new dataset is written by, its store, and whether in bypass. Local.
+    fn way(
+        &self,
+        call: Call,
+        name: &Name,
+        ckpt: Option<u64>,
+        output: bool,
+    ) -> Result<(usize, usize, bool)> {
+        if name.as_bytes().len() >= MAX_FILENAME {
             return Err(Error::usage(
                 call.name(),
                 format!("the name has {MAX_FILENAME} bytes or more; choose a shorter one"),
             ));
         }
+        let chosen = choose(&self.descriptors.schemes, ckpt, output);
+        chosen
+            .map(|s| (s.index, s.store, s.bypass))
+            .ok_or_else(|| Error::usage(call.name(), "no redundancy descriptor fits"))
+    }
+
+    /// A dataset that begins now. Local.
+    fn describe(&self, id: u64, name: Name, ckpt: Option<u64>, output: bool) -> Dataset {
+        // The time of creation tells which of two is newer, so it never goes back.
+        let cached = self.cache.iter().map(|cached| &cached.dataset);
+        let before = cached.chain(self.loaded.iter().map(|part| &part.dataset));
+        let before = before.map(|dataset| dataset.created as i64).max();
+        let micros = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_micros() as i64)
+            .max(before.map_or(0, |before| before.saturating_add(1)));
+        Dataset {
+            id,
+            name,
+            flag_ckpt: ckpt.is_some(),
+            flag_output: output,
+            created: micros as u64,
+            user: self.user.clone(),
+            jobname: self.settings.job_name.as_deref().map(Name::from),
+            jobid: self.job.clone(),
+            cluster: self.settings.cluster_name.as_deref().map(Name::from),
+            ckpt,
+            ..Dataset::default()
+        }
+    }
+
+    /// This rank's part of a start: its directories in the cache. Local.
+    fn prepare(&self, dataset: &Dataset, way: (usize, usize, bool)) -> Result<()> {
+        let (_, store, bypass) = way;
         if bypass {
             return Ok(());
         }
@@ -489,6 +534,17 @@ impl Session {
             self.note_cached(|record| record.datasets.retain(|id, _| *id != dataset.id));
         }
         ended
+    }
+}
+
+/// An error unless the first two terms, the greatest and the least fingerprint, are equal.
+fn same_on_all(call: Call, terms: &[Term]) -> Result<()> {
+    match terms {
+        [most, least, ..] if most.value() == least.value() => Ok(()),
+        _ => Err(Error::usage(
+            call.name(),
+            "name or flags differ between ranks; give the same on all",
+        )),
     }
 }
 

@@ -89,6 +89,9 @@ static void nothing_to_restart(void)
 
     CHECK(SCR_Route_file("some/where", path) == SCR_SUCCESS);
     CHECK(strcmp(path, "some/where") == 0);
+
+    /* What one rank gets wrong is an error on all. */
+    CHECK(SCR_Start_output("flags", rank == 0 ? 1 << 7 : SCR_FLAG_CHECKPOINT) != SCR_SUCCESS);
 }
 
 static void names_that_do_not_fit(void)
