@@ -97,7 +97,7 @@ const char *SCR_Config(const char *config);
  `file` is a buffer of SCR_MAX_FILENAME bytes. Between start and complete of an output
  phase the call makes the file part of the dataset, and its directory. In a restart phase
  it fails if the file is not there. In no phase it copies `name`. A path that does not fit
- is an error.
+ is an error. `name` and `file` may be the same buffer.
  */
 int SCR_Route_file(const char *name, char *file);
 

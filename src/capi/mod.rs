@@ -86,7 +86,7 @@ pub unsafe extern "C" fn SCR_Config(config: *const c_char) -> *const c_char {
 /// `file` is a buffer of SCR_MAX_FILENAME bytes. Between start and complete of an output
 /// phase the call makes the file part of the dataset, and its directory. In a restart phase
 /// it fails if the file is not there. In no phase it copies `name`. A path that does not fit
-/// is an error.
+/// is an error. `name` and `file` may be the same buffer.
 ///
 /// # Safety
 /// `name` is NULL or a NUL-terminated string, `file` is NULL or a buffer of SCR_MAX_FILENAME
@@ -94,15 +94,16 @@ pub unsafe extern "C" fn SCR_Config(config: *const c_char) -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) -> c_int {
     guard(FAILURE, || {
+        // A copy, since both may be one buffer.
+        // SAFETY: the caller's promise.
+        let name = unsafe { text::bytes(name) }.map(<[u8]>::to_vec);
         if !file.is_null() {
             // SAFETY: not NULL, so by the caller's promise a buffer.
             unsafe { *file = 0 };
         }
-        // SAFETY: the caller's promise.
-        let name = unsafe { text::bytes(name) };
         let reply = process::with(Call::RouteFile, |session| {
             let usage = |what| Error::usage("SCR_Route_file", what);
-            let name = name.ok_or_else(|| usage("the name is NULL"))?;
+            let name = name.as_ref().ok_or_else(|| usage("the name is NULL"))?;
             if file.is_null() {
                 return Err(usage("the buffer is NULL"));
             }
@@ -110,9 +111,9 @@ pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) 
         })?;
         let path = match &reply {
             Reply::Done(path) => path.as_os_str().as_bytes(),
-            Reply::Disabled => name.unwrap_or_default(),
+            Reply::Disabled => name.as_deref().unwrap_or_default(),
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise, and the path is ours.
         let fits = unsafe { text::copy_out(path, file) };
         Ok(code(fits && matches!(reply, Reply::Done(_))))
     })
@@ -272,6 +273,8 @@ pub extern "C" fn SCR_Complete_output(valid: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Should_exit(flag: *mut c_int) -> c_int {
     guard(FAILURE, || {
+        // SAFETY: the caller's promise.
+        unsafe { text::set(flag, 0) };
         let reply = process::with(Call::ShouldExit, |session| {
             if flag.is_null() {
                 return Err(Error::usage("SCR_Should_exit", "the flag is NULL"));

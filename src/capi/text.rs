@@ -28,7 +28,7 @@ pub unsafe fn string(text: *const c_char) -> Option<String> {
 /// fit with its NUL. A NULL buffer takes nothing and is fine.
 ///
 /// # Safety
-/// `buffer` is NULL or has SCR_MAX_FILENAME bytes.
+/// `buffer` is NULL or has SCR_MAX_FILENAME bytes, and `text` is not in it.
 pub unsafe fn copy_out(text: &[u8], buffer: *mut c_char) -> bool {
     if buffer.is_null() {
         return true;
@@ -36,8 +36,8 @@ pub unsafe fn copy_out(text: &[u8], buffer: *mut c_char) -> bool {
     if text.len() >= super::SCR_MAX_FILENAME as usize {
         return false;
     }
-    // SAFETY: the buffer holds SCR_MAX_FILENAME bytes, more than text and NUL need, and a
-    // fresh slice of ours does not overlap it.
+    // SAFETY: the buffer holds SCR_MAX_FILENAME bytes, more than text and NUL need, and by the
+    // caller's promise they do not overlap.
     unsafe {
         ptr::copy_nonoverlapping(text.as_ptr().cast(), buffer, text.len());
         *buffer.add(text.len()) = 0;

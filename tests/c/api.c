@@ -53,6 +53,8 @@ static void before_init(void)
     CHECK(SCR_Finalize() != SCR_SUCCESS);
     CHECK(SCR_Route_file("a", path) != SCR_SUCCESS);
     CHECK(SCR_Have_restart(&flag, name) != SCR_SUCCESS);
+    flag = 1;
+    CHECK(SCR_Should_exit(&flag) != SCR_SUCCESS && flag == 0);
     CHECK(SCR_Start_output("a", SCR_FLAG_CHECKPOINT) != SCR_SUCCESS);
     CHECK(SCR_Complete_output(1) != SCR_SUCCESS);
 
@@ -89,6 +91,8 @@ static void nothing_to_restart(void)
 
     CHECK(SCR_Route_file("some/where", path) == SCR_SUCCESS);
     CHECK(strcmp(path, "some/where") == 0);
+    CHECK(SCR_Route_file(path, path) == SCR_SUCCESS);
+    CHECK(strcmp(path, "some/where") == 0);
 
     /* What one rank gets wrong is an error on all. */
     CHECK(SCR_Start_output("flags", rank == 0 ? 1 << 7 : SCR_FLAG_CHECKPOINT) != SCR_SUCCESS);
@@ -117,6 +121,9 @@ static void checkpoint_and_restart(void)
     CHECK(SCR_Finalize() != SCR_SUCCESS);
     CHECK(SCR_Route_file("/outside/of/the/prefix", path) != SCR_SUCCESS);
     CHECK(write_file("first"));
+    char both[SCR_MAX_FILENAME];
+    strcpy(both, file);
+    CHECK(SCR_Route_file(both, both) == SCR_SUCCESS && strcmp(both, path) == 0);
     CHECK(SCR_Complete_output(1) == SCR_SUCCESS);
 
     /* One rank that could not write makes the dataset void for all. */
