@@ -133,7 +133,9 @@ fn bring(
         match data {
             Some(data) => {
                 let from = file.file.below(data)?;
-                files.make_dirs(&parent)?;
+                if !dirs.contains(&parent) {
+                    files.make_dirs(&parent)?;
+                }
                 let recorded = Content {
                     size: file.size,
                     crc: file.crc,
