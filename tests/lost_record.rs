@@ -116,7 +116,7 @@ fn nothing_is_touched_if_more_is_lost_than_the_scheme_stands() {
     let before = listing(&site);
     let faults = faults(&mut site);
     faults.fail_reads(Some((record(&site), libc::EIO)));
-    site.expect_restart(&nodes(4), None);
+    site.expect_none_now(&nodes(4), "Input/output error");
     assert!(before == listing(&site));
 
     // What could not be read was whole.

@@ -365,7 +365,8 @@ impl Session {
     fn condemn(&mut self, slot: Slot, key: (u64, u64)) {
         // Records of several times may lie in one directory; the last one to be tried decides.
         let pending = |c: &Candidate| (c.store, c.dataset.id) == (slot.store, slot.id);
-        if self.search.cached.iter().any(pending) || self.unusable.contains(&slot) {
+        let mut left = self.search.cached.iter().chain(&self.search.later);
+        if left.any(pending) || self.unusable.contains(&slot) {
             return;
         }
         if self.search.completed.contains(&key) {
