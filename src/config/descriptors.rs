@@ -2,11 +2,13 @@
 
 pub use super::describe::descriptors;
 use super::settings::FlushType;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// How a dataset is protected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Scheme {
     /// Not at all: it outlives the process, not the node.
     Single,
@@ -39,7 +41,8 @@ impl Scheme {
 }
 
 /// Whether nodes share the directory of a store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum View {
     /// The same path is another directory on each node.
     Private,
@@ -47,14 +50,17 @@ pub enum View {
     Global,
 }
 
-/// A place where datasets are cached.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A place where datasets are cached. Serialized is what must be the same on all ranks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub struct StoreDescriptor {
     /// Position in [`Descriptors::stores`].
     pub index: usize,
     /// Where it was configured, for messages.
+    #[serde(skip)]
     pub place: String,
     /// Absolute directory; may differ from process to process.
+    #[serde(skip)]
     pub dir: PathBuf,
     /// Processes that reach the same instance; a key of [`Descriptors::groups`]. Never NODE
     /// with [`View::Global`].
@@ -79,12 +85,15 @@ impl StoreDescriptor {
     }
 }
 
-/// A redundancy scheme and the datasets it is for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A redundancy scheme and the datasets it is for. Serialized is what must be the same on all
+/// ranks, each child under its name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub struct SchemeDescriptor {
     /// Position in [`Descriptors::schemes`].
     pub index: usize,
     /// Where it was configured, for messages.
+    #[serde(skip)]
     pub place: String,
     /// False: not to be used.
     pub enabled: bool,
@@ -99,6 +108,7 @@ pub struct SchemeDescriptor {
     /// Processes that fail together; a key of [`Descriptors::groups`].
     pub group: String,
     /// The scheme.
+    #[serde(rename = "TYPE")]
     pub scheme: Scheme,
     /// Smallest size of a set, ranks.
     pub set_size: u32,

@@ -110,7 +110,10 @@ effect are each reported once.
 - A backslash makes the next character plain; `\\a \\b \\f \\n \\r \\t \\v` are as in C.
 - `$NAME` and `${NAME}` are replaced by environment variables of the process that reads the
   value, whether or not a backslash comes before them; an undefined one counts as empty and is
-  reported.
+  reported. Processes may have other values of a variable where directories of the cache
+  (SCR_CACHE_BASE, SCR_CNTL_BASE, STORE), SCR_NODE_NAME or GROUPS are made of it, and in SCR_ENABLE,
+  SCR_DEBUG, SCR_USER_NAME and SCR_JOB_ID, for which rank 0's counts; anywhere else that is an
+  error.
 - A file has at most 1 MiB, a line at most 64 KiB, in UTF-8.
 - Of a parameter with several items, only the first place in the list above that has any item
   counts, with all its items.

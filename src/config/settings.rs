@@ -5,10 +5,13 @@ use super::table;
 use super::value::Typed;
 use crate::job::signal;
 use crate::{Error, Result};
-use std::path::PathBuf;
+use serde::{Serialize, Serializer};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// How files are moved to the prefix directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum FlushType {
     /// The call returns when the files are there (SYNC, DEFAULT, NATIVE).
     Sync,
@@ -29,24 +32,39 @@ impl FlushType {
 
 /// What the library works with. Fields are the parameters of `docs/parameters.md`, in that
 /// order; counts, seconds and bytes as there. `None` is "not set".
-#[derive(Debug, Clone, PartialEq)]
+///
+/// What is serialized must be the same on all ranks, and `SCR_Init` compares it. Skipped is
+/// what may differ: what is each process's own, what only rank 0 uses, and what follows from
+/// another field.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
 #[allow(missing_docs)] // each field is the parameter of that name
 pub struct Settings {
+    /// Rank 0's counts.
+    #[serde(skip)]
     pub enable: bool,
+    /// Rank 0's counts.
+    #[serde(skip)]
     pub debug: u8,
     /// Absolute, folded.
+    #[serde(serialize_with = "as_bytes")]
     pub prefix: PathBuf,
-    /// Without `/`; find it out if `None`.
+    /// Without `/`; find it out if `None`. Rank 0's counts.
+    #[serde(skip)]
     pub user_name: Option<String>,
-    /// Without `/`; find it out if `None`.
+    /// Without `/`; find it out if `None`. Rank 0's counts.
+    #[serde(skip)]
     pub job_id: Option<String>,
     pub job_name: Option<String>,
     pub cluster_name: Option<String>,
     /// Without `/`; the host name if `None`. This process's own.
+    #[serde(skip)]
     pub node_name: Option<String>,
     /// Absolute. This process's own.
+    #[serde(skip)]
     pub cntl_base: PathBuf,
     /// Absolute. This process's own.
+    #[serde(skip)]
     pub cache_base: PathBuf,
     pub cache_size: u64,
     pub cache_check: bool,
@@ -84,6 +102,7 @@ pub struct Settings {
     pub use_containers: bool,
     pub container_size: u64,
     /// Checksum files that no copy reads: SCR_CRC_ON_FLUSH set to 1 explicitly.
+    #[serde(skip)]
     pub crc_bypass: bool,
     /// Record and verify checksums in the prefix directory at all.
     pub crc_on_flush: bool,
@@ -177,6 +196,11 @@ impl Settings {
             Some(error) => Err(error),
         }
     }
+}
+
+/// A path need not be UTF-8.
+fn as_bytes<S: Serializer>(path: &Path, s: S) -> std::result::Result<S::Ok, S::Error> {
+    s.serialize_bytes(path.as_os_str().as_bytes())
 }
 
 /// One error that says what all of them say; `None` of none.

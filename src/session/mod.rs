@@ -5,8 +5,10 @@
 //! [`state`] says which call is allowed when.
 
 mod cached;
+mod common;
 mod manage;
 mod output;
+mod own;
 mod restart;
 mod room;
 mod sort;

@@ -1,12 +1,12 @@
 //! `SCR_Init`: find out who and where we are, then get back what the cache still has.
 
+use super::own::Own;
 use super::state::State;
 use super::stop::Deadline;
-use super::welcome::{Hello, Note, Place, Welcome, answer, domains_of_nodes};
-use super::{Ids, Search, Session, Store};
-use crate::cache::layout::Layout;
+use super::welcome::{Hello, Note, Place, Plan, Welcome, answer, domains_of_nodes, unlike};
+use super::{Ids, Search, Session, Store, common};
 use crate::comm::{Communicator, Term, collective};
-use crate::config::descriptors::{Descriptors, StoreDescriptor, View, descriptors};
+use crate::config::descriptors::{Descriptors, StoreDescriptor, View};
 use crate::config::{self, Config, MAX_FILE, Settings};
 use crate::events::{Event, Severity, Sink, Speaker};
 use crate::format::flush_file;
@@ -46,9 +46,9 @@ pub struct Setup {
 /// What rank 0 finds out for all.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-struct Charter {
-    user: Name,
-    job: Name,
+pub(super) struct Charter {
+    pub user: Name,
+    pub job: Name,
     dataset: u64,
     checkpoint: u64,
     /// When the run began, microseconds since the epoch.
@@ -101,7 +101,7 @@ impl Session {
 
         // Then each rank its own directories, and rank 0 who shares what with whom.
         let own = heed(&message, &environment, config)
-            .and_then(|charter| own(&*files, &environment, config, charter));
+            .and_then(|charter| Own::find(&*files, &environment, config, charter));
         if let Ok(own) = &own {
             speaker.node.clone_from(&own.node);
         }
@@ -110,10 +110,11 @@ impl Session {
             settings,
             descriptors,
             stores,
+            common,
             ..
         } = collective::agree(&*comm, &speaker.node, own)?;
-        let hello = Hello::new(&speaker.node, &descriptors);
-        let (welcome, sets, search) = introduce(&*comm, &speaker.node, &hello)?;
+        let (welcome, sets, search) =
+            introduce(&*comm, &speaker.node, config, &descriptors, &common)?;
         let of_store = stores.into_iter().zip(&descriptors.stores);
         let stores: Vec<Store> = of_store
             .zip(welcome.stores)
@@ -375,46 +376,6 @@ fn lock_run(
     }
 }
 
-/// What a rank finds out for itself.
-struct Own {
-    charter: Charter,
-    settings: Settings,
-    node: String,
-    descriptors: Descriptors,
-    stores: Vec<Layout>,
-}
-
-/// This rank's settings and directories. Local.
-fn own(
-    files: &dyn Files,
-    environment: &Environment,
-    config: &Config,
-    charter: Charter,
-) -> Result<Own> {
-    let settings = Settings::from(config)?;
-    let node = job::node_name(environment, &|_| settings.node_name.clone())?.value;
-    let descriptors = descriptors(config, &settings, &node)?;
-    let (user, job) = (charter.user.to_string(), charter.job.to_string());
-    let control = Layout::new(&settings.cntl_base, &user, &job);
-    files.make_private_dirs(control.base(), control.below())?;
-    let mut stores = Vec::with_capacity(descriptors.stores.len());
-    for store in &descriptors.stores {
-        let layout = Layout::new(&store.dir, &user, &job);
-        if store.enabled {
-            require_base(files, store, &node)?;
-            files.make_private_dirs(layout.base(), layout.below())?;
-        }
-        stores.push(layout);
-    }
-    Ok(Own {
-        charter,
-        settings,
-        node,
-        descriptors,
-        stores,
-    })
-}
-
 /// A directory that SCR is told not to make must be there. Local.
 pub(super) fn require_base(files: &dyn Files, store: &StoreDescriptor, node: &str) -> Result<()> {
     let there = |stat: crate::store::Stat| stat.kind == Kind::Directory;
@@ -477,29 +438,23 @@ fn confirm_shared(
 }
 
 /// Tells rank 0 where we are and hears the answer, with this rank's sets; rank 0 keeps what
-/// it knows of everybody.
+/// it knows of everybody. `common` is what must be the same on all ranks. Collective.
 fn introduce(
     comm: &dyn Communicator,
     node: &str,
-    hello: &Hello,
+    config: &Config,
+    descriptors: &Descriptors,
+    common: &[u8],
 ) -> Result<(Welcome, Vec<Set>, Search)> {
-    let all = collective::gather(comm, 0, to_message(hello)?)?;
+    let hello = Hello::new(node, descriptors, common::fingerprint(common));
     let mut local = Ok(());
     let mut search = Search::default();
     let mut messages = None;
-    if let Some(all) = all {
-        let hellos = all.iter().map(|bytes| from_message(bytes));
-        let hellos = hellos.collect::<Result<Vec<Hello>>>();
-        match hellos.and_then(|hellos| Ok((answer(&hellos)?, hellos))) {
-            Ok((answers, hellos)) => {
-                for store in 0..hello.sharing.len() {
-                    let shares = answers.iter().filter_map(|a| a.stores.get(store));
-                    search
-                        .leaders
-                        .push(shares.map(|share| share.leader).collect());
-                    search.domains.push(domains_of_nodes(&hellos, store));
-                }
-                messages = Some(answers.iter().map(to_message).collect::<Result<Vec<_>>>()?);
+    if let Some(all) = collective::gather(comm, 0, to_message(&hello)?)? {
+        match answers(&all, descriptors, common) {
+            Ok((answers, found)) => {
+                search = found;
+                messages = Some(answers);
             }
             Err(error) => {
                 local = Err(error);
@@ -507,11 +462,56 @@ fn introduce(
             }
         }
     }
-    let answer = from_message(&collective::scatter(comm, 0, messages)?);
-    let found = local.and(answer).and_then(|welcome: Welcome| {
-        let sets = welcome.sets.iter().cloned().map(Place::set);
-        Ok((sets.collect::<Result<_>>()?, welcome))
-    });
+    let answer = collective::scatter(comm, 0, messages)?;
+    let found = local
+        .and_then(|()| unpack(&answer))
+        .and_then(|(tree, used)| Ok((from_tree::<Welcome>(&tree)?, used)))
+        .and_then(|(welcome, used)| {
+            if let Some(root) = &welcome.unlike {
+                let theirs = answer.get(used..).unwrap_or_default();
+                return Err(common::difference(
+                    common,
+                    (root, theirs),
+                    config,
+                    descriptors,
+                ));
+            }
+            let sets = welcome.sets.iter().cloned().map(Place::set);
+            Ok((sets.collect::<Result<_>>()?, welcome))
+        });
     let (sets, welcome) = collective::agree(comm, node, found)?;
     Ok((welcome, sets, search))
+}
+
+/// Rank 0: what to answer to the greetings of all ranks, and where to search for what. If a
+/// rank has other settings, the first of these hears rank 0's and can say how they differ; the
+/// others hear nothing of use, since nobody goes on.
+fn answers(
+    all: &[Vec<u8>],
+    descriptors: &Descriptors,
+    common: &[u8],
+) -> Result<(Vec<Vec<u8>>, Search)> {
+    let hellos = all.iter().map(|bytes| from_message(bytes));
+    let hellos = hellos.collect::<Result<Vec<Hello>>>()?;
+    let mut search = Search::default();
+    if let Some(odd) = unlike(&hellos) {
+        let mut messages = vec![to_message(&Welcome::default())?; all.len()];
+        let reply = Welcome {
+            unlike: hellos.first().map(|root| root.node.clone()),
+            ..Welcome::default()
+        };
+        if let Some(message) = messages.get_mut(odd) {
+            *message = [&to_message(&reply)?, common].concat();
+        }
+        return Ok((messages, search));
+    }
+    let answers = answer(&hellos, &Plan::all(descriptors))?;
+    for store in 0..descriptors.stores.len() {
+        let shares = answers.iter().filter_map(|a| a.stores.get(store));
+        let leaders = shares.map(|share| share.leader).collect();
+        search.leaders.push(leaders);
+        search.domains.push(domains_of_nodes(&hellos, store));
+    }
+    let messages = answers.iter().map(to_message).collect::<Result<_>>()?;
+    Ok((messages, search))
 }

@@ -1,7 +1,7 @@
 //! How ranks find each other: every rank tells rank 0 where it is, and hears with whom it
 //! shares what.
 
-use crate::config::descriptors::{Descriptors, Scheme};
+use crate::config::descriptors::{Descriptors, Scheme, SchemeDescriptor};
 use crate::format::Name;
 use crate::policy::evict::EVERYTHING;
 use crate::redundancy::{self, Set};
@@ -20,13 +20,12 @@ pub struct Hello {
     pub failure: Vec<Name>,
     /// For each store, the instance that it reaches: those with the same share it.
     pub sharing: Vec<Name>,
-    /// The redundancy descriptors, the same on all ranks.
-    pub plans: Vec<Plan>,
+    /// The fingerprint of all that must be the same on all ranks; see `common.rs`.
+    pub common: u64,
 }
 
 /// What must be known of a redundancy descriptor to make its sets.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE", default)]
+#[derive(Debug, Clone, Default)]
 pub struct Plan {
     scheme: String,
     set_size: usize,
@@ -56,6 +55,8 @@ pub struct Welcome {
     pub stands: Vec<usize>,
     /// To rank 0: descriptors that cannot protect as configured.
     pub notes: Vec<Note>,
+    /// To a rank with other settings than rank 0, and nothing else then: rank 0's node.
+    pub unlike: Option<Name>,
 }
 
 /// Who uses one instance of a store together.
@@ -103,8 +104,8 @@ impl Place {
 }
 
 impl Hello {
-    /// From this rank's descriptors.
-    pub fn new(node: &str, descriptors: &Descriptors) -> Hello {
+    /// From this rank's descriptors, and the fingerprint of what must be the same on all.
+    pub fn new(node: &str, descriptors: &Descriptors, common: u64) -> Hello {
         let group = |name: &str| descriptors.groups.get(name).map_or("", String::as_str);
         let (schemes, stores) = (&descriptors.schemes, &descriptors.stores);
         let failure = schemes.iter().map(|s| group(&s.group).into());
@@ -117,7 +118,22 @@ impl Hello {
             };
             text.as_str().into()
         });
-        let plans = schemes.iter().map(|s| Plan {
+        Hello {
+            node: node.into(),
+            failure: failure.collect(),
+            sharing: sharing.collect(),
+            common,
+        }
+    }
+}
+
+impl Plan {
+    /// One for each redundancy descriptor.
+    pub fn all(descriptors: &Descriptors) -> Vec<Plan> {
+        let Descriptors {
+            schemes, stores, ..
+        } = descriptors;
+        let plan = |s: &SchemeDescriptor| Plan {
             scheme: s.scheme.word().to_string(),
             set_size: s.set_size as usize,
             set_failures: s.set_failures as usize,
@@ -127,33 +143,27 @@ impl Hello {
                 "NODE" => "node".to_string(),
                 other => format!("group of {other}"),
             },
-        });
-        Hello {
-            node: node.into(),
-            failure: failure.collect(),
-            sharing: sharing.collect(),
-            plans: plans.collect(),
-        }
+        };
+        schemes.iter().map(plan).collect()
     }
 }
 
-/// Rank 0: the answers to all, in the order of ranks. Every rank must have said as much as
-/// rank 0 did.
-pub fn answer(hellos: &[Hello]) -> Result<Vec<Welcome>> {
+/// Rank 0: the lowest rank whose settings are not its own.
+pub fn unlike(hellos: &[Hello]) -> Option<usize> {
+    let first = hellos.first()?;
+    hellos.iter().position(|h| h.common != first.common)
+}
+
+/// Rank 0: the answers to all, in the order of ranks, for its redundancy descriptors. Every
+/// rank must have said as much as rank 0 did.
+pub fn answer(hellos: &[Hello], plans: &[Plan]) -> Result<Vec<Welcome>> {
     let Some(first) = hellos.first() else {
         return Ok(Vec::new());
     };
-    if let Some(rank) = hellos.iter().position(|h| {
-        h.failure.len() != first.plans.len()
-            || h.sharing.len() != first.sharing.len()
-            || h.plans != first.plans
-    }) {
-        return Err(Error::Config {
-            place: format!("rank {rank} on {}", hellos[rank].node),
-            what: "has other STORE or CKPT descriptors than rank 0; make SCR_CACHE_BASE and \
-                   SCR_CNTL_BASE name configured stores on all processes, or on none"
-                .to_string(),
-        });
+    let fits = |h: &Hello| h.failure.len() == plans.len() && h.sharing.len() == first.sharing.len();
+    if let Some(rank) = hellos.iter().position(|h| !fits(h)) {
+        let what = format!("rank {rank} tells of other stores or schemes than rank 0 has");
+        return Err(Error::format(0, what));
     }
     let nodes = numbered(hellos.iter().map(|h| &h.node));
     let count = count(&nodes) as u64;
@@ -171,7 +181,7 @@ pub fn answer(hellos: &[Hello]) -> Result<Vec<Welcome>> {
             answer.stores.push(share);
         }
     }
-    for (at, plan) in first.plans.iter().enumerate() {
+    for (at, plan) in plans.iter().enumerate() {
         let groups = domains(hellos, |h| &h.failure[at], plan.store);
         let (sets, stands, note) = sets(plan, &groups);
         for (answer, set) in answers.iter_mut().zip(sets) {
@@ -358,9 +368,18 @@ mod tests {
             node: (*node).into(),
             failure: vec![(*node).into()],
             sharing: vec![format!("{node} {}", dir(node)).as_str().into()],
-            plans: vec![plan("XOR", 8, 1)],
+            common: 1,
         };
         nodes.iter().map(hello).collect()
+    }
+
+    /// The answers for one XOR descriptor in the first store.
+    fn welcomes(hellos: &[Hello], outlives: bool) -> Vec<Welcome> {
+        let plan = Plan {
+            outlives,
+            ..plan("XOR", 8, 1)
+        };
+        answer(hellos, &[plan]).unwrap()
     }
 
     fn sets_of(answers: Vec<Welcome>) -> Vec<Vec<usize>> {
@@ -374,7 +393,7 @@ mod tests {
     #[test]
     fn ranks_of_a_node_share_a_leader_and_no_set() {
         let nodes = ["a", "a", "b", "b", "c", "c"];
-        let answers = answer(&hellos(&nodes, |_| "/shm".to_string())).unwrap();
+        let answers = welcomes(&hellos(&nodes, |_| "/shm".to_string()), false);
         let leaders: Vec<usize> = answers.iter().map(|a| a.stores[0].leader).collect();
         assert_eq!(leaders, [0, 0, 2, 2, 4, 4]);
         assert_eq!(answers[2].stands, [1]);
@@ -389,7 +408,7 @@ mod tests {
     #[test]
     fn one_directory_has_a_leader_on_each_node_and_one_node_one_for_each_directory() {
         let leaders = |hellos: &[Hello]| -> Vec<usize> {
-            let answers = answer(hellos).unwrap();
+            let answers = welcomes(hellos, false);
             answers.iter().map(|a| a.stores[0].leader).collect()
         };
         assert_eq!(
@@ -406,14 +425,13 @@ mod tests {
         let mut hellos = hellos(&["a", "b", "c", "d"], |_| String::new());
         for (rank, hello) in hellos.iter_mut().enumerate() {
             hello.sharing = vec![store(rank / 2).into()];
-            hello.plans[0].outlives = true;
         }
         hellos
     }
 
     #[test]
     fn ranks_of_one_instance_of_a_store_are_in_no_set_together() {
-        let answers = answer(&racked(|rack| ["r0", "r1"][rack])).unwrap();
+        let answers = welcomes(&racked(|rack| ["r0", "r1"][rack]), true);
         assert!(answers[0].notes.is_empty());
         assert_eq!(answers[1].stands, [EVERYTHING]);
         let shares: Vec<_> = answers
@@ -429,7 +447,7 @@ mod tests {
 
     #[test]
     fn one_store_for_all_has_one_leader_and_needs_no_redundancy() {
-        let answers = answer(&racked(|_| "all")).unwrap();
+        let answers = welcomes(&racked(|_| "all"), true);
         let share = &answers[0].stores[0];
         assert!(share.all && share.followers.is_empty());
         assert!(answers.iter().all(|a| a.stores[0].leader == 0));
@@ -455,7 +473,7 @@ mod tests {
 
     #[test]
     fn what_cannot_protect_is_told_to_rank_0_once() {
-        let answers = answer(&hellos(&["a", "a"], |_| "/shm".to_string())).unwrap();
+        let answers = welcomes(&hellos(&["a", "a"], |_| "/shm".to_string()), false);
         assert!(
             answers[0].notes[0]
                 .text
@@ -467,7 +485,7 @@ mod tests {
 
         // Five of six ranks on one node: some set must hold two of them.
         let crowded = ["a", "a", "a", "a", "a", "b"];
-        let answers = answer(&hellos(&crowded, |_| "/shm".to_string())).unwrap();
+        let answers = welcomes(&hellos(&crowded, |_| "/shm".to_string()), false);
         assert!(
             answers[0].notes[0]
                 .text
@@ -477,19 +495,27 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_are_configured_differently_are_refused_by_name() {
-        let changes: [fn(&mut Hello); 3] = [
+    fn the_first_rank_with_other_settings_is_found() {
+        let mut hellos = hellos(&["a", "b", "c"], |_| "/shm".to_string());
+        assert_eq!((unlike(&hellos), unlike(&[])), (None, None));
+        hellos[1].common = 2;
+        hellos[2].common = 3;
+        assert_eq!(unlike(&hellos), Some(1));
+    }
+
+    #[test]
+    fn ranks_that_tell_more_or_less_are_refused() {
+        let changes: [fn(&mut Hello); 2] = [
             |hello| hello.failure.clear(),
             |hello| hello.sharing.push("/more".into()),
-            |hello| hello.plans[0].set_size = 4,
         ];
         for change in changes {
             let mut hellos = hellos(&["a", "b", "c"], |_| "/shm".to_string());
             change(&mut hellos[1]);
-            let error = answer(&hellos).unwrap_err().to_string();
-            assert!(error.contains("rank 1 on b"), "{error}");
+            let error = answer(&hellos, &[plan("XOR", 8, 1)]).unwrap_err();
+            assert!(error.to_string().contains("rank 1"), "{error}");
         }
-        assert!(answer(&[]).unwrap().is_empty());
+        assert!(answer(&[], &[]).unwrap().is_empty());
     }
 
     #[test]

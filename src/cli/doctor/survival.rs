@@ -10,7 +10,7 @@ use crate::job::Environment;
 use crate::policy::capacity::with_redundancy;
 use crate::policy::evict::EVERYTHING;
 use crate::redundancy;
-use crate::session::welcome::{Hello, Welcome, answer};
+use crate::session::welcome::{Hello, Plan, Welcome, answer};
 use std::collections::{BTreeMap, HashSet};
 
 /// Most ranks that are thought of.
@@ -112,9 +112,12 @@ impl Sets {
     pub fn new(names: &[String], of_nodes: &[Descriptors], shape: &Shape) -> crate::Result<Sets> {
         let mut hellos = Vec::with_capacity(names.len() * shape.ranks);
         for (name, descriptors) in names.iter().zip(of_nodes) {
-            hellos.extend((0..shape.ranks).map(|_| Hello::new(name, descriptors)));
+            // All read one configuration in one environment.
+            let hello = || Hello::new(name, descriptors, 0);
+            hellos.extend((0..shape.ranks).map(|_| hello()));
         }
-        Ok(Sets(answer(&hellos)?))
+        let plans = of_nodes.first().map(Plan::all).unwrap_or_default();
+        Ok(Sets(answer(&hellos, &plans)?))
     }
 
     /// Reports which losses each redundancy descriptor survives.

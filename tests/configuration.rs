@@ -1,0 +1,107 @@
+//! A configuration file as all ranks see it: variables that have other values in other processes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod job;
+
+use job::{Site, nodes};
+
+/// A site that is configured by lines, where rank 2 alone has other values of `$RB` (0 or 1),
+/// `$RI` (1 or 2), `$RS` (1m or 2m) and `$RW` (a directory); `$ND` is each node's directory.
+fn site(lines: &str) -> Site {
+    let mut site = Site::new().set("SCR_FLUSH", "0");
+    if lines.contains("CKPT") {
+        site = site.set("SCR_COPY_TYPE", "FILE");
+    }
+    site.vars.retain(|(name, _)| name != "SCR_CACHE_BYPASS");
+    for node in ["n0", "n1", "n2"] {
+        let odd = node == "n2";
+        let dir = site.node(node).display().to_string();
+        for (name, value) in [
+            ("RB", if odd { "1" } else { "0" }),
+            ("RI", if odd { "2" } else { "1" }),
+            ("RS", if odd { "2m" } else { "1m" }),
+            ("RW", if odd { "b" } else { "a" }),
+            ("ND", &dir),
+        ] {
+            site.of_node.push((node.into(), name.into(), value.into()));
+        }
+    }
+    site.configure(lines);
+    site
+}
+
+/// The error of `SCR_Init`, the same on all ranks.
+fn refused(site: &Site) -> String {
+    let told = site.start(&nodes(3), |started| started.err().map(|e| e.to_string()));
+    assert!(told.iter().all(|text| *text == told[0]), "{told:?}");
+    told[0].clone().expect("SCR_Init fails")
+}
+
+#[test]
+fn a_variable_that_differs_where_it_must_not_stops_the_start() {
+    for (lines, named) in [
+        (
+            "SCR_CACHE_BYPASS=$RB",
+            ":1: SCR_CACHE_BYPASS is `1` here but `0` on rank 0",
+        ),
+        ("SCR_FETCH=$RB", ":1: SCR_FETCH is"),
+        ("SCR_PREFIX_SIZE=$RB", ":1: SCR_PREFIX_SIZE is"),
+        ("SCR_DISTRIBUTE=$RB", ":1: SCR_DISTRIBUTE is"),
+        ("SCR_CACHE_PURGE=$RB", ":1: SCR_CACHE_PURGE is"),
+        ("SCR_GLOBAL_RESTART=$RB", ":1: SCR_GLOBAL_RESTART is"),
+        (
+            "SCR_MPI_BUF_SIZE=$RS",
+            ":1: SCR_MPI_BUF_SIZE is `2097152` here but `1048576`",
+        ),
+        ("SCR_CACHE_SIZE=$RI", ":1: SCR_CACHE_SIZE is"),
+        (
+            "CKPT=0 BYPASS=$RB",
+            ":1: CKPT BYPASS is `1` here but `0` on rank 0",
+        ),
+        ("CKPT=0\nCKPT=1 INTERVAL=4 OUTPUT=$RB", ":2: CKPT OUTPUT is"),
+        (
+            "CKPT=0\nCKPT=1 ENABLED=$RB INTERVAL=2",
+            ":2: CKPT ENABLED is",
+        ),
+        (
+            "STORE=$ND/b\nCKPT=0\nCKPT=1 INTERVAL=$RI STORE=$ND/b",
+            ":3: CKPT INTERVAL is",
+        ),
+        ("STORE=$ND COUNT=$RI\nCKPT=0 STORE=$ND", ":1: STORE="),
+        (
+            "STORE=$ND\nSTORE=$ND/b ENABLED=$RB\nCKPT=0 STORE=$ND",
+            "/b ENABLED is `1` here",
+        ),
+        (
+            "STORE=$ND/a\nSTORE=$ND/b\nCKPT=0 STORE=$ND/$RW",
+            ":3: other STORE or CKPT descriptors than on rank 0",
+        ),
+    ] {
+        let site = site(lines);
+        let text = refused(&site);
+        for part in [
+            "rank 2 on node n2: ",
+            "scrconf",
+            named,
+            "on rank 0 on node n0",
+        ] {
+            assert!(text.contains(part), "{lines}: no {part} in {text}");
+        }
+    }
+}
+
+#[test]
+fn what_is_each_process_s_own_and_what_only_rank_0_uses_may_differ() {
+    let site = site(
+        "GROUPS=$SCR_NODE_NAME POWER=$RW\nSTORE=$ND/$RW COUNT=2\nSCR_CNTL_BASE=$ND/cntl\n\
+         CKPT=0 STORE=$ND/$RW GROUP=POWER BYPASS=0\nSCR_DEBUG=$RB",
+    );
+    site.run(&nodes(3), |rank| rank.checkpoint("ck.1").unwrap());
+    assert!(
+        site.node("n2")
+            .join("b/user1/scr.1001/scr.dataset.1")
+            .exists()
+    );
+    site.expect_restart(&nodes(3), Some("ck.1"));
+}
