@@ -1,4 +1,5 @@
-//! A configuration file as all ranks see it: variables that have other values in other processes.
+//! A configuration file as all ranks see it: variables that have other values in other processes,
+//! and directories that are one or none.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -104,4 +105,72 @@ fn what_is_each_process_s_own_and_what_only_rank_0_uses_may_differ() {
             .exists()
     );
     site.expect_restart(&nodes(3), Some("ck.1"));
+}
+
+#[test]
+fn stores_that_are_one_directory_by_a_link_are_refused_with_both_lines() {
+    let site = site("STORE=$ND/lnk/b COUNT=2\nSTORE=$ND/real/b COUNT=2\nCKPT=0 STORE=$ND/lnk/b");
+    for node in nodes(3) {
+        std::fs::create_dir_all(site.node(node).join("real")).unwrap();
+        std::os::unix::fs::symlink("real", site.node(node).join("lnk")).unwrap();
+    }
+    let text = refused(&site);
+    for part in [
+        "scrconf:2: ",
+        "n0/real/b is the same directory as ",
+        "n0/lnk/b (",
+        "scrconf:1)",
+        "keep one store",
+    ] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    // As it says; and a store that is not used is none too many.
+    for lines in [
+        "STORE=$ND/real/b COUNT=2\nCKPT=0 STORE=$ND/real/b BYPASS=0",
+        "STORE=$ND/lnk/b ENABLED=0\nSTORE=$ND/real/b COUNT=2\nCKPT=0 STORE=$ND/real/b BYPASS=0",
+    ] {
+        site.configure(lines);
+        site.run(&nodes(3), |rank| rank.checkpoint("ck.1").unwrap());
+        site.expect_restart(&nodes(3), Some("ck.1"));
+    }
+    // So is the control directory, which is a store without datasets.
+    site.configure("CKPT=0");
+    let mut site = site;
+    for node in nodes(3) {
+        for (name, dir) in [("SCR_CACHE_BASE", "real/c"), ("SCR_CNTL_BASE", "lnk/c")] {
+            let dir = site.node(node).join(dir).display().to_string();
+            site.of_node.push((node.into(), name.into(), dir));
+        }
+    }
+    let text = refused(&site);
+    assert!(
+        text.contains("n0/lnk/c is the same directory as "),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_store_that_cannot_be_made_is_told_with_its_line_and_a_remedy() {
+    let site = site("STORE=$ND/b\nCKPT=0 STORE=$ND/b");
+    std::fs::create_dir_all(site.node("n1")).unwrap();
+    let store = site.node("n1").join("b");
+    let damages: [&dyn Fn(); 2] = [
+        &|| std::os::unix::fs::symlink("/nowhere/at/all", &store).unwrap(),
+        &|| std::fs::write(&store, b"").unwrap(),
+    ];
+    for damage in damages {
+        damage();
+        let text = refused(&site);
+        for part in ["rank 1 on node n1: ", "scrconf:1: ", "n1/b", "name"] {
+            assert!(text.contains(part), "no {part} in {text}");
+        }
+        std::fs::remove_file(&store).unwrap();
+    }
+    let long = "x".repeat(300);
+    site.configure(&format!("STORE=$ND/{long}\nCKPT=0 STORE=$ND/{long}"));
+    let text = refused(&site);
+    assert!(
+        text.contains("scrconf:1: ") && text.contains("shorter path"),
+        "{text}"
+    );
 }

@@ -114,6 +114,7 @@ effect are each reported once.
   (SCR_CACHE_BASE, SCR_CNTL_BASE, STORE), SCR_NODE_NAME or GROUPS are made of it, and in SCR_ENABLE,
   SCR_DEBUG, SCR_USER_NAME and SCR_JOB_ID, for which rank 0's counts; anywhere else that is an
   error.
+- Two STORE lines that are one directory, by way of a symbolic link too, are an error.
 - A file has at most 1 MiB, a line at most 64 KiB, in UTF-8.
 - Of a parameter with several items, only the first place in the list above that has any item
   counts, with all its items.

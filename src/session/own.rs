@@ -2,12 +2,13 @@
 
 use super::common;
 use super::start::{Charter, require_base};
-use crate::Result;
 use crate::cache::layout::Layout;
-use crate::config::descriptors::{Descriptors, descriptors};
+use crate::config::descriptors::{Descriptors, StoreDescriptor, descriptors};
 use crate::config::{Config, Settings};
 use crate::job::{self, Environment};
 use crate::store::Files;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
 
 /// Of one rank.
 pub(super) struct Own {
@@ -34,17 +35,18 @@ impl Own {
         let node = job::node_name(environment, &|_| settings.node_name.clone())?.value;
         let descriptors = descriptors(config, &settings, &node)?;
         let (user, job) = (charter.user.to_string(), charter.job.to_string());
-        let control = Layout::new(&settings.cntl_base, &user, &job);
-        files.make_private_dirs(control.base(), control.below())?;
         let mut stores = Vec::with_capacity(descriptors.stores.len());
         for store in &descriptors.stores {
             let layout = Layout::new(&store.dir, &user, &job);
             if store.enabled {
                 require_base(files, store, &node)?;
-                files.make_private_dirs(layout.base(), layout.below())?;
+            }
+            if store.enabled || store.index == descriptors.control {
+                make(files, store, &layout)?;
             }
             stores.push(layout);
         }
+        require_distinct(&descriptors.stores)?;
         Ok(Own {
             charter,
             common: common::pack(&settings, &descriptors)?,
@@ -54,4 +56,49 @@ impl Own {
             stores,
         })
     }
+}
+
+/// Makes this job's directory in a store. Local.
+fn make(files: &dyn Files, store: &StoreDescriptor, layout: &Layout) -> Result<()> {
+    files
+        .make_private_dirs(layout.base(), layout.below())
+        .map_err(|error| Error::Config {
+            place: store.place.clone(),
+            what: format!("{error}{}", remedy(&error)),
+        })
+}
+
+/// What to do where the system's words do not tell.
+fn remedy(error: &Error) -> &'static str {
+    match error.errno() {
+        Some(libc::EEXIST) => "; it is no directory: remove it or name another",
+        Some(libc::EROFS) => "; name a directory on a file system that can be written to",
+        Some(libc::ENAMETOOLONG) => "; name a directory with a shorter path",
+        _ => "",
+    }
+}
+
+/// Two stores must not be one directory, or each would take the datasets of the other for
+/// leftovers. By their text they differ; links above them can still make them one. Local.
+fn require_distinct(stores: &[StoreDescriptor]) -> Result<()> {
+    let real = |dir: &Path| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
+    let mut seen: Vec<(PathBuf, &StoreDescriptor)> = Vec::new();
+    for store in stores.iter().filter(|store| store.enabled) {
+        let real = real(&store.dir);
+        if let Some((_, other)) = seen.iter().find(|(dir, _)| *dir == real) {
+            return Err(Error::Config {
+                place: store.place.clone(),
+                what: format!(
+                    "{} is the same directory as {} ({}), by way of a symbolic link; keep one \
+                     store, and write its directory as {} in all places",
+                    store.dir.display(),
+                    other.dir.display(),
+                    other.place,
+                    real.display()
+                ),
+            });
+        }
+        seen.push((real, store));
+    }
+    Ok(())
 }
