@@ -1,5 +1,5 @@
 //! A configuration file as all ranks see it: variables that have other values in other processes,
-//! and directories that are one or none.
+//! directories that are one, and what is told of mistakes, and how often.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -147,6 +147,38 @@ fn stores_that_are_one_directory_by_a_link_are_refused_with_both_lines() {
         text.contains("n0/lnk/c is the same directory as "),
         "{text}"
     );
+}
+
+#[test]
+fn each_mistake_is_told_once_and_by_one_rank() {
+    let site = site(
+        "SCR_NO_SUCH_NAME=1\nSCR_JOB_NAME=$NOWHERE\nSTORE=$ND COUNTS=2\n\
+         CKPT=0 STORE=$ND BYPASS=0\nSTORE= COUNT=2\nLINE",
+    );
+    site.run(&nodes(3), |rank| rank.checkpoint("ck.1").unwrap());
+    for part in [
+        "scrconf:1: no parameter SCR_NO_SUCH_NAME",
+        "scrconf:2: SCR_JOB_NAME: $NOWHERE is not defined",
+        "scrconf:3: STORE has no COUNTS",
+        "scrconf:5: STORE has no value",
+        "scrconf:6: LINE has no `=`",
+    ] {
+        let heard = site.heard(part);
+        assert_eq!(heard.len(), 1, "{part}: {:#?}", site.events.lines());
+    }
+    assert!(!site.prefix().join("COUNT=2").exists());
+}
+
+#[test]
+fn a_variable_that_only_one_process_lacks_is_told_there() {
+    let mut site = site("SCR_CNTL_BASE=$ND/x$SUB").set("SCR_CNTL_BASE", "");
+    for node in ["n0", "n1"] {
+        site.of_node.push((node.into(), "SUB".into(), "s".into()));
+    }
+    let started = site.start(&nodes(3), |started| started.is_ok());
+    assert!(started.iter().all(|ok| *ok), "{:#?}", site.events.lines());
+    let heard = site.heard("$SUB is not defined");
+    assert_eq!(heard.len(), 1, "{:#?}", site.events.lines());
 }
 
 #[test]

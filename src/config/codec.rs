@@ -19,13 +19,21 @@ impl Config {
         for layer in [&self.env, &self.user, &self.call, &self.system] {
             put_layer(&mut out, layer);
         }
+        let undefined = match &self.undefined {
+            Some(names) => names.clone(),
+            None => self.undefined_variables(),
+        };
+        put_count(&mut out, undefined.len());
+        for name in &undefined {
+            put(&mut out, name.as_bytes());
+        }
         out
     }
 
     /// Takes over the settings of rank 0. SCR_NODE_NAME, SCR_CACHE_BASE and SCR_CNTL_BASE are
     /// this process's own where its `environment` has them, and variables are replaced from
-    /// it. Where it differs otherwise from rank 0's, there is a warning. The result can be
-    /// changed; [`Config::freeze`] it where that was so.
+    /// it. Where it differs otherwise from rank 0's, there is a warning; of what all share,
+    /// rank 0 alone warns. The result can be changed; [`Config::freeze`] it where that was so.
     pub fn from_bytes(bytes: &[u8], environment: Environment) -> Result<Self> {
         let mut input = Input {
             all: bytes.len(),
@@ -38,11 +46,22 @@ impl Config {
         config.user = input.layer()?;
         config.call = input.layer()?;
         config.system = input.layer()?;
+        let undefined = (0..input.count()?).map(|_| input.text());
+        config.undefined = Some(undefined.collect::<Result<_>>()?);
         if !input.rest.is_empty() {
             return Err(input.bad("bytes after the end of the settings"));
         }
         config.localise(environment);
         Ok(config)
+    }
+
+    /// As [`Config::from_bytes`], in place of what was known; what was told already is not
+    /// told again.
+    pub fn take_over(&mut self, bytes: &[u8], environment: Environment) -> Result<()> {
+        let next = Config::from_bytes(bytes, environment)?;
+        let said = std::mem::take(&mut self.said);
+        *self = Config { said, ..next };
+        Ok(())
     }
 }
 

@@ -104,7 +104,8 @@ effect are each reported once.
   lines with other keys (`STORE=/a`, `STORE=/b`) add up, the same key again replaces the
   children it names.
 - Blanks may surround the first `=`; further `=` belong to the value. `#` where a name or a
-  value would begin starts a comment. Names may be written in lower case.
+  value would begin starts a comment. Names may be written in lower case. `STORE= COUNT=2` has no
+  value for STORE: a word after a blank that begins with a known name and `=` is the next item.
 - A value in double quotes ends at the next quote and may hold blanks; the quotes are not part
   of it. SCR v3.1.0 keeps the quotes.
 - A backslash makes the next character plain; `\\a \\b \\f \\n \\r \\t \\v` are as in C.

@@ -16,6 +16,8 @@ pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<(Layer, Vec<String>)> {
             what: format!("is larger than {MAX_FILE} bytes; is it a configuration file?"),
         });
     }
+    // Some editors begin a file with a byte order mark, which is no part of the text.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut layer = Layer::default();
     let mut problems = Vec::new();
     for (number, line) in (1..).zip(bytes.split(|b| *b == b'\n')) {

@@ -49,6 +49,8 @@ pub struct Config {
     pub(super) loaded: bool,
     pub(super) problems: Vec<String>,
     pub(super) said: BTreeSet<String>,
+    /// Of settings that came from rank 0: the variables that are not defined there.
+    pub(super) undefined: Option<BTreeSet<String>>,
 }
 
 impl Config {

@@ -5,6 +5,7 @@ use super::layer::{Item, Layer, Value};
 use super::layers::{Config, Source};
 use super::table::{self, Effect};
 use super::{Environment, MAX_WARNINGS};
+use std::collections::BTreeSet;
 
 /// Parameters that only some sources can set, because they say where the others are.
 const EARLY: [(&str, &[Source]); 2] = [
@@ -44,11 +45,26 @@ impl Config {
                 .flat_map(|(p, items)| items.values().map(move |i| (p, i)));
             all.flat_map(|(parent, item)| note_item(parent, item))
         });
-        let variables = layers().flat_map(|(_, layer)| undefined(layer, &self.environment));
-        note_environment(&self.environment)
-            .chain(plain)
-            .chain(items)
-            .chain(variables)
+        let common = || {
+            note_environment(&self.environment)
+                .chain(plain)
+                .chain(items)
+        };
+        // Of what came from rank 0, it has told all but what is wrong here alone.
+        let told = self.undefined.as_ref();
+        let common = told.is_none().then(common).into_iter().flatten();
+        let here = move |variable: &str| !told.is_some_and(|names| names.contains(variable));
+        let variables = layers()
+            .flat_map(|(_, layer)| undefined(layer, &self.environment))
+            .filter(move |(variable, _)| here(variable));
+        common.chain(variables.map(|(_, text)| text))
+    }
+
+    /// Names of variables that are used and not defined in this process.
+    pub(super) fn undefined_variables(&self) -> BTreeSet<String> {
+        let layers = self.layers().into_iter();
+        let all = layers.flat_map(|(_, layer)| undefined(layer, &self.environment));
+        all.map(|(variable, _)| variable).collect()
     }
 }
 
@@ -63,11 +79,13 @@ fn note_environment(environment: &Environment) -> impl Iterator<Item = String> {
     })
 }
 
-fn undefined(layer: &Layer, environment: &Environment) -> impl Iterator<Item = String> {
+/// Each variable that is not defined, and what to say of it.
+fn undefined(layer: &Layer, environment: &Environment) -> impl Iterator<Item = (String, String)> {
     layer.texts().flat_map(|(name, text, place)| {
         let expanded = expand(text, environment).unwrap_or_default();
         expanded.undefined.into_iter().map(move |variable| {
-            format!("{place}: {name}: ${variable} is not defined and counts as empty")
+            let text = format!("{place}: {name}: ${variable} is not defined and counts as empty");
+            (variable, text)
         })
     })
 }

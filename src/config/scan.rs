@@ -1,5 +1,6 @@
 //! One line of `KEY=VALUE` items, as files and `SCR_Config` write them.
 
+use super::table;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -24,7 +25,8 @@ pub(super) enum Token {
 }
 
 /// Splits a line into items. Blanks may surround the first `=` of an item; later `=` belong
-/// to the value. A value that begins with `"` ends at the next `"`, and may hold blanks;
+/// to the value. After a blank, a word `KEY=...` with a key of the table is the next item, not
+/// the value. A value that begins with `"` ends at the next `"`, and may hold blanks;
 /// the quotes are not part of it (SCR user API guide, `SCR_Config`).
 pub(super) fn scan(line: &str, style: Style) -> Result<Vec<Token>, String> {
     if line.contains('\0') {
@@ -43,14 +45,7 @@ pub(super) fn scan(line: &str, style: Style) -> Result<Vec<Token>, String> {
 }
 
 fn item(rest: &mut Peekable<Chars>, style: Style) -> Result<Token, String> {
-    let mut key = String::new();
-    while let Some(c) = rest.next_if(|c| *c != '=' && !c.is_ascii_whitespace()) {
-        key.push(if style == Style::File {
-            c.to_ascii_uppercase()
-        } else {
-            c
-        });
-    }
+    let key = key(rest, style);
     if key.is_empty() {
         return Err("has a `=` without a name before it".into());
     }
@@ -64,7 +59,12 @@ fn item(rest: &mut Peekable<Chars>, style: Style) -> Result<Token, String> {
     if rest.next_if_eq(&'=').is_none() {
         return Ok(Token::Word(key));
     }
+    let apart = rest.peek().is_some_and(char::is_ascii_whitespace);
     skip_blanks(rest);
+    // `STORE= COUNT=2` lacks a value; it does not ask for a directory `COUNT=2`.
+    if apart && begins_item(rest.clone(), style) {
+        return Ok(Token::Empty(key));
+    }
     let value = match rest.peek() {
         Some('#') if style == Style::File => String::new(),
         Some('"') => quoted(rest, style, &key)?,
@@ -75,6 +75,24 @@ fn item(rest: &mut Peekable<Chars>, style: Style) -> Result<Token, String> {
     } else {
         Token::Pair(key, value)
     })
+}
+
+fn key(rest: &mut Peekable<Chars>, style: Style) -> String {
+    let mut key = String::new();
+    while let Some(c) = rest.next_if(|c| *c != '=' && !c.is_ascii_whitespace()) {
+        key.push(if style == Style::File {
+            c.to_ascii_uppercase()
+        } else {
+            c
+        });
+    }
+    key
+}
+
+/// Whether a key of the table and its `=` come next.
+fn begins_item(mut rest: Peekable<Chars>, style: Style) -> bool {
+    let key = key(&mut rest, style);
+    rest.peek() == Some(&'=') && table::is_key(&key)
 }
 
 fn plain(rest: &mut Peekable<Chars>, style: Style, key: &str) -> Result<String, String> {
@@ -186,6 +204,25 @@ mod tests {
             [pair("A", "b c = # d"), pair("E", "f")]
         );
         assert_eq!(file("A=/b=c"), [pair("A", "/b=c")]);
+    }
+
+    #[test]
+    fn a_known_item_after_a_blank_is_no_value() {
+        let empty = |key: &str| Token::Empty(key.into());
+        assert_eq!(file("STORE= COUNT=2"), [empty("STORE"), pair("COUNT", "2")]);
+        assert_eq!(
+            file("CKPT=0 store = type=XOR"),
+            [pair("CKPT", "0"), empty("STORE"), pair("TYPE", "XOR")]
+        );
+        assert_eq!(
+            call("CKPT=0 TYPE= SET_SIZE=8"),
+            [pair("CKPT", "0"), empty("TYPE"), pair("SET_SIZE", "8")]
+        );
+        // All else is a value as before.
+        assert_eq!(file("STORE= /a=b"), [pair("STORE", "/a=b")]);
+        assert_eq!(file("STORE=COUNT=2"), [pair("STORE", "COUNT=2")]);
+        assert_eq!(file(r#"STORE= "COUNT=2""#), [pair("STORE", "COUNT=2")]);
+        assert_eq!(file("SCR_GROUP = STORE"), [pair("SCR_GROUP", "STORE")]);
     }
 
     #[test]

@@ -97,6 +97,12 @@ pub fn parameter(name: &str) -> Option<&'static Parameter> {
     PARAMETERS.iter().find(|p| p.name == name)
 }
 
+/// True for a parameter and for a child of a multi-item one.
+pub fn is_key(name: &str) -> bool {
+    let child = |multi: &Multi| multi.children.iter().any(|child| child.name == name);
+    parameter(name).is_some() || multi(name).is_some() || MULTIS.iter().any(child)
+}
+
 /// The multi-item parameter of that exact name.
 pub fn multi(name: &str) -> Option<&'static Multi> {
     MULTIS.iter().find(|m| m.name == name)

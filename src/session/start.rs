@@ -330,7 +330,7 @@ fn charter(
 fn heed(message: &[u8], environment: &Environment, config: &mut Config) -> Result<Charter> {
     let (tree, used) = unpack(message)?;
     let settings = message.get(used..).unwrap_or_default();
-    *config = Config::from_bytes(settings, variables(environment))?;
+    config.take_over(settings, variables(environment))?;
     from_tree(&tree)
 }
 

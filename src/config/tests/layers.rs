@@ -139,6 +139,18 @@ fn long_lines_and_foreign_bytes() {
 }
 
 #[test]
+fn a_byte_order_mark_is_skipped() {
+    let mut config = load(
+        &[],
+        "\u{feff}SCR_FLUSH=3\nSCR_DEBUG=1",
+        "\u{feff}SCR_FETCH=0",
+    );
+    assert_eq!(get(&config, "SCR_FLUSH").as_deref(), Some("3"));
+    assert_eq!(get(&config, "SCR_FETCH").as_deref(), Some("0"));
+    assert_eq!(config.take_warnings(), Vec::<String>::new());
+}
+
+#[test]
 fn items_add_up_and_children_are_replaced() {
     let user = "STORE=/a COUNT=1\nstore=/b count=2\nSTORE=/a COUNT=3 GROUP=WORLD\nSTORE=/a MKDIR=0";
     let config = load(&[], user, "STORE=/c");
