@@ -166,13 +166,12 @@ impl Session {
         plans.iter().try_for_each(|plan| self.delete_all_of(plan))
     }
 
-    /// `SCR_CACHE_PURGE`: deletes all that this job has in its stores.
-    pub(super) fn purge_cache(&self) -> Result<()> {
-        let purged = self
-            .stores
-            .iter()
-            .filter(|store| store.leader)
-            .try_for_each(|store| crate::cache::dataset::purge(&*self.files, &store.layout));
+    /// `SCR_CACHE_PURGE`: deletes all that this job has in its stores, if they are `claimed`.
+    pub(super) fn purge_cache(&self, claimed: Result<()>) -> Result<()> {
+        let mut mine = self.stores.iter().filter(|store| store.leader);
+        let purged = claimed.and_then(|()| {
+            mine.try_for_each(|store| crate::cache::dataset::purge(&*self.files, &store.layout))
+        });
         self.agree(purged)
     }
 

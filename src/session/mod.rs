@@ -5,6 +5,7 @@
 //! [`state`] says which call is allowed when.
 
 mod cached;
+mod claim;
 mod common;
 mod manage;
 mod output;
@@ -138,6 +139,8 @@ pub struct Session {
     volumes: BTreeMap<usize, Volume>,
     nodes: u64,
     _run_lock: Option<Box<dyn Lock>>,
+    /// Leaders: on the cache directories that this run has.
+    claims: Vec<Box<dyn Lock>>,
     state: State,
     ids: Ids,
     /// The index's highest ids when the run began; the same on all ranks.

@@ -158,6 +158,7 @@ impl Session {
             user: charter.user,
             job: charter.job,
             _run_lock: run_lock,
+            claims: Vec::new(),
             comm,
             files,
             sink,
@@ -177,7 +178,7 @@ impl Session {
             session.tell_once(Severity::Warning, warning.clone());
         }
         session.tell_notes(&welcome.notes);
-        session.begin()?;
+        session.begin(patience)?;
         config.freeze();
         Ok(Some(session))
     }
@@ -203,14 +204,15 @@ impl Session {
     }
 
     /// The second half: what the cache still has, then the records in the prefix.
-    fn begin(&mut self) -> Result<()> {
+    fn begin(&mut self, patience: Duration) -> Result<()> {
+        let claimed = self.claim_stores(patience);
         if self.settings.cache_purge || !self.settings.distribute {
-            self.purge_cache()?;
+            self.purge_cache(claimed.clone())?;
         }
         if self.settings.prefix_purge {
             self.purge_prefix()?;
         }
-        self.take_stock()?;
+        self.take_stock(claimed)?;
         let written = if self.rank() == 0 {
             self.write_records()
         } else {

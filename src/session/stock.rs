@@ -47,8 +47,9 @@ struct Known {
 }
 
 impl Session {
-    /// Looks through the cache and brings back the newest checkpoint that is whole.
-    pub(super) fn take_stock(&mut self) -> Result<()> {
+    /// Looks through the cache, if it is `claimed`, and brings back the newest checkpoint that is
+    /// whole.
+    pub(super) fn take_stock(&mut self, claimed: Result<()>) -> Result<()> {
         let mine: Vec<(usize, &Layout)> = self
             .stores
             .iter()
@@ -56,7 +57,8 @@ impl Session {
             .filter(|(_, store)| store.leader)
             .map(|(index, store)| (index, &store.layout))
             .collect();
-        let found = inventory::read(&*self.files, self.prefix.real(), &mine);
+        let read = |()| inventory::read(&*self.files, self.prefix.real(), &mine);
+        let found = claimed.and_then(read);
         let any = found
             .as_ref()
             .is_ok_and(|found| *found != Inventory::default());
