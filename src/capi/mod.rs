@@ -273,19 +273,19 @@ pub extern "C" fn SCR_Complete_output(valid: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SCR_Should_exit(flag: *mut c_int) -> c_int {
     guard(FAILURE, || {
-        // SAFETY: the caller's promise.
-        unsafe { text::set(flag, 0) };
         let reply = process::with(Call::ShouldExit, |session| {
             if flag.is_null() {
                 return Err(Error::usage("SCR_Should_exit", "the flag is NULL"));
             }
             session.should_exit()
-        })?;
-        if let Reply::Done(yes) = reply {
+        });
+        // Where SCR is disabled, SCR v3.1.0 leaves the flag as it is, and so do we.
+        if !matches!(reply, Ok(Reply::Disabled)) {
+            let yes = matches!(reply, Ok(Reply::Done(true)));
             // SAFETY: the caller's promise.
             unsafe { text::set(flag, yes.into()) };
         }
-        Ok(done(reply))
+        Ok(done(reply?))
     })
 }
 
