@@ -112,6 +112,26 @@ fn what_does_not_fit_into_the_cache_is_read_in_the_prefix() {
     }
 }
 
+/// That is no trouble that passes: it is bad, marked, and the one before comes.
+#[test]
+fn a_file_where_a_directory_was_is_not_trouble() {
+    let site = Site::new().set("SCR_FLUSH", "1");
+    site.run(&nodes(2), |rank| {
+        rank.checkpoint("ck.1").unwrap();
+        rank.checkpoint("ck.2").unwrap();
+    });
+    nodes(2).iter().for_each(|node| site.lose(node));
+    for (name, left) in [("ck.2", Some("ck.1")), ("ck.1", None)] {
+        let dir = site.prefix().join(name);
+        std::fs::remove_dir_all(&dir).unwrap();
+        std::fs::write(&dir, b"a file").unwrap();
+        site.expect_restart(&nodes(2), left);
+        let id = index(&site).id(&Name::from(name)).unwrap();
+        assert!(!index(&site).get(id).unwrap().is_good(), "{name}");
+        nodes(2).iter().for_each(|node| site.lose(node));
+    }
+}
+
 fn flip(path: &Path) {
     let mut bytes = std::fs::read(path).unwrap();
     bytes[10] ^= 1;

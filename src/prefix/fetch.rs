@@ -61,12 +61,17 @@ pub enum Why {
 }
 
 impl Why {
-    /// What an error of one rank makes of it.
-    fn of(error: &Error) -> Self {
+    /// What an error of one rank makes of it. What is missing, or another thing, in the prefix
+    /// directory is bad; trouble elsewhere says nothing of the dataset.
+    fn of(error: &Error, prefix: &Path) -> Self {
         match error {
             Error::Corrupt { .. } | Error::Format { .. } => Why::Bad,
             Error::Dataset { .. } => Why::Unfit,
-            error if error.is_not_found() => Why::Bad,
+            Error::Io { path, errno, .. }
+                if errno.is_some() && !error.may_pass() && path.starts_with(prefix) =>
+            {
+                Why::Bad
+            }
             _ => Why::Trouble,
         }
     }
@@ -178,7 +183,8 @@ fn whole(dir: &Path, dataset: &Dataset, count: u64, size: u64) -> Result<()> {
 /// Agrees on a result; the first term becomes the worst that any rank's error says of the
 /// dataset.
 fn verdict<T>(ground: &Ground, local: Result<T>, terms: &mut [Term]) -> Result<T> {
-    let why = local.as_ref().err().map_or(Why::Trouble, Why::of);
+    let error = local.as_ref().err();
+    let why = error.map_or(Why::Trouble, |e| Why::of(e, ground.prefix.root()));
     terms[0] = Term::Max(why as i64);
     collective::agree_with(ground.comm, ground.node, local, terms)
 }
