@@ -14,7 +14,7 @@
 //! What was done before stays, as after a killed process; loss of unsynced data by a power
 //! failure is not modelled.
 //!
-//! One path may be made unreadable, as a bad disk would.
+//! One path may be made unreadable, as a bad disk would, for good or for so many reads.
 //!
 //! A limit of space makes a full disk: file content counts, directories are free. What
 //! is removed or replaced through this value is given back.
@@ -32,8 +32,8 @@ struct State {
     fail: Option<(u64, i32)>,
     die: Option<u64>,
     dead: bool,
-    /// What cannot be read, and why.
-    unreadable: Option<(PathBuf, i32)>,
+    /// What cannot be read, and why, and for how many reads more.
+    unreadable: Option<(PathBuf, i32, u64)>,
     /// Bytes in all and bytes left.
     space: Option<(u64, u64)>,
 }
@@ -60,7 +60,18 @@ impl Faults {
 
     /// Lets all reads of the file at `path` fail with an errno; `None` for no file.
     pub fn fail_reads(&self, which: Option<(PathBuf, i32)>) {
-        self.state().unreadable = which;
+        self.state().unreadable = which.map(|(path, errno)| (path, errno, u64::MAX));
+    }
+
+    /// Lets the next `times` reads of the file at `path` fail with an errno, and no later one.
+    pub fn fail_next_reads(&self, path: PathBuf, errno: i32, times: u64) {
+        self.state().unreadable = Some((path, errno, times));
+    }
+
+    /// How many of the reads that were to fail have not been tried.
+    pub fn reads_to_fail(&self) -> u64 {
+        let state = self.state();
+        state.unreadable.as_ref().map_or(0, |(_, _, left)| *left)
     }
 
     /// Whether the process has died.
@@ -87,8 +98,11 @@ impl Faults {
     }
 
     fn readable(&self, path: &Path) -> Result<()> {
-        match &self.state().unreadable {
-            Some((bad, errno)) if bad == path => Err(injected("read", path, *errno)),
+        match &mut self.state().unreadable {
+            Some((bad, errno, left)) if bad == path && *left > 0 => {
+                *left -= 1;
+                Err(injected("read", path, *errno))
+            }
             _ => Ok(()),
         }
     }

@@ -10,7 +10,10 @@ pub mod faulty;
 mod file;
 pub mod posix;
 mod private;
+mod retry;
 mod tree;
+
+pub use retry::retry;
 
 use crate::Result;
 use std::ffi::OsString;

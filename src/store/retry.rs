@@ -1,0 +1,58 @@
+//! Trouble that may pass is given a moment to pass.
+
+use crate::Result;
+use std::time::Duration;
+
+/// How long to wait before each further attempt. Short: this is for one error in many calls, and
+/// what lasts longer is told to the user, who can start again.
+const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
+
+/// Does `work`, which only reads, again after an error that [may pass](crate::Error::may_pass):
+/// three attempts in all. Any other error, and that of the last attempt, is given as it is. Local.
+pub fn retry<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
+    for pause in PAUSES {
+        match work() {
+            Err(error) if error.may_pass() => std::thread::sleep(pause),
+            other => return other,
+        }
+    }
+    work()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::retry;
+    use crate::Error;
+
+    /// What comes of work that fails with `errno` so many times, and how often it was done.
+    fn tried(failures: u32, errno: i32) -> (crate::Result<()>, u32) {
+        let mut attempts = 0;
+        let result = retry(|| {
+            attempts += 1;
+            if attempts <= failures {
+                let error = std::io::Error::from_raw_os_error(errno);
+                return Err(Error::io("read", "/f", error));
+            }
+            Ok(())
+        });
+        (result, attempts)
+    }
+
+    #[test]
+    fn what_passes_is_tried_three_times_and_nothing_else() {
+        assert_eq!(tried(0, libc::EIO), (Ok(()), 1));
+        assert_eq!(tried(1, libc::EIO), (Ok(()), 2));
+        assert_eq!(tried(2, libc::EIO), (Ok(()), 3));
+        let (result, attempts) = tried(9, libc::EIO);
+        assert_eq!((result.unwrap_err().errno(), attempts), (Some(libc::EIO), 3));
+        let (result, attempts) = tried(9, libc::ENOENT);
+        assert_eq!(result.unwrap_err().errno(), Some(libc::ENOENT));
+        assert_eq!(attempts, 1, "what is not there does not come by waiting");
+        let mut attempts = 0;
+        let damaged = retry(|| {
+            attempts += 1;
+            Err::<(), _>(Error::format(0, "damaged"))
+        });
+        assert_eq!((damaged.is_err(), attempts), (true, 1));
+    }
+}
