@@ -3,7 +3,7 @@
 use super::paths::Prefix;
 use crate::format::Dataset;
 use crate::format::index::Index;
-use crate::store::{Files, Lock};
+use crate::store::{Files, Lock, retry};
 use crate::{Error, Result};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// # Errors
 /// The file is damaged, or has a version that we do not know. It is then left alone.
 pub fn read(files: &dyn Files, prefix: &Prefix) -> Result<Index> {
-    match Index::read(files, &prefix.file("index.scr")) {
+    match retry(|| Index::read(files, &prefix.file("index.scr"))) {
         Err(error) if error.is_not_found() => Ok(Index::default()),
         other => other,
     }

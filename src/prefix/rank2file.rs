@@ -1,7 +1,7 @@
 //! Which rank wrote which files: a tree of small files, so that no rank reads or writes
 //! much more than a megabyte of it at once.
 
-use crate::comm::{Communicator, Tag, collective};
+use crate::comm::{Communicator, Tag, Term, collective};
 use crate::format::rank2file::{
     BASE, Branch, FileEntry, Leaf, Rank2File, RankEntry, branches, leaf_writers,
 };
@@ -138,7 +138,9 @@ fn be_u64(bytes: &[u8]) -> u64 {
 }
 
 /// Reads the tree in `dir` and hands every rank its own entry. Collective. The outer error
-/// is the transport's; the inner result is this rank's, and the caller must agree on it.
+/// is the transport's; the inner result is this rank's, and the caller must agree on it. Where a
+/// rank cannot read its part of the tree, it alone has an error: an entry that another rank lacks
+/// for that says nothing of the dataset, and is empty.
 pub fn read(comm: &dyn Communicator, files: &dyn Files, dir: &Path) -> Result<Result<RankEntry>> {
     let mut outgoing = Vec::new();
     let read = for_each_shared(comm, files, dir, |rank, entry| {
@@ -148,8 +150,11 @@ pub fn read(comm: &dyn Communicator, files: &dyn Files, dir: &Path) -> Result<Re
         Ok(())
     })?;
     let incoming = collective::exchange(comm, outgoing)?;
+    let mut unread = [Term::Max(read.is_err().into())];
+    comm.allreduce(&mut unread)?;
     let entry = match incoming.as_slice() {
         [(_, message)] => from_message(message),
+        [] if unread[0].value() > 0 => Ok(RankEntry::default()),
         [] => Err(odd(dir, comm.rank(), "has no entry")),
         _ => Err(odd(dir, comm.rank(), "has more than one entry")),
     };
