@@ -269,7 +269,8 @@ fn current_before_have_restart_decides() {
             rank.write("new", true, true).unwrap();
         });
         let index = index(&site);
-        assert_eq!(index.id(&Name::from("new")), Some(3), "ids go on from it");
+        assert_eq!(index.id(&Name::from("new")), Some(4), "ids never go back");
+        assert!(index.get(3).unwrap().is_good(), "and no entry is lost");
         assert_eq!(current(&site).as_deref(), Some("new"));
     }
 }
@@ -535,4 +536,215 @@ fn halt_seconds_count_though_a_halt_file_exists() {
         None,
         "this run has not come to its end"
     );
+}
+
+/// The id and the state of a dataset in the index.
+fn state(site: &Site, name: &str) -> (u64, bool) {
+    let index = index(site);
+    let id = index.id(&Name::from(name)).unwrap();
+    (id, index.get(id).unwrap().is_good())
+}
+
+fn invalid(rank: &mut Rank, name: &str) {
+    let name = Some(name.into());
+    rank.session.start_output(name, true, false).unwrap();
+    rank.session.complete_output(false).unwrap_err();
+}
+
+fn reject(rank: &mut Rank, expected: &str) {
+    let offered = rank.session.have_restart().unwrap();
+    assert_eq!(offered.unwrap().to_string(), expected);
+    rank.session.start_restart().unwrap();
+    rank.session.complete_restart(false).unwrap_err();
+}
+
+#[test]
+fn ids_are_used_once() {
+    for bypass in ["1", "0"] {
+        let site = || {
+            Site::new()
+                .set("SCR_CACHE_BYPASS", bypass)
+                .set("SCR_FLUSH", "1")
+        };
+        // After a rejection.
+        let rejected = site();
+        rejected.run(&NODES, |rank| {
+            rank.checkpoint("A").unwrap();
+            rank.checkpoint("B").unwrap();
+            reject(rank, "B");
+            rank.checkpoint("C").unwrap();
+        });
+        assert_eq!(state(&rejected, "A"), (1, true));
+        assert_eq!(state(&rejected, "B"), (2, false));
+        assert_eq!(state(&rejected, "C"), (3, true));
+        // After a second rejection, and with a restart between.
+        let twice = site();
+        twice.run(&NODES, |rank| {
+            for name in ["A", "B", "C"] {
+                rank.checkpoint(name).unwrap();
+            }
+            reject(rank, "C");
+            reject(rank, "B");
+            assert_eq!(rank.restart().as_deref(), Some("A"));
+            rank.checkpoint("D").unwrap();
+        });
+        assert_eq!(state(&twice, "A"), (1, true));
+        assert_eq!(state(&twice, "D"), (4, true));
+        // After a dataset that failed, and a look for a restart.
+        let failed = site();
+        failed.run(&NODES, |rank| {
+            rank.checkpoint("A").unwrap();
+            invalid(rank, "B");
+            rank.session.have_restart().unwrap();
+            rank.session.have_restart().unwrap();
+            rank.checkpoint("C").unwrap();
+        });
+        assert_eq!(state(&failed, "A"), (1, true));
+        assert_eq!(state(&failed, "C"), (3, true));
+    }
+}
+
+/// An id that another process adds to the index while the run is on is not used either.
+#[test]
+fn ids_of_datasets_that_are_added_meanwhile_are_not_used() {
+    let other = in_prefix(&["x.1", "x.2", "x.3"]);
+    let site = Site::new().set("SCR_FLUSH", "1");
+    site.run(&NODES, |rank| {
+        rank.checkpoint("A").unwrap();
+        if rank.rank == 0 {
+            let mut index = index(&site);
+            index.add(index_entry(&other, 3));
+            let path = site.prefix().join(".scr/index.scr");
+            index.write(&Posix, &path).unwrap();
+        }
+        rank.session.should_exit().unwrap();
+        rank.session.drop_dataset(&Name::from("A")).unwrap();
+        rank.session.have_restart().unwrap();
+        rank.checkpoint("B").unwrap();
+    });
+    assert_eq!(state(&site, "B"), (4, true));
+    assert_eq!(state(&site, "x.3"), (3, false));
+}
+
+fn index_entry(site: &Site, id: u64) -> scr::format::Dataset {
+    index(site).get(id).unwrap().dataset.clone().unwrap()
+}
+
+#[test]
+fn an_offer_ends_where_the_next_dataset_begins() {
+    for bypass in ["1", "0"] {
+        let site = Site::new()
+            .set("SCR_CACHE_BYPASS", bypass)
+            .set("SCR_CACHE_SIZE", "3")
+            .set("SCR_FLUSH", "0");
+        site.run(&NODES, |rank| rank.checkpoint("A").unwrap());
+        site.run(&NODES, |rank| {
+            rank.session.have_restart().unwrap().unwrap();
+            rank.checkpoint("B").unwrap();
+            let offered = rank.session.have_restart().unwrap().unwrap();
+            assert_eq!(offered.to_string(), "B", "bypass {bypass}");
+            rank.checkpoint("C").unwrap();
+            reject(rank, "C");
+            reject(rank, "B");
+            assert_eq!(rank.restart().as_deref(), Some("A"));
+        });
+    }
+}
+
+#[test]
+fn what_was_offered_and_not_rejected_is_offered_again() {
+    for (bypass, size) in [("1", "1"), ("0", "2")] {
+        let site = Site::new()
+            .set("SCR_CACHE_BYPASS", bypass)
+            .set("SCR_CACHE_SIZE", size);
+        site.run(&NODES, |rank| {
+            rank.checkpoint("older").unwrap();
+            rank.checkpoint("A").unwrap();
+            for name in ["B", "C", "D"] {
+                invalid(rank, name);
+                let offered = rank.session.have_restart().unwrap().unwrap();
+                assert_eq!(offered.to_string(), "A", "bypass {bypass}");
+            }
+            rank.session.start_restart().unwrap();
+            rank.session.complete_restart(true).unwrap();
+        });
+    }
+}
+
+/// SCR v3.1.0 keeps records of what it wrote in bypass in the cache, and restarts from them.
+#[test]
+fn without_a_fetch_a_run_in_bypass_restarts_from_the_one_before() {
+    let site = Site::new()
+        .set("SCR_CACHE_BYPASS", "1")
+        .set("SCR_FETCH", "0");
+    site.run(&NODES, |rank| {
+        rank.checkpoint("A").unwrap();
+        rank.checkpoint("B").unwrap();
+    });
+    // One that comes to nothing does not change that.
+    site.run(&NODES, |rank| rank.finalize().unwrap());
+    site.run(&NODES, |rank| {
+        assert_eq!(rank.restart().as_deref(), Some("B"));
+        reject(rank, "B");
+        assert_eq!(rank.session.have_restart().unwrap(), None, "A had left");
+        rank.checkpoint("C").unwrap();
+    });
+    site.expect_restart(&NODES, Some("C"));
+    // In another job it is not in the cache.
+    let site = site.set("SCR_JOB_ID", "1002");
+    site.expect_restart(&NODES, None);
+}
+
+#[test]
+fn a_reason_to_halt_stays_until_it_is_unset() {
+    for finalized_first in [false, true] {
+        let site = Site::new();
+        if finalized_first {
+            site.run(&NODES, |rank| rank.finalize().unwrap());
+        }
+        let asked = Halt {
+            exit_reason: Some("JOB_HALTED".into()),
+            ..Halt::default()
+        };
+        set_halt(&site, &asked);
+        for _ in 0..2 {
+            site.run(&NODES, |rank| {
+                assert!(rank.session.should_exit().unwrap());
+                rank.checkpoint("A").unwrap();
+                rank.finalize().unwrap();
+            });
+            assert_eq!(halt(&site).exit_reason, Some("JOB_HALTED".into()));
+        }
+    }
+}
+
+/// The files of the older one are those of the newer one now, good or bad.
+#[test]
+fn a_name_that_is_used_again_takes_the_older_dataset() {
+    let site = Site::new()
+        .set("SCR_CACHE_BYPASS", "1")
+        .set("SCR_CACHE_SIZE", "3");
+    site.run(&NODES, |rank| {
+        rank.checkpoint("other").unwrap();
+        rank.checkpoint("A").unwrap();
+        let name = Some("A".into());
+        rank.session.start_output(name, true, false).unwrap();
+        let file = format!("A/rank_{}.dat", rank.rank);
+        let path = rank.session.route(Path::new(&file)).unwrap();
+        std::fs::write(path, b"half").unwrap();
+        rank.session.complete_output(false).unwrap_err();
+        assert_eq!(rank.restart().as_deref(), Some("other"));
+    });
+}
+
+#[test]
+fn nothing_is_loaded_before_have_restart() {
+    let site = Site::new();
+    site.run(&NODES, |rank| rank.checkpoint("A").unwrap());
+    site.run(&NODES, |rank| {
+        rank.session.start_restart().unwrap_err();
+        rank.session.current(&Name::from("A")).unwrap();
+        rank.session.start_restart().unwrap_err();
+        assert_eq!(rank.restart().as_deref(), Some("A"));
+    });
 }

@@ -133,10 +133,10 @@ fn each_offers_its_checkpoints_in_the_documented_order() {
 }
 
 #[test]
-fn a_restart_is_recorded_and_ids_go_on_from_it() {
+fn a_restart_is_recorded_and_ids_go_on_from_the_highest() {
     for (name, offered, id, ckpt) in [
         ("basic", "timestep.3", 4, 4),
-        ("failed", "dump_0002", 3, 3),
+        ("failed", "dump_0002", 7, 7),
         ("output", "перезапуск-3.0", 6, 4),
     ] {
         let (site, table) = fixture(name);
@@ -159,14 +159,14 @@ fn a_restart_is_recorded_and_ids_go_on_from_it() {
 }
 
 #[test]
-fn after_rejections_ids_go_on_from_what_was_accepted() {
+fn after_rejections_ids_go_on_from_the_highest() {
     let (site, table) = fixture("basic");
     site.run(&NODES, |rank| {
         assert_eq!(offers(rank, &site, &table, 2).len(), 2);
         rank.write("new", true, true).unwrap();
     });
     let (id, entry) = entry(&site, "new");
-    assert_eq!((id, entry.dataset.unwrap().ckpt), (3, Some(3)));
+    assert_eq!((id, entry.dataset.unwrap().ckpt), (4, Some(4)));
 }
 
 #[test]
@@ -216,9 +216,20 @@ fn a_truncated_file_is_noticed_though_no_size_of_it_is_recorded() {
 fn another_number_of_ranks_is_said_and_fails_nothing() {
     for nodes in [&NODES[..3], &["n0", "n1", "n2", "n3", "n4"]] {
         let (site, _) = fixture("basic");
-        let names = site.run(nodes, |rank| rank.session.have_restart().unwrap());
-        assert!(names.iter().all(Option::is_none));
-        assert_eq!(site.heard("was written by 4 ranks").len(), 3);
+        for told in site.run(nodes, |rank| rank.session.have_restart()) {
+            let error = told.unwrap_err().to_string();
+            let said = "dataset 3 (timestep.3): was written by 4 ranks, this run has";
+            assert!(error.contains(said), "{error}");
+            assert!(
+                error.contains("(so were 2 other checkpoints there)"),
+                "{error}"
+            );
+        }
+        let warned = site.events.lines();
+        assert!(
+            !warned.iter().any(|line| line.contains("ERROR")),
+            "{warned:?}"
+        );
         for name in ["timestep.1", "timestep.2", "timestep.3"] {
             assert_eq!(entry(&site, name).1.failed, None);
         }

@@ -268,3 +268,66 @@ fn a_bad_copy_in_the_prefix_is_no_copy() {
     nodes(2).iter().for_each(|node| site.lose(node));
     site.expect_restart(&nodes(2), Some("ck.1"));
 }
+
+/// In bypass each file is read once: a single error must not make an older checkpoint the one to
+/// restart from, and a lasting one must not either.
+#[test]
+fn an_error_that_passes_never_changes_which_checkpoint_is_used() {
+    for bypass in ["1", "0"] {
+        let site = Site::new()
+            .set("SCR_CACHE_BYPASS", bypass)
+            .set("SCR_FLUSH", "1");
+        let mut site = site;
+        site.run(&nodes(2), |rank| {
+            rank.checkpoint("ck.1").unwrap();
+            rank.checkpoint("ck.2").unwrap();
+        });
+        let faults = disturbed(&mut site);
+        for file in [
+            ".scr/index.scr",
+            ".scr/scr.dataset.2/summary.scr",
+            ".scr/scr.dataset.2/rank2file",
+            ".scr/scr.dataset.2/rank2file.0.0",
+        ] {
+            nodes(2).iter().for_each(|node| site.lose(node));
+            let path = site.prefix().join(file);
+            let lasting = || faults.fail_reads(Some((path.clone(), libc::EIO)));
+            site.run(&nodes(2), |rank| {
+                if rank.rank == 0 {
+                    faults.fail_next_reads(path.clone(), libc::EIO, 1);
+                }
+                assert_eq!(rank.restart().as_deref(), Some("ck.2"), "{file}");
+                assert_eq!(faults.reads_to_fail(), 0, "{file} was read");
+            });
+            nodes(2).iter().for_each(|node| site.lose(node));
+            site.run(&nodes(2), |rank| {
+                if rank.rank == 0 {
+                    lasting();
+                }
+                rank.session.have_restart().unwrap_err();
+                faults.fail_reads(None);
+                assert_eq!(rank.restart().as_deref(), Some("ck.2"), "{file}");
+            });
+        }
+    }
+}
+
+/// The newest in the cache cannot be read now; an older one could.
+#[test]
+fn no_older_checkpoint_in_the_cache_takes_the_place_of_one_that_cannot_be_read_now() {
+    let mut site = Site::new()
+        .set("SCR_FLUSH", "0")
+        .set("SCR_CACHE_SIZE", "2")
+        .set("SCR_COPY_TYPE", "SINGLE");
+    site.run(&nodes(2), |rank| {
+        rank.checkpoint("ck.1").unwrap();
+        rank.checkpoint("ck.2").unwrap();
+    });
+    let faults = disturbed(&mut site);
+    for file in ["rank_0/ck.2/rank_0.dat", ".scr/filemap_0"] {
+        faults.fail_reads(Some((site.dataset("n0", 2).join(file), libc::EIO)));
+        site.expect_none_now(&nodes(2), "SCR_CACHE_PURGE=1");
+        faults.fail_reads(None);
+    }
+    site.expect_restart(&nodes(2), Some("ck.2"));
+}

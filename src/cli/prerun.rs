@@ -4,7 +4,7 @@ use super::call::{Call, Failure};
 use super::job::Job;
 use super::{Command, Group, Outcome, Run};
 use crate::format::print::escaped;
-use crate::policy::halt::FINALIZED;
+use crate::policy::halt::OWN;
 use crate::prefix::{index, records};
 use crate::store::{Files, posix::Posix};
 use std::io::Write;
@@ -47,16 +47,6 @@ impl Run for Options {
     }
 }
 
-/// Reasons that SCR itself leaves when it ends a run. The conditions behind them stand beside
-/// them, and are looked at anew.
-const OWN_REASONS: [&str; 5] = [
-    FINALIZED,
-    "TIME_LIMIT",
-    "NO_CHECKPOINTS_LEFT",
-    "EXIT_BEFORE_TIME",
-    "EXIT_AFTER_TIME",
-];
-
 /// Makes the prefix directory if it is not there, which is said: its name may be mistyped.
 pub(super) fn make(call: &mut Call, job: &Job) -> Result<(), Failure> {
     let root = job.prefix.root();
@@ -96,7 +86,8 @@ pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
             done.push(format!("removed {}", path.display()));
         }
     }
-    let own = |reason: &String| OWN_REASONS.contains(&reason.as_str());
+    // The conditions behind these stand beside them, and are looked at again.
+    let own = |reason: &String| OWN.contains(&reason.as_str());
     if let Some(reason) = halt.exit_reason.as_ref().map(escaped).filter(own) {
         records::update_halt(&Posix, prefix, |halt| halt.exit_reason = None)?;
         done.push(format!("forgot that the last run ended with {reason}"));

@@ -246,6 +246,8 @@ pub const PARAMETERS: &[Parameter] = &[
         "Dataset to restart from: becomes the current one before the first fetch of an allocation."),
     row("SCR_REQUIRE_RESTART", Bool, "0", "", Library, Works,
         "1: that no checkpoint can be restarted from is an error, not a start from the beginning. Not in SCR v3.1.0."),
+    row("SCR_START_ANEW", Bool, "0", "", Library, Works,
+        "1: go on without checkpoints that another number of ranks wrote, from an older one that fits or from the beginning; they may be overwritten. 0: SCR_Have_restart fails where such a checkpoint is the newest, and none is overwritten. Not in SCR v3.1.0."),
     row("SCR_FLUSH", COUNT, "10", "checkpoints", Library, Works,
         "Every n-th checkpoint is copied to the prefix directory; 0 never, and neither in SCR_Finalize. Output datasets and bypass do not ask."),
     row("SCR_FLUSH_TYPE", Choice(FLUSH_TYPES), "SYNC", "", Library, BACKGROUND,

@@ -18,6 +18,20 @@ pub struct Conditions {
 /// The reason that a normal end leaves behind; it does not stop the next run.
 pub const FINALIZED: &str = "SCR_FINALIZE_CALLED";
 
+/// The reasons that SCR itself leaves in the halt file. Any other was put there by a user.
+pub const OWN: [&str; 5] = [
+    FINALIZED,
+    TIME_LIMIT,
+    NO_CHECKPOINTS_LEFT,
+    EXIT_BEFORE_TIME,
+    EXIT_AFTER_TIME,
+];
+
+const TIME_LIMIT: &str = "TIME_LIMIT";
+const NO_CHECKPOINTS_LEFT: &str = "NO_CHECKPOINTS_LEFT";
+const EXIT_BEFORE_TIME: &str = "EXIT_BEFORE_TIME";
+const EXIT_AFTER_TIME: &str = "EXIT_AFTER_TIME";
+
 /// Reasons to stop now, in the order of SCR v3.1.0; empty if there is none. `end` is when
 /// the allocation ends, if known.
 pub fn reasons(conditions: &Conditions, now: i64, end: Option<i64>) -> Vec<String> {
@@ -26,7 +40,7 @@ pub fn reasons(conditions: &Conditions, now: i64, end: Option<i64>) -> Vec<Strin
     if let Some(end) = end {
         let left = end.saturating_sub(now);
         if halt_seconds > 0 && left >= 0 && left <= halt_seconds {
-            found.push("TIME_LIMIT".to_string());
+            found.push(TIME_LIMIT.to_string());
         }
     }
     if let Some(reason) = &conditions.reason
@@ -35,16 +49,16 @@ pub fn reasons(conditions: &Conditions, now: i64, end: Option<i64>) -> Vec<Strin
         found.push(reason.clone());
     }
     if conditions.checkpoints_left.is_some_and(|left| left <= 0) {
-        found.push("NO_CHECKPOINTS_LEFT".to_string());
+        found.push(NO_CHECKPOINTS_LEFT.to_string());
     }
     if conditions
         .exit_before
         .is_some_and(|t| now >= t.saturating_sub(halt_seconds))
     {
-        found.push("EXIT_BEFORE_TIME".to_string());
+        found.push(EXIT_BEFORE_TIME.to_string());
     }
     if conditions.exit_after.is_some_and(|t| now >= t) {
-        found.push("EXIT_AFTER_TIME".to_string());
+        found.push(EXIT_AFTER_TIME.to_string());
     }
     found
 }

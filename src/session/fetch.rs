@@ -95,7 +95,13 @@ impl Session {
         if self.settings.fetch {
             return index.candidates();
         }
-        let known = |id: &u64| index.get(*id).filter(|entry| entry.is_good())?.dataset.as_ref();
+        let known = |id: &u64| {
+            index
+                .get(*id)
+                .filter(|entry| entry.is_good())?
+                .dataset
+                .as_ref()
+        };
         let mut ids: Vec<u64> = index.datasets().keys().rev().copied().collect();
         ids.retain(|id| {
             known(id).is_some_and(|d| {

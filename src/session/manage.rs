@@ -23,7 +23,7 @@ struct Known {
 }
 
 impl Session {
-    /// Makes `name` the checkpoint to restart from and to count on from (`SCR_Current`).
+    /// Makes `name` the checkpoint to restart from (`SCR_Current`).
     /// Newer datasets leave the cache.
     ///
     /// # Errors
@@ -61,22 +61,18 @@ impl Session {
             .collect();
         self.forget(&newer);
         self.loaded = None;
-        self.passed = None;
-        self.search.fetch = None;
-        self.ids.dataset = id;
-        self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
-        self.ids.good = id;
-        self.ids.settled = true;
-        self.offer_again(id, found.current);
+        self.unavailable = None;
+        self.ids.know(id, ckpt);
+        self.choose(id, found.current);
         Ok(())
     }
 
-    /// After `SCR_Current`: the checkpoint itself, if it is cached and whole, else whatever
-    /// the marker in the index leads to. An older cached one must not come before that.
-    fn offer_again(&mut self, id: u64, indexed: bool) {
-        let whole = |c: &&Cached| c.dataset.id == id && c.filemap.is_some();
-        if let Some(cached) = self.cache.iter().find(whole) {
-            self.loaded = self.part(cached);
+    /// After `SCR_Current`: the checkpoint itself, if it is cached, else whatever the marker in the
+    /// index leads to. An older cached one must not come before that.
+    fn choose(&mut self, id: u64, indexed: bool) {
+        self.chosen = Some(id);
+        let whole = |c: &Cached| c.dataset.id == id && c.filemap.is_some();
+        if self.cache.iter().any(whole) {
             return;
         }
         self.search
@@ -91,7 +87,7 @@ impl Session {
     pub fn drop_dataset(&mut self, name: &Name) -> Result<()> {
         let call = Call::Drop;
         self.allow(call)?;
-        self.passed = None;
+        self.unavailable = None;
         self.on_root(|| {
             let id = index::update(&*self.files, &self.prefix, |index| Ok(index.remove(name)))?;
             id.map(|_| ()).ok_or_else(|| no_such(call.name(), name))
@@ -110,7 +106,7 @@ impl Session {
     pub fn delete(&mut self, name: &Name) -> Result<()> {
         let call = Call::Delete;
         self.allow(call)?;
-        self.passed = None;
+        self.unavailable = None;
         let cached: Vec<Slot> = self
             .cache
             .iter()

@@ -7,6 +7,9 @@
 mod cached;
 mod claim;
 mod common;
+mod fetch;
+mod foreign;
+mod ids;
 mod manage;
 mod output;
 mod own;
@@ -17,6 +20,7 @@ mod start;
 pub mod state;
 mod stock;
 mod stop;
+mod unavailable;
 pub mod welcome;
 
 pub use start::{OTHER_RUN, Setup, load};
@@ -35,6 +39,8 @@ use crate::redundancy::Set;
 use crate::store::{Files, Lock};
 use crate::{Error, Result};
 use cached::{Cached, Part};
+use foreign::Foreign;
+use ids::Ids;
 use room::Volume;
 use state::{Call, State};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +48,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
+use unavailable::Unavailable;
 use welcome::Share;
 
 /// Messages of one redundancy set while it encodes.
@@ -56,19 +63,6 @@ struct Store {
     share: Share,
 }
 
-/// Counters that give datasets their ids.
-#[derive(Debug, Clone, Copy, Default)]
-struct Ids {
-    dataset: u64,
-    checkpoint: u64,
-    /// The dataset id of the last checkpoint that is good: completed, restarted from, or made
-    /// current; 0 if there is none yet.
-    good: u64,
-    /// True once a restart or `SCR_Current` has said where to count on from; until then the
-    /// index has the last word.
-    settled: bool,
-}
-
 /// A dataset that is being written.
 struct Phase {
     dataset: Dataset,
@@ -81,6 +75,9 @@ struct Phase {
     made: BTreeSet<PathBuf>,
     begun: Instant,
 }
+
+/// A file as it was looked at: size, and times of change of content and inode.
+type Looked = (u64, (i64, u32), (i64, u32));
 
 /// What rank 0 alone knows about possible restarts.
 #[derive(Default)]
@@ -100,6 +97,11 @@ struct Search {
     completed: BTreeSet<(u64, u64)>,
     /// What of it was in the prefix directory too.
     saved: BTreeSet<(u64, u64)>,
+    /// What the last run of this job wrote in bypass: id and time of creation. Nothing of it is in
+    /// a cache.
+    in_bypass: BTreeSet<(u64, u64)>,
+    /// The index file as it was last looked at, with its highest ids.
+    indexed: (Option<Looked>, (u64, u64)),
     /// Directories with a record that could not be read for now.
     unread: Vec<Slot>,
     /// Directories to be dealt with at the next occasion.
@@ -143,17 +145,18 @@ pub struct Session {
     claims: Vec<Box<dyn Lock>>,
     state: State,
     ids: Ids,
-    /// The index's highest ids when the run began; the same on all ranks.
-    index_ids: (u64, u64),
     cache: Vec<Cached>,
     /// Cached directories that no restart can use; they make room first.
     unusable: Vec<Slot>,
     search: Search,
     /// The checkpoint that `SCR_Have_restart` offers.
     loaded: Option<Part>,
-    /// A checkpoint that may be good but could not be read when it was looked for; the same on
-    /// all ranks. To begin anew could cost it.
-    passed: Option<Error>,
+    /// The newest checkpoint that the last search could not use, though it may be whole.
+    unavailable: Option<Unavailable>,
+    /// The checkpoint that `SCR_Current` has named, while it is not loaded: no other one is
+    /// offered before it. The same on all ranks.
+    chosen: Option<u64>,
+    foreign: Foreign,
     phase: Option<Phase>,
     /// The last dataset could not be completed; the same on all ranks.
     gave_up: bool,

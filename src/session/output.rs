@@ -7,7 +7,6 @@ use crate::cache::dataset;
 use crate::cache::plan::Slot;
 use crate::comm::{Term, collective};
 use crate::config::descriptors::choose;
-use crate::format::dataset::HIGHEST;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
@@ -61,28 +60,41 @@ impl Session {
         name: Option<Name>,
         kind: Result<(bool, bool)>,
     ) -> Result<()> {
+        self.allow(call)?;
+        while !self.try_start(call, name.clone(), kind.clone())? {}
+        Ok(())
+    }
+
+    /// False if the index has got higher ids meanwhile from another process, such as `scr index
+    /// --add`: then all ranks know of them now, and nothing has begun.
+    fn try_start(
+        &mut self,
+        call: Call,
+        name: Option<Name>,
+        kind: Result<(bool, bool)>,
+    ) -> Result<bool> {
         let state = self.allow(call)?;
         let begun = Instant::now();
-        let (id, count) = self.next_numbers(call)?;
+        // Who writes has read what it wanted to: the next search looks at what is there then.
+        self.loaded = None;
+        self.chosen = None;
+        let (id, count) = self.ids.next(call.name())?;
         let (checkpoint, output) = kind.as_ref().copied().unwrap_or_default();
         let ckpt = checkpoint.then_some(count);
         let given = name.filter(|name| !name.is_empty());
         let name = given.unwrap_or_else(|| format!("scr.dataset.{id}").as_str().into());
 
         // What one rank does not like, all must hear of.
-        let way = kind.and_then(|_| self.way(call, &name, ckpt, output));
+        let way = kind.and_then(|_| {
+            let way = self.way(call, &name, ckpt, output)?;
+            self.check_name(call, &name)?;
+            Ok(way)
+        });
         let room = way
             .clone()
             .and_then(|(scheme, _, bypass)| self.check_room(scheme, checkpoint, &name, bypass));
         let mut dataset = self.describe(id, name, ckpt, output);
         let print = fingerprint(&dataset);
-        if self.knows(id) {
-            // What has the id goes only once it is sure that the new one can come.
-            let mut terms = [Term::Max(print), Term::Min(print)];
-            collective::agree_with(&*self.comm, &self.speaker.node, room.clone(), &mut terms)?;
-            same_on_all(call, &terms)?;
-            self.clear_id(id)?;
-        }
 
         let level = match &room {
             Ok(Room::Later) => 1,
@@ -97,27 +109,41 @@ impl Session {
             0 => dataset.created as i64,
             _ => 0,
         };
+        let indexed = match self.rank() {
+            0 => self.highest_in_index(),
+            _ => (0, 0),
+        };
         let mut terms = [
             Term::Max(print),
             Term::Min(print),
             Term::Max(created),
             Term::Max(level),
+            Term::Max(indexed.0 as i64),
+            Term::Max(indexed.1 as i64),
         ];
         let ready = collective::agree_with(&*self.comm, &self.speaker.node, ready, &mut terms);
         let ready = ready.and_then(|way| same_on_all(call, &terms).map(|()| way));
-        if let (Err(_), Ok((_, store, false))) = (&ready, &way) {
+        let indexed = [terms[4].value() as u64, terms[5].value() as u64];
+        let late = indexed[0] >= id || (checkpoint && indexed[1] >= count);
+        if let (true, Ok((_, store, false))) = (late || ready.is_err(), &way) {
             let layout = &self.stores[*store].layout;
             self.tell_stuck(dataset::abandon(&*self.files, layout, id, self.rank()));
         }
         let (scheme, store, bypass) = ready?;
+        if late {
+            self.ids.know(indexed[0], Some(indexed[1]));
+            return Ok(false);
+        }
         dataset.created = terms[2].value() as u64;
         if bypass {
             // Only now: an entry of this name from before is lost by that.
             self.on_root(|| index::enter(&*self.files, &self.prefix, &dataset))?;
         }
-        self.ids.dataset = id;
-        self.ids.checkpoint = ckpt.unwrap_or(self.ids.checkpoint);
-        self.ids.settled = true;
+        self.ids.know(id, ckpt);
+        self.forget_bypass_of_last_run();
+        if bypass {
+            self.name_is_taken(id, &dataset.name);
+        }
         // Where there is little room, what is evicted is of more use as space for anything.
         let (tight, cramped) = (terms[3].value() > 0, terms[3].value() > 1);
         self.make_room(store, bypass, cramped, (!bypass && !tight).then_some(id));
@@ -135,27 +161,52 @@ impl Session {
             begun,
         });
         self.state = state;
-        Ok(())
+        Ok(true)
     }
 
-    /// The numbers of the next dataset and of the next checkpoint, the same on all ranks. Local.
-    fn next_numbers(&mut self, call: Call) -> Result<(u64, u64)> {
-        if !self.ids.settled {
-            let (dataset, checkpoint) = self.index_ids;
-            self.ids.dataset = self.ids.dataset.max(dataset);
-            self.ids.checkpoint = self.ids.checkpoint.max(checkpoint);
-            // What the cache keeps for a run of another size is not in the way then.
-            let cached = self.cache.iter().map(|c| c.dataset.id);
-            let kept = cached.chain(self.unusable.iter().map(|slot| slot.id)).max();
-            self.ids.dataset = self.ids.dataset.max(kept.unwrap_or(0));
+    /// Rank 0: the highest ids of datasets and of checkpoints in the index, read again where the
+    /// file has changed. Where it cannot be read now, what was known before must do: whoever
+    /// changes the index will find out. Local.
+    fn highest_in_index(&mut self) -> (u64, u64) {
+        let stat = self.files.stat(&self.prefix.file("index.scr"));
+        let stat = stat.ok().flatten().map(|s| (s.size, s.mtime, s.ctime));
+        if stat != self.search.indexed.0
+            && let Ok(index) = index::read(&*self.files, &self.prefix)
+        {
+            self.search.indexed = (stat, (index.max_dataset(), index.max_checkpoint()));
         }
-        let next = |last: u64| last.checked_add(1).filter(|next| *next <= HIGHEST);
-        let both = next(self.ids.dataset).zip(next(self.ids.checkpoint));
-        both.ok_or_else(|| {
-            let what = "a dataset in the prefix directory or in the cache has the highest number \
-                        that there can be; remove it, or use another prefix directory";
-            Error::usage(call.name(), what)
-        })
+        self.search.indexed.1
+    }
+
+    /// Rank 0: what the last run of this job wrote in bypass no longer counts as its cache. Local.
+    fn forget_bypass_of_last_run(&mut self) {
+        let gone = std::mem::take(&mut self.search.in_bypass);
+        if !gone.is_empty() {
+            let ids: Vec<u64> = gone.iter().map(|(id, _)| *id).collect();
+            let ids: Vec<u64> = ids.into_iter().filter(|id| !self.knows(*id)).collect();
+            self.note_cached(|record| record.datasets.retain(|id, _| !ids.contains(id)));
+        }
+    }
+
+    /// The files of dataset `id` take the place of those that another dataset of its name has in
+    /// the prefix directory: nobody may take that one for whole any more. Local; the same on all
+    /// ranks.
+    pub(super) fn name_is_taken(&mut self, id: u64, name: &Name) {
+        let other = |c: &Cached| c.dataset.name == *name && c.dataset.id != id;
+        let lost: Vec<u64> = self
+            .cache
+            .iter()
+            .filter(|c| other(c) && c.bypass)
+            .map(|c| c.dataset.id)
+            .collect();
+        self.cache.retain(|c| !lost.contains(&c.dataset.id));
+        self.cache
+            .iter_mut()
+            .filter(|c| other(c))
+            .for_each(|c| c.in_prefix = false);
+        if !lost.is_empty() {
+            self.note_cached(|record| record.datasets.retain(|id, _| !lost.contains(id)));
+        }
     }
 
     /// The descriptor that a new dataset is written by, its store, and whether in bypass. Local.
@@ -181,9 +232,7 @@ impl Session {
     /// A dataset that begins now. Local.
     fn describe(&self, id: u64, name: Name, ckpt: Option<u64>, output: bool) -> Dataset {
         // The time of creation tells which of two is newer, so it never goes back.
-        let cached = self.cache.iter().map(|cached| &cached.dataset);
-        let before = cached.chain(self.loaded.iter().map(|part| &part.dataset));
-        let before = before.map(|dataset| dataset.created as i64).max();
+        let before = self.cache.iter().map(|c| c.dataset.created as i64).max();
         let micros = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_micros() as i64)
@@ -249,7 +298,7 @@ impl Session {
     fn route_output(&mut self, name: &Path) -> Result<PathBuf> {
         let relative = self.prefix.relative(name, &self.cwd)?;
         let rank = self.comm.rank();
-        let Some(phase) = &mut self.phase else {
+        let Some(phase) = &self.phase else {
             return Ok(name.to_path_buf());
         };
         let id = phase.dataset.id;
@@ -259,12 +308,15 @@ impl Session {
             let store = self.descriptors.schemes[phase.scheme].store;
             self.stores[store].layout.data(id, rank).join(&relative)
         };
-        if path.as_os_str().len() >= MAX_FILENAME {
+        if path.as_os_str().len() >= MAX_FILENAME || phase.files.contains_key(&relative) {
             return Ok(path);
         }
-        if phase.files.contains_key(&relative) {
-            return Ok(path);
+        if phase.bypass {
+            self.check_path(&relative)?;
         }
+        let Some(phase) = &mut self.phase else {
+            return Ok(path);
+        };
         let parent = relative.parent().unwrap_or(Path::new(""));
         if !phase.made.contains(parent) {
             if phase.bypass {
@@ -509,11 +561,7 @@ impl Session {
             filemap: Some(filemap),
         });
         let mut ended = Ok(());
-        let before = self.ids.good;
         if dataset.is_checkpoint() {
-            self.ids.good = dataset.id;
-            // There may be more in the prefix directory now than a search has found before.
-            self.search.fetch = None;
             self.history.checkpoints += 1;
             self.history.cost += phase.begun.elapsed().as_secs_f64();
             self.last_checkpoint = Instant::now();
@@ -529,7 +577,6 @@ impl Session {
         if phase.bypass && ended.is_err() && !self.cache.iter().any(there) {
             // Data that could not be brought to stable storage once may be lost without another
             // error: nobody must certify them later, nor restart from them.
-            self.ids.good = before;
             self.cache.retain(|c| c.dataset.id != dataset.id);
             self.note_cached(|record| record.datasets.retain(|id, _| *id != dataset.id));
         }

@@ -1,55 +1,35 @@
 //! Reading a checkpoint back: from the cache if it has one, else from the prefix directory.
 
-use super::cached::{Cached, Part, paths, title, titled};
+use super::cached::{Cached, Part, title};
+use super::fetch::Attempt;
 use super::state::Call;
 use super::{Session, time_now};
 use crate::cache::plan::Slot;
-use crate::config::descriptors::choose;
 use crate::events::Severity;
-use crate::format::filemap::Filemap;
-use crate::format::{self, Name};
-use crate::prefix::fetch::{Fetched, Refused, Target, Wanted, Why, fetch};
+use crate::format::{Dataset, Name};
 use crate::prefix::index;
 use crate::{Error, Result};
-use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
-
-/// What rank 0 found to fetch next.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE", default)]
-struct Next {
-    id: Option<u64>,
-    ckpt: Option<u64>,
-    output: bool,
-    name: Name,
-}
 
 impl Session {
-    /// The name of the checkpoint to restart from, if there is one (`SCR_Have_restart`).
-    /// Looks in the cache first, then fetches from the prefix directory.
+    /// The name of the checkpoint to restart from, if there is one (`SCR_Have_restart`): the
+    /// newest of those that this run has, the cache has, and the prefix directory has. It is
+    /// offered until it is rejected, or the next dataset begins.
     ///
     /// # Errors
-    /// There is none and the user requires one (`SCR_REQUIRE_RESTART`), or there is none but one
-    /// that may be good and cannot be read now: to begin anew could cost it. The next call looks
-    /// again.
+    /// There is none and the user requires one (`SCR_REQUIRE_RESTART`). Or there is one that this
+    /// run cannot use: another number of ranks wrote it, or it cannot be read now. Then no older
+    /// one is offered either. The next call looks again.
     pub fn have_restart(&mut self) -> Result<Option<Name>> {
         self.allow(Call::HaveRestart)?;
         if self.loaded.is_none() {
-            self.offer_last();
-        }
-        if self.loaded.is_none() && self.settings.distribute {
-            self.search_cache()?;
-        }
-        if self.loaded.is_none() && self.settings.fetch {
-            self.search_prefix()?;
+            self.search_all()?;
         }
         if let Some(part) = &self.loaded {
             return Ok(Some(part.dataset.name.clone()));
         }
-        if let Some(passed) = &self.passed {
-            self.search.fetch = None;
-            return Err(passed.clone());
+        if let Some(unavailable) = &self.unavailable {
+            return Err(unavailable.error.clone());
         }
         if self.settings.require_restart {
             return Err(Error::Config {
@@ -70,11 +50,70 @@ impl Session {
         Ok(None)
     }
 
-    /// After a restart that worked, or a checkpoint: the last such one, if it is cached, is
-    /// the newest there is.
-    fn offer_last(&mut self) {
-        let last = |c: &&Cached| c.dataset.is_checkpoint() && c.dataset.id == self.ids.good;
-        self.loaded = self.cache.iter().find(last).and_then(|c| self.part(c));
+    /// Looks everywhere, from the newest checkpoint to the oldest, until one is loaded.
+    /// Collective.
+    fn search_all(&mut self) -> Result<()> {
+        self.unavailable.take_if(|newest| newest.in_prefix);
+        self.search.fetch = None;
+        let mut fetched_all = false;
+        loop {
+            // Each of the two leaves what is older than the next one in the prefix directory.
+            let found = self.offer_whole()? || (self.settings.distribute && self.search_cache()?);
+            if found || fetched_all {
+                return Ok(());
+            }
+            match self.fetch_next()? {
+                Attempt::Loaded => return Ok(()),
+                Attempt::Failed => {}
+                Attempt::Over => fetched_all = true,
+            }
+        }
+    }
+
+    /// Offers the newest checkpoint that this run has written or read, and not rejected. False if
+    /// there is none, or a newer one in the prefix directory. Collective.
+    fn offer_whole(&mut self) -> Result<bool> {
+        let usable = |c: &&Cached| {
+            let wanted = self.chosen.is_none_or(|chosen| chosen == c.dataset.id);
+            wanted && c.dataset.is_checkpoint() && self.may_offer(&c.dataset)
+        };
+        let whole = self.cache.iter().filter(|c| c.filemap.is_some());
+        let Some(newest) = whole.filter(usable).max_by_key(|c| c.dataset.id) else {
+            return Ok(false);
+        };
+        let newer = || Ok(self.newer_in_prefix(&newest.dataset)?.is_some());
+        if self.chosen.is_none() && self.told_by_root(newer)? {
+            return Ok(false);
+        }
+        self.loaded = self.part(newest);
+        Ok(true)
+    }
+
+    /// Rank 0: the newest good checkpoint in the prefix directory that was created after `dataset`
+    /// and that this search has not tried. A cache that is older than that was left by an earlier
+    /// job, and must not win; but what the index marks as current is what the user chose, whatever
+    /// is newer.
+    pub(super) fn newer_in_prefix(&self, dataset: &Dataset) -> Result<Option<Dataset>> {
+        if !self.settings.fetch {
+            return Ok(None);
+        }
+        let index = index::read(&*self.files, &self.prefix)?;
+        let current = index.current().and_then(|name| index.get(index.id(name)?));
+        let current = current.and_then(|entry| entry.dataset.as_ref());
+        let same = |d: &Dataset| (&d.name, d.created) == (&dataset.name, dataset.created);
+        if current.is_some_and(same) {
+            return Ok(None);
+        }
+        let untried = |id: &u64| self.search.fetch.as_ref().is_none_or(|q| q.contains(id));
+        let good = index
+            .datasets()
+            .iter()
+            .filter(|(id, entry)| entry.is_good() && entry.is_checkpoint() && untried(id));
+        let newest = good
+            .filter_map(|(_, entry)| entry.dataset.as_ref())
+            .max_by_key(|other| other.created);
+        let newer = newest.filter(|other| other.created > dataset.created);
+        Ok(newer.cloned())
     }
 
     /// Begins to read the checkpoint that [`Session::have_restart`] offered, and gives its
@@ -119,14 +158,7 @@ impl Session {
         };
         let verdict = self.agree(local);
         match verdict {
-            Ok(()) => {
-                self.ids.dataset = id;
-                self.ids.checkpoint = part.dataset.ckpt.unwrap_or(self.ids.checkpoint);
-                self.ids.good = id;
-                self.ids.settled = true;
-                self.search.fetch = None;
-                Ok(())
-            }
+            Ok(()) => Ok(()),
             Err(error) => {
                 self.reject(&part)?;
                 Err(error)
@@ -136,8 +168,6 @@ impl Session {
 
     /// Takes a checkpoint out of the running.
     fn reject(&mut self, part: &Part) -> Result<()> {
-        self.ids = super::Ids::default();
-        self.search.fetch = None;
         let id = part.dataset.id;
         let marked = self.on_root(|| {
             index::update(&*self.files, &self.prefix, |index| {
@@ -194,295 +224,5 @@ impl Session {
         };
         self.files.open(&path)?;
         Ok(path)
-    }
-
-    /// Fetches from the prefix directory, newest first, until one is good. Collective.
-    fn search_prefix(&mut self) -> Result<bool> {
-        loop {
-            let next = if self.rank() == 0 {
-                self.next_fetch()
-            } else {
-                Ok(Next::default())
-            };
-            let next: Next = self.told_by_root(|| next)?;
-            let Some(id) = next.id else { return Ok(false) };
-            if self.try_fetch(id, &next)? {
-                return Ok(true);
-            }
-            // The cache may have something between this one and the next.
-            if self.settings.distribute && self.search_cache()? {
-                return Ok(true);
-            }
-        }
-    }
-
-    /// Rank 0: the next id to try, marked in the index as tried.
-    fn next_fetch(&mut self) -> Result<Next> {
-        let (files, prefix) = (self.files.clone(), self.prefix.clone());
-        if self.search.fetch.is_none() {
-            self.apply_wish()?;
-        }
-        index::update(&*files, &prefix, |index| {
-            let queue = self
-                .search
-                .fetch
-                .get_or_insert_with(|| index.candidates().into());
-            while let Some(id) = queue.pop_front() {
-                // It may have been dropped since the search began.
-                let Some(dataset) = index.get(id).and_then(|entry| entry.dataset.clone()) else {
-                    continue;
-                };
-                index.mark_fetched(id, time_now().as_str());
-                return Ok(Next {
-                    id: Some(id),
-                    ckpt: dataset.ckpt,
-                    output: dataset.flag_output,
-                    name: dataset.name,
-                });
-            }
-            Ok(Next::default())
-        })
-    }
-
-    /// Rank 0: `SCR_CURRENT` moves the marker before the first fetch of an allocation, and
-    /// not again; that it has done so is remembered in the control directory.
-    fn apply_wish(&self) -> Result<()> {
-        let Some(wish) = self.settings.current.as_deref().map(Name::from) else {
-            return Ok(());
-        };
-        let control = &self.stores[self.descriptors.control].layout;
-        let path = control.job().join("cindex.scrinfo");
-        let done = format::read_tree(&*self.files, &path).unwrap_or_default();
-        if done.value("CURRENT") == Some(&wish) {
-            return Ok(());
-        }
-        let known = index::update(&*self.files, &self.prefix, |index| {
-            Ok(index.set_current(&wish))
-        })?;
-        if !known {
-            self.tell(
-                Severity::Warning,
-                format!("SCR_CURRENT={wish}: there is no such checkpoint in the index"),
-            );
-        }
-        let mut record = format::Tree::new();
-        record.set_value("CURRENT", wish);
-        let bytes = format::encode(&record);
-        self.files
-            .replace(&path, &bytes, crate::store::Durability::Atomic)
-    }
-
-    /// Fetches one dataset; true if it is good.
-    fn try_fetch(&mut self, id: u64, next: &Next) -> Result<bool> {
-        let begun = Instant::now();
-        let named = titled(id, &next.name);
-        let chosen = choose(&self.descriptors.schemes, next.ckpt, next.output);
-        let Some((scheme, store, bypass)) = chosen.map(|s| (s.index, s.store, s.bypass)) else {
-            return Ok(false);
-        };
-        let bypass = bypass || self.settings.fetch_bypass;
-        if !bypass && (self.knows(id) || self.costs_another(store)) {
-            // What the cache has goes only once it is sure that something better comes.
-            if let Err(refused) = self.fetch(id, next, None)? {
-                return self.pass_over(id, next, refused);
-            }
-            self.clear_id(id)?;
-        }
-        self.make_room(store, bypass, false, None);
-        if !bypass {
-            // What is deleted behind may take the room that this needs.
-            self.finish_deleting();
-            self.comm.barrier()?;
-        }
-        let mut cache = (!bypass).then_some(store);
-        let mut fetched = self.fetch(id, next, cache)?;
-        if let (Some(_), Err(refused)) = (cache, &fetched)
-            && refused.why == Why::Trouble
-        {
-            self.tell_not_cached(&named, &refused.error);
-            self.discard(&[Slot { store, id }], None);
-            cache = None;
-            fetched = self.fetch(id, next, None)?;
-        }
-        match fetched {
-            Ok(fetched) => {
-                let cached = self.take_fetched(fetched, scheme, store, cache.is_none())?;
-                let how = if cached {
-                    "fetched into the cache"
-                } else {
-                    "in the prefix directory"
-                };
-                if self.rank() == 0 {
-                    self.tell_timed(Severity::Note, format!("{named} is ready, {how}"), begun);
-                }
-                Ok(true)
-            }
-            Err(refused) => self.pass_over(id, next, refused),
-        }
-    }
-
-    /// Fetches into a store, or with none verifies in the prefix directory.
-    fn fetch(
-        &self,
-        id: u64,
-        next: &Next,
-        store: Option<usize>,
-    ) -> Result<std::result::Result<Fetched, Refused>> {
-        let layout = store.map(|store| &self.stores[store].layout);
-        let target = layout.map(|layout| Target {
-            base: layout.base(),
-            below: layout.data_below(id, self.rank()),
-        });
-        let wanted = Wanted {
-            id,
-            name: &next.name,
-            checksums: self.settings.crc_on_flush,
-        };
-        fetch(
-            &self.ground(self.settings.fetch_width),
-            &wanted,
-            target.as_ref(),
-        )
-    }
-
-    fn tell_not_cached(&self, named: &str, error: &Error) {
-        let text = format!("{named} cannot be kept in the cache, so it is read in place: {error}");
-        self.tell_once(Severity::Warning, text);
-    }
-
-    /// A dataset that could not be fetched: says why, and what that means for it. Always false.
-    fn pass_over(&mut self, id: u64, next: &Next, refused: Refused) -> Result<bool> {
-        let Refused { error, why } = refused;
-        let named = titled(id, &next.name);
-        self.tell_once(Severity::Error, format!("cannot fetch {named}: {error}"));
-        match why {
-            Why::Unfit => {}
-            Why::Bad => {
-                self.on_root(|| {
-                    index::update(&*self.files, &self.prefix, |index| {
-                        index.mark_failed(id, time_now().as_str());
-                        Ok(())
-                    })
-                })?;
-            }
-            Why::Trouble => {
-                let what = format!(
-                    "may be good, but cannot be fetched now: {error}; start again when that is \
-                     mended, or give it up by: scr index --drop {}",
-                    next.name
-                );
-                let passed = Error::dataset(id, next.name.to_string(), what);
-                self.passed.get_or_insert(passed);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Makes a dataset that was fetched the one to restart from. True if it is in the cache, and
-    /// not only where it came from. Collective.
-    fn take_fetched(
-        &mut self,
-        fetched: Fetched,
-        scheme: usize,
-        store: usize,
-        mut bypass: bool,
-    ) -> Result<bool> {
-        let Fetched {
-            dataset,
-            files,
-            unverified,
-        } = fetched;
-        if unverified > 0 {
-            self.tell_once(
-                Severity::Note,
-                format!(
-                    "{}: {unverified} {} unverified, since no checksums were recorded",
-                    title(&dataset),
-                    if unverified == 1 {
-                        "file is"
-                    } else {
-                        "files are"
-                    },
-                ),
-            );
-        }
-        let mut filemap = self.filemap(&dataset, scheme, bypass, files);
-        let mut bytes = None;
-        if !bypass {
-            match self.protect_fetched(store, scheme, &mut filemap) {
-                Ok(all) => bytes = all,
-                Err(error @ Error::Comm { .. }) => return Err(error),
-                Err(error) => {
-                    self.tell_not_cached(&title(&dataset), &error);
-                    let id = dataset.id;
-                    self.discard(&[Slot { store, id }], None);
-                    filemap.bypass = true;
-                    bypass = true;
-                }
-            }
-        }
-        if bypass {
-            self.clear_id(dataset.id)?;
-        }
-        self.keep_record(|| {
-            index::update(&*self.files, &self.prefix, |index| {
-                index.mark_good(dataset.id);
-                Ok(())
-            })
-        });
-        self.note_cached(|record| {
-            let mut entry = format::flush_file::Entry::cached(dataset.clone());
-            entry.locations.insert(format::flush_file::PFS.into());
-            record.datasets.insert(dataset.id, entry);
-        });
-        self.ids.dataset = dataset.id;
-        self.ids.checkpoint = dataset.ckpt.unwrap_or(self.ids.checkpoint);
-        let root = if bypass {
-            self.prefix.root().to_path_buf()
-        } else {
-            self.stores[store].layout.data(dataset.id, self.rank())
-        };
-        self.loaded = Some(Part {
-            dataset: dataset.clone(),
-            root,
-            bypass,
-            files: paths(&filemap),
-        });
-        let in_prefix = true;
-        self.cache.push(Cached {
-            store,
-            dataset,
-            bypass,
-            in_prefix,
-            dropped: false,
-            stands: self.stands.get(scheme).copied().unwrap_or(0),
-            level: self.stores[store].layout.level(),
-            bytes,
-            filemap: Some(filemap),
-        });
-        Ok(!bypass)
-    }
-
-    /// Protects what was fetched into a store. Bytes that it takes there, for the leader.
-    fn protect_fetched(
-        &mut self,
-        store: usize,
-        scheme: usize,
-        filemap: &mut Filemap,
-    ) -> Result<Option<u64>> {
-        let dataset = filemap.dataset.clone();
-        let layout = &self.stores[store].layout;
-        let ready = self
-            .files
-            .make_private_dirs(layout.base(), &layout.meta_below(dataset.id));
-        self.agree(ready)?;
-        let done = self.protect(store, filemap);
-        let level = self.stores[store].layout.level();
-        let told = self.tell_volume(store, level, filemap)?;
-        let done = self.agree(done);
-        let volume = self.hear_volume(store, told, &dataset)?;
-        done?;
-        self.remember_volume(scheme, volume);
-        Ok(volume.map(|volume| volume.all))
     }
 }

@@ -110,7 +110,8 @@ impl Session {
             self.speaker.node,
             store.count,
         );
-        Error::dataset(self.ids.dataset + 1, name.to_string(), what)
+        let id = self.ids.next("SCR_Start_output").map_or(0, |next| next.0);
+        Error::dataset(id, name.to_string(), what)
     }
 
     /// What the next dataset of a descriptor is likely to take on this node: as much as its

@@ -4,10 +4,12 @@
 use super::cached::title;
 use super::{Doomed, Session};
 use crate::cache::plan::{Candidate, Inventory, Slot, candidates};
+use crate::config::descriptors::choose;
 use crate::events::Severity;
 use crate::format::Dataset;
 use crate::format::flush_file::{self, FlushFile};
 use crate::prefix::records;
+use std::collections::BTreeSet;
 
 impl Session {
     /// Rank 0: what may be tried, and what can only be cleared away.
@@ -22,6 +24,7 @@ impl Session {
         self.search.completed = flush_file.datasets.iter().filter_map(key).collect();
         let saved = flush_file.datasets.iter().filter(|(_, e)| !e.needs_flush());
         self.search.saved = saved.filter_map(key).collect();
+        self.search.in_bypass = self.written_in_bypass(&flush_file);
         let mut found = candidates(inventories);
         found.reverse();
         self.tell_lost(&flush_file, &found);
@@ -38,9 +41,10 @@ impl Session {
         present.retain(|slot| !unread.contains(slot));
         let others = self.leave_others(&mut found);
         // Without any readable record, its id alone tells whether it was complete once.
-        let (kept, discard) = present
+        let (kept, discard): (Vec<Slot>, Vec<Slot>) = present
             .into_iter()
             .partition(|slot| flush_file.datasets.contains_key(&slot.id));
+        self.tell_unfinished(&discard);
         self.search.doomed = Doomed {
             discard,
             quarantine: kept,
@@ -56,6 +60,37 @@ impl Session {
         self.unusable.dedup();
         self.search.unread = unread;
         self.search.cached = found;
+    }
+
+    /// Rank 0: what the last run of this job wrote in bypass, if this run is to write in bypass,
+    /// too. SCR v3.1.0 has records of it in the cache, and restarts from it without a fetch.
+    fn written_in_bypass(&self, flush_file: &FlushFile) -> BTreeSet<(u64, u64)> {
+        if self.settings.cache_purge || !self.settings.distribute {
+            return BTreeSet::new();
+        }
+        let bypass = |d: &Dataset| {
+            let scheme = choose(&self.descriptors.schemes, d.ckpt, d.flag_output);
+            d.jobid == self.job && scheme.is_some_and(|scheme| scheme.bypass)
+        };
+        let entries = flush_file.datasets.values();
+        let cached = entries.filter(|entry| entry.is_at(flush_file::CACHE) && !entry.needs_flush());
+        let datasets = cached.filter_map(|entry| entry.dataset.as_ref());
+        datasets
+            .filter(|dataset| bypass(dataset))
+            .map(|dataset| (dataset.id, dataset.created))
+            .collect()
+    }
+
+    /// Rank 0: names what never was complete. Its work is lost, so the user must hear of it.
+    fn tell_unfinished(&self, slots: &[Slot]) {
+        for slot in slots {
+            let text = format!(
+                "cached dataset {} was being written when the last run ended; it is not complete, \
+                 so it is deleted",
+                slot.id
+            );
+            self.tell(Severity::Warning, text);
+        }
     }
 
     /// Rank 0: takes out of `found` what a run of the same job in another prefix directory wrote,

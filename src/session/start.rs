@@ -1,5 +1,7 @@
 //! `SCR_Init`: find out who and where we are, then get back what the cache still has.
 
+use super::cached::title;
+use super::foreign::{self, Foreign};
 use super::own::Own;
 use super::state::State;
 use super::stop::Deadline;
@@ -10,6 +12,7 @@ use crate::config::descriptors::{Descriptors, StoreDescriptor, View};
 use crate::config::{self, Config, MAX_FILE, Settings};
 use crate::events::{Event, Severity, Sink, Speaker};
 use crate::format::flush_file;
+use crate::format::index::Index;
 use crate::format::{Name, from_message, from_tree, to_message, unpack};
 use crate::job::{self, Environment};
 use crate::policy::checkpoint::History;
@@ -55,6 +58,13 @@ pub(super) struct Charter {
     began: u64,
 }
 
+/// What rank 0 has for itself.
+#[derive(Default)]
+struct Root {
+    run_lock: Option<Box<dyn Lock>>,
+    foreign: Foreign,
+}
+
 impl Session {
     /// Starts a run; `None` if SCR is disabled (`SCR_ENABLE=0`). `config` holds what
     /// `SCR_Config` set, the same on all ranks. Collective.
@@ -74,7 +84,7 @@ impl Session {
             rank: comm.rank(),
             node: environment.host.clone(),
         };
-        let mut run_lock = None;
+        let mut root = Root::default();
 
         // Rank 0 reads all that is common, and everyone hears it.
         let mut local = Ok(None);
@@ -85,7 +95,7 @@ impl Session {
                 &speaker,
                 &environment,
                 config,
-                &mut run_lock,
+                &mut root,
                 patience,
             )
             .map(Some);
@@ -134,16 +144,19 @@ impl Session {
         )?;
 
         let prefix = Prefix::new(&settings.prefix);
+        let mut ids = Ids::default();
+        ids.know(charter.dataset, Some(charter.checkpoint));
         let mut session = Session {
             cwd: environment.cwd.clone(),
             state: State::Idle,
-            ids: Ids::default(),
-            index_ids: (charter.dataset, charter.checkpoint),
+            ids,
             cache: Vec::new(),
             unusable: Vec::new(),
             search,
             loaded: None,
-            passed: None,
+            unavailable: None,
+            chosen: None,
+            foreign: root.foreign,
             phase: None,
             gave_up: false,
             history: History::default(),
@@ -157,7 +170,7 @@ impl Session {
             nodes: welcome.nodes,
             user: charter.user,
             job: charter.job,
-            _run_lock: run_lock,
+            _run_lock: root.run_lock,
             claims: Vec::new(),
             comm,
             files,
@@ -178,6 +191,7 @@ impl Session {
             session.tell_once(Severity::Warning, warning.clone());
         }
         session.tell_notes(&welcome.notes);
+        session.tell_sole_checkpoint();
         session.begin(patience)?;
         config.freeze();
         Ok(Some(session))
@@ -200,6 +214,23 @@ impl Session {
                 _ => format!("{}: ", scheme.place),
             };
             self.tell_once(severity, format!("{place}{text}"));
+        }
+    }
+
+    /// With room for one dataset, the last checkpoint goes before the next one is written.
+    fn tell_sole_checkpoint(&self) {
+        let schemes = self.descriptors.schemes.iter();
+        let mut cached = schemes.filter(|scheme| scheme.enabled && !scheme.bypass);
+        let store = |at: usize| self.descriptors.stores.get(at);
+        let sole = cached.find_map(|scheme| store(scheme.store).filter(|s| s.count == 1));
+        if let Some(store) = sole {
+            let text = format!(
+                "STORE={} keeps one dataset (SCR_CACHE_SIZE=1): a failure while a checkpoint is \
+                 written loses the one before it, too, and the restart is from the prefix \
+                 directory; with room for two, set SCR_CACHE_SIZE=2",
+                store.dir.display()
+            );
+            self.tell_once(Severity::Note, text);
         }
     }
 
@@ -226,6 +257,8 @@ impl Session {
             }
             other => other?,
         }
+        // Nothing is offered before the program asks.
+        self.loaded = None;
         self.check_halt()?;
         // Not before: the last rounds of a start would wait for it.
         self.delete_trash();
@@ -259,7 +292,8 @@ impl Session {
         // What is kept in the cache though this run has no use for it still is there.
         let mut record = records::read_flush_file(files, prefix).unwrap_or_default();
         let kept = |id: &u64| self.unusable.iter().any(|slot| slot.id == *id);
-        record.datasets.retain(|id, _| kept(id));
+        let in_bypass = |id: &u64| self.search.in_bypass.iter().any(|(other, _)| other == id);
+        record.datasets.retain(|id, _| kept(id) || in_bypass(id));
         for cached in &self.cache {
             let mut entry = flush_file::Entry::cached(cached.dataset.clone());
             if cached.in_prefix {
@@ -279,7 +313,7 @@ fn charter(
     speaker: &Speaker,
     environment: &Environment,
     config: &mut Config,
-    run_lock: &mut Option<Box<dyn Lock>>,
+    root: &mut Root,
     patience: Duration,
 ) -> Result<Option<Vec<u8>>> {
     let tell = |severity, text: String| sink.take(speaker, &Event::new(severity, text));
@@ -295,7 +329,7 @@ fn charter(
     sink.set_debug(settings.debug);
     let prefix = Prefix::new(&settings.prefix);
     files.make_dirs(&prefix.meta())?;
-    *run_lock = lock_run(files, &prefix, patience)?;
+    root.run_lock = lock_run(files, &prefix, patience)?;
     // Now that the directory is there, its true name is known.
     let prefix = Prefix::new(&settings.prefix);
     let user = job::user_name(environment, &|_| settings.user_name.clone())?;
@@ -315,6 +349,10 @@ fn charter(
         Durability::Atomic,
     )?;
     let index = index::read(files, &prefix)?;
+    root.foreign.names = foreign::names(&index);
+    if let Some(unfinished) = unfinished(&index) {
+        tell(Severity::Warning, unfinished);
+    }
     let charter = Charter {
         user: user.value.as_str().into(),
         job: job.value.as_str().into(),
@@ -326,6 +364,15 @@ fn charter(
     };
     // A tree is followed by what is not its own: the settings.
     Ok(Some([to_message(&charter)?, config.to_bytes()].concat()))
+}
+
+/// The newest dataset in the index, if it is not complete, in words: what a restart lacks is never
+/// passed over in silence.
+fn unfinished(index: &Index) -> Option<String> {
+    let (_, newest) = index.datasets().last_key_value()?;
+    let dataset = newest.dataset.as_ref().filter(|_| !newest.complete)?;
+    let what = "was being written when a run ended, or could not be completed; it is not used";
+    Some(format!("{} {what}", title(dataset)))
 }
 
 /// What rank 0 found out for all. Local.

@@ -2,7 +2,9 @@
 //! whole. Rank 0 decides, all carry out.
 
 use super::cached::{Cached, Part, paths, title};
+use super::foreign::wrong_ranks;
 use super::room::Volume;
+use super::unavailable::Unavailable;
 use super::{Doomed, Session, Store};
 use crate::cache::layout::Layout;
 use crate::cache::plan::{Candidate, Inventory, Order, Slot, ranks_in_words};
@@ -11,9 +13,9 @@ use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
 use crate::config::descriptors::{StoreDescriptor, choose};
 use crate::events::Severity;
-use crate::format::{Dataset, from_message, to_message};
+use crate::format::{Dataset, Name, from_message, to_message};
 use crate::policy::evict::EVERYTHING;
-use crate::prefix::{index, records};
+use crate::prefix::records;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -32,8 +34,18 @@ struct Offer {
     known: Vec<Known>,
     /// With no order: directories that are of no use but stay until room is needed.
     unusable: Vec<Slot>,
-    /// With no order: a dataset of which a record could not be read for now.
-    unread: Option<u64>,
+    /// With no order: the dataset that keeps this run from using an older one.
+    unavailable: Option<Told>,
+}
+
+/// A cached dataset that may be whole and cannot be used, as rank 0 tells of it.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct Told {
+    id: u64,
+    created: Option<u64>,
+    name: Name,
+    what: String,
 }
 
 /// A cached dataset that was not touched.
@@ -101,9 +113,8 @@ impl Session {
         loop {
             let offer = self.hear_offer(Self::next_offers)?;
             let Some(order) = offer.order else {
-                if let Some(id) = offer.unread {
-                    let why = "a record of it cannot be read (see above)";
-                    self.pass_over_cached(Error::dataset(id, "", why));
+                if let Some(told) = offer.unavailable {
+                    self.cannot_use_cached(told);
                 }
                 self.adopt(offer.known, offer.unusable);
                 return Ok(false);
@@ -138,12 +149,11 @@ impl Session {
 
     /// What is left is told once more, so that all know what makes room first.
     fn tell_leftovers(&mut self) -> Result<()> {
-        let leftovers = if self.rank() == 0 {
-            self.leftovers()
-        } else {
-            Offer::default()
+        let leftovers = match self.rank() {
+            0 => self.leftovers(),
+            _ => Ok(Offer::default()),
         };
-        let offer = self.told_by_root(|| Ok(leftovers))?;
+        let offer = self.told_by_root(|| leftovers)?;
         self.clear_away(&offer.doomed);
         self.adopt(offer.known, offer.unusable);
         Ok(())
@@ -151,8 +161,8 @@ impl Session {
 
     /// Rank 0: the orders for the newest dataset that may be whole, or the last word.
     fn next_offers(&mut self) -> Result<Vec<Vec<u8>>> {
-        let limit = self.newest_in_prefix();
         self.search.tried = None;
+        let mut unavailable = None;
         while let Some(candidate) = self.search.cached.pop() {
             let named = title(&candidate.dataset);
             let slot = candidate.slot();
@@ -161,7 +171,12 @@ impl Session {
                 self.search.doomed.discard.push(slot);
                 continue;
             }
-            if let Err(reason) = candidate.recoverable(self.comm.size()) {
+            let other = candidate.ranks != self.comm.size();
+            let whole = candidate.recoverable(candidate.ranks).is_ok();
+            let insists = other && whole && !self.settings.start_anew;
+            if let Err(reason) = candidate.recoverable(self.comm.size())
+                && !insists
+            {
                 self.tell(
                     Severity::Warning,
                     format!("cached {named} cannot be used: {reason}"),
@@ -169,14 +184,18 @@ impl Session {
                 self.doom(slot, &candidate);
                 continue;
             }
-            if let Some((newer, _)) = limit
-                .as_ref()
-                .filter(|(_, c)| *c > candidate.dataset.created)
-            {
-                self.tell(
-                    Severity::Note,
-                    format!("cached {named} is older than {newer} in the prefix directory"),
-                );
+            if let Some(newer) = self.newer_in_prefix(&candidate.dataset)? {
+                let newer = title(&newer);
+                let text = format!("cached {named} is older than {newer} in the prefix directory");
+                self.tell(Severity::Note, text);
+                self.search.cached.push(candidate);
+                break;
+            }
+            unavailable = match insists {
+                true => Some(self.needs_other_ranks(&candidate)),
+                false => self.unread_before(&candidate.dataset),
+            };
+            if unavailable.is_some() || !self.may_offer(&candidate.dataset) {
                 self.search.cached.push(candidate);
                 break;
             }
@@ -185,8 +204,49 @@ impl Session {
                 return offers;
             }
         }
-        let last = to_message(&self.leftovers())?;
+        let unavailable = unavailable.or_else(|| self.unread_before(&Dataset::default()));
+        let last = Offer {
+            unavailable,
+            ..self.leftovers()?
+        };
+        let last = to_message(&last)?;
         Ok(vec![last; self.comm.size()])
+    }
+
+    /// Rank 0: a dataset of which a record could not be read, and that is newer than `dataset`.
+    fn unread_before(&self, dataset: &Dataset) -> Option<Told> {
+        let newer = |slot: &&Slot| slot.id > dataset.id;
+        let newest = self.search.unread.iter().filter(newer).map(|slot| slot.id);
+        let id = newest.max()?;
+        let mut known = self
+            .search
+            .completed
+            .iter()
+            .filter(|(other, _)| *other == id);
+        Some(Told {
+            id,
+            created: known.next_back().map(|(_, created)| *created),
+            name: Name::default(),
+            what: for_now("a record of it cannot be read (see above)"),
+        })
+    }
+
+    /// Rank 0: a checkpoint that another number of ranks wrote.
+    fn needs_other_ranks(&self, candidate: &Candidate) -> Told {
+        let Dataset {
+            id, created, name, ..
+        } = &candidate.dataset;
+        let ranks = candidate.ranks;
+        Told {
+            id: *id,
+            created: Some(*created),
+            name: name.clone(),
+            what: format!(
+                "{}, and is in the cache; run with {ranks} ranks, or give it up: SCR_START_ANEW=1 \
+                 to go on without checkpoints of other numbers of ranks, or SCR_CACHE_PURGE=1",
+                wrong_ranks(ranks as u64, self.comm.size())
+            ),
+        }
     }
 
     /// Rank 0: the orders for one dataset; `None` if there can be none.
@@ -237,12 +297,12 @@ impl Session {
     /// if it is whole now. Collective, with the same slot on all ranks.
     pub(super) fn bring_back(&mut self, slot: Slot) -> Result<bool> {
         let offer = self.hear_offer(|session| session.offers_of(slot))?;
-        let before = (self.ids, self.loaded.clone());
+        let before = self.loaded.clone();
         let whole = match &offer.order {
             Some(order) => self.try_order(order, offer.stands)?,
             None => false,
         };
-        (self.ids, self.loaded) = before;
+        self.loaded = before;
         if !whole {
             self.cache.retain(|cached| cached.slot() != slot);
             self.tell_leftovers()?;
@@ -253,21 +313,24 @@ impl Session {
     }
 
     /// Rank 0: what else is in the cache.
-    fn leftovers(&mut self) -> Offer {
+    fn leftovers(&mut self) -> Result<Offer> {
         let size = self.comm.size();
         let loaded = self.loaded.as_ref().map(|part| part.dataset.id);
         // What an earlier timeline left must not stay while newer ones go.
-        let limit = self.newest_in_prefix().filter(|_| loaded.is_none());
-        let stale = |candidate: &Candidate| {
-            let mut limit = limit.iter();
-            limit.any(|(_, created)| *created > candidate.dataset.created)
-        };
+        let mut stale = BTreeSet::new();
+        if loaded.is_none() {
+            for candidate in self.search.cached.iter().chain(&self.search.later) {
+                if self.newer_in_prefix(&candidate.dataset)?.is_some() {
+                    stale.insert(candidate.slot());
+                }
+            }
+        }
         // An id may be there twice, in two stores or of two times; the newer one counts.
         let mut taken: BTreeSet<u64> = loaded.into_iter().collect();
         let (mut known, mut unusable) = (Vec::new(), self.unusable.clone());
         let later = self.search.later.iter();
         for candidate in self.search.cached.iter().chain(later).rev() {
-            let usable = candidate.recoverable(size).is_ok() && !stale(candidate);
+            let usable = candidate.recoverable(size).is_ok() && !stale.contains(&candidate.slot());
             if !usable || !taken.insert(candidate.dataset.id) {
                 unusable.push(candidate.slot());
                 continue;
@@ -281,24 +344,28 @@ impl Session {
                 in_prefix: self.search.saved.contains(&(id, created)),
             });
         }
-        Offer {
+        Ok(Offer {
             doomed: std::mem::take(&mut self.search.doomed),
             known,
             unusable,
-            unread: self.search.unread.last().map(|slot| slot.id),
             ..Offer::default()
-        }
+        })
     }
 
-    /// A cached dataset that may be whole the next time; `error` says why it is not now. The same
-    /// on all ranks.
-    fn pass_over_cached(&mut self, error: Error) {
-        let what = format!(
-            "may have a good checkpoint, but cannot be used now: {error}; start again when that \
-             is mended, or give it up with SCR_CACHE_PURGE=1"
-        );
-        let place = "the cache".to_string();
-        self.passed.get_or_insert(Error::Config { place, what });
+    /// A cached dataset that may be whole but cannot be used. The same on all ranks.
+    fn cannot_use_cached(&mut self, told: Told) {
+        let Told {
+            id,
+            created,
+            name,
+            what,
+        } = told;
+        self.cannot_use(Unavailable {
+            id,
+            created,
+            in_prefix: false,
+            error: Error::dataset(id, name.to_string(), what),
+        });
     }
 
     /// Rank 0: how many failure groups may be lost without a dataset, once it is `whole` on the
@@ -323,24 +390,6 @@ impl Session {
             self.tell(Severity::Note, text);
         }
         now
-    }
-
-    /// The newest checkpoint that the prefix directory offers and that was not tried yet,
-    /// with its time of creation. A cache that is older than that (an earlier job left it on
-    /// the node) must not win.
-    fn newest_in_prefix(&self) -> Option<(String, u64)> {
-        if !self.settings.fetch {
-            return None;
-        }
-        let index = index::read(&*self.files, &self.prefix).ok()?;
-        let untried = |id: &u64| self.search.fetch.as_ref().is_none_or(|q| q.contains(id));
-        index
-            .datasets()
-            .iter()
-            .filter(|(id, entry)| entry.is_good() && entry.is_checkpoint() && untried(id))
-            .filter_map(|(_, entry)| entry.dataset.as_ref())
-            .map(|dataset| (title(dataset), dataset.created))
-            .max_by_key(|(_, created)| *created)
     }
 
     /// True for output that was not flushed before the run ended.
@@ -419,6 +468,7 @@ impl Session {
 
     fn adopt(&mut self, known: Vec<Known>, unusable: Vec<Slot>) {
         for known in known {
+            self.ids.know(known.dataset.id, known.dataset.ckpt);
             if !self.cache.iter().any(|c| c.dataset.id == known.dataset.id) {
                 self.cache.push(Cached {
                     store: known.store,
@@ -434,6 +484,9 @@ impl Session {
             }
         }
         self.cache.sort_by_key(|cached| cached.dataset.id);
+        unusable
+            .iter()
+            .for_each(|slot| self.ids.know(slot.id, None));
         self.unusable = unusable;
         self.unusable.sort();
         self.unusable.dedup();
@@ -506,8 +559,12 @@ impl Session {
                     _ => {}
                 }
                 if !failed.beyond_repair && order.dataset.is_checkpoint() {
-                    let what = failed.error.to_string();
-                    self.pass_over_cached(Error::dataset(id, order.dataset.name.to_string(), what));
+                    self.cannot_use_cached(Told {
+                        id,
+                        created: Some(created),
+                        name: order.dataset.name.clone(),
+                        what: for_now(&failed.error.to_string()),
+                    });
                 }
                 Ok(false)
             }
@@ -539,6 +596,7 @@ impl Session {
         let filemap = recovered.filemap;
         let dataset = filemap.dataset.clone();
         self.cache.retain(|cached| cached.dataset.id != dataset.id);
+        self.ids.know(dataset.id, dataset.ckpt);
         // The next dataset of its kind will be about as large.
         let next = choose(&self.descriptors.schemes, dataset.ckpt, dataset.flag_output);
         if let Some(scheme) = next.filter(|s| s.store == store).map(|s| s.index) {
@@ -546,8 +604,6 @@ impl Session {
         }
         // Output that is no checkpoint is only here to be flushed.
         if dataset.is_checkpoint() {
-            self.ids.dataset = dataset.id;
-            self.ids.checkpoint = dataset.ckpt.unwrap_or(self.ids.checkpoint);
             self.loaded = Some(Part {
                 dataset: dataset.clone(),
                 root: layout.data(dataset.id, self.rank()),
@@ -567,4 +623,12 @@ impl Session {
             filemap: Some(filemap),
         });
     }
+}
+
+/// Why a cached dataset that may be good is not used, and what to do.
+fn for_now(why: &str) -> String {
+    format!(
+        "is in the cache and may be good, but cannot be used now: {why}; start again when that is \
+         mended, or give it up with SCR_CACHE_PURGE=1"
+    )
 }

@@ -6,9 +6,9 @@ use super::{Session, time_now};
 use crate::comm::Term;
 use crate::config::Config;
 use crate::events::Severity;
-use crate::format::Dataset;
 use crate::format::flush_file;
 use crate::format::halt::Halt;
+use crate::format::{Dataset, Name};
 use crate::job::{Environment, clock, manager, signal};
 use crate::policy::checkpoint::{History, Rules, due};
 use crate::policy::{flush as policy, halt};
@@ -169,14 +169,17 @@ impl Session {
             let mut reasons = reasons.into_inner();
             // A signal ends this run; it says nothing about the next one.
             let left = reasons.last().map_or(halt::FINALIZED, String::as_str);
-            let left = Some(left.into());
+            let left: Name = left.into();
             reasons.extend(told.signal());
             self.tell(
                 Severity::Note,
                 format!("Job exiting: {}", reasons.join(", ")),
             );
             records::update_halt(&*self.files, &self.prefix, |halt| {
-                halt.exit_reason = left;
+                // What a user asked for stays until the user unsets it.
+                let own = |reason: &mut Name| halt::OWN.contains(&reason.to_string().as_str());
+                halt.exit_reason.take_if(own);
+                halt.exit_reason.get_or_insert(left);
             })
         })?;
         self.flush_newest()
@@ -194,7 +197,8 @@ impl Session {
     }
 
     /// Ends the run (`SCR_Finalize`): the newest checkpoint goes to the prefix directory
-    /// unless `SCR_FLUSH` is 0, and the halt file says that the job ended by itself.
+    /// unless `SCR_FLUSH` is 0, and the halt file says that the job ended by itself. A reason to
+    /// halt that is there already stays, so that the next run is told to stop, too.
     ///
     /// # Errors
     /// The flush failed: the checkpoint is still in the cache. The session is over all the
@@ -203,7 +207,7 @@ impl Session {
         self.allow(Call::Finalize)?;
         let marked = self.on_root(|| {
             records::update_halt(&*self.files, &self.prefix, |halt| {
-                halt.exit_reason = Some(halt::FINALIZED.into());
+                halt.exit_reason.get_or_insert(halt::FINALIZED.into());
             })
         });
         let flushed = self.flush_newest();
@@ -241,7 +245,6 @@ impl Session {
         self.forget(&slots);
         self.search.cached.clear();
         self.loaded = None;
-        self.ids = super::Ids::default();
         Ok(())
     }
 
@@ -325,6 +328,10 @@ impl Session {
     /// is there. The dataset stays in the cache, whatever comes of it. Collective.
     pub(super) fn flush_dataset(&mut self, id: u64) -> Result<()> {
         let begun = Instant::now();
+        let named = self.cache.iter().find(|c| c.dataset.id == id);
+        if let Some(name) = named.map(|c| c.dataset.name.clone()) {
+            self.name_is_taken(id, &name);
+        }
         let Some(at) = self.cache.iter().position(|c| c.dataset.id == id) else {
             return Ok(());
         };
@@ -339,7 +346,9 @@ impl Session {
         let sole = if bypass {
             Ok(())
         } else {
-            self.check_owners(&filemap)?
+            let mut files = filemap.files.files.iter();
+            let free = files.try_for_each(|file| self.check_path(file.file.as_path()));
+            self.check_owners(&filemap)?.and(free)
         };
         self.note_flush(at, None);
         let result = self.agree(sole).and_then(|()| {

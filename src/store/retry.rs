@@ -44,7 +44,10 @@ mod tests {
         assert_eq!(tried(1, libc::EIO), (Ok(()), 2));
         assert_eq!(tried(2, libc::EIO), (Ok(()), 3));
         let (result, attempts) = tried(9, libc::EIO);
-        assert_eq!((result.unwrap_err().errno(), attempts), (Some(libc::EIO), 3));
+        assert_eq!(
+            (result.unwrap_err().errno(), attempts),
+            (Some(libc::EIO), 3)
+        );
         let (result, attempts) = tried(9, libc::ENOENT);
         assert_eq!(result.unwrap_err().errno(), Some(libc::ENOENT));
         assert_eq!(attempts, 1, "what is not there does not come by waiting");
