@@ -4,7 +4,7 @@
 
 mod job;
 
-use job::{Site, nodes};
+use job::{Site, below_run, nodes};
 use scr::format::{self, Filemap};
 use scr::store::Durability;
 use scr::store::posix::Posix;
@@ -40,8 +40,9 @@ fn survives(site: &Site, what: &str) {
 fn one_flipped_byte_anywhere_is_found_named_and_repaired() {
     let site = site();
     let mut expected = 0;
-    for (_, path) in victims(&site) {
-        let (length, mut damaged) = (std::fs::metadata(&path).unwrap().len(), 0);
+    for at in 0..3 {
+        let path = || victims(&site)[at].1.clone();
+        let (length, mut damaged) = (std::fs::metadata(path()).unwrap().len(), 0);
         // The first and last bytes, and a few between: header, tree, checksums, data.
         let places = (0..16)
             .chain((1..32).map(|i| length * i / 32))
@@ -50,7 +51,7 @@ fn one_flipped_byte_anywhere_is_found_named_and_repaired() {
             let file = std::fs::OpenOptions::new()
                 .read(true)
                 .write(true)
-                .open(&path)
+                .open(path())
                 .unwrap();
             let mut byte = [0];
             file.read_at(&mut byte, place).unwrap();
@@ -58,7 +59,8 @@ fn one_flipped_byte_anywhere_is_found_named_and_repaired() {
             drop(file);
             site.expect_restart(&nodes(4), Some("ck.1"));
             (expected, damaged) = (expected + 1, damaged + 1);
-            let named = site.heard(&path.to_string_lossy());
+            let path = below_run(&path());
+            let named = site.heard(&path);
             let warned = named.iter().filter(|line| line.contains("Warning")).count();
             assert_eq!(warned, damaged, "byte {place} of {path:?} went unnoticed");
         }
@@ -272,27 +274,29 @@ fn files_of_another_rank_or_dataset_are_not_taken_for_ones_own() {
         })
     };
     two(&site);
-    let file = |id: u64, rank: usize, name: &str| site.dataset(&format!("n{rank}"), id).join(name);
+    let file =
+        |(id, rank, name): (u64, usize, &str)| site.dataset(&format!("n{rank}"), id).join(name);
     let swaps = [
         (
-            file(1, 2, ".scr/3_of_4_in_0.xor"),
-            file(2, 2, ".scr/3_of_4_in_0.xor"),
+            (1, 2, ".scr/3_of_4_in_0.xor"),
+            (2, 2, ".scr/3_of_4_in_0.xor"),
         ),
         (
-            file(2, 1, ".scr/2_of_4_in_0.xor"),
-            file(2, 2, ".scr/3_of_4_in_0.xor"),
+            (2, 1, ".scr/2_of_4_in_0.xor"),
+            (2, 2, ".scr/3_of_4_in_0.xor"),
         ),
-        (file(1, 2, ".scr/filemap_2"), file(2, 2, ".scr/filemap_2")),
-        (file(2, 1, ".scr/filemap_1"), file(2, 2, ".scr/filemap_2")),
+        ((1, 2, ".scr/filemap_2"), (2, 2, ".scr/filemap_2")),
+        ((2, 1, ".scr/filemap_1"), (2, 2, ".scr/filemap_2")),
         (
-            file(2, 1, "rank_1/ck.2/rank_1.dat"),
-            file(2, 2, "rank_2/ck.2/rank_2.dat"),
+            (2, 1, "rank_1/ck.2/rank_1.dat"),
+            (2, 2, "rank_2/ck.2/rank_2.dat"),
         ),
     ];
     for (from, to) in swaps {
-        std::fs::copy(from, &to).unwrap();
+        std::fs::copy(file(from), file(to)).unwrap();
         site.expect_restart(&nodes(4), Some("ck.2"));
-        assert!(!site.heard(&to.to_string_lossy()).is_empty(), "{to:?}");
+        let to = below_run(&file(to));
+        assert!(!site.heard(&to).is_empty(), "{to}");
     }
     site.lose("n0");
     site.expect_restart(&["s", "n1", "n2", "n3"], Some("ck.2"));
@@ -369,7 +373,7 @@ fn a_redundancy_file_that_is_not_its_own_is_named_and_made_anew() {
             let whole = std::fs::read(&path).unwrap();
             swap(&path, &others);
             site.expect_restart(&nodes(4), Some("ck.2"));
-            let named = site.heard(&path.to_string_lossy());
+            let named = site.heard(&below_run(&path));
             assert_eq!(
                 named.len(),
                 1,
@@ -382,6 +386,7 @@ fn a_redundancy_file_that_is_not_its_own_is_named_and_made_anew() {
                     .heard(&format!("{scheme} redundancy made anew"))
                     .is_empty()
             );
+            let path = redundancy(&site, word, 2, 2);
             assert!(std::fs::read(&path).unwrap() == whole, "{scheme}, {what}");
             // It is good for what it is for: its left neighbour is rebuilt with it.
             site.lose("n1");

@@ -112,18 +112,18 @@ fn what_no_restart_can_use_goes_where_room_is_short() {
     let (site, faults) = site();
     let site = site.set("SCR_CACHE_SIZE", "3");
     site.run(&NODES, |rank| write(rank, "ck.1", 64 * KIB).unwrap());
-    let aside = site.cache("b").join("scr.quarantine.1");
-    std::fs::rename(site.dataset("b", 1), &aside).unwrap();
+    let aside = || site.cache("b").join("scr.quarantine.1");
+    std::fs::rename(site.dataset("b", 1), aside()).unwrap();
     site.run(&NODES, |rank| {
         write(rank, "ck.2", 64 * KIB).unwrap();
-        assert!(aside.exists(), "there is room");
+        assert!(aside().exists(), "there is room");
         meet(rank);
         if rank.rank == 2 {
             faults[2].limit_space(Some(16 * KIB as u64));
         }
         meet(rank);
         write(rank, "ck.3", 64 * KIB).unwrap();
-        assert!(!aside.exists());
+        assert!(!aside().exists());
     });
 }
 

@@ -5,7 +5,7 @@
 
 mod job;
 
-use job::{Site, nodes};
+use job::{Site, nodes, of_run};
 
 /// A site that is configured by lines, where rank 2 alone has other values of `$RB` (0 or 1),
 /// `$RI` (1 or 2), `$RS` (1m or 2m) and `$RW` (a directory); `$ND` is each node's directory.
@@ -99,11 +99,8 @@ fn what_is_each_process_s_own_and_what_only_rank_0_uses_may_differ() {
          CKPT=0 STORE=$ND/$RW GROUP=POWER BYPASS=0\nSCR_DEBUG=$RB",
     );
     site.run(&nodes(3), |rank| rank.checkpoint("ck.1").unwrap());
-    assert!(
-        site.node("n2")
-            .join("b/user1/scr.1001/scr.dataset.1")
-            .exists()
-    );
+    let job = site.node("n2").join("b/user1/scr.1001");
+    assert!(of_run(&job).join("scr.dataset.1").exists());
     site.expect_restart(&nodes(3), Some("ck.1"));
 }
 

@@ -5,7 +5,7 @@
 
 mod job;
 
-use job::{Site, double_nodes, nodes};
+use job::{Site, double_nodes, nodes, of_run};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -100,7 +100,7 @@ const CHECKPOINTS: usize = 20;
 fn found(site: &Site, node: &str) -> Vec<BTreeSet<usize>> {
     let bases = [site.node(node), site.node(node).join("ssd")];
     let list = |base: &Path| {
-        let entries = std::fs::read_dir(base.join("user1/scr.1001"));
+        let entries = std::fs::read_dir(of_run(&base.join("user1/scr.1001")));
         let names = entries.into_iter().flatten();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let id = |name: String| {
@@ -320,7 +320,8 @@ fn a_global_store_outlives_all_nodes() {
     site.run(&double_nodes(3), |rank| {
         (1..=3).for_each(|n| rank.checkpoint(&format!("ck.{n}")).unwrap());
     });
-    let job = site.outside().join("user1/scr.1001");
+    let cache = || of_run(&site.outside().join("user1/scr.1001"));
+    let job = cache();
     assert!(!job.join("scr.dataset.1").exists());
     for (rank, node) in [0, 0, 1, 1, 2, 2].into_iter().enumerate() {
         let level = job.join(format!("scr.dataset.3/node.{node}"));
@@ -342,6 +343,7 @@ fn a_global_store_outlives_all_nodes() {
         assert_eq!(rank.restart().as_deref(), Some("ck.3"));
         rank.checkpoint("ck.4").unwrap();
     });
+    let job = cache();
     assert!(job.join("scr.dataset.4/node.0/rank_4").exists());
     assert!(job.join("scr.dataset.4/node.1/rank_3").exists());
     assert!(!job.join("scr.dataset.2").exists());
@@ -357,10 +359,11 @@ fn damage_in_a_global_store_goes_back_to_the_one_before() {
     site.run(&nodes(3), |rank| {
         (1..=2).for_each(|n| rank.checkpoint(&format!("ck.{n}")).unwrap());
     });
-    let level = site.outside().join("user1/scr.1001/scr.dataset.2/node.1");
+    let cache = || of_run(&site.outside().join("user1/scr.1001"));
+    let level = cache().join("scr.dataset.2/node.1");
     std::fs::write(level.join("rank_1/ck.2/rank_1.dat"), b"short").unwrap();
     site.expect_restart(&nodes(3), Some("ck.1"));
-    let quarantine = site.outside().join("user1/scr.1001/scr.quarantine.2");
+    let quarantine = cache().join("scr.quarantine.2");
     assert!(quarantine.join("node.1/rank_1").exists());
 }
 
@@ -395,13 +398,17 @@ fn storage_of_a_rack_is_lost_with_the_rack_and_not_with_a_node() {
         } else {
             "node.1/.scr"
         };
-        let r0 = site.outside().join("r0/user1/scr.1001/scr.dataset.1");
+        let of_rack = |rack| {
+            let job = site.outside().join(rack).join("user1/scr.1001");
+            of_run(&job).join("scr.dataset.1")
+        };
+        let r0 = of_rack("r0");
         assert!(r0.join(meta).join("1_of_2_in_1.xor").exists(), "{children}");
         // A node is lost; its rank runs in the other rack, and its files are sent there.
         site.lose("n1");
         site.expect_restart(&["n0", "s", "n2", "n3"], Some("ck.1"));
         assert!(site.heard("has lost").is_empty());
-        let r1 = site.outside().join("r1/user1/scr.1001/scr.dataset.1");
+        let (r0, r1) = (of_rack("r0"), of_rack("r1"));
         let part = if children.is_empty() {
             "rank_1"
         } else {

@@ -27,7 +27,7 @@ fn data(site: &Site, rank: usize) -> PathBuf {
 }
 
 fn record(site: &Site) -> PathBuf {
-    site.dataset("n1", 1).join(".scr/filemap_1")
+    site.dataset("n1", 1).join(RECORD)
 }
 
 fn flip(path: &Path) {
@@ -51,10 +51,14 @@ fn dispute(path: &Path) {
 /// What can become of a record.
 const LOSSES: [fn(&Path); 3] = [|path| std::fs::remove_file(path).unwrap(), flip, dispute];
 
-/// All files of rank 1, with inode and content.
+/// Where a record is below its dataset's directory.
+const RECORD: &str = ".scr/filemap_1";
+
+/// All files of rank 1 by their paths below the dataset's directory, with inode and content.
 fn listing(site: &Site) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
     let mut found = BTreeMap::new();
-    let mut todo = vec![site.dataset("n1", 1)];
+    let root = site.dataset("n1", 1);
+    let mut todo = vec![root.clone()];
     while let Some(dir) = todo.pop() {
         for entry in std::fs::read_dir(dir).into_iter().flatten() {
             let path = entry.unwrap().path();
@@ -63,7 +67,8 @@ fn listing(site: &Site) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
             } else {
                 let inode = std::fs::metadata(&path).unwrap().ino();
                 let content = std::fs::read(&path).unwrap();
-                found.insert(path, (inode, content));
+                let below = path.strip_prefix(&root).unwrap().to_path_buf();
+                found.insert(below, (inode, content));
             }
         }
     }
@@ -86,8 +91,8 @@ fn a_rank_that_lost_only_its_record_keeps_its_files() {
         lose(&record(&site));
         site.expect_restart(&nodes(4), Some("ck.1"));
         let mut after = listing(&site);
-        assert!(after.remove(&record(&site)).is_some());
-        before.remove(&record(&site));
+        assert!(after.remove(Path::new(RECORD)).is_some());
+        before.remove(Path::new(RECORD));
         assert!(before == after);
         assert_eq!(site.heard("rebuilt"), [""; 0]);
         site.lose("n0");
@@ -115,7 +120,7 @@ fn nothing_is_touched_if_more_is_lost_than_the_scheme_stands() {
     flip(&data(&site, 2));
     let before = listing(&site);
     let faults = faults(&mut site);
-    faults.fail_reads(Some((record(&site), libc::EIO)));
+    faults.fail_reads(Some((RECORD.into(), libc::EIO)));
     site.expect_none_now(&nodes(4), "Input/output error");
     assert!(before == listing(&site));
 
@@ -156,8 +161,8 @@ fn a_kill_while_files_are_replaced_leaves_no_record_of_what_is_gone() {
         site.start(&nodes(4), drop);
         let mut after = listing(&site);
         // The old one, with all it describes, or the new one, with that.
-        if let Some((_, content)) = after.remove(&record(&site)) {
-            let old = content == before[&record(&site)].1;
+        if let Some((_, content)) = after.remove(Path::new(RECORD)) {
+            let old = content == before[Path::new(RECORD)].1;
             assert!(!old || after.iter().all(|(path, file)| before[path] == *file));
             assert!(old || std::fs::read(data(&site, 1)).unwrap() == job::content("ck.1", 1, 1007));
         }

@@ -46,7 +46,7 @@ fn a_cached_checkpoint_that_cannot_be_read_for_now_stays_and_is_told() {
         site.run(&nodes(2), |rank| rank.checkpoint("ck.1").unwrap());
         let faults = disturbed(&mut site);
         for file in ["rank_0/ck.1/rank_0.dat", ".scr/filemap_0"] {
-            faults.fail_reads(Some((site.dataset("n0", 1).join(file), errno)));
+            faults.fail_reads(Some((Path::new("scr.dataset.1").join(file), errno)));
             site.expect_none_now(&nodes(2), "SCR_CACHE_PURGE=1");
             faults.fail_reads(None);
             site.expect_restart(&nodes(2), Some("ck.1"));
@@ -60,7 +60,7 @@ fn a_user_may_give_up_what_cannot_be_read() {
     site.run(&nodes(4), |rank| rank.checkpoint("ck.1").unwrap());
     let faults = disturbed(&mut site);
     faults.fail_reads(Some((
-        site.dataset("n0", 1).join("rank_0/ck.1/rank_0.dat"),
+        "scr.dataset.1/rank_0/ck.1/rank_0.dat".into(),
         libc::EIO,
     )));
     let site = site.set("SCR_CACHE_PURGE", "1");
@@ -145,7 +145,7 @@ fn what_has_the_id_of_a_bad_copy_in_the_prefix_stays_in_the_cache() {
     site.run(&nodes(2), |rank| rank.checkpoint("ck.1").unwrap());
     flip(&site.prefix().join("ck.1/rank_1.dat"));
     let faults = disturbed(&mut site);
-    let file = site.dataset("n0", 1).join("rank_0/ck.1/rank_0.dat");
+    let file = "scr.dataset.1/rank_0/ck.1/rank_0.dat".into();
     faults.fail_reads(Some((file, libc::EIO)));
     site.expect_none_now(&nodes(2), "Input/output error");
     faults.fail_reads(None);
@@ -242,7 +242,7 @@ fn a_global_restart_does_not_delete_what_could_not_be_read() {
     let faults = disturbed(&mut site);
     let mut site = site.set("SCR_GLOBAL_RESTART", "1");
     faults.fail_reads(Some((
-        site.dataset("n0", 1).join("rank_0/ck.1/rank_0.dat"),
+        "scr.dataset.1/rank_0/ck.1/rank_0.dat".into(),
         libc::EIO,
     )));
     site.expect_none_now(&nodes(2), "Input/output error");

@@ -109,9 +109,9 @@ fn rename(files: &dyn Files, layout: &Layout, id: u64, to: &Path) -> Result<bool
     }
 }
 
-/// Deletes all that this job has in a store. One rank per store calls this. Local.
+/// Deletes all that this run has in a store. One rank per store calls this. Local.
 pub fn purge(files: &dyn Files, layout: &Layout) -> Result<()> {
-    let names = match files.list(&layout.job()) {
+    let names = match files.list(&layout.root()) {
         Err(error) if error.is_not_found() => return Ok(()),
         other => other?,
     };
@@ -119,7 +119,7 @@ pub fn purge(files: &dyn Files, layout: &Layout) -> Result<()> {
         .iter()
         .filter(|name| name.to_str().is_some_and(|n| place(n).is_some()));
     ours.into_iter()
-        .try_for_each(|name| files.remove_tree(&layout.job().join(name)))
+        .try_for_each(|name| files.remove_tree(&layout.root().join(name)))
 }
 
 /// Deletes what [`discard`] took out of sight. Local.

@@ -4,14 +4,14 @@ use super::layout::{Layout, Place, filemap_rank, level, place};
 use super::plan::{Held, Inventory, Slot, sound};
 use crate::format::Name;
 use crate::format::filemap::Filemap;
-use crate::store::{Files, Kind};
+use crate::store::{Files, Kind, retry};
 use crate::{Result, format};
 use std::path::Path;
 
 /// Reads the completion records in `stores` (index and directory of each store that the
 /// calling rank leads) and clears away what was being deleted; `prefix` is the directory of this
 /// run. Damaged records, and what has the name of a dataset or record and is none, are left out
-/// and noted; data files are not looked at. Local.
+/// and noted; data files are not looked at. What cannot be read is tried again ([`retry`]). Local.
 ///
 /// # Errors
 /// A directory cannot be read: what lies there may be whole, so to go on as if it were lost
@@ -42,8 +42,15 @@ fn note(what: impl std::fmt::Display) -> Name {
     what.to_string().as_str().into()
 }
 
+/// All records of dataset `id` in a store, as [`read`] finds them. Local.
+pub fn records(files: &dyn Files, prefix: &Path, layout: &Layout, id: u64) -> Result<Inventory> {
+    let mut inventory = Inventory::default();
+    read_dataset(files, prefix, layout, Slot { store: 0, id }, &mut inventory)?;
+    Ok(inventory)
+}
+
 fn list(files: &dyn Files, layout: &Layout) -> Result<Vec<String>> {
-    let names = match files.list(&layout.job()) {
+    let names = match retry(|| files.list(&layout.root())) {
         Err(error) if error.is_not_found() => Vec::new(),
         other => other?,
     };
@@ -64,7 +71,7 @@ fn read_dataset(
     if !is_directory(files, &layout.dataset(slot.id), inventory)? {
         return Ok(());
     }
-    for name in files.list(&layout.dataset(slot.id))? {
+    for name in retry(|| files.list(&layout.dataset(slot.id)))? {
         if let Some(level) = name.to_str().and_then(level) {
             read_records(files, prefix, &layout.at(level), slot, inventory)?;
         }
@@ -74,7 +81,7 @@ fn read_dataset(
 
 /// Whether it is one; what has the name of one and is none is noted.
 fn is_directory(files: &dyn Files, path: &Path, inventory: &mut Inventory) -> Result<bool> {
-    match files.stat(path)?.map(|stat| stat.kind) {
+    match retry(|| files.stat(path))?.map(|stat| stat.kind) {
         None => Ok(false),
         Some(Kind::Directory) => Ok(true),
         Some(_) => {
@@ -98,12 +105,12 @@ fn read_records(
             return Ok(());
         }
     }
-    for name in files.list(&layout.meta(slot.id))? {
+    for name in retry(|| files.list(&layout.meta(slot.id)))? {
         let Some(rank) = name.to_str().and_then(filemap_rank) else {
             continue;
         };
         let path = layout.meta(slot.id).join(&name);
-        let held = format::read::<Filemap>(files, &path).map(|map| Held {
+        let held = retry(|| format::read::<Filemap>(files, &path)).map(|map| Held {
             store: slot.store,
             level: layout.level(),
             rank: map.rank,

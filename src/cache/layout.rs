@@ -1,12 +1,18 @@
 //! Where things are in a cache directory.
 //!
 //! ```text
-//! <base>/<user>/scr.<job>/scr.dataset.<id>/rank_<r>/<path below the prefix>
-//!                                         /.scr/filemap_<r>
-//!                                         /.scr/<i>_of_<n>_in_<s>.xor
-//!                                         /node.<n>/rank_<r>/..., /node.<n>/.scr/...
-//!                        /scr.quarantine.<id>/...
+//! <base>/<user>/scr.<job>/scr.run.<run>/scr.dataset.<id>/rank_<r>/<path below the prefix>
+//!                                                       /.scr/filemap_<r>
+//!                                                       /.scr/<i>_of_<n>_in_<s>.xor
+//!                                                       /node.<n>/rank_<r>/...
+//!                                                       /node.<n>/.scr/...
+//!                                      /scr.quarantine.<id>/...
 //! ```
+//!
+//! Each run has a directory of its own, and takes over what earlier runs have left by renaming
+//! it into there ([`adopt`](mod@super::adopt)). So a process that is left of an earlier run finds
+//! nothing under the names that it knows: it can neither write into what a later run writes or
+//! has found, nor delete any of it.
 //!
 //! A file keeps its path below a directory of its rank, so that no two files of a node can
 //! meet, whatever their names.
@@ -20,6 +26,7 @@ use crate::format::dataset::HIGHEST;
 pub use crate::format::filemap::filemap_name;
 use std::path::{Path, PathBuf};
 
+const RUN: &str = "scr.run.";
 const DATASET: &str = "scr.dataset.";
 const QUARANTINE: &str = "scr.quarantine.";
 const TRASH: &str = "scr.trash.";
@@ -31,17 +38,34 @@ const NODE: &str = "node.";
 pub struct Layout {
     base: PathBuf,
     below: PathBuf,
+    run: Option<u64>,
     level: Option<usize>,
 }
 
 impl Layout {
-    /// `<base>/<user>/scr.<job>`, without a level of nodes.
+    /// `<base>/<user>/scr.<job>`, for what the runs of a job share; its datasets are found by way
+    /// of [`Layout::of_run`].
     pub fn new(base: &Path, user: &str, job: &str) -> Self {
         Layout {
             base: base.to_path_buf(),
             below: Path::new(user).join(format!("scr.{job}")),
+            run: None,
             level: None,
         }
+    }
+
+    /// The same for the datasets of one run.
+    #[must_use]
+    pub fn of_run(&self, run: u64) -> Self {
+        Layout {
+            run: Some(run),
+            ..self.clone()
+        }
+    }
+
+    /// The run whose datasets this is for.
+    pub fn run(&self) -> Option<u64> {
+        self.run
     }
 
     /// The same with the parts of ranks below `node.<level>`, or without such a level.
@@ -73,19 +97,24 @@ impl Layout {
         self.base.join(&self.below)
     }
 
+    /// The directory with the datasets: that of the run.
+    pub fn root(&self) -> PathBuf {
+        self.base.join(self.root_below())
+    }
+
     /// A dataset's directory.
     pub fn dataset(&self, id: u64) -> PathBuf {
-        self.job().join(format!("{DATASET}{id}"))
+        self.root().join(format!("{DATASET}{id}"))
     }
 
     /// Where a dataset goes that turned out to be unusable.
     pub fn quarantine(&self, id: u64) -> PathBuf {
-        self.job().join(format!("{QUARANTINE}{id}"))
+        self.root().join(format!("{QUARANTINE}{id}"))
     }
 
     /// Where a dataset goes on its way out.
     pub fn trash(&self, id: u64) -> PathBuf {
-        self.job().join(format!("{TRASH}{id}"))
+        self.root().join(format!("{TRASH}{id}"))
     }
 
     /// Filemaps and redundancy files of this rank's node in a dataset on its way out.
@@ -123,8 +152,15 @@ impl Layout {
         self.parts_below(id).join(META)
     }
 
+    fn root_below(&self) -> PathBuf {
+        match self.run {
+            None => self.below.clone(),
+            Some(run) => self.below.join(format!("{RUN}{run:016x}")),
+        }
+    }
+
     fn parts_below(&self, id: u64) -> PathBuf {
-        let dataset = self.below.join(format!("{DATASET}{id}"));
+        let dataset = self.root_below().join(format!("{DATASET}{id}"));
         self.with_level(dataset)
     }
 
@@ -146,7 +182,14 @@ pub fn rank_of_dir(name: &str) -> Option<usize> {
     numbered(name, "rank_")
 }
 
-/// What an entry of the job's directory is.
+/// The run of an entry of the job's directory; `None` for what is not the directory of a run.
+pub fn run_of_dir(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix(RUN)?;
+    let run = u64::from_str_radix(digits, 16).ok();
+    run.filter(|run| format!("{run:016x}") == digits)
+}
+
+/// What an entry of a run's directory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// A dataset.
@@ -157,7 +200,7 @@ pub enum Place {
     Trash(u64),
 }
 
-/// Reads the name of an entry of the job's directory; `None` for what is not ours.
+/// Reads the name of an entry of a run's directory; `None` for what is not ours.
 pub fn place(name: &str) -> Option<Place> {
     let id = |prefix| numbered(name, prefix).filter(|id| *id <= HIGHEST);
     let dataset = id(DATASET).map(Place::Dataset);
@@ -189,16 +232,21 @@ fn numbered<N: std::str::FromStr + ToString>(name: &str, prefix: &str) -> Option
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Place, filemap_rank, level, place, rank_dir, rank_of_dir};
+    use super::{Layout, Place, filemap_rank, level, place, rank_dir, rank_of_dir, run_of_dir};
     use std::path::Path;
 
     #[test]
     fn names_and_back() {
         let layout = Layout::new(Path::new("/dev/shm"), "user1", "1001");
+        assert_eq!(layout.job(), Path::new("/dev/shm/user1/scr.1001"));
+        let layout = layout.of_run(0xab);
+        assert_eq!(layout.job(), Path::new("/dev/shm/user1/scr.1001"));
         assert_eq!(
-            layout.dataset(3),
-            Path::new("/dev/shm/user1/scr.1001/scr.dataset.3")
+            layout.root(),
+            Path::new("/dev/shm/user1/scr.1001/scr.run.00000000000000ab")
         );
+        assert_eq!(layout.dataset(3), layout.root().join("scr.dataset.3"));
+        assert_eq!(layout.trash(3), layout.root().join("scr.trash.3"));
         assert_eq!(
             layout.base().join(layout.data_below(3, 2)),
             layout.data(3, 2)
@@ -221,13 +269,22 @@ mod tests {
         assert_eq!(spread.dataset(3), layout.dataset(3));
         assert_eq!(
             spread.filemap(3, 7),
-            Path::new("/dev/shm/user1/scr.1001/scr.dataset.3/node.2/.scr/filemap_7")
+            layout.root().join("scr.dataset.3/node.2/.scr/filemap_7")
         );
         assert_eq!(
             spread.base().join(spread.data_below(3, 7)),
             spread.data(3, 7)
         );
         assert_eq!(spread.at(None), layout);
+        assert_eq!(run_of_dir("scr.run.00000000000000ab"), Some(0xab));
+        for odd in [
+            "scr.run.",
+            "scr.run.ab",
+            "scr.run.00000000000000AB",
+            "scr.run",
+        ] {
+            assert_eq!(run_of_dir(odd), None, "{odd}");
+        }
         assert_eq!(level(".scr"), Some(None));
         assert_eq!(level("node.12"), Some(Some(12)));
         for odd in ["node.", "node.01", "node.x", "rank_0", ""] {

@@ -28,6 +28,7 @@
 pub mod clock;
 pub mod environment;
 pub mod health;
+pub mod holders;
 pub mod hostlist;
 mod identity;
 pub mod launcher;

@@ -1,6 +1,7 @@
 //! What the caches of one node hold.
 
 use super::survey::redundancy_name;
+use crate::cache::adopt::runs;
 use crate::cache::layout::{Layout, Place, filemap_rank, level, place};
 use crate::format::filemap::Filemap;
 use crate::format::{self, Dataset};
@@ -20,12 +21,20 @@ pub struct Part {
     pub problems: Vec<Error>,
 }
 
-/// Reads the records of dataset `id` in a cache: a part for each level of nodes that there is,
-/// with the layout at that level.
+/// Reads the records of dataset `id` in a job's cache: a part for each run and level of nodes
+/// that there is, with the layout of that run at that level.
 ///
 /// # Errors
 /// A directory is not ours alone, or cannot be read.
 pub fn parts(files: &dyn Files, layout: &Layout, id: u64) -> Result<Vec<(Layout, Part)>> {
+    let mut parts = Vec::new();
+    for run in runs(files, layout)? {
+        parts.extend(parts_of_run(files, &run, id)?);
+    }
+    Ok(parts)
+}
+
+fn parts_of_run(files: &dyn Files, layout: &Layout, id: u64) -> Result<Vec<(Layout, Part)>> {
     let is_dir = |dir: PathBuf| -> Result<bool> {
         let stat = files.stat(&dir)?;
         Ok(stat.is_some_and(|stat| stat.kind == Kind::Directory))
@@ -92,16 +101,16 @@ pub struct Held {
 pub fn held(files: &dyn Files, caches: &[Layout]) -> Result<(Vec<Held>, Vec<Error>)> {
     let mut found: BTreeMap<(u64, u64), Held> = BTreeMap::new();
     let mut problems = Vec::new();
+    let mut all = Vec::new();
     for layout in caches {
-        let names = match files.list(&layout.job()) {
-            Err(error) if error.is_not_found() => continue,
-            other => other?,
-        };
-        for name in names {
+        all.extend(runs(files, layout)?);
+    }
+    for layout in &all {
+        for name in files.list(&layout.root())? {
             let Some(Place::Dataset(id)) = name.to_str().and_then(place) else {
                 continue;
             };
-            for (_, part) in parts(files, layout, id)? {
+            for (_, part) in parts_of_run(files, layout, id)? {
                 problems.extend(part.problems);
                 for map in part.maps {
                     let key = (map.dataset.id, map.dataset.created);

@@ -141,8 +141,8 @@ pub struct Session {
     volumes: BTreeMap<usize, Volume>,
     nodes: u64,
     _run_lock: Option<Box<dyn Lock>>,
-    /// Leaders: on the cache directories that this run has.
-    claims: Vec<Box<dyn Lock>>,
+    /// Leaders: on the cache directories that this run has, by the index of the store.
+    claims: Vec<(usize, Box<dyn Lock>)>,
     state: State,
     ids: Ids,
     cache: Vec<Cached>,

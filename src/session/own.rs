@@ -37,7 +37,7 @@ impl Own {
         let (user, job) = (charter.user.to_string(), charter.job.to_string());
         let mut stores = Vec::with_capacity(descriptors.stores.len());
         for store in &descriptors.stores {
-            let layout = Layout::new(&store.dir, &user, &job);
+            let layout = Layout::new(&store.dir, &user, &job).of_run(charter.run);
             if store.enabled {
                 require_base(files, store, &node)?;
             }

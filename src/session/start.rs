@@ -24,9 +24,10 @@ use crate::redundancy::Set;
 use crate::store::{Durability, Files, Kind, Lock};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// How long a run should wait for another one on the same prefix to be gone: after a kill,
 /// its last processes may need a moment.
@@ -54,8 +55,8 @@ pub(super) struct Charter {
     pub job: Name,
     dataset: u64,
     checkpoint: u64,
-    /// When the run began, microseconds since the epoch.
-    began: u64,
+    /// The identity of this run, as no other has it: its directory in each store is called so.
+    pub run: u64,
 }
 
 /// What rank 0 has for itself.
@@ -140,7 +141,7 @@ impl Session {
             &*files,
             &speaker.node,
             (&stores, &descriptors),
-            charter.began,
+            charter.run,
         )?;
 
         let prefix = Prefix::new(&settings.prefix);
@@ -244,6 +245,7 @@ impl Session {
             self.purge_prefix()?;
         }
         self.take_stock(claimed)?;
+        self.release_stores();
         let written = if self.rank() == 0 {
             self.write_records()
         } else {
@@ -358,9 +360,8 @@ fn charter(
         job: job.value.as_str().into(),
         dataset: index.max_dataset(),
         checkpoint: index.max_checkpoint(),
-        began: SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |d| d.as_micros() as u64),
+        // Keyed at random, other than a time or the number of a process.
+        run: RandomState::new().hash_one(std::process::id()),
     };
     // A tree is followed by what is not its own: the settings.
     Ok(Some([to_message(&charter)?, config.to_bytes()].concat()))
@@ -449,7 +450,7 @@ fn confirm_shared(
     files: &dyn Files,
     node: &str,
     (stores, descriptors): (&[Store], &Descriptors),
-    began: u64,
+    run: u64,
 ) -> Result<()> {
     let shared: Vec<(&Store, &StoreDescriptor)> = stores
         .iter()
@@ -460,7 +461,7 @@ fn confirm_shared(
         return Ok(());
     }
     let mark = |store: &Store| store.layout.job().join(".scr.shared");
-    let text = |store: &Store| format!("{began} {}", store.share.leader).into_bytes();
+    let text = |store: &Store| format!("{run:016x} {}", store.share.leader).into_bytes();
     let written = shared.iter().filter(|(store, _)| store.leader);
     let written = written
         .into_iter()

@@ -58,7 +58,8 @@ impl Faults {
         self.state().die = Some(n);
     }
 
-    /// Lets all reads of the file at `path` fail with an errno; `None` for no file.
+    /// Lets all reads of the file at `path` fail with an errno; `None` for no file. Also the end of
+    /// a path will do, of whole names.
     pub fn fail_reads(&self, which: Option<(PathBuf, i32)>) {
         self.state().unreadable = which.map(|(path, errno)| (path, errno, u64::MAX));
     }
@@ -99,7 +100,7 @@ impl Faults {
 
     fn readable(&self, path: &Path) -> Result<()> {
         match &mut self.state().unreadable {
-            Some((bad, errno, left)) if bad == path && *left > 0 => {
+            Some((bad, errno, left)) if path.ends_with(&*bad) && *left > 0 => {
                 *left -= 1;
                 Err(injected("read", path, *errno))
             }

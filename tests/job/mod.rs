@@ -28,6 +28,22 @@ pub struct Site {
     pub by_rank: Vec<Option<Arc<dyn Files>>>,
 }
 
+/// The directory of the only run that a job's cache directory has one of; if there is none, one
+/// with a name as runs have them.
+pub fn of_run(job: &Path) -> PathBuf {
+    let listed = std::fs::read_dir(job).into_iter().flatten();
+    let mut names = listed.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let run = names.find(|name| name.starts_with("scr.run."));
+    job.join(run.unwrap_or_else(|| format!("scr.run.{:016x}", 1)))
+}
+
+/// A path in a cache from the directory of the run on, whose name is another after each start.
+pub fn below_run(path: &Path) -> String {
+    let mut names = path.iter();
+    names.find(|name| name.to_string_lossy().starts_with("scr.run."));
+    names.as_path().display().to_string()
+}
+
 /// One rank of a run.
 pub struct Rank {
     pub session: Session,
@@ -149,12 +165,17 @@ impl Site {
         self.cache(node).join(format!("scr.dataset.{id}"))
     }
 
-    /// The job's cache directory on a node.
+    /// The directory of the last run in the job's cache on a node.
     pub fn cache(&self, node: &str) -> PathBuf {
+        of_run(&self.job(node))
+    }
+
+    /// The job's cache directory on a node.
+    pub fn job(&self, node: &str) -> PathBuf {
         self.node(node).join("user1/scr.1001")
     }
 
-    /// What begins with `prefix` in the job's cache directory on a node.
+    /// What begins with `prefix` in the directory of the last run on a node.
     pub fn entries(&self, node: &str, prefix: &str) -> Vec<String> {
         let listed = std::fs::read_dir(self.cache(node)).into_iter().flatten();
         let mut names: Vec<String> = listed

@@ -1,0 +1,225 @@
+//! A run takes over what earlier runs of its job have left in a store.
+//!
+//! Each run writes below a directory of its own. What it finds of others it renames into that
+//! directory, before it looks at any of it. That takes no room, and from then on a process that
+//! is left of an earlier run, whatever it was about to do, finds nothing under the names that it
+//! knows. It may make some of these directories again: they have no completion record, so what
+//! they hold is nothing, and the next run deletes it.
+
+use super::inventory;
+use super::layout::{Layout, Place, place, run_of_dir};
+use crate::Result;
+use crate::store::{Files, Kind, retry};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The runs that have a directory in the store of `layout`, each with its layout; none if the job
+/// has nothing there. Local.
+pub fn runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
+    let mut runs = Vec::new();
+    for name in list(files, &layout.job())? {
+        let Some(run) = name.to_str().and_then(run_of_dir) else {
+            continue;
+        };
+        let run = layout.of_run(run);
+        let stat = retry(|| files.stat(&run.root()))?;
+        if stat.is_some_and(|stat| stat.kind == Kind::Directory) {
+            runs.push(run);
+        }
+    }
+    Ok(runs)
+}
+
+/// Renames what other runs have left in a store into the directory of the run of `layout`. One
+/// rank per store calls this, which holds the lock on the job's directory. Local.
+///
+/// # Errors
+/// A directory cannot be read or renamed: what lies there may be whole, so to go on as if it were
+/// lost would be wrong.
+pub fn adopt(files: &dyn Files, layout: &Layout) -> Result<()> {
+    let mut others = runs(files, layout)?;
+    others.retain(|other| other.run() != layout.run());
+    let mut sized = Vec::with_capacity(others.len());
+    for other in others {
+        sized.push((list(files, &other.root())?.len(), other));
+    }
+    // There is more than one only after an earlier run's process has made directories anew. The
+    // one that has most goes as a whole.
+    sized.sort_by_key(|(entries, _)| *entries);
+    if files.stat(&layout.root())?.is_none()
+        && let Some((_, other)) = sized.pop()
+    {
+        rename(files, &other.root(), &layout.root())?;
+    }
+    sized
+        .iter()
+        .try_for_each(|(_, other)| merge(files, other, layout))
+}
+
+/// Moves what is in the directory of one run into that of another.
+fn merge(files: &dyn Files, from: &Layout, to: &Layout) -> Result<()> {
+    for name in list(files, &from.root())? {
+        let (source, target) = (from.root().join(&name), to.root().join(&name));
+        let gone = match name.to_str().and_then(place) {
+            None => continue,
+            Some(Place::Trash(_)) => &source,
+            Some(_) if files.stat(&target)?.is_none() => {
+                rename(files, &source, &target)?;
+                continue;
+            }
+            Some(Place::Quarantine(_)) => &source,
+            Some(Place::Dataset(id)) => match (newest(files, from, id)?, newest(files, to, id)?) {
+                (Some(there), Some(here)) if there > here => &target,
+                (Some(_), Some(_)) => &source,
+                // Which one counts is not known now: both stay as they are.
+                _ => continue,
+            },
+        };
+        // What cannot be deleted does no harm: the next run tries again.
+        let deleted = files.remove_tree(gone);
+        if deleted.is_ok() && *gone == target {
+            rename(files, &source, &target)?;
+        }
+    }
+    // It stays if there is anything left in it.
+    let _ = files.remove_dir(&from.root());
+    Ok(())
+}
+
+/// When the newest dataset began of which there is a record in the directory of dataset `id`; 0
+/// if there is none, and `None` if a record cannot be read now.
+fn newest(files: &dyn Files, layout: &Layout, id: u64) -> Result<Option<u64>> {
+    let found = inventory::records(files, Path::new(""), layout, id)?;
+    let created = found.held.iter().map(|held| held.dataset.created).max();
+    Ok(found.unread.is_empty().then_some(created.unwrap_or(0)))
+}
+
+fn list(files: &dyn Files, path: &Path) -> Result<Vec<OsString>> {
+    match retry(|| files.list(path)) {
+        Err(error) if error.is_not_found() => Ok(Vec::new()),
+        other => other,
+    }
+}
+
+fn rename(files: &dyn Files, from: &Path, to: &Path) -> Result<()> {
+    match files.rename(from, to) {
+        // Two emulated nodes may share one directory, and the other was first.
+        Err(error) if error.is_not_found() => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::dataset;
+    use crate::format::{Dataset, Filemap, RankFiles, Reddesc};
+    use crate::store::posix::Posix;
+
+    fn layout(root: &Path, run: u64) -> Layout {
+        Layout::new(root, "user1", "1001").of_run(run)
+    }
+
+    /// A dataset of one rank, with a file that tells which it is; without a time of creation it
+    /// gets no record.
+    fn write(layout: &Layout, id: u64, created: Option<u64>) {
+        dataset::begin(&Posix, layout, id, 0).unwrap();
+        let text = format!("{:x} {created:?}", layout.run().unwrap());
+        std::fs::write(layout.data(id, 0).join("f"), text).unwrap();
+        let Some(created) = created else { return };
+        let filemap = Filemap {
+            rank: 0,
+            ranks: 1,
+            node: "n".into(),
+            prefix: None,
+            bypass: false,
+            dataset: Dataset {
+                id,
+                created,
+                ..Dataset::default()
+            },
+            reddesc: Reddesc {
+                scheme: "SINGLE".to_string(),
+                group: "NODE".into(),
+                set_id: 0,
+                set_rank: 0,
+                members: vec![0],
+                set_size: 1,
+                set_failures: 0,
+                interval: 1,
+                store: "/s".into(),
+            },
+            files: RankFiles {
+                rank: 0,
+                files: Vec::new(),
+            },
+        };
+        dataset::record(&Posix, layout, &filemap).unwrap();
+    }
+
+    fn read(layout: &Layout, id: u64) -> String {
+        std::fs::read_to_string(layout.data(id, 0).join("f")).unwrap()
+    }
+
+    #[test]
+    fn all_that_runs_have_left_is_taken_over_and_of_one_number_the_newest() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        // Of run 1 there is a process that has made directories anew.
+        let (one, two) = (layout(root, 1), layout(root, 2));
+        write(&one, 4, None);
+        write(&one, 6, Some(9));
+        write(&one, 7, Some(60));
+        write(&two, 4, Some(40));
+        write(&two, 5, Some(50));
+        write(&two, 6, Some(60));
+        write(&two, 7, Some(70));
+        for trash in [one.trash(3), two.quarantine(2), one.quarantine(2)] {
+            std::fs::create_dir(trash).unwrap();
+        }
+        std::fs::write(one.root().join("x"), "not ours").unwrap();
+        let here = layout(root, 3);
+        adopt(&Posix, &here).unwrap();
+        assert_eq!(read(&here, 4), "2 Some(40)");
+        assert_eq!(read(&here, 5), "2 Some(50)");
+        assert_eq!(read(&here, 6), "2 Some(60)");
+        assert_eq!(read(&here, 7), "2 Some(70)");
+        assert!(here.quarantine(2).exists() && !here.trash(3).exists());
+        assert!(!two.root().exists());
+        assert_eq!(list(&Posix, &one.root()).unwrap(), ["x"]);
+
+        // The next one has more than the one that is newer in one dataset.
+        let late = layout(root, 4);
+        write(&late, 6, Some(61));
+        let next = layout(root, 5);
+        adopt(&Posix, &next).unwrap();
+        assert_eq!(read(&next, 6), "4 Some(61)");
+        assert_eq!(read(&next, 7), "2 Some(70)");
+        let runs = runs(&Posix, &next).unwrap();
+        let runs: Vec<_> = runs.iter().map(Layout::run).collect();
+        assert_eq!(runs, [Some(1), Some(5)]);
+    }
+
+    #[test]
+    fn nothing_is_followed_that_is_no_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let here = layout(dir.path(), 1);
+        std::fs::create_dir_all(here.job()).unwrap();
+        let outside = dir.path().join("outside");
+        std::fs::create_dir(&outside).unwrap();
+        let link = layout(dir.path(), 2).root();
+        std::os::unix::fs::symlink(&outside, &link).unwrap();
+        std::fs::write(layout(dir.path(), 3).root(), "a file").unwrap();
+        adopt(&Posix, &here).unwrap();
+        assert!(!here.root().exists());
+        assert_eq!(std::fs::read_link(&link).unwrap(), outside);
+    }
+
+    #[test]
+    fn a_store_that_the_job_has_nothing_in_is_left_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let here = layout(dir.path(), 1);
+        adopt(&Posix, &here).unwrap();
+        assert!(!here.job().exists());
+    }
+}
