@@ -184,6 +184,11 @@ impl Error {
         self.errno() == Some(libc::ENOENT)
     }
 
+    /// True if there was no room for what was to be written: a full file system, or a quota.
+    pub fn is_full(&self) -> bool {
+        matches!(self.errno(), Some(libc::ENOSPC | libc::EDQUOT))
+    }
+
     /// True for trouble of the system and not of the data, which may be gone the next time: all
     /// that a system call may report but that the thing is not there, or is another one.
     pub fn may_pass(&self) -> bool {

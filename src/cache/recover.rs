@@ -7,7 +7,7 @@ use crate::comm::{Communicator, Tag, Term, collective};
 use crate::format::filemap::Filemap;
 use crate::format::{self, Name};
 use crate::redundancy::{self, Context, Found, Health, Lent, Outcome, Proof, Record, Scheme, Set};
-use crate::store::Files;
+use crate::store::{Files, retry};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,8 @@ pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Rec
     }
 }
 
-/// This rank's share: check what is here, rebuild with the set, write the record anew.
+/// This rank's share: check what is here, rebuild with the set, write the record anew if it has
+/// changed.
 fn rebuild(
     ground: &Ground,
     order: &Order,
@@ -159,8 +160,11 @@ fn rebuild(
         sync: true,
     };
     let source = order.source.filter(|_| !comes_home);
+    let mut before = None;
     let mut mine = match source.map(|_| record_of(ground, order, layout, rank)) {
-        Some(Ok(record)) => {
+        Some(Ok(map)) => {
+            let record = Record::from(map.clone());
+            before = Some(map);
             damage.extend(clear_way(&context, &*scheme, &record).err());
             let proof = match order.source {
                 Some(from) if from != rank => Proof::Sums(&moved),
@@ -183,7 +187,7 @@ fn rebuild(
             ..context
         };
         let record = match record_of(ground, order, &place.layout, place.rank) {
-            Ok(record) => record,
+            Ok(map) => Record::from(map),
             Err(error) => {
                 damage.push(error);
                 return None;
@@ -226,12 +230,40 @@ fn rebuild(
         reddesc: record.reddesc,
         files: record.files,
     };
-    let path = layout.filemap(id, rank);
-    if let Some(other) = redundancy::in_the_way(files, &meta_dir, &path)? {
+    // Whose files were made anew has lost its record before.
+    let there = before.filter(|_| outcome != Outcome::Restored);
+    if there.as_ref() != Some(&filemap) {
+        match write_record(ground, &filemap) {
+            // The one that is there is as good.
+            Err(error) if there.is_some_and(|there| differ_in_place(&there, &filemap)) => {
+                damage.push(error);
+            }
+            other => other?,
+        }
+    }
+    Ok((filemap, outcome))
+}
+
+/// True if records say the same of a rank's part, whatever node and prefix directory they name.
+fn differ_in_place(one: &Filemap, other: &Filemap) -> bool {
+    let Filemap { node, prefix, .. } = other.clone();
+    let one = one.clone();
+    Filemap {
+        node,
+        prefix,
+        ..one
+    } == *other
+}
+
+/// Puts this rank's record in place, whatever is there.
+fn write_record(ground: &Ground, filemap: &Filemap) -> Result<()> {
+    let Ground { files, layout, .. } = ground;
+    let id = filemap.dataset.id;
+    let path = layout.filemap(id, filemap.rank);
+    if let Some(other) = redundancy::in_the_way(*files, &layout.meta(id), &path)? {
         files.remove_tree(&other)?;
     }
-    dataset::record(files, layout, &filemap)?;
-    Ok((filemap, outcome))
+    dataset::record(*files, layout, filemap)
 }
 
 /// Removes what stands where a file or a directory of files belongs and is none, so that the
@@ -276,9 +308,9 @@ impl Place {
 }
 
 /// The record of a rank's part in `layout`.
-fn record_of(ground: &Ground, order: &Order, layout: &Layout, rank: usize) -> Result<Record> {
+fn record_of(ground: &Ground, order: &Order, layout: &Layout, rank: usize) -> Result<Filemap> {
     let path = layout.filemap(order.dataset.id, rank);
-    let map: Filemap = format::read(ground.files, &path)?;
+    let map: Filemap = retry(|| format::read(ground.files, &path))?;
     let same = map.rank == rank
         && map.dataset.created == order.dataset.created
         && map.reddesc.members == order.reddesc.members;
@@ -288,9 +320,5 @@ fn record_of(ground: &Ground, order: &Order, layout: &Layout, rank: usize) -> Re
             what: "is the record of another dataset or rank".to_string(),
         });
     }
-    Ok(Record {
-        dataset: map.dataset,
-        reddesc: map.reddesc,
-        files: map.files,
-    })
+    Ok(map)
 }

@@ -31,14 +31,29 @@ pub fn update<T>(
     prefix: &Prefix,
     change: impl FnOnce(&mut Index) -> Result<T>,
 ) -> Result<T> {
+    let (result, written) = note(files, prefix, change)?;
+    written.map(|()| result)
+}
+
+/// Like [`update`], for a change that can wait: what `change` gives, and whether the index could
+/// be written.
+///
+/// # Errors
+/// The index cannot be read, or `change` fails.
+pub fn note<T>(
+    files: &dyn Files,
+    prefix: &Prefix,
+    change: impl FnOnce(&mut Index) -> Result<T>,
+) -> Result<(T, Result<()>)> {
     let _lock = lock(files, prefix.real())?;
     let mut index = read(files, prefix)?;
     let before = index.clone();
     let result = change(&mut index)?;
-    if index != before {
-        index.write(files, &prefix.file("index.scr"))?;
-    }
-    Ok(result)
+    let written = match index == before {
+        true => Ok(()),
+        false => index.write(files, &prefix.file("index.scr")),
+    };
+    Ok((result, written))
 }
 
 /// Enters a dataset that is about to be written: not complete. Another one that had its name

@@ -10,6 +10,7 @@ use crate::format::nodes::Nodes;
 use crate::store::{Durability, Files};
 use crate::{Result, format};
 use serde::{Serialize, de::DeserializeOwned};
+use std::path::Path;
 
 /// Reads a record; an empty one if there is no file yet.
 fn read<T: DeserializeOwned + Default>(
@@ -24,7 +25,17 @@ fn read<T: DeserializeOwned + Default>(
 }
 
 fn write<T: Serialize>(files: &dyn Files, prefix: &Prefix, name: &str, record: &T) -> Result<()> {
-    format::write(files, &prefix.file(name), record, Durability::Atomic)
+    put(files, &prefix.file(name), &format::encode_record(record)?)
+}
+
+/// Puts a small file in place of `path`, unless it is there already: what has not changed takes no
+/// room where there is none.
+pub fn put(files: &dyn Files, path: &Path, bytes: &[u8]) -> Result<()> {
+    let there = files.read(path, bytes.len() as u64);
+    if there.is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    files.replace(path, bytes, Durability::Atomic)
 }
 
 /// Changes the flush file. One that cannot be read is begun anew: it only says where

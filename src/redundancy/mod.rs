@@ -34,7 +34,7 @@ pub use sets::{Set, plan, survives};
 
 use crate::comm::{Communicator, Tag};
 use crate::format::dataset::Dataset;
-use crate::format::filemap::Reddesc;
+use crate::format::filemap::{Filemap, Reddesc};
 use crate::format::files::RankFiles;
 use crate::store::{Files, Kind};
 use crate::{Error, Result};
@@ -78,6 +78,16 @@ pub struct Record {
     pub reddesc: Reddesc,
     /// The files of this rank, in the order in which they are joined.
     pub files: RankFiles,
+}
+
+impl From<Filemap> for Record {
+    fn from(map: Filemap) -> Self {
+        Record {
+            dataset: map.dataset,
+            reddesc: map.reddesc,
+            files: map.files,
+        }
+    }
 }
 
 /// The state of what one rank holds of a dataset.

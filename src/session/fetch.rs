@@ -11,9 +11,10 @@ use crate::format::filemap::Filemap;
 use crate::format::index::Index;
 use crate::format::{self, Dataset, Name};
 use crate::prefix::fetch::{Fetched, Refused, Target, Wanted, Why, fetch};
-use crate::prefix::index;
+use crate::prefix::{index, records};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Pauses before a checkpoint is read again after trouble that may pass.
@@ -58,34 +59,38 @@ impl Session {
 
     /// Rank 0: the next dataset to try, marked in the index as tried.
     fn next_fetch(&mut self) -> Result<Next> {
-        if self.search.fetch.is_none() && self.settings.fetch {
-            self.apply_wish()?;
-        }
-        let index = index::read(&*self.files, &self.prefix)?;
-        let mut next = Next {
-            dataset: None,
-            max_dataset: index.max_dataset(),
-            max_checkpoint: index.max_checkpoint(),
+        let wish = match self.search.fetch {
+            None if self.settings.fetch => self.wish(),
+            _ => None,
         };
-        let mut queue = match self.search.fetch.take() {
-            Some(queue) => queue,
-            None => self.candidates(&index).into(),
-        };
-        while let Some(id) = queue.pop_front() {
-            // It may have been dropped since the search began.
-            let dataset = index.get(id).and_then(|entry| entry.dataset.clone());
-            next.dataset = dataset.filter(|dataset| self.may_offer(dataset));
-            if next.dataset.is_some() {
-                self.keep_record(|| {
-                    index::update(&*self.files, &self.prefix, |index| {
-                        index.mark_fetched(id, time_now().as_str());
-                        Ok(())
-                    })
-                });
-                break;
+        let (mut known, mut queue) = (true, self.search.fetch.take());
+        let (next, written) = index::note(&*self.files, &self.prefix, |index| {
+            if let Some(wish) = &wish {
+                known = index.set_current(wish);
             }
+            let mut next = Next {
+                dataset: None,
+                max_dataset: index.max_dataset(),
+                max_checkpoint: index.max_checkpoint(),
+            };
+            let queue = queue.get_or_insert_with(|| self.candidates(index).into());
+            while let Some(id) = queue.pop_front() {
+                // It may have been dropped since the search began.
+                let dataset = index.get(id).and_then(|entry| entry.dataset.clone());
+                next.dataset = dataset.filter(|dataset| self.may_offer(dataset));
+                if next.dataset.is_some() {
+                    index.mark_fetched(id, time_now().as_str());
+                    break;
+                }
+            }
+            Ok(next)
+        })?;
+        self.search.fetch = queue;
+        // The marks say what was done; where there is no room for them, it is done all the same.
+        self.keep_record(|| written);
+        if let Some(wish) = wish {
+            self.grant(wish, known);
         }
-        self.search.fetch = Some(queue);
         Ok(next)
     }
 
@@ -111,21 +116,22 @@ impl Session {
         ids
     }
 
-    /// Rank 0: `SCR_CURRENT` moves the marker before the first fetch of an allocation, and
-    /// not again; that it has done so is remembered in the control directory.
-    fn apply_wish(&self) -> Result<()> {
-        let Some(wish) = self.settings.current.as_deref().map(Name::from) else {
-            return Ok(());
-        };
+    /// Rank 0: `SCR_CURRENT`, unless it was granted before. It moves the marker before the first
+    /// fetch of an allocation, and not again.
+    fn wish(&self) -> Option<Name> {
+        let wish = self.settings.current.as_deref().map(Name::from)?;
+        let done = format::read_tree(&*self.files, &self.granted()).unwrap_or_default();
+        (done.value("CURRENT") != Some(&wish)).then_some(wish)
+    }
+
+    /// Where the control directory has the last wish that was granted.
+    fn granted(&self) -> PathBuf {
         let control = &self.stores[self.descriptors.control].layout;
-        let path = control.job().join("cindex.scrinfo");
-        let done = format::read_tree(&*self.files, &path).unwrap_or_default();
-        if done.value("CURRENT") == Some(&wish) {
-            return Ok(());
-        }
-        let known = index::update(&*self.files, &self.prefix, |index| {
-            Ok(index.set_current(&wish))
-        })?;
+        control.job().join("cindex.scrinfo")
+    }
+
+    /// Rank 0: remembers that a wish has been granted, or tells that there is no such checkpoint.
+    fn grant(&self, wish: Name, known: bool) {
         if !known {
             self.tell(
                 Severity::Warning,
@@ -135,8 +141,7 @@ impl Session {
         let mut record = format::Tree::new();
         record.set_value("CURRENT", wish);
         let bytes = format::encode(&record);
-        self.files
-            .replace(&path, &bytes, crate::store::Durability::Atomic)
+        self.keep_record(|| records::put(&*self.files, &self.granted(), &bytes));
     }
 
     /// Fetches one dataset; true if it is good.

@@ -264,8 +264,7 @@ impl Session {
         if self.rank() == 0
             && let Err(error) = keep()
         {
-            let text = format!("a record of this run is not up to date: {error}");
-            self.tell(Severity::Warning, text);
+            self.tell(Severity::Warning, stale(&error));
         }
     }
 
@@ -284,6 +283,11 @@ impl Session {
     fn allow(&self, call: Call) -> Result<State> {
         self.state.after(call)
     }
+}
+
+/// What to say of a record that could not be written and that the run can do without.
+fn stale(error: &Error) -> String {
+    format!("a record of this run is not up to date: {error}")
 }
 
 /// Local time as the index shows it: `YYYY-MM-DDTHH:MM:SS`.

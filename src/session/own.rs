@@ -58,14 +58,16 @@ impl Own {
     }
 }
 
-/// Makes this job's directory in a store. Local.
+/// Makes this job's directory in a store. A full store is an error only where something is to go
+/// there. Local.
 fn make(files: &dyn Files, store: &StoreDescriptor, layout: &Layout) -> Result<()> {
-    files
-        .make_private_dirs(layout.base(), layout.below())
-        .map_err(|error| Error::Config {
+    match files.make_private_dirs(layout.base(), layout.below()) {
+        Err(error) if !error.is_full() => Err(Error::Config {
             place: store.place.clone(),
             what: format!("{error}{}", remedy(&error)),
-        })
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// What to do where the system's words do not tell.

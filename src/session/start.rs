@@ -6,7 +6,7 @@ use super::own::Own;
 use super::state::State;
 use super::stop::Deadline;
 use super::welcome::{Hello, Note, Place, Plan, Welcome, answer, domains_of_nodes, unlike};
-use super::{Ids, Search, Session, Store, common};
+use super::{Ids, Search, Session, Store, common, stale};
 use crate::comm::{Communicator, Term, collective};
 use crate::config::descriptors::{Descriptors, StoreDescriptor, View};
 use crate::config::{self, Config, MAX_FILE, Settings};
@@ -246,10 +246,9 @@ impl Session {
         }
         self.take_stock(claimed)?;
         self.release_stores();
-        let written = if self.rank() == 0 {
-            self.write_records()
-        } else {
-            Ok(())
+        let written = match self.rank() {
+            0 => self.write_records(),
+            _ => Ok(()),
         };
         self.agree(written)?;
         match self.settle_recovered() {
@@ -267,10 +266,13 @@ impl Session {
         Ok(())
     }
 
-    /// Rank 0: the records of this run.
+    /// Rank 0: the records of this run, which can do without them.
+    ///
+    /// # Errors
+    /// The halt file is damaged, and the user wants a condition in it.
     fn write_records(&self) -> Result<()> {
         let (files, prefix) = (&*self.files, &self.prefix);
-        records::write_nodes(files, prefix, self.nodes)?;
+        self.keep_record(|| records::write_nodes(files, prefix, self.nodes));
         let set = self.settings.halt_seconds;
         let set = set.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
         let update = || {
@@ -286,7 +288,13 @@ impl Session {
         };
         match set {
             Some(1..) => {
-                update()?;
+                match update() {
+                    Err(error @ Error::Io { .. }) => {
+                        let text = format!("SCR_HALT_SECONDS does not count: {error}");
+                        self.tell(Severity::Warning, text);
+                    }
+                    other => other?,
+                }
                 self.end_of_allocation();
             }
             _ => self.keep_record(update),
@@ -303,7 +311,8 @@ impl Session {
             }
             record.datasets.insert(cached.dataset.id, entry);
         }
-        records::write_flush_file(files, prefix, &record)
+        self.keep_record(|| records::write_flush_file(files, prefix, &record));
+        Ok(())
     }
 }
 
@@ -344,12 +353,10 @@ fn charter(
         Severity::Debug(1),
         format!("job {} ({})", job.value, job.source),
     );
-    let app_conf = config.app_conf();
-    files.replace(
-        &prefix.file("app.conf"),
-        app_conf.as_bytes(),
-        Durability::Atomic,
-    )?;
+    let app_conf = prefix.file("app.conf");
+    if let Err(error) = records::put(files, &app_conf, config.app_conf().as_bytes()) {
+        tell(Severity::Warning, stale(&error));
+    }
     let index = index::read(files, &prefix)?;
     root.foreign.names = foreign::names(&index);
     if let Some(unfinished) = unfinished(&index) {
@@ -444,7 +451,8 @@ pub(super) fn require_base(files: &dyn Files, store: &StoreDescriptor, node: &st
 
 /// Sees that stores which are said to be shared by several nodes are: what the leader of an
 /// instance puts there, the others must find. Elsewhere data would seem to be lost at every
-/// restart on other nodes. Collective; two rounds if there is such a store.
+/// restart on other nodes. Collective; two rounds if there is such a store, or one if one of them
+/// is full.
 fn confirm_shared(
     comm: &dyn Communicator,
     files: &dyn Files,
@@ -462,11 +470,17 @@ fn confirm_shared(
     }
     let mark = |store: &Store| store.layout.job().join(".scr.shared");
     let text = |store: &Store| format!("{run:016x} {}", store.share.leader).into_bytes();
-    let written = shared.iter().filter(|(store, _)| store.leader);
+    let mut written = shared.iter().filter(|(store, _)| store.leader);
     let written = written
-        .into_iter()
         .try_for_each(|(store, _)| files.replace(&mark(store), &text(store), Durability::Atomic));
-    collective::agree(comm, node, written)?;
+    // Nothing can be put into a full store; what is in it may be wanted all the same.
+    let full = written.as_ref().is_err_and(Error::is_full);
+    let mut terms = [Term::Max(full.into())];
+    let written = if full { Ok(()) } else { written };
+    collective::agree_with(comm, node, written, &mut terms)?;
+    if terms[0].value() > 0 {
+        return Ok(());
+    }
     let seen = shared.iter().try_for_each(|(store, descriptor)| {
         let same = |found: Vec<u8>| found == text(store);
         if files.read(&mark(store), 64).is_ok_and(same) {

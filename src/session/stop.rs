@@ -175,12 +175,15 @@ impl Session {
                 Severity::Note,
                 format!("Job exiting: {}", reasons.join(", ")),
             );
-            records::update_halt(&*self.files, &self.prefix, |halt| {
-                // What a user asked for stays until the user unsets it.
-                let own = |reason: &mut Name| halt::OWN.contains(&reason.to_string().as_str());
-                halt.exit_reason.take_if(own);
-                halt.exit_reason.get_or_insert(left);
-            })
+            self.keep_record(|| {
+                records::update_halt(&*self.files, &self.prefix, |halt| {
+                    // What a user asked for stays until the user unsets it.
+                    let own = |reason: &mut Name| halt::OWN.contains(&reason.to_string().as_str());
+                    halt.exit_reason.take_if(own);
+                    halt.exit_reason.get_or_insert(left);
+                })
+            });
+            Ok(())
         })?;
         self.flush_newest()
     }
@@ -271,11 +274,11 @@ impl Session {
                 .and_then(|e| e.dataset.as_ref())
                 .is_some_and(|d| d.created == newest.created);
             if same {
-                records::update_flush_file(&*session.files, &session.prefix, |record| {
+                session.note_cached(|record| {
                     if let Some(entry) = record.datasets.get_mut(&newest.id) {
                         entry.locations.insert(flush_file::PFS.into());
                     }
-                })?;
+                });
             }
             Ok(same)
         })?;

@@ -17,7 +17,8 @@
 //! One path may be made unreadable, as a bad disk would, for good or for so many reads.
 //!
 //! A limit of space makes a full disk: file content counts, directories are free. What
-//! is removed or replaced through this value is given back.
+//! is removed or replaced through this value is given back. A disk that is full altogether takes
+//! nothing that needs room: no byte, no new file, no new directory.
 
 use super::{Durability, File, Files, Kind, Lock, Space, Stat};
 use crate::{Error, Result};
@@ -36,6 +37,8 @@ struct State {
     unreadable: Option<(PathBuf, i32, u64)>,
     /// Bytes in all and bytes left.
     space: Option<(u64, u64)>,
+    /// Nothing takes anything new.
+    full: bool,
 }
 
 /// Sets the faults of a [`Faulty`], and tells what became of them, also while it is in use.
@@ -83,6 +86,19 @@ impl Faults {
     /// Leaves room for `bytes` more; `None` for as much as the file system below has.
     pub fn limit_space(&self, bytes: Option<u64>) {
         self.state().space = bytes.map(|bytes| (bytes, bytes));
+    }
+
+    /// Whether from now on all that needs any room fails with ENOSPC.
+    pub fn fill_up(&self, full: bool) {
+        self.state().full = full;
+    }
+
+    /// An error if there is no room for something `new`.
+    fn room(&self, action: &'static str, path: &Path, new: bool) -> Result<()> {
+        match new && self.state().full {
+            true => Err(injected(action, path, libc::ENOSPC)),
+            false => Ok(()),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -200,6 +216,12 @@ impl<F: Files> Faulty<F> {
         self.faults.change(action, path, || (), whole)
     }
 
+    /// An error if there is nothing at `path` and no room for it.
+    fn room_at(&self, action: &'static str, path: &Path) -> Result<()> {
+        self.faults
+            .room(action, path, self.inner.stat(path)?.is_none())
+    }
+
     /// Bytes in files at and below `path`.
     fn volume(&self, path: &Path) -> Result<u64> {
         let mut bytes = 0;
@@ -264,6 +286,7 @@ impl<F: Files> Files for Faulty<F> {
 
     fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
         self.simply("create", path, || {
+            self.room_at("create", path)?;
             let before = self.volume(path)?;
             let file = self.inner.create(path, mode)?;
             self.faults.give_space(before);
@@ -273,6 +296,7 @@ impl<F: Files> Files for Faulty<F> {
 
     fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
         self.simply("create", path, || {
+            self.room_at("create", path)?;
             let file = self.inner.rewrite(path, mode)?;
             Ok(FaultyFile::wrap(file, path, &self.faults))
         })
@@ -287,6 +311,7 @@ impl<F: Files> Files for Faulty<F> {
     fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()> {
         let torn = || self.half_replace(path, data);
         self.faults.change("replace", path, torn, || {
+            self.faults.room("create", path, true)?;
             let before = self.volume(path)?;
             let size = data.len() as u64;
             let taken = self.faults.take_space(size);
@@ -302,12 +327,18 @@ impl<F: Files> Files for Faulty<F> {
     }
 
     fn make_dirs(&self, path: &Path) -> Result<()> {
-        self.simply("make directory", path, || self.inner.make_dirs(path))
+        self.simply("make directory", path, || {
+            self.room_at("make directory", path)?;
+            self.inner.make_dirs(path)
+        })
     }
 
     fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
-        let make = || self.inner.make_private_dirs(base, below);
-        self.simply("make directory", &base.join(below), make)
+        let path = base.join(below);
+        self.simply("make directory", &path, || {
+            self.room_at("make directory", &path)?;
+            self.inner.make_private_dirs(base, below)
+        })
     }
 
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {
@@ -448,6 +479,7 @@ impl File for FaultyFile {
             let _ = self.inner.write_at(offset, half(data));
         };
         self.change("write", torn, || {
+            self.faults.room("write", &self.path, true)?;
             let length = data.len() as u64;
             let (growth, taken) = self.grow(offset.saturating_add(length))?;
             if taken == growth {
@@ -466,6 +498,7 @@ impl File for FaultyFile {
             "allocate",
             || (),
             || {
+                self.faults.room("allocate", &self.path, true)?;
                 let before = self.inner.size()?;
                 let (growth, taken) = self.grow(size)?;
                 if taken < growth {
