@@ -12,8 +12,8 @@ pub enum Room {
     Now,
     /// Once what is to be deleted is deleted: that must be waited for.
     Later,
-    /// Once all that no restart can use is deleted too.
-    Cramped,
+    /// Once so many datasets more are deleted than the count of the store demands.
+    More(usize),
     /// Not even then.
     Never,
 }
@@ -28,6 +28,26 @@ pub fn room(need: Option<u64>, free: u64, deleted: Option<u64>) -> Room {
         (Some(need), Some(deleted)) if need > free.saturating_add(deleted) => Room::Never,
         _ => Room::Later,
     }
+}
+
+/// How many datasets of these `sizes`, in this order, must go besides, where there will be `room`
+/// without: so many that `wanted` bytes fit; all of them if these do not, but the `need` does.
+/// `None` if not even that fits then.
+pub fn more(need: u64, wanted: u64, mut room: u64, sizes: &[u64]) -> Option<usize> {
+    for (count, size) in sizes.iter().enumerate() {
+        if room >= wanted {
+            return Some(count);
+        }
+        room = room.saturating_add(*size);
+    }
+    (room >= need).then_some(sizes.len())
+}
+
+/// What is asked for after so many datasets in a row that could not be completed: they may have
+/// been larger than the last one that was, so it is doubled each time.
+pub fn wanted(need: u64, failures: u32) -> u64 {
+    let factor = 1u64.checked_shl(failures).unwrap_or(u64::MAX);
+    need.saturating_mul(factor)
 }
 
 /// What a dataset of `data` bytes takes in a set of `members` where each keeps redundancy
@@ -45,7 +65,7 @@ pub fn with_redundancy(data: u64, copies: bool, members: usize, losses: usize) -
 
 #[cfg(test)]
 mod tests {
-    use super::{Room, room, with_redundancy};
+    use super::{Room, more, room, wanted, with_redundancy};
 
     #[test]
     fn at_each_edge() {
@@ -58,6 +78,23 @@ mod tests {
         assert_eq!(room(None, 0, Some(0)), Room::Now, "nothing to wait for");
         assert_eq!(room(None, 0, Some(1)), Room::Later);
         assert_eq!(room(None, 1 << 40, None), Room::Later);
+    }
+
+    #[test]
+    fn as_few_more_as_will_do() {
+        assert_eq!(more(10, 10, 10, &[5, 5]), Some(0));
+        assert_eq!(more(10, 10, 9, &[1, 5]), Some(1));
+        assert_eq!(more(10, 10, 4, &[5, 0, 1, 9]), Some(3));
+        assert_eq!(more(10, 10, 4, &[5]), None);
+        assert_eq!(more(10, 10, 9, &[]), None);
+        assert_eq!(more(10, 10, u64::MAX, &[u64::MAX]), Some(0));
+        // What would be better is not demanded.
+        assert_eq!(more(10, 20, 10, &[5, 5, 5]), Some(2));
+        assert_eq!(more(10, 20, 10, &[5]), Some(1));
+        assert_eq!(more(10, 20, 4, &[5]), None);
+        assert_eq!(wanted(10, 0), 10);
+        assert_eq!(wanted(10, 3), 80);
+        assert_eq!(wanted(10, 64), u64::MAX);
     }
 
     #[test]

@@ -14,6 +14,9 @@
 //! So the last checkpoint that stands a loss is never given up for one that stands less, nor
 //! the last checkpoint of all for anything else. What the program was offered and may be about
 //! to read goes last. The number of datasets in a store is a hard bound all the same.
+//!
+//! Where there is less room than that number needs, more may go of the first four kinds, but for
+//! what was offered: whatever happens then, a restart finds as new a checkpoint as before.
 
 /// Stands whatever may happen to nodes.
 pub const EVERYTHING: usize = u32::MAX as usize;
@@ -49,16 +52,26 @@ impl Entry {
         counts && self.id > other.id && self.safety() >= other.safety()
     }
 
-    /// Least worth first.
-    fn worth(&self, all: &[Entry]) -> (bool, u8, u64) {
-        let class = match () {
+    /// Of what kind it is; see the module.
+    fn class(&self, all: &[Entry]) -> u8 {
+        match () {
             () if !self.usable => 1,
             () if !self.checkpoint && self.saved => 2,
             () if self.checkpoint && all.iter().any(|other| other.outdoes(self)) => 3,
             () if self.checkpoint && self.saved => 4,
             () if !self.checkpoint => 5,
             () => 6,
-        };
+        }
+    }
+
+    /// True if no restart is worse off without it.
+    fn is_spare(&self, all: &[Entry]) -> bool {
+        !self.offered && self.class(all) <= 4
+    }
+
+    /// Least worth first.
+    fn worth(&self, all: &[Entry]) -> (bool, u8, u64) {
+        let class = self.class(all);
         let age = if class == 6 {
             u64::MAX - self.id
         } else {
@@ -69,15 +82,19 @@ impl Entry {
 }
 
 /// Positions in `entries` to delete, in this order, so that with the new dataset the store
-/// holds at most `count` (at least 1); and all that no restart can use, if the store is `cramped`:
-/// if there is less room than its count needs.
-pub fn victims(entries: &[Entry], count: usize, cramped: bool) -> Vec<usize> {
+/// holds at most `count` (at least 1); and up to so many `more`, of what no restart is worse off
+/// without.
+pub fn victims(entries: &[Entry], count: usize, more: usize) -> Vec<usize> {
     let here = entries.iter().enumerate().filter(|(_, entry)| entry.here);
     let mut order: Vec<_> = here.map(|(at, e)| (e.worth(entries), at)).collect();
     order.sort_unstable();
-    let useless = order.iter().filter(|(_, at)| !entries[*at].usable).count();
+    // These are the first.
+    let spare = order
+        .iter()
+        .filter(|(_, at)| entries[*at].is_spare(entries));
+    let spare = spare.count();
     let above = (order.len() + 1).saturating_sub(count.max(1));
-    order.truncate(if cramped { above.max(useless) } else { above });
+    order.truncate(above.saturating_add(more).min(spare).max(above));
     order.into_iter().map(|(_, at)| at).collect()
 }
 
@@ -99,7 +116,7 @@ mod tests {
     }
 
     fn ids(entries: &[Entry], count: usize) -> Vec<u64> {
-        let gone = victims(entries, count, false).into_iter();
+        let gone = victims(entries, count, 0).into_iter();
         gone.map(|at| entries[at].id).collect()
     }
 
@@ -121,14 +138,34 @@ mod tests {
     }
 
     #[test]
-    fn in_a_cramped_store_all_that_cannot_be_used_goes() {
+    fn what_can_be_done_without_goes_where_room_is_short_and_never_the_last_good_one() {
         let unusable = |id| Entry {
             usable: false,
             ..ck(id, 0)
         };
         let entries = [unusable(2), ck(5, 0), unusable(1)];
-        assert_eq!(victims(&entries, 9, true), [2, 0]);
-        assert_eq!(victims(&entries, 1, true), [2, 0, 1]);
+        assert_eq!(victims(&entries, 9, 0), [0usize; 0]);
+        assert_eq!(victims(&entries, 9, 1), [2]);
+        assert_eq!(victims(&entries, 9, 9), [2, 0]);
+        assert_eq!(victims(&entries, 1, 9), [2, 0, 1], "the count says so");
+        // Older ones that stand as little, but not the one that stands more.
+        let entries = [ck(1, 0), ck(2, 1), ck(3, 0), ck(4, 0)];
+        assert_eq!(victims(&entries, 9, 9), [0, 2]);
+        assert_eq!(victims(&entries, 4, 1), [0, 2]);
+        // What is in the prefix directory; not what was offered, nor output that is nowhere else.
+        let saved = |entry| Entry {
+            saved: true,
+            ..entry
+        };
+        let output = Entry {
+            checkpoint: false,
+            ..ck(3, 0)
+        };
+        let offered = Entry {
+            offered: true,
+            ..saved(ck(4, 0))
+        };
+        assert_eq!(victims(&[saved(ck(2, 0)), output, offered], 9, 9), [0]);
     }
 
     #[test]
@@ -238,7 +275,7 @@ mod tests {
             }
             entries.rotate_left(random(size) as usize);
             let count = random(size + 1) as usize;
-            let gone = victims(&entries, count, false);
+            let gone = victims(&entries, count, 0);
             let here: Vec<usize> = (0..entries.len()).filter(|at| entries[*at].here).collect();
             assert!(gone.iter().all(|at| here.contains(at)));
             assert_eq!(
@@ -253,6 +290,28 @@ mod tests {
                 best,
                 "{entries:?}: {gone:?}, {count}"
             );
+            spares_nothing_else(&entries, &gone, &here, count);
+        }
+    }
+
+    /// Where room is short: of what is `here`, as much as is asked for goes besides `gone`, no
+    /// restart is worse off by that, and there is nothing else of which that is true.
+    fn spares_nothing_else(entries: &[Entry], gone: &[usize], here: &[usize], count: usize) {
+        // But for what is only one of several.
+        let worth = |gone: &[usize]| {
+            let mut all = quality(entries, gone);
+            all.pop();
+            all
+        };
+        let all = victims(entries, count, usize::MAX);
+        assert_eq!(worth(&all), worth(gone), "{entries:?}: {all:?}, {count}");
+        for at in here.iter().filter(|at| !all.contains(at)) {
+            let without = [&all[..], &[*at]].concat();
+            assert!(worth(&without) < worth(&all), "{entries:?}: {at} is spare");
+        }
+        for more in 0..=here.len() {
+            let some = victims(entries, count, more);
+            assert_eq!(some, all[..all.len().min(gone.len() + more)]);
         }
     }
 }

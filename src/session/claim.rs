@@ -89,7 +89,8 @@ impl Session {
     /// nothing of use in. Local.
     pub(super) fn release_stores(&mut self) {
         let mut claims = std::mem::take(&mut self.claims);
-        let holds = |store| self.cache.iter().any(|c| c.store == store) || self.unavailable.is_some();
+        let holds =
+            |store| self.cache.iter().any(|c| c.store == store) || self.unavailable.is_some();
         claims.retain(|(store, _)| self.is_used(*store) || holds(*store));
         self.claims = claims;
     }

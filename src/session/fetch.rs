@@ -160,7 +160,7 @@ impl Session {
             }
             self.clear_id(id)?;
         }
-        self.make_room(store, bypass, false, None);
+        self.make_room(store, bypass, 0, None);
         if !bypass {
             // What is deleted behind may take the room that this needs.
             self.finish_deleting();

@@ -158,8 +158,8 @@ pub struct Session {
     chosen: Option<u64>,
     foreign: Foreign,
     phase: Option<Phase>,
-    /// The last dataset could not be completed; the same on all ranks.
-    gave_up: bool,
+    /// How many datasets in a row could not be completed in the cache; the same on all ranks.
+    gave_up: u32,
     history: History,
     last_checkpoint: Instant,
     reapers: Vec<JoinHandle<()>>,

@@ -98,7 +98,9 @@ impl Session {
 
         let level = match &room {
             Ok(Room::Later) => 1,
-            Ok(Room::Cramped) => 2,
+            Ok(Room::More(count)) => {
+                i64::try_from(*count).map_or(i64::MAX, |n| n.saturating_add(1))
+            }
             _ => 0,
         };
         let ready = room.and(way.clone()).and_then(|way| {
@@ -145,8 +147,9 @@ impl Session {
             self.name_is_taken(id, &dataset.name);
         }
         // Where there is little room, what is evicted is of more use as space for anything.
-        let (tight, cramped) = (terms[3].value() > 0, terms[3].value() > 1);
-        self.make_room(store, bypass, cramped, (!bypass && !tight).then_some(id));
+        let tight = terms[3].value() > 0;
+        let more = usize::try_from(terms[3].value() - 1).unwrap_or(0);
+        self.make_room(store, bypass, more, (!bypass && !tight).then_some(id));
         if tight {
             // Somewhere the new dataset fits only in place of what was just taken out.
             self.finish_deleting();
@@ -522,7 +525,7 @@ impl Session {
     /// The dataset could not be completed: it goes, and all before it stay.
     fn give_up(&mut self, phase: &Phase, slot: Slot, error: Error) -> Result<()> {
         self.heirlooms.clear();
-        self.gave_up = !phase.bypass;
+        self.gave_up = self.gave_up.saturating_add(u32::from(!phase.bypass));
         if !phase.bypass {
             self.discard(&[slot], None);
         }
@@ -540,7 +543,7 @@ impl Session {
         bytes: Option<u64>,
     ) -> Result<()> {
         let dataset = filemap.dataset.clone();
-        self.gave_up = false;
+        self.gave_up = 0;
         // Those that were of use have their names by now.
         for unused in std::mem::take(&mut self.heirlooms) {
             self.tell_stuck(self.files.remove_file(&unused));

@@ -12,7 +12,7 @@ use crate::config::descriptors::SchemeDescriptor;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file::FlushFile;
 use crate::format::{Dataset, Name};
-use crate::policy::capacity::{Room, room, with_redundancy};
+use crate::policy::capacity::{Room, more, room, wanted, with_redundancy};
 use crate::policy::evict::{Entry, victims};
 use crate::prefix::records;
 use crate::store::deaf::Deaf;
@@ -66,34 +66,51 @@ impl Session {
         // A file system that does not tell can only be tried.
         let free = |session: &Session| session.files.space(&job).map_or(u64::MAX, |s| s.free);
         let need = self.expected(scheme, checkpoint);
-        let gone = self.victims(at, bypass, false);
+        let gone = self.victims(at, bypass, 0);
         let running = self.reapers.iter().any(|r| !r.is_finished());
         let known = if gone.is_empty() && !running {
             Some(0)
         } else {
             None
         };
-        let verdict = room(need, free(self), known);
-        if need.is_none() && self.gave_up {
+        let hoped = need.map(|need| wanted(need, self.gave_up));
+        let verdict = room(hoped, free(self), known);
+        let (Some(need), Some(hoped)) = (need, hoped) else {
             // The last one may have been too much, whatever the next one needs.
-            return Ok(Room::Cramped);
-        }
-        if verdict == Room::Now || need.is_none() {
+            return Ok(match self.gave_up {
+                0 => verdict,
+                failures => Room::More(self.spare(at, bypass, failures)),
+            });
+        };
+        if verdict == Room::Now {
             return Ok(verdict);
         }
         // Now it pays to know exactly.
         self.finish_deleting();
         let left = free(self);
-        let sizes = |gone: &[Slot]| gone.iter().map(|slot| self.size_of(*slot)).sum();
-        let verdict = room(need, left, Some(sizes(&gone)));
-        if verdict != Room::Never {
-            return Ok(verdict);
+        let all = self.victims(at, bypass, usize::MAX);
+        let sizes: Vec<u64> = all.iter().map(|slot| self.size_of(*slot)).collect();
+        let (must, spare) = sizes.split_at(gone.len().min(sizes.len()));
+        let then = must
+            .iter()
+            .fold(left, |sum, size| sum.saturating_add(*size));
+        match more(need, hoped, then, spare) {
+            Some(0) => Ok(Room::Later),
+            Some(count) => Ok(Room::More(count)),
+            None => Err(self.no_room(at, name, need, left, sizes.iter().sum())),
         }
-        let deleted = sizes(&self.victims(at, bypass, true));
-        match (room(need, left, Some(deleted)), need) {
-            (Room::Never, Some(need)) => Err(self.no_room(at, name, need, left, deleted)),
-            _ => Ok(Room::Cramped),
-        }
+    }
+
+    /// How many datasets more may go than the count of a store demands, after so many failures in
+    /// a row of what nothing is known of: first what no restart can use, then all that it can do
+    /// without.
+    fn spare(&self, store: usize, bypass: bool, failures: u32) -> usize {
+        let must = self.victims(store, bypass, 0).len();
+        let all = match failures {
+            1 => self.unusable.iter().filter(|s| s.store == store).count(),
+            _ => self.victims(store, bypass, usize::MAX).len(),
+        };
+        all.saturating_sub(must)
     }
 
     fn no_room(&self, at: usize, name: &Name, need: u64, free: u64, deleted: u64) -> Error {
@@ -252,9 +269,9 @@ impl Session {
     }
 
     /// What must leave a store before a new dataset comes, so that the store stays within its
-    /// count, and if it is `cramped` all that no restart can use. Datasets in bypass take no room,
-    /// so they only count among themselves. The same on all ranks.
-    fn victims(&self, store: usize, bypass: bool, cramped: bool) -> Vec<Slot> {
+    /// count, and up to so many `more` that no restart is worse off without. Datasets in bypass take
+    /// no room, so they only count among themselves. The same on all ranks.
+    fn victims(&self, store: usize, bypass: bool, more: usize) -> Vec<Slot> {
         let offered = self.loaded.as_ref().map(|part| part.dataset.id);
         let cached = self.cache.iter().map(|c| {
             let entry = Entry {
@@ -282,28 +299,22 @@ impl Session {
         });
         let (slots, entries): (Vec<Slot>, Vec<Entry>) = cached.chain(unusable).unzip();
         let count = self.descriptors.stores[store].count as usize;
-        let gone = victims(&entries, count, cramped).into_iter();
+        let gone = victims(&entries, count, more).into_iter();
         gone.filter_map(|at| slots.get(at).copied()).collect()
     }
 
     /// True if a new dataset in a store would cost another one there. Also one that is of no use
     /// beside the new one may be of use without it.
     pub(super) fn costs_another(&self, store: usize) -> bool {
-        !self.victims(store, false, false).is_empty()
+        !self.victims(store, false, 0).is_empty()
     }
 
     /// Deletes what must go so that the cache stays within its size. All ranks are past the
-    /// point where they could still use it. With `cramped`, all goes that no restart can use. The
-    /// redundancy files' space goes to the dataset
-    /// `heir` of that store, if there is one. Collective, without a round.
-    pub(super) fn make_room(
-        &mut self,
-        store: usize,
-        bypass: bool,
-        cramped: bool,
-        heir: Option<u64>,
-    ) {
-        let gone = self.victims(store, bypass, cramped);
+    /// point where they could still use it. Up to so many `more` go that no restart is worse off
+    /// without. The redundancy files' space goes to the dataset `heir` of that store, if there is
+    /// one. Collective, without a round.
+    pub(super) fn make_room(&mut self, store: usize, bypass: bool, more: usize, heir: Option<u64>) {
+        let gone = self.victims(store, bypass, more);
         self.take_out(&gone, heir);
     }
 

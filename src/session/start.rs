@@ -159,7 +159,7 @@ impl Session {
             chosen: None,
             foreign: root.foreign,
             phase: None,
-            gave_up: false,
+            gave_up: 0,
             history: History::default(),
             last_checkpoint: Instant::now(),
             reapers: Vec::new(),
