@@ -2,6 +2,8 @@
 
 pub mod capacity;
 pub mod checkpoint;
+#[cfg(test)]
+mod edge_tests;
 pub mod evict;
 pub mod flush;
 pub mod halt;

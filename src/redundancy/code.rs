@@ -296,6 +296,29 @@ mod tests {
     }
 
     #[test]
+    fn a_code_is_for_as_many_members_and_losses_as_were_asked_for() {
+        for (kind, parities) in [(Kind::Partner, 3), (Kind::Xor, 1), (Kind::Rs, 3)] {
+            let code = Code::new(kind, 7, 3).unwrap();
+            assert_eq!((code.members(), code.parities()), (7, parities));
+        }
+    }
+
+    #[test]
+    fn blocks_are_as_long_as_the_largest_part_of_a_file() {
+        let sizes = [10, 3, 0, 7];
+        let of = |kind| {
+            let code = Code::new(kind, 4, 2).unwrap();
+            let each = (0..5).map(|column| code.length(&sizes, column));
+            (code.chunk(&sizes), each.collect::<Vec<_>>())
+        };
+        assert_eq!(of(Kind::Xor), (4, vec![4; 5]));
+        assert_eq!(of(Kind::Rs), (5, vec![5; 5]));
+        assert_eq!(of(Kind::Partner), (0, vec![10, 3, 0, 7, 0]));
+        let empty = Code::new(Kind::Xor, 4, 1).unwrap();
+        assert_eq!(empty.chunk(&[0; 4]), 1);
+    }
+
+    #[test]
     fn every_member_has_each_of_its_blocks_in_one_column() {
         for code in codes() {
             let n = code.members();

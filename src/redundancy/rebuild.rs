@@ -23,6 +23,8 @@ pub mod offline;
 mod restore;
 mod routes;
 mod verdict;
+#[cfg(test)]
+mod verdict_tests;
 
 use self::restore::{Have, restore};
 use self::verdict::{DATA, LEFT, PARITY, PROVEN, RECORD, State, judge};

@@ -1,0 +1,61 @@
+//! What the decisions say at the edges that their own examples leave out.
+
+use super::capacity::with_redundancy;
+use super::checkpoint::{History, Rules, due};
+use super::flush;
+use super::run::{Nodes, Why};
+
+#[test]
+fn a_set_that_can_lose_all_its_members_keeps_no_redundancy() {
+    for copies in [false, true] {
+        assert_eq!(with_redundancy(120, copies, 2, 2), 120);
+        assert_eq!(with_redundancy(120, copies, 1, 3), 120);
+        assert_eq!(with_redundancy(120, copies, 0, 0), 120);
+    }
+}
+
+#[test]
+fn the_share_of_checkpoints_goes_by_what_one_costs_on_average() {
+    let rules = Rules {
+        interval: 0,
+        seconds: 0,
+        overhead: 10.0,
+    };
+    // Four took 8 seconds: one takes 2, which is 10 percent of 20.
+    let at = |since_last| History {
+        calls: 1,
+        checkpoints: 4,
+        cost: 8.0,
+        since_last,
+    };
+    assert!(!due(&rules, &at(18.0), false));
+    assert!(due(&rules, &at(18.1), false));
+}
+
+#[test]
+fn where_nothing_is_to_be_flushed_no_id_is_an_exception() {
+    assert!(!flush::due(Some(0), false, 0));
+    assert!(flush::due(Some(0), false, 3));
+}
+
+#[test]
+fn each_reason_to_launch_no_more_says_what_would_change_it() {
+    let nodes = |up| Why::TooFewNodes(Nodes { up, needed: 4 });
+    for (why, said) in [
+        (Why::Done, "the program ended with exit code 0"),
+        (Why::Finalized, "SCR_Finalize"),
+        (Why::Signal("SIGTERM"), "SIGTERM was received"),
+        (Why::Halt(vec!["A".into(), "B".into()]), "A, B"),
+        (Why::Halt(vec!["A".into()]), "scr_halt"),
+        (Why::NoRunLeft(1), "one launch was allowed (SCR_RUNS"),
+        (Why::NoRunLeft(7), "7 launches were allowed"),
+        (nodes(0), "no node can be used"),
+        (
+            nodes(3),
+            "nodes_remaining=3 < nodes_needed=4 (SCR_MIN_NODES",
+        ),
+    ] {
+        let text = why.to_string();
+        assert!(text.contains(said), "{text}");
+    }
+}

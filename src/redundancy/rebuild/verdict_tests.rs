@@ -1,0 +1,262 @@
+//! The verdict on each kind of loss, from announcements alone: no file, no message.
+
+use super::verdict::*;
+use crate::comm::solo::Solo;
+use crate::redundancy::code::{Code, Kind};
+use crate::redundancy::{Context, Set};
+use crate::store::posix::Posix;
+use std::path::Path;
+
+const ALL: u64 = RECORD | DATA | PARITY | PROVEN;
+const SIZES: [u64; 4] = [100, 7, 0, 61];
+
+/// Sets of four: a copy on two neighbours, one sum, two sums.
+fn codes() -> [Code; 3] {
+    [(Kind::Partner, 2), (Kind::Xor, 1), (Kind::Rs, 2)]
+        .map(|(kind, losses)| Code::new(kind, SIZES.len(), losses).unwrap())
+}
+
+fn rs() -> Code {
+    Code::new(Kind::Rs, SIZES.len(), 2).unwrap()
+}
+
+/// What members say who have all.
+fn whole(code: &Code) -> Vec<State> {
+    let left = |member: usize, steps: usize| SIZES[(member + SIZES.len() - steps) % SIZES.len()];
+    let state = |(member, size): (usize, &u64)| State {
+        has: ALL,
+        id: 6,
+        created: 1_312_850_690_668_536,
+        piece: 64,
+        chunk: code.chunk(&SIZES),
+        size: *size,
+        lefts: (1..=code.parities())
+            .map(|steps| left(member, steps))
+            .collect(),
+    };
+    SIZES.iter().enumerate().map(state).collect()
+}
+
+/// What a member says that has nothing.
+fn lose(state: &mut State) {
+    let lefts = vec![0; state.lefts.len()];
+    (state.has, state.id, state.created) = (0, 0, 0);
+    (state.chunk, state.size, state.lefts) = (0, 0, lefts);
+}
+
+/// The verdict of a set of world ranks 10 to 13.
+fn verdict(code: &Code, all: Vec<State>) -> Result<Verdict, String> {
+    let set = Set::new(0, vec![10, 11, 12, 13]).unwrap();
+    let context = Context {
+        comm: &Solo::new(),
+        files: &Posix,
+        set: &set,
+        data_dir: Path::new("data"),
+        meta_dir: Path::new("meta"),
+        piece: 64,
+        tag: 0,
+        holders: &[],
+        sync: false,
+    };
+    judge(&context, code, "RS", all)
+}
+
+fn refused(code: &Code, all: Vec<State>) -> String {
+    verdict(code, all).err().expect("too much is lost")
+}
+
+#[test]
+fn where_nothing_is_lost_all_keep_what_they_have() {
+    for code in codes() {
+        let verdict = verdict(&code, whole(&code)).unwrap();
+        assert_eq!(verdict.sizes, SIZES);
+        assert_eq!(verdict.donors, [None; 4]);
+        assert!(verdict.all.iter().all(|state| state.has == ALL));
+        assert!(!verdict.any_lacks(DATA) && !verdict.is_rash());
+    }
+}
+
+/// All ways for each of four members to have all, nothing, no redundancy, or no data: can it be
+/// repaired, who tells of a lost record, and how large are the files?
+#[test]
+fn every_combination_of_losses_is_judged_by_the_rule() {
+    for code in codes() {
+        for number in 0..4usize.pow(4) {
+            let kind = |member: usize| number / 4usize.pow(member as u32) % 4;
+            let mut all = whole(&code);
+            for (member, state) in all.iter_mut().enumerate() {
+                match kind(member) {
+                    0 => {}
+                    1 => lose(state),
+                    2 => state.has &= !PARITY,
+                    _ => state.has &= !DATA,
+                }
+            }
+            let flags = |what: u64| all.iter().map(|s| s.lacks(what)).collect::<Vec<_>>();
+            let (data, parity) = (flags(DATA), flags(PARITY));
+            let right = |member: usize, steps: usize| (member + steps) % SIZES.len();
+            let donor = |member: usize| {
+                let mut rights = (1..=code.parities()).map(|steps| right(member, steps));
+                rights.find(|right| !parity[*right])
+            };
+            let donors: Vec<Option<usize>> = (0..4)
+                .map(|member| donor(member).filter(|_| kind(member) == 1))
+                .collect();
+            let told = (0..4).all(|member| kind(member) != 1 || donors[member].is_some());
+            match verdict(&code, all) {
+                Ok(verdict) => {
+                    assert!(told && code.recoverable(&data, &parity), "{number}");
+                    assert_eq!(verdict.donors, donors, "{number}");
+                    assert_eq!(verdict.sizes, SIZES, "{number}");
+                    assert_eq!(verdict.any_lacks(DATA), data.contains(&true), "{number}");
+                    assert_eq!(
+                        verdict.any_lacks(PARITY),
+                        parity.contains(&true),
+                        "{number}"
+                    );
+                }
+                Err(_) => assert!(!told || !code.recoverable(&data, &parity), "{number}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn redundancy_of_files_of_other_sizes_counts_as_lost() {
+    let lies: [fn(&mut State); 3] = [
+        |state| state.chunk += 1,
+        |state| state.lefts[0] += 1,
+        |state| state.lefts[1] += 1,
+    ];
+    for lie in lies {
+        let mut all = whole(&rs());
+        lie(&mut all[1]);
+        let verdict = verdict(&rs(), all).unwrap();
+        let has: Vec<u64> = verdict.all.iter().map(|state| state.has).collect();
+        assert_eq!(has, [ALL, ALL & !PARITY, ALL, ALL]);
+    }
+}
+
+/// What member 1 says of member 0 is all that is known of it, and its redundancy is of no use.
+#[test]
+fn a_record_is_not_learned_from_redundancy_that_does_not_fit() {
+    let mut all = whole(&rs());
+    lose(&mut all[0]);
+    all[1].chunk += 1;
+    let why = refused(&rs(), all);
+    assert!(
+        why.contains("the files of rank 10 and the redundancy of rank 11"),
+        "{why}"
+    );
+    // It is the member that was lost whose size counts, not what it says.
+    let mut all = whole(&rs());
+    lose(&mut all[0]);
+    all[0].size = 9999;
+    assert_eq!(verdict(&rs(), all).unwrap().sizes, SIZES);
+}
+
+#[test]
+fn files_of_different_datasets_are_never_joined() {
+    let others: [fn(&mut State); 2] = [|state| state.id += 1, |state| state.created -= 1];
+    for other in others {
+        for member in 0..4 {
+            let mut all = whole(&rs());
+            other(&mut all[member]);
+            let why =
+                "the ranks 10, 11, 12, 13 of a redundancy set hold files of different datasets";
+            assert_eq!(refused(&rs(), all), why);
+            // Without a record it does not matter what else is said.
+            let mut all = whole(&rs());
+            other(&mut all[member]);
+            all[member].has = 0;
+            assert!(verdict(&rs(), all).is_ok());
+        }
+    }
+}
+
+#[test]
+fn members_that_would_wait_for_messages_of_another_size_do_not_begin() {
+    for member in 0..4 {
+        let mut all = whole(&rs());
+        all[member].piece += 1;
+        assert_eq!(
+            refused(&rs(), all),
+            "the ranks 10, 11, 12, 13 of a redundancy set do not agree on the message size"
+        );
+    }
+}
+
+#[test]
+fn an_error_names_what_is_lost_and_what_would_have_been_repaired() {
+    let [_, xor, rs] = codes();
+    let mut all = whole(&xor);
+    lose(&mut all[1]);
+    lose(&mut all[3]);
+    assert_eq!(
+        refused(&xor, all),
+        "the files of ranks 11, 13 are lost or damaged; RS set 10, 11, 12, 13 stands the loss \
+         of one"
+    );
+    let mut all = whole(&rs);
+    lose(&mut all[0]);
+    all[1].has &= !(DATA | PARITY);
+    all[2].has &= !PARITY;
+    assert_eq!(
+        refused(&rs, all),
+        "the files of ranks 10, 11 and the redundancy of rank 12 are lost or damaged; RS set 10, \
+         11, 12, 13 stands the loss of any 2"
+    );
+}
+
+/// Files must not be written over before it is known that all the others are right.
+#[test]
+fn it_is_rash_to_write_over_what_is_left_before_all_is_proven() {
+    let [.., rs] = codes();
+    for (has, other, rash) in [
+        // Lost with its record: there is nothing to write over.
+        (0, ALL, false),
+        (0, ALL & !PROVEN, false),
+        // Something is left, and nobody has looked.
+        (LEFT, ALL, true),
+        (ALL & !DATA, ALL, false),
+        (ALL & !DATA, ALL & !PROVEN, true),
+        (ALL & !PARITY, ALL, false),
+        (ALL & !PARITY, ALL & !PROVEN, true),
+        (ALL & !(DATA | PROVEN), ALL, true),
+        (ALL, ALL & !PROVEN, false),
+    ] {
+        let mut all = whole(&rs);
+        (all[1].has, all[2].has) = (has, other);
+        let verdict = verdict(&rs, all).unwrap();
+        assert_eq!(verdict.is_rash(), rash, "{has} {other}");
+    }
+}
+
+#[test]
+fn what_is_announced_arrives_and_anything_else_does_no_harm() {
+    let sent = State {
+        has: 1,
+        id: 2,
+        created: 3,
+        piece: 4,
+        chunk: 5,
+        size: 6,
+        lefts: vec![7, 8],
+    };
+    let numbers = |s: &State| [s.has, s.id, s.created, s.piece, s.chunk, s.size];
+    let message = sent.to_bytes();
+    let got = State::from_bytes(&message, 2);
+    assert_eq!((numbers(&got), got.lefts), ([1, 2, 3, 4, 5, 6], vec![7, 8]));
+    // Cut, for more neighbours, and with sizes whose sum would overflow.
+    let got = State::from_bytes(&message[..8 * 2 + 3], 2);
+    assert_eq!((numbers(&got), got.lefts), ([1, 2, 0, 0, 0, 0], vec![0, 0]));
+    let got = State::from_bytes(&message, 3);
+    assert_eq!((got.size, got.lefts), (6, vec![7, 8, 0]));
+    let got = State::from_bytes(&message, 1);
+    assert_eq!((got.size, got.lefts), (6, vec![7]));
+    const MOST: u64 = i64::MAX as u64 / 4;
+    let mut huge = sent;
+    (huge.size, huge.lefts) = (MOST + 1, vec![MOST, u64::MAX]);
+    let got = State::from_bytes(&huge.to_bytes(), 2);
+    assert_eq!((got.size, got.lefts), (MOST, vec![MOST, MOST]));
+}
