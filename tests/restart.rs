@@ -78,6 +78,32 @@ fn nothing_is_left_where_ranks_have_moved_from() {
     }
 }
 
+/// The same for one that is asked for when the newest has been read and refused, and for those
+/// that only come back to be flushed.
+#[test]
+fn nothing_is_left_where_older_ones_have_moved_from() {
+    for flush_on_restart in ["0", "1"] {
+        let site = Site::new().set("SCR_FLUSH", "0").set("SCR_CACHE_SIZE", "2");
+        let site = with_checkpoints(site, &nodes(4), &["ck.1", "ck.2"]);
+        let site = site.set("SCR_FLUSH_ON_RESTART", flush_on_restart);
+        site.run(&shifted(&nodes(4)), |rank| {
+            if flush_on_restart == "0" {
+                rank.session.have_restart().unwrap();
+                rank.session.start_restart().unwrap();
+                assert!(rank.session.complete_restart(false).is_err());
+                assert_eq!(rank.restart().as_deref(), Some("ck.1"));
+            }
+            rank.finalize().unwrap();
+        });
+        // Rank 0 had its part on n0 and runs on n1 now.
+        assert!(site.dataset("n1", 1).join("rank_0").exists());
+        assert!(!site.dataset("n0", 1).join("rank_0").exists());
+        for node in nodes(4) {
+            assert_eq!(site.entries(node, "scr.trash."), [""; 0], "{node}");
+        }
+    }
+}
+
 #[test]
 fn what_killed_restarts_left_goes() {
     let site = Site::new().set("SCR_FLUSH", "0");

@@ -1,6 +1,7 @@
 //! What is planned from inventories that differ, overlap and lie.
 
 use super::plan::*;
+use crate::format::dataset::HIGHEST;
 use crate::format::{Dataset, Reddesc};
 
 const CREATED: u64 = 1_795_221_727_420_067;
@@ -59,6 +60,7 @@ fn all_at_home_means_nothing_to_send() {
     for (rank, order) in orders.iter().enumerate() {
         assert_eq!((order.source, order.rounds), (Some(rank), 0));
         assert_eq!(order.reddesc.set_rank, rank);
+        assert_eq!((&order.holders[..], order.lends), (&[][..], None));
     }
 }
 
@@ -165,6 +167,46 @@ fn says_what_it_stands_where_its_ranks_are_now() {
 }
 
 #[test]
+fn a_rank_alone_in_its_set_is_lost_with_its_node() {
+    let mut nodes = four();
+    for rank in 0..3 {
+        nodes[rank] = vec![held(rank, &[0, 1, 2])];
+    }
+    nodes[3] = vec![held(3, &[3])];
+    assert_eq!(only(nodes).stands(&[0, 1, 2, 3], true), (0, 0));
+}
+
+#[test]
+fn what_has_no_redundancy_does_not_come_home_in_a_rebuild() {
+    let mut nodes = four();
+    for one in nodes.iter_mut().flatten() {
+        one.reddesc.scheme = "SINGLE".to_string();
+    }
+    let orders = only(nodes).orders(&[1, 2, 3, 0]).unwrap();
+    assert!(
+        orders
+            .iter()
+            .all(|o| o.holders.is_empty() && o.sends.len() == 1)
+    );
+}
+
+#[test]
+fn a_candidate_says_where_it_is_and_how_each_rank_was_protected() {
+    let mut nodes = four();
+    for one in nodes.iter_mut().flatten() {
+        one.store = 2;
+    }
+    nodes.remove(1);
+    let candidate = only(nodes);
+    assert_eq!(candidate.slot(), Slot { store: 2, id: 3 });
+    for rank in 0..4 {
+        let set = candidate.set_of(rank).expect("known for a lost rank too");
+        assert_eq!((set.set_rank, set.members.len()), (rank, 4));
+    }
+    assert_eq!(candidate.set_of(4), None);
+}
+
+#[test]
 fn copies_on_several_nodes_share_the_work() {
     // The nodes of ranks 0 and 1 both have the parts of ranks 2 and 3.
     let mut nodes = four();
@@ -221,6 +263,55 @@ fn of_contradicting_sets_the_one_with_most_records_counts() {
     }
 }
 
+/// The same where the one that lies comes first by all that records are sorted by.
+#[test]
+fn one_record_that_sorts_first_does_not_outvote_three() {
+    let alone = |mut one: Held, scheme: &str| {
+        one.reddesc.scheme = scheme.to_string();
+        one
+    };
+    for lie in [
+        alone(held(0, &[0, 1]), "XOR"),
+        alone(held(0, &[0, 1, 2, 3]), "PARTNER"),
+    ] {
+        let mut nodes = four();
+        nodes[0] = vec![lie];
+        let candidate = only(nodes);
+        assert_eq!(
+            (candidate.lost(), &candidate.disputed[..]),
+            (vec![0], &[0][..])
+        );
+        assert_eq!(candidate.recoverable(4), Ok(()));
+        for order in candidate.orders(&[0, 1, 2, 3]).unwrap() {
+            assert_eq!(order.reddesc.members, [0, 1, 2, 3]);
+            assert_eq!(order.reddesc.scheme, "XOR");
+        }
+    }
+}
+
+#[test]
+fn ranks_whose_records_are_disputed_are_named_once_each_in_order() {
+    // Old records of ranks 3 and 1 lie on two nodes each, those of rank 3 are found first.
+    let stale = |rank: usize| {
+        let mut one = held(rank, &[0, 1, 2, 3]);
+        one.dataset.ckpt = None;
+        one
+    };
+    let nodes = vec![
+        vec![held(0, &[0, 1, 2, 3]), stale(3)],
+        vec![stale(1), stale(3)],
+        vec![held(2, &[0, 1, 2, 3]), stale(1)],
+        vec![
+            held(0, &[0, 1, 2, 3]),
+            held(2, &[0, 1, 2, 3]),
+            held(2, &[0, 1, 2, 3]),
+        ],
+    ];
+    let candidate = only(nodes);
+    assert_eq!(candidate.dataset.ckpt, Some(3));
+    assert_eq!(candidate.disputed, [1, 3]);
+}
+
 #[test]
 fn sets_in_use_never_overlap() {
     let nodes = vec![
@@ -242,11 +333,31 @@ fn sets_in_use_never_overlap() {
 
 #[test]
 fn of_contradicting_descriptions_the_one_with_most_records_counts() {
+    for liar in 0..4 {
+        let mut nodes = four();
+        nodes[liar][0].dataset.ckpt = None;
+        let candidate = only(nodes);
+        assert_eq!(candidate.dataset.ckpt, Some(3));
+        assert_eq!(candidate.disputed, [liar]);
+    }
+}
+
+#[test]
+fn of_descriptions_with_as_many_records_the_one_found_first_counts() {
     let mut nodes = four();
-    nodes[0][0].dataset.ckpt = None;
+    nodes[2][0].dataset.ckpt = None;
+    nodes[3][0].dataset.ckpt = None;
+    let candidate = only(nodes.clone());
+    assert_eq!(
+        (candidate.dataset.ckpt, &candidate.disputed[..]),
+        (Some(3), &[2, 3][..])
+    );
+    nodes.reverse();
     let candidate = only(nodes);
-    assert_eq!(candidate.dataset.ckpt, Some(3));
-    assert_eq!(candidate.disputed, [0]);
+    assert_eq!(
+        (candidate.dataset.ckpt, &candidate.disputed[..]),
+        (None, &[0, 1][..])
+    );
 }
 
 #[test]
@@ -289,10 +400,13 @@ fn of_another_prefix_directory_is_what_all_records_say_is() {
 #[test]
 fn records_that_cannot_be_indexed_with_are_not_sound() {
     assert!(sound(&held(2, &[0, 2])));
-    let lies: [fn(&mut Held); 5] = [
+    let lies: [fn(&mut Held); 8] = [
+        |h| h.dataset.id = HIGHEST + 1,
+        |h| h.dataset.ckpt = Some(HIGHEST + 1),
         |h| h.rank = 4,
         |h| h.reddesc.set_rank = 2,
         |h| h.reddesc.members = vec![2, 9],
+        |h| h.reddesc.members = vec![2, 4],
         |h| h.reddesc.members = vec![2, 2],
         |h| h.reddesc.members.clear(),
     ];
@@ -305,6 +419,7 @@ fn records_that_cannot_be_indexed_with_are_not_sound() {
 
 #[test]
 fn ranks_are_named_as_people_do() {
+    assert_eq!(ranks_in_words(&[]), "no rank");
     assert_eq!(ranks_in_words(&[3]), "rank 3");
     assert_eq!(ranks_in_words(&[1, 2, 5]), "ranks 1, 2 and 5");
     let many: Vec<usize> = (0..20).collect();
@@ -312,4 +427,8 @@ fn ranks_are_named_as_people_do() {
         ranks_in_words(&many),
         "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 12 more"
     );
+    let edge = [(8, "6 and 7"), (9, "6, 7 and 1 more")];
+    for (count, end) in edge {
+        assert!(ranks_in_words(&many[..count]).ends_with(end), "{count}");
+    }
 }

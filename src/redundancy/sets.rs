@@ -220,10 +220,50 @@ mod tests {
         assert_eq!(survives(&plan(&[0], 8), &[0], 1), 0);
     }
 
+    /// By the definition: the most groups that can go, any as many of them, so that no set
+    /// loses more than it can rebuild. All ways to lay six ranks out in three groups.
+    #[test]
+    fn groups_that_can_be_lost_are_those_of_the_definition() {
+        const RANKS: usize = 6;
+        let sets: [&[&[usize]]; 3] = [
+            &[&[0, 1, 2, 3, 4, 5]],
+            &[&[0, 1, 2], &[3, 4, 5]],
+            &[&[0, 5, 2, 3], &[1, 4]],
+        ];
+        let stands = |members: &[&[usize]], groups: &[usize], losses: usize, lost: usize| {
+            let chosen = (0..8u32).filter(|c| c.count_ones() as usize == lost);
+            chosen.into_iter().all(|chosen| {
+                let gone = |rank: &&usize| chosen >> groups[**rank] & 1 == 1;
+                members
+                    .iter()
+                    .all(|set| set.iter().filter(gone).count() <= losses)
+            })
+        };
+        for code in 0..3usize.pow(RANKS as u32) {
+            let groups: Vec<usize> = (0..RANKS)
+                .map(|r| code / 3usize.pow(r as u32) % 3)
+                .collect();
+            for members in sets {
+                let first = |set: &&[usize]| Set::new(0, set.to_vec()).unwrap();
+                let views: Vec<Set> = members.iter().map(first).collect();
+                let smallest = members.iter().map(|set| set.len()).min().unwrap();
+                for losses in 0..smallest {
+                    let most = (1..=3).take_while(|lost| stands(members, &groups, losses, *lost));
+                    assert_eq!(
+                        survives(&views, &groups, losses),
+                        most.count(),
+                        "{groups:?} {members:?} {losses}"
+                    );
+                }
+            }
+        }
+    }
+
     #[test]
     fn neighbours_close_the_ring() {
         let set = Set::new(3, vec![4, 9, 2, 7]).unwrap();
         assert_eq!((set.id, set.right(1), set.right(2)), (2, 4, 9));
+        assert_eq!((set.right(4), set.right(usize::MAX)), (7, 2));
         assert_eq!(set.lefts(2).collect::<Vec<_>>(), [2, 9]);
         assert_eq!(set.left_indices().collect::<Vec<_>>(), [2, 1, 0]);
         let alone = Set::new(0, vec![5]).unwrap();
