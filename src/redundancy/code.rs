@@ -346,6 +346,32 @@ mod tests {
         }
     }
 
+    /// The sums that [`any_enough_blocks_give_all_others`] takes for granted.
+    #[test]
+    fn redundancy_is_made_of_the_data_of_its_column_as_the_code_says() {
+        for code in codes() {
+            let rows: Vec<Vec<u8>> = (0..code.parities())
+                .map(|number| row(code.members(), number))
+                .collect();
+            for column in 0..code.members() {
+                let blocks = code.column(column);
+                let (data, sums) = blocks.split_at(code.data());
+                for position in 0..data.len() {
+                    let itself: Vec<u8> =
+                        (0..data.len()).map(|i| u8::from(i == position)).collect();
+                    assert_eq!(code.in_data(&blocks, position), itself);
+                }
+                for number in 0..sums.len() {
+                    let expected: Vec<u8> = match code.kind {
+                        Kind::Partner | Kind::Xor => vec![1; data.len()],
+                        Kind::Rs => data.iter().map(|b| rows[number][b.member]).collect(),
+                    };
+                    assert_eq!(code.in_data(&blocks, data.len() + number), expected);
+                }
+            }
+        }
+    }
+
     #[test]
     fn any_enough_blocks_give_all_others() {
         for code in codes() {
