@@ -46,4 +46,6 @@ pub use ser::{to_message, to_tree};
 pub use tree::{Name, Tree};
 
 #[cfg(test)]
+mod edge_tests;
+#[cfg(test)]
 mod serde_tests;
