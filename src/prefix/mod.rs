@@ -7,3 +7,8 @@ pub mod index;
 pub mod paths;
 pub mod rank2file;
 pub mod records;
+
+#[cfg(test)]
+mod rank2file_tests;
+#[cfg(test)]
+mod record_tests;

@@ -1,0 +1,220 @@
+//! The map of ranks and files, written and read on thread ranks, with several leaves; and maps
+//! that nobody would write.
+
+use super::rank2file::*;
+use crate::comm::threads;
+use crate::format::rank2file::{BASE, Branch, Child, Leaf, RankEntry};
+use crate::format::{self, FileMeta, Name, RankFiles};
+use crate::store::Durability;
+use crate::store::posix::Posix;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Of about 600 kB, so that two of four begin a leaf.
+fn large(rank: u64) -> RankEntry {
+    entry((0..200u32).map(|file| {
+        let name = format!("{file}/{rank}/{}", "x".repeat(3000));
+        (Name::from(name), u64::from(file), Some(file))
+    }))
+}
+
+fn names(dir: &Path) -> Vec<OsString> {
+    let mut names: Vec<OsString> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn ranks_together_write_what_one_process_writes() {
+    let (alone, together) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write_all(&Posix, alone.path(), (0..4).map(large).collect()).unwrap();
+    threads::run(4, |comm| {
+        let mine = large(comm.rank() as u64);
+        write(&*comm, &Posix, together.path(), &mine)
+            .unwrap()
+            .unwrap();
+    });
+    let expected = [
+        "rank2file",
+        "rank2file.0.0",
+        "rank2file.0.1",
+        "rank2file.0.3",
+    ];
+    assert_eq!(names(alone.path()), expected);
+    assert_eq!(names(together.path()), expected);
+    for name in expected {
+        let content = |dir: &Path| std::fs::read(dir.join(name)).unwrap();
+        assert_eq!(content(alone.path()), content(together.path()), "{name}");
+    }
+}
+
+#[test]
+fn each_rank_gets_its_own_entry_and_each_leaf_is_read_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    write_all(&Posix, dir, (0..4).map(large).collect()).unwrap();
+    assert_eq!(ranks(&Posix, dir), Ok(4));
+    let entries = threads::run(4, |comm| read(&*comm, &Posix, dir).unwrap().unwrap());
+    assert!(entries.into_iter().eq((0..4).map(large)));
+    let mut seen = BTreeMap::new();
+    for_each(&Posix, dir, |rank, entry| {
+        seen.insert(rank, entry.clone());
+        Ok(())
+    })
+    .unwrap();
+    assert!(seen.into_iter().eq((0..4).map(|rank| (rank, large(rank)))));
+    // Three leaves, on ranks as far apart as can be.
+    for (ranks, readers) in [
+        (1, vec![vec![0, 1, 2, 3]]),
+        (2, vec![vec![0, 3], vec![1, 2]]),
+        (3, vec![vec![0], vec![1, 2], vec![3]]),
+        (
+            7,
+            vec![vec![0], vec![], vec![], vec![1, 2], vec![], vec![], vec![3]],
+        ),
+    ] {
+        let found = threads::run(ranks, |comm| {
+            let mut mine = Vec::new();
+            let each = |rank, _| {
+                mine.push(rank);
+                Ok(())
+            };
+            for_each_shared(&*comm, &Posix, dir, each).unwrap().unwrap();
+            mine
+        });
+        assert_eq!(found, readers);
+    }
+}
+
+#[test]
+fn more_ranks_than_wrote_it_are_told_that_they_have_no_entry() {
+    let dir = tempfile::tempdir().unwrap();
+    let small = |file: &str| entry([(Name::from(file), 1, None)]);
+    write_all(&Posix, dir.path(), vec![small("a"), small("b")]).unwrap();
+    let got = threads::run(3, |comm| read(&*comm, &Posix, dir.path()).unwrap());
+    assert_eq!(got[..2], [Ok(small("a")), Ok(small("b"))]);
+    let text = got[2].as_ref().unwrap_err().to_string();
+    assert!(text.ends_with("rank2file: rank 2 has no entry"), "{text}");
+    // Fewer pass over what is not theirs.
+    let got = threads::run(1, |comm| read(&*comm, &Posix, dir.path()).unwrap());
+    assert_eq!(got, [Ok(small("a"))]);
+}
+
+fn put<T: Serialize>(dir: &Path, name: &str, record: &T) {
+    format::write(&Posix, &dir.join(name), record, Durability::Atomic).unwrap();
+}
+
+fn branch(level: u32, files: &[&str]) -> Branch {
+    let child = |(rank, suffix): (u64, &&str)| {
+        let suffix = Name::from(*suffix);
+        (rank, Child { suffix, offset: 0 })
+    };
+    Branch {
+        level,
+        ranks: 1,
+        children: (0..).zip(files).map(child).collect(),
+    }
+}
+
+#[test]
+fn maps_that_lead_nowhere_or_in_a_circle_are_refused() {
+    let leaf = || Leaf::new(1, BTreeMap::from([(0, RankEntry::default())]));
+    type Put = fn(&Path);
+    let cases: [(Put, &str); 7] = [
+        (
+            |dir| put(dir, BASE, &branch(17, &[".0.0"])),
+            "rank2file: has level 17 below level 17",
+        ),
+        (
+            |dir| {
+                put(dir, BASE, &branch(2, &[".1.0"]));
+                put(dir, "rank2file.1.0", &branch(2, &[".1.1"]));
+            },
+            "rank2file.1.0: has level 2 below level 2",
+        ),
+        (
+            |dir| put(dir, BASE, &branch(1, &[".0.0", ".0.0"])),
+            "rank2file: names rank2file.0.0, which another entry names too",
+        ),
+        (
+            |dir| {
+                put(dir, BASE, &branch(1, &[".0.0"]));
+                put(dir, "rank2file.0.0", &branch(1, &[".0.0"]));
+            },
+            "rank2file.0.0: is a branch where a leaf must be",
+        ),
+        (
+            |dir| put(dir, BASE, &Leaf::new(1, BTreeMap::new())),
+            "is a leaf where a branch must be",
+        ),
+        (
+            |dir| put(dir, BASE, &branch(1, &[".1.0"])),
+            "not the suffix of a file below level 1",
+        ),
+        (|dir| put(dir, BASE, &branch(1, &[".0.7"])), "rank2file.0.7"),
+    ];
+    for (put, why) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path());
+        let text = for_each(&Posix, dir.path(), |_, _| Ok(()))
+            .unwrap_err()
+            .to_string();
+        assert!(text.contains(why), "{text}");
+        for got in threads::run(2, |comm| read(&*comm, &Posix, dir.path()).unwrap()) {
+            let text = got.unwrap_err().to_string();
+            assert!(
+                text.contains(why) || text.contains("has no entry"),
+                "{text}"
+            );
+        }
+    }
+    // As deep as can be, and a rank that two leaves name.
+    let dir = tempfile::tempdir().unwrap();
+    put(dir.path(), BASE, &branch(16, &[".0.0"]));
+    put(dir.path(), "rank2file.0.0", &leaf());
+    let got = threads::run(1, |comm| read(&*comm, &Posix, dir.path()).unwrap());
+    assert_eq!(got, [Ok(RankEntry::default())]);
+    put(dir.path(), BASE, &branch(16, &[".0.0", ".0.1"]));
+    put(dir.path(), "rank2file.0.1", &leaf());
+    let got = threads::run(1, |comm| read(&*comm, &Posix, dir.path()).unwrap());
+    let text = got[0].as_ref().unwrap_err().to_string();
+    assert!(text.ends_with("rank 0 has more than one entry"), "{text}");
+}
+
+#[test]
+fn an_entry_says_of_each_file_what_is_known() {
+    let meta = |name: &str, crc| FileMeta {
+        file: name.into(),
+        orig: name.into(),
+        size: 7,
+        crc,
+        complete: true,
+        mode: 0o100_640,
+        uid: 1000,
+        gid: 1000,
+        atime: (1, 2),
+        ctime: (3, 4),
+        mtime: (5, 6),
+    };
+    let list = RankFiles {
+        rank: 3,
+        files: vec![meta("b", None), meta("a", Some(9))],
+    };
+    let entry = entry_of(&list);
+    assert_eq!(entry.count, None);
+    let found: BTreeSet<_> = entry
+        .files
+        .iter()
+        .map(|(name, file)| (name.to_string(), file.size, file.crc))
+        .collect();
+    let expected = [
+        ("a".to_string(), Some(7), Some(9)),
+        ("b".to_string(), Some(7), None),
+    ];
+    assert_eq!(found, expected.into());
+}

@@ -1,0 +1,234 @@
+//! The index and the small records, on a real directory.
+
+use super::flush::owners;
+use super::paths::Prefix;
+use super::{index, records};
+use crate::comm::threads;
+use crate::format::Dataset;
+use crate::format::flush_file::{Entry, FlushFile};
+use crate::store::Files;
+use crate::store::posix::Posix;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+fn prefix() -> (tempfile::TempDir, Prefix) {
+    let dir = tempfile::tempdir().unwrap();
+    let prefix = Prefix::new(dir.path());
+    std::fs::create_dir(prefix.meta()).unwrap();
+    (dir, prefix)
+}
+
+fn dataset(id: u64, name: &str, created: u64) -> Dataset {
+    Dataset {
+        id,
+        name: name.into(),
+        created,
+        ..Dataset::default()
+    }
+}
+
+/// The inode of a file: each change makes a new one.
+fn version(prefix: &Prefix, name: &str) -> u64 {
+    std::fs::metadata(prefix.file(name)).unwrap().ino()
+}
+
+#[test]
+fn a_missing_record_is_an_empty_one_and_a_damaged_one_an_error() {
+    let (_dir, prefix) = prefix();
+    assert!(index::read(&Posix, &prefix).unwrap().datasets().is_empty());
+    assert_eq!(
+        records::read_flush_file(&Posix, &prefix),
+        Ok(FlushFile::default())
+    );
+    assert_eq!(
+        records::read_halt(&Posix, &prefix).unwrap().exit_reason,
+        None
+    );
+    for name in ["index.scr", "flush.scr", "halt.scr"] {
+        std::fs::write(prefix.file(name), "damaged").unwrap();
+    }
+    assert!(index::read(&Posix, &prefix).is_err());
+    assert!(index::update(&Posix, &prefix, |_| Ok(())).is_err());
+    let text = records::read_flush_file(&Posix, &prefix)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.contains("flush.scr") && text.contains("remove it"),
+        "{text}"
+    );
+    let text = records::read_halt(&Posix, &prefix).unwrap_err().to_string();
+    assert!(text.contains("scr halt --remove"), "{text}");
+    assert!(records::update_halt(&Posix, &prefix, |_| ()).is_err());
+    // The flush file says nothing that the caches do not say.
+    records::update_flush_file(&Posix, &prefix, |_| ()).unwrap();
+    assert_eq!(
+        records::read_flush_file(&Posix, &prefix),
+        Ok(FlushFile::default())
+    );
+}
+
+#[test]
+fn what_is_changed_is_written_and_what_is_not_is_left() {
+    let (_dir, prefix) = prefix();
+    index::enter(&Posix, &prefix, &dataset(1, "a", 10)).unwrap();
+    let before = version(&prefix, "index.scr");
+    index::update(&Posix, &prefix, |_| Ok(())).unwrap();
+    assert_eq!(version(&prefix, "index.scr"), before);
+    let failed = index::update(&Posix, &prefix, |index| {
+        index.mark_failed(1, "t");
+        Err::<(), _>(crate::Error::format(0, "no"))
+    });
+    assert!(failed.is_err());
+    assert_eq!(version(&prefix, "index.scr"), before);
+    let id = index::update(&Posix, &prefix, |index| {
+        index.mark_failed(1, "t");
+        Ok(index.max_dataset())
+    });
+    assert_eq!(id, Ok(1));
+    assert!(
+        index::read(&Posix, &prefix)
+            .unwrap()
+            .get(1)
+            .unwrap()
+            .failed
+            .is_some()
+    );
+
+    let halt = |seconds| move |halt: &mut crate::format::halt::Halt| halt.halt_seconds = seconds;
+    records::update_halt(&Posix, &prefix, halt(Some(7))).unwrap();
+    let before = version(&prefix, "halt.scr");
+    records::update_halt(&Posix, &prefix, halt(Some(7))).unwrap();
+    assert_eq!(version(&prefix, "halt.scr"), before);
+    assert_eq!(
+        records::read_halt(&Posix, &prefix).unwrap().halt_seconds,
+        Some(7)
+    );
+
+    let mut flush = FlushFile::default();
+    flush.datasets.insert(1, Entry::cached(dataset(1, "a", 10)));
+    records::write_flush_file(&Posix, &prefix, &flush).unwrap();
+    assert_eq!(records::read_flush_file(&Posix, &prefix), Ok(flush.clone()));
+    records::update_flush_file(&Posix, &prefix, |record| {
+        record
+            .datasets
+            .insert(2, Entry::cached(dataset(2, "b", 11)));
+    })
+    .unwrap();
+    let ids: Vec<u64> = records::read_flush_file(&Posix, &prefix)
+        .unwrap()
+        .datasets
+        .into_keys()
+        .collect();
+    assert_eq!(ids, [1, 2]);
+    records::write_nodes(&Posix, &prefix, 4).unwrap();
+    let nodes: crate::format::nodes::Nodes =
+        crate::format::read(&Posix, &prefix.file("nodes.scr")).unwrap();
+    assert_eq!(nodes.nodes, 4);
+}
+
+#[test]
+fn a_name_that_is_written_again_takes_the_records_of_the_old_dataset_with_it() {
+    let (_dir, prefix) = prefix();
+    for id in [1, 2] {
+        std::fs::create_dir(prefix.dataset(id)).unwrap();
+    }
+    index::enter(&Posix, &prefix, &dataset(1, "a", 10)).unwrap();
+    index::enter(&Posix, &prefix, &dataset(1, "a", 11)).unwrap();
+    assert!(prefix.dataset(1).exists(), "it is the same");
+    index::enter(&Posix, &prefix, &dataset(2, "a", 12)).unwrap();
+    assert!(!prefix.dataset(1).exists() && prefix.dataset(2).exists());
+    let index = index::read(&Posix, &prefix).unwrap();
+    assert_eq!((index.id(&"a".into()), index.get(1)), (Some(2), None));
+}
+
+#[test]
+fn of_several_that_bring_a_dataset_the_first_enters_it() {
+    let (_dir, prefix) = prefix();
+    let enter = |dataset: Dataset| index::enter_once(&Posix, &prefix, &dataset);
+    let failed = || {
+        let index = index::read(&Posix, &prefix).unwrap();
+        let entry = index.get(3).unwrap();
+        entry.failed.is_some()
+    };
+    let fail = || {
+        let fail = |index: &mut crate::format::index::Index| {
+            index.mark_failed(3, "t");
+            Ok(())
+        };
+        index::update(&Posix, &prefix, fail).unwrap();
+    };
+    enter(dataset(3, "a", 10)).unwrap();
+    fail();
+    enter(dataset(3, "a", 10)).unwrap();
+    assert!(failed(), "what the first has entered stays");
+    // Of the same time, with another name; then of a later time: each is another dataset.
+    for other in [dataset(3, "b", 10), dataset(3, "b", 11)] {
+        enter(other).unwrap();
+        assert!(!failed());
+        fail();
+    }
+    let text = enter(dataset(3, "b", 10)).unwrap_err().to_string();
+    assert!(
+        text.contains("older than the dataset of that number"),
+        "{text}"
+    );
+    assert!(failed());
+}
+
+#[test]
+fn only_one_has_the_lock() {
+    let (dir, _) = prefix();
+    let lock = index::lock(&Posix, dir.path()).unwrap();
+    assert!(lock.is_some());
+    assert!(Posix.try_lock(dir.path()).unwrap().is_none());
+    // It is waited for.
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| index::lock(&Posix, dir.path()).map(|lock| lock.is_some()));
+        drop(lock);
+        assert_eq!(waiting.join().unwrap(), Ok(true));
+    });
+    let missing = index::lock(&Posix, &dir.path().join("missing"));
+    assert!(missing.err().unwrap().is_not_found());
+}
+
+#[test]
+fn a_file_system_without_locks_is_taken_as_it_is() {
+    let error = |errno| crate::Error::io("lock", "/p", std::io::Error::from_raw_os_error(errno));
+    for errno in [
+        libc::ENOSYS,
+        libc::EOPNOTSUPP,
+        libc::ENOLCK,
+        libc::EBADF,
+        libc::EINVAL,
+    ] {
+        assert!(index::without_locks(&error(errno)));
+    }
+    assert!(!index::without_locks(&error(libc::EIO)));
+}
+
+#[test]
+fn of_all_ranks_with_a_file_the_lowest_owns_it() {
+    const RANKS: usize = 5;
+    // File f is registered by each rank that f divides, file 0 by all; in turned order.
+    let files = |rank: usize| {
+        let mut mine: Vec<usize> = (1..=40).filter(|f| rank % f == 0).collect();
+        mine.push(0);
+        mine.rotate_left(rank % 3);
+        mine
+    };
+    let found = threads::run(RANKS, |comm| {
+        let names: Vec<String> = files(comm.rank())
+            .iter()
+            .map(|f| format!("d/{f}"))
+            .collect();
+        let paths: Vec<&Path> = names.iter().map(Path::new).collect();
+        owners(&*comm, &paths).unwrap()
+    });
+    for (rank, owners) in found.into_iter().enumerate() {
+        let expected = files(rank).into_iter().map(|file| {
+            let mut ranks = 0..RANKS;
+            ranks.find(|other| files(*other).contains(&file)).unwrap()
+        });
+        assert_eq!(owners, expected.collect::<Vec<_>>());
+    }
+}
