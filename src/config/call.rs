@@ -17,9 +17,10 @@ impl Config {
     /// | text | effect | result |
     /// |---|---|---|
     /// | empty | none | `None` |
-    /// | `NAME` | query of what is set, defaults not counted | value or `None` |
+    /// | `NAME` | query of what is set, defaults not counted but for `SCR_ENABLE` | value or `None` |
+    /// | a name that SCR does not know | query of this process's environment, then of the rest | value or `None` |
     /// | `CKPT` | query of a multi-item parameter | its only key; `None` without one; several are an error |
-    /// | `CKPT=0 TYPE` | query of a child | value or `None` |
+    /// | `CKPT=0 TYPE` | query of a child; keys are compared with variables replaced | value or `None` |
     /// | `NAME=VALUE` | set | `None` |
     /// | `CKPT=0 TYPE=XOR SET_SIZE=` | set and unset children | `None` |
     /// | `NAME=` | unset what an earlier call has set | `None` |
@@ -31,19 +32,10 @@ impl Config {
         if text.is_empty() {
             return Ok(None);
         }
-        if text.len() > MAX_TEXT {
-            return Err(usage(format!("the text is longer than {MAX_TEXT} bytes")));
-        }
-        let tokens = scan(text, Style::Call).map_err(|what| usage(format!("`{text}` {what}")))?;
+        let tokens = tokens(text)?;
         match tokens.as_slice() {
             [Token::Word(name)] => self.query(name),
-            [Token::Pair(parent, key), Token::Word(child)] => {
-                takes_children(parent)?;
-                let item = self.items(parent).find(|item| &item.key == key);
-                let value = item.and_then(|item| item.children.get(child));
-                let name = format!("{parent}={key} {child}");
-                value.map(|value| self.expand(&name, value)).transpose()
-            }
+            [Token::Pair(parent, key), Token::Word(child)] => self.query_child(parent, key, child),
             [Token::Empty(name)] => self.unset(name),
             [Token::Pair(name, value)] if table::multi(name).is_none() => self.set(name, value),
             [Token::Pair(parent, key), children @ ..] => self.set_item(parent, key, children),
@@ -53,10 +45,33 @@ impl Config {
         }
     }
 
+    /// `SCR_Config(text)` if that is a query; whatever else it is has no effect. Local.
+    pub fn ask(&self, text: &str) -> Result<Option<String>> {
+        match tokens(text).unwrap_or_default().as_slice() {
+            [Token::Word(name)] => self.query(name),
+            [Token::Pair(parent, key), Token::Word(child)] => self.query_child(parent, key, child),
+            _ => Ok(None),
+        }
+    }
+
     fn query(&self, name: &str) -> Result<Option<String>> {
+        let known = table::parameter(name).is_some() || table::multi(name).is_some();
+        let variable = self.environment.get(name).filter(|text| !text.is_empty());
+        if let Some(text) = variable.filter(|_| !known) {
+            let value = Value {
+                text: text.into(),
+                place: "environment".into(),
+            };
+            return self.expand(name, &value).map(Some);
+        }
         let mut items = self.items(name);
         match (items.next(), items.next()) {
-            (None, _) => self.get(name),
+            (None, _) => {
+                // A program that is told nothing of this one could not tell why SCR_Init failed.
+                let default = table::parameter(name).filter(|_| name == "SCR_ENABLE");
+                let found = self.get(name)?;
+                Ok(found.or_else(|| default.map(|p| p.default.to_string())))
+            }
             (Some(only), None) => {
                 let key = Value {
                     text: only.key.clone(),
@@ -69,6 +84,26 @@ impl Config {
                 first.key
             ))),
         }
+    }
+
+    fn query_child(&self, parent: &str, key: &str, child: &str) -> Result<Option<String>> {
+        takes_children(parent)?;
+        let expand = |text: &str, place: &str| {
+            let value = Value {
+                text: text.into(),
+                place: place.into(),
+            };
+            self.expand(parent, &value)
+        };
+        let wanted = expand(key, PLACE)?;
+        for item in self.items(parent) {
+            if item.key == key || expand(&item.key, &item.place)? == wanted {
+                let value = item.children.get(child);
+                let name = format!("{parent}={key} {child}");
+                return value.map(|value| self.expand(&name, value)).transpose();
+            }
+        }
+        Ok(None)
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<Option<String>> {
@@ -142,6 +177,13 @@ impl Config {
             self.loaded = false;
         }
     }
+}
+
+fn tokens(text: &str) -> Result<Vec<Token>> {
+    if text.len() > MAX_TEXT {
+        return Err(usage(format!("the text is longer than {MAX_TEXT} bytes")));
+    }
+    scan(text, Style::Call).map_err(|what| usage(format!("`{text}` {what}")))
 }
 
 fn takes_children(parent: &str) -> Result<()> {

@@ -121,7 +121,10 @@ effect are each reported once.
   counts, with all its items.
 
 `SCR_Config` takes one such line without comments, escapes (except `\\\"` and `\\\\` in quotes) and
-lower-case names. `NAME` and `CKPT=0 TYPE` are queries, `NAME=` and `CKPT=0 TYPE=` unset.
+lower-case names. `NAME` and `CKPT=0 TYPE` are queries, `NAME=` and `CKPT=0 TYPE=` unset. A query
+gives nothing for what is not set, but for SCR_ENABLE its default; a name that is no parameter is
+looked up in the environment of the process first. In `STORE=/l/ssd COUNT` the directory is compared
+with variables replaced on both sides.
 
 ## Parameters with one value
 

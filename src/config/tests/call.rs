@@ -159,3 +159,90 @@ fn after_init_only_queries() {
         &[("SCR_FLUSH=4", None), ("SCR_FLUSH", Some("4"))],
     );
 }
+
+#[test]
+fn a_name_that_is_no_parameter_is_looked_up_in_the_environment() {
+    let mut config = load(
+        &[
+            ("MY_DIR", "/from/environment"),
+            ("EMPTY", ""),
+            ("CKPT", "no item"),
+            ("HOME", "/h"),
+        ],
+        "MY_DIR=/from/file\nOTHER=$HOME/x\nEMPTY=filled",
+        "",
+    );
+    transcript(
+        &mut config,
+        &[
+            ("MY_DIR", Some("/from/environment")),
+            ("HOME", Some("/h")),
+            ("OTHER", Some("/h/x")),
+            ("EMPTY", Some("filled")),
+            ("MY_DIR=/from/call", None),
+            ("MY_DIR", Some("/from/environment")),
+            ("CKPT", None),
+            ("NOT_SET_ANYWHERE", None),
+        ],
+    );
+}
+
+#[test]
+fn keys_are_compared_with_their_variables_replaced() {
+    let mut config = load(
+        &[("BASE", "/l")],
+        "STORE=$BASE/x COUNT=3\nSTORE=/m COUNT=4",
+        "",
+    );
+    transcript(
+        &mut config,
+        &[
+            ("STORE=$BASE/x COUNT", Some("3")),
+            ("STORE=${BASE}/x COUNT", Some("3")),
+            ("STORE=/l/x COUNT", Some("3")),
+            ("STORE=/m COUNT", Some("4")),
+            ("STORE=/l COUNT", None),
+        ],
+    );
+}
+
+#[test]
+fn whether_scr_is_enabled_is_always_answered() {
+    for (variables, lines, expected) in [
+        (&[][..], "", "1"),
+        (&[("SCR_ENABLE", "0")][..], "", "0"),
+        (&[("SCR_ENABLE", "1")][..], "SCR_ENABLE=0", "1"),
+        (&[][..], "SCR_ENABLE=0", "0"),
+    ] {
+        let mut config = load(variables, lines, "");
+        assert_eq!(
+            config.call("SCR_ENABLE").unwrap().as_deref(),
+            Some(expected)
+        );
+        config.freeze();
+        assert_eq!(
+            config.ask(" SCR_ENABLE").unwrap().as_deref(),
+            Some(expected)
+        );
+    }
+}
+
+#[test]
+fn asking_changes_nothing_and_complains_of_nothing() {
+    let mut config = load(&[], "SCR_FLUSH=3\nCKPT=0 TYPE=XOR", "");
+    config.freeze();
+    let before = config.to_bytes();
+    for (text, expected) in [
+        ("SCR_FLUSH", Some("3")),
+        ("CKPT=0 TYPE", Some("XOR")),
+        ("SCR_FLUSH=4", None),
+        ("SCR_FLUSH=", None),
+        ("SCR_FLUSH=ten", None),
+        ("A B", None),
+        ("SCR_PREFIX=\"/a", None),
+        ("", None),
+    ] {
+        assert_eq!(config.ask(text).unwrap().as_deref(), expected, "{text}");
+    }
+    assert_eq!(config.to_bytes(), before);
+}
