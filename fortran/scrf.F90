@@ -7,6 +7,10 @@
 !>   failed or an output did not fit. Without it a failed checkpoint, restart or flush is
 !>   reported and the program goes on, while a call that leaves its output undefined, or a
 !>   name that is too long, stops the program.
+!> - After a scr_start_output that failed nothing must be written: scr_routed and scr_route_file
+!>   give a path that cannot be opened, so that the file's own, which may be an older dataset's,
+!>   stays as it is. scr_complete_output fails without a message, and may be left out. The same
+!>   holds for scr_start_checkpoint and scr_start_restart.
 !> - flag and valid are integer(int32), integer(int64) or default logical.
 !> - Names are of any declared length. Trailing blanks do not count; outputs are padded with
 !>   blanks. Fewer than SCR_MAX_FILENAME characters can be given.
@@ -39,11 +43,18 @@ module scrf
 
     integer(int32), parameter :: FAILURE = 1
 
-    !> What to do about a failure when the caller did not ask for ierror.
-    integer, parameter :: MAY_GO_ON = 1, MUST_STOP = 2
+    !> What to do about a failure when the caller did not ask for ierror. In a complete it may
+    !> follow from that of the start, which was reported.
+    integer, parameter :: MAY_GO_ON = 1, MUST_STOP = 2, MAY_BE_KNOWN = 3
+
+    !> How all paths begin that SCR tells after a start that failed.
+    character(len=*), parameter :: NO_PATH = "/dev/null/"
 
     !> False after scr_init found SCR switched off: then no call succeeds, and none matters.
     logical, save :: enabled = .true.
+
+    !> Whether a phase is open; whether its start has failed; and, in a complete, had failed.
+    logical, save :: open_phase = .false., failed_phase = .false., known = .false.
 
     !> scr_init(ierror): starts the library, after MPI_Init.
     interface scr_init
@@ -71,7 +82,8 @@ module scrf
         module procedure :: get_version_i32, get_version_i64
     end interface scr_get_version
 
-    !> scr_route_file(name, file, ierror): the path at which to access a file. See scr_routed.
+    !> scr_route_file(name, file, ierror): the path at which to access a file; one that cannot be
+    !> opened after a start that failed. See scr_routed.
     interface scr_route_file
         module procedure :: route_file_i32, route_file_i64
     end interface scr_route_file
@@ -122,7 +134,7 @@ module scrf
     end interface scr_complete_output
 
     !> scr_start_output(name, flags, ierror): begins a dataset. A blank name asks for one made
-    !> from the dataset id.
+    !> from the dataset id. If it fails, write nothing.
     interface scr_start_output
         module procedure :: start_output_i32_i32, start_output_i64_i32, start_output_i32_i64
         module procedure :: start_output_i64_i64
@@ -301,16 +313,36 @@ contains
         if (status /= SCR_SUCCESS) enabled = .not. switched_off()
     end function do_init
 
-    !> Whether SCR_ENABLE=0 is why scr_init failed. Set in a file, it can still be queried.
+    !> Whether SCR_ENABLE=0 is why scr_init failed.
     function switched_off()
         logical :: switched_off
         character(len=8) :: setting
         integer(int32) :: status
+        integer :: i, letter
 
-        call get_environment_variable("SCR_ENABLE", setting)
-        if (setting == "") status = do_config("SCR_ENABLE", setting)
-        switched_off = setting == "0"
+        status = do_config("SCR_ENABLE", setting)
+        setting = adjustl(setting)
+        do i = 1, len(setting)
+            letter = index("NOFALSE", setting(i:i))
+            if (letter > 0) setting(i:i) = "nofalse" (letter:letter)
+        end do
+        switched_off = any(setting == ["0    ", "no   ", "off  ", "false"])
     end function switched_off
+
+    !> Takes note of what a start returned. Inside of an open phase it has changed nothing.
+    subroutine note_start(status)
+        integer(int32), intent(in) :: status
+
+        if (status == SCR_SUCCESS) open_phase = .true.
+        failed_phase = .not. open_phase
+    end subroutine note_start
+
+    !> Takes note that a phase is over.
+    subroutine note_complete()
+        known = failed_phase
+        open_phase = .false.
+        failed_phase = .false.
+    end subroutine note_complete
 
     function do_config(cfg, val) result(status)
         character(len=*), intent(in) :: cfg
@@ -373,6 +405,7 @@ contains
 
         buffer = c_null_char
         status = c_start_restart(buffer)
+        call note_start(status)
         if (present(name)) call pad(text_of(buffer), name, status)
     end function do_start_restart
 
@@ -397,9 +430,41 @@ contains
         integer(c_int), intent(in) :: flags
         integer(int32) :: status
 
-        status = FAILURE
-        if (fits(name)) status = c_start_output(trim(name)//c_null_char, flags)
+        ! C must hear of a name that is too long, too, so that there is a failed phase.
+        status = c_start_output(trim(name)//c_null_char, flags)
+        call note_start(status)
     end function do_start_output
+
+    function do_start_checkpoint() result(status)
+        integer(int32) :: status
+
+        status = c_start_checkpoint()
+        call note_start(status)
+    end function do_start_checkpoint
+
+    function do_complete_restart(valid) result(status)
+        integer(c_int), intent(in) :: valid
+        integer(int32) :: status
+
+        status = c_complete_restart(valid)
+        call note_complete()
+    end function do_complete_restart
+
+    function do_complete_checkpoint(valid) result(status)
+        integer(c_int), intent(in) :: valid
+        integer(int32) :: status
+
+        status = c_complete_checkpoint(valid)
+        call note_complete()
+    end function do_complete_checkpoint
+
+    function do_complete_output(valid) result(status)
+        integer(c_int), intent(in) :: valid
+        integer(int32) :: status
+
+        status = c_complete_output(valid)
+        call note_complete()
+    end function do_complete_output
 
     function do_current(name) result(status)
         character(len=*), intent(in) :: name
@@ -525,6 +590,8 @@ contains
 
         if (present(ierror)) then
             ierror = status
+        else if (severity == MAY_BE_KNOWN .and. known) then
+            return
         else if (status /= SCR_SUCCESS .and. enabled) then
             if (severity == MUST_STOP) error stop "SCR: "//call_name//" failed; stopping, as &
                 &the program passed no ierror"
@@ -545,14 +612,15 @@ contains
 
     ! ---- The specific procedures, by kind of flag and of ierror. ----
 
-    !> scr_route_file as a function: the path, of just the length it has.
+    !> scr_route_file as a function: the path, of just the length it has. After a start that
+    !> failed it is one that cannot be opened; there is nothing to stop for.
     function scr_routed(name) result(path)
         character(len=*), intent(in) :: name
         character(len=:), allocatable :: path
         integer(int32) :: status
 
         call route(name, path, status)
-        call conclude("scr_routed", status, MUST_STOP)
+        if (index(path, NO_PATH) /= 1) call conclude("scr_routed", status, MUST_STOP)
     end function scr_routed
 
     subroutine init_i32(ierror)
@@ -570,7 +638,7 @@ contains
     subroutine start_checkpoint_i32(ierror)
         integer(int32), intent(out), optional :: ierror
 
-        call conclude("scr_start_checkpoint", c_start_checkpoint(), MAY_GO_ON, ierror)
+        call conclude("scr_start_checkpoint", do_start_checkpoint(), MAY_GO_ON, ierror)
     end subroutine start_checkpoint_i32
 
     subroutine init_i64(ierror)
@@ -588,7 +656,7 @@ contains
     subroutine start_checkpoint_i64(ierror)
         integer(int64), intent(out) :: ierror
 
-        call conclude("scr_start_checkpoint", c_start_checkpoint(), MAY_GO_ON, ierror)
+        call conclude("scr_start_checkpoint", do_start_checkpoint(), MAY_GO_ON, ierror)
     end subroutine start_checkpoint_i64
 
     subroutine config_i32(cfg, val, ierror)
@@ -610,8 +678,11 @@ contains
         character(len=*), intent(in) :: name
         character(len=*), intent(out) :: file
         integer(int32), intent(out), optional :: ierror
+        integer(int32) :: status
 
-        call conclude("scr_route_file", do_route_file(name, file), MUST_STOP, ierror)
+        status = do_route_file(name, file)
+        if (present(ierror) .or. index(file, NO_PATH) /= 1) &
+            call conclude("scr_route_file", status, MUST_STOP, ierror)
     end subroutine route_file_i32
 
     subroutine start_restart_i32(name, ierror)
@@ -731,7 +802,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_restart", &
-            c_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_restart(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_restart_i32_i32
 
     subroutine complete_restart_i64_i32(valid, ierror)
@@ -739,7 +810,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_restart", &
-            c_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_restart(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_restart_i64_i32
 
     subroutine complete_restart_log_i32(valid, ierror)
@@ -747,7 +818,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_restart", &
-            c_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_restart(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_restart_log_i32
 
     subroutine complete_checkpoint_i32_i32(valid, ierror)
@@ -755,7 +826,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_checkpoint", &
-            c_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_checkpoint(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_checkpoint_i32_i32
 
     subroutine complete_checkpoint_i64_i32(valid, ierror)
@@ -763,7 +834,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_checkpoint", &
-            c_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_checkpoint(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_checkpoint_i64_i32
 
     subroutine complete_checkpoint_log_i32(valid, ierror)
@@ -771,7 +842,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_checkpoint", &
-            c_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_checkpoint(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_checkpoint_log_i32
 
     subroutine complete_output_i32_i32(valid, ierror)
@@ -779,7 +850,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_output", &
-            c_complete_output(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_output(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_output_i32_i32
 
     subroutine complete_output_i64_i32(valid, ierror)
@@ -787,7 +858,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_output", &
-            c_complete_output(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_output(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_output_i64_i32
 
     subroutine complete_output_log_i32(valid, ierror)
@@ -795,7 +866,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_output", &
-            c_complete_output(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_output(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_output_log_i32
 
     subroutine start_output_i32_i32(name, flags, ierror)
@@ -956,7 +1027,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_restart", &
-            c_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_restart(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_restart_i32_i64
 
     subroutine complete_restart_i64_i64(valid, ierror)
@@ -964,7 +1035,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_restart", &
-            c_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_restart(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_restart_i64_i64
 
     subroutine complete_restart_log_i64(valid, ierror)
@@ -972,7 +1043,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_restart", &
-            c_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_restart(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_restart_log_i64
 
     subroutine complete_checkpoint_i32_i64(valid, ierror)
@@ -980,7 +1051,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_checkpoint", &
-            c_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_checkpoint(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_checkpoint_i32_i64
 
     subroutine complete_checkpoint_i64_i64(valid, ierror)
@@ -988,7 +1059,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_checkpoint", &
-            c_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_checkpoint(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_checkpoint_i64_i64
 
     subroutine complete_checkpoint_log_i64(valid, ierror)
@@ -996,7 +1067,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_checkpoint", &
-            c_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_checkpoint(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_checkpoint_log_i64
 
     subroutine complete_output_i32_i64(valid, ierror)
@@ -1004,7 +1075,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_output", &
-            c_complete_output(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_output(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_output_i32_i64
 
     subroutine complete_output_i64_i64(valid, ierror)
@@ -1012,7 +1083,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_output", &
-            c_complete_output(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_output(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_output_i64_i64
 
     subroutine complete_output_log_i64(valid, ierror)
@@ -1020,7 +1091,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_output", &
-            c_complete_output(as_int(valid)), MAY_GO_ON, ierror)
+            do_complete_output(as_int(valid)), MAY_BE_KNOWN, ierror)
     end subroutine complete_output_log_i64
 
     subroutine start_output_i32_i64(name, flags, ierror)

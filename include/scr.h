@@ -86,7 +86,11 @@ int SCR_Finalize(void);
 
  Parameters of several items are given with their children: "CKPT=0 TYPE=XOR SET_SIZE=8"
  sets, "CKPT=0 TYPE" queries. A query returns a string which the caller must free(), or
- NULL if the parameter has no value. Setting and unsetting return NULL.
+ NULL if the parameter is not set. Of a name that is no parameter it returns this process's
+ environment variable. "SCR_ENABLE" is always answered. Setting and unsetting return NULL.
+
+ If SCR is disabled, queries are answered by each process for itself, and nothing is set
+ after SCR_Init.
  */
 const char *SCR_Config(const char *config);
 
@@ -96,8 +100,10 @@ const char *SCR_Config(const char *config);
 
  `file` is a buffer of SCR_MAX_FILENAME bytes. Between start and complete of an output
  phase the call makes the file part of the dataset, and its directory. In a restart phase
- it fails if the file is not there. In no phase it copies `name`. A path that does not fit
- is an error. `name` and `file` may be the same buffer.
+ it fails if the file is not there, and still tells where it should be. In no phase, also
+ before SCR_Init and after SCR_Finalize, it copies `name`. After a start that failed it
+ returns 1, and tells a path that cannot be opened. If SCR is disabled it copies `name` and
+ returns 1. A path that does not fit is an error. `name` and `file` may be the same buffer.
  */
 int SCR_Route_file(const char *name, char *file);
 
@@ -110,7 +116,8 @@ int SCR_Route_file(const char *name, char *file);
 int SCR_Have_restart(int *flag, char *name);
 
 /*
- Begins to read the checkpoint which SCR_Have_restart offered. Collective.
+ Begins to read the checkpoint which SCR_Have_restart offered. Collective. What holds for
+ an SCR_Start_output that fails holds here as well.
 
  `name` may be NULL, or is a buffer of SCR_MAX_FILENAME bytes which receives its name.
  */
@@ -132,7 +139,8 @@ int SCR_Need_checkpoint(int *flag);
 
 /*
  Begins a checkpoint: SCR_Start_output with no name and SCR_FLAG_CHECKPOINT. Collective;
- ended by SCR_Complete_checkpoint.
+ ended by SCR_Complete_checkpoint. What holds for an SCR_Start_output that fails holds here
+ as well.
  */
 int SCR_Start_checkpoint(void);
 
@@ -147,6 +155,12 @@ int SCR_Complete_checkpoint(int valid);
 
  `name` is shorter than SCR_MAX_FILENAME, or NULL for a name made from the dataset id.
  `flags` are SCR_FLAG_CHECKPOINT and SCR_FLAG_OUTPUT, or-ed.
+
+ If it returns 1 no dataset is begun, and nothing of it must be written: SCR_Route_file
+ returns 1 and a path that cannot be opened, since the file's own path may hold an older
+ dataset. SCR_Complete_output returns 1 without a message, and may be left out; any other
+ call is as good as after it. Inside of another phase a start changes nothing. If SCR is
+ disabled it returns 1, with or without SCR_Complete_output, and SCR_Route_file copies.
  */
 int SCR_Start_output(const char *name, int flags);
 

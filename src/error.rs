@@ -52,6 +52,12 @@ pub enum Error {
         /// What to call first.
         remedy: &'static str,
     },
+    /// A call in a phase whose start has failed. That was said then, so nobody need hear this.
+    #[error("{call}: the start of this phase has failed")]
+    NotStarted {
+        /// The C name of the call.
+        call: &'static str,
+    },
     /// An argument that the interface forbids.
     #[error("{call}: {what}")]
     Usage {

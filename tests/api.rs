@@ -52,21 +52,7 @@ fn illegal(rank: &mut Rank) -> Vec<(&'static str, Result<(), Error>)> {
     let state = rank.session.state();
     let session = &mut rank.session;
     let mut told = Vec::new();
-    if state != State::Idle {
-        told.push(("SCR_Have_restart", session.have_restart().map(|_| ())));
-        told.push(("SCR_Start_restart", session.start_restart().map(|_| ())));
-        told.push(("SCR_Need_checkpoint", session.need_checkpoint().map(|_| ())));
-        told.push(("SCR_Should_exit", session.should_exit().map(|_| ())));
-        told.push(("SCR_Start_checkpoint", session.start_checkpoint()));
-        told.push((
-            "SCR_Start_output",
-            session.start_output(Some(name.clone()), true, false),
-        ));
-        told.push(("SCR_Current", session.current(&name)));
-        told.push(("SCR_Drop", session.drop_dataset(&name)));
-        told.push(("SCR_Delete", session.delete(&name)));
-        told.push(("SCR_Finalize", session.finalize(&mut rank.config)));
-    }
+    // Those that open a phase come last: it is a failed one then, outside of a run.
     if state != State::Restart {
         told.push(("SCR_Complete_restart", session.complete_restart(true)));
     }
@@ -76,8 +62,20 @@ fn illegal(rank: &mut Rank) -> Vec<(&'static str, Result<(), Error>)> {
     if state != State::Output {
         told.push(("SCR_Complete_output", session.complete_output(true)));
     }
-    if state == State::Uninit {
-        told.push(("SCR_Route_file", session.route(Path::new("x")).map(|_| ())));
+    if state != State::Idle {
+        told.push(("SCR_Have_restart", session.have_restart().map(|_| ())));
+        told.push(("SCR_Need_checkpoint", session.need_checkpoint().map(|_| ())));
+        told.push(("SCR_Should_exit", session.should_exit().map(|_| ())));
+        told.push(("SCR_Current", session.current(&name)));
+        told.push(("SCR_Drop", session.drop_dataset(&name)));
+        told.push(("SCR_Delete", session.delete(&name)));
+        told.push(("SCR_Finalize", session.finalize(&mut rank.config)));
+        told.push(("SCR_Start_restart", session.start_restart().map(|_| ())));
+        told.push(("SCR_Start_checkpoint", session.start_checkpoint()));
+        told.push((
+            "SCR_Start_output",
+            session.start_output(Some(name.clone()), true, false),
+        ));
     }
     told
 }
@@ -92,12 +90,13 @@ fn an_illegal_call_names_itself_and_the_state_and_changes_nothing() {
                 for (call, told) in illegal(rank) {
                     let text = told.unwrap_err().to_string();
                     assert!(text.starts_with(call) && text.contains(words), "{text}");
-                    assert_eq!(rank.session.state(), state, "{call}");
+                    assert_eq!(rank.session.state().outside(), state, "{call}");
                 }
             };
             check(rank, "while no phase is open");
             let early = rank.session.start_restart().unwrap_err().to_string();
             assert!(early.contains("call SCR_Have_restart"), "{early}");
+            assert_eq!(rank.session.state(), State::FailedRestart);
             rank.session.have_restart().unwrap().unwrap();
             rank.session.start_restart().unwrap();
             check(rank, "between SCR_Start_restart and SCR_Complete_restart");
@@ -136,7 +135,7 @@ fn names_and_flags_must_be_the_same_on_all_ranks() {
             ] {
                 let text = told.unwrap_err().to_string();
                 assert!(text.contains("differ between ranks"), "{text}");
-                assert_eq!(rank.session.state(), State::Idle);
+                assert_eq!(rank.session.state(), State::FailedOutput);
             }
         });
         assert_eq!(current(&site).as_deref(), Some("ck"), "bypass {bypass}");

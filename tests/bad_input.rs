@@ -217,7 +217,7 @@ fn a_name_of_a_dataset_that_is_too_long_is_refused() {
                 .start_output(Some(name), true, false)
                 .unwrap_err();
             assert!(text.to_string().contains("1024 bytes or more"), "{text}");
-            assert_eq!(rank.session.state(), State::Idle);
+            assert_eq!(rank.session.state(), State::FailedOutput);
             rank.checkpoint("ck").unwrap();
         });
     }

@@ -39,6 +39,11 @@ pub const SCR_FLAG_OUTPUT: c_int = 2;
 /// What failing calls return. Not in the header: SCR v3.1.0 has no name for it either.
 const FAILURE: c_int = 1;
 
+/// What a file's path is after a start that failed: one that nobody can make or open, since
+/// /dev/null is no directory. Nor what a program makes of it by appending something, as it could
+/// of an empty one.
+const NO_PATH: &[u8] = b"/dev/null/SCR_Start_failed";
+
 /// Starts the library. Collective over MPI_COMM_WORLD, after MPI_Init.
 ///
 /// Reads the parameters, and rebuilds datasets which an earlier run left in cache.
@@ -62,7 +67,11 @@ pub extern "C" fn SCR_Finalize() -> c_int {
 ///
 /// Parameters of several items are given with their children: "CKPT=0 TYPE=XOR SET_SIZE=8"
 /// sets, "CKPT=0 TYPE" queries. A query returns a string which the caller must free(), or
-/// NULL if the parameter has no value. Setting and unsetting return NULL.
+/// NULL if the parameter is not set. Of a name that is no parameter it returns this process's
+/// environment variable. "SCR_ENABLE" is always answered. Setting and unsetting return NULL.
+///
+/// If SCR is disabled, queries are answered by each process for itself, and nothing is set
+/// after SCR_Init.
 ///
 /// # Safety
 /// `config` is NULL or a NUL-terminated string.
@@ -85,8 +94,10 @@ pub unsafe extern "C" fn SCR_Config(config: *const c_char) -> *const c_char {
 ///
 /// `file` is a buffer of SCR_MAX_FILENAME bytes. Between start and complete of an output
 /// phase the call makes the file part of the dataset, and its directory. In a restart phase
-/// it fails if the file is not there. In no phase it copies `name`. A path that does not fit
-/// is an error. `name` and `file` may be the same buffer.
+/// it fails if the file is not there, and still tells where it should be. In no phase, also
+/// before SCR_Init and after SCR_Finalize, it copies `name`. After a start that failed it
+/// returns 1, and tells a path that cannot be opened. If SCR is disabled it copies `name` and
+/// returns 1. A path that does not fit is an error. `name` and `file` may be the same buffer.
 ///
 /// # Safety
 /// `name` is NULL or a NUL-terminated string, `file` is NULL or a buffer of SCR_MAX_FILENAME
@@ -101,21 +112,35 @@ pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) 
             // SAFETY: not NULL, so by the caller's promise a buffer.
             unsafe { *file = 0 };
         }
+        let mut missing = None;
         let reply = process::with(Call::RouteFile, |session| {
             let usage = |what| Error::usage("SCR_Route_file", what);
             let name = name.as_ref().ok_or_else(|| usage("the name is NULL"))?;
             if file.is_null() {
                 return Err(usage("the buffer is NULL"));
             }
-            session.route(from_bytes(name))
-        })?;
+            let name = from_bytes(name);
+            let path = session.route(name);
+            if path.is_err() {
+                missing = session.restart_path(name);
+            }
+            path
+        });
+        let (name, missing) = (name.unwrap_or_default(), missing.unwrap_or_default());
         let path = match &reply {
-            Reply::Done(path) => path.as_os_str().as_bytes(),
-            Reply::Disabled => name.as_deref().unwrap_or_default(),
+            Ok(Reply::Done(path)) => path.as_os_str().as_bytes(),
+            Ok(Reply::Disabled | Reply::NoRun) => &name,
+            Err(Error::NotStarted { .. }) => NO_PATH,
+            Err(_) => missing.as_os_str().as_bytes(),
         };
         // SAFETY: the caller's promise, and the path is ours.
         let fits = unsafe { text::copy_out(path, file) };
-        Ok(code(fits && matches!(reply, Reply::Done(_))))
+        let told = match reply? {
+            Reply::Done(_) => true,
+            Reply::NoRun => !name.is_empty() && !file.is_null(),
+            Reply::Disabled => false,
+        };
+        Ok(code(fits && told))
     })
 }
 
@@ -148,7 +173,8 @@ pub unsafe extern "C" fn SCR_Have_restart(flag: *mut c_int, name: *mut c_char) -
     })
 }
 
-/// Begins to read the checkpoint which SCR_Have_restart offered. Collective.
+/// Begins to read the checkpoint which SCR_Have_restart offered. Collective. What holds for
+/// an SCR_Start_output that fails holds here as well.
 ///
 /// `name` may be NULL, or is a buffer of SCR_MAX_FILENAME bytes which receives its name.
 ///
@@ -204,7 +230,8 @@ pub unsafe extern "C" fn SCR_Need_checkpoint(flag: *mut c_int) -> c_int {
 }
 
 /// Begins a checkpoint: SCR_Start_output with no name and SCR_FLAG_CHECKPOINT. Collective;
-/// ended by SCR_Complete_checkpoint.
+/// ended by SCR_Complete_checkpoint. What holds for an SCR_Start_output that fails holds here
+/// as well.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Start_checkpoint() -> c_int {
     guard(FAILURE, || {
@@ -229,6 +256,12 @@ pub extern "C" fn SCR_Complete_checkpoint(valid: c_int) -> c_int {
 ///
 /// `name` is shorter than SCR_MAX_FILENAME, or NULL for a name made from the dataset id.
 /// `flags` are SCR_FLAG_CHECKPOINT and SCR_FLAG_OUTPUT, or-ed.
+///
+/// If it returns 1 no dataset is begun, and nothing of it must be written: SCR_Route_file
+/// returns 1 and a path that cannot be opened, since the file's own path may hold an older
+/// dataset. SCR_Complete_output returns 1 without a message, and may be left out; any other
+/// call is as good as after it. Inside of another phase a start changes nothing. If SCR is
+/// disabled it returns 1, with or without SCR_Complete_output, and SCR_Route_file copies.
 ///
 /// # Safety
 /// `name` is NULL or a NUL-terminated string.

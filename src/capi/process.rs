@@ -24,7 +24,8 @@ struct Process {
 }
 
 enum Run {
-    None,
+    /// Before `SCR_Init`, and after `SCR_Finalize`.
+    None(State),
     /// `SCR_ENABLE=0`: calls have no effect, but their order is still checked.
     Disabled(State),
     Active(Box<Session>),
@@ -36,6 +37,8 @@ pub enum Reply<T> {
     Done(T),
     /// SCR is disabled.
     Disabled,
+    /// There is no run, and the call does not need one.
+    NoRun,
 }
 
 fn process() -> Result<MutexGuard<'static, Option<Process>>> {
@@ -47,7 +50,7 @@ fn process() -> Result<MutexGuard<'static, Option<Process>>> {
         config: Config::new(),
         rank: launched_rank(),
         sink: Arc::new(Console::default()),
-        run: Run::None,
+        run: Run::None(State::Uninit),
     });
     Ok(guard)
 }
@@ -60,13 +63,15 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
         return Ok(Reply::Disabled);
     };
     match &mut process.run {
-        Run::None => match State::Uninit.after(call) {
-            Ok(_) => Ok(Reply::Disabled),
+        Run::None(state) => match call_without_run(state, call) {
+            Ok(()) => Ok(Reply::NoRun),
             Err(error) => Err(process.report(call, error)),
         },
-        Run::Disabled(state) => match state.after(call) {
-            Ok(next) => {
-                *state = next;
+        Run::Disabled(state) => match call_while_disabled(state, call) {
+            Ok(()) => {
+                if *state == State::Uninit {
+                    process.run = Run::None(State::Uninit);
+                }
                 Ok(Reply::Disabled)
             }
             Err(error) => Err(process.report(call, error)),
@@ -85,7 +90,7 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
             };
             if over {
                 signals::release();
-                process.run = Run::None;
+                process.run = Run::None(State::Uninit);
             }
             if exit {
                 leave(process);
@@ -95,15 +100,45 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
     }
 }
 
+/// A call without a run.
+fn call_without_run(state: &mut State, call: Call) -> Result<()> {
+    let failed = state.failed();
+    let next = state.after(call);
+    *state = match &next {
+        Ok(next) => *next,
+        Err(_) => state.refused(call),
+    };
+    match next? {
+        // The program goes on after a start that failed, though it should not.
+        _ if failed => Err(Error::NotStarted { call: call.name() }),
+        _ => Ok(()),
+    }
+}
+
+/// A call while SCR is disabled. Every start fails then, so that a program may leave out the
+/// complete, or not.
+fn call_while_disabled(state: &mut State, call: Call) -> Result<()> {
+    let next = state.after(call)?;
+    *state = match call.starts() {
+        true => state.refused(call),
+        false => next,
+    };
+    Ok(())
+}
+
 /// `SCR_HALT_EXIT`: the program ends here, on all ranks, as the user asked.
 fn leave(process: &mut Process) -> ! {
-    process.run = Run::None;
+    process.run = Run::None(State::Uninit);
     std::process::exit(0)
 }
 
 impl Process {
-    /// Says what went wrong: this rank for itself, or rank 0 for all that know the same.
+    /// Says what went wrong: this rank for itself, or rank 0 for all that know the same. Nobody
+    /// repeats that a start has failed.
     fn report(&self, call: Call, error: Error) -> Error {
+        if matches!(error, Error::NotStarted { .. }) {
+            return error;
+        }
         let speaker = self.speaker();
         let local = matches!(error, Error::State { .. } | Error::Comm { .. });
         if local || call == Call::RouteFile || speaker.rank == 0 {
@@ -132,8 +167,7 @@ impl Process {
 
     fn init(&mut self) -> Result<bool> {
         let state = match &self.run {
-            Run::None => State::Uninit,
-            Run::Disabled(state) => *state,
+            Run::None(state) | Run::Disabled(state) => *state,
             Run::Active(session) => session.state(),
         };
         state.after(Call::Init)?;
@@ -160,17 +194,28 @@ impl Process {
     }
 
     fn config(&mut self, text: &str) -> Result<Option<String>> {
-        if matches!(self.run, Run::None) && !disabled() {
+        let off = disabled() || matches!(self.run, Run::Disabled(_));
+        let loaded = match &self.run {
+            Run::Active(_) => Ok(()),
+            // A disabled SCR does without MPI.
+            _ if off => self.agree_on(&Solo::new(), text),
             // Before MPI_Init and after MPI_Finalize each process is alone.
-            match self.all_ranks() {
-                Ok(comm) => self.agree_on(&comm, text)?,
-                Err(_) => self.agree_on(&Solo::new(), text)?,
+            _ => match self.all_ranks() {
+                Ok(comm) => self.agree_on(&comm, text),
+                Err(_) => self.agree_on(&Solo::new(), text),
+            },
+        };
+        match (loaded, &self.run) {
+            (Err(error @ Error::Usage { .. }), _) => Err(error),
+            // This one has an answer also where a file cannot be read, which SCR_Init will say.
+            (Err(_), _) if text.trim() == "SCR_ENABLE" => {
+                Ok(Some(if off { "0" } else { "1" }.to_string()))
             }
+            (Err(error), _) => Err(error),
+            // It is too late to set anything.
+            (Ok(()), Run::Disabled(_)) => self.config.ask(text),
+            (Ok(()), _) => self.config.call(text),
         }
-        if disabled() || matches!(self.run, Run::Disabled(_)) {
-            return Ok(None);
-        }
-        self.config.call(text)
     }
 
     /// All ranks must pass the same text; rank 0 reads environment and files for all.

@@ -280,8 +280,29 @@ impl Session {
         }
     }
 
-    fn allow(&self, call: Call) -> Result<State> {
-        self.state.after(call)
+    /// The state that `call` leads to if it succeeds. Whatever follows a start that failed, but
+    /// for a route, ends its phase. Local.
+    fn allow(&mut self, call: Call) -> Result<State> {
+        let next = self.state.after(call);
+        match &next {
+            Err(_) => self.state = self.state.refused(call),
+            Ok(next) if !next.failed() => self.state = self.state.outside(),
+            Ok(_) => {}
+        }
+        next
+    }
+
+    /// Ends a phase. Local.
+    ///
+    /// # Errors
+    /// `call` is not allowed, or the start of the phase has failed, on all ranks.
+    fn end_phase(&mut self, call: Call) -> Result<()> {
+        let failed = self.state.failed();
+        self.state = self.allow(call)?;
+        match failed {
+            true => Err(Error::NotStarted { call: call.name() }),
+            false => Ok(()),
+        }
     }
 }
 

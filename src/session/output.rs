@@ -29,7 +29,8 @@ impl Session {
     /// # Errors
     /// Name or flags differ between ranks, a store has no room, or a directory cannot be made.
     /// The index is as it was then, and nothing has been deleted but, where a directory could not
-    /// be made, what the cache had under the id of the new dataset.
+    /// be made, what the cache had under the id of the new dataset. All ranks are in a failed
+    /// phase then: see [`State::after`](super::state::State::after).
     pub fn start_output(
         &mut self,
         name: Option<Name>,
@@ -60,20 +61,34 @@ impl Session {
         name: Option<Name>,
         kind: Result<(bool, bool)>,
     ) -> Result<()> {
-        self.allow(call)?;
-        while !self.try_start(call, name.clone(), kind.clone())? {}
+        let open = self.allow(call)?;
+        let begun = self.begin_phase(call, &name, &kind);
+        // A program that goes on must not get the path of a file that an older dataset has.
+        self.state = match begun {
+            Ok(()) => open,
+            Err(_) => self.state.refused(call),
+        };
+        begun
+    }
+
+    fn begin_phase(
+        &mut self,
+        call: Call,
+        name: &Option<Name>,
+        kind: &Result<(bool, bool)>,
+    ) -> Result<()> {
+        while !self.try_begin(call, name.clone(), kind.clone())? {}
         Ok(())
     }
 
     /// False if the index has got higher ids meanwhile from another process, such as `scr index
     /// --add`: then all ranks know of them now, and nothing has begun.
-    fn try_start(
+    fn try_begin(
         &mut self,
         call: Call,
         name: Option<Name>,
         kind: Result<(bool, bool)>,
     ) -> Result<bool> {
-        let state = self.allow(call)?;
         let begun = Instant::now();
         // Who writes has read what it wanted to: the next search looks at what is there then.
         self.loaded = None;
@@ -163,7 +178,6 @@ impl Session {
             made: Default::default(),
             begun,
         });
-        self.state = state;
         Ok(true)
     }
 
@@ -271,10 +285,17 @@ impl Session {
     ///
     /// In a phase of output the file becomes part of the dataset and its directory is made;
     /// in a restart it must exist. Outside, the name comes back as it is.
+    ///
+    /// # Errors
+    /// The start of this phase has failed, the file is not one of the checkpoint that is read, or
+    /// the path is too long or not below the prefix directory.
     pub fn route(&mut self, name: &Path) -> Result<PathBuf> {
-        self.allow(Call::RouteFile)?;
+        let call = Call::RouteFile.name();
+        if self.allow(Call::RouteFile)?.failed() {
+            return Err(Error::NotStarted { call });
+        }
         if name.as_os_str().is_empty() {
-            return Err(Error::usage(Call::RouteFile.name(), "the name is empty"));
+            return Err(Error::usage(call, "the name is empty"));
         }
         let path = match (&self.phase, &self.loaded) {
             (Some(_), _) => self.route_output(name)?,
@@ -286,7 +307,7 @@ impl Session {
         let length = path.as_os_str().len();
         if length >= MAX_FILENAME {
             return Err(Error::usage(
-                Call::RouteFile.name(),
+                call,
                 format!(
                     "{} has {length} bytes, at most {} fit; use shorter names, or a shorter \
                      SCR_CACHE_BASE",
@@ -352,11 +373,10 @@ impl Session {
     }
 
     fn complete_phase(&mut self, call: Call, valid: bool) -> Result<()> {
-        let state = self.allow(call)?;
+        self.end_phase(call)?;
         let Some(mut phase) = self.phase.take() else {
             return Err(Error::usage(call.name(), "no dataset is open"));
         };
-        self.state = state;
         let store = self.descriptors.schemes[phase.scheme].store;
         let slot = Slot {
             store,

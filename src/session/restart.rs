@@ -2,7 +2,7 @@
 
 use super::cached::{Cached, Part, title};
 use super::fetch::Attempt;
-use super::state::Call;
+use super::state::{Call, State};
 use super::{Session, time_now};
 use crate::cache::plan::Slot;
 use crate::events::Severity;
@@ -118,9 +118,13 @@ impl Session {
 
     /// Begins to read the checkpoint that [`Session::have_restart`] offered, and gives its
     /// name (`SCR_Start_restart`).
+    ///
+    /// # Errors
+    /// There is none: this is a failed phase then, as after [`Session::start_output`].
     pub fn start_restart(&mut self) -> Result<Name> {
         let state = self.allow(Call::StartRestart)?;
         let Some(part) = &self.loaded else {
+            self.state = self.state.refused(Call::StartRestart);
             return Err(Error::usage(
                 Call::StartRestart.name(),
                 "there is no checkpoint to restart from; call SCR_Have_restart, and go on only \
@@ -138,8 +142,7 @@ impl Session {
     /// # Errors
     /// A rank passed `valid` false. All ranks return the same.
     pub fn complete_restart(&mut self, valid: bool) -> Result<()> {
-        let state = self.allow(Call::CompleteRestart)?;
-        self.state = state;
+        self.end_phase(Call::CompleteRestart)?;
         let Some(part) = self.loaded.take() else {
             return Err(Error::usage(
                 Call::CompleteRestart.name(),
@@ -187,6 +190,15 @@ impl Session {
             .collect();
         self.forget(&slots);
         self.agree(marked.map(|_| ()))
+    }
+
+    /// In a restart, the path at which a file should be that [`Session::route`] has failed for:
+    /// SCR v3.1.0 tells it all the same. Local.
+    pub fn restart_path(&self, name: &Path) -> Option<PathBuf> {
+        let part = self.loaded.as_ref();
+        let part = part.filter(|_| self.state == State::Restart)?;
+        let relative = self.prefix.relative(name, &self.cwd).ok()?;
+        Some(part.root.join(part.find(&relative).unwrap_or(&relative)))
     }
 
     pub(super) fn route_restart(&self, name: &Path) -> Result<PathBuf> {

@@ -16,6 +16,14 @@ pub enum State {
     Checkpoint,
     /// Between `SCR_Start_output` and `SCR_Complete_output`.
     Output,
+    /// After an `SCR_Start_restart` that failed.
+    FailedRestart,
+    /// After an `SCR_Start_checkpoint` that failed.
+    FailedCheckpoint,
+    /// After an `SCR_Start_output` that failed.
+    FailedOutput,
+    /// After any start outside of a run: before `SCR_Init`, or after `SCR_Finalize`.
+    FailedEarly,
 }
 
 /// A call of the API that depends on the state. `SCR_Get_version` is allowed everywhere
@@ -63,10 +71,22 @@ impl Call {
             Call::Delete => "SCR_Delete",
         }
     }
+
+    /// Whether it opens a phase.
+    pub fn starts(self) -> bool {
+        matches!(
+            self,
+            Call::StartRestart | Call::StartCheckpoint | Call::StartOutput
+        )
+    }
 }
 
 impl State {
     /// Where `call` leads from here, if it succeeds.
+    ///
+    /// A start that fails leads to a failed phase. In it a file has no path, and the complete
+    /// that belongs to the start ends it and fails too. So does any call that is allowed outside
+    /// of a phase: a program may leave the complete out where the start has failed.
     ///
     /// # Errors
     /// [`Error::State`] naming the call, the state and the way out, if it is not allowed.
@@ -75,7 +95,15 @@ impl State {
         use State as S;
         match (self, call) {
             (S::Uninit, C::Init) => Ok(S::Idle),
-            (S::Uninit, C::Configure) => Ok(S::Uninit),
+            (S::Uninit, C::Configure | C::RouteFile) => Ok(S::Uninit),
+            (S::FailedRestart, C::CompleteRestart) => Ok(S::Idle),
+            (S::FailedCheckpoint, C::CompleteCheckpoint) => Ok(S::Idle),
+            (S::FailedOutput, C::CompleteOutput) => Ok(S::Idle),
+            (S::FailedEarly, C::CompleteRestart | C::CompleteCheckpoint | C::CompleteOutput) => {
+                Ok(S::Uninit)
+            }
+            _ if self.failed() && call == C::RouteFile => Ok(self),
+            _ if self.failed() => self.outside().after(call),
             (S::Idle, C::Finalize) => Ok(S::Uninit),
             (S::Idle, C::StartRestart) => Ok(S::Restart),
             (S::Idle, C::StartCheckpoint) => Ok(S::Checkpoint),
@@ -94,15 +122,41 @@ impl State {
         }
     }
 
+    /// Where `call` leads from here, if it fails or is not allowed: a start to a failed phase,
+    /// unless another phase is open; any other call nowhere.
+    pub fn refused(self, call: Call) -> State {
+        match (self.outside(), call) {
+            (State::Uninit, call) if call.starts() => State::FailedEarly,
+            (State::Idle, Call::StartRestart) => State::FailedRestart,
+            (State::Idle, Call::StartCheckpoint) => State::FailedCheckpoint,
+            (State::Idle, Call::StartOutput) => State::FailedOutput,
+            _ => self,
+        }
+    }
+
+    /// Whether the start of this phase has failed.
+    pub fn failed(self) -> bool {
+        self.outside() != self
+    }
+
+    /// The same without the failed phase.
+    pub fn outside(self) -> State {
+        match self {
+            State::FailedRestart | State::FailedCheckpoint | State::FailedOutput => State::Idle,
+            State::FailedEarly => State::Uninit,
+            other => other,
+        }
+    }
+
     fn words(self, call: Call) -> &'static str {
         match self {
             State::Uninit => "before SCR_Init (or after SCR_Finalize)",
             _ if call == Call::Init => "a second time",
             _ if call == Call::Configure => "after SCR_Init, except to ask",
-            State::Idle => "while no phase is open",
             State::Restart => "between SCR_Start_restart and SCR_Complete_restart",
             State::Checkpoint => "between SCR_Start_checkpoint and SCR_Complete_checkpoint",
             State::Output => "between SCR_Start_output and SCR_Complete_output",
+            _ => "while no phase is open",
         }
     }
 
@@ -110,11 +164,11 @@ impl State {
         match self {
             State::Uninit => "call SCR_Init first",
             _ if call == Call::Init => "leave the call out, or call SCR_Finalize first",
-            State::Idle if call == Call::Configure => "set parameters before SCR_Init",
-            State::Idle => "call the SCR_Start_... that belongs to it first",
             State::Restart => "call SCR_Complete_restart first",
             State::Checkpoint => "call SCR_Complete_checkpoint first",
             State::Output => "call SCR_Complete_output first",
+            _ if call == Call::Configure => "set parameters before SCR_Init",
+            _ => "call the SCR_Start_... that belongs to it first",
         }
     }
 }
@@ -123,12 +177,16 @@ impl State {
 mod tests {
     use super::{Call, State};
 
-    const STATES: [State; 5] = [
+    const STATES: [State; 9] = [
         State::Uninit,
         State::Idle,
         State::Restart,
         State::Checkpoint,
         State::Output,
+        State::FailedRestart,
+        State::FailedCheckpoint,
+        State::FailedOutput,
+        State::FailedEarly,
     ];
     const CALLS: [Call; 16] = [
         Call::Init,
@@ -149,34 +207,62 @@ mod tests {
         Call::Delete,
     ];
 
-    /// One row a state, one column a call in the order of `CALLS`; `.` is not allowed, a
-    /// letter is the state it leads to.
-    #[test]
-    fn table_is_as_documented() {
-        let letter = |s: State| match s {
+    fn letter(state: State) -> char {
+        match state {
             State::Uninit => 'U',
             State::Idle => 'I',
             State::Restart => 'R',
             State::Checkpoint => 'C',
             State::Output => 'O',
-        };
-        let rows: Vec<String> = STATES
+            State::FailedRestart => 'r',
+            State::FailedCheckpoint => 'c',
+            State::FailedOutput => 'o',
+            State::FailedEarly => 'u',
+        }
+    }
+
+    /// One row a state, one column a call in the order of `CALLS`.
+    fn table(of: impl Fn(State, Call) -> char) -> Vec<String> {
+        STATES
             .iter()
-            .map(|s| {
-                CALLS
-                    .iter()
-                    .map(|c| s.after(*c).map_or('.', letter))
-                    .collect()
-            })
-            .collect();
+            .map(|state| CALLS.iter().map(|call| of(*state, *call)).collect())
+            .collect()
+    }
+
+    /// `.` is not allowed, a letter is the state it leads to.
+    #[test]
+    fn table_is_as_documented() {
         assert_eq!(
-            rows,
+            table(|state, call| state.after(call).map_or('.', letter)),
             [
-                "I.U.............",
+                "I.UU............",
                 ".U.IIR.IC.O.IIII",
                 "...R..I.........",
                 "...C.....I......",
                 "...O.......I....",
+                ".U.rIRIIC.O.IIII",
+                ".U.cIR.ICIO.IIII",
+                ".U.oIR.IC.OIIIII",
+                "I.Uu..U..U.U....",
+            ]
+        );
+    }
+
+    /// The letter is the state that a call leads to which fails or is not allowed.
+    #[test]
+    fn a_start_that_fails_leads_to_a_failed_phase_unless_one_is_open() {
+        assert_eq!(
+            table(|state, call| letter(state.refused(call))),
+            [
+                "UUUUUuUUuUuUUUUU",
+                "IIIIIrIIcIoIIIII",
+                "RRRRRRRRRRRRRRRR",
+                "CCCCCCCCCCCCCCCC",
+                "OOOOOOOOOOOOOOOO",
+                "rrrrrrrrcrorrrrr",
+                "cccccrccccoccccc",
+                "oooooroocooooooo",
+                "uuuuuuuuuuuuuuuu",
             ]
         );
     }

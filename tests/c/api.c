@@ -51,7 +51,7 @@ static void before_init(void)
 {
     int flag = 0;
     CHECK(SCR_Finalize() != SCR_SUCCESS);
-    CHECK(SCR_Route_file("a", path) != SCR_SUCCESS);
+    CHECK(SCR_Route_file("a", path) == SCR_SUCCESS && strcmp(path, "a") == 0);
     CHECK(SCR_Have_restart(&flag, name) != SCR_SUCCESS);
     flag = 1;
     CHECK(SCR_Should_exit(&flag) != SCR_SUCCESS && flag == 0);
@@ -105,6 +105,7 @@ static void names_that_do_not_fit(void)
     longest[SCR_MAX_FILENAME] = '\0';
     CHECK(SCR_Route_file(longest, path) != SCR_SUCCESS);
     CHECK(SCR_Start_output(longest, SCR_FLAG_CHECKPOINT) != SCR_SUCCESS);
+    CHECK(SCR_Complete_output(1) != SCR_SUCCESS);
 
     /* Outside a phase the longest name that fits is copied. */
     longest[SCR_MAX_FILENAME - 1] = '\0';

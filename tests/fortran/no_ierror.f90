@@ -28,6 +28,9 @@ program no_ierror
         call scr_start_output("void", SCR_FLAG_CHECKPOINT)
         call scr_complete_output(.false.)
         call say("went on")
+    case ("refused", "left_out")
+        call overwrite()
+        call say("went on after a refused start")
     case ("disabled")
         call scr_have_restart(flag, name)
         if (flag .or. name /= "") error stop "a restart out of nothing"
@@ -37,6 +40,8 @@ program no_ierror
         call scr_start_output("off", SCR_FLAG_CHECKPOINT)
         if (scr_routed("off/file") /= "off/file") error stop "no path"
         call scr_complete_output(.true.)
+        call scr_start_output("off", SCR_FLAG_CHECKPOINT)
+        call scr_start_output("off", SCR_FLAG_CHECKPOINT)
         call say("went on without")
     case default
         error stop "unknown case"
@@ -46,6 +51,60 @@ program no_ierror
     call MPI_Finalize(ierror)
 
 contains
+
+    !> Writes a checkpoint, then once more under its name, of which the start is refused.
+    subroutine overwrite()
+        character(len=SCR_MAX_FILENAME) :: file
+        integer :: written
+
+        call scr_start_output("kept", SCR_FLAG_CHECKPOINT)
+        call write_number(scr_routed("kept/file"), 1, written)
+        call scr_complete_output(written == 0)
+
+        call scr_start_output("kept", 64)
+        call write_number(scr_routed("kept/file"), 2, written)
+        if (written == 0) error stop "a path for a dataset that was not started"
+        call write_number(scr_routed("kept/file")//".tmp", 2, written)
+        if (written == 0) error stop "a path beside one"
+        call scr_route_file("kept/file", file)
+        call write_number(file, 2, written)
+        if (written == 0) error stop "a path, padded, for a dataset that was not started"
+        if (which == "refused") call scr_complete_output(.false.)
+
+        call scr_have_restart(flag, name)
+        if (.not. flag .or. name /= "kept") error stop "the checkpoint is gone"
+        call scr_start_restart(name)
+        call read_number(scr_routed("kept/file"), written)
+        if (written /= 1) error stop "the checkpoint was written over"
+        call scr_complete_restart(.true.)
+        call scr_start_output(repeat("n", SCR_MAX_FILENAME), SCR_FLAG_CHECKPOINT)
+        call write_number(scr_routed("kept/file"), 2, written)
+        if (written == 0) error stop "a path after a name that is too long"
+    end subroutine overwrite
+
+    subroutine write_number(file, number, status)
+        character(len=*), intent(in) :: file
+        integer, intent(in) :: number
+        integer, intent(out) :: status
+        integer :: unit
+
+        open (newunit=unit, file=file, status="replace", action="write", iostat=status)
+        if (status /= 0) return
+        write (unit, *, iostat=status) number
+        close (unit)
+    end subroutine write_number
+
+    subroutine read_number(file, number)
+        character(len=*), intent(in) :: file
+        integer, intent(out) :: number
+        integer :: unit, status
+
+        number = 0
+        open (newunit=unit, file=file, status="old", action="read", iostat=status)
+        if (status /= 0) return
+        read (unit, *, iostat=status) number
+        close (unit)
+    end subroutine read_number
 
     subroutine say(what)
         character(len=*), intent(in) :: what

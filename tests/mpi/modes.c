@@ -43,6 +43,7 @@ static void all_fail(void)
     CHECK(SCR_Start_output("a", SCR_FLAG_CHECKPOINT) != SCR_SUCCESS);
     CHECK(SCR_Route_file("a", path) != SCR_SUCCESS);
     CHECK(SCR_Complete_output(1) != SCR_SUCCESS);
+    CHECK(SCR_Route_file("a", path) == SCR_SUCCESS && strcmp(path, "a") == 0);
     CHECK(SCR_Start_checkpoint() != SCR_SUCCESS);
     CHECK(SCR_Complete_checkpoint(1) != SCR_SUCCESS);
     CHECK(SCR_Should_exit(&flag) != SCR_SUCCESS);
@@ -84,10 +85,17 @@ static void disabled(int argc, char** argv)
     int flag = 7;
     MPI_Init(&argc, &argv);
     CHECK(is("SCR_FLUSH", NULL));
+    CHECK(is("SCR_DEBUG", "0"));
+    CHECK(is("SCR_ENABLE", "0"));
+    CHECK(is("MY_NAME", "mine"));
+    CHECK(SCR_Config("SCR_CACHE_SIZE=7") == NULL && is("SCR_CACHE_SIZE", "7"));
     CHECK(SCR_Init() == 1);
     CHECK(SCR_Init() == 1);
+    /* It is too late to set anything, which nobody complains of. */
     CHECK(SCR_Config("SCR_FLUSH=3") == NULL);
     CHECK(is("SCR_FLUSH", NULL));
+    CHECK(is("SCR_CACHE_SIZE", "7"));
+    CHECK(is("SCR_ENABLE", "0"));
     CHECK(SCR_Have_restart(&flag, path) == 1 && flag == 0);
     flag = 7;
     CHECK(SCR_Need_checkpoint(&flag) == 1 && flag == 0);
@@ -113,6 +121,11 @@ static void config(int argc, char** argv)
     CHECK(SCR_Config(NULL) == NULL);
     CHECK(SCR_Config("") == NULL);
     CHECK(is("SCR_FLUSH", NULL));
+    CHECK(is("SCR_ENABLE", "1"));
+    CHECK(is("MY_NAME", "mine"));
+    CHECK(SCR_Config("STORE=$BASE/x COUNT=3") == NULL);
+    CHECK(is("STORE=$BASE/x COUNT", "3"));
+    CHECK(is("STORE=/l/x COUNT", "3"));
     CHECK(SCR_Config("SCR_FLUSH=10") == NULL && is("SCR_FLUSH", "10"));
     CHECK(SCR_Config("SCR_FLUSH = 12") == NULL && is("SCR_FLUSH", "12"));
     CHECK(SCR_Config("SCR_FLUSH=13  ") == NULL && is("SCR_FLUSH  ", "13"));

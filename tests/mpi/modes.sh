@@ -12,12 +12,13 @@ fail() {
     exit 1
 }
 
+export MY_NAME=mine BASE=/l
 for ranks in 1 3; do
     "$@" "$ranks" "$modes" early >log 2>&1 || fail "calls too early or too late, $ranks ranks"
     "$@" "$ranks" "$modes" config >log 2>&1 || fail "SCR_Config, $ranks ranks"
     rm -rf ./.scr scr.dataset.* "${SCR_CACHE_BASE:?}"/* "${SCR_CNTL_BASE:?}"/*
 
-    SCR_ENABLE=0 "$@" "$ranks" "$modes" disabled >log 2>&1 || fail "SCR_ENABLE=0, $ranks ranks"
+    SCR_ENABLE=0 SCR_DEBUG=0 "$@" "$ranks" "$modes" disabled >log 2>&1 || fail "SCR_ENABLE=0, $ranks ranks"
     rm log
     [[ -z $(find . "$SCR_CACHE_BASE" "$SCR_CNTL_BASE" -mindepth 1) ]] ||
         fail "SCR_ENABLE=0 left something"
