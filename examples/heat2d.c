@@ -29,6 +29,7 @@ static int size = 256, last_step = 100, every = 10, delay = 0;
 static const char* output_file = "heat2d.out";
 
 static int rank, ranks, rows, step;
+static int with_scr; /* false if SCR is switched off, or could not start */
 static double* field; /* (rows + 2) x (size + 2), neighbours' rows first and last */
 static double* next;
 
@@ -106,7 +107,10 @@ static void restart(void)
     for (;;) {
         int have = 0;
         char name[SCR_MAX_FILENAME], path[SCR_MAX_FILENAME];
-        SCR_Have_restart(&have, name);
+        /* To start anew where there may be a checkpoint could cost it. */
+        if (SCR_Have_restart(&have, name) != SCR_SUCCESS) {
+            give_up("SCR cannot tell whether there is a checkpoint;", "its messages say why");
+        }
         if (!have) {
             say("no checkpoint, starting from step 0");
             return;
@@ -114,7 +118,7 @@ static void restart(void)
 
         int head[3] = { 0, 0, 0 };
         int valid = 0;
-        SCR_Start_restart(name);
+        if (SCR_Start_restart(name) != SCR_SUCCESS) give_up("SCR does not let us read", name);
         if (file_in(name, path)) {
             FILE* file = fopen(path, "rb");
             if (file != NULL) {
@@ -141,7 +145,11 @@ static void checkpoint(void)
     int valid = 0;
 
     snprintf(name, sizeof name, "heat2d.%d", step);
-    SCR_Start_output(name, SCR_FLAG_CHECKPOINT);
+    /* Where it cannot be started, nothing must be written: older checkpoints stay as they are. */
+    if (SCR_Start_output(name, SCR_FLAG_CHECKPOINT) != SCR_SUCCESS) {
+        say("checkpoint %s cannot be started, going on without it", name);
+        return;
+    }
     if (file_in(name, path)) {
         FILE* file = fopen(path, "wb");
         if (file != NULL) {
@@ -240,8 +248,9 @@ int main(int argc, char** argv)
     if (field == NULL || next == NULL) give_up("out of memory for", "the field");
     for (int i = 0; rank == 0 && i < size + 2; i++) field[i] = 1.0;
 
-    if (SCR_Init() != SCR_SUCCESS) say("SCR is off, going on without checkpoints");
-    restart();
+    with_scr = SCR_Init() == SCR_SUCCESS;
+    if (with_scr) restart();
+    else say("SCR is off, going on without checkpoints");
 
     int stop = 0;
     while (step < last_step && !stop) {
@@ -252,7 +261,7 @@ int main(int argc, char** argv)
 
         int write_now = every > 0 && step % every == 0;
         if (every == 0) SCR_Need_checkpoint(&write_now);
-        if (write_now) {
+        if (with_scr && write_now) {
             checkpoint();
             SCR_Should_exit(&stop);
         }

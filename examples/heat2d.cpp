@@ -76,13 +76,18 @@ public:
         for (;;) {
             int have = 0;
             std::array<char, SCR_MAX_FILENAME> name {};
-            SCR_Have_restart(&have, name.data());
+            // To start anew where there may be a checkpoint could cost it.
+            if (SCR_Have_restart(&have, name.data()) != SCR_SUCCESS) {
+                throw std::runtime_error("SCR cannot tell whether there is a checkpoint");
+            }
             if (!have) {
                 say("no checkpoint, starting from step 0");
                 return;
             }
 
-            SCR_Start_restart(name.data());
+            if (SCR_Start_restart(name.data()) != SCR_SUCCESS) {
+                throw std::runtime_error(std::string("SCR does not let us read ") + name.data());
+            }
             const std::optional<int> read = read_file(name.data());
             if (SCR_Complete_restart(read.has_value()) == SCR_SUCCESS && read) {
                 step = *read;
@@ -94,7 +99,8 @@ public:
         }
     }
 
-    void run()
+    // `with_scr` is false if SCR is switched off, or could not start.
+    void run(bool with_scr)
     {
         int stop = 0;
         while (step < options.steps && !stop) {
@@ -105,7 +111,7 @@ public:
 
             int write_now = options.every > 0 && step % options.every == 0;
             if (options.every == 0) SCR_Need_checkpoint(&write_now);
-            if (write_now) {
+            if (with_scr && write_now) {
                 checkpoint();
                 SCR_Should_exit(&stop);
             }
@@ -167,7 +173,11 @@ private:
     void checkpoint()
     {
         const std::string name = "heat2d." + std::to_string(step);
-        SCR_Start_output(name.c_str(), SCR_FLAG_CHECKPOINT);
+        // Where it cannot be started, nothing must be written: older ones stay as they are.
+        if (SCR_Start_output(name.c_str(), SCR_FLAG_CHECKPOINT) != SCR_SUCCESS) {
+            say("checkpoint ", name, " cannot be started, going on without it");
+            return;
+        }
         const bool valid = write_file(name);
         if (SCR_Complete_output(valid) == SCR_SUCCESS) say("checkpoint ", name);
         else say("checkpoint ", name, " failed, going on without it");
@@ -255,11 +265,13 @@ int main(int argc, char** argv)
 
     try {
         Plate plate(read_arguments(argc, argv, ranks), rank, ranks);
-        if (SCR_Init() != SCR_SUCCESS && rank == 0) {
+        const bool with_scr = SCR_Init() == SCR_SUCCESS;
+        if (with_scr) {
+            plate.restart();
+        } else if (rank == 0) {
             std::cout << "heat2d: SCR is off, going on without checkpoints" << std::endl;
         }
-        plate.restart();
-        plate.run();
+        plate.run(with_scr);
         SCR_Finalize();
     } catch (const std::exception& error) {
         if (rank == 0) std::cerr << "heat2d: " << error.what() << std::endl;

@@ -24,8 +24,8 @@ program heat2d
     integer :: size_x = 256, last_step = 100, every = 10, delay = 0
     character(len=256) :: output_file = "heat2d.out"
 
-    integer :: rank, ranks, first, rows, step
-    logical :: time_to_write, time_to_stop
+    integer :: rank, ranks, first, rows, step, ierror
+    logical :: with_scr, time_to_write, time_to_stop
     real(real64), allocatable :: field(:, :), next(:, :)
 
     call MPI_Init()
@@ -40,9 +40,14 @@ program heat2d
     if (rank == 0) field(:, 0) = 1.0_real64
     allocate (next, source=field)
 
-    call scr_init()
+    call scr_init(ierror)
+    with_scr = ierror == SCR_SUCCESS
     step = 0
-    call restart()
+    if (with_scr) then
+        call restart()
+    else
+        call say("SCR is off, going on without checkpoints")
+    end if
 
     time_to_stop = .false.
     do while (step < last_step .and. .not. time_to_stop)
@@ -56,7 +61,7 @@ program heat2d
         else
             call scr_need_checkpoint(time_to_write)
         end if
-        if (time_to_write) then
+        if (with_scr .and. time_to_write) then
             call checkpoint()
             call scr_should_exit(time_to_stop)
         end if
@@ -79,13 +84,17 @@ contains
         logical :: have, valid
 
         do
-            call scr_have_restart(have, name)
+            ! To start anew where there may be a checkpoint could cost it.
+            call scr_have_restart(have, name, ierror)
+            if (ierror /= SCR_SUCCESS) &
+                call give_up("SCR cannot tell whether there is a checkpoint")
             if (.not. have) then
                 call say("no checkpoint, starting from step 0")
                 return
             end if
 
-            call scr_start_restart(name)
+            call scr_start_restart(name, ierror)
+            if (ierror /= SCR_SUCCESS) call give_up("SCR does not let us read "//trim(name))
             call scr_route_file(file_in(name), path, ierror)
             valid = ierror == SCR_SUCCESS
             if (valid) then
@@ -116,7 +125,12 @@ contains
         logical :: valid
 
         name = PROGRAM_NAME//"."//text(step)
-        call scr_start_output(name, SCR_FLAG_CHECKPOINT)
+        ! Where it cannot be started, nothing must be written: older ones stay as they are.
+        call scr_start_output(name, SCR_FLAG_CHECKPOINT, ierror)
+        if (ierror /= SCR_SUCCESS) then
+            call say("checkpoint "//name//" cannot be started, going on without it")
+            return
+        end if
         open (newunit=unit, file=scr_routed(file_in(name)), access="stream", &
             form="unformatted", status="replace", action="write", iostat=iostat)
         valid = iostat == 0

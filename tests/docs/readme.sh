@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Usage: readme.sh README BUILD FORTRAN_COMPILER LAUNCHER...
 # The Fortran program in the README compiles as it stands there, and goes on where it stopped: from
-# the prefix directory, and from cache alone. Run through tests/in_empty_directory.sh.
+# the prefix directory, and from cache alone. Where no dataset can be started it writes over nothing,
+# nor does it without a look at the status. Run through tests/in_empty_directory.sh.
 set -euo pipefail
 
 readme=$1 build=$2 compiler=$3
@@ -10,8 +11,14 @@ shift 3
 # shellcheck disable=SC2016 # these are backticks of Markdown
 sed -n '/^```fortran$/,/^```$/{/^```/!p}' "$readme" >survive.f90
 grep -q "^program survive" survive.f90
-"$compiler" -I"$build/include" -o survive survive.f90 -L"$build/lib" -lscrf -lscr \
-    -Wl,-rpath,"$build/lib" -pthread -ldl -lm
+# The same as a careless author would have it.
+sed -e '/call scr_start_output/{s/, status)/)/;n;s/if (status == SCR_SUCCESS) then/if (.true.) then/}' \
+    survive.f90 >careless.f90
+cmp -s survive.f90 careless.f90 && exit 1
+for name in survive careless; do
+    "$compiler" -I"$build/include" -o "$name" "$name.f90" -L"$build/lib" -lscrf -lscr \
+        -Wl,-rpath,"$build/lib" -pthread -ldl -lm
+done
 program=$PWD/survive
 
 for bypass in 1 0; do
@@ -26,3 +33,22 @@ for bypass in 1 0; do
     cd ..
 done
 [[ -e bypass1/ck.100 && ! -e bypass0/ck.100 ]]
+
+# In a job of its own there is nothing to restart from, and no number left for a dataset.
+cd bypass1
+export SCR_PREFIX=$PWD SCR_CACHE_BYPASS=1 SCR_FETCH=0 SCR_JOB_ID=refused SCR_USER_NAME=reader
+(umask 077 && mkdir -p "$SCR_CACHE_BASE/reader/scr.refused/scr.quarantine.2147483647")
+for file in ck.*/rank.*; do
+    echo good >"$file"
+done
+for name in survive careless; do
+    "$@" "../$name" >"$name.log" 2>&1 || { cat "$name.log" && exit 1; }
+    grep -q "starting after step 0" "$name.log"
+    grep -q "stopping after step 100" "$name.log"
+    [[ $(grep -c "ERROR.*highest number" "$name.log") -eq 10 ]]
+    [[ $(grep -c "ERROR" "$name.log") -eq 10 ]]
+    [[ $(cat ck.*/rank.* | sort -u) == good ]]
+done
+grep "goes on" survive.log && exit 1
+# Of each checkpoint one line, from each process.
+[[ $(grep -c "goes on" careless.log) -eq 40 ]]
