@@ -1,17 +1,16 @@
 //! `scr index`: the datasets of a prefix directory.
 
 use super::call::{Call, Failure};
+use super::delete::delete;
 use super::{Command, Group, Outcome, Run, place};
 use crate::cache::plan::ranks_in_words;
-use crate::comm::solo::Solo;
+use crate::format::flush_file::{CACHE, Entry};
 use crate::format::index::{Index, table};
 use crate::format::print::escaped;
 use crate::format::{Name, read, summary::Summary};
 use crate::job::Environment;
 use crate::job::clock::local_time;
-use crate::prefix::delete::{self, Plan};
-use crate::prefix::flush::Ground;
-use crate::prefix::{index, paths::Prefix};
+use crate::prefix::{index, paths::Prefix, records};
 use crate::scavenge::build;
 use crate::store::{Files, posix::Posix};
 use crate::{Error, Result};
@@ -29,22 +28,30 @@ pub(super) const COMMAND: Command =
 ///
 /// Without an option that says otherwise, lists the checkpoints in the prefix directory, newest
 /// first: number, whether all of it is there and no restart from it failed, when it was
-/// completed, a star at the one that the next run tries first, name. The options that change
-/// the index leave the files of a dataset where they are, but for --remove.
+/// completed, a star at the one that the next run tries first, name. With --list, an option
+/// that changes something is followed by the list. All of them leave the files of a dataset
+/// where they are, but for --delete.
 ///
-/// Exit status: 0 done, 1 there is no index, no dataset of that name, or it failed.
+/// Exit status: 0 done, 1 there is no index, no dataset of that name, or it failed. Without an
+/// index, what the caches of the last run hold is told.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("action").multiple(false))]
 struct Options {
-    /// List the checkpoints (default)
-    #[arg(short, long, group = "action")]
+    /// List the checkpoints (default), after what another option does
+    #[arg(short, long)]
     list: bool,
     /// Enter a dataset that is in the prefix directory, again if need be: that a restart from
     /// it failed is forgotten
     #[arg(short, long, value_name = "NAME", group = "action")]
     add: Option<OsString>,
-    /// Take a dataset out of the index
-    #[arg(short, long, value_name = "NAME", group = "action")]
+    /// Take a dataset out of the index; its files stay
+    #[arg(
+        short,
+        long,
+        visible_alias = "remove",
+        value_name = "NAME",
+        group = "action"
+    )]
     drop: Option<OsString>,
     /// Take all datasets out of the index that are newer than this one
     #[arg(long, value_name = "NAME", group = "action")]
@@ -52,10 +59,14 @@ struct Options {
     /// Start the next run from this checkpoint
     #[arg(short, long, value_name = "NAME", group = "action")]
     current: Option<OsString>,
-    /// Delete a dataset: its entry in the index, its files but for those that another dataset has,
-    /// too, and directories left empty
-    #[arg(long, value_name = "NAME", visible_alias = "delete", group = "action")]
-    remove: Option<OsString>,
+    /// Delete a dataset: its entry in the index, its files but for those that another dataset
+    /// has, too, and directories left empty. Lists first what goes, and asks if standard input
+    /// is a terminal
+    #[arg(long, value_name = "NAME", group = "action")]
+    delete: Option<OsString>,
+    /// With --delete: do not ask
+    #[arg(short, long, requires = "delete")]
+    yes: bool,
     /// Complete a dataset of which parts were copied to the prefix directory by `scr copy`:
     /// rebuild what is missing, if its redundancy allows it, and enter it. A checkpoint becomes
     /// the one that the next run tries first, unless a newer one is
@@ -79,22 +90,78 @@ impl Run for Options {
             })?;
         } else if let Some(name) = &self.current {
             current(&prefix, &Name::from(name.as_os_str()))?;
-        } else if let Some(name) = &self.remove {
-            remove(call, &prefix, &Name::from(name.as_os_str()))?;
+        } else if let Some(name) = &self.delete {
+            delete(call, &prefix, &Name::from(name.as_os_str()), self.yes)?;
         } else if let Some(id) = self.build {
             complete(call, &prefix, id)?;
-        } else {
+        }
+        if self.list || !self.changes() {
             list(call, &prefix)?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
+impl Options {
+    fn changes(&self) -> bool {
+        let named = [
+            &self.add,
+            &self.drop,
+            &self.drop_after,
+            &self.current,
+            &self.delete,
+        ];
+        self.build.is_some() || named.iter().any(|name| name.is_some())
+    }
+}
+
 fn list(call: &mut Call, prefix: &Prefix) -> std::result::Result<(), Failure> {
-    // Here a missing index is an error, as in SCR v3.1.0: most likely the wrong directory.
-    let index = Index::read(&Posix, &prefix.file("index.scr"))?;
+    // Here a missing index is an error, as in SCR v3.1.0: most likely the wrong directory, or
+    // a run that was killed early.
+    let index = match Index::read(&Posix, &prefix.file("index.scr")) {
+        Err(error) if error.is_not_found() => return Err(nothing_flushed(prefix)),
+        other => other?,
+    };
     call.out.write_all(table(&index.list()).as_bytes())?;
     Ok(())
+}
+
+/// Why there is no list, and where the datasets of the last run are.
+fn nothing_flushed(prefix: &Prefix) -> Failure {
+    /// At most so many are named.
+    const MANY: usize = 10;
+    let held = match records::read_flush_file(&Posix, prefix) {
+        Err(error) => format!("what the caches hold is not known: {error}"),
+        Ok(record) => {
+            let held = record.datasets.iter().rev();
+            let held: Vec<_> = held.filter(|(_, entry)| entry.is_at(CACHE)).collect();
+            let mut words: Vec<String> = held.iter().take(MANY).map(cached).collect();
+            if held.len() > MANY {
+                words.push(format!("{} older ones", held.len() - MANY));
+            }
+            match words.is_empty() {
+                true => "no run has recorded a dataset in a cache".to_string(),
+                false => format!(
+                    "the last run left in the caches of its nodes: {}; the next run of the job \
+                     finds them there, and `scr postrun` saves the newest",
+                    words.join(", ")
+                ),
+            }
+        }
+    };
+    let index = prefix.file("index.scr");
+    Failure::said(format!(
+        "nothing was flushed to this prefix directory yet: there is no {}; {held}",
+        index.display()
+    ))
+}
+
+fn cached((id, entry): &(&u64, &Entry)) -> String {
+    let name = entry
+        .own_name()
+        .map_or(String::new(), |name| format!(" (`{}')", escaped(name)));
+    let kind = if entry.ckpt { "" } else { ", output" };
+    format!("dataset {id}{name}{kind}")
 }
 
 /// Changes the index by a name that must be in it.
@@ -107,7 +174,7 @@ fn change(
     index::update(&Posix, prefix, |index| {
         change(index, &name)
             .then_some(())
-            .ok_or_else(|| unknown(prefix, &name, "a dataset"))
+            .ok_or_else(|| unknown(prefix, index, &name, "a dataset"))
     })
 }
 
@@ -122,47 +189,9 @@ fn current(prefix: &Prefix, name: &Name) -> Result<()> {
                 escaped(name),
                 "is no checkpoint, so nothing can start from it",
             ),
-            None => unknown(prefix, name, "a checkpoint"),
+            None => unknown(prefix, index, name, "a checkpoint"),
         })
     })
-}
-
-fn remove(call: &mut Call, prefix: &Prefix, name: &Name) -> std::result::Result<(), Failure> {
-    let index = index::read(&Posix, prefix)?;
-    let id = index.id(name);
-    let id = id.ok_or_else(|| unknown(prefix, name, "a dataset"))?;
-    let ground = Ground {
-        comm: &Solo::new(),
-        files: &Posix,
-        prefix,
-        node: &Environment::of_process().host,
-        width: 1,
-        buffer: 0,
-        metadata: false,
-    };
-    let deleted = delete::delete(&ground, &Plan::new(&index, &[id])).map_err(alone)?;
-    if let Some(error) = deleted.refused.into_iter().next() {
-        return Err(error.into());
-    }
-    for kept in deleted.dirs {
-        writeln!(call.out, "{} is not empty and stays", kept.display())?;
-    }
-    if deleted.shared > 0 {
-        writeln!(
-            call.out,
-            "Files that other datasets have, too, and that stay: {}",
-            deleted.shared
-        )?;
-    }
-    Ok(())
-}
-
-/// What happened to the only rank there is, without its number.
-fn alone(error: Error) -> Failure {
-    match error {
-        Error::Remote { error, .. } => Failure::said(error),
-        other => other.into(),
-    }
 }
 
 /// Completes a dataset from its parts in the prefix directory, and tells what was rebuilt.
@@ -190,13 +219,22 @@ pub(super) fn complete(
     Ok(())
 }
 
-fn unknown(prefix: &Prefix, name: &Name, what: &str) -> Error {
+/// The error of a name that is not in the index.
+pub(super) fn unknown(prefix: &Prefix, index: &Index, name: &Name, what: &str) -> Error {
+    let shown = escaped(name);
+    let what = match index.left_over(name) {
+        Some(id) => format!(
+            "`{shown}' is left over from a dataset that is gone: {id} is the id of `{}' now; \
+             `scr index --drop` takes the name out",
+            index.name(id).map(escaped).unwrap_or_default()
+        ),
+        None => format!(
+            "`{shown}' is not the name of {what} there; `scr index --list` shows the checkpoints"
+        ),
+    };
     Error::Config {
         place: prefix.file("index.scr").display().to_string(),
-        what: format!(
-            "`{}' is not the name of {what} there; `scr index --list` shows the checkpoints",
-            escaped(name)
-        ),
+        what,
     }
 }
 

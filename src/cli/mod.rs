@@ -16,6 +16,7 @@ mod ckpt_interval;
 mod completions;
 mod copy;
 mod crc32;
+mod delete;
 mod doctor;
 mod env;
 mod flush_file;

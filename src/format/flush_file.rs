@@ -69,6 +69,12 @@ impl Entry {
         }
     }
 
+    /// Its name, also where only the description has it.
+    pub fn own_name(&self) -> Option<&Name> {
+        let described = self.dataset.as_ref().map(|dataset| &dataset.name);
+        self.name.as_ref().or(described)
+    }
+
     /// True if it is at `place`.
     pub fn is_at(&self, place: &str) -> bool {
         self.locations.contains(&Name::from(place))

@@ -40,7 +40,8 @@ pub struct Index {
     version: u32,
     #[serde(rename = "CURRENT")]
     current: Option<Name>,
-    /// Ids by name; a name belongs to one dataset.
+    /// Ids by name. SCR v3.1.0 can leave several names at one id, when it gives the id of an
+    /// older dataset to a new one; the entry's own description tells whose id it is.
     #[serde(rename = "NAME", default, with = "names")]
     names: BTreeMap<Name, u64>,
     #[serde(rename = "DSET", default, with = "with::ids")]
@@ -162,10 +163,13 @@ impl Index {
 
     fn enter(&mut self, dataset: Dataset, flushed: Option<Name>) {
         let id = dataset.id;
-        self.names.retain(|_, &mut other| other != id);
-        if let Some(old) = self.names.insert(dataset.name.clone(), id) {
+        let old = self.id(&dataset.name);
+        if let Some(old) = old {
             self.datasets.remove(&old);
         }
+        self.names
+            .retain(|_, &mut other| other != id && Some(other) != old);
+        self.names.insert(dataset.name.clone(), id);
         let complete = flushed.is_some();
         let entry = Entry {
             complete,
@@ -177,17 +181,32 @@ impl Index {
     }
 
     /// Takes out the entry of `name` and gives its id. If it was current, the newest good
-    /// checkpoint with a lower id becomes current, or none. Files are not touched.
+    /// checkpoint with a lower id becomes current, or none. Files are not touched. A name that
+    /// is [left over](Index::left_over) goes alone: the entry, and the mark if the name had it,
+    /// are the other dataset's.
     pub fn remove(&mut self, name: &Name) -> Option<u64> {
+        if let Some(id) = self.id(name) {
+            self.remove_id(id);
+            self.names.remove(name);
+            return Some(id);
+        }
         let id = self.names.remove(name)?;
-        self.datasets.remove(&id);
         if self.current.as_ref() == Some(name) {
-            self.current = self
-                .newest_good(Some(id))
-                .and_then(|id| self.name(id))
-                .cloned();
+            let entry = self.datasets.get(&id).filter(|e| e.is_checkpoint());
+            self.current = entry.and_then(|_| self.name(id)).cloned();
         }
         Some(id)
+    }
+
+    /// Takes out the entry of an id with all names that lead to it, like [`Index::remove`].
+    pub fn remove_id(&mut self, id: u64) {
+        let was_current = self.current_id() == Some(id);
+        self.datasets.remove(&id);
+        self.names.retain(|_, &mut other| other != id);
+        if was_current {
+            let next = self.newest_good(Some(id));
+            self.current = next.and_then(|id| self.name(id)).cloned();
+        }
     }
 
     /// Takes out all entries with higher ids than `name` has, and gives those ids, highest
@@ -201,18 +220,20 @@ impl Index {
             .copied()
             .take_while(|&id| id > limit);
         let ids: Vec<u64> = above.collect();
-        for &id in &ids {
-            match self.name(id).cloned() {
-                Some(name) => drop(self.remove(&name)),
-                None => drop(self.datasets.remove(&id)),
-            }
-        }
+        ids.iter().for_each(|&id| self.remove_id(id));
         Some(ids)
     }
 
     /// Name that the next restart begins with.
     pub fn current(&self) -> Option<&Name> {
         self.current.as_ref()
+    }
+
+    /// The id that the next restart begins with. A current name that is left over leads to the
+    /// dataset that has its id now, as in SCR v3.1.0.
+    pub fn current_id(&self) -> Option<u64> {
+        let name = self.current.as_ref()?;
+        self.id(name).or_else(|| self.left_over(name))
     }
 
     /// Makes a checkpoint current. `false`, and nothing changes, if there is no checkpoint
@@ -235,7 +256,7 @@ impl Index {
     /// complete; then the good checkpoints with lower ids, newest first. A current name
     /// that is not a checkpoint here counts as none.
     pub fn candidates(&self) -> Vec<u64> {
-        let current = self.current.as_ref().and_then(|name| self.id(name));
+        let current = self.current_id();
         let current = current.filter(|id| self.datasets.get(id).is_some_and(Entry::is_checkpoint));
         let mut ids: Vec<u64> = current.into_iter().collect();
         while let Some(id) = self.newest_good(ids.last().copied()) {
@@ -281,15 +302,40 @@ impl Index {
         }
     }
 
-    /// The id of a name.
+    /// The id of the dataset of this name.
     pub fn id(&self, name: &Name) -> Option<u64> {
-        self.names.get(name).copied()
+        let own = |id: &u64| {
+            self.described(*id)
+                .is_none_or(|described| described == name)
+        };
+        let led = self.names.get(name).copied().filter(own);
+        led.or_else(|| {
+            let mut ids = self.datasets.keys().rev().copied();
+            ids.find(|id| self.described(*id) == Some(name))
+        })
     }
 
-    /// The name of an id.
+    /// The id that a name leads to which is no dataset's name any more: the id has gone to
+    /// another dataset since, and SCR v3.1.0 leaves such names.
+    pub fn left_over(&self, name: &Name) -> Option<u64> {
+        match self.id(name) {
+            Some(_) => None,
+            None => self.names.get(name).copied(),
+        }
+    }
+
+    /// The name of an id: that of its description, which alone tells which of several names is
+    /// the dataset's own.
     pub fn name(&self, id: u64) -> Option<&Name> {
-        let named = self.names.iter().find(|&(_, &other)| other == id);
-        named.map(|(name, _)| name)
+        self.described(id).or_else(|| {
+            let named = self.names.iter().find(|&(_, &other)| other == id);
+            named.map(|(name, _)| name)
+        })
+    }
+
+    fn described(&self, id: u64) -> Option<&Name> {
+        let dataset = self.datasets.get(&id)?.dataset.as_ref()?;
+        Some(&dataset.name).filter(|name| !name.is_empty())
     }
 
     /// The entry of an id.
@@ -320,17 +366,15 @@ impl Index {
 
     /// The checkpoints, newest first.
     pub fn list(&self) -> Vec<Row> {
-        let names: BTreeMap<u64, &Name> = self.names.iter().map(|(n, &id)| (id, n)).collect();
+        let current = self.current_id();
         let row = |(&id, entry): (&u64, &Entry)| {
             let dataset = entry.dataset.as_ref().filter(|d| d.is_checkpoint())?;
-            let name = names.get(&id).copied().unwrap_or(&dataset.name).clone();
-            let current = self.current.as_ref() == Some(&name);
             Some(Row {
                 id,
                 valid: entry.is_good(),
                 flushed: entry.flushed.clone(),
-                current,
-                name,
+                current: current == Some(id),
+                name: self.name(id).unwrap_or(&dataset.name).clone(),
             })
         };
         self.datasets.iter().rev().filter_map(row).collect()

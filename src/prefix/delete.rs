@@ -123,29 +123,20 @@ impl Known {
 /// # Errors
 /// Nothing was deleted, or not all.
 pub fn delete(ground: &Ground, plan: &Plan) -> Result<Deleted> {
-    let mut deleted = Deleted::default();
-    let mut mine = BTreeSet::new();
-    let (mut going, mut any_listed) = (Vec::new(), false);
-    for known in &plan.going {
-        match names(ground, known.id) {
-            // One that was never flushed to its end may have no list; its files are unknown.
-            Ok(names) => {
-                any_listed |= names.is_some();
-                mine.extend(names.unwrap_or_default());
-                going.push(known.id);
-            }
-            Err(error @ Error::Comm { .. }) => return Err(error),
-            Err(error) => deleted.refused.push(known.unreadable("it stays", error)),
-        }
-    }
+    let Share {
+        going,
+        mine,
+        shared,
+        refused,
+    } = share(ground, plan)?;
+    let mut deleted = Deleted {
+        refused,
+        ..Deleted::default()
+    };
     if going.is_empty() {
         return Ok(deleted);
     }
-    let listed = mine.len();
-    if any_listed {
-        keep_shared(ground, &plan.staying, &mut mine)?;
-    }
-    let mut shared = [Term::Sum((listed - mine.len()) as i64)];
+    let mut shared = [Term::Sum(shared as i64)];
     let forgotten = on_root(ground, || forget(ground, &going));
     collective::agree_with(ground.comm, ground.node, forgotten, &mut shared)?;
     deleted.shared = shared[0].value() as u64;
@@ -156,6 +147,52 @@ pub fn delete(ground: &Ground, plan: &Plan) -> Result<Deleted> {
     let cleared = on_root(ground, || clear(ground, dirs, &going));
     deleted.dirs = collective::agree(ground.comm, ground.node, cleared)?;
     Ok(deleted)
+}
+
+/// The files that [`delete`] would remove, relative to the prefix, as far as this rank is their
+/// home: for who asks first. Nothing is changed. Collective.
+///
+/// # Errors
+/// Nothing would be deleted, or not all.
+pub fn files(ground: &Ground, plan: &Plan) -> Result<BTreeSet<PathBuf>> {
+    let share = share(ground, plan)?;
+    share.refused.into_iter().next().map_or(Ok(share.mine), Err)
+}
+
+/// What is to go, and this rank's share of the files.
+struct Share {
+    going: Vec<u64>,
+    mine: BTreeSet<PathBuf>,
+    /// Of this rank's share, how many files stay since others have them.
+    shared: usize,
+    refused: Vec<Error>,
+}
+
+fn share(ground: &Ground, plan: &Plan) -> Result<Share> {
+    let mut mine = BTreeSet::new();
+    let (mut going, mut refused, mut any_listed) = (Vec::new(), Vec::new(), false);
+    for known in &plan.going {
+        match names(ground, known.id) {
+            // One that was never flushed to its end may have no list; its files are unknown.
+            Ok(names) => {
+                any_listed |= names.is_some();
+                mine.extend(names.unwrap_or_default());
+                going.push(known.id);
+            }
+            Err(error @ Error::Comm { .. }) => return Err(error),
+            Err(error) => refused.push(known.unreadable("it stays", error)),
+        }
+    }
+    let listed = mine.len();
+    if any_listed {
+        keep_shared(ground, &plan.staying, &mut mine)?;
+    }
+    Ok(Share {
+        going,
+        shared: listed - mine.len(),
+        mine,
+        refused,
+    })
 }
 
 fn on_root<T: Default>(ground: &Ground, work: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -231,11 +268,7 @@ fn names(ground: &Ground, id: u64) -> Result<Option<BTreeSet<PathBuf>>> {
 /// Rank 0: nobody may take what is left of these for datasets from now on.
 fn forget(ground: &Ground, going: &[u64]) -> Result<()> {
     index::update(ground.files, ground.prefix, |index| {
-        for id in going {
-            if let Some(name) = index.name(*id).cloned() {
-                index.remove(&name);
-            }
-        }
+        going.iter().for_each(|&id| index.remove_id(id));
         Ok(())
     })
 }

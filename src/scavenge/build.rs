@@ -245,8 +245,7 @@ fn tidy(files: &dyn Files, dir: &Path) -> Result<()> {
 
 /// True if the current checkpoint is a good one that is newer than `id`.
 fn has_newer(index: &Index, id: u64) -> bool {
-    let current = index.current().and_then(|name| index.id(name));
-    current.is_some_and(|current| {
+    index.current_id().is_some_and(|current| {
         current > id && index.get(current).is_some_and(|entry| entry.is_good())
     })
 }

@@ -233,10 +233,6 @@ fn outside_window(index: &Index, flushed: u64, size: usize) -> Vec<u64> {
     good.skip(size)
         .filter(|(_, e)| e.dataset.as_ref().is_some_and(|d| !d.flag_output))
         .map(|(id, _)| *id)
-        .filter(|id| {
-            index
-                .name(*id)
-                .is_some_and(|name| Some(name) != index.current())
-        })
+        .filter(|id| index.current_id() != Some(*id))
         .collect()
 }

@@ -279,7 +279,7 @@ fn what_is_in_the_prefix_directory_is_told() {
     good(doctor(&sandbox, &[], &[]));
     std::fs::write(sandbox.path().join(".scr/index.scr"), "damaged").unwrap();
     let text = problems(doctor(&sandbox, &[], &[]));
-    has(&text, &["index.scr"]);
+    has(&text, &["index.scr", "scr index --prefix "]);
     has(
         &good(doctor(&Sandbox::empty(), &[], &[])),
         &["SCR has not used it yet"],

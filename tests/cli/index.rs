@@ -29,19 +29,20 @@ fn every_fixture_is_listed_as_by_scr() {
 }
 
 #[test]
-fn drop_takes_entries_out_and_leaves_files() {
-    let sandbox = Sandbox::of("basic");
-    assert_eq!(sandbox.run(&["index", "--drop=timestep.3"]).out(), "");
-    let table = list(&sandbox);
-    assert!(!table.contains("timestep.3"), "{table}");
-    assert!(table.contains("* timestep.2"), "{table}");
-    assert!(
-        sandbox
-            .path()
-            .join(".scr/scr.dataset.3/summary.scr")
-            .exists()
-    );
-    assert!(sandbox.path().join("timestep.3").exists());
+fn drop_and_remove_take_entries_out_and_leave_files() {
+    for option in ["--drop=timestep.3", "--remove=timestep.3", "-dtimestep.3"] {
+        let sandbox = Sandbox::of("basic");
+        assert_eq!(sandbox.run_as("scr_index", &[option]).out(), "");
+        let table = list(&sandbox);
+        assert!(!table.contains("timestep.3"), "{table}");
+        assert!(table.contains("* timestep.2"), "{table}");
+        let dir = sandbox.path();
+        assert!(dir.join(".scr/scr.dataset.3/summary.scr").exists());
+        for rank in 0..4 {
+            let file = format!("timestep.3/rank_{rank}/state_{rank}.dat");
+            assert!(dir.join(file).exists());
+        }
+    }
 
     let sandbox = Sandbox::of("failed");
     sandbox.run(&["index", "--drop-after", "dump_0002"]).out();
@@ -61,6 +62,27 @@ fn current_chooses_a_checkpoint() {
         assert!(said.failed().contains("no checkpoint"));
         assert_eq!(list(&sandbox), before);
     }
+}
+
+#[test]
+fn a_change_may_be_followed_by_the_list() {
+    for (option, line) in [
+        ("--current=timestep.1", "* timestep.1\n"),
+        ("--drop=timestep.3", "* timestep.2\n"),
+        ("--drop-after=timestep.1", "* timestep.1\n"),
+        ("--add=timestep.1", "  timestep.1\n"),
+        ("--build=1", "  timestep.1\n"),
+        ("--delete=timestep.1", "  timestep.2\n"),
+    ] {
+        for args in [["--list", option], [option, "-l"]] {
+            let sandbox = Sandbox::of("basic");
+            let out = sandbox.run_as("scr_index", &args).out();
+            assert!(out.ends_with(&list(&sandbox)), "{option}: {out}");
+            assert!(out.contains(line), "{option}: {out}");
+        }
+    }
+    let sandbox = Sandbox::of("basic");
+    sandbox.run(&["index", "--list", "--current=nope"]).failed();
 }
 
 #[test]
@@ -141,11 +163,11 @@ fn add_forgets_a_failure() {
 }
 
 #[test]
-fn remove_deletes_files_and_leaves_others() {
+fn delete_removes_files_and_leaves_others() {
     let sandbox = Sandbox::of("basic");
     let other = sandbox.path().join("timestep.1/notes.txt");
     std::fs::write(&other, "mine").unwrap();
-    let said = sandbox.run(&["index", "--remove", "timestep.1"]).out();
+    let said = sandbox.run(&["index", "--delete", "timestep.1"]).out();
     assert!(said.contains("timestep.1 is not empty and stays"), "{said}");
     assert!(other.exists());
     assert!(!sandbox.path().join("timestep.1/rank_0").exists());
@@ -157,7 +179,7 @@ fn remove_deletes_files_and_leaves_others() {
 }
 
 #[test]
-fn remove_leaves_files_that_another_dataset_lists() {
+fn delete_leaves_files_that_another_dataset_lists() {
     let sandbox = Sandbox::of("basic");
     let map = sandbox.path().join(".scr/scr.dataset.1/rank2file.0.0");
     let mut tree = scr::format::read_tree(&scr::store::posix::Posix, &map).unwrap();
@@ -169,7 +191,7 @@ fn remove_leaves_files_that_another_dataset_lists() {
     ranks.set("0", rank);
     tree.set("RANK", ranks);
     std::fs::write(&map, scr::format::encode(&tree)).unwrap();
-    let said = sandbox.run(&["index", "--remove", "timestep.1"]).out();
+    let said = sandbox.run(&["index", "--delete", "timestep.1"]).out();
     assert!(said.contains("and that stay: 1"), "{said}");
     assert!(
         sandbox
@@ -200,7 +222,7 @@ fn a_hostile_map_does_not_lead_out_of_the_prefix() {
         ranks.set("0", rank);
         tree.set("RANK", ranks);
         std::fs::write(&map, scr::format::encode(&tree)).unwrap();
-        assert_eq!(sandbox.run(&["index", "--remove=timestep.1"]).code, 1);
+        assert_eq!(sandbox.run(&["index", "--delete=timestep.1"]).code, 1);
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
         sandbox.run(&["index", "--add=timestep.1"]).out();
     }
@@ -220,6 +242,7 @@ fn a_missing_index_and_one_of_another_version_are_errors() {
     assert_eq!(std::fs::read(&index).unwrap(), bytes);
 
     std::fs::remove_file(&index).unwrap();
+    assert_eq!(sandbox.run(&["index", "--list"]).code, 1);
     let error = sandbox.run_as("scr_index", &[]).failed();
     assert!(error.starts_with("SCR v3.1.0 ERROR: "), "{error}");
     assert!(error.contains("index.scr"), "{error}");
@@ -249,6 +272,44 @@ fn a_dataset_that_lost_a_file_is_not_complete() {
     let error = sandbox.run(&["index", "--build=1"]).failed();
     assert!(
         error.contains("timestep.1/") && error.contains("is missing"),
+        "{error}"
+    );
+}
+
+/// A run that is killed before its first flush has an empty prefix directory and full caches.
+#[test]
+fn what_the_caches_hold_is_told_where_nothing_was_flushed() {
+    use crate::site::{Site, double_nodes};
+    let site = Site::new().set("SCR_FLUSH", "0").set("SCR_CACHE_SIZE", "2");
+    let index = |args: &[&str]| {
+        let mut command = crate::sandbox::program("scr_index", args);
+        crate::sandbox::said(command.current_dir(site.prefix()).output().unwrap()).failed()
+    };
+    site.run(&double_nodes(2), |_| ());
+    let error = index(&[]);
+    assert!(error.contains("nothing was flushed"), "{error}");
+    assert!(error.contains("no run has recorded a dataset"), "{error}");
+    site.run(&double_nodes(2), |rank| {
+        ["ck.1", "ck\u{7}2"]
+            .iter()
+            .for_each(|name| rank.checkpoint(name).unwrap());
+    });
+    for args in [&[][..], &["--list"]] {
+        let error = index(args);
+        assert!(error.contains("nothing was flushed to"), "{error}");
+        let held = "in the caches of its nodes: dataset 2 (`ck\\x072'), dataset 1 (`ck.1');";
+        assert!(error.contains(held), "{error}");
+        assert!(error.contains("scr postrun"), "{error}");
+        assert_eq!(error.lines().count(), 1);
+    }
+    std::fs::write(site.prefix().join(".scr/flush.scr"), "garbage").unwrap();
+    let error = index(&[]);
+    assert!(
+        error.contains("what the caches hold is not known"),
+        "{error}"
+    );
+    assert!(
+        error.contains("nothing was flushed") && error.contains("flush.scr"),
         "{error}"
     );
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod completions;
+mod delete;
 mod doctor;
 mod files;
 mod foreign;
@@ -12,6 +13,7 @@ mod hostile;
 mod hosts;
 mod index;
 mod job;
+mod left_over;
 mod log;
 mod man;
 mod nodes;

@@ -187,7 +187,7 @@ pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut Report) {
             let dir = settings.prefix.display();
             report.wrong(
                 error,
-                format!("move it away, and add each dataset: scr index --dir {dir} --add NAME"),
+                format!("move it away, and add each dataset: scr index --prefix {dir} --add NAME"),
             );
             return;
         }

@@ -1,0 +1,104 @@
+//! `scr index --delete`: deletes a dataset, after it has told what goes, and asked.
+
+use super::call::{Call, Failure};
+use super::index::unknown;
+use crate::Error;
+use crate::comm::solo::Solo;
+use crate::format::Name;
+use crate::format::print::escaped;
+use crate::job::Environment;
+use crate::prefix::delete::{self, Plan};
+use crate::prefix::flush::Ground;
+use crate::prefix::{index, paths::Prefix};
+use crate::store::posix::Posix;
+use std::collections::BTreeSet;
+use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::path::PathBuf;
+
+/// At most so many files are listed.
+const MANY: usize = 20;
+
+/// Deletes the dataset of that name. Without `yes` it asks, if there is a terminal to ask at:
+/// a script has said what it wants by calling this.
+pub(super) fn delete(
+    call: &mut Call,
+    prefix: &Prefix,
+    name: &Name,
+    yes: bool,
+) -> Result<(), Failure> {
+    let index = index::read(&Posix, prefix)?;
+    let id = index.id(name);
+    let id = id.ok_or_else(|| unknown(prefix, &index, name, "a dataset"))?;
+    let ground = Ground {
+        comm: &Solo::new(),
+        files: &Posix,
+        prefix,
+        node: &Environment::of_process().host,
+        width: 1,
+        buffer: 0,
+        metadata: false,
+    };
+    let plan = Plan::new(&index, &[id]);
+    let files = delete::files(&ground, &plan).map_err(alone)?;
+    let what = format!("dataset {id} (`{}')", escaped(name));
+    list(call, &what, &files)?;
+    if !yes && io::stdin().is_terminal() && !agreed(call, &what)? {
+        return Err(Failure::said("nothing was deleted"));
+    }
+    let deleted = delete::delete(&ground, &plan).map_err(alone)?;
+    if let Some(error) = deleted.refused.into_iter().next() {
+        return Err(error.into());
+    }
+    for kept in deleted.dirs {
+        writeln!(call.out, "{} is not empty and stays", kept.display())?;
+    }
+    if deleted.shared > 0 {
+        writeln!(
+            call.out,
+            "Files that other datasets have, too, and that stay: {}",
+            deleted.shared
+        )?;
+    }
+    writeln!(call.out, "Deleted {what}")?;
+    Ok(())
+}
+
+/// What goes.
+fn list(call: &mut Call, what: &str, files: &BTreeSet<PathBuf>) -> Result<(), Failure> {
+    let number = match files.len() {
+        0 => "no file of its own".to_string(),
+        1 => "1 file:".to_string(),
+        n => format!("{n} files:"),
+    };
+    writeln!(call.out, "To be deleted: {what} with {number}")?;
+    for file in files.iter().take(MANY) {
+        writeln!(call.out, "  {}", escaped(&file.as_os_str().into()))?;
+    }
+    if files.len() > MANY {
+        writeln!(call.out, "  and {} more", files.len() - MANY)?;
+    }
+    Ok(())
+}
+
+/// Asks whoever is at the terminal. Anything but a yes is a no.
+fn agreed(call: &mut Call, what: &str) -> Result<bool, Failure> {
+    /// Longest answer that is read, bytes.
+    const LONGEST: u64 = 100;
+    call.out.flush()?;
+    // Not on standard output, which may be a file.
+    let mut terminal = io::stderr();
+    let asked = write!(terminal, "Delete {what} with its files? [y/N] ");
+    asked.and_then(|()| terminal.flush())?;
+    let mut answer = String::new();
+    let read = io::stdin().lock().take(LONGEST).read_line(&mut answer);
+    read.map_err(|error| Failure::said(format!("cannot read the answer: {error}")))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// What happened to the only rank there is, without its number.
+fn alone(error: Error) -> Failure {
+    match error {
+        Error::Remote { error, .. } => Failure::said(error),
+        other => other.into(),
+    }
+}
