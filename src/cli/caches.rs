@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub(super) struct Caches {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, short_alias = 'd', value_name = "DIR")]
     prefix: Option<PathBuf>,
     /// Control directory of the job, BASE/USER/scr.JOBID, instead of what the parameters and
     /// this environment say: it tells user and job
-    #[arg(long, alias = "from", value_name = "DIR")]
+    #[arg(short, long, alias = "from", value_name = "DIR")]
     cntldir: Option<PathBuf>,
     /// Base directory of a cache, instead of those that the parameters name; may be repeated
     #[arg(long, value_name = "BASE")]
@@ -63,7 +63,7 @@ impl Caches {
 }
 
 /// User and job of a control directory.
-fn of_control(dir: &Path) -> Result<(String, String), Failure> {
+pub(super) fn of_control(dir: &Path) -> Result<(String, String), Failure> {
     let name = |path: &Path| Some(path.file_name()?.to_str()?.to_string());
     let job = name(dir).and_then(|job| Some(job.strip_prefix("scr.")?.to_string()));
     let user = dir.parent().and_then(name);

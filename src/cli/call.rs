@@ -55,6 +55,8 @@ pub(super) struct Call {
     pub name: &'static str,
     /// Standard output.
     pub out: Out,
+    /// Whether steps are told, see [`Call::step`].
+    pub verbose: bool,
     classic: bool,
 }
 
@@ -63,6 +65,7 @@ impl Call {
         Call {
             name,
             out: Out::default(),
+            verbose: false,
             classic: true,
         }
     }
@@ -72,6 +75,18 @@ impl Call {
             classic: false,
             ..Call::classic(name)
         }
+    }
+
+    /// A step of the work, on standard output under the classic name of the command, for a
+    /// user who asked to be told of each.
+    pub fn step(&mut self, text: &dyn Display) -> io::Result<()> {
+        if !self.verbose {
+            return Ok(());
+        }
+        let name = self.name.strip_prefix("scr_").unwrap_or(self.name);
+        writeln!(self.out, "scr_{}: {text}", name.replace('-', "_"))?;
+        // Before a step that may take long.
+        self.out.flush()
     }
 
     /// A line on standard error, as SCR v3.1.0 has it for its serial commands. That it cannot

@@ -36,11 +36,11 @@ struct Options {
     #[arg(short, long, value_name = "BYTES", value_parser = bytes)]
     buf: Option<usize>,
     /// Compare checksums, which is always done
-    #[arg(long)]
+    #[arg(short = 'r', long)]
     crc: bool,
     /// Which redundancy files to copy: all; those of sets of which the prefix directory lacks
     /// a rank, for a second round after all nodes have copied with none; or none
-    #[arg(short, long, value_name = "WHICH", default_value = "all",
+    #[arg(long, value_name = "WHICH", default_value = "all",
           value_parser = ["all", "needed", "none"])]
     redundancy: String,
 }

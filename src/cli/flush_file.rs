@@ -3,8 +3,9 @@
 use super::call::{Call, Failure};
 use super::{Command, Group, Outcome, Run, place};
 use crate::format::flush_file::{CACHE, Entry, FLUSHING, FlushFile, PFS, SYNC_FLUSHING};
-use crate::format::{Name, print::escaped};
-use crate::prefix::records;
+use crate::format::print::escaped;
+use crate::prefix::{paths::Prefix, records};
+use crate::scavenge::build;
 use crate::store::{Files, posix::Posix};
 use std::io::Write;
 use std::process::ExitCode;
@@ -44,12 +45,30 @@ struct Options {
     latest: bool,
     /// Print where this dataset is: SYNC_FLUSHING or FLUSHING while it is being copied, PFS if
     /// it is in the prefix directory, else CACHE
-    #[arg(long, value_name = "ID", group = "question")]
+    #[arg(short = 'L', long, value_name = "ID", group = "question")]
     location: Option<u64>,
     /// Print the name of this dataset
     // The SCR developer guide calls it so, from when a dataset had a directory of its name.
-    #[arg(long, value_name = "ID", alias = "subdir", group = "question")]
+    #[arg(
+        short = 's',
+        long,
+        value_name = "ID",
+        alias = "subdir",
+        group = "question"
+    )]
     name: Option<u64>,
+    /// With --name: all files that the dataset's rank2file lists were brought to the prefix
+    /// directory by other means. If they are there, write its summary, and note it in the flush
+    /// file; `scr index --add` enters it
+    #[arg(short = 'S', long, requires = "name", conflicts_with_all = ["list_output", "list_ckpt",
+        "need_flush", "latest", "location"])]
+    summary: bool,
+    /// With --name: take up the copy of this dataset to the prefix directory again. No copy
+    /// outlives its run here, so there is nothing to take up, which is said; the answer is yes
+    /// if the prefix directory has all of the dataset
+    #[arg(short, long, requires = "name", conflicts_with_all = ["list_output", "list_ckpt",
+        "need_flush", "latest", "location"])]
+    resume: bool,
 }
 
 impl Run for Options {
@@ -62,6 +81,12 @@ impl Run for Options {
             None => return Err(Failure::said(format!("there is no {}", path.display()))),
         };
         let entry = |id: Option<u64>| id.and_then(|id| record.datasets.get(&id));
+        if self.resume && !resumed(call, entry(self.name)) {
+            return Ok(ExitCode::FAILURE);
+        }
+        if let Some(id) = self.name.filter(|_| self.summary) {
+            certify(&prefix, id, entry(self.name))?;
+        }
         if self.need_flush.is_some() {
             let needed = entry(self.need_flush).is_some_and(Entry::needs_flush);
             return Ok(code(needed));
@@ -79,7 +104,7 @@ impl Run for Options {
             let place = entry(self.location).and_then(location);
             place.into_iter().map(str::to_string).collect()
         } else {
-            let name = entry(self.name).and_then(name);
+            let name = entry(self.name).and_then(Entry::own_name);
             name.into_iter().map(escaped).collect()
         };
         if !answer.is_empty() {
@@ -106,9 +131,32 @@ fn location(entry: &Entry) -> Option<&'static str> {
     places.into_iter().find(|place| entry.is_at(place))
 }
 
-fn name(entry: &Entry) -> Option<&Name> {
-    let described = entry.dataset.as_ref().map(|dataset| &dataset.name);
-    entry.name.as_ref().or(described)
+/// Whether the copy of a dataset needs nothing more.
+fn resumed(call: &mut Call, entry: Option<&Entry>) -> bool {
+    let all = entry.is_some_and(|entry| !entry.needs_flush());
+    let then = match (entry, all) {
+        (None, _) => "the last run had no such dataset",
+        (_, true) => "the prefix directory has all of the dataset",
+        (_, false) => "`scr postrun` saves the dataset from the caches",
+    };
+    call.warn(&format!(
+        "--resume has no effect: no copy outlives its run; {then}"
+    ));
+    all
+}
+
+/// Says that all of the dataset is in the prefix directory, if it is.
+fn certify(prefix: &Prefix, id: u64, entry: Option<&Entry>) -> Result<(), Failure> {
+    let dataset = entry.and_then(|entry| entry.dataset.as_ref());
+    let dataset = dataset.filter(|dataset| dataset.id == id).ok_or_else(|| {
+        let path = prefix.file("flush.scr");
+        Failure::said(format!("{} does not describe dataset {id}", path.display()))
+    })?;
+    build::certify(&Posix, prefix, dataset).map_err(|error| {
+        Failure::said(format!(
+            "no summary was written, since {error}; `scr postrun` saves the dataset from the caches"
+        ))
+    })
 }
 
 fn code(yes: bool) -> ExitCode {

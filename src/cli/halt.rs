@@ -8,7 +8,7 @@ use crate::prefix::{index::lock, paths::Prefix, records};
 use crate::store::{Files, posix::Posix};
 use std::fmt;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The command.
@@ -25,7 +25,8 @@ const MOST: i64 = i32::MAX as i64;
 /// Sets conditions in the halt file of each prefix directory, and prints those that hold then.
 /// The job sees them when it next completes a checkpoint or asks SCR_Should_exit or
 /// SCR_Need_checkpoint. Without an option it stops at the first such time, as with
-/// --immediate. A condition stays for later runs until it is unset.
+/// --immediate. A condition stays for later runs until it is unset. It can be set before the
+/// first run: then the directory .scr is made.
 ///
 /// TIME is local, as YYYY-MM-DDTHH:MM:SS.
 ///
@@ -81,7 +82,7 @@ struct Options {
 }
 
 /// A condition set to a value or, with `None`, unset.
-enum Change {
+pub(super) enum Change {
     Checkpoints(Option<i64>),
     Before(Option<i64>),
     After(Option<i64>),
@@ -90,7 +91,8 @@ enum Change {
 }
 
 impl Change {
-    fn apply(&self, halt: &mut Halt) {
+    /// Makes the change.
+    pub fn apply(&self, halt: &mut Halt) {
         match self {
             Change::Checkpoints(value) => halt.checkpoints_left = *value,
             Change::Before(value) => halt.exit_before = *value,
@@ -99,22 +101,43 @@ impl Change {
             Change::Reason(value) => halt.exit_reason.clone_from(value),
         }
     }
-}
 
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// True unless it only takes something away.
+    pub fn sets(&self) -> bool {
+        self.parts().1.is_some()
+    }
+
+    /// What is done, as SCR v3.1.0 tells it: without the value.
+    pub fn brief(&self) -> String {
+        let (name, value) = self.parts();
+        let what = if value.is_some() {
+            "Setting"
+        } else {
+            "Unsetting"
+        };
+        format!("{what} {name}")
+    }
+
+    /// Its key in the halt file, and the value.
+    fn parts(&self) -> (&'static str, Option<String>) {
         let number = |n: &Option<i64>| n.map(|n| n.to_string());
         let time = |t: &Option<i64>| t.map(time::show);
-        let (name, value) = match self {
+        match self {
             Change::Checkpoints(value) => ("CheckpointsLeft", number(value)),
             Change::Before(value) => ("ExitBefore", time(value)),
             Change::After(value) => ("ExitAfter", time(value)),
             Change::Seconds(value) => ("HaltSeconds", number(value)),
             Change::Reason(value) => ("ExitReason", value.as_ref().map(escaped)),
-        };
-        match value {
-            Some(value) => write!(f, "Setting {name} to {value}"),
-            None => write!(f, "Unsetting {name}"),
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.brief())?;
+        match self.parts().1 {
+            Some(value) => write!(f, " to {value}"),
+            None => Ok(()),
         }
     }
 }
@@ -127,9 +150,13 @@ impl Run for Options {
         } else {
             &self.dirs
         };
-        let mut code = ExitCode::SUCCESS;
+        let (mut code, changes) = (ExitCode::SUCCESS, self.changes());
         for dir in dirs {
-            match place::used(Some(dir)).and_then(|prefix| self.one(call, &prefix)) {
+            let prefix = match changes.iter().any(Change::sets) {
+                true => place::begun(call, dir),
+                false => place::used(Some(dir)),
+            };
+            match prefix.and_then(|prefix| self.one(call, &prefix, &changes)) {
                 Err(Failure::Said(text)) => {
                     call.error(&text);
                     code = ExitCode::FAILURE;
@@ -142,12 +169,11 @@ impl Run for Options {
 }
 
 impl Options {
-    fn one(&self, call: &mut Call, prefix: &Prefix) -> Result<(), Failure> {
+    fn one(&self, call: &mut Call, prefix: &Prefix, changes: &[Change]) -> Result<(), Failure> {
         let path = prefix.file("halt.scr");
         if self.verbose {
             writeln!(call.out, "Halt file: {}", path.display())?;
         }
-        let changes = self.changes();
         if self.remove {
             let _lock = lock(&Posix, prefix.root())?;
             if Posix.stat(&path)?.is_some() {
@@ -159,12 +185,11 @@ impl Options {
                 changes.iter().for_each(|change| change.apply(halt));
             })?;
         }
-        for change in &changes {
+        for change in changes {
             writeln!(call.out, "{change}")?;
         }
         let halt = records::read_halt(&Posix, prefix)?;
-        writeln!(call.out, "\nHalt file settings for {}:", path.display())?;
-        call.out.write_all(settings(&halt).as_bytes())?;
+        writeln!(call.out, "\n{}", settings(&path, &halt))?;
         Ok(())
     }
 
@@ -198,8 +223,8 @@ impl Options {
     }
 }
 
-/// The conditions as a table.
-pub(super) fn settings(halt: &Halt) -> String {
+/// The conditions in the halt file `path` as a table, with its heading.
+pub(super) fn settings(path: &Path, halt: &Halt) -> String {
     let number = |n: Option<i64>| n.map(|n| n.to_string());
     let before = halt.exit_before.zip(halt.halt_seconds);
     let rows = [
@@ -215,10 +240,8 @@ pub(super) fn settings(halt: &Halt) -> String {
     ];
     let lines = rows
         .into_iter()
-        .filter_map(|(name, value)| Some(format!("  {name:<16} {}\n", value?)));
-    let text: String = lines.collect();
-    if text.is_empty() {
-        return "  None\n".to_string();
-    }
-    text
+        .filter_map(|(name, value)| Some(format!("\n  {name:<16} {}", value?)));
+    let lines: String = lines.collect();
+    let lines = if lines.is_empty() { "\n  None" } else { &lines };
+    format!("Halt file settings for {}:{lines}", path.display())
 }

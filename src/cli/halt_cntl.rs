@@ -1,9 +1,9 @@
 //! `scr halt-cntl`: the halt file, by numbers.
 
 use super::call::{Call, Failure};
-use super::halt::settings;
+use super::halt::{Change, settings};
 use super::{Command, Group, Outcome, Run, place};
-use crate::format::{Name, halt::Halt};
+use crate::format::Name;
 use crate::prefix::{paths::Prefix, records};
 use crate::store::posix::Posix;
 use std::io::Write;
@@ -16,7 +16,8 @@ pub(super) const COMMAND: Command =
 
 /// Set, unset and list the conditions in a halt file
 ///
-/// For scripts; scr halt does the same for people. Times are in seconds since 1970.
+/// For scripts; scr halt does the same for people. Times are in seconds since 1970. Prints a
+/// line for each change, and then the conditions that hold.
 ///
 /// Exit status: 0 done, 1 the file cannot be read or changed.
 #[derive(clap::Args)]
@@ -69,54 +70,57 @@ enum Unset {
 
 impl Run for Options {
     fn run(&self, call: &mut Call) -> Outcome {
-        let prefix = prefix_of(&self.file)?;
-        let halt = if self.changes() {
+        let root = root_of(&self.file)?;
+        let changes = self.changes();
+        let prefix = match changes.iter().any(Change::sets) {
+            true => place::begun(call, &root)?,
+            false => place::used(Some(&root))?,
+        };
+        let halt = if changes.is_empty() {
+            records::read_halt(&Posix, &prefix)?
+        } else {
             let mut after = None;
             records::update_halt(&Posix, &prefix, |halt| {
-                self.apply(halt);
+                changes.iter().for_each(|change| change.apply(halt));
                 after = Some(halt.clone());
             })?;
+            for change in &changes {
+                writeln!(call.out, "{}", change.brief())?;
+            }
+            writeln!(call.out)?;
             after.unwrap_or_default()
-        } else {
-            records::read_halt(&Posix, &prefix)?
         };
-        if self.list {
-            call.out.write_all(settings(&halt).as_bytes())?;
-        }
+        writeln!(call.out, "{}", settings(&self.file, &halt))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
 impl Options {
-    fn changes(&self) -> bool {
-        let numbers = [self.checkpoints, self.before, self.after, self.seconds];
-        numbers.iter().any(Option::is_some) || self.reason.is_some() || !self.unset.is_empty()
-    }
-
-    fn apply(&self, halt: &mut Halt) {
-        let gone = |letter| self.unset.contains(&letter);
-        let set = |field: &mut Option<i64>, value: Option<i64>, letter| {
-            *field = value.or(*field).filter(|_| !gone(letter));
+    /// In the order in which SCR v3.1.0 tells them. What is set and unset is set, as there.
+    fn changes(&self) -> Vec<Change> {
+        let change = |letter, value: Option<i64>, make: fn(Option<i64>) -> Change| {
+            let wanted = value.is_some() || self.unset.contains(&letter);
+            wanted.then(|| make(value))
         };
-        set(&mut halt.checkpoints_left, self.checkpoints, Unset::C);
-        set(&mut halt.exit_before, self.before, Unset::B);
-        set(&mut halt.exit_after, self.after, Unset::A);
-        set(&mut halt.halt_seconds, self.seconds, Unset::S);
-        if let Some(reason) = &self.reason {
-            halt.exit_reason = Some(Name::from(reason.as_str()));
-        }
-        if gone(Unset::R) {
-            halt.exit_reason = None;
-        }
+        let reason = self.reason.as_deref().map(Name::from);
+        let reason = (reason.is_some() || self.unset.contains(&Unset::R)).then_some(reason);
+        let all = [
+            change(Unset::C, self.checkpoints, Change::Checkpoints),
+            change(Unset::A, self.after, Change::After),
+            change(Unset::B, self.before, Change::Before),
+            change(Unset::S, self.seconds, Change::Seconds),
+            reason.map(Change::Reason),
+        ];
+        all.into_iter().flatten().collect()
     }
 }
 
 /// The prefix directory whose halt file this is: others are not locked and read like it.
-fn prefix_of(file: &Path) -> Result<Prefix, Failure> {
+fn root_of(file: &Path) -> Result<PathBuf, Failure> {
     let path = place::absolute(file)?;
     let root = path.parent().and_then(Path::parent);
     match root.filter(|root| path == Prefix::new(root).file("halt.scr")) {
-        Some(root) => place::used(Some(root)),
+        Some(root) => Ok(root.to_path_buf()),
         None => Err(Failure::said(format!(
             "{} is no halt file of SCR; name it as PREFIX/.scr/halt.scr",
             file.display()

@@ -71,6 +71,11 @@ impl Job {
         }
     }
 
+    /// Whether SCR_DEBUG asks the commands to tell their steps.
+    pub fn debug(&self) -> bool {
+        self.number("SCR_DEBUG").is_ok_and(|level| level > Some(0))
+    }
+
     /// Who runs it.
     pub fn user(&self) -> Result<String, Failure> {
         Ok(job::user_name(&self.environment, &|name| self.get(name))?.value)

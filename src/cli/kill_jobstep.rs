@@ -24,15 +24,19 @@ struct Options {
     #[arg(short, long, value_name = "LAUNCHER", default_value = "srun")]
     launcher: String,
     /// The step, as scr get-jobstep-id prints it
-    #[arg(short, long, value_name = "ID")]
+    #[arg(short, long, alias = "jobStepId", value_name = "ID")]
     jobstep: String,
-    // Where SCR v3.1.0 finds its own commands.
-    #[arg(short, long, value_name = "DIR", hide = true)]
+    /// Where SCR v3.1.0 has its own commands. No other command of SCR is called here, so it has
+    /// no effect, which is said
+    #[arg(short, long, value_name = "DIR")]
     bindir: Option<PathBuf>,
 }
 
 impl Run for Options {
-    fn run(&self, _: &mut Call) -> Outcome {
+    fn run(&self, call: &mut Call) -> Outcome {
+        if self.bindir.is_some() {
+            call.warn(&"--bindir has no effect: no other command of SCR is called");
+        }
         let environment = Job::here(None)?.environment;
         Launcher::named(&self.launcher, &environment)?.kill(&environment, &self.jobstep)?;
         Ok(ExitCode::SUCCESS)

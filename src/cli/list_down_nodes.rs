@@ -29,7 +29,7 @@ pub(super) const COMMAND: Command =
 struct Options {
     /// Nodes to test, instead of those of the job
     #[arg(value_name = "NODES")]
-    nodes: Option<String>,
+    nodes: Vec<String>,
     /// What the program is launched with: srun, mpirun, flux ...
     #[arg(short, long, value_name = "LAUNCHER")]
     joblauncher: Option<String>,
@@ -56,9 +56,9 @@ struct Options {
 impl Run for Options {
     fn run(&self, call: &mut Call) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
-        let nodes = match &self.nodes {
-            Some(list) => unique(expand(list)?),
-            None => job.nodes()?,
+        let nodes = match &self.nodes[..] {
+            [] => job.nodes()?,
+            lists => unique(expand(&lists.join(","))?),
         };
         let known = expand(self.down.as_deref().unwrap_or(""))?;
         let launcher = job.launcher(self.joblauncher.as_deref())?;

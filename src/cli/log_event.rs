@@ -35,15 +35,18 @@ pub(super) struct Of {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
-    // For databases, which have a record for each job.
-    #[arg(short, long, value_name = "NAME", hide = true)]
+    /// Whose job it is, for the end of the line
+    #[arg(short, long, value_name = "NAME")]
     user: Option<String>,
-    #[arg(short, long, value_name = "NAME", hide = true)]
+    /// Name of the job, for the end of the line
+    #[arg(short, long, value_name = "NAME")]
     jobname: Option<String>,
     /// Id of the job, instead of this one's
     #[arg(short = 'i', long, value_name = "ID")]
     jobid: Option<String>,
-    #[arg(short, long, value_name = "TIME", hide = true)]
+    /// When the job began, in seconds since 1970, for the end of the line
+    #[arg(short, long, value_name = "TIME",
+        value_parser = clap::value_parser!(i64).range(0..))]
     start: Option<i64>,
     /// Id of the dataset that it is about
     #[arg(short = 'D', long, value_name = "ID")]
@@ -83,6 +86,9 @@ impl Of {
             dset: self.dset,
             name: self.name.clone(),
             secs: self.secs,
+            user: self.user.clone(),
+            jobname: self.jobname.clone(),
+            start: self.start,
             ..Line::now(kind, word, &job.environment.host, &id)
         };
         line.time = self.time.unwrap_or(line.time);

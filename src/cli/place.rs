@@ -1,8 +1,9 @@
 //! Which prefix directory, and which file.
 
-use super::call::Failure;
+use super::call::{Call, Failure};
 use crate::Error;
 use crate::prefix::paths::Prefix;
+use crate::store::{Files, posix::Posix};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -10,9 +11,9 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub(super) struct Dir {
     /// Prefix directory, instead of the current directory
-    #[arg(long, alias = "prefix", value_name = "DIR")]
+    #[arg(short, long, alias = "prefix", value_name = "DIR")]
     dir: Option<PathBuf>,
-    // As the SCR developer guide writes it.
+    // The same as --dir, as the SCR developer guide writes it.
     #[arg(hide = true, conflicts_with = "dir")]
     place: Option<PathBuf>,
 }
@@ -37,6 +38,21 @@ pub(super) fn used(dir: Option<&Path>) -> Result<Prefix, Failure> {
             prefix.root().display()
         ))),
     }
+}
+
+/// The same for a command that may be called before the first run. It makes the directory .scr,
+/// and says so, since the name may be mistyped; the prefix directory itself must be there.
+pub(super) fn begun(call: &mut Call, dir: &Path) -> Result<Prefix, Failure> {
+    let prefix = Prefix::new(&absolute(dir)?);
+    let is_dir = |path: &Path| std::fs::metadata(path).is_ok_and(|meta| meta.is_dir());
+    if is_dir(prefix.root()) && !is_dir(&prefix.meta()) {
+        Posix.make_dirs(&prefix.meta())?;
+        call.warn(&format!(
+            "SCR has not used {} yet: made .scr in it",
+            prefix.root().display()
+        ));
+    }
+    used(Some(dir))
 }
 
 /// `path` from the root, its letters otherwise kept.

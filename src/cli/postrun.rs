@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// The command.
 pub(super) const COMMAND: Command =
@@ -40,13 +41,15 @@ struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
-    #[arg(short, long, hide = true)]
+    /// Tell each step, and what each node said
+    #[arg(short, long)]
     verbose: bool,
 }
 
 impl Run for Options {
     fn run(&self, call: &mut Call) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
+        call.verbose = self.verbose || job.debug();
         if !job.is_on("SCR_ENABLE")? {
             return Ok(ExitCode::SUCCESS);
         }
@@ -67,6 +70,7 @@ pub(super) fn finish(
     launcher: Option<&Launcher>,
     known: &[String],
 ) -> Result<bool, Failure> {
+    let begun = Instant::now();
     // Where it was damaged the nodes know as much.
     let record = records::read_flush_file(&Posix, &job.prefix);
     if let Err(error) = &record {
@@ -87,6 +91,9 @@ pub(super) fn finish(
     }
     let nodes = Nodes::tested(call, job, launcher, &job.nodes()?, known)?;
     let items = items(call, &nodes, record.unwrap_or_default())?;
+    for (id, item) in &items {
+        call.step(&format_args!("dataset {id}: {}", told(item)))?;
+    }
     if items.is_empty() {
         let up = compress(&nodes.up);
         writeln!(
@@ -104,6 +111,8 @@ pub(super) fn finish(
         Err(other) => Err(other),
     })?;
     let checkpoints = items.values().any(|item| item.checkpoint);
+    let seconds = begun.elapsed().as_secs_f64();
+    call.step(&format_args!("secs: {seconds:.1}"))?;
     match saved.checkpoint {
         Some(id) if saved.new.is_empty() && saved.failed.is_empty() => {
             writeln!(
@@ -115,6 +124,19 @@ pub(super) fn finish(
         _ => {}
     }
     Ok(saved.failed.is_empty() && (saved.checkpoint.is_some() || !checkpoints))
+}
+
+/// What a dataset is, and whether it is to be saved.
+fn told(item: &Item) -> String {
+    let kind = match (item.checkpoint, item.output) {
+        (true, true) => "checkpoint and output",
+        (true, false) => "checkpoint",
+        (false, _) => "output",
+    };
+    match item.saved {
+        true => format!("{kind}, in the prefix directory"),
+        false => format!("{kind}, in the caches only"),
+    }
 }
 
 /// The datasets of the flush file.

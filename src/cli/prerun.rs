@@ -38,7 +38,7 @@ impl Run for Options {
         if job.is_on("SCR_ENABLE")? {
             make(call, &job)?;
             for line in prepare(&job)? {
-                if self.verbose {
+                if self.verbose || job.debug() {
                     writeln!(call.out, "{line}")?;
                 }
             }

@@ -1,6 +1,7 @@
 //! `scr retries-halt`: is another run wanted?
 
 use super::call::{Call, Failure};
+use super::job::Job;
 use super::{Command, Group, Outcome, Run, place};
 use crate::format::print::escaped;
 use crate::policy::halt::{Conditions, FINALIZED, reasons};
@@ -16,7 +17,8 @@ pub(super) const COMMAND: Command =
 /// Tell whether a job should stop instead of being run again
 ///
 /// Looks at the halt conditions. That the last run came to its end by itself
-/// (SCR_FINALIZE_CALLED) stops too; the library goes on in this case.
+/// (SCR_FINALIZE_CALLED) stops too; the library goes on in this case. SCR_HALT_SECONDS counts
+/// for the time of `scr halt --before` if the halt file has no such number.
 ///
 /// Exit status: 0 stop, 1 go on, or the conditions cannot be read.
 #[derive(clap::Args)]
@@ -27,7 +29,11 @@ struct Options {
 
 impl Run for Options {
     fn run(&self, call: &mut Call) -> Outcome {
-        let found = halt_reasons(&self.dir.used()?, || Ok(None))?;
+        let prefix = self.dir.used()?;
+        // What is wrong with the configuration is for those to tell who need it.
+        let job = Job::here(Some(prefix.root())).ok();
+        let seconds = job.and_then(|job| halt_seconds(&job).ok().flatten());
+        let found = halt_reasons(&prefix, seconds, || Ok(None))?;
         for reason in &found {
             writeln!(call.out, "scr_retries_halt: HALT RUN: Reason: {reason}.")?;
         }
@@ -42,10 +48,18 @@ impl Run for Options {
     }
 }
 
-/// Why no other run is wanted, in words of SCR; empty if nothing speaks against one. `end` tells
-/// when the allocation ends, if known; it is asked only if that matters.
+/// The SCR_HALT_SECONDS that the next run of the job will take.
+pub(super) fn halt_seconds(job: &Job) -> Result<Option<i64>, Failure> {
+    job.number("SCR_HALT_SECONDS")
+}
+
+/// Why no other run is wanted, in words of SCR; empty if nothing speaks against one. `seconds`
+/// is what the next run will take for the time to be over (`ExitBefore`) if the halt file has
+/// no such number. `end` tells when the allocation ends, if known; it is asked only if the halt
+/// file makes that matter.
 pub(super) fn halt_reasons(
     prefix: &Prefix,
+    seconds: Option<i64>,
     end: impl FnOnce() -> Result<Option<i64>, Failure>,
 ) -> Result<Vec<String>, Failure> {
     let halt = records::read_halt(&Posix, prefix)?;
@@ -58,7 +72,7 @@ pub(super) fn halt_reasons(
         checkpoints_left: halt.checkpoints_left,
         exit_before: halt.exit_before,
         exit_after: halt.exit_after,
-        halt_seconds: halt.halt_seconds,
+        halt_seconds: halt.halt_seconds.or(seconds),
     };
     let mut found = reasons(&conditions, super::time::now(), end);
     if conditions.reason.as_deref() == Some(FINALIZED) {

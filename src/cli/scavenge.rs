@@ -1,5 +1,6 @@
 //! `scr scavenge`: saves a dataset from the caches of the nodes that are left.
 
+use super::caches::of_control;
 use super::call::{Call, Failure};
 use super::index;
 use super::job::Job;
@@ -7,6 +8,7 @@ use super::list_dir::{Which, bases};
 use super::list_down_nodes;
 use super::{Command, Group, Outcome, Run, place};
 use crate::cache::layout::Layout;
+use crate::format::print::escaped;
 use crate::job::hostlist::{compress, expand, minus, unique};
 use crate::job::{Answer, Launcher, Remote, Task, clock};
 use std::ffi::OsString;
@@ -40,19 +42,25 @@ struct Options {
     /// What the program was launched with: srun, mpirun, flux ...
     #[arg(short = 'l', long, value_name = "LAUNCHER")]
     joblauncher: Option<String>,
-    // As SCR v3.1.0 calls it; we know better from the parameters.
-    #[arg(short = 'f', long, value_name = "DIR", hide = true)]
+    /// Control directory of the job, BASE/USER/scr.JOBID, instead of what the parameters and
+    /// this environment say: it tells user and job
+    #[arg(short = 'f', long, visible_alias = "cntldir", value_name = "DIR")]
     from: Option<PathBuf>,
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, visible_alias = "to", value_name = "DIR")]
     prefix: Option<PathBuf>,
-    #[arg(short, long, hide = true)]
+    /// Tell each step, and what each node said
+    #[arg(short, long)]
     verbose: bool,
 }
 
 impl Run for Options {
     fn run(&self, call: &mut Call) -> Outcome {
+        if let Some(dir) = &self.from {
+            of_control(dir)?;
+        }
         let job = Job::here(self.prefix.as_deref())?;
+        call.verbose = self.verbose || job.debug();
         place::used(Some(job.prefix.root()))?;
         let all = match &self.nodes {
             Some(list) => unique(expand(list)?),
@@ -60,7 +68,9 @@ impl Run for Options {
         };
         let launcher = job.launcher(self.joblauncher.as_deref())?;
         let known = expand(&self.down)?;
-        Nodes::tested(call, &job, launcher.as_ref(), &all, &known)?.save(call, self.id)?;
+        let mut nodes = Nodes::tested(call, &job, launcher.as_ref(), &all, &known)?;
+        nodes.control.clone_from(&self.from);
+        nodes.save(call, self.id)?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -72,6 +82,8 @@ const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 pub(super) struct Nodes<'a> {
     job: &'a Job,
     remote: Remote,
+    /// Control directory of the job, if it is not the one that this environment tells.
+    control: Option<PathBuf>,
     /// Nodes that can be reached.
     pub up: Vec<String>,
     /// Nodes whose part is lost.
@@ -97,6 +109,13 @@ impl<'a> Nodes<'a> {
         }
         let down = report.nodes();
         let up = minus(all, &down);
+        for (what, nodes) in [
+            ("jobnodes:  ", all),
+            ("downnodes: ", &down),
+            ("upnodes:   ", &up),
+        ] {
+            call.step(&format_args!("{what}{}", compress(nodes)))?;
+        }
         if up.is_empty() {
             // One for all: there may be thousands, mostly for the same reason.
             let first = report.down.first();
@@ -109,6 +128,7 @@ impl<'a> Nodes<'a> {
         Ok(Nodes {
             job,
             remote: job.remote(launcher)?,
+            control: None,
             up,
             down,
         })
@@ -122,9 +142,14 @@ impl<'a> Nodes<'a> {
         })?;
         // User and job are found out here, for all: not each way to a node brings what they are
         // known from. Bases may differ from node to node.
-        let bases = bases(job, Which::Control)?;
-        let base = bases.first().cloned().unwrap_or_default();
-        let control = Layout::new(&base, &job.user()?, &job.id()?).job();
+        let control = match &self.control {
+            Some(dir) => dir.clone(),
+            None => {
+                let bases = bases(job, Which::Control)?;
+                let base = bases.first().cloned().unwrap_or_default();
+                Layout::new(&base, &job.user()?, &job.id()?).job()
+            }
+        };
         let mut command = vec![program.into_os_string()];
         command.extend(words.iter().map(OsString::from));
         command.extend(["--prefix".into(), job.prefix.root().into()]);
@@ -175,7 +200,17 @@ impl<'a> Nodes<'a> {
     fn copy_and_build(&self, call: &mut Call, id: u64) -> Result<(), Failure> {
         let number = id.to_string();
         for round in ["none", "needed"] {
+            let what = match round {
+                "none" => "the files of all ranks",
+                _ => "the redundancy files that are needed",
+            };
+            call.step(&format_args!("copying {what} of dataset {id}"))?;
             let answers = self.ask(&["copy", "--id", &number, "--redundancy", round])?;
+            for answer in &answers {
+                for line in answer.out.lines().chain(answer.err.lines()) {
+                    call.step(&format_args!("{}: {}", answer.node, escaped(&line.into())))?;
+                }
+            }
             let bad = answers.iter().filter(|answer| !answer.good());
             let bad: Vec<&Answer> = bad.filter(|answer| !has_nothing(answer, id)).collect();
             for answer in &bad {
@@ -185,6 +220,7 @@ impl<'a> Nodes<'a> {
                 break;
             }
         }
+        call.step(&format_args!("checking the files of dataset {id}"))?;
         index::complete(call, &self.job.prefix, id)
     }
 

@@ -2,7 +2,7 @@
 
 use super::call::{Call, Failure};
 use super::job::Job;
-use super::retries_halt::halt_reasons;
+use super::retries_halt::{halt_reasons, halt_seconds};
 use super::{Command, Group, Outcome, Run};
 use crate::job::hostlist::{expand, minus};
 use std::io::Write;
@@ -42,7 +42,8 @@ impl Run for Options {
     fn run(&self, call: &mut Call) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         let reason = self.reason(&job)?;
-        if let Some(reason) = reason.as_ref().filter(|_| self.verbose) {
+        let verbose = self.verbose || job.debug();
+        if let Some(reason) = reason.as_ref().filter(|_| verbose) {
             writeln!(call.out, "{reason}")?;
         }
         Ok(match reason {
@@ -54,7 +55,7 @@ impl Run for Options {
 
 impl Options {
     fn reason(&self, job: &Job) -> Result<Option<String>, Failure> {
-        let reasons = halt_reasons(&job.prefix, || job.end())?;
+        let reasons = halt_reasons(&job.prefix, halt_seconds(job)?, || job.end())?;
         if !reasons.is_empty() {
             let reasons = reasons.join(", ");
             return Ok(Some(format!("Halt condition detected: {reasons}")));

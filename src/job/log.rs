@@ -5,7 +5,9 @@
 //! 2026-11-21T00:42:08: host=n1, jobid=77, xfer=WRITE, from=a, to=b, secs=1.000000, files=2
 //! ```
 //!
-//! The format is that of SCR v3.1.0. In quotes, backslashes and what would break the line are
+//! The format is that of SCR v3.1.0. The user, the name of the job and its start, which that
+//! release tells to its database only, follow where a script gives them; its readers pass over
+//! keys that they do not know. In quotes, backslashes and what would break the line are
 //! escaped as in C.
 
 use super::clock;
@@ -59,6 +61,12 @@ pub struct Line {
     pub bytes: Option<f64>,
     /// How many files that was.
     pub files: Option<u64>,
+    /// Whose job it is.
+    pub user: Option<String>,
+    /// The name of the job.
+    pub jobname: Option<String>,
+    /// When the job began, seconds since the epoch.
+    pub start: Option<i64>,
 }
 
 impl Line {
@@ -78,6 +86,9 @@ impl Line {
             secs: None,
             bytes: None,
             files: None,
+            user: None,
+            jobname: None,
+            start: None,
         }
     }
 
@@ -106,6 +117,9 @@ impl Line {
                 "secs" => line.secs = number(&value),
                 "bytes" => line.bytes = number(&value),
                 "files" => line.files = value.parse().ok(),
+                "user" => line.user = Some(value),
+                "jobname" => line.jobname = Some(value),
+                "start" => line.start = clock::parse(&value).ok(),
                 _ => {}
             }
         }
@@ -115,9 +129,6 @@ impl Line {
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let since = Duration::from_secs(u64::try_from(self.time).unwrap_or(0));
-        // A time that no clock has would overflow.
-        let at = UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH);
         let kind = match self.kind {
             Kind::Event => "event",
             Kind::Transfer => "xfer",
@@ -126,7 +137,7 @@ impl fmt::Display for Line {
         write!(
             f,
             "{}: host={host}, jobid={job}, {kind}={word}",
-            clock::local_time(at)
+            shown(self.time)
         )?;
         if let Some(note) = &self.note {
             write!(f, ", note={}", quoted(note))?;
@@ -147,11 +158,26 @@ impl fmt::Display for Line {
                 write!(f, ", {key}={number:.6}")?;
             }
         }
-        match self.files {
-            Some(files) => write!(f, ", files={files}"),
+        if let Some(files) = self.files {
+            write!(f, ", files={files}")?;
+        }
+        for (key, text) in [("user", &self.user), ("jobname", &self.jobname)] {
+            if let Some(text) = text {
+                write!(f, ", {key}={}", plain(text))?;
+            }
+        }
+        match self.start {
+            Some(start) => write!(f, ", start={}", shown(start)),
             None => Ok(()),
         }
     }
+}
+
+/// Local time.
+fn shown(time: i64) -> String {
+    let since = Duration::from_secs(u64::try_from(time).unwrap_or(0));
+    // A time that no clock has would overflow.
+    clock::local_time(UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH))
 }
 
 /// Bare where that is clear, else in quotes.
@@ -300,6 +326,9 @@ mod tests {
             secs: Some(1.5),
             bytes: Some(2048.0),
             files: Some(2),
+            user: Some("ann".into()),
+            jobname: Some("my job".into()),
+            start: Some(1_795_221_700),
             ..Line::now(Kind::Transfer, "FLUSH_SYNC", "n1", "77")
         }
     }
@@ -311,8 +340,9 @@ mod tests {
         assert_eq!(time.len(), 19);
         let expected = "host=n1, jobid=77, xfer=FLUSH_SYNC, note=\"node \\\"n2\\\": a\\\\b\\nend\", \
                         from=\"/a b\", to=/c, dset=3, name=\"ck.3\", secs=1.500000, \
-                        bytes=2048.000000, files=2";
-        assert_eq!(rest, expected);
+                        bytes=2048.000000, files=2, user=ann, jobname=\"my job\", start=";
+        let (rest, start) = rest.split_at(expected.len());
+        assert_eq!((rest, start.len()), (expected, 19));
         assert_eq!(Line::parse(&text).unwrap(), full());
         let short = Line {
             time: 0,

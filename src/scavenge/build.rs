@@ -141,21 +141,37 @@ pub fn finished(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Option<(D
     if !fits || oldest.is_some_and(|oldest| dataset.created < oldest) {
         return Ok(None);
     }
-    rank2file::for_each(files, &dir, |_, entry| {
+    all_there(files, prefix, id, ", and what could rebuild it is gone")?;
+    Ok(Some((dataset, rank2file::ranks(files, &dir)?)))
+}
+
+/// Looks whether each file that the rank2file of a dataset lists is there with its size; if
+/// not, `so` is what that means.
+fn all_there(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<()> {
+    rank2file::for_each(files, &prefix.dataset(id), |_, entry| {
         for (name, recorded) in &entry.files {
             let path = prefix.absolute(name)?;
             let stat = files.stat(&path)?.filter(|s| s.kind == Kind::File);
             let same = stat.is_some_and(|s| recorded.size.is_none_or(|size| size == s.size));
             if !same {
-                let what = "is missing, or has another size than was recorded, and what could \
-                            rebuild it is gone"
-                    .to_string();
+                let what = format!("is missing, or has another size than was recorded{so}");
                 return Err(Error::Corrupt { path, what });
             }
         }
         Ok(())
-    })?;
-    Ok(Some((dataset, rank2file::ranks(files, &dir)?)))
+    })
+}
+
+/// Says that all of a dataset is in the prefix directory whose flush has come as far as its
+/// rank2file, and whose files were brought by other means: writes the summary, and marks it in
+/// the flush file. The index is not changed.
+///
+/// # Errors
+/// A file that the rank2file lists is not there, or there is no rank2file.
+pub fn certify(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
+    all_there(files, prefix, dataset.id, "")?;
+    flush::seal(files, prefix, dataset)?;
+    mark_flushed(files, prefix, dataset.id)
 }
 
 /// Writes rank2file and summary, durably, from the inside out. One entry for each rank.
@@ -213,10 +229,15 @@ fn enter(
         }
         Ok(())
     })?;
+    mark_flushed(files, prefix, dataset.id)
+}
+
+/// Says in the flush file, if that knows the dataset, that the prefix directory has all of it.
+fn mark_flushed(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<()> {
     let flush = records::read_flush_file(files, prefix).unwrap_or_default();
-    if flush.datasets.contains_key(&dataset.id) {
+    if flush.datasets.contains_key(&id) {
         records::update_flush_file(files, prefix, |record| {
-            if let Some(entry) = record.datasets.get_mut(&dataset.id) {
+            if let Some(entry) = record.datasets.get_mut(&id) {
                 for place in [flush_file::FLUSHING, flush_file::SYNC_FLUSHING] {
                     entry.locations.remove(&place.into());
                 }

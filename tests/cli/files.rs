@@ -174,6 +174,94 @@ fn a_cached_dataset_needs_a_flush_until_it_is_in_the_prefix() {
 }
 
 #[test]
+fn the_short_options_of_scr_are_those_of_v3_1_0() {
+    let sandbox = Sandbox::of("output");
+    let (dir, elsewhere) = (sandbox.path().to_str().unwrap(), Sandbox::empty());
+    let ask = |name: &str, args: &[&str]| elsewhere.run_as(name, &[&["-d", dir], args].concat());
+    assert_eq!(ask("scr_nodes_file", &[]).out(), "4\n");
+    assert_eq!(
+        ask("scr_retries_halt", &[]).out(),
+        "scr_retries_halt: HALT RUN: Reason: SCR_FINALIZE_CALLED.\n"
+    );
+    assert_eq!(ask("scr_flush_file", &["-o"]).out(), "4\n");
+    assert_eq!(ask("scr_flush_file", &["-l"]).out(), "5\n");
+    assert_eq!(ask("scr_flush_file", &["-L", "5"]).out(), "PFS\n");
+    assert_eq!(
+        ask("scr_flush_file", &["-s", "4"]).out(),
+        "größe_Δt.out-2\n"
+    );
+    assert_eq!(ask("scr_flush_file", &["-n", "5"]).code, 1);
+}
+
+/// The newest dataset of the fixture `basic` as a flush leaves it whose files are still on
+/// their way.
+fn under_way() -> Sandbox {
+    use scr::format::flush_file::{FLUSHING, PFS};
+    use scr::prefix::{paths::Prefix, records};
+    let sandbox = Sandbox::of("basic");
+    let prefix = Prefix::new(&sandbox.path().canonicalize().unwrap());
+    records::update_flush_file(&scr::store::posix::Posix, &prefix, |record| {
+        let places = &mut record.datasets.get_mut(&3).unwrap().locations;
+        places.remove(&PFS.into());
+        places.insert(FLUSHING.into());
+    })
+    .unwrap();
+    std::fs::remove_file(prefix.dataset(3).join("summary.scr")).unwrap();
+    sandbox
+}
+
+#[test]
+fn a_dataset_that_was_brought_by_other_means_is_certified_if_all_is_there() {
+    let original = Sandbox::of("basic");
+    let print = |sandbox: &Sandbox| {
+        let file = ".scr/scr.dataset.3/summary.scr";
+        sandbox.run(&["print", file]).out()
+    };
+    let sandbox = under_way();
+    let ask = |args: &[&str]| sandbox.run_as("scr_flush_file", args);
+    assert_eq!(ask(&["--need-flush", "3"]).code, 0);
+    assert_eq!(ask(&["--summary", "-s", "3"]).out(), "timestep.3\n");
+    assert_eq!(print(&sandbox), print(&original));
+    assert_eq!(ask(&["--need-flush", "3"]).code, 1);
+    assert_eq!(ask(&["--location", "3"]).out(), "PFS\n");
+
+    for gone in [
+        "timestep.3/rank_2/state_2.dat",
+        ".scr/scr.dataset.3/rank2file",
+    ] {
+        let sandbox = under_way();
+        std::fs::remove_file(sandbox.path().join(gone)).unwrap();
+        let error = sandbox
+            .run_as("scr_flush_file", &["-S", "-s", "3"])
+            .failed();
+        assert!(
+            error.contains(gone) && error.contains("scr postrun"),
+            "{error}"
+        );
+        assert!(
+            !sandbox
+                .path()
+                .join(".scr/scr.dataset.3/summary.scr")
+                .exists()
+        );
+    }
+    let error = under_way().run(&["flush-file", "-S", "-s", "7"]).failed();
+    assert!(error.contains("does not describe dataset 7"), "{error}");
+}
+
+#[test]
+fn a_copy_that_is_to_be_resumed_is_one_that_has_ended() {
+    for (sandbox, code, out) in [
+        (Sandbox::of("basic"), 0, "timestep.3\n"),
+        (under_way(), 1, ""),
+    ] {
+        let said = sandbox.run_as("scr_flush_file", &["-r", "-s", "3"]);
+        assert_eq!((said.code, said.out.as_str()), (code, out));
+        assert!(said.err.contains("--resume has no effect"), "{said:?}");
+    }
+}
+
+#[test]
 fn missing_records_are_errors() {
     let sandbox = Sandbox::of("basic");
     std::fs::remove_file(sandbox.path().join(".scr/flush.scr")).unwrap();
@@ -190,7 +278,8 @@ fn missing_records_are_errors() {
         &["flush-file", "--latest"][..],
         &["nodes-file"],
         &["index"],
-        &["halt"],
+        &["halt", "--list"],
+        &["halt", "--unset-reason"],
     ] {
         assert!(
             elsewhere

@@ -235,6 +235,66 @@ fn retries_halt_tells_by_its_exit_status() {
     assert!(said.err.contains("/nonexistent"), "{}", said.err);
 }
 
+#[test]
+fn the_time_of_before_is_less_what_scr_halt_seconds_says() {
+    let sandbox = Sandbox::of("basic");
+    let soon = scr::job::clock::now() + 3000;
+    let before = soon.to_string();
+    let set = ["-f", ".scr/halt.scr", "-xr", "-b", &before];
+    sandbox.run_as("scr_halt_cntl", &set).out();
+    let stops = |seconds: &str| {
+        let mut command = program("scr_retries_halt", &[]);
+        let command = command.current_dir(sandbox.path());
+        said(command.env("SCR_HALT_SECONDS", seconds).output().unwrap()).code == 0
+    };
+    assert!(!stops("1000") && stops("10000"));
+    // What the halt file has comes first.
+    sandbox.run(&["halt", "--seconds", "5"]).out();
+    assert!(!stops("10000"));
+}
+
+/// A job that is submitted and must not begin.
+#[test]
+fn conditions_may_be_set_before_the_first_run_and_hold_for_it() {
+    for (command, args) in [
+        ("scr_halt", &["-c", "5", "--immediate"][..]),
+        ("scr_halt_cntl", &["-c", "5", "-r", "JOB_HALTED"]),
+    ] {
+        let site = Site::new();
+        let dir = site.prefix();
+        let file = dir.join(".scr/halt.scr");
+        let file = ["-f", file.to_str().unwrap()];
+        let place = match command {
+            "scr_halt" => &[dir.to_str().unwrap()][..],
+            _ => &file[..],
+        };
+        let call =
+            |args: &[&str]| said(program(command, &[args, place].concat()).output().unwrap());
+        for nothing in [&["-l"][..], &["-xr"]] {
+            if command == "scr_halt_cntl" {
+                assert!(call(nothing).failed().contains("is not a prefix directory"));
+            }
+        }
+        assert!(!dir.join(".scr").exists());
+        let first = call(args);
+        assert_eq!(first.code, 0, "{first:?}");
+        assert!(first.err.contains("has not used") && first.err.contains("made .scr in it"));
+        assert_eq!(call(args).err, "");
+        site.run(&nodes(2), |rank| {
+            assert!(rank.session.should_exit().unwrap());
+            assert!(rank.session.need_checkpoint().unwrap());
+        });
+        let table = call(&["-l"]).out();
+        assert!(table.contains("ExitReason:      JOB_HALTED\n"), "{table}");
+        assert!(table.contains("CheckpointsLeft: 5\n"), "{table}");
+    }
+    // The prefix directory itself is not made: its name may be mistyped.
+    let (sandbox, gone) = (Sandbox::empty(), "gone");
+    let error = sandbox.run(&["halt", gone]).failed();
+    assert!(error.contains("gone is not a prefix directory"), "{error}");
+    assert!(!sandbox.path().join(gone).exists());
+}
+
 /// The user changes his mind while a job runs.
 #[test]
 fn a_running_job_sees_each_form() {

@@ -113,6 +113,8 @@ fn wrong_options_are_told_with_the_usage() {
         &["index", "--drop"],
         &["index", "--delete=timestep.1", "--current=timestep.1"],
         &["index", "--yes"],
+        &["flush-file", "--summary"],
+        &["flush-file", "--resume", "--latest"],
         &["index", "--drop=timestep.1", "--current=timestep.1"],
         &["halt", "--unset-checkpoints", "-c", "1"],
         &["halt", "-r", "-i"],

@@ -208,11 +208,12 @@ fn the_halt_file_by_numbers() {
     let file = sandbox.path().join(".scr/halt.scr");
     let file = file.to_str().unwrap();
     let run = |args: &[&str]| sandbox.run_as("scr_halt_cntl", &[&["-f", file], args].concat());
+    let heading = format!("Halt file settings for {file}:\n");
     assert_eq!(
         run(&["-l"]).out(),
-        "  ExitReason:      SCR_FINALIZE_CALLED\n"
+        format!("{heading}  ExitReason:      SCR_FINALIZE_CALLED\n")
     );
-    run(&[
+    let said = run(&[
         "-c",
         "3",
         "-b",
@@ -225,11 +226,27 @@ fn the_halt_file_by_numbers() {
         "WHY",
     ])
     .out();
+    let changes = "Setting CheckpointsLeft\nSetting ExitAfter\nSetting ExitBefore\n\
+                   Setting HaltSeconds\nSetting ExitReason\n\n";
+    let table = "  ExitReason:      WHY\n  CheckpointsLeft: 3\n  \
+                 ExitAfter:       Sat Nov  7 09:05:00 2026\n  \
+                 ExitBefore:      Sat Nov 21 18:00:00 2026\n  HaltSeconds:     600\n  \
+                 ExitBefore - HaltSeconds: Sat Nov 21 17:50:00 2026\n";
+    assert_eq!(said, format!("{changes}{heading}{table}"));
     let printed = "  CheckpointsLeft = 3\n  ExitAfter = 1794042300\n  ExitBefore = 1795284000\n  \
                    ExitReason = WHY\n  HaltSeconds = 600\n";
     assert_eq!(sandbox.run(&["print", file]).out(), printed);
     run(&["-xc", "-xb", "-xa", "-xr"]).out();
-    assert_eq!(run(&["-l", "-xs"]).out(), "  None\n");
+    assert_eq!(
+        run(&["-l", "-xs"]).out(),
+        format!("Unsetting HaltSeconds\n\n{heading}  None\n")
+    );
+    // What is set and unset is set.
+    assert!(
+        run(&["-xc", "-c", "8"])
+            .out()
+            .contains("CheckpointsLeft: 8\n")
+    );
     let error = sandbox
         .run(&["halt-cntl", "-l", "-f", "/tmp/halt.scr"])
         .failed();

@@ -63,7 +63,8 @@ fn events_and_transfers_are_appended() {
     assert!(host.starts_with("2026-11-21T00:42:08: host="), "{host}");
     assert_eq!(
         rest,
-        "=9, event=RUN_END, note=\"run=1, \\\"rc\\\"=0\", dset=3, name=\"ck.3\", secs=1.500000"
+        "=9, event=RUN_END, note=\"run=1, \\\"rc\\\"=0\", dset=3, name=\"ck.3\", secs=1.500000, \
+         user=me, jobname=name, start=1970-01-01T00:00:05"
     );
     assert!(lines[1].starts_with("1970-01-01T00:00:00: host="));
     let end = "jobid=7, xfer=FETCH, from=/a, to=\"/b c\", bytes=1000000.000000, files=2";
@@ -77,6 +78,7 @@ fn events_and_transfers_are_appended() {
     for bad in [
         &["log-event"][..],
         &["log-event", "-T", "X", "-L", "-1"],
+        &["log-event", "-T", "X", "-s", "-1"],
         &["log-transfer", "-T", "X", "-B", "nan"],
     ] {
         assert_eq!(programs.run(&sandbox, &ON, bad).code, 2, "{bad:?}");

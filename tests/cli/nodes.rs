@@ -94,6 +94,7 @@ fn nodes_are_out_for_a_reason() {
     assert_eq!(out(&[]), "n[2-3,5]\n");
     assert_eq!(out(&["--down", "n4"]), "n[2-5]\n");
     assert_eq!(out(&["n1"]), "\n");
+    assert_eq!(out(&["n[1-2]", "n4", "n5"]), "n[2,5]\n");
     assert_eq!(
         out(&["n[1-2]", "-r", "-d", "n1"]),
         "n1: Specified as down\n\
@@ -203,9 +204,12 @@ fn steps_of_slurm() {
     let error = run(&["get-jobstep-id", "4243"]).failed();
     assert!(error.contains("4243"), "{error}");
     assert_eq!(
-        run(&["kill-jobstep", "-l", "srun", "-j", "7.3", "-b", "/x"]).out(),
+        run(&["kill-jobstep", "-l", "srun", "--jobStepId", "7.3"]).out(),
         ""
     );
+    let noted = run(&["kill-jobstep", "-l", "srun", "-j", "7.3", "-b", "/x"]);
+    assert_eq!((noted.code, noted.out.as_str()), (0, ""));
+    assert!(noted.err.contains("--bindir has no effect"), "{noted:?}");
     let error = run(&["kill-jobstep", "-j", "7.4"]).failed();
     assert!(error.contains("scancel: error: no"), "{error}");
     for bad in ["7", "x y", ""] {

@@ -94,6 +94,70 @@ fn files_of_a_node_that_is_down_are_rebuilt() {
 }
 
 #[test]
+fn each_step_is_told_to_who_wants_to_know() {
+    for args in [
+        &["postrun", "-v"][..],
+        &["scavenge", "--verbose", "--id", "2"],
+    ] {
+        let site = killed();
+        let programs = nodes_of(&site, "n1");
+        let said = call(&site, &programs, args);
+        let name = format!("scr_{}: ", args[0]);
+        let told: Vec<&str> = said
+            .out
+            .lines()
+            .filter_map(|l| l.strip_prefix(&name))
+            .collect();
+        assert_eq!(said.code, 0, "{said:?}");
+        assert_eq!(
+            told[..3],
+            ["jobnodes:  n[0-3]", "downnodes: n1", "upnodes:   n[0,2-3]"]
+        );
+        for step in [
+            "copying the files of all ranks of dataset 2",
+            "copying the redundancy files that are needed of dataset 2",
+            "n0: scr_copy: n0: Return code: 0",
+            "n3: scr_copy: n3: Return code: 0",
+            "checking the files of dataset 2",
+        ] {
+            assert!(told.contains(&step), "{step}: {said:?}");
+        }
+        let kinds = told.contains(&"dataset 2: checkpoint, in the caches only");
+        assert_eq!(kinds, args[0] == "postrun", "{said:?}");
+    }
+    // So does SCR_DEBUG.
+    let site = killed().set("SCR_DEBUG", "1");
+    let programs = nodes_of(&site, "none");
+    let mut command = crate::sandbox::outside("scr", &["prerun"]);
+    command
+        .current_dir(site.prefix())
+        .env("PATH", programs.path());
+    let said = said(command.env("SCR_DEBUG", "1").output().unwrap()).out();
+    assert!(said.contains("removed "), "{said}");
+}
+
+#[test]
+fn a_control_directory_names_user_and_job() {
+    let site = killed();
+    let programs = nodes_of(&site, "none");
+    let scavenge = |from: &str| {
+        let mut command = crate::sandbox::outside("scr_scavenge", &["-i", "2", "-f", from]);
+        command
+            .current_dir(site.prefix())
+            .env("PATH", programs.path())
+            .envs([("SCR_NODELIST", "n[0-3]"), ("SCR_REMOTE", "ssh")])
+            .envs([("SCR_NODE_TESTS", "echo"), ("SCR_JOB_ID", "another")]);
+        said(command.output().unwrap())
+    };
+    assert_eq!(scavenge("/nodes/user1/scr.another").code, 1);
+    let wrong = scavenge("/nodes/somewhere");
+    assert!(wrong.err.contains("is no control directory"), "{wrong:?}");
+    let said = scavenge("/nodes/user1/scr.1001").out();
+    assert!(said.ends_with("is complete and in the index\n"), "{said}");
+    restarts_from(&site, "ck.2");
+}
+
+#[test]
 fn what_cannot_be_saved_is_told_and_an_older_one_is_tried() {
     let site = killed();
     // Two of four members lost the newest one, more than XOR stands.

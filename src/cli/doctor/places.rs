@@ -6,7 +6,7 @@ use crate::Error;
 use crate::cache::{dataset, layout::Layout};
 use crate::cli::call::Failure;
 use crate::cli::job::Job;
-use crate::cli::retries_halt::halt_reasons;
+use crate::cli::retries_halt::{halt_reasons, halt_seconds};
 use crate::config::Settings;
 use crate::config::descriptors::{Descriptors, StoreDescriptor};
 use crate::job::clock;
@@ -219,7 +219,8 @@ pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut Report) {
 fn halting(job: &Job) -> Result<Vec<String>, Failure> {
     // An end that is not known is said elsewhere.
     let end = || Ok(job.end().ok().flatten().filter(|end| *end > clock::now()));
-    let mut reasons = halt_reasons(&job.prefix, end)?;
+    let seconds = halt_seconds(job).ok().flatten();
+    let mut reasons = halt_reasons(&job.prefix, seconds, end)?;
     reasons.retain(|reason| reason != crate::policy::halt::FINALIZED);
     Ok(reasons)
 }

@@ -98,6 +98,7 @@ impl Run for Options {
             )));
         }
         let nodes = job.nodes()?;
+        call.verbose = job.debug();
         prerun::make(call, &job)?;
         let _lock = only_one(&job)?;
         steps::Steps::new(call, &job, &launcher, self, nodes)?.go()

@@ -2,7 +2,7 @@
 
 use super::super::call::{Call, Failure};
 use super::super::job::Job;
-use super::super::retries_halt::halt_reasons;
+use super::super::retries_halt::{halt_reasons, halt_seconds};
 use super::super::should_exit::needed_nodes;
 use super::super::watchdog::{Watch, limits};
 use super::super::{Outcome, have_restart, list_down_nodes, postrun, prerun};
@@ -114,7 +114,8 @@ impl<'a> Steps<'a> {
     fn launches(&mut self) -> Result<(), Failure> {
         let mut waited = false;
         loop {
-            self.state.halts = halt_reasons(&self.job.prefix, || Ok(self.end))?;
+            let seconds = halt_seconds(self.job)?;
+            self.state.halts = halt_reasons(&self.job.prefix, seconds, || Ok(self.end))?;
             self.state.signal = self.signals.end();
             match next(&self.state) {
                 Next::Test => self.test()?,
