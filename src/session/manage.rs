@@ -44,10 +44,8 @@ impl Session {
                 Ok(Known { id, ckpt, current })
             })
         })?;
-        let cached = self
-            .cache
-            .iter()
-            .find(|c| c.dataset.name == *name && c.dataset.is_checkpoint());
+        let named = |c: &&Cached| c.dataset.name == *name && c.dataset.is_checkpoint();
+        let cached = self.cache.iter().filter(named).max_by_key(|c| c.dataset.id);
         let (id, ckpt) = match (found.id, cached) {
             (Some(id), _) => (id, found.ckpt),
             (None, Some(c)) => (c.dataset.id, c.dataset.ckpt),

@@ -157,7 +157,6 @@ impl Session {
             self.on_root(|| index::enter(&*self.files, &self.prefix, &dataset))?;
         }
         self.ids.know(id, ckpt);
-        self.forget_bypass_of_last_run();
         if bypass {
             self.name_is_taken(id, &dataset.name);
         }
@@ -165,6 +164,9 @@ impl Session {
         let tight = terms[3].value() > 0;
         let more = usize::try_from(terms[3].value() - 1).unwrap_or(0);
         self.make_room(store, bypass, more, (!bypass && !tight).then_some(id));
+        if bypass {
+            self.evict_bypass_of_last_run(store);
+        }
         if tight {
             // Somewhere the new dataset fits only in place of what was just taken out.
             self.finish_deleting();
@@ -195,13 +197,22 @@ impl Session {
         self.search.indexed.1
     }
 
-    /// Rank 0: what the last run of this job wrote in bypass no longer counts as its cache. Local.
-    fn forget_bypass_of_last_run(&mut self) {
-        let gone = std::mem::take(&mut self.search.in_bypass);
+    /// Rank 0: of what the last run of this job wrote in bypass, so much counts as in the cache as
+    /// the store's count has room for beside the datasets of this run. Local.
+    fn evict_bypass_of_last_run(&mut self, store: usize) {
+        let mut left = std::mem::take(&mut self.search.in_bypass);
+        left.retain(|(id, _)| !self.knows(*id));
+        let of_this_run = self.cache.iter().filter(|c| c.bypass && c.store == store);
+        let room =
+            (self.descriptors.stores[store].count as usize).saturating_sub(1 + of_this_run.count());
+        let mut gone = Vec::new();
+        while left.len() > room {
+            gone.extend(left.pop_first());
+        }
+        self.search.in_bypass = left;
         if !gone.is_empty() {
-            let ids: Vec<u64> = gone.iter().map(|(id, _)| *id).collect();
-            let ids: Vec<u64> = ids.into_iter().filter(|id| !self.knows(*id)).collect();
-            self.note_cached(|record| record.datasets.retain(|id, _| !ids.contains(id)));
+            let is_gone = |id: &u64| gone.iter().any(|(other, _)| other == id);
+            self.note_cached(|record| record.datasets.retain(|id, _| !is_gone(id)));
         }
     }
 
@@ -220,7 +231,7 @@ impl Session {
         self.cache
             .iter_mut()
             .filter(|c| other(c))
-            .for_each(|c| c.in_prefix = false);
+            .for_each(|c| c.dropped = c.in_prefix);
         if !lost.is_empty() {
             self.note_cached(|record| record.datasets.retain(|id, _| !lost.contains(id)));
         }

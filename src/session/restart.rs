@@ -26,6 +26,7 @@ impl Session {
             self.search_all()?;
         }
         if let Some(part) = &self.loaded {
+            self.chosen = None;
             return Ok(Some(part.dataset.name.clone()));
         }
         if let Some(unavailable) = &self.unavailable {

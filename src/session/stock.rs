@@ -15,7 +15,7 @@ use crate::config::descriptors::{StoreDescriptor, choose};
 use crate::events::Severity;
 use crate::format::{Dataset, Name, from_message, to_message};
 use crate::policy::evict::EVERYTHING;
-use crate::prefix::records;
+use crate::prefix::{index, records};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -56,6 +56,7 @@ struct Known {
     dataset: Dataset,
     stands: usize,
     in_prefix: bool,
+    dropped: bool,
 }
 
 impl Session {
@@ -184,7 +185,9 @@ impl Session {
                 self.doom(slot, &candidate);
                 continue;
             }
-            if let Some(newer) = self.newer_in_prefix(&candidate.dataset)? {
+            if self.chosen != Some(slot.id)
+                && let Some(newer) = self.newer_in_prefix(&candidate.dataset)?
+            {
                 let newer = title(&newer);
                 let text = format!("cached {named} is older than {newer} in the prefix directory");
                 self.tell(Severity::Note, text);
@@ -325,6 +328,11 @@ impl Session {
                 }
             }
         }
+        let index = index::read(&*self.files, &self.prefix)?;
+        let indexed = |id, created| {
+            let dataset = index.get(id).and_then(|entry| entry.dataset.as_ref());
+            dataset.is_some_and(|dataset| dataset.created == created)
+        };
         // An id may be there twice, in two stores or of two times; the newer one counts.
         let mut taken: BTreeSet<u64> = loaded.into_iter().collect();
         let (mut known, mut unusable) = (Vec::new(), self.unusable.clone());
@@ -336,12 +344,14 @@ impl Session {
                 continue;
             }
             let Dataset { id, created, .. } = candidate.dataset;
+            let saved = self.search.saved.contains(&(id, created));
             known.push(Known {
                 store: candidate.store,
                 dataset: candidate.dataset.clone(),
                 // Nobody rebuilds it unless it is needed.
                 stands: self.stands_now(candidate, false),
-                in_prefix: self.search.saved.contains(&(id, created)),
+                in_prefix: saved,
+                dropped: saved && !indexed(id, created),
             });
         }
         Ok(Offer {
@@ -475,7 +485,7 @@ impl Session {
                     dataset: known.dataset,
                     bypass: false,
                     in_prefix: known.in_prefix,
-                    dropped: false,
+                    dropped: known.dropped,
                     stands: known.stands,
                     level: None,
                     bytes: None,
@@ -595,6 +605,16 @@ impl Session {
     ) {
         let filemap = recovered.filemap;
         let dataset = filemap.dataset.clone();
+        let same = |c: &&Cached| {
+            c.slot()
+                == Slot {
+                    store,
+                    id: dataset.id,
+                }
+                && c.dataset.created == dataset.created
+        };
+        let known = self.cache.iter().find(same);
+        let (in_prefix, dropped) = known.map_or((false, false), |c| (c.in_prefix, c.dropped));
         self.cache.retain(|cached| cached.dataset.id != dataset.id);
         self.ids.know(dataset.id, dataset.ckpt);
         // The next dataset of its kind will be about as large.
@@ -615,8 +635,8 @@ impl Session {
             store,
             dataset,
             bypass: false,
-            in_prefix: false,
-            dropped: false,
+            in_prefix,
+            dropped,
             stands,
             level: layout.level(),
             bytes: volume.map(|volume| volume.all),

@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::events::Severity;
 use crate::format::flush_file;
 use crate::format::halt::Halt;
+use crate::format::index::Entry;
 use crate::format::{Dataset, Name};
 use crate::job::{Environment, clock, manager, signal};
 use crate::policy::checkpoint::{History, Rules, due};
@@ -267,24 +268,17 @@ impl Session {
             return Ok(());
         };
         let newest = part.dataset.clone();
-        let in_prefix = self.decide(|session| {
-            let index = index::read(&*session.files, &session.prefix)?;
-            let entry = index.get(newest.id).filter(|entry| entry.is_good());
-            let same = entry
-                .and_then(|e| e.dataset.as_ref())
-                .is_some_and(|d| d.created == newest.created);
-            if same {
-                session.note_cached(|record| {
-                    if let Some(entry) = record.datasets.get_mut(&newest.id) {
-                        entry.locations.insert(flush_file::PFS.into());
-                    }
-                });
-            }
-            Ok(same)
-        })?;
-        let in_prefix = in_prefix.yes;
+        let local = match self.rank() {
+            0 => self.find_in_prefix(&newest),
+            _ => Ok((false, false)),
+        };
+        let (indexed, dropped) = local.as_ref().copied().unwrap_or_default();
+        let mut terms = [Term::Max(indexed.into()), Term::Max(dropped.into())];
+        crate::comm::collective::agree_with(&*self.comm, &self.speaker.node, local, &mut terms)?;
+        let [indexed, dropped] = terms.map(|term| term.value() > 0);
+        let in_prefix = indexed || dropped;
         if let Some(cached) = self.cache.iter_mut().find(|c| c.dataset.id == newest.id) {
-            cached.in_prefix = in_prefix;
+            (cached.in_prefix, cached.dropped) = (in_prefix, dropped);
         }
         let older = match self.settings.flush_on_restart {
             true => self.flush_older(&newest, in_prefix),
@@ -294,6 +288,25 @@ impl Session {
             self.flush_dataset(newest.id)?;
         }
         older
+    }
+
+    /// Rank 0: whether a recovered dataset is good in the prefix directory; and whether it was there
+    /// once and has left the index since, so that it is not flushed again.
+    fn find_in_prefix(&self, dataset: &Dataset) -> Result<(bool, bool)> {
+        let key = (dataset.id, dataset.created);
+        let index = index::read(&*self.files, &self.prefix)?;
+        let same = |e: &&Entry| e.dataset.as_ref().map(|d| (d.id, d.created)) == Some(key);
+        let entry = index.get(dataset.id).filter(same);
+        let indexed = entry.is_some_and(Entry::is_good);
+        let dropped = entry.is_none() && self.search.saved.contains(&key);
+        if indexed || dropped {
+            self.note_cached(|record| {
+                if let Some(entry) = record.datasets.get_mut(&dataset.id) {
+                    entry.locations.insert(flush_file::PFS.into());
+                }
+            });
+        }
+        Ok((indexed, dropped))
     }
 
     /// `SCR_FLUSH_ON_RESTART`: what else is in the cache and not in the prefix directory,
