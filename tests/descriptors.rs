@@ -256,13 +256,13 @@ fn a_dataset_is_in_one_store_though_another_has_one_of_its_id() {
     let now = ["n0", "s1", "n2"];
     site.run(&now, |rank| {
         assert_eq!(rank.restart().as_deref(), Some("ck.2"));
-        // Takes the id of the one that was lost, and a number that goes to the other store.
+        // The last of them has a number that goes to the other store.
         rank.write("out", false, true).unwrap();
         rank.checkpoint("again").unwrap();
         rank.checkpoint("last").unwrap();
     });
     let stores = found(&site, "n0");
-    assert_eq!(stores[1], BTreeSet::from([2, 5]));
+    assert_eq!(stores[1], BTreeSet::from([2, 6]));
     assert!(stores[0].contains(&4), "{stores:?}");
     assert_eq!(stores[0].intersection(&stores[1]).count(), 0, "{stores:?}");
     site.lose("n2");

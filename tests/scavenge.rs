@@ -286,7 +286,8 @@ fn a_save_that_dies_anywhere_is_done_by_the_next() {
         let died = saved_on(&dying, &site, &up, 1);
         let complete = site.prefix().join(".scr/index.scr").exists()
             && index(&site).get(1).is_some_and(|entry| entry.complete);
-        assert!(died.is_err(), "operation {at}");
+        // What only records a dataset that is complete by then may fail in silence.
+        assert!(died.is_err() || complete, "operation {at}");
         if complete {
             // Whoever sees it as complete may use it.
             expect_files(&site, 3, &format!("operation {at}"));

@@ -325,7 +325,7 @@ fn no_older_checkpoint_in_the_cache_takes_the_place_of_one_that_cannot_be_read_n
     });
     let faults = disturbed(&mut site);
     for file in ["rank_0/ck.2/rank_0.dat", ".scr/filemap_0"] {
-        faults.fail_reads(Some((site.dataset("n0", 2).join(file), libc::EIO)));
+        faults.fail_reads(Some((Path::new("scr.dataset.2").join(file), libc::EIO)));
         site.expect_none_now(&nodes(2), "SCR_CACHE_PURGE=1");
         faults.fail_reads(None);
     }

@@ -260,6 +260,12 @@ impl Candidate {
             .collect()
     }
 
+    /// True if it could be brought back on as many ranks as wrote it, as far as records tell. Their
+    /// number is from the records, so it is not counted to.
+    pub fn is_whole(&self) -> bool {
+        self.sets.len() >= self.ranks && self.recoverable(self.ranks).is_ok()
+    }
+
     /// Whether it can be brought back on `size` ranks, as far as records tell; the reason
     /// why not, in words.
     pub fn recoverable(&self, size: usize) -> Result<(), String> {

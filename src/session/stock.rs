@@ -173,8 +173,7 @@ impl Session {
                 continue;
             }
             let other = candidate.ranks != self.comm.size();
-            let whole = candidate.recoverable(candidate.ranks).is_ok();
-            let insists = other && whole && !self.settings.start_anew;
+            let insists = other && candidate.is_whole() && !self.settings.start_anew;
             if let Err(reason) = candidate.recoverable(self.comm.size())
                 && !insists
             {
