@@ -4,6 +4,7 @@
 # the prefix directory, and from cache alone. Where no dataset can be started it writes over nothing,
 # nor does it without a look at the status. Run through tests/in_empty_directory.sh.
 set -euo pipefail
+trap 'echo "FAILED: line $LINENO"' ERR
 
 readme=$1 build=$2 compiler=$3
 shift 3
