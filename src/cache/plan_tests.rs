@@ -168,11 +168,8 @@ fn says_what_it_stands_where_its_ranks_are_now() {
 
 #[test]
 fn a_rank_alone_in_its_set_is_lost_with_its_node() {
-    let mut nodes = four();
-    for rank in 0..3 {
-        nodes[rank] = vec![held(rank, &[0, 1, 2])];
-    }
-    nodes[3] = vec![held(3, &[3])];
+    let mut nodes: Vec<Vec<Held>> = (0..3).map(|rank| vec![held(rank, &[0, 1, 2])]).collect();
+    nodes.push(vec![held(3, &[3])]);
     assert_eq!(only(nodes).stands(&[0, 1, 2, 3], true), (0, 0));
 }
 

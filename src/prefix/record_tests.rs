@@ -211,7 +211,7 @@ fn of_all_ranks_with_a_file_the_lowest_owns_it() {
     const RANKS: usize = 5;
     // File f is registered by each rank that f divides, file 0 by all; in turned order.
     let files = |rank: usize| {
-        let mut mine: Vec<usize> = (1..=40).filter(|f| rank % f == 0).collect();
+        let mut mine: Vec<usize> = (1..=40usize).filter(|f| rank.is_multiple_of(*f)).collect();
         mine.push(0);
         mine.rotate_left(rank % 3);
         mine

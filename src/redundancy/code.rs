@@ -361,10 +361,11 @@ mod tests {
                         (0..data.len()).map(|i| u8::from(i == position)).collect();
                     assert_eq!(code.in_data(&blocks, position), itself);
                 }
-                for number in 0..sums.len() {
+                assert_eq!(sums.len(), rows.len());
+                for (number, row) in rows.iter().enumerate() {
                     let expected: Vec<u8> = match code.kind {
                         Kind::Partner | Kind::Xor => vec![1; data.len()],
-                        Kind::Rs => data.iter().map(|b| rows[number][b.member]).collect(),
+                        Kind::Rs => data.iter().map(|block| row[block.member]).collect(),
                     };
                     assert_eq!(code.in_data(&blocks, data.len() + number), expected);
                 }
