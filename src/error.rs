@@ -3,6 +3,8 @@
 //! Rules for context: name the thing (file, parameter, dataset), the place (path, rank,
 //! node, offset) and the remedy if there is one. The layer that knows a fact adds it.
 
+use crate::shown::escaped;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,10 +12,9 @@ use std::path::{Path, PathBuf};
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What can go wrong. `Clone`, because a collective verdict hands one rank's error to all.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
     /// A system call on a file or directory failed.
-    #[error("cannot {action} {}: {}", path.display(), errno_text(*errno, text))]
     Io {
         /// What was tried, as a verb phrase: "open", "write", "make directory".
         action: &'static str,
@@ -25,7 +26,6 @@ pub enum Error {
         text: String,
     },
     /// Bytes of a file, or of a message, are not what its format says.
-    #[error("{}: byte {offset}: {what}", display_path(path))]
     Format {
         /// The file; `None` while its name is not known to the decoder.
         path: Option<PathBuf>,
@@ -35,7 +35,6 @@ pub enum Error {
         what: String,
     },
     /// A parameter or a configuration line that cannot be used.
-    #[error("{place}: {what}")]
     Config {
         /// Where it was set: "environment", "FILE:LINE", "SCR_Config".
         place: String,
@@ -43,7 +42,6 @@ pub enum Error {
         what: String,
     },
     /// A call in a state that does not allow it.
-    #[error("{call} is not allowed {state}; {remedy}")]
     State {
         /// The C name of the call.
         call: &'static str,
@@ -53,13 +51,11 @@ pub enum Error {
         remedy: &'static str,
     },
     /// A call in a phase whose start has failed. That was said then, so nobody need hear this.
-    #[error("{call}: the start of this phase has failed")]
     NotStarted {
         /// The C name of the call.
         call: &'static str,
     },
     /// An argument that the interface forbids.
-    #[error("{call}: {what}")]
     Usage {
         /// The C name of the call.
         call: &'static str,
@@ -67,7 +63,6 @@ pub enum Error {
         what: String,
     },
     /// The transport failed.
-    #[error("communication failed in {call}: {what}")]
     Comm {
         /// The operation, e.g. "MPI_Isend to rank 3".
         call: String,
@@ -75,7 +70,6 @@ pub enum Error {
         what: String,
     },
     /// Data are present but not as they were written.
-    #[error("{}: {what}", path.display())]
     Corrupt {
         /// The damaged file.
         path: PathBuf,
@@ -83,7 +77,6 @@ pub enum Error {
         what: String,
     },
     /// A dataset cannot be used or recovered; says why.
-    #[error("dataset {id}{}: {what}", display_name(name))]
     Dataset {
         /// Dataset id.
         id: u64,
@@ -93,7 +86,6 @@ pub enum Error {
         what: String,
     },
     /// The verdict of a collective step that failed somewhere.
-    #[error("rank {rank} on node {node}: {error}{}", others(*count))]
     Remote {
         /// Lowest rank that failed.
         rank: usize,
@@ -106,7 +98,52 @@ pub enum Error {
     },
 }
 
+/// One line, with whatever names and files put into it escaped.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&escaped(&self.text()))
+    }
+}
+
+impl std::error::Error for Error {}
+
 impl Error {
+    fn text(&self) -> String {
+        match self {
+            Error::Io {
+                action,
+                path,
+                errno,
+                text,
+            } => {
+                let why = errno_text(*errno, text);
+                format!("cannot {action} {}: {why}", path.display())
+            }
+            Error::Format { path, offset, what } => {
+                format!("{}{what}", format_place(path.as_deref(), *offset))
+            }
+            Error::Config { place, what } => format!("{place}: {what}"),
+            Error::State {
+                call,
+                state,
+                remedy,
+            } => format!("{call} is not allowed {state}; {remedy}"),
+            Error::NotStarted { call } => format!("{call}: the start of this phase has failed"),
+            Error::Usage { call, what } => format!("{call}: {what}"),
+            Error::Comm { call, what } => format!("communication failed in {call}: {what}"),
+            Error::Corrupt { path, what } => format!("{}: {what}", path.display()),
+            Error::Dataset { id, name, what } => {
+                format!("dataset {id}{}: {what}", display_name(name))
+            }
+            Error::Remote {
+                rank,
+                node,
+                count,
+                error,
+            } => format!("rank {rank} on node {node}: {error}{}", others(*count)),
+        }
+    }
+
     /// Wraps an I/O error with what was tried and where.
     pub fn io(action: &'static str, path: impl AsRef<Path>, error: io::Error) -> Self {
         Error::Io {
@@ -195,6 +232,11 @@ impl Error {
         matches!(self.errno(), Some(libc::ENOSPC | libc::EDQUOT))
     }
 
+    /// True if a symbolic link is in the way that is not followed.
+    pub fn is_link(&self) -> bool {
+        self.errno() == Some(libc::ELOOP)
+    }
+
     /// True for trouble of the system and not of the data, which may be gone the next time: all
     /// that a system call may report but that the thing is not there, or is another one.
     pub fn may_pass(&self) -> bool {
@@ -218,9 +260,15 @@ fn errno_text(errno: Option<i32>, text: &str) -> String {
     }
 }
 
-fn display_path(path: &Option<PathBuf>) -> String {
-    path.as_ref()
-        .map_or_else(|| "message".to_string(), |p| p.display().to_string())
+/// Where the fault is. At the very beginning of a file the offset says nothing, and what has no
+/// file nor offset is not about bytes.
+fn format_place(path: Option<&Path>, offset: u64) -> String {
+    match (path, offset) {
+        (Some(path), 0) => format!("{}: ", path.display()),
+        (Some(path), offset) => format!("{}: byte {offset}: ", path.display()),
+        (None, 0) => String::new(),
+        (None, offset) => format!("byte {offset} of a message between ranks: "),
+    }
 }
 
 fn display_name(name: &str) -> String {

@@ -3,6 +3,7 @@
 //! The library never prints: it hands an [`Event`] to a [`Sink`]. Standard error is one
 //! sink; logs and databases are others.
 
+use crate::shown::escaped;
 use std::fmt;
 use std::io::Write;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -25,7 +26,8 @@ pub enum Severity {
 pub struct Event {
     /// How much it matters.
     pub severity: Severity,
-    /// One line: what, on which dataset, file or node, why, and what to do.
+    /// One line: what, on which dataset, file or node, why, and what to do. What it has from
+    /// names and files is escaped where the event is shown.
     pub text: String,
     /// How long it took, where that is of interest.
     pub seconds: Option<f64>,
@@ -44,7 +46,7 @@ impl Event {
 
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)?;
+        f.write_str(&escaped(&self.text))?;
         match self.seconds {
             Some(seconds) => write!(f, " ({seconds:.3} s)"),
             None => Ok(()),
@@ -89,7 +91,8 @@ impl Sink for Console {
         let version = crate::version::INTERFACE;
         let line = format!(
             "SCR {version}{word}: rank {} on {}: {event}\n",
-            speaker.rank, speaker.node
+            speaker.rank,
+            escaped(&speaker.node)
         );
         // Nobody is left to be told if the console itself is gone.
         let _ = match event.severity {

@@ -12,7 +12,7 @@ use scr::store::posix::Posix;
 use scr::store::{Durability, File, Files, Lock, Space, Stat};
 use std::ffi::OsString;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const SIZE: u64 = 4 << 30;
@@ -22,6 +22,7 @@ const MOST: u64 = 64 << 20;
 const MARKS: [u64; 4] = [0, (2 << 30) - 1, 2 << 30, SIZE - 1];
 
 /// Files in which zeros are holes, so that the test needs no space.
+#[derive(Clone)]
 struct Sparse;
 
 struct SparseFile(Box<dyn File>);
@@ -55,6 +56,13 @@ fn sparse(file: Box<dyn File>) -> Box<dyn File> {
 }
 
 impl Files for Sparse {
+    // Paths in these tests have no links.
+    fn beneath(&self, _: &[PathBuf]) -> Arc<dyn Files> {
+        Arc::new(self.clone())
+    }
+    fn real_dir(&self, path: &Path) -> Result<PathBuf> {
+        Posix.real_dir(path)
+    }
     fn open(&self, path: &Path) -> Result<Box<dyn File>> {
         Posix.open(path)
     }

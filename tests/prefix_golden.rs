@@ -282,6 +282,7 @@ impl Journal {
     }
 }
 
+#[derive(Clone)]
 struct Noting {
     journal: Journal,
 }
@@ -309,6 +310,13 @@ impl File for NotingFile {
 }
 
 impl Files for Noting {
+    // Paths in these tests have no links.
+    fn beneath(&self, _: &[PathBuf]) -> Arc<dyn Files> {
+        Arc::new(self.clone())
+    }
+    fn real_dir(&self, path: &Path) -> scr::Result<PathBuf> {
+        Posix.real_dir(path)
+    }
     fn open(&self, path: &Path) -> scr::Result<Box<dyn File>> {
         let file = Posix.open(path)?;
         Ok(Box::new(NotingFile(

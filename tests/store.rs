@@ -222,6 +222,169 @@ fn private_directories_are_ours_alone() {
     assert_eq!(names(&user), ["scr.1"]);
 }
 
+/// A base in which others could put their directories in place of ours.
+#[test]
+fn a_base_that_is_not_safe_is_refused() {
+    let (_scratch, dir) = scratch();
+    let (base, below) = (dir.join("base"), Path::new("user/scr.1"));
+    fs::create_dir(&base).unwrap();
+    let refused = |what: &str| {
+        let made = error_of(Posix.make_private_dirs(&base, below));
+        let checked = error_of(Posix.check_private_dirs(&base, below));
+        for error in [made, checked] {
+            for part in [what, "has no sticky bit", "chmod +t", "choose another"] {
+                assert!(error.contains(part), "{error}");
+            }
+            assert!(error.contains(&base.display().to_string()), "{error}");
+        }
+        assert_eq!(names(&base), [""; 0]);
+    };
+    let chmod = |mode| fs::set_permissions(&base, Permissions::from_mode(mode)).unwrap();
+    chmod(0o777);
+    refused("everybody may write to it (mode 777)");
+    // Only root can give a directory away.
+    if std::os::unix::fs::chown(&base, Some(12345), None).is_ok() {
+        for mode in [0o755, 0o700, 0o775] {
+            chmod(mode);
+            refused("it belongs to user 12345, not to us (user 0) or root");
+        }
+        chmod(0o1777);
+        Posix.make_private_dirs(&base, below).unwrap();
+        fs::remove_dir_all(base.join("user")).unwrap();
+        std::os::unix::fs::chown(&base, Some(0), None).unwrap();
+    }
+    for mode in [0o1777, 0o775, 0o755, 0o700] {
+        chmod(mode);
+        Posix.make_private_dirs(&base, below).unwrap();
+    }
+    // One that is made by us is good.
+    Posix.make_private_dirs(&dir.join("a/b"), below).unwrap();
+    assert_eq!(mode(&dir.join("a")) & 0o022, 0);
+    assert_eq!(mode(&dir.join("a/b")) & 0o022, 0);
+}
+
+/// `beneath`: every operation, with a link above, in the middle and at the end of the path.
+#[test]
+fn beneath_a_root_no_operation_follows_a_link() {
+    let (_scratch, dir) = scratch();
+    let (root, out) = (dir.join("root"), dir.join("out"));
+    fs::create_dir_all(root.join("real/sub")).unwrap();
+    fs::create_dir_all(out.join("sub")).unwrap();
+    for place in [&out, &root.join("real")] {
+        fs::write(place.join("file"), "content").unwrap();
+        fs::write(place.join("sub/file"), "content").unwrap();
+    }
+    symlink("../out", root.join("link")).unwrap();
+    symlink("real", root.join("within")).unwrap();
+    symlink("../../out/sub", root.join("real/deep")).unwrap();
+    symlink(&root, dir.join("alias")).unwrap();
+    let stat = Posix.stat(&out.join("file")).unwrap().unwrap();
+    let before = fs::metadata(&out).unwrap().mtime_nsec();
+    for root in [root.clone(), dir.join("alias")] {
+        let files = Posix.beneath(std::slice::from_ref(&root));
+        for (way, link) in [
+            ("link", "link"),
+            ("link/sub", "link"),
+            ("within", "within"),
+            ("real/deep", "real/deep"),
+        ] {
+            let (at, file, new) = (
+                root.join(way),
+                root.join(way).join("file"),
+                root.join("new"),
+            );
+            let refused = |what: &str, error: String| {
+                let named = format!("{} is a symbolic link to", root.join(link).display());
+                assert!(error.contains(&named), "{what} {way}: {error}");
+            };
+            refused("open", error_of(files.open(&file)));
+            refused("create", error_of(files.create(&file, 0o666)));
+            refused("rewrite", error_of(files.rewrite(&file, 0o666)));
+            refused("read", error_of(files.read(&file, 99)));
+            refused("stat", error_of(files.stat(&file)));
+            refused("remove", error_of(files.remove_file(&file)));
+            refused("remove_dir", error_of(files.remove_dir(&at.join("sub"))));
+            refused("remove_tree", error_of(files.remove_tree(&file)));
+            refused("restore", error_of(files.restore(&file, &stat)));
+            refused("space", error_of(files.space(&file)));
+            refused("lock", error_of(files.try_lock(&file)));
+            refused("list", error_of(files.list(&at)));
+            refused("sync_dir", error_of(files.sync_dir(&at)));
+            refused("rename from", error_of(files.rename(&file, &new)));
+            refused("make_dirs", error_of(files.make_dirs(&at.join("x/y"))));
+            refused("make_dirs", error_of(files.make_dirs(&at)));
+            for durability in [Durability::Atomic, Durability::Synced] {
+                refused("replace", error_of(files.replace(&file, b"x", durability)));
+            }
+            let private = files.make_private_dirs(&at.join("base"), Path::new("x"));
+            refused("make_private_dirs", error_of(private));
+            fs::write(&new, "").unwrap();
+            refused("rename to", error_of(files.rename(&new, &file)));
+        }
+        // What is no link works, and a link itself can be removed.
+        assert_eq!(
+            files.read(&root.join("real/sub/file"), 99).unwrap(),
+            b"content"
+        );
+        assert_eq!(
+            files.stat(&root.join("link")).unwrap().unwrap().kind,
+            Kind::Other
+        );
+        files.make_dirs(&root.join("a/b/c")).unwrap();
+        files
+            .replace(&root.join("a/b/c/f"), b"x", Durability::Synced)
+            .unwrap();
+        files
+            .rename(&root.join("a/b/c/f"), &root.join("a/g"))
+            .unwrap();
+        assert!(files.remove_dir(&root.join("a/b/c")).unwrap());
+        files.remove_tree(&root.join("a")).unwrap();
+        assert!(
+            files
+                .open(&root.join("none/x"))
+                .err()
+                .unwrap()
+                .is_not_found()
+        );
+        assert_eq!(files.stat(&root.join("none/x")).unwrap(), None);
+        files.remove_file(&root.join("none/x")).unwrap();
+        assert!(!files.remove_dir(&root.join("none/x")).unwrap());
+        files.remove_tree(&root.join("none/x")).unwrap();
+        // Where the links lead can be asked for.
+        assert_eq!(
+            files.real_dir(&root.join("link/sub/x/y")).unwrap(),
+            out.join("sub/x/y")
+        );
+        // Elsewhere all is as before, and a root beneath another counts for itself.
+        assert_eq!(files.list(&dir.join("out")).unwrap().len(), 2);
+        let nested = files.beneath(&[root.join("real")]);
+        assert!(nested.open(&root.join("link/file")).is_err());
+        assert!(nested.open(&root.join("within/file")).is_err());
+    }
+    assert_eq!(names(&out), ["file", "sub"]);
+    assert_eq!(fs::metadata(&out).unwrap().mtime_nsec(), before);
+    assert_eq!(fs::read(out.join("file")).unwrap(), b"content");
+    files_are_replaced_where_they_have_other_names(&dir);
+}
+
+fn files_are_replaced_where_they_have_other_names(dir: &Path) {
+    let (file, other) = (dir.join("f"), dir.join("other"));
+    for files in [&*Posix.beneath(&[]), &*Posix.beneath(&[dir.to_path_buf()])] {
+        for rewrite in [false, true] {
+            fs::write(&file, "precious").unwrap();
+            let _ = fs::remove_file(&other);
+            fs::hard_link(&file, &other).unwrap();
+            let opened = match rewrite {
+                true => files.rewrite(&file, 0o600),
+                false => files.create(&file, 0o600),
+            };
+            opened.unwrap().write_at(0, b"new").unwrap();
+            assert_eq!(fs::read(&other).unwrap(), b"precious");
+            assert_eq!(fs::read(&file).unwrap(), b"new");
+        }
+    }
+}
+
 #[test]
 fn a_directory_of_someone_else_is_refused() {
     let (_scratch, dir) = scratch();

@@ -7,7 +7,10 @@ use crate::cache::layout::Layout;
 use crate::config::Settings;
 use crate::config::descriptors::descriptors;
 use crate::job::node_name;
+use crate::store::Files;
+use crate::store::posix::Posix;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 // No doc comment: clap would take it for the help of the command.
 #[derive(clap::Args)]
@@ -29,6 +32,14 @@ pub(super) struct Here {
     pub job: Job,
     pub node: String,
     pub caches: Vec<Layout>,
+}
+
+impl Here {
+    /// What to read and write them and the prefix directory with: no link below is followed.
+    pub fn files(&self) -> Arc<dyn Files> {
+        let jobs = self.caches.iter().map(Layout::job);
+        self.job.prefix.confine(&Posix, jobs)
+    }
 }
 
 impl Caches {

@@ -1,5 +1,6 @@
 //! One call of a command: where its output goes, and how it ends.
 
+use crate::shown::{escaped, escaped_lines};
 use crate::{Error, version};
 use std::fmt::{self, Display};
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
@@ -103,6 +104,8 @@ impl Call {
     fn say(&mut self, kind: &str, text: &dyn Display) {
         // In the order in which things happened, should both go to one terminal.
         let _ = self.out.flush();
+        let text = text.to_string();
+        let text = escaped(&text);
         let line = match (self.classic, self.name, kind) {
             (true, ..) => format!("SCR {} {kind}: {}: {text}\n", version::INTERFACE, host()),
             (_, "scr", "ERROR") => format!("scr: {text}\n"),
@@ -123,10 +126,15 @@ impl Call {
                 ExitCode::FAILURE
             }
             Err(Failure::Arguments(error)) => {
+                let text = error.to_string();
+                let shown = escaped_lines(&text);
                 // Nobody is left to tell if this fails.
-                let _ = error.print();
+                let _ = match shown == text {
+                    true => error.print(),
+                    false => io::stderr().write_all(shown.as_bytes()),
+                };
                 // clap does not show it with a value that is wrong.
-                if error.use_stderr() && !error.to_string().contains("Usage:") {
+                if error.use_stderr() && !text.contains("Usage:") {
                     let usage = definition.render_usage().to_string();
                     let _ = io::stderr().write_all(format!("\n{usage}\n").as_bytes());
                 }

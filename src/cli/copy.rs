@@ -7,7 +7,6 @@ use crate::config::value::Typed;
 use crate::format::print::escaped;
 use crate::job::Environment;
 use crate::scavenge::copy::{Ground, Redundancy, copy};
-use crate::store::posix::Posix;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -91,7 +90,7 @@ impl Options {
             _ => None,
         };
         let ground = Ground {
-            files: &Posix,
+            files: &*here.files(),
             prefix: &here.job.prefix,
             node: &here.node,
             redundancy: match self.redundancy.as_str() {

@@ -2,6 +2,7 @@
 
 use super::call::{Call, Failure};
 use super::index::unknown;
+use super::place;
 use crate::Error;
 use crate::comm::solo::Solo;
 use crate::format::Name;
@@ -10,7 +11,6 @@ use crate::job::Environment;
 use crate::prefix::delete::{self, Plan};
 use crate::prefix::flush::Ground;
 use crate::prefix::{index, paths::Prefix};
-use crate::store::posix::Posix;
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::PathBuf;
@@ -26,12 +26,13 @@ pub(super) fn delete(
     name: &Name,
     yes: bool,
 ) -> Result<(), Failure> {
-    let index = index::read(&Posix, prefix)?;
+    let files = &*place::files(prefix);
+    let index = index::read(files, prefix)?;
     let id = index.id(name);
     let id = id.ok_or_else(|| unknown(prefix, &index, name, "a dataset"))?;
     let ground = Ground {
         comm: &Solo::new(),
-        files: &Posix,
+        files,
         prefix,
         node: &Environment::of_process().host,
         width: 1,

@@ -6,7 +6,6 @@ use crate::format::flush_file::{CACHE, Entry, FLUSHING, FlushFile, PFS, SYNC_FLU
 use crate::format::print::escaped;
 use crate::prefix::{paths::Prefix, records};
 use crate::scavenge::build;
-use crate::store::{Files, posix::Posix};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -76,8 +75,9 @@ impl Run for Options {
         let prefix = self.dir.used()?;
         let path = prefix.file("flush.scr");
         // Here a missing file is an error, as in SCR v3.1.0: most likely the wrong directory.
-        let record = match Posix.stat(&path)? {
-            Some(_) => records::read_flush_file(&Posix, &prefix)?,
+        let files = place::files(&prefix);
+        let record = match files.stat(&path)? {
+            Some(_) => records::read_flush_file(&*files, &prefix)?,
             None => return Err(Failure::said(format!("there is no {}", path.display()))),
         };
         let entry = |id: Option<u64>| id.and_then(|id| record.datasets.get(&id));
@@ -152,7 +152,7 @@ fn certify(prefix: &Prefix, id: u64, entry: Option<&Entry>) -> Result<(), Failur
         let path = prefix.file("flush.scr");
         Failure::said(format!("{} does not describe dataset {id}", path.display()))
     })?;
-    build::certify(&Posix, prefix, dataset).map_err(|error| {
+    build::certify(&*place::files(prefix), prefix, dataset).map_err(|error| {
         Failure::said(format!(
             "no summary was written, since {error}; `scr postrun` saves the dataset from the caches"
         ))

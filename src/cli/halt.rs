@@ -5,7 +5,6 @@ use super::{Command, Group, Outcome, Run, place, time};
 use crate::format::print::escaped;
 use crate::format::{Name, halt::Halt};
 use crate::prefix::{index::lock, paths::Prefix, records};
-use crate::store::{Files, posix::Posix};
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -170,25 +169,25 @@ impl Run for Options {
 
 impl Options {
     fn one(&self, call: &mut Call, prefix: &Prefix, changes: &[Change]) -> Result<(), Failure> {
-        let path = prefix.file("halt.scr");
+        let (files, path) = (&*place::files(prefix), prefix.file("halt.scr"));
         if self.verbose {
             writeln!(call.out, "Halt file: {}", path.display())?;
         }
         if self.remove {
-            let _lock = lock(&Posix, prefix.root())?;
-            if Posix.stat(&path)?.is_some() {
-                Posix.remove_file(&path)?;
+            let _lock = lock(files, prefix.root())?;
+            if files.stat(&path)?.is_some() {
+                files.remove_file(&path)?;
                 writeln!(call.out, "Removing {}", path.display())?;
             }
         } else if !changes.is_empty() {
-            records::update_halt(&Posix, prefix, |halt| {
+            records::update_halt(files, prefix, |halt| {
                 changes.iter().for_each(|change| change.apply(halt));
             })?;
         }
         for change in changes {
             writeln!(call.out, "{change}")?;
         }
-        let halt = records::read_halt(&Posix, prefix)?;
+        let halt = records::read_halt(files, prefix)?;
         writeln!(call.out, "\n{}", settings(&path, &halt))?;
         Ok(())
     }

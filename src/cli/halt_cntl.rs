@@ -5,7 +5,6 @@ use super::halt::{Change, settings};
 use super::{Command, Group, Outcome, Run, place};
 use crate::format::Name;
 use crate::prefix::{paths::Prefix, records};
-use crate::store::posix::Posix;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -77,10 +76,10 @@ impl Run for Options {
             false => place::used(Some(&root))?,
         };
         let halt = if changes.is_empty() {
-            records::read_halt(&Posix, &prefix)?
+            records::read_halt(&*place::files(&prefix), &prefix)?
         } else {
             let mut after = None;
-            records::update_halt(&Posix, &prefix, |halt| {
+            records::update_halt(&*place::files(&prefix), &prefix, |halt| {
                 changes.iter().for_each(|change| change.apply(halt));
                 after = Some(halt.clone());
             })?;

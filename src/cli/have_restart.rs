@@ -2,13 +2,12 @@
 
 use super::call::Call;
 use super::job::Job;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, Group, Outcome, Run, place};
 use crate::Result;
 use crate::format::flush_file::{CACHE, Entry};
 use crate::format::print::escaped;
 use crate::format::{Name, index::Index};
 use crate::prefix::{index, records};
-use crate::store::posix::Posix;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -46,8 +45,8 @@ impl Run for Options {
 
 /// The checkpoint that the next run would restart from, by what is recorded.
 pub(super) fn next(job: &Job) -> Result<Option<Name>> {
-    let record = records::read_flush_file(&Posix, &job.prefix)?;
-    let index = index::read(&Posix, &job.prefix)?;
+    let record = records::read_flush_file(&*place::files(&job.prefix), &job.prefix)?;
+    let index = index::read(&*place::files(&job.prefix), &job.prefix)?;
     let mut cached = record.datasets.into_iter().rev();
     let cached = cached.find(|(_, entry)| entry.ckpt && entry.is_at(CACHE));
     if let Some((id, entry)) = cached

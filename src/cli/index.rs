@@ -12,7 +12,6 @@ use crate::job::Environment;
 use crate::job::clock::local_time;
 use crate::prefix::{index, paths::Prefix, records};
 use crate::scavenge::build;
-use crate::store::{Files, posix::Posix};
 use crate::{Error, Result};
 use std::ffi::OsString;
 use std::io::Write;
@@ -118,7 +117,7 @@ impl Options {
 fn list(call: &mut Call, prefix: &Prefix) -> std::result::Result<(), Failure> {
     // Here a missing index is an error, as in SCR v3.1.0: most likely the wrong directory, or
     // a run that was killed early.
-    let index = match Index::read(&Posix, &prefix.file("index.scr")) {
+    let index = match Index::read(&*place::files(prefix), &prefix.file("index.scr")) {
         Err(error) if error.is_not_found() => return Err(nothing_flushed(prefix)),
         other => other?,
     };
@@ -130,7 +129,7 @@ fn list(call: &mut Call, prefix: &Prefix) -> std::result::Result<(), Failure> {
 fn nothing_flushed(prefix: &Prefix) -> Failure {
     /// At most so many are named.
     const MANY: usize = 10;
-    let held = match records::read_flush_file(&Posix, prefix) {
+    let held = match records::read_flush_file(&*place::files(prefix), prefix) {
         Err(error) => format!("what the caches hold is not known: {error}"),
         Ok(record) => {
             let held = record.datasets.iter().rev();
@@ -171,7 +170,7 @@ fn change(
     change: impl FnOnce(&mut Index, &Name) -> bool,
 ) -> Result<()> {
     let name = Name::from(name.as_os_str());
-    index::update(&Posix, prefix, |index| {
+    index::update(&*place::files(prefix), prefix, |index| {
         change(index, &name)
             .then_some(())
             .ok_or_else(|| unknown(prefix, index, &name, "a dataset"))
@@ -179,7 +178,7 @@ fn change(
 }
 
 fn current(prefix: &Prefix, name: &Name) -> Result<()> {
-    index::update(&Posix, prefix, |index| {
+    index::update(&*place::files(prefix), prefix, |index| {
         if index.set_current(name) {
             return Ok(());
         }
@@ -202,7 +201,13 @@ pub(super) fn complete(
 ) -> std::result::Result<(), Failure> {
     let (host, mut notes) = (Environment::of_process().host, Vec::new());
     let time = local_time(SystemTime::now());
-    let built = build(&Posix, prefix, id, (&host, &time), &mut notes);
+    let built = build(
+        &*place::files(prefix),
+        prefix,
+        id,
+        (&host, &time),
+        &mut notes,
+    );
     for note in &notes {
         call.warn(note);
     }
@@ -255,11 +260,11 @@ fn add(call: &mut Call, prefix: &Prefix, name: &Name) -> std::result::Result<(),
     )?;
     writeln!(call.out, "Adding `{name}' to index")?;
     // The summary was written when the last of the files was there.
-    let written = Posix.stat(&dir.join("summary.scr"))?;
+    let written = place::files(prefix).stat(&dir.join("summary.scr"))?;
     let seconds = written.map_or(0, |stat| u64::try_from(stat.mtime.0).unwrap_or(0));
     let time = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
     let time = local_time(time.unwrap_or(UNIX_EPOCH));
-    index::update(&Posix, prefix, |index| {
+    index::update(&*place::files(prefix), prefix, |index| {
         if summary.complete {
             index.set_complete(summary.dataset, time);
         } else {
@@ -274,7 +279,7 @@ fn add(call: &mut Call, prefix: &Prefix, name: &Name) -> std::result::Result<(),
 /// and passed over: it is the summary of a dataset that nobody can restart from.
 fn find(call: &mut Call, prefix: &Prefix, name: &Name) -> Result<Option<(u64, Summary)>> {
     let mut found: Option<(u64, Summary)> = None;
-    for entry in Posix.list(&prefix.meta())? {
+    for entry in place::files(prefix).list(&prefix.meta())? {
         let Some(id) = entry
             .to_str()
             .and_then(|entry| entry.strip_prefix("scr.dataset."))
@@ -283,7 +288,7 @@ fn find(call: &mut Call, prefix: &Prefix, name: &Name) -> Result<Option<(u64, Su
             continue;
         };
         let path = prefix.dataset(id).join("summary.scr");
-        match read::<Summary>(&Posix, &path) {
+        match read::<Summary>(&*place::files(prefix), &path) {
             Ok(summary) if summary.dataset.name != *name => {}
             Ok(summary) if summary.dataset.id != id => {
                 let other = summary.dataset.id;

@@ -8,7 +8,6 @@ use crate::redundancy::offline::Ground;
 use crate::scavenge::foreign::{self, Foreign, is_foreign};
 use crate::scavenge::mend::{Scope, choose};
 use crate::scavenge::{build, caches::held, home::Saved};
-use crate::store::posix::Posix;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -48,7 +47,7 @@ impl Run for Options {
 
 impl Options {
     fn cached(&self, call: &mut Call, here: &caches::Here) -> Outcome {
-        let (datasets, problems) = held(&Posix, &here.caches)?;
+        let (datasets, problems) = held(&*here.files(), &here.caches)?;
         for problem in &problems {
             call.warn(problem);
         }
@@ -79,15 +78,15 @@ impl Options {
 
 /// What the prefix directory has of a dataset.
 fn saved(call: &mut Call, here: &caches::Here, id: u64) -> Outcome {
-    let prefix = &here.job.prefix;
-    if let Ok(Some((dataset, ranks))) = build::finished(&Posix, prefix, id) {
+    let (prefix, files) = (&here.job.prefix, &*here.files());
+    if let Ok(Some((dataset, ranks))) = build::finished(files, prefix, id) {
         let name = escaped(&dataset.name);
         writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: complete")?;
         return Ok(ExitCode::SUCCESS);
     }
-    let surveys = match build::read(&Posix, prefix, id) {
-        Err(_) if is_foreign(&Posix, &prefix.dataset(id)).unwrap_or(false) => {
-            let Foreign { dataset, entries } = foreign::read(&Posix, prefix, id)?;
+    let surveys = match build::read(files, prefix, id) {
+        Err(_) if is_foreign(files, &prefix.dataset(id)).unwrap_or(false) => {
+            let Foreign { dataset, entries } = foreign::read(files, prefix, id)?;
             let (name, ranks) = (escaped(&dataset.name), entries.len());
             let text = "all files are there";
             writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: {text}")?;
@@ -97,7 +96,7 @@ fn saved(call: &mut Call, here: &caches::Here, id: u64) -> Outcome {
     };
     let (meta_dir, home) = (&prefix.dataset(id), &Saved(prefix));
     let ground = Ground {
-        files: &Posix,
+        files,
         meta_dir,
         home,
     };

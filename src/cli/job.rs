@@ -107,7 +107,7 @@ impl Job {
 
     /// How many nodes its last run used; `None` if that is not known.
     pub fn run_nodes(&self) -> Result<Option<u64>, Failure> {
-        match format::read::<Nodes>(&Posix, &self.prefix.file("nodes.scr")) {
+        match format::read::<Nodes>(&*place::files(&self.prefix), &self.prefix.file("nodes.scr")) {
             Ok(record) => Ok(Some(record.nodes)),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error.into()),
@@ -154,6 +154,7 @@ impl Job {
         let file = self.is_on("SCR_LOG_TXT_ENABLE")?;
         Ok(Some(Log {
             file: file.then(|| self.prefix.file("log")),
+            root: Some(self.prefix.root().to_path_buf()),
             syslog: self.is_on("SCR_LOG_SYSLOG_ENABLE")?,
         }))
     }

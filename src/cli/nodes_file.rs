@@ -3,7 +3,6 @@
 use super::call::Call;
 use super::{Command, Group, Outcome, Run, place};
 use crate::format::{self, nodes::Nodes};
-use crate::store::posix::Posix;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -23,7 +22,7 @@ struct Options {
 impl Run for Options {
     fn run(&self, call: &mut Call) -> Outcome {
         let prefix = self.dir.used()?;
-        let record: Nodes = format::read(&Posix, &prefix.file("nodes.scr"))?;
+        let record: Nodes = format::read(&*place::files(&prefix), &prefix.file("nodes.scr"))?;
         writeln!(call.out, "{}", record.nodes)?;
         Ok(ExitCode::SUCCESS)
     }

@@ -6,6 +6,7 @@ use crate::prefix::paths::Prefix;
 use crate::store::{Files, posix::Posix};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 // No doc comment: clap would take it for the help of the command.
 #[derive(clap::Args)]
@@ -46,13 +47,18 @@ pub(super) fn begun(call: &mut Call, dir: &Path) -> Result<Prefix, Failure> {
     let prefix = Prefix::new(&absolute(dir)?);
     let is_dir = |path: &Path| std::fs::metadata(path).is_ok_and(|meta| meta.is_dir());
     if is_dir(prefix.root()) && !is_dir(&prefix.meta()) {
-        Posix.make_dirs(&prefix.meta())?;
+        files(&prefix).make_dirs(&prefix.meta())?;
         call.warn(&format!(
             "SCR has not used {} yet: made .scr in it",
             prefix.root().display()
         ));
     }
     used(Some(dir))
+}
+
+/// What a command reads and writes a prefix directory with: no link below it is followed.
+pub(super) fn files(prefix: &Prefix) -> Arc<dyn Files> {
+    prefix.confine(&Posix, [])
 }
 
 /// `path` from the root, its letters otherwise kept.

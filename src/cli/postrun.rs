@@ -10,7 +10,6 @@ use crate::job::{Answer, Launcher};
 use crate::policy::halt::FINALIZED;
 use crate::policy::save::{Item, save};
 use crate::prefix::records;
-use crate::store::posix::Posix;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
@@ -72,11 +71,11 @@ pub(super) fn finish(
 ) -> Result<bool, Failure> {
     let begun = Instant::now();
     // Where it was damaged the nodes know as much.
-    let record = records::read_flush_file(&Posix, &job.prefix);
+    let record = records::read_flush_file(&*place::files(&job.prefix), &job.prefix);
     if let Err(error) = &record {
         call.warn(error);
     }
-    let halt = records::read_halt(&Posix, &job.prefix).unwrap_or_default();
+    let halt = records::read_halt(&*place::files(&job.prefix), &job.prefix).unwrap_or_default();
     let finalized = halt
         .exit_reason
         .is_some_and(|reason| reason == FINALIZED.into());

@@ -2,11 +2,10 @@
 
 use super::call::{Call, Failure};
 use super::job::Job;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, Group, Outcome, Run, place};
 use crate::format::print::escaped;
 use crate::policy::halt::OWN;
 use crate::prefix::{index, records};
-use crate::store::{Files, posix::Posix};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -49,9 +48,9 @@ impl Run for Options {
 
 /// Makes the prefix directory if it is not there, which is said: its name may be mistyped.
 pub(super) fn make(call: &mut Call, job: &Job) -> Result<(), Failure> {
-    let root = job.prefix.root();
-    let there = Posix.stat(root)?.is_some();
-    Posix.make_dirs(&job.prefix.meta())?;
+    let (root, files) = (job.prefix.root(), place::files(&job.prefix));
+    let there = files.stat(root)?.is_some();
+    files.make_dirs(&job.prefix.meta())?;
     if !there {
         call.warn(&format!(
             "the prefix directory {} was not there, and was made",
@@ -64,8 +63,9 @@ pub(super) fn make(call: &mut Call, job: &Job) -> Result<(), Failure> {
 /// Makes the prefix directory ready, which is there, and tells what was done.
 pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
     let (prefix, mut done) = (&job.prefix, Vec::new());
+    let files = &*place::files(prefix);
     // The library holds this lock while a run is alive.
-    let _lock = match Posix.try_lock(&prefix.meta()) {
+    let _lock = match files.try_lock(&prefix.meta()) {
         Ok(None) => {
             return Err(Failure::said(format!(
                 "a run uses the prefix directory {}; wait for its end, or give each run its own \
@@ -78,18 +78,18 @@ pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
         Err(error) => return Err(error.into()),
     };
     // Before anything is removed.
-    let halt = records::read_halt(&Posix, prefix)?;
+    let halt = records::read_halt(files, prefix)?;
     for name in ["flush.scr", "nodes.scr"] {
         let path = prefix.file(name);
-        if Posix.stat(&path)?.is_some() {
-            Posix.remove_file(&path)?;
+        if files.stat(&path)?.is_some() {
+            files.remove_file(&path)?;
             done.push(format!("removed {}", path.display()));
         }
     }
     // The conditions behind these stand beside them, and are looked at again.
     let own = |reason: &String| OWN.contains(&reason.as_str());
     if let Some(reason) = halt.exit_reason.as_ref().map(escaped).filter(own) {
-        records::update_halt(&Posix, prefix, |halt| halt.exit_reason = None)?;
+        records::update_halt(files, prefix, |halt| halt.exit_reason = None)?;
         done.push(format!("forgot that the last run ended with {reason}"));
     }
     Ok(done)

@@ -12,7 +12,7 @@ use crate::redundancy::offline::Ground;
 use crate::scavenge::home::{Cached, Saved};
 use crate::scavenge::mend::{Plan, Scope, choose};
 use crate::scavenge::survey::{Survey, read, set_of_file};
-use crate::store::posix::Posix;
+use crate::store::{Files, posix::Posix};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::Write;
@@ -58,7 +58,11 @@ impl Run for Options {
         let place = Place::of(&place::absolute(
             self.dir.as_deref().unwrap_or(Path::new("")),
         )?)?;
-        let mut surveys = read(&Posix, &place.meta, None)?;
+        let files = &*match &place.prefix {
+            Some(prefix) => place::files(prefix),
+            None => Posix.beneath(std::slice::from_ref(&place.dir)),
+        };
+        let mut surveys = read(files, &place.meta, None)?;
         self.choose(call.name, &mut surveys)?;
         let scope = match self.scheme.as_deref() {
             Some("map") => Scope::Records,
@@ -67,7 +71,7 @@ impl Run for Options {
         let saved = place.prefix.as_ref().map(Saved);
         let cached = Cached(place.dir);
         let ground = Ground {
-            files: &Posix,
+            files,
             meta_dir: &place.meta,
             home: match &saved {
                 Some(saved) => saved,

@@ -6,7 +6,6 @@ use super::{Command, Group, Outcome, Run, place};
 use crate::format::print::escaped;
 use crate::policy::halt::{Conditions, FINALIZED, reasons};
 use crate::prefix::{paths::Prefix, records};
-use crate::store::posix::Posix;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -62,7 +61,7 @@ pub(super) fn halt_reasons(
     seconds: Option<i64>,
     end: impl FnOnce() -> Result<Option<i64>, Failure>,
 ) -> Result<Vec<String>, Failure> {
-    let halt = records::read_halt(&Posix, prefix)?;
+    let halt = records::read_halt(&*place::files(prefix), prefix)?;
     let end = match halt.halt_seconds {
         Some(1..) => end()?,
         _ => None,

@@ -2,13 +2,12 @@
 
 use super::call::{Call, Failure};
 use super::job::Job;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, Group, Outcome, Run, place};
 use crate::format::flush_file::FlushFile;
 use crate::job::Launcher;
 use crate::policy::halt::FINALIZED;
 use crate::policy::watchdog::{Limits, Watchdog};
 use crate::prefix::{paths::Prefix, records};
-use crate::store::posix::Posix;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -126,11 +125,11 @@ impl Watch {
 }
 
 fn is_finalized(prefix: &Prefix) -> bool {
-    let halt = records::read_halt(&Posix, prefix).unwrap_or_default();
+    let halt = records::read_halt(&*place::files(prefix), prefix).unwrap_or_default();
     halt.exit_reason
         .is_some_and(|reason| reason == FINALIZED.into())
 }
 
 fn record(prefix: &Prefix) -> Option<FlushFile> {
-    records::read_flush_file(&Posix, prefix).ok()
+    records::read_flush_file(&*place::files(prefix), prefix).ok()
 }

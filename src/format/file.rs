@@ -325,7 +325,7 @@ mod tests {
         let (_, mut bytes) = nodes();
         let text = |bytes: &[u8], size| header(bytes, size).unwrap_err().to_string();
         assert_eq!(text(&bytes, 0), "x.xor: there is no NODES");
-        assert!(text(&bytes, 19).starts_with("x.xor: byte 0: a header takes 20 bytes"));
+        assert!(text(&bytes, 19).starts_with("x.xor: a header takes 20 bytes"));
         assert!(text(&bytes, 43).starts_with("x.xor: byte 8: the header says 44 bytes"));
         bytes[25] = b'M';
         assert!(text(&bytes, 44).starts_with("x.xor: byte 40: checksum is 0x"));

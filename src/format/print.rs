@@ -1,7 +1,7 @@
 //! Trees as text.
 
 use super::{Name, Tree};
-use std::fmt::Write;
+use crate::shown::escaped_bytes;
 
 /// How a value is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,29 +40,9 @@ fn value(tree: &Tree) -> Option<&Name> {
         .filter(|name| tree.get(*name).is_some_and(Tree::is_empty))
 }
 
-/// A name as text in one line: control characters and bytes that are not UTF-8 become
-/// `\x` and two hexadecimal digits each.
+/// A name as text in one line; see [`shown`](crate::shown).
 pub fn escaped(name: &Name) -> String {
-    let mut out = String::new();
-    for chunk in name.as_bytes().utf8_chunks() {
-        for letter in chunk.valid().chars() {
-            if letter.is_control() {
-                let mut bytes = [0; 4];
-                hex(&mut out, letter.encode_utf8(&mut bytes).as_bytes());
-            } else {
-                out.push(letter);
-            }
-        }
-        hex(&mut out, chunk.invalid());
-    }
-    out
-}
-
-fn hex(out: &mut String, bytes: &[u8]) {
-    for byte in bytes {
-        // Writing to a String cannot fail.
-        let _ = write!(out, "\\x{byte:02x}");
-    }
+    escaped_bytes(name.as_bytes())
 }
 
 #[cfg(test)]

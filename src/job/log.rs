@@ -11,11 +11,12 @@
 //! escaped as in C.
 
 use super::clock;
+use crate::store::posix::append;
 use crate::{Error, Result};
 use std::ffi::CString;
 use std::fmt;
 use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -271,6 +272,8 @@ pub fn read(path: &Path, mut each: impl FnMut(Line)) -> Result<u64> {
 pub struct Log {
     /// A file that they are appended to; it is made when missing, for its owner alone.
     pub file: Option<PathBuf>,
+    /// A directory below which no link is followed to the file.
+    pub root: Option<PathBuf>,
     /// Whether they also go to syslog, as local7.info from SCR.
     pub syslog: bool,
 }
@@ -288,14 +291,12 @@ impl Log {
         let Some(path) = &self.file else {
             return Ok(());
         };
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-            .open(path)
-            .and_then(|mut file| file.write_all(format!("{text}\n").as_bytes()))
-            .map_err(|error| Error::io("write", path, error))
+        append(
+            self.root.as_slice(),
+            path,
+            0o600,
+            format!("{text}\n").as_bytes(),
+        )
     }
 }
 
@@ -366,7 +367,7 @@ mod tests {
         let path = dir.path().join("log");
         let log = Log {
             file: Some(path.clone()),
-            syslog: false,
+            ..Log::default()
         };
         log.write(&full()).unwrap();
         let mut text = std::fs::read(&path).unwrap();
@@ -387,7 +388,7 @@ mod tests {
         let path = dir.path().join("log");
         let log = Log {
             file: Some(path.clone()),
-            syslog: false,
+            ..Log::default()
         };
         log.write(&full()).unwrap();
         log.write(&full()).unwrap();
@@ -398,7 +399,7 @@ mod tests {
         std::os::unix::fs::symlink(&path, &link).unwrap();
         let linked = Log {
             file: Some(link),
-            syslog: false,
+            ..Log::default()
         };
         assert!(
             linked

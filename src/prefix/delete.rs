@@ -10,6 +10,7 @@ use crate::comm::{Term, collective};
 use crate::format::index::Index;
 use crate::format::rank2file::{BASE, RankEntry};
 use crate::format::{Name, from_message, to_message};
+use crate::shown::option;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -102,14 +103,15 @@ impl Plan {
 impl Known {
     fn unreadable(&self, so: &str, error: Error) -> Error {
         let (id, name) = (self.id, &self.name);
+        let drop = option("--drop", name.as_bytes());
         let error = match error {
             // Which rank happened to read it says nothing.
             Error::Remote { error, .. } => error,
             other => other.to_string(),
         };
         let what = format!(
-            "its list of files cannot be read, so {so}: {error}; `scr index --drop {name}` takes \
-             it out of the index and leaves its files"
+            "its files cannot be listed or reached, so {so}: {error}; `scr index {drop}` takes it \
+             out of the index and leaves its files"
         );
         Error::dataset(id, name.to_string(), what)
     }
@@ -172,7 +174,7 @@ fn share(ground: &Ground, plan: &Plan) -> Result<Share> {
     let mut mine = BTreeSet::new();
     let (mut going, mut refused, mut any_listed) = (Vec::new(), Vec::new(), false);
     for known in &plan.going {
-        match names(ground, known.id) {
+        match names(ground, known.id, true) {
             // One that was never flushed to its end may have no list; its files are unknown.
             Ok(names) => {
                 any_listed |= names.is_some();
@@ -207,7 +209,7 @@ fn on_root<T: Default>(ground: &Ground, work: impl FnOnce() -> Result<T>) -> Res
 fn keep_shared(ground: &Ground, staying: &[Known], mine: &mut BTreeSet<PathBuf>) -> Result<()> {
     let so = "no other dataset is deleted, which may have the same files";
     for known in staying {
-        match names(ground, known.id) {
+        match names(ground, known.id, false) {
             Ok(Some(names)) => names.iter().for_each(|name| {
                 mine.remove(name);
             }),
@@ -225,8 +227,9 @@ fn keep_shared(ground: &Ground, staying: &[Known], mine: &mut BTreeSet<PathBuf>)
 }
 
 /// The files of a dataset whose home is this rank, relative to the prefix, or `None` if it has
-/// no list of them. Collective; all ranks return the same verdict.
-fn names(ground: &Ground, id: u64) -> Result<Option<BTreeSet<PathBuf>>> {
+/// no list of them. It is an error if the dataset is `going` and a link is on the way to them.
+/// Collective; all ranks return the same verdict.
+fn names(ground: &Ground, id: u64, going: bool) -> Result<Option<BTreeSet<PathBuf>>> {
     let &Ground {
         comm,
         files,
@@ -260,9 +263,26 @@ fn names(ground: &Ground, id: u64) -> Result<Option<BTreeSet<PathBuf>>> {
         let Names { names } = from_message(&message)?;
         mine.extend(names.iter().map(|name| name.as_path().to_path_buf()));
     }
+    let reached = match going {
+        true => reach(ground, &mine),
+        false => Ok(()),
+    };
     let mut absent = [Term::Max(missing.into())];
-    collective::agree_with(comm, node, top.and(read), &mut absent)?;
+    collective::agree_with(comm, node, top.and(read).and(reached), &mut absent)?;
     Ok((absent[0].value() == 0).then_some(mine))
+}
+
+/// An error if a link is on the way to a file. One look for each directory.
+fn reach(ground: &Ground, mine: &BTreeSet<PathBuf>) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for name in mine.iter().filter(|name| seen.insert(name.parent())) {
+        match ground.files.stat(&ground.prefix.root().join(name)) {
+            Err(error) if error.is_link() => return Err(error),
+            // What else is wrong is found, and told, when it is removed.
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Rank 0: nobody may take what is left of these for datasets from now on.

@@ -1,9 +1,10 @@
 //! Reads a dataset back from the prefix directory, and believes nothing unchecked.
 
 use super::flush::Ground;
+use super::paths::seen_by_program;
 use super::rank2file;
 use crate::comm::{Term, collective};
-use crate::format::rank2file::{FileEntry, RankEntry};
+use crate::format::rank2file::{BASE, FileEntry, RankEntry};
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset, FileMeta, Name, RankFiles, from_message, to_message};
 use crate::store::Kind;
@@ -36,6 +37,20 @@ pub struct Fetched {
     pub files: RankFiles,
     /// Files of all ranks for which the prefix has no checksum, as SCR v3.1.0 writes it.
     pub unverified: u64,
+    /// A link on the way to its files; on the lowest rank that has found one.
+    pub link: Option<PathBuf>,
+}
+
+impl Fetched {
+    /// What is to be said of a link, on the rank that has found it.
+    pub fn link_note(&self) -> Option<String> {
+        let Dataset { id, name, .. } = &self.dataset;
+        let link = self.link.as_ref()?.display();
+        Some(format!(
+            "dataset {id} ({name}): {link} is a symbolic link; the program reads its files there, \
+             but SCR neither copies nor deletes through it"
+        ))
+    }
 }
 
 /// Which dataset to fetch.
@@ -47,6 +62,9 @@ pub struct Wanted<'a> {
     pub name: &'a Name,
     /// Compare contents with recorded checksums; else sizes only.
     pub checksums: bool,
+    /// In bypass: the program reads the files where they are, whatever links are on the way, so
+    /// they are looked at there too.
+    pub links: bool,
 }
 
 /// What a dataset that cannot be fetched is to this run, from the least.
@@ -54,6 +72,8 @@ pub struct Wanted<'a> {
 pub enum Why {
     /// As good as before: the system gave trouble, here or there.
     Trouble,
+    /// As good as before, but behind a symbolic link, through which nothing is copied.
+    Link,
     /// Not for this run, which has another number of ranks.
     Unfit,
     /// Bad: a file is missing, or not as it was recorded.
@@ -67,6 +87,7 @@ impl Why {
         match error {
             Error::Corrupt { .. } | Error::Format { .. } => Why::Bad,
             Error::Dataset { .. } => Why::Unfit,
+            _ if error.is_link() => Why::Link,
             Error::Io { path, errno, .. }
                 if errno.is_some() && !error.may_pass() && path.starts_with(prefix) =>
             {
@@ -78,7 +99,7 @@ impl Why {
 
     /// From a term that was agreed on.
     fn told(term: Term) -> Self {
-        let all = [Why::Bad, Why::Unfit];
+        let all = [Why::Bad, Why::Unfit, Why::Link];
         let mut all = all.into_iter();
         all.find(|why| term.value() >= *why as i64)
             .unwrap_or(Why::Trouble)
@@ -128,28 +149,32 @@ pub fn fetch(
 
     let entry = rank2file::read(comm, files, &dir)?;
     let brought = in_turns(comm, ground.width, || bring(ground, wanted, &entry?, cache))?;
-    let (count, size, unverified) = brought.as_ref().map_or((0, 0, 0), |(files, unverified)| {
+    let (count, size, unverified) = brought.as_ref().map_or((0, 0, 0), |brought| {
+        let files = &brought.files.files;
         let size = files
-            .files
             .iter()
             .fold(0u64, |sum, file| sum.wrapping_add(file.size));
-        (files.files.len() as i64, size as i64, *unverified as i64)
+        (files.len() as i64, size as i64, brought.unverified as i64)
     });
+    let me = comm.rank() as i64;
+    let linked = brought.as_ref().is_ok_and(|brought| brought.link.is_some());
     let mut terms = [
         bad[0],
         Term::Sum(unverified),
         Term::Sum(count),
         Term::Sum(size),
+        Term::Min(if linked { me } else { i64::MAX }),
     ];
-    let brought = verdict(ground, brought, &mut terms).and_then(|(files, _)| {
-        let [_, _, count, size] = terms.map(|term| term.value() as u64);
-        whole(&dir, &dataset, count, size).map(|()| files)
+    let brought = verdict(ground, brought, &mut terms).and_then(|brought| {
+        let [_, _, count, size, _] = terms.map(|term| term.value() as u64);
+        whole(&dir, &dataset, count, size).map(|()| brought)
     });
     match brought {
-        Ok(files) => Ok(Ok(Fetched {
+        Ok(Brought { files, link, .. }) => Ok(Ok(Fetched {
             dataset,
             files,
             unverified: terms[1].value() as u64,
+            link: link.filter(|_| terms[4].value() == me),
         })),
         Err(error) => {
             if let Some(target) = cache {
@@ -234,13 +259,22 @@ fn fits(ground: &Ground, dir: &Path, wanted: &Wanted) -> Result<Dataset> {
     Ok(dataset)
 }
 
+/// What one rank has of a dataset.
+struct Brought {
+    files: RankFiles,
+    /// Files without a checksum.
+    unverified: usize,
+    /// A link on the way to one.
+    link: Option<PathBuf>,
+}
+
 /// This rank's files: found, compared with what was recorded, copied if there is a cache.
 fn bring(
     ground: &Ground,
     wanted: &Wanted,
     entry: &RankEntry,
     cache: Option<&Target>,
-) -> Result<(RankFiles, usize)> {
+) -> Result<Brought> {
     let &Ground {
         comm,
         files,
@@ -265,10 +299,21 @@ fn bring(
             ),
         });
     }
-    let mut list = Vec::with_capacity(entry.files.len());
+    let top = prefix.dataset(wanted.id).join(BASE);
+    let (mut list, mut link) = (Vec::with_capacity(entry.files.len()), None);
     for (name, recorded) in &entry.files {
-        let from = prefix.absolute(name)?;
-        let stat = match files.stat(&from)? {
+        let mut from = prefix.absolute(name).map_err(|e| e.in_file(&top))?;
+        let stat = match files.stat(&from) {
+            Err(error) if error.is_link() && wanted.links => {
+                link = link.or_else(|| prefix.link_to(files, &from));
+                seen_by_program(files, &from.clone(), |path| {
+                    from = path.to_path_buf();
+                    files.stat(path)
+                })
+            }
+            other => other,
+        };
+        let stat = match stat? {
             Some(stat) if stat.kind == Kind::File => stat,
             Some(_) => {
                 return Err(Error::Corrupt {
@@ -313,7 +358,12 @@ fn bring(
         .values()
         .filter(|file| file.crc.is_none())
         .count();
-    Ok((RankFiles { rank, files: list }, unverified))
+    let files = RankFiles { rank, files: list };
+    Ok(Brought {
+        files,
+        unverified,
+        link,
+    })
 }
 
 fn expected(recorded: &FileEntry, size: u64, checksums: bool) -> Content {

@@ -3,7 +3,7 @@
 //! The order makes a kill harmless at any point: the index says "not complete" before the
 //! first byte moves, and "complete" after all bytes and records are on stable storage.
 
-use super::paths::Prefix;
+use super::paths::{Prefix, dir_of_program, seen_by_program};
 use super::{index, rank2file};
 use crate::comm::{Communicator, collective};
 use crate::format::filemap::Filemap;
@@ -148,10 +148,11 @@ fn bring(
             }
             None => {
                 // The program wrote it, and may not have synced it.
-                files.open(&to)?.sync()?;
+                seen_by_program(files, &to, |to| files.open(to)?.sync())?;
                 dirs.extend(prefix.dirs_from(&parent));
                 if checksums {
-                    let found = checksum(files, &to, &mut buffer)?;
+                    let sum = |to: &Path| checksum(files, to, &mut buffer);
+                    let found = seen_by_program(files, &to, sum)?;
                     let recorded = Content {
                         size: file.size,
                         crc: None,
@@ -162,7 +163,10 @@ fn bring(
             }
         }
     }
-    dirs.iter().try_for_each(|dir| files.sync_dir(dir))
+    dirs.iter().try_for_each(|dir| match data {
+        Some(_) => files.sync_dir(dir),
+        None => dir_of_program(files, dir, |dir| files.sync_dir(dir)),
+    })
 }
 
 /// Finds files that more than one rank has registered, by exchanging their names with the

@@ -1,10 +1,12 @@
 //! Names in the prefix directory.
 
 use crate::format::Name;
+use crate::store::{Files, Kind};
 use crate::{Error, Result};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// The longest path that fits an application's buffer, its terminator included.
 pub const MAX_FILENAME: usize = 1024;
@@ -23,6 +25,18 @@ impl Prefix {
         let root = clean(root);
         let real = std::fs::canonicalize(&root).unwrap_or_else(|_| root.clone());
         Prefix { root, real }
+    }
+
+    /// `files` for who works in this directory, and in the directories `jobs` of caches: no link
+    /// below any of them is followed.
+    pub fn confine(
+        &self,
+        files: &dyn Files,
+        jobs: impl IntoIterator<Item = PathBuf>,
+    ) -> Arc<dyn Files> {
+        let mut roots = vec![self.root.clone(), self.real.clone()];
+        roots.extend(jobs);
+        files.beneath(&roots)
     }
 
     /// The directory, as configured.
@@ -93,6 +107,17 @@ impl Prefix {
         Ok(path)
     }
 
+    /// The first link on the way to a path below the prefix directory; `None` if there is none.
+    pub fn link_to(&self, files: &dyn Files, path: &Path) -> Option<PathBuf> {
+        let mut way: Vec<&Path> = path.ancestors().skip(1).collect();
+        way.retain(|dir| dir.starts_with(&self.root) && **dir != self.root);
+        let is_link = |dir: &&&Path| {
+            let stat = files.stat(dir).ok().flatten();
+            stat.is_some_and(|stat| stat.kind == Kind::Other)
+        };
+        way.iter().rev().find(is_link).map(|dir| dir.to_path_buf())
+    }
+
     /// A directory below the prefix and all above it up to the prefix, which may be new and so
     /// have to be synced. The prefix itself by its true name, since a symbolic link is not
     /// followed.
@@ -102,6 +127,42 @@ impl Prefix {
             .map(|dir| if dir == self.root { &self.real } else { dir })
             .map(Path::to_path_buf)
             .collect()
+    }
+}
+
+/// Looks at a file that the program itself writes and reads in the prefix directory (bypass). The
+/// program goes through the links in its own directories, so what `look` is given is the path
+/// that leads to the same file without them. Not for what copies, renames or removes.
+pub fn seen_by_program<T>(
+    files: &dyn Files,
+    path: &Path,
+    look: impl FnMut(&Path) -> Result<T>,
+) -> Result<T> {
+    let real = |path: &Path| match (path.parent(), path.file_name()) {
+        (Some(dir), Some(name)) => Ok(files.real_dir(dir)?.join(name)),
+        _ => Ok(path.to_path_buf()),
+    };
+    unless_link(path, real, look)
+}
+
+/// The same for a directory that has files of the program: to make it for them, as the program
+/// could, or to sync it.
+pub fn dir_of_program<T>(
+    files: &dyn Files,
+    dir: &Path,
+    look: impl FnMut(&Path) -> Result<T>,
+) -> Result<T> {
+    unless_link(dir, |dir| files.real_dir(dir), look)
+}
+
+fn unless_link<T>(
+    path: &Path,
+    real: impl Fn(&Path) -> Result<PathBuf>,
+    mut look: impl FnMut(&Path) -> Result<T>,
+) -> Result<T> {
+    match look(path) {
+        Err(error) if error.is_link() => look(&real(path)?),
+        other => other,
     }
 }
 

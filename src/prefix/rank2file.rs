@@ -183,7 +183,8 @@ pub fn for_each_shared(
     for name in &task.leaves {
         let read = read_leaf(files, dir, name).and_then(|leaf| {
             let mut entries = leaf.entries.into_iter();
-            entries.try_for_each(|(rank, entry)| each(rank, entry))
+            let done = entries.try_for_each(|(rank, entry)| each(rank, entry));
+            done.map_err(|e| e.in_file(dir.join(name.as_path())))
         });
         local = local.and(read);
     }
@@ -220,8 +221,9 @@ pub fn for_each(
     mut each: impl FnMut(u64, &RankEntry) -> Result<()>,
 ) -> Result<()> {
     for name in leaf_names(files, dir)? {
+        let path = dir.join(&name);
         for (rank, entry) in &read_leaf(files, dir, &name.into())?.entries {
-            each(*rank, entry)?;
+            each(*rank, entry).map_err(|e| e.in_file(&path))?;
         }
     }
     Ok(())

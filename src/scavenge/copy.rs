@@ -158,8 +158,12 @@ impl Node<'_> {
         let data = layout.data(self.id, map.rank);
         let mut dirs = BTreeSet::new();
         for file in &map.files.files {
-            let to = prefix.absolute(&file.file)?;
-            self.file(&file.file.below(&data)?, &to, file)?;
+            let from = file.file.below(&data);
+            let paths = from.and_then(|from| Ok((from, prefix.absolute(&file.file)?)));
+            // What is wrong with a name is wrong with the record.
+            let record = layout.filemap(self.id, map.rank);
+            let (from, to) = paths.map_err(|e| e.in_file(record))?;
+            self.file(&from, &to, file)?;
             let parent = to.parent().unwrap_or(prefix.root());
             dirs.extend(prefix.dirs_from(parent));
         }

@@ -1,8 +1,11 @@
 //! What a session knows of the datasets in its cache.
 
+use crate::Result;
 use crate::cache::plan::Slot;
 use crate::format::filemap::Filemap;
 use crate::format::{Dataset, Name};
+use crate::prefix::paths::seen_by_program;
+use crate::store::Files;
 use std::path::{Path, PathBuf};
 
 /// A dataset that counts against the cache size.
@@ -53,6 +56,15 @@ pub struct Part {
 }
 
 impl Part {
+    /// An error if the program cannot open this file of it. Local.
+    pub fn look(&self, files: &dyn Files, path: &Path) -> Result<()> {
+        let open = |path: &Path| files.open(path).map(drop);
+        match self.bypass {
+            true => seen_by_program(files, path, open),
+            false => open(path),
+        }
+    }
+
     /// The file that the program means by `relative`; by its last component alone, as the
     /// classic interface allowed, if the path as a whole is not known and the name is
     /// unique.

@@ -12,6 +12,7 @@ use crate::format::index::Index;
 use crate::format::{self, Dataset, Name};
 use crate::prefix::fetch::{Fetched, Refused, Target, Wanted, Why, fetch};
 use crate::prefix::{index, records};
+use crate::shown::option;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -155,7 +156,7 @@ impl Session {
         let bypass = bypass || self.settings.fetch_bypass;
         if !bypass && (self.knows(id) || self.costs_another(store)) {
             // What the cache has goes only once it is sure that something better comes.
-            if let Err(refused) = self.fetch(wanted, None)? {
+            if let Err(refused) = self.fetch(wanted, None, false)? {
                 return self.pass_over(wanted, refused);
             }
             self.clear_id(id)?;
@@ -167,14 +168,14 @@ impl Session {
             self.comm.barrier()?;
         }
         let mut cache = (!bypass).then_some(store);
-        let mut fetched = self.fetch(wanted, cache)?;
+        let mut fetched = self.fetch(wanted, cache, bypass)?;
         if let (Some(_), Err(refused)) = (cache, &fetched)
             && refused.why == Why::Trouble
         {
             self.discard(&[Slot { store, id }], None);
             cache = None;
             let error = refused.error.clone();
-            fetched = self.fetch(wanted, None)?;
+            fetched = self.fetch(wanted, None, bypass)?;
             if fetched.is_ok() {
                 self.tell_not_cached(&title(wanted), &error);
             }
@@ -198,11 +199,13 @@ impl Session {
     }
 
     /// Fetches into a store, or with none verifies in the prefix directory, which is tried again
-    /// after trouble that may pass. (Trouble with a store has a way out: to do without.)
+    /// after trouble that may pass. (Trouble with a store has a way out: to do without.) `links` as
+    /// in [`Wanted`].
     fn fetch(
         &self,
         dataset: &Dataset,
         store: Option<usize>,
+        links: bool,
     ) -> Result<std::result::Result<Fetched, Refused>> {
         let layout = store.map(|store| &self.stores[store].layout);
         let target = layout.map(|layout| Target {
@@ -213,6 +216,7 @@ impl Session {
             id: dataset.id,
             name: &dataset.name,
             checksums: self.settings.crc_on_flush,
+            links,
         };
         let ground = self.ground(self.settings.fetch_width);
         for pause in PAUSES {
@@ -260,9 +264,10 @@ impl Session {
                 self.foreign.ids = ids;
                 why
             }
-            Why::Trouble => format!(
+            Why::Trouble | Why::Link => format!(
                 "may be good, but cannot be fetched now: {error}; start again when that is \
-                 mended, or give it up by: scr index --drop {name}"
+                 mended, or give it up by: scr index {}",
+                option("--drop", name.as_bytes())
             ),
         };
         self.cannot_use(Unavailable {
@@ -283,10 +288,14 @@ impl Session {
         store: usize,
         mut bypass: bool,
     ) -> Result<bool> {
+        if let Some(text) = fetched.link_note() {
+            self.tell(Severity::Note, text);
+        }
         let Fetched {
             dataset,
             files,
             unverified,
+            ..
         } = fetched;
         if unverified > 0 {
             self.tell_once(

@@ -8,6 +8,7 @@ use super::state::Call;
 use crate::format::Name;
 use crate::format::index::{Entry, Index};
 use crate::prefix::{index, rank2file};
+use crate::shown::option;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -59,10 +60,11 @@ impl Session {
         };
         let name = index.name(id).cloned().unwrap_or_default();
         let why = format!(
-            "{}{more}; run with {needed} ranks, or give it up: `scr index --drop {name}`, or \
+            "{}{more}; run with {needed} ranks, or give it up: `scr index {}`, or \
              SCR_START_ANEW=1 to go on without checkpoints of other numbers of ranks; until then \
              none is overwritten, and new checkpoints need other names",
-            wrong_ranks(needed, size)
+            wrong_ranks(needed, size),
+            option("--drop", name.as_bytes())
         );
         Ok(Met { ids, why })
     }
@@ -85,10 +87,11 @@ impl Session {
                 call.name(),
                 format!(
                     "{} would overwrite a checkpoint in {} that {}; choose another name, run with \
-                     {ranks} ranks, or give it up: `scr index --drop {name}`, or SCR_START_ANEW=1",
+                     {ranks} ranks, or give it up: `scr index {}`, or SCR_START_ANEW=1",
                     name,
                     self.prefix.root().display(),
-                    wrong_ranks(ranks, size)
+                    wrong_ranks(ranks, size),
+                    option("--drop", name.as_bytes())
                 ),
             )),
             Err(error) if error.may_pass() => Err(error),
@@ -118,8 +121,9 @@ impl Session {
                     what: format!(
                         "is a file of {}, which another number of ranks wrote, and is not \
                          overwritten; choose another path, or give that checkpoint up: `scr index \
-                         --drop {name}`, or SCR_START_ANEW=1",
-                        titled(*id, &name)
+                         {}`, or SCR_START_ANEW=1",
+                        titled(*id, &name),
+                        option("--drop", name.as_bytes())
                     ),
                 });
             }

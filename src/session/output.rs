@@ -14,7 +14,7 @@ use crate::policy::capacity::Room;
 use crate::policy::flush;
 use crate::prefix::flush::owners;
 use crate::prefix::index;
-use crate::prefix::paths::{MAX_FILENAME, clean};
+use crate::prefix::paths::{MAX_FILENAME, clean, dir_of_program, seen_by_program};
 use crate::redundancy::{self, Context, Record};
 use crate::store::Kind;
 use crate::{Error, Result};
@@ -355,7 +355,8 @@ impl Session {
         let parent = relative.parent().unwrap_or(Path::new(""));
         if !phase.made.contains(parent) {
             if phase.bypass {
-                self.files.make_dirs(&self.prefix.root().join(parent))?;
+                let (files, dir) = (&*self.files, self.prefix.root().join(parent));
+                dir_of_program(files, &dir, |dir| files.make_dirs(dir))?;
             } else if !parent.as_os_str().is_empty() {
                 let store = self.descriptors.schemes[phase.scheme].store;
                 let layout = &self.stores[store].layout;
@@ -464,7 +465,12 @@ impl Session {
                 continue;
             }
             let path = root.join(relative);
-            let what = match self.files.stat(&path) {
+            let files = &*self.files;
+            let stat = match phase.bypass {
+                true => seen_by_program(files, &path, |path| files.stat(path)),
+                false => files.stat(&path),
+            };
+            let what = match stat {
                 Ok(Some(stat)) if stat.kind == Kind::File => {
                     list.push(FileMeta::new(
                         Name::from(relative.as_path()),

@@ -212,7 +212,7 @@ impl Session {
         if part.bypass
             && let Ok(relative) = &relative
             && let path = part.root.join(relative)
-            && self.files.open(&path).is_ok()
+            && part.look(&*self.files, &path).is_ok()
         {
             return Ok(path);
         }
@@ -235,7 +235,7 @@ impl Session {
             }
             (None, Err(error)) => return Err(error.clone()),
         };
-        self.files.open(&path)?;
+        part.look(&*self.files, &path)?;
         Ok(path)
     }
 }

@@ -136,6 +136,8 @@ impl Session {
                 share,
             })
             .collect();
+        let prefix = Prefix::new(&settings.prefix);
+        let files = prefix.confine(&*files, stores.iter().map(|store| store.layout.job()));
         confirm_shared(
             &*comm,
             &*files,
@@ -144,7 +146,6 @@ impl Session {
             charter.run,
         )?;
 
-        let prefix = Prefix::new(&settings.prefix);
         let mut ids = Ids::default();
         ids.know(charter.dataset, Some(charter.checkpoint));
         let mut session = Session {
@@ -339,10 +340,11 @@ fn charter(
     }
     sink.set_debug(settings.debug);
     let prefix = Prefix::new(&settings.prefix);
-    files.make_dirs(&prefix.meta())?;
-    root.run_lock = lock_run(files, &prefix, patience)?;
+    prefix.confine(files, []).make_dirs(&prefix.meta())?;
     // Now that the directory is there, its true name is known.
     let prefix = Prefix::new(&settings.prefix);
+    let files = &*prefix.confine(files, []);
+    root.run_lock = lock_run(files, &prefix, patience)?;
     let user = job::user_name(environment, &|_| settings.user_name.clone())?;
     let job = job::job_id(environment, &|_| settings.job_id.clone(), prefix.real())?;
     tell(

@@ -4,7 +4,7 @@ use super::{Durability, File, Files, Lock, Space, Stat};
 use crate::Result;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The counts of a [`Counting`], for whoever holds a clone: by the name of the operation, as
@@ -26,16 +26,16 @@ impl Tally {
 }
 
 /// A file system that counts what goes through it.
-pub struct Counting<F> {
-    inner: F,
+pub struct Counting<F: ?Sized> {
     tally: Tally,
+    inner: Arc<F>,
 }
 
 impl<F: Files> Counting<F> {
     /// Counts the use of `inner`, from zero.
     pub fn new(inner: F) -> Self {
         Counting {
-            inner,
+            inner: Arc::new(inner),
             tally: Tally::default(),
         }
     }
@@ -44,14 +44,28 @@ impl<F: Files> Counting<F> {
     pub fn tally(&self) -> Tally {
         self.tally.clone()
     }
+}
 
+impl<F: ?Sized> Counting<F> {
     fn wrap(&self, file: Box<dyn File>) -> Box<dyn File> {
-        let tally = self.tally();
+        let tally = self.tally.clone();
         Box::new(CountingFile { inner: file, tally })
     }
 }
 
-impl<F: Files> Files for Counting<F> {
+impl<F: Files + ?Sized> Files for Counting<F> {
+    fn beneath(&self, roots: &[PathBuf]) -> Arc<dyn Files> {
+        Arc::new(Counting {
+            tally: self.tally.clone(),
+            inner: self.inner.beneath(roots),
+        })
+    }
+
+    fn real_dir(&self, path: &Path) -> Result<PathBuf> {
+        self.tally.add("real_dir", 1);
+        self.inner.real_dir(path)
+    }
+
     fn open(&self, path: &Path) -> Result<Box<dyn File>> {
         self.tally.add("open", 1);
         Ok(self.wrap(self.inner.open(path)?))

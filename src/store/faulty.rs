@@ -188,16 +188,16 @@ fn death(action: &'static str, path: &Path) -> Error {
 }
 
 /// A file system with faults. Without any set it does what `inner` does.
-pub struct Faulty<F> {
-    inner: F,
+pub struct Faulty<F: ?Sized> {
     faults: Faults,
+    inner: Arc<F>,
 }
 
 impl<F: Files> Faulty<F> {
     /// Wraps `inner`; there are no faults yet.
     pub fn new(inner: F) -> Self {
         Faulty {
-            inner,
+            inner: Arc::new(inner),
             faults: Faults::default(),
         }
     }
@@ -206,7 +206,9 @@ impl<F: Files> Faulty<F> {
     pub fn faults(&self) -> Faults {
         self.faults.clone()
     }
+}
 
+impl<F: Files + ?Sized> Faulty<F> {
     fn simply<T>(
         &self,
         action: &'static str,
@@ -278,7 +280,19 @@ fn half(data: &[u8]) -> &[u8] {
     data.get(..data.len() / 2).unwrap_or_default()
 }
 
-impl<F: Files> Files for Faulty<F> {
+impl<F: Files + ?Sized> Files for Faulty<F> {
+    fn beneath(&self, roots: &[PathBuf]) -> Arc<dyn Files> {
+        Arc::new(Faulty {
+            faults: self.faults.clone(),
+            inner: self.inner.beneath(roots),
+        })
+    }
+
+    fn real_dir(&self, path: &Path) -> Result<PathBuf> {
+        self.faults.alive("find", path)?;
+        self.inner.real_dir(path)
+    }
+
     fn open(&self, path: &Path) -> Result<Box<dyn File>> {
         self.faults.alive("open", path)?;
         Ok(FaultyFile::wrap(self.inner.open(path)?, path, &self.faults))

@@ -4,6 +4,7 @@
 //! library writes goes through it. [`posix::Posix`] is the real one.
 
 pub mod behind;
+mod beneath;
 pub mod counting;
 pub mod deaf;
 pub mod faulty;
@@ -17,7 +18,8 @@ pub use retry::retry;
 
 use crate::Result;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// How much a [`Files::replace`] must survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +90,15 @@ pub trait Lock: Send {}
 
 /// A file system. All paths are absolute. Every error names the path.
 pub trait Files: Send + Sync {
+    /// The same files for who works beneath `roots`: no operation on a path beneath one of these
+    /// directories passes through a symbolic link below that directory; such a path is an error
+    /// (`ELOOP`) that names the link. The roots themselves may be reached through links. In the
+    /// value that this is called on nothing changes.
+    fn beneath(&self, roots: &[PathBuf]) -> Arc<dyn Files>;
+    /// The place to which links lead who goes to the directory `path`, of which the last part
+    /// need not be there. For files that the program itself puts behind links, which SCR may
+    /// look at there: the path that this gives is beneath no root, unless the links stay in it.
+    fn real_dir(&self, path: &Path) -> Result<PathBuf>;
     /// Opens an existing regular file for reading. Does not follow a symbolic link in the
     /// last component; anything but a regular file is an error (and never blocks).
     fn open(&self, path: &Path) -> Result<Box<dyn File>>;
@@ -104,10 +115,10 @@ pub trait Files: Send + Sync {
     fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()>;
     /// Makes a directory and its missing parents, 0777 less the umask.
     fn make_dirs(&self, path: &Path) -> Result<()>;
-    /// Makes the directories of `below` under the existing directory `base`, each 0700; each
-    /// that exists already must be a real directory (no symbolic link), owned by us and not
-    /// writable by others. `base` itself may belong to anyone, but must be a directory (no
-    /// symbolic link either) and is made (0777 less the umask, as in [`Files::make_dirs`]) when missing.
+    /// Makes the directories of `below` under `base`, each 0700; each that exists already must be
+    /// a real directory (no symbolic link), owned by us and not writable by others. `base` must be
+    /// a directory (no symbolic link either), and is made (0755 less the umask) when missing.
+    /// Unless it is sticky, it must belong to us or to root and not be writable by everybody.
     fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
     /// Names in a directory, sorted, without `.` and `..`.
     fn list(&self, path: &Path) -> Result<Vec<OsString>>;

@@ -1,17 +1,19 @@
 //! The real file system.
 
+use super::beneath::{self, At};
 use super::file::{PosixFile, failed, refused};
 use super::{Durability, File, Files, Kind, Lock, Space, Stat, private, tree};
-use crate::{Error, Result};
+use crate::Result;
 use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, CWD, FileType, FlockOperation, Gid, Mode, OFlags, Timespec, Timestamps, Uid, chownat,
-    flock, fstat, fsync, ftruncate, lstat, open, statvfs, utimensat,
+    AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, Timespec, Timestamps, Uid, chownat,
+    flock, fstat, fstatvfs, fsync, ftruncate, openat, renameat, statat, unlinkat, utimensat,
 };
 use rustix::io::{Errno, retry_on_intr};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Files and directories of the operating system. Linux: modes are set through /proc where
@@ -30,6 +32,39 @@ impl Posix {
     }
 }
 
+/// The same, where nothing beneath some directories is reached through a link; see
+/// [`Files::beneath`].
+#[derive(Debug, Clone, Default)]
+pub struct Beneath {
+    roots: Vec<PathBuf>,
+}
+
+impl Beneath {
+    /// Follows no link beneath `roots`.
+    pub fn new(roots: &[PathBuf]) -> Self {
+        let roots = roots.to_vec();
+        Beneath { roots }
+    }
+}
+
+/// The operating system, told where it may not follow links.
+pub trait System: Send + Sync {
+    /// The directories beneath which no link is followed.
+    fn roots(&self) -> &[PathBuf];
+}
+
+impl System for Posix {
+    fn roots(&self) -> &[PathBuf] {
+        &[]
+    }
+}
+
+impl System for Beneath {
+    fn roots(&self) -> &[PathBuf] {
+        &self.roots
+    }
+}
+
 /// Never block on a FIFO, never follow the last component, never leak into a child.
 const SAFE: OFlags = OFlags::CLOEXEC
     .union(OFlags::NOFOLLOW)
@@ -42,24 +77,29 @@ const NAMES: u32 = 1000;
 /// Bytes of the target's name in a temporary name, whose limit is 255 (NAME_MAX).
 const NAME_PART: usize = 200;
 
-fn open_regular(action: &'static str, path: &Path, flags: OFlags, mode: u32) -> Result<OwnedFd> {
-    let fd =
-        retry_on_intr(|| open(path, flags | SAFE, Mode::from_raw_mode(mode))).map_err(|errno| {
-            match errno {
-                Errno::LOOP => refused(
-                    action,
-                    path,
-                    errno,
-                    "it is a symbolic link, which is not followed here",
-                ),
-                // A FIFO without a reader, or a socket.
-                Errno::NXIO => refused(action, path, errno, "it is not a regular file"),
-                _ => failed(action, path, errno),
-            }
-        })?;
+/// Opens a regular file, and tells what it is.
+fn open_regular(
+    action: &'static str,
+    path: &Path,
+    at: &At,
+    (flags, mode): (OFlags, u32),
+) -> Result<(OwnedFd, rustix::fs::Stat)> {
+    let mode = Mode::from_raw_mode(mode);
+    let fd = retry_on_intr(|| openat(at.dir(), at.name(), flags | SAFE, mode));
+    let fd = fd.map_err(|errno| match errno {
+        Errno::LOOP => refused(
+            action,
+            path,
+            errno,
+            "it is a symbolic link, which is not followed here",
+        ),
+        // A FIFO without a reader, or a socket.
+        Errno::NXIO => refused(action, path, errno, "it is not a regular file"),
+        _ => failed(action, path, errno),
+    })?;
     let stat = fstat(&fd).map_err(|errno| failed(action, path, errno))?;
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Ok(fd),
+        FileType::RegularFile => Ok((fd, stat)),
         FileType::Directory => Err(refused(
             action,
             path,
@@ -75,26 +115,58 @@ fn open_regular(action: &'static str, path: &Path, flags: OFlags, mode: u32) -> 
     }
 }
 
-impl Files for Posix {
+fn open_to_read(roots: &[PathBuf], path: &Path) -> Result<PosixFile> {
+    let at = At::find(roots, "open", path)?;
+    let (fd, _) = open_regular("open", path, &at, (OFlags::RDONLY, 0))?;
+    Ok(PosixFile::new(fd, path))
+}
+
+/// Opens a file to be written, made if there is none. One that has other names, too, loses this
+/// one, and a new file gets it: who made the others, such as a copy by `cp -l`, counts on what
+/// they hold.
+fn open_to_write(roots: &[PathBuf], path: &Path, mode: u32) -> Result<OwnedFd> {
+    const ACTION: &str = "create";
+    let at = At::find(roots, ACTION, path)?;
+    let flags = OFlags::RDWR | OFlags::CREATE;
+    let (fd, stat) = open_regular(ACTION, path, &at, (flags, mode))?;
+    if stat.st_nlink < 2 {
+        return Ok(fd);
+    }
+    match retry_on_intr(|| unlinkat(at.dir(), at.name(), AtFlags::empty())) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(errno) => return Err(failed(ACTION, path, errno)),
+    }
+    let (fd, _) = open_regular(ACTION, path, &at, (flags | OFlags::EXCL, mode))?;
+    Ok(fd)
+}
+
+impl<S: System> Files for S {
+    fn beneath(&self, roots: &[PathBuf]) -> Arc<dyn Files> {
+        Arc::new(Beneath::new(&[self.roots(), roots].concat()))
+    }
+
+    fn real_dir(&self, path: &Path) -> Result<PathBuf> {
+        beneath::real_dir(path)
+    }
+
     fn open(&self, path: &Path) -> Result<Box<dyn File>> {
-        let fd = open_regular("open", path, OFlags::RDONLY, 0)?;
-        Ok(Box::new(PosixFile::new(fd, path)))
+        Ok(Box::new(open_to_read(self.roots(), path)?))
     }
 
     fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
-        let fd = open_regular("create", path, OFlags::RDWR | OFlags::CREATE, mode)?;
-        // Truncated only now that it is known to be a regular file.
+        let fd = open_to_write(self.roots(), path, mode)?;
+        // Truncated only now that it is known to be a regular file, and ours alone.
         retry_on_intr(|| ftruncate(&fd, 0)).map_err(|errno| failed("truncate", path, errno))?;
         Ok(Box::new(PosixFile::new(fd, path)))
     }
 
     fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
-        let fd = open_regular("create", path, OFlags::RDWR | OFlags::CREATE, mode)?;
+        let fd = open_to_write(self.roots(), path, mode)?;
         Ok(Box::new(PosixFile::new(fd, path)))
     }
 
     fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
-        let file = PosixFile::new(open_regular("open", path, OFlags::RDONLY, 0)?, path);
+        let file = open_to_read(self.roots(), path)?;
         let size = file.size()?;
         if size > limit {
             let text = format!("it has {size} bytes, of which at most {limit} are allowed here");
@@ -116,7 +188,7 @@ impl Files for Posix {
     }
 
     fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()> {
-        let (fd, temporary) = create_temporary(path)?;
+        let (fd, temporary) = create_temporary(self.roots(), path)?;
         let replaced = (|| {
             let file = PosixFile::new(fd, &temporary);
             file.write_at(0, data)?;
@@ -139,27 +211,39 @@ impl Files for Posix {
     }
 
     fn make_dirs(&self, path: &Path) -> Result<()> {
-        std::fs::create_dir_all(path).map_err(|error| Error::io("make directory", path, error))
+        beneath::make_dirs(self.roots(), path, 0o777)
     }
 
     fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
-        self.make_dirs(base)?;
-        private::make(base, below)
+        beneath::make_dirs(self.roots(), base, 0o755)?;
+        private::make(self.roots(), base, below)
     }
 
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {
-        let fail = |error| Error::io("list directory", path, error);
-        let entries = std::fs::read_dir(path).map_err(fail)?;
-        let names: std::io::Result<Vec<_>> = entries
-            .map(|entry| entry.map(|entry| entry.file_name()))
-            .collect();
-        let mut names = names.map_err(fail)?;
+        const ACTION: &str = "list directory";
+        let at = At::find(self.roots(), ACTION, path)?;
+        let directory = at
+            .open(OFlags::RDONLY | OFlags::DIRECTORY)
+            .map_err(|errno| at.error(ACTION, errno))?;
+        let fail = |errno| failed(ACTION, path, errno);
+        let mut names = Vec::new();
+        for entry in Dir::new(directory).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(OsStr::from_bytes(name).to_os_string());
+            }
+        }
         names.sort();
         Ok(names)
     }
 
     fn stat(&self, path: &Path) -> Result<Option<Stat>> {
-        match retry_on_intr(|| lstat(path)) {
+        let at = match At::find(self.roots(), "stat", path) {
+            Err(error) if error.is_not_found() => return Ok(None),
+            other => other?,
+        };
+        match retry_on_intr(|| statat(at.dir(), at.name(), AtFlags::SYMLINK_NOFOLLOW)) {
             Ok(stat) => Ok(Some(convert(&stat))),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(failed("stat", path, errno)),
@@ -167,46 +251,60 @@ impl Files for Posix {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        retry_on_intr(|| rustix::fs::rename(from, to)).map_err(|errno| {
+        let old = At::find(self.roots(), "rename", from)?;
+        let new = At::find(self.roots(), "rename", to)?;
+        retry_on_intr(|| renameat(old.dir(), old.name(), new.dir(), new.name())).map_err(|errno| {
             let text = format!("to {}: {errno}", to.display());
             refused("rename", from, errno, text)
         })
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {
-        match retry_on_intr(|| rustix::fs::unlink(path)) {
+        let at = match At::find(self.roots(), "remove", path) {
+            Err(error) if error.is_not_found() => return Ok(()),
+            other => other?,
+        };
+        match retry_on_intr(|| unlinkat(at.dir(), at.name(), AtFlags::empty())) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(errno) => Err(failed("remove", path, errno)),
         }
     }
 
     fn remove_dir(&self, path: &Path) -> Result<bool> {
-        match retry_on_intr(|| rustix::fs::rmdir(path)) {
+        const ACTION: &str = "remove directory";
+        let at = match At::find(self.roots(), ACTION, path) {
+            Err(error) if error.is_not_found() => return Ok(false),
+            other => other?,
+        };
+        match retry_on_intr(|| unlinkat(at.dir(), at.name(), AtFlags::REMOVEDIR)) {
             Ok(()) => Ok(true),
             Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
-            Err(errno) => Err(failed("remove directory", path, errno)),
+            Err(errno) => Err(at.error(ACTION, errno)),
         }
     }
 
     fn remove_tree(&self, path: &Path) -> Result<()> {
-        tree::remove(path)
+        tree::remove(self.roots(), path)
     }
 
     fn sync_dir(&self, path: &Path) -> Result<()> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fail = |errno| failed("sync directory", path, errno);
-        let directory = retry_on_intr(|| open(path, flags, Mode::empty())).map_err(fail)?;
+        const ACTION: &str = "sync directory";
+        let at = At::find(self.roots(), ACTION, path)?;
+        let directory = at
+            .open(OFlags::RDONLY | OFlags::DIRECTORY)
+            .map_err(|errno| at.error(ACTION, errno))?;
         match retry_on_intr(|| fsync(&directory)) {
             // A file system that cannot sync directories orders their changes itself.
             Ok(()) | Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
-            Err(errno) => Err(fail(errno)),
+            Err(errno) => Err(failed(ACTION, path, errno)),
         }
     }
 
     fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
         let fail = |errno| failed("restore attributes of", path, errno);
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let handle = retry_on_intr(|| open(path, flags, Mode::empty())).map_err(fail)?;
+        let at = At::find(self.roots(), "restore attributes of", path)?;
+        let flags = OFlags::PATH | OFlags::NOFOLLOW;
+        let handle = at.open(flags).map_err(fail)?;
         let found = convert(&fstat(&handle).map_err(fail)?);
         if found.kind == Kind::Other {
             let text = "it is neither a file nor a directory";
@@ -236,11 +334,14 @@ impl Files for Posix {
             last_access: time(stat.atime),
             last_modification: time(stat.mtime),
         };
-        utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)
+        utimensat(at.dir(), at.name(), &times, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)
     }
 
     fn space(&self, path: &Path) -> Result<Space> {
-        let stat = retry_on_intr(|| statvfs(path)).map_err(|errno| failed("stat", path, errno))?;
+        let at = At::find(self.roots(), "stat", path)?;
+        let handle = at.open(OFlags::PATH);
+        let stat = handle.and_then(|handle| retry_on_intr(|| fstatvfs(&handle)));
+        let stat = stat.map_err(|errno| failed("stat", path, errno))?;
         let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
         Ok(Space {
             total: bytes(stat.f_blocks),
@@ -250,7 +351,8 @@ impl Files for Posix {
 
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
         let fail = |errno| failed("lock", path, errno);
-        let open = |access| retry_on_intr(|| open(path, access | SAFE, Mode::empty()));
+        let at = At::find(self.roots(), "lock", path)?;
+        let open = |access| at.open(access | SAFE);
         // NFS grants an exclusive lock only on a file that is open for writing.
         let fd = match open(OFlags::RDWR) {
             Err(Errno::ISDIR | Errno::ACCESS | Errno::ROFS | Errno::PERM) => open(OFlags::RDONLY),
@@ -265,6 +367,27 @@ impl Files for Posix {
     }
 }
 
+/// Appends to a regular file, made if there is none, with a single system call. No link beneath
+/// `roots` is followed.
+///
+/// # Errors
+/// The file cannot be opened, or not all was written.
+pub fn append(roots: &[PathBuf], path: &Path, mode: u32, data: &[u8]) -> Result<()> {
+    let at = At::find(roots, "write", path)?;
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+    let (fd, _) = open_regular("write", path, &at, (flags, mode))?;
+    match retry_on_intr(|| rustix::io::write(&fd, data)) {
+        Ok(written) if written == data.len() => Ok(()),
+        Ok(_) => Err(refused(
+            "write",
+            path,
+            Errno::NOSPC,
+            "only a part was written",
+        )),
+        Err(errno) => Err(failed("write", path, errno)),
+    }
+}
+
 /// The lock goes with the open file.
 struct PosixLock {
     _fd: OwnedFd,
@@ -273,7 +396,7 @@ struct PosixLock {
 impl Lock for PosixLock {}
 
 /// A new file `.<name>.tmp.<pid>.<n>` beside `path`.
-fn create_temporary(path: &Path) -> Result<(OwnedFd, PathBuf)> {
+fn create_temporary(roots: &[PathBuf], path: &Path) -> Result<(OwnedFd, PathBuf)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().ok_or_else(|| {
         refused(
@@ -294,7 +417,10 @@ fn create_temporary(path: &Path) -> Result<(OwnedFd, PathBuf)> {
         temporary.push(format!(".tmp.{}.{n}", std::process::id()));
         let temporary = path.with_file_name(temporary);
         tried += 1;
-        match retry_on_intr(|| open(&temporary, flags, Mode::from_raw_mode(0o666))) {
+        let at = At::find(roots, "create", &temporary)?;
+        let mode = Mode::from_raw_mode(0o666);
+        let opened = retry_on_intr(|| openat(at.dir(), at.name(), flags, mode));
+        match opened {
             Ok(fd) => return Ok((fd, temporary)),
             Err(Errno::EXIST) if tried < NAMES => {}
             Err(errno) => return Err(failed("create", &temporary, errno)),

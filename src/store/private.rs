@@ -1,12 +1,13 @@
 //! Directories that nobody else can have prepared for us.
 
+use super::beneath::At;
 use super::file::{failed, refused};
 use crate::Result;
 use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags, fstat, mkdirat, open, openat};
+use rustix::fs::{Mode, OFlags, fstat, mkdirat, openat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::geteuid;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 const ACTION: &str = "use directory";
 
@@ -14,31 +15,32 @@ const ACTION: &str = "use directory";
 /// [`Files::make_private_dirs`](super::Files::make_private_dirs).
 ///
 /// Each step works relative to the directory that was checked before it, so that nothing
-/// can be exchanged between check and use. In a sticky `base` nobody but us can then rename
-/// the first of ours away.
-pub(super) fn make(base: &Path, below: &Path) -> Result<()> {
-    walk(base, below, true)
+/// can be exchanged between check and use. In a `base` that passes [`check_base`] nobody but us,
+/// and who is trusted there, can then rename the first of ours away.
+pub(super) fn make(roots: &[PathBuf], base: &Path, below: &Path) -> Result<()> {
+    walk(roots, base, below, true)
 }
 
 /// The same without making any: those that are there must be ours.
 pub(super) fn check_all(base: &Path, below: &Path) -> Result<()> {
-    match walk(base, below, false) {
+    match walk(&[], base, below, false) {
         Err(error) if error.is_not_found() => Ok(()),
         other => other,
     }
 }
 
-fn walk(base: &Path, below: &Path, make: bool) -> Result<()> {
+fn walk(roots: &[PathBuf], base: &Path, below: &Path, make: bool) -> Result<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let mut directory: OwnedFd =
-        retry_on_intr(|| open(base, flags, Mode::empty())).map_err(|errno| match errno {
-            Errno::NOTDIR | Errno::LOOP => {
-                let text = "it is a symbolic link or a file where a base directory is needed; \
-                            name a directory, or the one that the link leads to";
-                refused(ACTION, base, errno, text)
-            }
-            _ => failed(ACTION, base, errno),
-        })?;
+    let at = At::find(roots, ACTION, base)?;
+    let mut directory: OwnedFd = at.open(flags).map_err(|errno| match errno {
+        Errno::NOTDIR | Errno::LOOP => {
+            let text = "it is a symbolic link or a file where a base directory is needed; \
+                        name a directory, or the one that the link leads to";
+            refused(ACTION, base, errno, text)
+        }
+        _ => failed(ACTION, base, errno),
+    })?;
+    check_base(&directory, base)?;
     let mut path = base.to_path_buf();
     for component in below.components() {
         let Component::Normal(name) = component else {
@@ -67,6 +69,35 @@ fn walk(base: &Path, below: &Path, make: bool) -> Result<()> {
         check(&directory, &path)?;
     }
     Ok(())
+}
+
+/// Who may rename what is in a base directory could put his own directories in place of ours. That
+/// is everybody who may write to it, unless it is sticky, and its owner. Its group is trusted: where
+/// the umask is 002 directories are made so that it may write.
+fn check_base(directory: &OwnedFd, base: &Path) -> Result<()> {
+    const STICKY: u32 = 0o1000;
+    let stat = fstat(directory).map_err(|errno| failed(ACTION, base, errno))?;
+    let us = geteuid().as_raw();
+    if stat.st_mode & STICKY != 0 {
+        return Ok(());
+    }
+    let remedy = "choose another base directory, or have this one made sticky (chmod +t)";
+    let text = if stat.st_uid != us && stat.st_uid != 0 {
+        format!(
+            "it belongs to user {}, not to us (user {us}) or root, and has no sticky bit, so what \
+             we put there is not safe; {remedy}",
+            stat.st_uid
+        )
+    } else if stat.st_mode & 0o002 != 0 {
+        format!(
+            "everybody may write to it (mode {:03o}), and it has no sticky bit, so what we put \
+             there is not safe; {remedy}",
+            stat.st_mode & 0o777
+        )
+    } else {
+        return Ok(());
+    };
+    Err(refused(ACTION, base, Errno::ACCESS, text))
 }
 
 fn check(directory: &OwnedFd, path: &Path) -> Result<()> {

@@ -5,11 +5,12 @@
 //! back up is `..`, which must be the directory that was left. So neither depth nor path
 //! length has a limit.
 
+use super::beneath::At;
 use super::file::{failed, refused};
 use super::posix::chmod_handle;
 use crate::Result;
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, fstat, open, openat, unlinkat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, fstat, openat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::geteuid;
 use std::ffi::{OsStr, OsString};
@@ -30,17 +31,19 @@ struct Level {
     tries: u32,
 }
 
-/// Removes `path`, whatever it is. It is no error if there is nothing.
-pub(super) fn remove(path: &Path) -> Result<()> {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+/// Removes `path`, whatever it is. It is no error if there is nothing. Beneath `roots` no link
+/// leads to it.
+pub(super) fn remove(roots: &[PathBuf], path: &Path) -> Result<()> {
+    let parent = match At::find(roots, ACTION, path).map(At::parent) {
+        Err(error) if error.is_not_found() => return Ok(()),
+        found => match found? {
+            Err(Errno::NOENT) => return Ok(()),
+            other => other.map_err(|errno| failed(ACTION, path, errno))?,
+        },
+    };
+    let Some((parent, name)) = parent else {
         let text = "a tree to remove needs a name, not '/' or '..'";
         return Err(refused(ACTION, path, Errno::INVAL, text));
-    };
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let parent = match retry_on_intr(|| open(parent, flags, Mode::empty())) {
-        Ok(parent) => parent,
-        Err(Errno::NOENT) => return Ok(()),
-        Err(errno) => return Err(failed(ACTION, path, errno)),
     };
     match unlink(&parent, name) {
         Ok(()) => Ok(()),

@@ -124,3 +124,44 @@ fn things_that_are_no_files_are_refused() {
         std::fs::write(&path, good).unwrap();
     }
 }
+
+/// What the commands say of names in files, and of names on their command line.
+#[test]
+fn messages_do_nothing_to_a_terminal() {
+    let name = "a b\x1b]0;title\x07\n\u{202e}$(touch pwned)";
+    let sandbox = Sandbox::of("basic");
+    let index = sandbox.path().join(".scr/index.scr");
+    let mut index = scr::format::index::Index::read(&scr::store::posix::Posix, &index).unwrap();
+    let mut dataset = index.get(3).unwrap().dataset.clone().unwrap();
+    dataset.name = name.into();
+    index.set_complete(dataset, "2026-11-21T03:23:24");
+    let path = sandbox.path().join(".scr/index.scr");
+    index.write(&scr::store::posix::Posix, &path).unwrap();
+    std::fs::write(
+        sandbox.path().join(".scr/scr.dataset.3/rank2file"),
+        "garbage",
+    )
+    .unwrap();
+    for args in [
+        &["index", "--delete", name][..],
+        &["index", "--current", "no\x1b[2J"],
+        &["index", "--add", "no\x1b[2J"],
+        &["index", "--no\x1b[2J"],
+        &["print", "no\x1b[2J"],
+        &["rebuild", "--dir", "no\x1b[2J"],
+        &["copy", "--id", "1", "--prefix", "no\x1b[2J"],
+        &["run", "no\x1b[2J"],
+    ] {
+        let said = sandbox.run(args);
+        assert_ne!(said.code, 0, "{args:?}");
+        for text in [&said.out, &said.err] {
+            let bad = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+            assert!(!text.contains(bad), "{args:?}: {text:?}");
+        }
+        if args[1] == "--delete" {
+            assert_eq!(said.err.lines().count(), 1, "{}", said.err);
+            let quoted = "--drop $'a b\\x1b]0;title\\x07\\x0a\\xe2\\x80\\xae$(touch pwned)'`";
+            assert!(said.err.contains(quoted), "{}", said.err);
+        }
+    }
+}

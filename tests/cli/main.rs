@@ -14,6 +14,7 @@ mod hosts;
 mod index;
 mod job;
 mod left_over;
+mod links;
 mod log;
 mod man;
 mod nodes;

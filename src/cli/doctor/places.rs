@@ -6,14 +6,17 @@ use crate::Error;
 use crate::cache::{dataset, layout::Layout};
 use crate::cli::call::Failure;
 use crate::cli::job::Job;
+use crate::cli::place;
 use crate::cli::retries_halt::{halt_reasons, halt_seconds};
 use crate::config::Settings;
 use crate::config::descriptors::{Descriptors, StoreDescriptor};
 use crate::job::clock;
 use crate::prefix::index;
+use crate::shown::{option, quoted};
 use crate::store::{Files, posix::Posix};
 use rustix::fs::{Access, AtFlags, CWD, accessat, statfs};
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Room for datasets.
@@ -181,13 +184,13 @@ pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut Report) {
         report.fact("datasets", "none: SCR has not used it yet");
         return;
     }
-    let index = match index::read(&Posix, &job.prefix) {
+    let index = match index::read(&*place::files(&job.prefix), &job.prefix) {
         Ok(index) => index,
         Err(error) => {
-            let dir = settings.prefix.display();
+            let dir = option("--dir", settings.prefix.as_os_str().as_bytes());
             report.wrong(
                 error,
-                format!("move it away, and add each dataset: scr index --prefix {dir} --add NAME"),
+                format!("move it away, and add each dataset: scr index {dir} --add NAME"),
             );
             return;
         }
@@ -209,7 +212,10 @@ pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut Report) {
                 "the next run stops as soon as it asks: {}",
                 reasons.join(", ")
             ),
-            format!("run: scr halt --remove {}", settings.prefix.display()),
+            format!(
+                "run: scr halt --remove {}",
+                quoted(settings.prefix.as_os_str().as_bytes())
+            ),
         ),
         Err(failure) => report.wrong(failure, "run: scr halt --remove"),
     }

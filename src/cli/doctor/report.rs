@@ -1,5 +1,6 @@
 //! What is told: facts in sections, then problems with their remedies.
 
+use crate::shown::escaped;
 use std::fmt::Display;
 
 /// Collects them.
@@ -26,7 +27,7 @@ impl Report {
 
     /// The same without columns.
     pub fn line(&mut self, text: impl Display) {
-        let text = plain(&text.to_string());
+        let text = escaped(&text.to_string()).into_owned();
         self.facts.push_str(&format!("  {text}\n"));
     }
 
@@ -51,7 +52,7 @@ impl Report {
             false => "\nProblems\n",
         });
         for (number, (what, remedy)) in (1..).zip(&self.problems) {
-            let lines = what.lines().chain(remedy.lines()).map(plain);
+            let lines = what.lines().chain(remedy.lines()).map(escaped);
             for (at, line) in lines.enumerate() {
                 match at {
                     0 => text.push_str(&format!("  {number}. {line}\n")),
@@ -61,18 +62,6 @@ impl Report {
         }
         text
     }
-}
-
-/// Without what would steer a terminal.
-fn plain(text: &str) -> String {
-    let mut plain = String::new();
-    for c in text.chars() {
-        match c.is_control() {
-            true => plain.extend(c.escape_debug()),
-            false => plain.push(c),
-        }
-    }
-    plain
 }
 
 /// A number of bytes for people: `512 B`, `1.5 GiB`.
@@ -121,7 +110,7 @@ mod tests {
         assert!(
             report
                 .text()
-                .ends_with("user         me\\u{1b}[31m\n\nNothing is wrong.\n")
+                .ends_with("user         me\\x1b[31m\n\nNothing is wrong.\n")
         );
         report.wrong("bad\nworse", "mend it");
         report.wrong("bad\nworse", "mend it");

@@ -7,17 +7,14 @@ mod words;
 
 use super::call::{Call, Failure};
 use super::job::Job;
-use super::{Command, Group, Outcome, Run, prerun};
+use super::{Command, Group, Outcome, Run, place, prerun};
 use crate::Error;
-use crate::format::print::escaped;
 use crate::job::Launcher;
 use crate::job::launcher;
-use crate::prefix::{index, paths::Prefix};
-use crate::store::{Files, Lock, posix::Posix};
+use crate::prefix::index;
+use crate::shown::escaped_bytes;
+use crate::store::Lock;
 use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
@@ -152,17 +149,9 @@ impl Options {
 /// A lock that keeps a second loop off the prefix directory. `None` where the file system knows
 /// no locks.
 fn only_one(job: &Job) -> Result<Option<Box<dyn Lock>>, Failure> {
-    let path = Prefix::file(&job.prefix, "run.lock");
-    let opened = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        // What a link leads to is not ours to write to.
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-        .open(&path);
-    let mut file = opened.map_err(|error| Error::io("open", &path, error))?;
-    match Posix.try_lock(&path) {
+    let (files, path) = (place::files(&job.prefix), job.prefix.file("run.lock"));
+    let file = files.rewrite(&path, 0o666)?;
+    match files.try_lock(&path) {
         Ok(Some(lock)) => {
             // For the one who comes in vain; of no other use.
             let me = format!(
@@ -170,17 +159,17 @@ fn only_one(job: &Job) -> Result<Option<Box<dyn Lock>>, Failure> {
                 std::process::id(),
                 job.environment.host
             );
-            let _ = file.set_len(0).and_then(|()| file.write_all(me.as_bytes()));
+            let write = |()| file.write_at(0, me.as_bytes());
+            let _ = file.allocate(0).and_then(write);
             Ok(Some(lock))
         }
         Ok(None) => {
-            let mut holder = String::new();
-            let _ = file.take(200).read_to_string(&mut holder);
+            let holder = files.read(&path, 200).unwrap_or_default();
             Err(Failure::said(format!(
                 "scr run is at work in {} already ({}); wait for its end, or give each job its own \
                  SCR_PREFIX",
                 job.prefix.root().display(),
-                escaped(&holder.trim().into())
+                escaped_bytes(holder.trim_ascii())
             )))
         }
         Err(error) if index::without_locks(&error) => Ok(None),

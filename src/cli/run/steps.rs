@@ -5,7 +5,7 @@ use super::super::job::Job;
 use super::super::retries_halt::{halt_reasons, halt_seconds};
 use super::super::should_exit::needed_nodes;
 use super::super::watchdog::{Watch, limits};
-use super::super::{Outcome, have_restart, list_down_nodes, postrun, prerun};
+use super::super::{Outcome, have_restart, list_down_nodes, place, postrun, prerun};
 use super::child::{self, Ended, Launch};
 use super::signals::Signals;
 use super::{Options, words};
@@ -16,7 +16,6 @@ use crate::job::{Down, Launcher, Report, launcher};
 use crate::policy::run::{Next, Nodes, State, Why, limit, next, pause};
 use crate::policy::watchdog::Limits;
 use crate::prefix::records;
-use crate::store::posix::Posix;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
@@ -258,7 +257,8 @@ impl<'a> Steps<'a> {
 
     /// The newest dataset that the program has entered.
     fn newest(&self) -> u64 {
-        let record = records::read_flush_file(&Posix, &self.job.prefix).unwrap_or_default();
+        let record = records::read_flush_file(&*place::files(&self.job.prefix), &self.job.prefix)
+            .unwrap_or_default();
         record.datasets.keys().next_back().copied().unwrap_or(0)
     }
 
@@ -281,7 +281,7 @@ const SETTLE: u64 = 2;
 /// A line for the user, at once. That nobody reads it is no reason to stop.
 fn say(call: &mut Call, text: &str) {
     let time = local_time(SystemTime::now());
-    let _ = writeln!(call.out, "scr_run: {time}: {text}");
+    let _ = writeln!(call.out, "scr_run: {time}: {}", crate::shown::escaped(text));
     let _ = call.out.flush();
 }
 

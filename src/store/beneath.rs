@@ -1,0 +1,293 @@
+//! Finding the place of an operation without following links.
+//!
+//! Below some directories, the roots, nobody but SCR and the program decides where a path leads:
+//! below the prefix directory, and below the directories of a job in the caches. There the parent
+//! of each path is opened first, relative to its root, and no component may be a symbolic link;
+//! what is done is then done relative to the open parent. So it makes no difference who puts a
+//! link there, nor when. A root itself may be reached through links.
+
+use super::file::{failed, refused};
+use crate::{Error, Result};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, open, openat, openat2, readlinkat};
+use rustix::io::{Errno, retry_on_intr};
+use std::ffi::OsStr;
+use std::fs::DirBuilder;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Component, Path, PathBuf};
+
+/// A handle on a directory, for use as a starting point only.
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// A path, as a name relative to an open directory.
+pub(super) struct At<'a> {
+    /// The parent, if the path is below a root; then `name` is one component.
+    parent: Option<OwnedFd>,
+    name: &'a Path,
+    path: &'a Path,
+}
+
+impl<'a> At<'a> {
+    /// The place of `path`, for `action`.
+    ///
+    /// # Errors
+    /// The parent cannot be opened, or there is a link on the way to it.
+    pub fn find(roots: &[PathBuf], action: &'static str, path: &'a Path) -> Result<At<'a>> {
+        let Some((root, below)) = root_of(roots, path) else {
+            let (parent, name) = (None, path);
+            return Ok(At { parent, name, path });
+        };
+        let (Some(above), Some(name)) = (below.parent(), below.file_name()) else {
+            return Err(no_plain_names(action, path));
+        };
+        let way = Way { root, path, action };
+        let (parent, name) = (Some(way.open(above)?), Path::new(name));
+        Ok(At { parent, name, path })
+    }
+
+    /// What [`At::name`] is relative to.
+    pub fn dir(&self) -> BorrowedFd<'_> {
+        self.parent.as_ref().map_or(CWD, AsFd::as_fd)
+    }
+
+    /// The name to use with [`At::dir`].
+    pub fn name(&self) -> &Path {
+        self.name
+    }
+
+    /// The parent as a handle, and the last component; `None` for a path without one, such as
+    /// `/`.
+    pub fn parent(self) -> rustix::io::Result<Option<(OwnedFd, &'a OsStr)>> {
+        let Some(name) = self.path.file_name() else {
+            return Ok(None);
+        };
+        let parent = match (self.parent, self.path.parent()) {
+            (Some(parent), _) => parent,
+            (None, Some(parent)) => retry_on_intr(|| open(parent, DIRECTORY, Mode::empty()))?,
+            (None, None) => return Ok(None),
+        };
+        Ok(Some((parent, name)))
+    }
+
+    /// Opens what is there. Below a root a link in the last component is not followed either.
+    pub fn open(&self, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        let no_link = match self.parent {
+            Some(_) => OFlags::NOFOLLOW,
+            None => OFlags::empty(),
+        };
+        let flags = flags | no_link | OFlags::CLOEXEC;
+        retry_on_intr(|| openat(self.dir(), self.name, flags, Mode::empty()))
+    }
+
+    /// The error of `action` here; says so if the reason is a link.
+    pub fn error(&self, action: &'static str, errno: Errno) -> Error {
+        match (&self.parent, errno) {
+            (Some(parent), Errno::NOTDIR | Errno::LOOP) => {
+                link(parent, self.name.as_os_str(), self.path).map_or_else(
+                    || failed(action, self.path, errno),
+                    |text| refused(action, self.path, Errno::LOOP, text),
+                )
+            }
+            _ => failed(action, self.path, errno),
+        }
+    }
+}
+
+/// Makes the directory `path` and those above it that are missing, with `mode` less the umask.
+pub(super) fn make_dirs(roots: &[PathBuf], path: &Path, mode: u32) -> Result<()> {
+    let action = "make directory";
+    let plain = |path: &Path| {
+        let made = DirBuilder::new().recursive(true).mode(mode).create(path);
+        made.map_err(|error| Error::io(action, path, error))
+    };
+    let Some((root, below)) = root_of(roots, path) else {
+        return plain(path);
+    };
+    plain(root)?;
+    Way { root, path, action }.make(below, Mode::from_raw_mode(mode))
+}
+
+/// The innermost root that `path` is below, and the rest of the path. A root itself is below none.
+fn root_of<'r, 'p>(roots: &'r [PathBuf], path: &'p Path) -> Option<(&'r Path, &'p Path)> {
+    let below = roots
+        .iter()
+        .filter_map(|root| Some((root.as_path(), path.strip_prefix(root).ok()?)));
+    let innermost = below.min_by_key(|(_, below)| below.as_os_str().len());
+    innermost.filter(|(_, below)| !below.as_os_str().is_empty())
+}
+
+/// From a root to a directory, on behalf of an action on a path.
+struct Way<'a> {
+    root: &'a Path,
+    path: &'a Path,
+    action: &'static str,
+}
+
+impl Way<'_> {
+    fn failed(&self, errno: Errno) -> Error {
+        failed(self.action, self.path, errno)
+    }
+
+    fn top(&self) -> Result<OwnedFd> {
+        retry_on_intr(|| open(self.root, DIRECTORY, Mode::empty())).map_err(|e| self.failed(e))
+    }
+
+    /// Opens the directory `below` the root.
+    fn open(&self, below: &Path) -> Result<OwnedFd> {
+        let mut names = below.components();
+        if names.any(|name| !matches!(name, Component::Normal(_))) {
+            return Err(no_plain_names(self.action, self.path));
+        }
+        let top = self.top()?;
+        if below.as_os_str().is_empty() {
+            return Ok(top);
+        }
+        let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        match retry_on_intr(|| openat2(&top, below, DIRECTORY, Mode::empty(), how)) {
+            Ok(directory) => Ok(directory),
+            // A kernel before 5.6, or a sandbox, does not know the call; or there is a link,
+            // which is to be named.
+            Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN | Errno::LOOP | Errno::NOTDIR) => {
+                self.step(top, below, |_, _| Ok(()))
+            }
+            Err(errno) => Err(self.failed(errno)),
+        }
+    }
+
+    /// Makes what is missing of the directory `below` the root.
+    fn make(&self, below: &Path, mode: Mode) -> Result<()> {
+        if self.open(below).is_ok() {
+            return Ok(());
+        }
+        let make = |parent: &OwnedFd, name: &OsStr| mkdirat(parent, name, mode);
+        self.step(self.top()?, below, make).map(drop)
+    }
+
+    /// Goes from directory to directory, after `before` for each. What that fails with counts
+    /// only where there is no directory then: a read-only file system says so of one that exists.
+    fn step(
+        &self,
+        top: OwnedFd,
+        below: &Path,
+        before: impl Fn(&OwnedFd, &OsStr) -> rustix::io::Result<()>,
+    ) -> Result<OwnedFd> {
+        let (mut directory, mut here) = (top, self.root.to_path_buf());
+        for component in below.components() {
+            let Component::Normal(name) = component else {
+                return Err(no_plain_names(self.action, self.path));
+            };
+            here.push(name);
+            let done = retry_on_intr(|| before(&directory, name));
+            let flags = DIRECTORY | OFlags::NOFOLLOW;
+            let next = retry_on_intr(|| openat(&directory, name, flags, Mode::empty()));
+            directory = match next {
+                Ok(next) => next,
+                Err(errno @ (Errno::NOTDIR | Errno::LOOP)) => {
+                    return Err(match link(&directory, name, &here) {
+                        Some(text) => refused(self.action, self.path, Errno::LOOP, text),
+                        None => self.failed(done.err().unwrap_or(errno)),
+                    });
+                }
+                Err(errno) => return Err(self.failed(done.err().unwrap_or(errno))),
+            };
+        }
+        Ok(directory)
+    }
+}
+
+/// What is to be said of a link that is in the way; `None` if it is none.
+fn link(parent: &OwnedFd, name: &OsStr, path: &Path) -> Option<String> {
+    let target = readlinkat(parent, name, Vec::new()).ok()?;
+    let target = Path::new(OsStr::from_bytes(target.as_bytes()));
+    Some(format!(
+        "{} is a symbolic link to {}, which SCR does not follow here; put the directory itself in \
+         its place",
+        path.display(),
+        target.display()
+    ))
+}
+
+fn no_plain_names(action: &'static str, path: &Path) -> Error {
+    let text = "a path of plain names, without '..', is needed here";
+    refused(action, path, Errno::INVAL, text)
+}
+
+/// The place of the directory `path` with all links followed, as far as it is there.
+pub(super) fn real_dir(path: &Path) -> Result<PathBuf> {
+    for above in path.ancestors() {
+        match std::fs::canonicalize(above) {
+            Ok(real) => {
+                let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
+                return Ok(real.join(rest));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::io("find", path, error)),
+        }
+    }
+    Ok(path.to_path_buf())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// The kernel's way, and that of a kernel or sandbox without openat2, say the same.
+    #[test]
+    fn both_ways_find_the_same_directories_and_the_same_links() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("root");
+        std::fs::create_dir_all(root.join("a/b/c")).unwrap();
+        std::fs::create_dir(dir.path().join("out")).unwrap();
+        std::fs::write(root.join("a/file"), "").unwrap();
+        symlink("../../../out", root.join("a/b/away")).unwrap();
+        symlink("c", root.join("a/b/within")).unwrap();
+        symlink("nowhere", root.join("a/dangling")).unwrap();
+        symlink(&root, dir.path().join("alias")).unwrap();
+        for root in [root.clone(), dir.path().join("alias")] {
+            for (below, expected) in [
+                ("a/b/c", None),
+                ("a", None),
+                (
+                    "a/b/away",
+                    Some((Errno::LOOP, "b/away is a symbolic link to ../../../out")),
+                ),
+                (
+                    "a/b/away/x",
+                    Some((Errno::LOOP, "a/b/away is a symbolic link")),
+                ),
+                (
+                    "a/b/within",
+                    Some((Errno::LOOP, "within is a symbolic link to c")),
+                ),
+                (
+                    "a/dangling/x",
+                    Some((Errno::LOOP, "dangling is a symbolic link")),
+                ),
+                ("a/file/x", Some((Errno::NOTDIR, ""))),
+                ("a/none", Some((Errno::NOENT, ""))),
+                ("a/../a", Some((Errno::INVAL, "plain names"))),
+            ] {
+                let path = root.join(below).join("f");
+                let way = Way {
+                    root: &root,
+                    path: &path,
+                    action: "open",
+                };
+                let kernel = way.open(Path::new(below));
+                let steps = way.step(way.top().unwrap(), Path::new(below), |_, _| Ok(()));
+                for found in [kernel, steps] {
+                    let told = found.err().map(|e| (e.errno().unwrap(), e.to_string()));
+                    let errno = expected.map(|(errno, _)| errno.raw_os_error());
+                    assert_eq!(told.as_ref().map(|(errno, _)| *errno), errno, "{below}");
+                    let (_, text) = told.unwrap_or_default();
+                    assert!(
+                        text.contains(expected.map_or("", |(_, text)| text)),
+                        "{text}"
+                    );
+                }
+            }
+        }
+    }
+}
