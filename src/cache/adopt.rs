@@ -41,11 +41,14 @@ pub fn adopt(files: &dyn Files, layout: &Layout) -> Result<()> {
     others.retain(|other| other.run() != layout.run());
     let mut sized = Vec::with_capacity(others.len());
     for other in others {
-        sized.push((list(files, &other.root())?.len(), other));
+        let names = list(files, &other.root())?;
+        let places = names.iter().filter_map(|name| place(name.to_str()?));
+        let datasets = places.filter(|place| matches!(place, Place::Dataset(_)));
+        sized.push((datasets.count(), other));
     }
     // There is more than one only after an earlier run's process has made directories anew. The
     // one that has most goes as a whole.
-    sized.sort_by_key(|(entries, _)| *entries);
+    sized.sort_by_key(|(datasets, _)| *datasets);
     if files.stat(&layout.root())?.is_none()
         && let Some((_, other)) = sized.pop()
     {

@@ -16,6 +16,16 @@ pub fn holders(dir: &Path) -> Vec<u32> {
     found
 }
 
+/// The same in words, such as "process 12"; `None` if there is none to be seen. Local.
+pub fn in_words(dir: &Path) -> Option<String> {
+    let pids: Vec<String> = holders(dir).iter().map(u32::to_string).collect();
+    match pids.as_slice() {
+        [] => None,
+        [pid] => Some(format!("process {pid}")),
+        _ => Some(format!("processes {}", pids.join(" and "))),
+    }
+}
+
 /// The links are read and not followed: what they lead to may be on a file system that hangs.
 fn holds(pid: u32, dir: &Path) -> bool {
     let open = std::fs::read_dir(format!("/proc/{pid}/fd"));
@@ -33,7 +43,7 @@ fn holds(pid: u32, dir: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::holders;
+    use super::{holders, in_words};
     use crate::store::Files;
     use crate::store::posix::Posix;
 
@@ -45,8 +55,13 @@ mod tests {
         let lock = Posix.try_lock(dir.path()).unwrap().unwrap();
         // Another test's child may have it too, between its fork and its exec.
         assert!(holders(dir.path()).contains(&std::process::id()));
+        assert!(
+            in_words(dir.path())
+                .unwrap()
+                .contains(&std::process::id().to_string())
+        );
         drop((open, lock));
         assert!(!holders(dir.path()).contains(&std::process::id()));
-        assert_eq!(holders(&dir.path().join("none")), []);
+        assert_eq!(in_words(&dir.path().join("none")), None);
     }
 }

@@ -6,7 +6,7 @@ use super::Session;
 use crate::cache::adopt::adopt;
 use crate::cache::layout::Layout;
 use crate::format::{self, Name};
-use crate::job::holders::holders;
+use crate::job::holders;
 use crate::prefix::index::without_locks;
 use crate::store::{Durability, Files, Kind, Lock};
 use crate::{Error, Result};
@@ -104,18 +104,20 @@ impl Session {
 
     /// What to say of a cache that another run has.
     fn taken(&self, job: &Path, sign: &Sign) -> Error {
-        let prefix = sign.prefix.as_path().display();
-        let who = match holders(job).as_slice() {
+        // A run that could not sign has left the sign of the one before, or none.
+        let run = match sign.prefix.is_empty() {
+            true => "another run".to_string(),
+            false => format!("a run in {}", sign.prefix.as_path().display()),
+        };
+        let who = match holders::in_words(job) {
+            Some(who) => format!("{who} of {run}"),
             // Seen from here, nobody: it is on another node, or in another container.
-            [] if sign.pid == 0 => "another run".to_string(),
-            [] => format!(
-                "process {} on node {} (rank {}) of a run in {prefix}",
-                sign.pid, sign.node, sign.rank
-            ),
-            [pid] => format!("process {pid} of a run in {prefix}"),
-            pids => {
-                let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
-                format!("a run in {prefix}, by processes {},", pids.join(" and "))
+            None if sign.pid == 0 => run,
+            None => {
+                let Sign {
+                    pid, node, rank, ..
+                } = sign;
+                format!("process {pid} on node {node} (rank {rank}) of {run}")
             }
         };
         Error::Config {

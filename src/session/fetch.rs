@@ -88,9 +88,10 @@ impl Session {
         })?;
         self.search.fetch = queue;
         // The marks say what was done; where there is no room for them, it is done all the same.
+        let moved = written.is_ok();
         self.keep_record(|| written);
         if let Some(wish) = wish {
-            self.grant(wish, known);
+            self.grant(wish, known, moved);
         }
         Ok(next)
     }
@@ -131,13 +132,17 @@ impl Session {
         control.job().join("cindex.scrinfo")
     }
 
-    /// Rank 0: remembers that a wish has been granted, or tells that there is no such checkpoint.
-    fn grant(&self, wish: Name, known: bool) {
+    /// Rank 0: remembers that a wish has been granted, if the marker has `moved` for good; or tells
+    /// that there is no such checkpoint.
+    fn grant(&self, wish: Name, known: bool, moved: bool) {
         if !known {
             self.tell(
                 Severity::Warning,
                 format!("SCR_CURRENT={wish}: there is no such checkpoint in the index"),
             );
+        }
+        if !moved {
+            return;
         }
         let mut record = format::Tree::new();
         record.set_value("CURRENT", wish);

@@ -424,9 +424,13 @@ fn lock_run(
             Ok(None) => {
                 return Err(Error::Config {
                     place: prefix.root().display().to_string(),
-                    what: "another run uses this prefix directory; wait for its end, or give \
-                           each run its own SCR_PREFIX"
-                        .to_string(),
+                    what: format!(
+                        "another run uses this prefix directory{}; wait for its end, or give each \
+                         run its own SCR_PREFIX",
+                        // Known only on the node where it is.
+                        job::holders::in_words(&prefix.meta())
+                            .map_or_else(String::new, |who| format!(" ({who})"))
+                    ),
                 });
             }
             Err(error) if index::without_locks(&error) => return Ok(None),
@@ -475,8 +479,10 @@ fn confirm_shared(
     let mut written = shared.iter().filter(|(store, _)| store.leader);
     let written = written
         .try_for_each(|(store, _)| files.replace(&mark(store), &text(store), Durability::Atomic));
-    // Nothing can be put into a full store; what is in it may be wanted all the same.
-    let full = written.as_ref().is_err_and(Error::is_full);
+    // Nothing can be put into a full store, into which not even the directory may have gone; what
+    // is in it may be wanted all the same.
+    let full = |error: &Error| error.is_full() || error.is_not_found();
+    let full = written.as_ref().is_err_and(full);
     let mut terms = [Term::Max(full.into())];
     let written = if full { Ok(()) } else { written };
     collective::agree_with(comm, node, written, &mut terms)?;
