@@ -55,7 +55,16 @@ pub struct Rank {
 impl Site {
     /// A site where data go to the cache, not straight to the prefix.
     pub fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Site::at(tempfile::tempdir().unwrap())
+    }
+
+    /// The same in memory, where the system has such a place: for tests with very many sites.
+    pub fn in_memory() -> Self {
+        let memory = tempfile::tempdir_in("/dev/shm");
+        Site::at(memory.or_else(|_| tempfile::tempdir()).unwrap())
+    }
+
+    fn at(dir: tempfile::TempDir) -> Self {
         std::fs::create_dir(dir.path().join("prefix")).unwrap();
         let site = Site {
             dir,

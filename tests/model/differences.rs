@@ -1,0 +1,100 @@
+//! The deliberate differences from SCR v3.1.0 that a sequence of calls can show. Each is one or a
+//! few branches of the model, has a case in `cases.txt`, and stands in a row of
+//! `docs/porting-from-scr.md`.
+
+/// A deliberate difference. Without any of them the model answers as v3.1.0 does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Difference {
+    /// A call in the wrong state returns an error and has no effect.
+    WrongState,
+    /// A start that is refused opens a failed phase, in which no file has a path.
+    FailedPhase,
+    /// `SCR_Current`, `SCR_Drop` and `SCR_Delete` of unknown names are errors.
+    UnknownNames,
+    /// The next id is above all that index, cache and this run know.
+    Ids,
+    /// `SCR_Start_output` ends the offer of `SCR_Have_restart`.
+    OfferEnds,
+    /// A cached checkpoint that is older than the newest good one in the prefix directory loses,
+    /// unless it is the current one.
+    OldCacheLoses,
+    /// What `SCR_Current` names comes before what the cache has.
+    CurrentFirst,
+    /// `SCR_Current` takes what only the cache has.
+    CurrentOfCached,
+    /// What `SCR_Delete` has removed is offered no more.
+    DeletedOffer,
+    /// A rejected checkpoint that is not in the index leaves the marker where it is.
+    RejectedUnknown,
+    /// A fetch that works clears `FAILED`.
+    FailedCleared,
+    /// A marker that names no checkpoint counts as none.
+    MarkerOfNothing,
+    /// In bypass the next run finds nothing in the cache.
+    BypassNotCached,
+    /// What leaves the cache is what a restart needs least.
+    Eviction,
+    /// In bypass, the dataset whose name is used again is gone with the start of the new one.
+    NameUsedAgain,
+}
+
+impl Difference {
+    pub const ALL: [Difference; 15] = [
+        Difference::WrongState,
+        Difference::FailedPhase,
+        Difference::UnknownNames,
+        Difference::Ids,
+        Difference::OfferEnds,
+        Difference::OldCacheLoses,
+        Difference::CurrentFirst,
+        Difference::CurrentOfCached,
+        Difference::DeletedOffer,
+        Difference::RejectedUnknown,
+        Difference::FailedCleared,
+        Difference::MarkerOfNothing,
+        Difference::BypassNotCached,
+        Difference::Eviction,
+        Difference::NameUsedAgain,
+    ];
+
+    /// What v3.1.0 does: the left cell of its row.
+    pub fn row(self) -> &'static str {
+        match self {
+            Difference::WrongState => {
+                "a call in the wrong state, or other misuse, ends the job (`MPI_Abort`)"
+            }
+            Difference::FailedPhase => "a start that is refused ends the job",
+            Difference::UnknownNames => {
+                "`SCR_Current`, `SCR_Drop`, `SCR_Delete` succeed for unknown names"
+            }
+            Difference::Ids => {
+                "after a restart ids count on from the checkpoint, or after `SCR_Current` from that \
+                 one, and newer entries are overwritten as ids collide"
+            }
+            Difference::OfferEnds => {
+                "an offer of `SCR_Have_restart` stays while the next dataset is written"
+            }
+            Difference::OldCacheLoses => "the cache always wins",
+            Difference::CurrentFirst | Difference::CurrentOfCached => {
+                "`SCR_Current` counts only if the cache has no checkpoint, and knows only what is \
+                 in the index"
+            }
+            Difference::DeletedOffer => "a checkpoint that is offered and deleted is still offered",
+            Difference::RejectedUnknown => {
+                "to reject a checkpoint that is only in the cache unsets the current marker"
+            }
+            Difference::FailedCleared => "`FAILED` stays after a later success",
+            Difference::MarkerOfNothing => {
+                "a current marker that names nothing fails a fetch, and leaves entries for id -1"
+            }
+            Difference::BypassNotCached => {
+                "in bypass, filemaps with redundancy are kept in the cache"
+            }
+            Difference::Eviction => "of the datasets in a store the oldest goes",
+            Difference::NameUsedAgain => {
+                "a dataset in bypass whose name is used again is still offered from the cache, with \
+                 the files of the newer one"
+            }
+        }
+    }
+}

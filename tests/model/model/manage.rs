@@ -1,0 +1,78 @@
+//! Datasets by name.
+
+use super::Model;
+use crate::answer::Answer;
+use crate::differences::Difference;
+
+impl Model {
+    fn unknown(&self) -> Answer {
+        match self.differs(Difference::UnknownNames) {
+            true => Answer::Error,
+            false => Answer::Ok,
+        }
+    }
+
+    /// `SCR_Current`: the marker; newer datasets leave the cache, and the offer is over.
+    pub(super) fn current(&mut self, name: &str) -> Answer {
+        let indexed = self
+            .index
+            .id(name)
+            .map(|id| &self.index.entries[&id].dataset);
+        let indexed = indexed.filter(|dataset| dataset.ckpt.is_some()).cloned();
+        let cached = self.cache.iter().map(|c| &c.dataset);
+        let cached = cached.filter(|d| d.ckpt.is_some() && d.name == name);
+        let cached = cached.max_by_key(|d| d.id).cloned();
+        let cached = cached.filter(|_| self.differs(Difference::CurrentOfCached));
+        if indexed.is_some() {
+            self.index.current = Some(name.to_string());
+        }
+        let Some(dataset) = indexed.or(cached) else {
+            return self.unknown();
+        };
+        self.loaded = None;
+        self.cache.retain(|c| c.dataset.id <= dataset.id);
+        self.count_from(&dataset);
+        let first = self.differs(Difference::CurrentFirst);
+        self.asked = first.then_some(dataset.id);
+        Answer::Ok
+    }
+
+    /// `SCR_Drop`: the entry goes, and no file.
+    pub(super) fn remove(&mut self, name: &str) -> Answer {
+        let Some(id) = self.index.id(name) else {
+            return self.unknown();
+        };
+        self.index.remove(id);
+        // What an earlier run wrote in bypass is found through the index only.
+        let bypass = self.config.bypass;
+        self.cache
+            .retain(|c| !(bypass && c.earlier) || c.dataset.id != id);
+        self.asked.take_if(|asked| *asked == id);
+        Answer::Ok
+    }
+
+    /// `SCR_Delete`: all of it goes, from cache and prefix directory.
+    pub(super) fn delete(&mut self, name: &str) -> Answer {
+        let id = self.index.id(name);
+        let cached = self.cache.iter().any(|c| c.dataset.name == name);
+        if id.is_none() && !cached {
+            return self.unknown();
+        }
+        self.cache.retain(|c| c.dataset.name != name);
+        if self.differs(Difference::DeletedOffer) {
+            self.loaded.take_if(|loaded| loaded.name == name);
+        }
+        if let Some(entry) = id.and_then(|id| self.index.entries.get(&id)) {
+            // What never was complete has no list of its files.
+            if entry.complete && entry.dataset.files {
+                self.files.remove(&entry.dataset.dir);
+            }
+            let id = entry.dataset.id;
+            self.index.remove(id);
+        }
+        let cached = |id: &u64| self.cache.iter().any(|c| c.dataset.id == *id);
+        let there = |id: &u64| cached(id) || self.index.entries.contains_key(id);
+        self.asked = self.asked.filter(there);
+        Answer::Ok
+    }
+}

@@ -1,0 +1,193 @@
+//! Writing a dataset; the cache and the flush.
+
+use super::{Cached, Model, Phase};
+use crate::answer::{Answer, Place};
+use crate::calls::Valid;
+use crate::differences::Difference;
+use crate::index::Dataset;
+use scr::session::state::State;
+
+impl Model {
+    /// `SCR_Start_output`, `SCR_Start_checkpoint`: the ids, room in the cache, and in bypass the
+    /// entry in the index.
+    pub(super) fn start(&mut self, name: Option<String>, checkpoint: bool, output: bool) -> Answer {
+        let (id, ckpt) = self.next_ids();
+        self.ids = (id, if checkpoint { ckpt } else { self.ids.1 });
+        self.starts += 1;
+        let serial = self.starts;
+        let dir = name.clone().unwrap_or_else(|| format!("start{serial}"));
+        let dataset = Dataset {
+            id,
+            name: name.unwrap_or_else(|| format!("scr.dataset.{id}")),
+            serial,
+            ckpt: checkpoint.then_some(ckpt),
+            output,
+            dir,
+            files: false,
+        };
+        self.end_offer();
+        self.cache.retain(|c| c.dataset.id != id);
+        if self.config.bypass && self.differs(Difference::NameUsedAgain) {
+            self.cache.retain(|c| c.dataset.name != dataset.name);
+        }
+        self.make_room();
+        if self.config.bypass {
+            self.index.enter(&dataset, false);
+        }
+        let missing = false;
+        self.phase = Some(Phase { dataset, missing });
+        Answer::Ok
+    }
+
+    pub(super) fn end_offer(&mut self) {
+        if self.differs(Difference::OfferEnds) {
+            (self.loaded, self.asked) = (None, None);
+        }
+    }
+
+    /// v3.1.0 counts on from the last checkpoint that was restarted from or made current. It looks
+    /// into the index where it has no ids yet, or if an offer is open.
+    fn next_ids(&mut self) -> (u64, u64) {
+        if self.loaded.is_some() || self.ids.0 == 0 {
+            let (id, ckpt) = self.index.highest();
+            self.ids = (self.ids.0.max(id), self.ids.1.max(ckpt));
+        }
+        let last = match self.differs(Difference::Ids) {
+            true => self.met,
+            false => self.ids,
+        };
+        (last.0 + 1, last.1 + 1)
+    }
+
+    /// What must leave so that one more dataset stays within the cache size.
+    pub(super) fn make_room(&mut self) {
+        while self.cache.len() >= self.config.size {
+            let worth = |c: &Cached| match self.differs(Difference::Eviction) {
+                true => (self.worth(c), c.dataset.id),
+                false => (0, c.dataset.id),
+            };
+            let all = self.cache.iter().map(worth).enumerate();
+            let Some((least, _)) = all.min_by_key(|(_, worth)| *worth) else {
+                return;
+            };
+            self.cache.remove(least);
+        }
+    }
+
+    /// The classes of docs/user-guide.md, "What leaves the cache". All datasets of a sequence are
+    /// written by one scheme, and none of them is damaged. In bypass, what the last run wrote goes
+    /// before what this run has.
+    fn worth(&self, cached: &Cached) -> u8 {
+        if self.config.bypass && cached.earlier {
+            return 0;
+        }
+        let saved = |c: &Cached| self.config.fetch && self.index.has(&c.dataset);
+        let outdone = |other: &Cached| {
+            let newer = other.dataset.ckpt.is_some() && other.dataset.id > cached.dataset.id;
+            newer && (saved(other) || !saved(cached))
+        };
+        match cached.dataset.ckpt {
+            None if saved(cached) => 2,
+            Some(_) if self.cache.iter().any(outdone) => 3,
+            Some(_) if saved(cached) => 4,
+            None => 5,
+            Some(_) => 6,
+        }
+    }
+
+    /// `SCR_Route_file` of the file that a dataset has on each rank.
+    pub(super) fn route(&mut self) -> Answer {
+        let bypass = self.config.bypass;
+        if let Some(phase) = &mut self.phase {
+            phase.dataset.files = true;
+            let Dataset {
+                id, serial, dir, ..
+            } = &phase.dataset;
+            if !bypass {
+                return Answer::Path(Place::Cache(*id), None);
+            }
+            self.files.insert(dir.clone(), *serial);
+            return Answer::Path(Place::Prefix, None);
+        }
+        let Some(loaded) = self
+            .loaded
+            .as_ref()
+            .filter(|_| self.state == State::Restart)
+        else {
+            return Answer::AsGiven;
+        };
+        match (bypass, self.files.get(&loaded.dir)) {
+            (true, Some(serial)) => Answer::Path(Place::Prefix, Some(*serial)),
+            (false, _) if loaded.files => {
+                Answer::Path(Place::Cache(loaded.id), Some(loaded.serial))
+            }
+            _ => Answer::Error,
+        }
+    }
+
+    /// The same of a file that is not written.
+    pub(super) fn route_missing(&mut self) -> Answer {
+        let restart = self.state == State::Restart;
+        let Some(phase) = &mut self.phase else {
+            return if restart {
+                Answer::Error
+            } else {
+                Answer::AsGiven
+            };
+        };
+        phase.missing = true;
+        let place = match self.config.bypass {
+            true => Place::Prefix,
+            false => Place::Cache(phase.dataset.id),
+        };
+        Answer::Path(place, None)
+    }
+
+    /// `SCR_Complete_output`, `SCR_Complete_checkpoint`: a good dataset is cached, and flushed if it
+    /// is due.
+    pub(super) fn complete(&mut self, valid: Valid) -> Answer {
+        self.state = State::Idle;
+        let Some(Phase { dataset, missing }) = self.phase.take() else {
+            return Answer::Error;
+        };
+        if valid != Valid::OnAll || missing {
+            return Answer::Error;
+        }
+        let every = self.config.flush;
+        let counts = |ckpt: u64| every > 0 && ckpt.is_multiple_of(every);
+        let due = self.config.bypass || dataset.output || dataset.ckpt.is_some_and(counts);
+        let id = dataset.id;
+        self.cache.push(Cached {
+            dataset,
+            flushed: false,
+            earlier: false,
+        });
+        if due {
+            self.flush(id);
+        }
+        Answer::Ok
+    }
+
+    fn flush(&mut self, id: u64) {
+        let Some(cached) = self.cache.iter_mut().find(|c| c.dataset.id == id) else {
+            return;
+        };
+        cached.flushed = true;
+        let dataset = cached.dataset.clone();
+        self.index.set_complete(&dataset);
+        if dataset.files {
+            self.files.insert(dataset.dir, dataset.serial);
+        }
+    }
+
+    /// `SCR_Finalize`: the newest cached checkpoint goes to the prefix directory.
+    pub(super) fn finalize(&mut self) -> Answer {
+        self.state = State::Uninit;
+        let newest = self.newest_cached().filter(|newest| !newest.flushed);
+        let unsaved = newest.map(|newest| newest.dataset.id);
+        if let Some(id) = unsaved.filter(|_| self.config.flush > 0) {
+            self.flush(id);
+        }
+        Answer::Ok
+    }
+}

@@ -1,0 +1,155 @@
+//! Which checkpoint is offered.
+
+use super::{Cached, Model};
+use crate::answer::Answer;
+use crate::calls::Valid;
+use crate::differences::Difference;
+use crate::index::{Dataset, Entry};
+use scr::session::state::State;
+
+impl Model {
+    /// `SCR_Have_restart`: what is offered already, else the newest in the cache, else the first
+    /// that can be fetched: the marked one, then the newest good ones, each below the one before.
+    pub(super) fn have_restart(&mut self) -> Option<String> {
+        if let Some(loaded) = &self.loaded {
+            return Some(loaded.name.clone());
+        }
+        let found = self.search()?;
+        let name = found.name.clone();
+        self.loaded = Some(found);
+        Some(name)
+    }
+
+    fn search(&mut self) -> Option<Dataset> {
+        let asked = self.asked.take();
+        if self.cache.iter().any(|c| Some(c.dataset.id) == asked) {
+            return self.take_cached(asked?);
+        }
+        // What the user has asked for comes before what the cache has, if it can be fetched.
+        let mut prefix_first = asked.is_some() && self.config.fetch;
+        let mut marker = self.index.current.clone();
+        let mut below = None;
+        loop {
+            if !prefix_first && let Some(id) = self.best_cached(below) {
+                return self.take_cached(id);
+            }
+            prefix_first = false;
+            if !self.config.fetch {
+                return None;
+            }
+            let id = match marker.take() {
+                Some(name) => self.marked(&name),
+                None => Some(self.index.newest_good(below)?),
+            };
+            let Some(id) = id else { continue };
+            if let Some(dataset) = self.fetch(id) {
+                return Some(dataset);
+            }
+            below = Some(id);
+        }
+    }
+
+    /// The id of the newest checkpoint in the cache. A fetch has been tried of those not `below`.
+    fn best_cached(&mut self, below: Option<u64>) -> Option<u64> {
+        self.pass_over_output();
+        let cached = &self.newest_cached()?.dataset;
+        let untried = |entry: &Entry| below.is_none_or(|below| entry.dataset.id < below);
+        let newer = |entry: &Entry| entry.is_good() && entry.dataset.serial > cached.serial;
+        let current = self.index.current.as_ref() == Some(&cached.name) && self.index.has(cached);
+        let differs = self.differs(Difference::OldCacheLoses) && self.config.fetch && !current;
+        let mut entries = self.index.entries.values();
+        match differs && entries.any(|entry| newer(entry) && untried(entry)) {
+            true => None,
+            false => Some(cached.id),
+        }
+    }
+
+    /// Output of earlier runs, all of it in the prefix directory, is deleted as it is met in the
+    /// search for a checkpoint.
+    fn pass_over_output(&mut self) {
+        let newest = self.newest_cached();
+        let newest = newest.map_or((0, true), |c| (c.dataset.id, c.earlier));
+        let met = |c: &Cached| c.earlier && newest.1 && c.dataset.id > newest.0;
+        if self.differs(Difference::Eviction) {
+            self.cache.retain(|c| !met(c));
+        }
+    }
+
+    fn take_cached(&mut self, id: u64) -> Option<Dataset> {
+        let fetched = self.config.bypass && self.differs(Difference::BypassNotCached);
+        let cached = self.cache.iter_mut().find(|c| c.dataset.id == id)?;
+        let dataset = cached.dataset.clone();
+        if std::mem::take(&mut cached.earlier) && fetched {
+            self.index.current = Some(dataset.name.clone());
+        }
+        Some(dataset)
+    }
+
+    /// The id of the marked dataset; v3.1.0 tries it also if it is no checkpoint.
+    fn marked(&mut self, name: &str) -> Option<u64> {
+        let id = self.index.id(name)?;
+        let entry = self.index.entries.get(&id)?;
+        if entry.dataset.ckpt.is_some() {
+            return Some(id);
+        }
+        if !self.differs(Difference::MarkerOfNothing) {
+            self.index.mark_failed(id);
+        }
+        None
+    }
+
+    /// What is complete can be fetched. It takes a place in the cache.
+    fn fetch(&mut self, id: u64) -> Option<Dataset> {
+        let clear = self.differs(Difference::FailedCleared);
+        let entry = self.index.entries.get_mut(&id)?;
+        if !entry.complete {
+            self.index.mark_failed(id);
+            // v3.1.0 empties the cache; here only records of bypass, which cost nothing, go.
+            if self.config.bypass {
+                self.make_room();
+            }
+            return None;
+        }
+        if clear {
+            entry.failed = false;
+        }
+        let dataset = entry.dataset.clone();
+        self.index.current = Some(dataset.name.clone());
+        self.cache.retain(|c| c.dataset.id != id);
+        self.make_room();
+        self.cache.push(Cached {
+            dataset: dataset.clone(),
+            flushed: true,
+            earlier: false,
+        });
+        self.count_from(&dataset);
+        Some(dataset)
+    }
+
+    pub(super) fn start_restart(&mut self) -> Answer {
+        self.state = State::Restart;
+        let name = self.loaded.as_ref().map(|dataset| dataset.name.clone());
+        Answer::Name(name.unwrap_or_default())
+    }
+
+    /// `SCR_Complete_restart`: the offer is over. A rejected checkpoint is marked, and leaves the
+    /// cache.
+    pub(super) fn complete_restart(&mut self, valid: Valid) -> Answer {
+        self.state = State::Idle;
+        let Some(loaded) = self.loaded.take() else {
+            return Answer::Error;
+        };
+        if valid == Valid::OnAll {
+            self.count_from(&loaded);
+            return Answer::Ok;
+        }
+        let known = self.index.entries.get(&loaded.id);
+        let known = known.is_some_and(|entry| entry.dataset.serial == loaded.serial);
+        if known || !self.differs(Difference::RejectedUnknown) {
+            self.index.mark_failed(loaded.id);
+        }
+        self.cache.retain(|c| c.dataset.id != loaded.id);
+        self.ids = (0, 0);
+        Answer::Error
+    }
+}
