@@ -58,6 +58,7 @@ impl Session {
             .map(Cached::slot)
             .collect();
         self.forget(&newer);
+        self.forget_bypass_of_last_run(|other| other > id);
         self.loaded = None;
         self.unavailable = None;
         self.ids.know(id, ckpt);

@@ -18,6 +18,7 @@ use crate::prefix::paths::{MAX_FILENAME, clean, dir_of_program, seen_by_program}
 use crate::redundancy::{self, Context, Record};
 use crate::store::Kind;
 use crate::{Error, Result};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -205,10 +206,17 @@ impl Session {
         let of_this_run = self.cache.iter().filter(|c| c.bypass && c.store == store);
         let room =
             (self.descriptors.stores[store].count as usize).saturating_sub(1 + of_this_run.count());
-        let mut gone = Vec::new();
-        while left.len() > room {
-            gone.extend(left.pop_first());
-        }
+        let above = left.len().saturating_sub(room);
+        let oldest: Vec<u64> = left.iter().map(|(id, _)| *id).take(above).collect();
+        self.search.in_bypass = left;
+        self.forget_bypass_of_last_run(|id| oldest.contains(&id));
+    }
+
+    /// Rank 0: some of what the last run of this job wrote in bypass no longer counts as in the
+    /// cache. Local.
+    pub(super) fn forget_bypass_of_last_run(&mut self, gone: impl Fn(u64) -> bool) {
+        let of_last_run = std::mem::take(&mut self.search.in_bypass).into_iter();
+        let (gone, left): (BTreeSet<_>, BTreeSet<_>) = of_last_run.partition(|(id, _)| gone(*id));
         self.search.in_bypass = left;
         if !gone.is_empty() {
             let is_gone = |id: &u64| gone.iter().any(|(other, _)| other == id);

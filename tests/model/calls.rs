@@ -172,7 +172,8 @@ impl fmt::Display for Call {
 }
 
 fn quoted(name: &Option<String>) -> String {
-    name.as_ref().map_or("NULL".to_string(), |name| format!("\"{name}\""))
+    name.as_ref()
+        .map_or("NULL".to_string(), |name| format!("\"{name}\""))
 }
 
 impl fmt::Display for Valid {

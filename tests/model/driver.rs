@@ -183,7 +183,10 @@ fn answer(site: &Site, rank: &mut Rank, call: &Call, expected: &Expected) -> Ans
                 true => Err(scr::Error::usage("SCR_Start_output", "wrong flags")),
                 false => Ok((true, false)),
             };
-            told(session.start_output_as(name.as_deref().map(Name::from), kind), ok)
+            told(
+                session.start_output_as(name.as_deref().map(Name::from), kind),
+                ok,
+            )
         }
         Call::StartCheckpoint => told(session.start_checkpoint(), ok),
         Call::File => file(site, rank, expected),
