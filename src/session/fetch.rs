@@ -112,7 +112,7 @@ impl Session {
         let mut ids: Vec<u64> = index.datasets().keys().rev().copied().collect();
         ids.retain(|id| {
             known(id).is_some_and(|d| {
-                self.search.in_bypass.contains(&(d.id, d.created)) && d.is_checkpoint()
+                self.search.in_bypass.contains_key(&(d.id, d.created)) && d.is_checkpoint()
             })
         });
         ids

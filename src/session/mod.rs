@@ -97,9 +97,9 @@ struct Search {
     completed: BTreeSet<(u64, u64)>,
     /// What of it was in the prefix directory too.
     saved: BTreeSet<(u64, u64)>,
-    /// What the last run of this job wrote in bypass: id and time of creation. Nothing of it is in
-    /// a cache.
-    in_bypass: BTreeSet<(u64, u64)>,
+    /// What the last run of this job wrote in bypass: names by id and time of creation. Nothing of
+    /// it is in a cache.
+    in_bypass: BTreeMap<(u64, u64), Name>,
     /// The index file as it was last looked at, with its highest ids.
     indexed: (Option<Looked>, (u64, u64)),
     /// Directories with a record that could not be read for now.

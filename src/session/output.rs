@@ -18,7 +18,6 @@ use crate::prefix::paths::{MAX_FILENAME, clean, dir_of_program, seen_by_program}
 use crate::redundancy::{self, Context, Record};
 use crate::store::Kind;
 use crate::{Error, Result};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -166,7 +165,7 @@ impl Session {
         let more = usize::try_from(terms[3].value() - 1).unwrap_or(0);
         self.make_room(store, bypass, more, (!bypass && !tight).then_some(id));
         if bypass {
-            self.evict_bypass_of_last_run(store);
+            self.evict_bypass_of_last_run(store, &dataset.name);
         }
         if tight {
             // Somewhere the new dataset fits only in place of what was just taken out.
@@ -199,28 +198,40 @@ impl Session {
     }
 
     /// Rank 0: of what the last run of this job wrote in bypass, so much counts as in the cache as
-    /// the store's count has room for beside the datasets of this run. Local.
-    fn evict_bypass_of_last_run(&mut self, store: usize) {
-        let mut left = std::mem::take(&mut self.search.in_bypass);
-        left.retain(|(id, _)| !self.knows(*id));
+    /// the store's count has room for beside the datasets of this run; but none of the new name,
+    /// whose files are written over. Local.
+    fn evict_bypass_of_last_run(&mut self, store: usize, name: &Name) {
+        let knows: Vec<u64> = self.cache.iter().map(|c| c.dataset.id).collect();
+        self.search
+            .in_bypass
+            .retain(|(id, _), _| !knows.contains(id));
+        let same: Vec<u64> = self.of_last_run(|other| other == name);
+        let left: Vec<u64> = self.of_last_run(|other| other != name);
         let of_this_run = self.cache.iter().filter(|c| c.bypass && c.store == store);
         let room =
             (self.descriptors.stores[store].count as usize).saturating_sub(1 + of_this_run.count());
-        let above = left.len().saturating_sub(room);
-        let oldest: Vec<u64> = left.iter().map(|(id, _)| *id).take(above).collect();
-        self.search.in_bypass = left;
-        self.forget_bypass_of_last_run(|id| oldest.contains(&id));
+        let oldest = left
+            .get(..left.len().saturating_sub(room))
+            .unwrap_or_default();
+        self.forget_bypass_of_last_run(|id| oldest.contains(&id) || same.contains(&id));
+    }
+
+    /// Rank 0: the ids of what the last run wrote in bypass under such names, oldest first.
+    fn of_last_run(&self, named: impl Fn(&Name) -> bool) -> Vec<u64> {
+        let all = self.search.in_bypass.iter();
+        all.filter(|(_, name)| named(name))
+            .map(|((id, _), _)| *id)
+            .collect()
     }
 
     /// Rank 0: some of what the last run of this job wrote in bypass no longer counts as in the
     /// cache. Local.
     pub(super) fn forget_bypass_of_last_run(&mut self, gone: impl Fn(u64) -> bool) {
-        let of_last_run = std::mem::take(&mut self.search.in_bypass).into_iter();
-        let (gone, left): (BTreeSet<_>, BTreeSet<_>) = of_last_run.partition(|(id, _)| gone(*id));
-        self.search.in_bypass = left;
-        if !gone.is_empty() {
-            let is_gone = |id: &u64| gone.iter().any(|(other, _)| other == id);
-            self.note_cached(|record| record.datasets.retain(|id, _| !is_gone(id)));
+        let mut ids = self.of_last_run(|_| true);
+        ids.retain(|id| gone(*id));
+        self.search.in_bypass.retain(|(id, _), _| !ids.contains(id));
+        if !ids.is_empty() {
+            self.note_cached(|record| record.datasets.retain(|id, _| !ids.contains(id)));
         }
     }
 

@@ -6,10 +6,10 @@ use super::{Doomed, Session};
 use crate::cache::plan::{Candidate, Inventory, Slot, candidates};
 use crate::config::descriptors::choose;
 use crate::events::Severity;
-use crate::format::Dataset;
 use crate::format::flush_file::{self, FlushFile};
+use crate::format::{Dataset, Name};
 use crate::prefix::records;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 impl Session {
     /// Rank 0: what may be tried, and what can only be cleared away.
@@ -64,9 +64,9 @@ impl Session {
 
     /// Rank 0: what the last run of this job wrote in bypass, if this run is to write in bypass,
     /// too. SCR v3.1.0 has records of it in the cache, and restarts from it without a fetch.
-    fn written_in_bypass(&self, flush_file: &FlushFile) -> BTreeSet<(u64, u64)> {
+    fn written_in_bypass(&self, flush_file: &FlushFile) -> BTreeMap<(u64, u64), Name> {
         if self.settings.cache_purge || !self.settings.distribute {
-            return BTreeSet::new();
+            return BTreeMap::new();
         }
         let bypass = |d: &Dataset| {
             let scheme = choose(&self.descriptors.schemes, d.ckpt, d.flag_output);
@@ -77,7 +77,7 @@ impl Session {
         let datasets = cached.filter_map(|entry| entry.dataset.as_ref());
         datasets
             .filter(|dataset| bypass(dataset))
-            .map(|dataset| (dataset.id, dataset.created))
+            .map(|dataset| ((dataset.id, dataset.created), dataset.name.clone()))
             .collect()
     }
 

@@ -303,7 +303,7 @@ impl Session {
         // What is kept in the cache though this run has no use for it still is there.
         let mut record = records::read_flush_file(files, prefix).unwrap_or_default();
         let kept = |id: &u64| self.unusable.iter().any(|slot| slot.id == *id);
-        let in_bypass = |id: &u64| self.search.in_bypass.iter().any(|(other, _)| other == id);
+        let in_bypass = |id: &u64| self.search.in_bypass.keys().any(|(other, _)| other == id);
         record.datasets.retain(|id, _| kept(id) || in_bypass(id));
         for cached in &self.cache {
             let mut entry = flush_file::Entry::cached(cached.dataset.clone());

@@ -108,6 +108,8 @@ fn site(config: Config) -> Site {
     Site::in_memory()
         .set("SCR_CACHE_BYPASS", number(config.bypass))
         .set("SCR_CACHE_SIZE", &config.size.to_string())
+        // SCR v3.1.0 does not look for room, so nothing makes way for want of it.
+        .set("SCR_CACHE_CHECK", "0")
         .set("SCR_FLUSH", &config.flush.to_string())
         .set("SCR_FETCH", number(config.fetch))
         .set("SCR_CHECKPOINT_INTERVAL", &config.interval.to_string())
