@@ -209,7 +209,7 @@ fn as_bytes<S: Serializer>(path: &Path, s: S) -> std::result::Result<S::Ok, S::E
 pub(super) fn combine(errors: Vec<Error>) -> Option<Error> {
     let mut errors = errors.into_iter();
     let first = errors.next()?;
-    let rest: String = errors.map(|error| format!("\n{error}")).collect();
+    let rest: String = errors.map(|error| format!("; {error}")).collect();
     match first {
         Error::Config { place, what } => Some(Error::Config {
             place,

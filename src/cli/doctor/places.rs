@@ -187,7 +187,7 @@ pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut Report) {
     let index = match index::read(&*place::files(&job.prefix), &job.prefix) {
         Ok(index) => index,
         Err(error) => {
-            let dir = option("--dir", settings.prefix.as_os_str().as_bytes());
+            let dir = option("--prefix", settings.prefix.as_os_str().as_bytes());
             report.wrong(
                 error,
                 format!("move it away, and add each dataset: scr index {dir} --add NAME"),

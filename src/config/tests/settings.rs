@@ -86,7 +86,7 @@ fn all_errors_in_one_message() {
     ] {
         assert!(text.contains(part), "{part} is not in: {text}");
     }
-    assert_eq!(text.lines().count(), 4);
+    assert_eq!(text.lines().count(), 1);
     assert_eq!(config.take_warnings().len(), 1);
 }
 
