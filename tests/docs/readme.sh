@@ -38,7 +38,7 @@ done
 # In a job of its own there is nothing to restart from, and no number left for a dataset.
 cd bypass1
 export SCR_PREFIX=$PWD SCR_CACHE_BYPASS=1 SCR_FETCH=0 SCR_JOB_ID=refused SCR_USER_NAME=reader
-(umask 077 && mkdir -p "$SCR_CACHE_BASE/reader/scr.refused/scr.quarantine.2147483647")
+(umask 077 && mkdir -p "$SCR_CACHE_BASE/reader/scr.refused/scr.run.0000000000000001/scr.quarantine.2147483647")
 for file in ck.*/rank.*; do
     echo good >"$file"
 done

@@ -46,5 +46,5 @@ launcher=("$@")
 for bypass in 1 0; do
     try basic "$bypass" 8 4 timestep.3 timestep.2 timestep.1
     try output "$bypass" 7 6 "перезапуск-3.0" "ckpt-2.0+β" "ckpt-1.0+α"
-    try failed "$bypass" 8 3 dump_0002 dump_0004 dump_0001
+    try failed "$bypass" 8 7 dump_0002 dump_0004 dump_0001
 done
