@@ -239,7 +239,7 @@ impl Error {
 
     /// True for trouble of the system and not of the data, which may be gone the next time: all
     /// that a system call may report but that the thing is not there, or is another one.
-    pub fn may_pass(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         const LASTING: [i32; 7] = [
             libc::ENOENT,
             libc::ENOTDIR,

@@ -363,7 +363,7 @@ fn start(site: &Site, environment: impl Fn(usize) -> Environment + Sync) -> Vec<
             files: site.files.clone(),
             sink: site.events.clone(),
             environment,
-            patience: Duration::ZERO,
+            lock_timeout: Duration::ZERO,
         };
         Session::init(setup, &mut Config::new()).map(|session| assert!(session.is_some()))
     })

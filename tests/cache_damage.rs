@@ -253,7 +253,7 @@ fn records_of_random_bytes_do_no_harm() {
         if round % 2 == 0 {
             bytes = (0..random() % 400).map(|_| random() as u8).collect();
         } else {
-            // Behind a good beginning.
+            // WriteBehind a good beginning.
             let at = random() as usize % bytes.len();
             bytes[at..]
                 .iter_mut()

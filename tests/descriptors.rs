@@ -25,7 +25,7 @@ struct Model {
 }
 
 /// SINGLE, each fourth XOR, each eighth RS: how many nodes may be lost.
-fn stands(ckpt: usize) -> usize {
+fn tolerates(ckpt: usize) -> usize {
     match (ckpt % 8, ckpt % 4) {
         (0, _) => 2,
         (_, 0) => 1,
@@ -37,7 +37,7 @@ impl Model {
     /// The newest that survives the loss of so many nodes.
     fn survivor(&self, lost: usize) -> Option<usize> {
         let all = self.stores.iter().flatten().copied();
-        all.filter(|ckpt| stands(*ckpt) >= lost).max()
+        all.filter(|ckpt| tolerates(*ckpt) >= lost).max()
     }
 
     /// What there would be to restart from, most losses first; then how new the rest is.
@@ -120,7 +120,7 @@ fn write_all((lines, uses, counts): Plan, last: usize) -> (Site, Model) {
             stores: vec![Vec::new(); 2],
         };
         for ckpt in 1..=last {
-            let store = uses[stands(ckpt)];
+            let store = uses[tolerates(ckpt)];
             model.write(ckpt, store, counts[store]);
             rank.checkpoint(&format!("ck.{ckpt}")).unwrap();
             let expected: Vec<BTreeSet<usize>> = model

@@ -116,7 +116,7 @@ fn a_dataset_that_has_lost_ranks_stands_less() {
         (1..=12).for_each(|n| rank.checkpoint(&format!("ck.{n}")).unwrap());
     });
     assert_eq!(datasets(&site), ["12", "8"]);
-    // 12 is rebuilt each time, 8 is not: it has lost as much as it stands.
+    // 12 is rebuilt each time, 8 is not: it has lost as much as it tolerates.
     site.lose("n1");
     site.expect_restart(&["n0", "s1", "n2", "n3", "n4"], Some("ck.12"));
     site.lose("n2");

@@ -1,6 +1,6 @@
 //! A rank whose record is lost, damaged, disputed or cannot be read for now, while its files may
 //! be whole: they are looked at before anything is written over, and nothing is touched if more is
-//! lost than the scheme stands.
+//! lost than the scheme tolerates.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod job;

@@ -1,5 +1,5 @@
 //! Rebuild without a job: datasets that thread ranks have encoded are damaged in every way
-//! that their scheme stands, and come back byte for byte from files alone.
+//! that their scheme tolerates, and come back byte for byte from files alone.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -8,7 +8,7 @@ use scr::format::dataset::Dataset;
 use scr::format::filemap::{Filemap, Reddesc};
 use scr::format::files::{FileMeta, RankFiles};
 use scr::format::{self, Name};
-use scr::redundancy::offline::{Ground, Losses};
+use scr::redundancy::offline::{DatasetLocation, Losses};
 use scr::redundancy::{Context, Record, Set, by_name};
 use scr::scavenge::home::Cached;
 use scr::scavenge::mend::{Scope, choose};
@@ -230,12 +230,12 @@ impl Site {
     fn rebuild_on(&self, files: &dyn Files) -> scr::Result<(Losses, Vec<String>)> {
         let (meta, home) = (self.meta(), Cached(self.root()));
         let surveys = survey::read(files, &meta, Some(self.dataset.id))?;
-        let ground = Ground {
+        let location = DatasetLocation {
             files,
             meta_dir: &meta,
             home: &home,
         };
-        let plan = choose(ground, &surveys, Scope::Everything)?;
+        let plan = choose(location, &surveys, Scope::Everything)?;
         let said = plan.notes();
         let losses = plan.losses.clone();
         plan.carry_out(NODE)?;
@@ -282,7 +282,7 @@ fn sweep(scheme: &'static str, failures: usize, members: usize) {
             assert!(site.snapshot() == before, "{story}, mixed");
         }
     }
-    // Members side by side: PARTNER stands some losses of more that are not.
+    // Members side by side: PARTNER tolerates some losses of more that are not.
     let lost: Vec<usize> = (0..=tolerance).map(|i| (i + 1) % members).collect();
     for rank in &lost {
         site.lose(*rank, Loss::All);

@@ -1,5 +1,5 @@
 //! Restart from the cache on thread ranks: nothing lost, ranks elsewhere, nodes lost, both;
-//! and what happens when more is lost than the redundancy stands.
+//! and what happens when more is lost than the redundancy tolerates.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

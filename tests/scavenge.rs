@@ -14,7 +14,7 @@ use scr::format::{self, rank2file::RankEntry};
 use scr::prefix::paths::Prefix;
 use scr::prefix::{rank2file, records};
 use scr::scavenge::caches::held;
-use scr::scavenge::copy::{Copied, Ground};
+use scr::scavenge::copy::{Copied, CopySettings};
 use scr::scavenge::{Built, Redundancy, build, copy, save};
 use scr::store::Files;
 use scr::store::faulty::Faulty;
@@ -32,8 +32,12 @@ fn caches(site: &Site, node: &str) -> Vec<Layout> {
     vec![Layout::new(&site.node(node), "user1", "1001")]
 }
 
-fn ground<'a>(files: &'a dyn Files, prefix: &'a Prefix, redundancy: Redundancy) -> Ground<'a> {
-    Ground {
+fn copy_settings<'a>(
+    files: &'a dyn Files,
+    prefix: &'a Prefix,
+    redundancy: Redundancy,
+) -> CopySettings<'a> {
+    CopySettings {
         files,
         prefix,
         node: "head",
@@ -45,8 +49,8 @@ fn ground<'a>(files: &'a dyn Files, prefix: &'a Prefix, redundancy: Redundancy) 
 
 fn copied(site: &Site, node: &str, id: u64) -> Copied {
     let prefix = prefix(site);
-    let ground = ground(&Posix, &prefix, Redundancy::All);
-    copy(&ground, &caches(site, node), id)
+    let settings = copy_settings(&Posix, &prefix, Redundancy::All);
+    copy(&settings, &caches(site, node), id)
 }
 
 /// Dataset 1 from each of four nodes.
@@ -63,8 +67,8 @@ fn built(site: &Site, id: u64) -> scr::Result<Built> {
 fn saved_on(files: &dyn Files, site: &Site, up: &[&str], id: u64) -> scr::Result<Built> {
     let prefix = prefix(site);
     let up: Vec<(&str, Vec<Layout>)> = up.iter().map(|node| (*node, caches(site, node))).collect();
-    let ground = ground(files, &prefix, Redundancy::All);
-    save(&ground, &up, id, TIME, &mut Vec::new())
+    let settings = copy_settings(files, &prefix, Redundancy::All);
+    save(&settings, &up, id, TIME, &mut Vec::new())
 }
 
 fn saved(site: &Site, up: &[&str], id: u64) -> scr::Result<Built> {
@@ -204,7 +208,11 @@ fn copies_are_idempotent_and_only_the_needed_redundancy_goes() {
     let site = killed("XOR", &["ck.1"], &all);
     let place = prefix(&site);
     let count = |redundancy, node: &str| {
-        let done = copy(&ground(&Posix, &place, redundancy), &caches(&site, node), 1);
+        let done = copy(
+            &copy_settings(&Posix, &place, redundancy),
+            &caches(&site, node),
+            1,
+        );
         assert_eq!(done.problems, []);
         assert_eq!(done.ranks.len(), 2);
         done.files
@@ -511,14 +519,14 @@ fn a_store_that_all_nodes_see_is_saved_without_those_that_are_down() {
     site.run(&double_nodes(3), |rank| rank.checkpoint("ck.1").unwrap());
     let place = prefix(&site);
     let stores = [Layout::new(&store, "user1", "1001")];
-    let first = Ground {
+    let first = CopySettings {
         node: "n1",
-        ..ground(&Posix, &place, Redundancy::None)
+        ..copy_settings(&Posix, &place, Redundancy::None)
     };
     // In a first round everyone brings its own, in a second one whoever is left all.
     let own = copy(&first, &stores, 1);
     assert_eq!((own.ranks, own.problems), ([2, 3].into(), vec![]));
-    let second = Ground {
+    let second = CopySettings {
         redundancy: Redundancy::Needed,
         ..first
     };

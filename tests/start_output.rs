@@ -300,7 +300,7 @@ fn a_start_that_the_transport_fails_is_refused_too() {
             files: Arc::new(Posix),
             sink: site.events.clone(),
             environment: site.environment("n0"),
-            patience: Duration::from_secs(10),
+            lock_timeout: Duration::from_secs(10),
         };
         let session = Session::init(setup, &mut Config::new()).unwrap();
         let mut session = session.expect("SCR is enabled");

@@ -6,7 +6,7 @@
 use scr::Error;
 use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
-use scr::store::{Durability, Files, Kind};
+use scr::store::{Durability, FileKind, Files};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -328,7 +328,7 @@ fn beneath_a_root_no_operation_follows_a_link() {
         );
         assert_eq!(
             files.stat(&root.join("link")).unwrap().unwrap().kind,
-            Kind::Other
+            FileKind::Other
         );
         files.make_dirs(&root.join("a/b/c")).unwrap();
         files
@@ -495,12 +495,12 @@ fn small_operations() {
             .is_not_found()
     );
     let stat = Posix.stat(&dir.join("g")).unwrap().unwrap();
-    assert_eq!((stat.kind, stat.size), (Kind::File, 5));
+    assert_eq!((stat.kind, stat.size), (FileKind::File, 5));
     assert_eq!(Posix.stat(&dir.join("missing")), Ok(None));
     symlink("g", dir.join("link")).unwrap();
     assert_eq!(
         Posix.stat(&dir.join("link")).unwrap().unwrap().kind,
-        Kind::Other
+        FileKind::Other
     );
     Posix.remove_file(&dir.join("g")).unwrap();
     Posix.remove_file(&dir.join("g")).unwrap();

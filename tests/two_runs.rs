@@ -28,7 +28,7 @@ fn start_another(site: &Site, bypass: &str) -> Result<(), String> {
             files: Arc::new(Posix),
             sink: site.events.clone(),
             environment,
-            patience: Duration::from_millis(100),
+            lock_timeout: Duration::from_millis(100),
         };
         let started = Session::init(setup, &mut Config::new());
         started.map(drop).map_err(|error| error.to_string())
@@ -88,7 +88,7 @@ fn start_again(site: &Site) -> Vec<Result<(), String>> {
             files: Arc::new(Posix),
             sink: site.events.clone(),
             environment,
-            patience: Duration::from_millis(100),
+            lock_timeout: Duration::from_millis(100),
         };
         let started = Session::init(setup, &mut Config::new());
         started.map(drop).map_err(|error| error.to_string())

@@ -9,7 +9,7 @@
 use super::inventory;
 use super::layout::{Layout, Place, place, run_of_dir};
 use crate::Result;
-use crate::store::{Files, Kind, retry};
+use crate::store::{FileKind, Files, retry};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub fn runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
         };
         let run = layout.of_run(run);
         let stat = retry(|| files.stat(&run.root()))?;
-        if stat.is_some_and(|stat| stat.kind == Kind::Directory) {
+        if stat.is_some_and(|stat| stat.kind == FileKind::Directory) {
             runs.push(run);
         }
     }

@@ -4,7 +4,7 @@
 
 use super::layout::{Layout, filemap_rank, place, rank_of_dir};
 use crate::format::filemap::Filemap;
-use crate::store::{Durability, Files, Kind};
+use crate::store::{Durability, FileKind, Files};
 use crate::{Result, format, redundancy};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ fn clear_impostors(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> 
         layout.data(id, rank),
     ] {
         let stat = files.stat(&path)?;
-        if stat.is_some_and(|stat| stat.kind != Kind::Directory) {
+        if stat.is_some_and(|stat| stat.kind != FileKind::Directory) {
             // Another rank of this node may have put the directory there by now: then this
             // is refused, and all is well.
             let _ = files.remove_file(&path);
@@ -200,10 +200,10 @@ pub fn volume(files: &dyn Files, path: &Path, block: u64) -> Result<u64> {
     let mut todo = vec![path.to_path_buf()];
     while let Some(path) = todo.pop() {
         match files.stat(&path)? {
-            Some(stat) if stat.kind == Kind::File => {
+            Some(stat) if stat.kind == FileKind::File => {
                 bytes = bytes.saturating_add(stat.size.next_multiple_of(block));
             }
-            Some(stat) if stat.kind == Kind::Directory => {
+            Some(stat) if stat.kind == FileKind::Directory => {
                 let names = files.list(&path)?.into_iter();
                 todo.extend(names.map(|name| path.join(name)));
             }

@@ -4,7 +4,7 @@ use super::layout::{Layout, Place, filemap_rank, level, place};
 use super::plan::{Held, Inventory, Slot, sound};
 use crate::format::Name;
 use crate::format::filemap::Filemap;
-use crate::store::{Files, Kind, retry};
+use crate::store::{FileKind, Files, retry};
 use crate::{Result, format};
 use std::path::Path;
 
@@ -83,7 +83,7 @@ fn read_dataset(
 fn is_directory(files: &dyn Files, path: &Path, inventory: &mut Inventory) -> Result<bool> {
     match retry(|| files.stat(path))?.map(|stat| stat.kind) {
         None => Ok(false),
-        Some(Kind::Directory) => Ok(true),
+        Some(FileKind::Directory) => Ok(true),
         Some(_) => {
             let what = format!("{} is not a directory; ignored", path.display());
             inventory.notes.push(note(what));
@@ -128,7 +128,7 @@ fn read_records(
                 path.display()
             ))),
             Err(error) => {
-                if error.may_pass() && !inventory.unread.contains(&slot) {
+                if error.is_transient() && !inventory.unread.contains(&slot) {
                     inventory.unread.push(slot);
                 }
                 inventory.notes.push(note(format!("{error}; ignored")));

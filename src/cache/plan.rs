@@ -101,7 +101,7 @@ pub struct Order {
     /// what is lost is rebuilt; then none of them is sent in rounds. Empty if not.
     pub holders: Vec<usize>,
     /// The part that this rank sends within its set.
-    pub lends: Option<Sent>,
+    pub holds: Option<Sent>,
 }
 
 impl Order {
@@ -310,7 +310,7 @@ impl Candidate {
     /// How many of the groups in `groups` (the group of each rank: those in which ranks and
     /// what they store now fail together) may be lost, whichever they are, once it is `whole` on
     /// this run's ranks or else as it is; and how many it was made to survive.
-    pub fn stands(&self, groups: &[usize], whole: bool) -> (usize, usize) {
+    pub fn tolerates(&self, groups: &[usize], whole: bool) -> (usize, usize) {
         let lost = if whole { Vec::new() } else { self.lost() };
         let whole_sets = self.sets.values().filter(|d| d.set_rank == 0);
         let each = whole_sets.map(|reddesc| {
@@ -361,13 +361,13 @@ impl Candidate {
             });
         }
         let holders = self.homeward(&sources, &sends);
-        let mut lends: BTreeMap<usize, Sent> = BTreeMap::new();
+        let mut holds: BTreeMap<usize, Sent> = BTreeMap::new();
         for (rank, (source, ..)) in sources.iter().enumerate() {
             if let Some(from) = source.filter(|from| *from != rank)
                 && holders.contains_key(&rank)
                 && let Some(sent) = sends.remove(&from).and_then(|mut sent| sent.pop())
             {
-                lends.insert(from, sent);
+                holds.insert(from, sent);
             }
         }
         let rounds = sends.values().map(Vec::len).max().unwrap_or(0);
@@ -385,7 +385,7 @@ impl Candidate {
                     sends: sends.get(&rank).cloned().unwrap_or_default(),
                     rounds,
                     holders: holders.get(&rank).cloned().unwrap_or_default(),
-                    lends: lends.get(&rank).copied(),
+                    holds: holds.get(&rank).copied(),
                 })
             })
             .collect()

@@ -60,7 +60,7 @@ fn all_at_home_means_nothing_to_send() {
     for (rank, order) in orders.iter().enumerate() {
         assert_eq!((order.source, order.rounds), (Some(rank), 0));
         assert_eq!(order.reddesc.set_rank, rank);
-        assert_eq!((&order.holders[..], order.lends), (&[][..], None));
+        assert_eq!((&order.holders[..], order.holds), (&[][..], None));
     }
 }
 
@@ -74,7 +74,7 @@ fn the_ranks_of_a_node_share_in_what_is_sent_from_it() {
     // Ranks 0 to 2 lie on the node of leader 0, where ranks 0 and 3 run now; rank 3 lies
     // on the node of leader 1, where ranks 1 and 2 run.
     let orders = only(nodes).orders(&[0, 1, 1, 0]).unwrap();
-    let lent: Vec<Option<usize>> = orders.iter().map(|o| o.lends.map(|s| s.rank)).collect();
+    let lent: Vec<Option<usize>> = orders.iter().map(|o| o.holds.map(|s| s.rank)).collect();
     assert_eq!(lent, [Some(1), Some(3), None, Some(2)]);
     for (rank, from) in [0, 0, 3, 1].into_iter().enumerate() {
         let order = &orders[rank];
@@ -124,7 +124,7 @@ fn a_rank_that_sends_several_parts_sends_one_a_round() {
     let all: Vec<Held> = four().into_iter().flatten().collect();
     let orders = only(vec![all]).orders(&[0, 1, 2, 3]).unwrap();
     let sent: Vec<usize> = orders[0].sends.iter().map(|sent| sent.rank).collect();
-    assert_eq!((sent, orders[0].lends), (vec![1, 2, 3], None));
+    assert_eq!((sent, orders[0].holds), (vec![1, 2, 3], None));
     let rounds: Vec<usize> = orders.iter().map(|order| order.round).collect();
     assert_eq!((rounds, orders[0].rounds), (vec![0, 0, 1, 2], 3));
 }
@@ -143,34 +143,34 @@ fn a_part_keeps_the_level_at_which_it_was_found() {
     let at = |source, level| (Some(source), Some(level));
     assert_eq!(found, [at(0, 5), at(0, 6), at(2, 7), at(3, 8)]);
     let (rank, level) = (1, Some(6));
-    assert_eq!(orders[0].lends, Some(Sent { rank, level }));
+    assert_eq!(orders[0].holds, Some(Sent { rank, level }));
 }
 
 #[test]
 fn says_what_it_stands_where_its_ranks_are_now() {
     let candidate = only(four());
-    assert_eq!(candidate.stands(&[0, 1, 2, 3], true), (1, 1));
-    assert_eq!(candidate.stands(&[0, 1, 2, 0], true), (0, 1));
+    assert_eq!(candidate.tolerates(&[0, 1, 2, 3], true), (1, 1));
+    assert_eq!(candidate.tolerates(&[0, 1, 2, 0], true), (0, 1));
     let mut nodes = four();
     for one in nodes.iter_mut().flatten() {
         one.reddesc.scheme = "RS".to_string();
         one.reddesc.set_failures = 2;
     }
     let candidate = only(nodes.clone());
-    assert_eq!(candidate.stands(&[0, 1, 2, 3], true), (2, 2));
-    assert_eq!(candidate.stands(&[0, 0, 1, 2], true), (1, 2));
+    assert_eq!(candidate.tolerates(&[0, 1, 2, 3], true), (2, 2));
+    assert_eq!(candidate.tolerates(&[0, 0, 1, 2], true), (1, 2));
     // With a rank lost, of which nothing is rebuilt.
     nodes[1].clear();
     let candidate = only(nodes);
-    assert_eq!(candidate.stands(&[0, 1, 2, 3], false), (1, 2));
-    assert_eq!(candidate.stands(&[0, 1, 2, 3], true), (2, 2));
+    assert_eq!(candidate.tolerates(&[0, 1, 2, 3], false), (1, 2));
+    assert_eq!(candidate.tolerates(&[0, 1, 2, 3], true), (2, 2));
 }
 
 #[test]
 fn a_rank_alone_in_its_set_is_lost_with_its_node() {
     let mut nodes: Vec<Vec<Held>> = (0..3).map(|rank| vec![held(rank, &[0, 1, 2])]).collect();
     nodes.push(vec![held(3, &[3])]);
-    assert_eq!(only(nodes).stands(&[0, 1, 2, 3], true), (0, 0));
+    assert_eq!(only(nodes).tolerates(&[0, 1, 2, 3], true), (0, 0));
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn copies_on_several_nodes_share_the_work() {
         .iter_mut()
         .for_each(|node| node.extend(copies.clone()));
     let orders = only(nodes).orders(&[0, 1, 2, 3]).unwrap();
-    assert!(orders[0].lends.is_some() && orders[1].lends.is_some());
+    assert!(orders[0].holds.is_some() && orders[1].holds.is_some());
 }
 
 #[test]

@@ -6,7 +6,9 @@ use super::{dataset, relocate};
 use crate::comm::{Communicator, Tag, Term, collective};
 use crate::format::filemap::Filemap;
 use crate::format::{self, Name};
-use crate::redundancy::{self, Context, Found, Health, Lent, Outcome, Proof, Record, Scheme, Set};
+use crate::redundancy::{
+    self, Context, Found, Health, HeldPart, Outcome, Proof, Record, Scheme, Set,
+};
 use crate::store::{Files, retry};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 const REBUILD: Tag = 0x38;
 
 /// What everybody needs for a recovery.
-pub struct Ground<'a> {
+pub struct CacheAccess<'a> {
     /// All ranks.
     pub comm: &'a dyn Communicator,
     /// The cache's files.
@@ -57,18 +59,21 @@ pub struct Failed {
 
 /// Carries out the orders of all ranks for one dataset. Collective. The outer error is the
 /// transport's; all ranks agree on the inner one.
-pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Recovered, Failed>> {
-    let &Ground {
+pub fn attempt(
+    access: &CacheAccess,
+    order: &Order,
+) -> Result<std::result::Result<Recovered, Failed>> {
+    let &CacheAccess {
         comm,
         files,
         layout,
         node,
         piece,
         ..
-    } = ground;
+    } = access;
     let mut damage = Vec::new();
     let moved = relocate::run(comm, files, layout, order, piece, &mut damage)?;
-    let local = rebuild(ground, order, moved, &mut damage);
+    let local = rebuild(access, order, moved, &mut damage);
 
     let beyond = |error: &Error| matches!(error, Error::Dataset { .. } | Error::Corrupt { .. });
     let (restored, encoded) = match &local {
@@ -80,7 +85,7 @@ pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Rec
         Term::Sum(restored),
         Term::Sum(encoded),
         Term::Max(i64::from(
-            local.as_ref().is_err_and(|e| !beyond(e)) || damage.iter().any(Error::may_pass),
+            local.as_ref().is_err_and(|e| !beyond(e)) || damage.iter().any(Error::is_transient),
         )),
     ];
     if let Err(error @ Error::Comm { .. }) = local {
@@ -89,7 +94,7 @@ pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Rec
     match collective::agree_with(comm, node, local, &mut terms) {
         Ok((filemap, _)) => {
             let id = order.dataset.id;
-            let sent: Vec<Sent> = order.sends.iter().copied().chain(order.lends).collect();
+            let sent: Vec<Sent> = order.sends.iter().copied().chain(order.holds).collect();
             damage.extend(relocate::leftovers(files, layout, id, &sent));
             Ok(Ok(Recovered {
                 filemap,
@@ -110,19 +115,19 @@ pub fn attempt(ground: &Ground, order: &Order) -> Result<std::result::Result<Rec
 /// This rank's share: check what is here, rebuild with the set, write the record anew if it has
 /// changed.
 fn rebuild(
-    ground: &Ground,
+    access: &CacheAccess,
     order: &Order,
     moved: Result<BTreeMap<PathBuf, u32>>,
     damage: &mut Vec<Error>,
 ) -> Result<(Filemap, Outcome)> {
-    let &Ground {
+    let &CacheAccess {
         comm,
         files,
         layout,
         node,
         prefix,
         piece,
-    } = ground;
+    } = access;
     let (id, rank) = (order.dataset.id, comm.rank());
     let reddesc = &order.reddesc;
     let unusable = |what: &str| Error::dataset(id, order.dataset.name.to_string(), what);
@@ -161,7 +166,7 @@ fn rebuild(
     };
     let source = order.source.filter(|_| !comes_home);
     let mut before = None;
-    let mut mine = match source.map(|_| record_of(ground, order, layout, rank)) {
+    let mut mine = match source.map(|_| record_of(access, order, layout, rank)) {
         Some(Ok(map)) => {
             let record = Record::from(map.clone());
             before = Some(map);
@@ -178,7 +183,7 @@ fn rebuild(
         }
         None => None,
     };
-    let place = order.lends.and_then(|sent| Place::new(ground, order, sent));
+    let place = order.holds.and_then(|sent| Place::new(access, order, sent));
     let mut lent = place.as_ref().and_then(|place| {
         let theirs = Context {
             set: &place.set,
@@ -186,14 +191,14 @@ fn rebuild(
             meta_dir: &place.meta_dir,
             ..context
         };
-        let record = match record_of(ground, order, &place.layout, place.rank) {
+        let record = match record_of(access, order, &place.layout, place.rank) {
             Ok(map) => Record::from(map),
             Err(error) => {
                 damage.push(error);
                 return None;
             }
         };
-        Some(Lent {
+        Some(HeldPart {
             set: &place.set,
             data_dir: &place.data_dir,
             meta_dir: &place.meta_dir,
@@ -202,7 +207,7 @@ fn rebuild(
         })
     });
     let rebuilt = scheme.rebuild(&context, &mut mine, lent.as_mut());
-    if let Some(Lent { found, trouble, .. }) = lent {
+    if let Some(HeldPart { found, trouble, .. }) = lent {
         let Health { data, parity } = found.health;
         damage.extend([data, parity].into_iter().filter_map(Result::err));
         damage.extend(trouble);
@@ -233,7 +238,7 @@ fn rebuild(
     // Whose files were made anew has lost its record before.
     let there = before.filter(|_| outcome != Outcome::Restored);
     if there.as_ref() != Some(&filemap) {
-        match write_record(ground, &filemap) {
+        match write_record(access, &filemap) {
             // The one that is there is as good.
             Err(error) if there.is_some_and(|there| differ_in_place(&there, &filemap)) => {
                 damage.push(error);
@@ -256,8 +261,8 @@ fn differ_in_place(one: &Filemap, other: &Filemap) -> bool {
 }
 
 /// Puts this rank's record in place, whatever is there.
-fn write_record(ground: &Ground, filemap: &Filemap) -> Result<()> {
-    let Ground { files, layout, .. } = ground;
+fn write_record(access: &CacheAccess, filemap: &Filemap) -> Result<()> {
+    let CacheAccess { files, layout, .. } = access;
     let id = filemap.dataset.id;
     let path = layout.filemap(id, filemap.rank);
     if let Some(other) = redundancy::in_the_way(*files, &layout.meta(id), &path)? {
@@ -293,8 +298,8 @@ struct Place {
 }
 
 impl Place {
-    fn new(ground: &Ground, order: &Order, sent: Sent) -> Option<Place> {
-        let (id, layout) = (order.dataset.id, ground.layout.at(sent.level));
+    fn new(access: &CacheAccess, order: &Order, sent: Sent) -> Option<Place> {
+        let (id, layout) = (order.dataset.id, access.layout.at(sent.level));
         let members = &order.reddesc.members;
         let index = members.iter().position(|member| *member == sent.rank)?;
         Some(Place {
@@ -308,9 +313,9 @@ impl Place {
 }
 
 /// The record of a rank's part in `layout`.
-fn record_of(ground: &Ground, order: &Order, layout: &Layout, rank: usize) -> Result<Filemap> {
+fn record_of(access: &CacheAccess, order: &Order, layout: &Layout, rank: usize) -> Result<Filemap> {
     let path = layout.filemap(order.dataset.id, rank);
-    let map: Filemap = retry(|| format::read(ground.files, &path))?;
+    let map: Filemap = retry(|| format::read(access.files, &path))?;
     let same = map.rank == rank
         && map.dataset.created == order.dataset.created
         && map.reddesc.members == order.reddesc.members;

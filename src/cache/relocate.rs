@@ -190,7 +190,7 @@ fn manifest(files: &dyn Files, layout: &Layout, id: u64, sent: Sent) -> Result<M
     for path in paths {
         let stat = files
             .stat(&path)?
-            .filter(|stat| stat.kind == store::Kind::File);
+            .filter(|stat| stat.kind == store::FileKind::File);
         let (Some(stat), Ok(below)) = (stat, path.strip_prefix(&root)) else {
             continue;
         };
@@ -434,7 +434,7 @@ mod tests {
             }],
             rounds: 1,
             holders: Vec::new(),
-            lends: None,
+            holds: None,
         }
     }
 

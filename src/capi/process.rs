@@ -181,7 +181,7 @@ impl Process {
             files: Arc::new(Posix),
             sink: self.sink.clone(),
             environment: Environment::of_process(),
-            patience: OTHER_RUN,
+            lock_timeout: OTHER_RUN,
         };
         self.run = match Session::init(setup, &mut self.config)? {
             Some(session) => {

@@ -5,7 +5,7 @@ use super::job::{Job, key_path};
 use super::list_dir::{Which, bases};
 use super::{Command, Group, Outcome, Run};
 use crate::config::Item;
-use crate::config::value::{Kind, Typed};
+use crate::config::value::{Typed, ValueKind};
 use crate::store::{Files, posix::Posix};
 use crate::{Error, Result};
 use std::ffi::OsString;
@@ -51,7 +51,7 @@ struct Place {
 }
 
 fn place(text: &str) -> std::result::Result<Place, String> {
-    let size = |text: &str| match Kind::Bytes(0, u64::MAX).parse(text) {
+    let size = |text: &str| match ValueKind::Bytes(0, u64::MAX).parse(text) {
         Some(Typed::Bytes(bytes)) => Some(bytes),
         _ => None,
     };
@@ -163,7 +163,7 @@ pub(super) fn command(job: &Job, free: bool) -> std::result::Result<Vec<OsString
 fn sized(job: &Job, parent: &str, item: &Item) -> Result<OsString> {
     let mut word = key_path(&job.config, parent, item)?.into_os_string();
     if let Some(value) = item.children.get("BYTES") {
-        let kind = Kind::Bytes(0, i64::MAX as u64);
+        let kind = ValueKind::Bytes(0, i64::MAX as u64);
         if let Typed::Bytes(bytes) = job.config.convert("BYTES", value, &kind)? {
             word.push(format!(":{bytes}"));
         }

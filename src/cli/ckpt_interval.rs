@@ -3,7 +3,7 @@
 use super::call::{Call, Failure};
 use super::job::Job;
 use super::{Command, Group, Outcome, Run};
-use crate::job::log::{Kind, Line, read};
+use crate::job::log::{Line, LineKind, read};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -100,15 +100,17 @@ struct Counted {
 impl Counted {
     fn add(&mut self, line: &Line) {
         match (line.kind, line.word.as_str()) {
-            (Kind::Event, "START") => self.starts += 1.0,
-            (Kind::Event, "COMPUTE_START") => self.in_checkpoint = false,
-            (Kind::Event, "CHECKPOINT_START") => self.in_checkpoint = true,
-            (Kind::Event, "COMPUTE_END") => self.compute.add(line),
-            (Kind::Event, "CHECKPOINT_END") => self.checkpoint.add(line),
-            (Kind::Event, "RESTART_SUCCESS" | "RESTART_FAIL") => self.rebuild.add(line),
-            (Kind::Transfer, "FETCH") => self.fetch.add(line),
-            (Kind::Transfer, "FLUSH_SYNC") if self.in_checkpoint => self.flush_checkpoint.add(line),
-            (Kind::Transfer, "FLUSH_SYNC") => self.flush_output.add(line),
+            (LineKind::Event, "START") => self.starts += 1.0,
+            (LineKind::Event, "COMPUTE_START") => self.in_checkpoint = false,
+            (LineKind::Event, "CHECKPOINT_START") => self.in_checkpoint = true,
+            (LineKind::Event, "COMPUTE_END") => self.compute.add(line),
+            (LineKind::Event, "CHECKPOINT_END") => self.checkpoint.add(line),
+            (LineKind::Event, "RESTART_SUCCESS" | "RESTART_FAIL") => self.rebuild.add(line),
+            (LineKind::Transfer, "FETCH") => self.fetch.add(line),
+            (LineKind::Transfer, "FLUSH_SYNC") if self.in_checkpoint => {
+                self.flush_checkpoint.add(line)
+            }
+            (LineKind::Transfer, "FLUSH_SYNC") => self.flush_output.add(line),
             _ => {}
         }
     }

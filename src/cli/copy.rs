@@ -6,7 +6,7 @@ use crate::config::table::parameter;
 use crate::config::value::Typed;
 use crate::format::print::escaped;
 use crate::job::Environment;
-use crate::scavenge::copy::{Ground, Redundancy, copy};
+use crate::scavenge::copy::{CopySettings, Redundancy, copy};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -89,7 +89,7 @@ impl Options {
             Some(Typed::Bytes(bytes)) => usize::try_from(bytes).ok(),
             _ => None,
         };
-        let ground = Ground {
+        let settings = CopySettings {
             files: &*here.files(),
             prefix: &here.job.prefix,
             node: &here.node,
@@ -101,7 +101,7 @@ impl Options {
             buffer: self.buf.or(configured).unwrap_or(1 << 20),
             metadata: typed("SCR_COPY_METADATA") != Some(Typed::Bool(false)),
         };
-        let copied = copy(&ground, &here.caches, self.id);
+        let copied = copy(&settings, &here.caches, self.id);
         for problem in &copied.problems {
             call.warn(problem);
         }

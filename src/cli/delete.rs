@@ -9,7 +9,7 @@ use crate::format::Name;
 use crate::format::print::escaped;
 use crate::job::Environment;
 use crate::prefix::delete::{self, Plan};
-use crate::prefix::flush::Ground;
+use crate::prefix::flush::PrefixAccess;
 use crate::prefix::{index, paths::Prefix};
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
@@ -30,7 +30,7 @@ pub(super) fn delete(
     let index = index::read(files, prefix)?;
     let id = index.id(name);
     let id = id.ok_or_else(|| unknown(prefix, &index, name, "a dataset"))?;
-    let ground = Ground {
+    let access = PrefixAccess {
         comm: &Solo::new(),
         files,
         prefix,
@@ -40,13 +40,13 @@ pub(super) fn delete(
         metadata: false,
     };
     let plan = Plan::new(&index, &[id]);
-    let files = delete::files(&ground, &plan).map_err(alone)?;
+    let files = delete::files(&access, &plan).map_err(alone)?;
     let what = format!("dataset {id} (`{}')", escaped(name));
     list(call, &what, &files)?;
     if !yes && io::stdin().is_terminal() && !agreed(call, &what)? {
         return Err(Failure::said("nothing was deleted"));
     }
-    let deleted = delete::delete(&ground, &plan).map_err(alone)?;
+    let deleted = delete::delete(&access, &plan).map_err(alone)?;
     if let Some(error) = deleted.refused.into_iter().next() {
         return Err(error.into());
     }

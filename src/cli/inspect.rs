@@ -4,7 +4,7 @@ use super::call::Call;
 use super::{Command, Group, Outcome, Run, caches};
 use crate::cache::plan::ranks_in_words;
 use crate::format::print::escaped;
-use crate::redundancy::offline::Ground;
+use crate::redundancy::offline::DatasetLocation;
 use crate::scavenge::foreign::{self, Foreign, is_foreign};
 use crate::scavenge::mend::{Scope, choose};
 use crate::scavenge::{build, caches::held, home::Saved};
@@ -95,12 +95,12 @@ fn saved(call: &mut Call, here: &caches::Here, id: u64) -> Outcome {
         other => other?,
     };
     let (meta_dir, home) = (&prefix.dataset(id), &Saved(prefix));
-    let ground = Ground {
+    let location = DatasetLocation {
         files,
         meta_dir,
         home,
     };
-    let plan = choose(ground, &surveys, Scope::Data)?;
+    let plan = choose(location, &surveys, Scope::Data)?;
     for note in plan.notes() {
         call.warn(&note);
     }

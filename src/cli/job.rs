@@ -4,7 +4,7 @@ use super::call::Failure;
 use super::place;
 use crate::config::{self, Config, Item, MAX_FILE, Value};
 use crate::format::nodes::Nodes;
-use crate::job::log::{Kind, Line, Log};
+use crate::job::log::{Line, LineKind, Log};
 use crate::job::{self, Environment, Launcher, Manager, Remote, manager};
 use crate::prefix::paths::Prefix;
 use crate::store::{Files, posix::Posix};
@@ -139,7 +139,7 @@ impl Job {
     /// log, so most callers pass over it.
     pub fn note(&self, word: &str, fill: impl FnOnce(&mut Line)) -> Result<(), Failure> {
         if let Some(log) = self.log()? {
-            let mut line = Line::now(Kind::Event, word, &self.environment.host, &self.id()?);
+            let mut line = Line::now(LineKind::Event, word, &self.environment.host, &self.id()?);
             fill(&mut line);
             log.write(&line)?;
         }

@@ -3,7 +3,7 @@
 use super::call::{Call, Failure};
 use super::job::Job;
 use super::{Command, Group, Outcome, Run};
-use crate::job::log::{Kind, Line};
+use crate::job::log::{Line, LineKind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -65,7 +65,7 @@ pub(super) struct Of {
 
 impl Run for Options {
     fn run(&self, _: &mut Call) -> Outcome {
-        self.of.log(Kind::Event, &self.kind, |line| {
+        self.of.log(LineKind::Event, &self.kind, |line| {
             line.note.clone_from(&self.note);
         })
     }
@@ -73,7 +73,7 @@ impl Run for Options {
 
 impl Of {
     /// Writes a line with what is known here, and what `fill` adds.
-    pub fn log(&self, kind: Kind, word: &str, fill: impl FnOnce(&mut Line)) -> Outcome {
+    pub fn log(&self, kind: LineKind, word: &str, fill: impl FnOnce(&mut Line)) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         let Some(log) = job.log()? else {
             return Ok(ExitCode::SUCCESS);

@@ -3,7 +3,7 @@
 use super::call::Call;
 use super::log_event::{Of, seconds};
 use super::{Command, Group, Outcome, Run};
-use crate::job::log::Kind;
+use crate::job::log::LineKind;
 
 /// The command.
 pub(super) const COMMAND: Command =
@@ -38,7 +38,7 @@ struct Options {
 
 impl Run for Options {
     fn run(&self, _: &mut Call) -> Outcome {
-        self.of.log(Kind::Transfer, &self.kind, |line| {
+        self.of.log(LineKind::Transfer, &self.kind, |line| {
             line.from.clone_from(&self.from);
             line.to.clone_from(&self.to);
             (line.bytes, line.files) = (self.bytes, self.files);

@@ -138,7 +138,7 @@ impl Group {
 pub struct Command {
     /// Name after `scr`.
     pub name: &'static str,
-    /// Names of programs that it stands for.
+    /// Names of programs that it tolerates for.
     pub classic: &'static [&'static str],
     /// Where the help shows it.
     pub group: Group,

@@ -8,7 +8,7 @@ use crate::cache::plan::ranks_in_words;
 use crate::format::print::escaped;
 use crate::job::Environment;
 use crate::prefix::paths::Prefix;
-use crate::redundancy::offline::Ground;
+use crate::redundancy::offline::DatasetLocation;
 use crate::scavenge::home::{Cached, Saved};
 use crate::scavenge::mend::{Plan, Scope, choose};
 use crate::scavenge::survey::{Survey, read, set_of_file};
@@ -33,7 +33,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 /// .scr/scr.dataset.ID of a prefix directory to which the dataset was scavenged, where files
 /// are at their own places. Every file is compared with its recorded size and checksum; what
 /// is missing or damaged is made anew: files, completion records and redundancy files. If more
-/// is lost than the redundancy stands, nothing is changed.
+/// is lost than the redundancy tolerates, nothing is changed.
 ///
 /// Exit status: 0 all is there now, 1 it is not.
 #[derive(clap::Args)]
@@ -70,7 +70,7 @@ impl Run for Options {
         };
         let saved = place.prefix.as_ref().map(Saved);
         let cached = Cached(place.dir);
-        let ground = Ground {
+        let location = DatasetLocation {
             files,
             meta_dir: &place.meta,
             home: match &saved {
@@ -78,7 +78,7 @@ impl Run for Options {
                 None => &cached,
             },
         };
-        let plan = choose(ground, &surveys, scope)?;
+        let plan = choose(location, &surveys, scope)?;
         for note in plan.notes() {
             call.warn(&note);
         }

@@ -5,7 +5,7 @@ use super::layer::Value;
 use super::layers::{Config, malformed};
 use super::scan::{Style, Token, scan};
 use super::table;
-use super::value::Kind;
+use super::value::ValueKind;
 use crate::{Error, Result};
 
 /// "SCR_Config", the place of what it sets.
@@ -197,7 +197,7 @@ fn takes_children(parent: &str) -> Result<()> {
 }
 
 /// A value with variables can only be judged when it is read.
-fn check(name: &str, text: &str, kind: &Kind) -> Result<()> {
+fn check(name: &str, text: &str, kind: &ValueKind) -> Result<()> {
     if text.contains('$') || kind.parse(text).is_some() {
         return Ok(());
     }

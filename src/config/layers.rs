@@ -5,7 +5,7 @@ use super::file;
 use super::layer::{Item, Items, Layer, Value};
 use super::scan::quote;
 use super::table::{self, Parameter};
-use super::value::{Kind, Typed};
+use super::value::{Typed, ValueKind};
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -185,7 +185,7 @@ impl Config {
 
     /// Converts a value. The error names parameter, place, text, what is allowed and what
     /// to do.
-    pub fn convert(&self, name: &str, value: &Value, kind: &Kind) -> Result<Typed> {
+    pub fn convert(&self, name: &str, value: &Value, kind: &ValueKind) -> Result<Typed> {
         let text = self.expand(name, value)?;
         kind.parse(&text)
             .ok_or_else(|| malformed(name, value, &text, kind))
@@ -263,7 +263,7 @@ impl Config {
 }
 
 /// The error for a text that does not fit.
-pub(super) fn malformed(name: &str, value: &Value, text: &str, kind: &Kind) -> Error {
+pub(super) fn malformed(name: &str, value: &Value, text: &str, kind: &ValueKind) -> Error {
     // Long or unprintable text would hide the message.
     let mut shown: String = text.chars().take(60).flat_map(char::escape_debug).collect();
     if text.chars().nth(60).is_some() {

@@ -20,13 +20,13 @@ mod environment;
 mod file;
 mod layer;
 mod layers;
-mod notes;
 mod scan;
 pub mod settings;
 pub mod table;
 #[cfg(test)]
 mod tests;
 pub mod value;
+mod warnings;
 
 pub use descriptors::{Descriptors, Scheme, SchemeDescriptor, StoreDescriptor, View};
 pub use environment::Environment;

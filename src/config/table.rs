@@ -3,7 +3,7 @@
 //!
 //! Names, defaults and meanings are those of SCR v3.1.0 unless the text says otherwise.
 
-use super::value::Kind;
+use super::value::ValueKind;
 
 /// Defaults that a site chooses when it builds the library, through CMake.
 const CACHE_BASE: &str = match option_env!("SCR_DEFAULT_CACHE_BASE") {
@@ -47,7 +47,7 @@ pub struct Parameter {
     /// Its name, upper case.
     pub name: &'static str,
     /// What its text may be.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Compiled default as text; empty for none.
     pub default: &'static str,
     /// Unit of the value; empty where the kind says it.
@@ -85,7 +85,7 @@ pub struct Child {
     /// Its name, upper case.
     pub name: &'static str,
     /// What its text may be.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Default in words or as text.
     pub default: &'static str,
     /// For the manual.
@@ -149,12 +149,12 @@ fn distance(typed: &[char], known: &str) -> usize {
 }
 
 use Effect::{Later, None as Never, Works};
-use Kind::{Bool, Bytes, Choice, Int, Name, Path, Percent, Text, Words};
 use Reader::{Both, Commands, Component, Library};
+use ValueKind::{Bool, Bytes, Choice, Int, Name, Path, Percent, Text, Words};
 
 const fn row(
     name: &'static str,
-    kind: Kind,
+    kind: ValueKind,
     default: &'static str,
     unit: &'static str,
     reader: Reader,
@@ -172,9 +172,9 @@ const fn row(
     }
 }
 
-const COUNT: Kind = Int(0, i32::MAX as i64);
-const POSITIVE: Kind = Int(1, i32::MAX as i64);
-const BUFFER: Kind = Bytes(1, 1 << 30);
+const COUNT: ValueKind = Int(0, i32::MAX as i64);
+const POSITIVE: ValueKind = Int(1, i32::MAX as i64);
+const BUFFER: ValueKind = Bytes(1, 1 << 30);
 /// Ways to move a file to the prefix directory, as SCR v3.1.0 names them.
 const FLUSH_TYPES: &[&str] = &["DEFAULT", "NATIVE", "SYNC", "PTHREAD", "DATAWARP", "BBAPI"];
 
@@ -348,7 +348,12 @@ pub const PARAMETERS: &[Parameter] = &[
         "How to compute redundancy: CPU, OPENMP, PTHREADS, CUDA."),
 ];
 
-const fn child(name: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Child {
+const fn child(
+    name: &'static str,
+    kind: ValueKind,
+    default: &'static str,
+    doc: &'static str,
+) -> Child {
     Child {
         name,
         kind,

@@ -2,7 +2,7 @@
 
 /// What a parameter's text may be.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum ValueKind {
     /// `0` or `1`; also true/false, yes/no, on/off in any case.
     Bool,
     /// Decimal integer from the first to the second number.
@@ -23,58 +23,60 @@ pub enum Kind {
     Words(&'static [&'static str]),
 }
 
-/// A value that fits its [`Kind`].
+/// A value that fits its [`ValueKind`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Typed {
-    /// From [`Kind::Bool`].
+    /// From [`ValueKind::Bool`].
     Bool(bool),
-    /// From [`Kind::Int`].
+    /// From [`ValueKind::Int`].
     Int(i64),
-    /// From [`Kind::Bytes`].
+    /// From [`ValueKind::Bytes`].
     Bytes(u64),
-    /// From [`Kind::Percent`].
+    /// From [`ValueKind::Percent`].
     Percent(f64),
-    /// From [`Kind::Path`], [`Kind::Text`], [`Kind::Name`]; for [`Kind::Choice`] and
-    /// [`Kind::Words`] as the table spells it, with single blanks between.
+    /// From [`ValueKind::Path`], [`ValueKind::Text`], [`ValueKind::Name`]; for [`ValueKind::Choice`] and
+    /// [`ValueKind::Words`] as the table spells it, with single blanks between.
     Text(String),
 }
 
-impl Kind {
+impl ValueKind {
     /// What is allowed, to be read after "must be".
     pub fn allowed(&self) -> String {
         match self {
-            Kind::Bool => "0 or 1".into(),
-            Kind::Int(low, high) => format!("an integer from {low} to {high}"),
-            Kind::Bytes(low, high) => {
+            ValueKind::Bool => "0 or 1".into(),
+            ValueKind::Int(low, high) => format!("an integer from {low} to {high}"),
+            ValueKind::Bytes(low, high) => {
                 format!("a size from {low} to {high} bytes, such as 512, 64k or 1.5m")
             }
-            Kind::Percent => "a percentage from 0 to 100".into(),
-            Kind::Path => "a path".into(),
-            Kind::Text => "text".into(),
-            Kind::Name => "a name without `/` that is neither `.` nor `..`".into(),
-            Kind::Choice(words) => format!("one of {}", words.join(", ")),
-            Kind::Words(words) => format!("one or more of {}", words.join(", ")),
+            ValueKind::Percent => "a percentage from 0 to 100".into(),
+            ValueKind::Path => "a path".into(),
+            ValueKind::Text => "text".into(),
+            ValueKind::Name => "a name without `/` that is neither `.` nor `..`".into(),
+            ValueKind::Choice(words) => format!("one of {}", words.join(", ")),
+            ValueKind::Words(words) => format!("one or more of {}", words.join(", ")),
         }
     }
 
-    /// Converts `text`; `None` if it is not what [`Kind::allowed`] says.
+    /// Converts `text`; `None` if it is not what [`ValueKind::allowed`] says.
     pub fn parse(&self, text: &str) -> Option<Typed> {
         let trimmed = text.trim();
         match *self {
-            Kind::Bool => boolean(trimmed).map(Typed::Bool),
-            Kind::Int(low, high) => integer(trimmed)
+            ValueKind::Bool => boolean(trimmed).map(Typed::Bool),
+            ValueKind::Int(low, high) => integer(trimmed)
                 .filter(|n| (low..=high).contains(n))
                 .map(Typed::Int),
-            Kind::Bytes(low, high) => bytes(trimmed)
+            ValueKind::Bytes(low, high) => bytes(trimmed)
                 .filter(|n| (low..=high).contains(n))
                 .map(Typed::Bytes),
-            Kind::Percent => percent(trimmed).map(Typed::Percent),
-            Kind::Path => clean(text).then(|| Typed::Text(text.to_string())),
-            Kind::Text => (!text.contains('\0')).then(|| Typed::Text(text.to_string())),
-            Kind::Name => (clean(text) && !text.contains('/') && text != "." && text != "..")
+            ValueKind::Percent => percent(trimmed).map(Typed::Percent),
+            ValueKind::Path => clean(text).then(|| Typed::Text(text.to_string())),
+            ValueKind::Text => (!text.contains('\0')).then(|| Typed::Text(text.to_string())),
+            ValueKind::Name => (clean(text) && !text.contains('/') && text != "." && text != "..")
                 .then(|| Typed::Text(text.to_string())),
-            Kind::Choice(words) => word(words, trimmed).map(|word| Typed::Text(word.to_string())),
-            Kind::Words(words) => {
+            ValueKind::Choice(words) => {
+                word(words, trimmed).map(|word| Typed::Text(word.to_string()))
+            }
+            ValueKind::Words(words) => {
                 let given = text.split([',', ' ', '\t']).filter(|w| !w.is_empty());
                 let known: Option<Vec<&str>> = given.map(|given| word(words, given)).collect();
                 known
@@ -156,19 +158,19 @@ mod tests {
     #[test]
     fn booleans() {
         for yes in ["1", "true", "YES", "On", " 1 "] {
-            assert_eq!(Kind::Bool.parse(yes), Some(Typed::Bool(true)), "{yes}");
+            assert_eq!(ValueKind::Bool.parse(yes), Some(Typed::Bool(true)), "{yes}");
         }
         for no in ["0", "FALSE", "no", "off"] {
-            assert_eq!(Kind::Bool.parse(no), Some(Typed::Bool(false)), "{no}");
+            assert_eq!(ValueKind::Bool.parse(no), Some(Typed::Bool(false)), "{no}");
         }
         for bad in ["", "2", "01", "-1", "y", "enabled", "1 2"] {
-            assert_eq!(Kind::Bool.parse(bad), None, "{bad}");
+            assert_eq!(ValueKind::Bool.parse(bad), None, "{bad}");
         }
     }
 
     #[test]
     fn integers() {
-        let kind = Kind::Int(-1, 100);
+        let kind = ValueKind::Int(-1, 100);
         for (text, value) in [("0", 0), ("100", 100), ("-1", -1), ("007", 7), (" 5\t", 5)] {
             assert_eq!(kind.parse(text), Some(Typed::Int(value)), "{text}");
         }
@@ -190,7 +192,7 @@ mod tests {
 
     #[test]
     fn byte_counts() {
-        let kind = Kind::Bytes(0, u64::MAX);
+        let kind = ValueKind::Bytes(0, u64::MAX);
         for (text, value) in [
             ("0", 0),
             ("131072", 131_072),
@@ -229,15 +231,15 @@ mod tests {
         ] {
             assert_eq!(kind.parse(bad), None, "{bad}");
         }
-        assert_eq!(Kind::Bytes(1, 1024).parse("0"), None);
-        assert_eq!(Kind::Bytes(1, 1024).parse("1025"), None);
+        assert_eq!(ValueKind::Bytes(1, 1024).parse("0"), None);
+        assert_eq!(ValueKind::Bytes(1, 1024).parse("1025"), None);
     }
 
     #[test]
     fn percentages() {
-        assert_eq!(Kind::Percent.parse("2.5"), Some(Typed::Percent(2.5)));
-        assert_eq!(Kind::Percent.parse("5%"), Some(Typed::Percent(5.0)));
-        assert_eq!(Kind::Percent.parse("100"), Some(Typed::Percent(100.0)));
+        assert_eq!(ValueKind::Percent.parse("2.5"), Some(Typed::Percent(2.5)));
+        assert_eq!(ValueKind::Percent.parse("5%"), Some(Typed::Percent(5.0)));
+        assert_eq!(ValueKind::Percent.parse("100"), Some(Typed::Percent(100.0)));
         for bad in [
             "",
             ".",
@@ -249,27 +251,27 @@ mod tests {
             "1e1",
             "5 per cent",
         ] {
-            assert_eq!(Kind::Percent.parse(bad), None, "{bad}");
+            assert_eq!(ValueKind::Percent.parse(bad), None, "{bad}");
         }
     }
 
     #[test]
     fn texts() {
         let text = |t: &str| Some(Typed::Text(t.to_string()));
-        assert_eq!(Kind::Text.parse(""), text(""));
-        assert_eq!(Kind::Path.parse("/a b"), text("/a b"));
-        assert_eq!(Kind::Path.parse(""), None);
-        assert_eq!(Kind::Path.parse("/a\0b"), None);
-        assert_eq!(Kind::Name.parse("job.1"), text("job.1"));
+        assert_eq!(ValueKind::Text.parse(""), text(""));
+        assert_eq!(ValueKind::Path.parse("/a b"), text("/a b"));
+        assert_eq!(ValueKind::Path.parse(""), None);
+        assert_eq!(ValueKind::Path.parse("/a\0b"), None);
+        assert_eq!(ValueKind::Name.parse("job.1"), text("job.1"));
         for bad in ["", ".", "..", "a/b", "/"] {
-            assert_eq!(Kind::Name.parse(bad), None, "{bad}");
+            assert_eq!(ValueKind::Name.parse(bad), None, "{bad}");
         }
         assert_eq!(
-            Kind::Choice(&["SYNC", "PTHREAD"]).parse("sync"),
+            ValueKind::Choice(&["SYNC", "PTHREAD"]).parse("sync"),
             text("SYNC")
         );
-        assert_eq!(Kind::Choice(&["SYNC"]).parse("SYNCX"), None);
-        let words = Kind::Words(&["USR1", "TERM"]);
+        assert_eq!(ValueKind::Choice(&["SYNC"]).parse("SYNCX"), None);
+        let words = ValueKind::Words(&["USR1", "TERM"]);
         assert_eq!(words.parse(" usr1,\tTERM, "), text("USR1 TERM"));
         for bad in ["", ",", "USR1;TERM", "SIGTERM"] {
             assert_eq!(words.parse(bad), None, "{bad}");

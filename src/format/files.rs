@@ -1,7 +1,7 @@
 //! The files of one rank, part of the records in the cache.
 
 use super::{Name, with};
-use crate::store::{Kind, Stat};
+use crate::store::{FileKind, Stat};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::Path;
@@ -96,7 +96,7 @@ impl FileMeta {
             ..
         } = *self;
         Stat {
-            kind: Kind::File,
+            kind: FileKind::File,
             size,
             mode,
             uid,

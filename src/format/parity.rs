@@ -55,7 +55,7 @@ pub struct ParityHeader {
     /// The dataset.
     #[serde(rename = "DSET")]
     pub dataset: Dataset,
-    /// Files of the neighbours further left, nearest first, where a set stands more than one
+    /// Files of the neighbours further left, nearest first, where a set tolerates more than one
     /// loss.
     #[serde(rename = "FURTHER", default, skip_serializing_if = "Vec::is_empty")]
     pub further: Vec<RankFiles>,

@@ -26,7 +26,7 @@ const MAX_LINE: u64 = 64 << 10;
 
 /// What a line tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum LineKind {
     /// Something happened: `event=`.
     Event,
     /// Data were moved: `xfer=`.
@@ -43,7 +43,7 @@ pub struct Line {
     /// Job id.
     pub job: String,
     /// What it tells of.
-    pub kind: Kind,
+    pub kind: LineKind,
     /// The event, such as RUN_START, or the kind of transfer.
     pub word: String,
     /// Free text.
@@ -72,7 +72,7 @@ pub struct Line {
 
 impl Line {
     /// That `word` happens now on `host` in `job`; the rest is to be filled in.
-    pub fn now(kind: Kind, word: &str, host: &str, job: &str) -> Self {
+    pub fn now(kind: LineKind, word: &str, host: &str, job: &str) -> Self {
         Line {
             time: clock::now(),
             host: host.to_string(),
@@ -98,7 +98,7 @@ impl Line {
         let (time, rest) = text.split_once(": ")?;
         let mut line = Line {
             time: clock::parse(time).ok()?,
-            ..Line::now(Kind::Event, "", "", "")
+            ..Line::now(LineKind::Event, "", "", "")
         };
         let mut rest = rest;
         while !rest.is_empty() {
@@ -109,7 +109,7 @@ impl Line {
                 "host" => line.host = value,
                 "jobid" => line.job = value,
                 "event" => line.word = value,
-                "xfer" => (line.kind, line.word) = (Kind::Transfer, value),
+                "xfer" => (line.kind, line.word) = (LineKind::Transfer, value),
                 "note" => line.note = Some(value),
                 "from" => line.from = Some(value),
                 "to" => line.to = Some(value),
@@ -131,8 +131,8 @@ impl Line {
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
-            Kind::Event => "event",
-            Kind::Transfer => "xfer",
+            LineKind::Event => "event",
+            LineKind::Transfer => "xfer",
         };
         let (host, job, word) = (plain(&self.host), plain(&self.job), plain(&self.word));
         write!(
@@ -330,7 +330,7 @@ mod tests {
             user: Some("ann".into()),
             jobname: Some("my job".into()),
             start: Some(1_795_221_700),
-            ..Line::now(Kind::Transfer, "FLUSH_SYNC", "n1", "77")
+            ..Line::now(LineKind::Transfer, "FLUSH_SYNC", "n1", "77")
         }
     }
 
@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(Line::parse(&text).unwrap(), full());
         let short = Line {
             time: 0,
-            ..Line::now(Kind::Event, "RUN_START", "n1", "77")
+            ..Line::now(LineKind::Event, "RUN_START", "n1", "77")
         };
         assert!(
             short

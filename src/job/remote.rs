@@ -4,7 +4,7 @@ mod call;
 mod parse;
 
 use super::identity::parameter;
-use super::launcher::{Kind, Launcher};
+use super::launcher::{Launcher, LauncherKind};
 use super::manager::{Manager, same_host};
 use super::program::{self, Finished, failed, find};
 use super::{Environment, Lookup, hostlist};
@@ -69,7 +69,7 @@ enum Way {
     /// A shell for each node.
     Ssh(PathBuf),
     /// A launch for each node, by mpirun of Open MPI or Hydra.
-    Mpirun(Kind, PathBuf),
+    Mpirun(LauncherKind, PathBuf),
     /// All nodes are this machine, as SCR_NODE_NAME can make one machine stand for several.
     Here,
 }
@@ -236,10 +236,12 @@ fn by_launcher(
     let named = launcher.and_then(|launcher| {
         let program = find(environment, launcher.word())?;
         match launcher.kind() {
-            Kind::Srun => Some(Way::Srun(program)),
-            Kind::Flux => Some(Way::Flux(program)),
-            kind @ (Kind::OpenMpi | Kind::Hydra) => Some(Way::Mpirun(kind, program)),
-            Kind::Jsrun | Kind::Lrun | Kind::Aprun => None,
+            LauncherKind::Srun => Some(Way::Srun(program)),
+            LauncherKind::Flux => Some(Way::Flux(program)),
+            kind @ (LauncherKind::OpenMpi | LauncherKind::Hydra) => {
+                Some(Way::Mpirun(kind, program))
+            }
+            LauncherKind::Jsrun | LauncherKind::Lrun | LauncherKind::Aprun => None,
         }
     });
     named.or_else(|| by_scheduler(manager, environment))

@@ -1,25 +1,24 @@
 //! What leaves the cache before a new dataset comes in?
 //!
-//! A cached checkpoint is worth something for each number of losses that it stands: it counts
-//! where no newer one stands as many. So, of what is in the store that needs room, these go
+//! A cached checkpoint is worth something for each number of losses that it tolerates: it counts
+//! where no newer one tolerates as many. So, of what is in the store that needs room, these go
 //! first, in this order:
 //!
 //! 1. what no restart can use, oldest first;
 //! 2. output that is in the prefix directory;
-//! 3. checkpoints for which a newer one, anywhere, stands at least as much, oldest first;
+//! 3. checkpoints for which a newer one, anywhere, tolerates at least as much, oldest first;
 //! 4. checkpoints that a restart finds in the prefix directory;
 //! 5. output that is nowhere else;
 //! 6. of the rest, where each is older and safer than the next, the least safe.
 //!
-//! So the last checkpoint that stands a loss is never given up for one that stands less, nor
+//! So the last checkpoint that tolerates a loss is never given up for one that tolerates less, nor
 //! the last checkpoint of all for anything else. What the program was offered and may be about
 //! to read goes last. The number of datasets in a store is a hard bound all the same.
 //!
 //! Where there is less room than that number needs, more may go of the first four kinds, but for
 //! what was offered: whatever happens then, a restart finds as new a checkpoint as before.
 
-/// Stands whatever may happen to nodes.
-pub const EVERYTHING: usize = u32::MAX as usize;
+use crate::redundancy::EVERYTHING;
 
 /// A dataset in the cache, as far as eviction cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +32,7 @@ pub struct Entry {
     /// A program can restart from it.
     pub checkpoint: bool,
     /// How many failure groups may be lost, whichever they are; [`EVERYTHING`] at most.
-    pub stands: usize,
+    pub tolerates: usize,
     /// It is in the prefix directory too, where a restart would find it.
     pub saved: bool,
     /// It is offered to the program for a restart.
@@ -43,7 +42,11 @@ pub struct Entry {
 impl Entry {
     /// Losses after which a restart can still have it.
     fn safety(&self) -> usize {
-        if self.saved { EVERYTHING } else { self.stands }
+        if self.saved {
+            EVERYTHING
+        } else {
+            self.tolerates
+        }
     }
 
     /// True if a restart would take this one and never the other.
@@ -102,14 +105,14 @@ pub fn victims(entries: &[Entry], count: usize, more: usize) -> Vec<usize> {
 mod tests {
     use super::{EVERYTHING, Entry, victims};
 
-    /// A checkpoint in the store that stands so many losses.
-    fn ck(id: u64, stands: usize) -> Entry {
+    /// A checkpoint in the store that tolerates so many losses.
+    fn ck(id: u64, tolerates: usize) -> Entry {
         Entry {
             id,
             here: true,
             usable: true,
             checkpoint: true,
-            stands,
+            tolerates,
             saved: false,
             offered: false,
         }
@@ -148,7 +151,7 @@ mod tests {
         assert_eq!(victims(&entries, 9, 1), [2]);
         assert_eq!(victims(&entries, 9, 9), [2, 0]);
         assert_eq!(victims(&entries, 1, 9), [2, 0, 1], "the count says so");
-        // Older ones that stand as little, but not the one that stands more.
+        // Older ones that stand as little, but not the one that tolerates more.
         let entries = [ck(1, 0), ck(2, 1), ck(3, 0), ck(4, 0)];
         assert_eq!(victims(&entries, 9, 9), [0, 2]);
         assert_eq!(victims(&entries, 4, 1), [0, 2]);
@@ -173,7 +176,7 @@ mod tests {
         assert_eq!(ids(&[ck(4, 1), ck(7, 0)], 2), [7]);
         assert_eq!(ids(&[ck(4, 1), ck(7, 0), ck(8, 1)], 3), [4]);
         assert_eq!(ids(&[ck(8, 2), ck(12, 1), ck(13, 0)], 2), [13, 12]);
-        // Unless another store, or the prefix directory, has a newer one that stands as much.
+        // Unless another store, or the prefix directory, has a newer one that tolerates as much.
         let elsewhere = Entry {
             here: false,
             ..ck(6, 1)
@@ -218,7 +221,7 @@ mod tests {
         let newest = |losses: usize| {
             let found = (0..entries.len()).filter(|at| {
                 let e = &entries[*at];
-                let there = kept(at) && e.stands >= losses || e.saved;
+                let there = kept(at) && e.tolerates >= losses || e.saved;
                 e.usable && e.checkpoint && there
             });
             found.map(|at| entries[at].id).max().unwrap_or(0)
@@ -255,14 +258,14 @@ mod tests {
         };
         for _ in 0..4000 {
             let size = 1 + random(7);
-            let stands = [0, 0, 1, 2, 3, EVERYTHING];
+            let tolerates = [0, 0, 1, 2, 3, EVERYTHING];
             let mut entries: Vec<Entry> = (1..=size)
                 .map(|id| Entry {
                     here: random(4) > 0,
                     usable: random(5) > 0,
                     checkpoint: random(5) > 0,
                     saved: random(6) == 0,
-                    ..ck(id, stands[random(6) as usize])
+                    ..ck(id, tolerates[random(6) as usize])
                 })
                 .collect();
             entries

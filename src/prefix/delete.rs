@@ -4,7 +4,7 @@
 //! Each name has a home, the rank that its hash tells. There the names of what goes and of what
 //! stays meet, so that all ranks share in comparing and in unlinking, and none holds all names.
 
-use super::flush::Ground;
+use super::flush::PrefixAccess;
 use super::{index, rank2file};
 use crate::comm::{Term, collective};
 use crate::format::index::Index;
@@ -124,13 +124,13 @@ impl Known {
 ///
 /// # Errors
 /// Nothing was deleted, or not all.
-pub fn delete(ground: &Ground, plan: &Plan) -> Result<Deleted> {
+pub fn delete(access: &PrefixAccess, plan: &Plan) -> Result<Deleted> {
     let Share {
         going,
         mine,
         shared,
         refused,
-    } = share(ground, plan)?;
+    } = share(access, plan)?;
     let mut deleted = Deleted {
         refused,
         ..Deleted::default()
@@ -139,15 +139,15 @@ pub fn delete(ground: &Ground, plan: &Plan) -> Result<Deleted> {
         return Ok(deleted);
     }
     let mut shared = [Term::Sum(shared as i64)];
-    let forgotten = on_root(ground, || forget(ground, &going));
-    collective::agree_with(ground.comm, ground.node, forgotten, &mut shared)?;
+    let forgotten = on_root(access, || forget(access, &going));
+    collective::agree_with(access.comm, access.node, forgotten, &mut shared)?;
     deleted.shared = shared[0].value() as u64;
 
-    let unlinked = unlink(ground, &mine);
-    let dirs = dirs(ground, &mine)?;
-    collective::agree(ground.comm, ground.node, unlinked)?;
-    let cleared = on_root(ground, || clear(ground, dirs, &going));
-    deleted.dirs = collective::agree(ground.comm, ground.node, cleared)?;
+    let unlinked = unlink(access, &mine);
+    let dirs = dirs(access, &mine)?;
+    collective::agree(access.comm, access.node, unlinked)?;
+    let cleared = on_root(access, || clear(access, dirs, &going));
+    deleted.dirs = collective::agree(access.comm, access.node, cleared)?;
     Ok(deleted)
 }
 
@@ -156,8 +156,8 @@ pub fn delete(ground: &Ground, plan: &Plan) -> Result<Deleted> {
 ///
 /// # Errors
 /// Nothing would be deleted, or not all.
-pub fn files(ground: &Ground, plan: &Plan) -> Result<BTreeSet<PathBuf>> {
-    let share = share(ground, plan)?;
+pub fn files(access: &PrefixAccess, plan: &Plan) -> Result<BTreeSet<PathBuf>> {
+    let share = share(access, plan)?;
     share.refused.into_iter().next().map_or(Ok(share.mine), Err)
 }
 
@@ -170,11 +170,11 @@ struct Share {
     refused: Vec<Error>,
 }
 
-fn share(ground: &Ground, plan: &Plan) -> Result<Share> {
+fn share(access: &PrefixAccess, plan: &Plan) -> Result<Share> {
     let mut mine = BTreeSet::new();
     let (mut going, mut refused, mut any_listed) = (Vec::new(), Vec::new(), false);
     for known in &plan.going {
-        match names(ground, known.id, true) {
+        match names(access, known.id, true) {
             // One that was never flushed to its end may have no list; its files are unknown.
             Ok(names) => {
                 any_listed |= names.is_some();
@@ -187,7 +187,7 @@ fn share(ground: &Ground, plan: &Plan) -> Result<Share> {
     }
     let listed = mine.len();
     if any_listed {
-        keep_shared(ground, &plan.staying, &mut mine)?;
+        keep_shared(access, &plan.staying, &mut mine)?;
     }
     Ok(Share {
         going,
@@ -197,8 +197,8 @@ fn share(ground: &Ground, plan: &Plan) -> Result<Share> {
     })
 }
 
-fn on_root<T: Default>(ground: &Ground, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    match ground.comm.rank() {
+fn on_root<T: Default>(access: &PrefixAccess, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    match access.comm.rank() {
         0 => work(),
         _ => Ok(T::default()),
     }
@@ -206,17 +206,21 @@ fn on_root<T: Default>(ground: &Ground, work: impl FnOnce() -> Result<T>) -> Res
 
 /// Takes out of `mine` what the datasets that stay have. The list of one that nobody restarts
 /// from may be missing or damaged: its files are known to nobody.
-fn keep_shared(ground: &Ground, staying: &[Known], mine: &mut BTreeSet<PathBuf>) -> Result<()> {
+fn keep_shared(
+    access: &PrefixAccess,
+    staying: &[Known],
+    mine: &mut BTreeSet<PathBuf>,
+) -> Result<()> {
     let so = "no other dataset is deleted, which may have the same files";
     for known in staying {
-        match names(ground, known.id, false) {
+        match names(access, known.id, false) {
             Ok(Some(names)) => names.iter().for_each(|name| {
                 mine.remove(name);
             }),
             Err(error @ Error::Comm { .. }) => return Err(error),
             _ if !known.good => {}
             Ok(None) => {
-                let path = ground.prefix.dataset(known.id);
+                let path = access.prefix.dataset(known.id);
                 let what = "has no rank2file".to_string();
                 return Err(known.unreadable(so, Error::Corrupt { path, what }));
             }
@@ -229,14 +233,14 @@ fn keep_shared(ground: &Ground, staying: &[Known], mine: &mut BTreeSet<PathBuf>)
 /// The files of a dataset whose home is this rank, relative to the prefix, or `None` if it has
 /// no list of them. It is an error if the dataset is `going` and a link is on the way to them.
 /// Collective; all ranks return the same verdict.
-fn names(ground: &Ground, id: u64, going: bool) -> Result<Option<BTreeSet<PathBuf>>> {
-    let &Ground {
+fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<PathBuf>>> {
+    let &PrefixAccess {
         comm,
         files,
         prefix,
         node,
         ..
-    } = ground;
+    } = access;
     let dir = prefix.dataset(id);
     let mut outgoing: BTreeMap<usize, Names> = BTreeMap::new();
     let mut sort = |entry: &RankEntry| {
@@ -251,7 +255,7 @@ fn names(ground: &Ground, id: u64, going: bool) -> Result<Option<BTreeSet<PathBu
         }
         Ok(())
     };
-    let top = on_root(ground, || files.stat(&dir.join(BASE)).map(Some));
+    let top = on_root(access, || files.stat(&dir.join(BASE)).map(Some));
     let missing = matches!(top, Ok(Some(None)));
     let read = rank2file::for_each_shared(comm, files, &dir, |_, entry| sort(&entry))?;
     let read = if missing { Ok(()) } else { read };
@@ -264,7 +268,7 @@ fn names(ground: &Ground, id: u64, going: bool) -> Result<Option<BTreeSet<PathBu
         mine.extend(names.iter().map(|name| name.as_path().to_path_buf()));
     }
     let reached = match going {
-        true => reach(ground, &mine),
+        true => reach(access, &mine),
         false => Ok(()),
     };
     let mut absent = [Term::Max(missing.into())];
@@ -273,10 +277,10 @@ fn names(ground: &Ground, id: u64, going: bool) -> Result<Option<BTreeSet<PathBu
 }
 
 /// An error if a link is on the way to a file. One look for each directory.
-fn reach(ground: &Ground, mine: &BTreeSet<PathBuf>) -> Result<()> {
+fn reach(access: &PrefixAccess, mine: &BTreeSet<PathBuf>) -> Result<()> {
     let mut seen = BTreeSet::new();
     for name in mine.iter().filter(|name| seen.insert(name.parent())) {
-        match ground.files.stat(&ground.prefix.root().join(name)) {
+        match access.files.stat(&access.prefix.root().join(name)) {
             Err(error) if error.is_link() => return Err(error),
             // What else is wrong is found, and told, when it is removed.
             _ => {}
@@ -286,28 +290,28 @@ fn reach(ground: &Ground, mine: &BTreeSet<PathBuf>) -> Result<()> {
 }
 
 /// Rank 0: nobody may take what is left of these for datasets from now on.
-fn forget(ground: &Ground, going: &[u64]) -> Result<()> {
-    index::update(ground.files, ground.prefix, |index| {
+fn forget(access: &PrefixAccess, going: &[u64]) -> Result<()> {
+    index::update(access.files, access.prefix, |index| {
         going.iter().for_each(|&id| index.remove_id(id));
         Ok(())
     })
 }
 
 /// Removes this rank's share of the files: all that can be removed, even after an error.
-fn unlink(ground: &Ground, mine: &BTreeSet<PathBuf>) -> Result<()> {
+fn unlink(access: &PrefixAccess, mine: &BTreeSet<PathBuf>) -> Result<()> {
     let mut done = Ok(());
     for name in mine {
-        let path = ground.prefix.root().join(name);
-        done = done.and(ground.files.remove_file(&path));
+        let path = access.prefix.root().join(name);
+        done = done.and(access.files.remove_file(&path));
     }
     done
 }
 
 /// Rank 0: the directories that had files of any rank, relative to the prefix. Collective.
-fn dirs(ground: &Ground, mine: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>> {
+fn dirs(access: &PrefixAccess, mine: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>> {
     let parents: BTreeSet<&Path> = mine.iter().filter_map(|name| name.parent()).collect();
     let names = parents.iter().map(|dir| dir.as_os_str().into()).collect();
-    let messages = collective::gather(ground.comm, 0, to_message(&Names { names })?)?;
+    let messages = collective::gather(access.comm, 0, to_message(&Names { names })?)?;
     let mut dirs = BTreeSet::new();
     for message in messages.unwrap_or_default() {
         let Names { names } = from_message(&message)?;
@@ -317,8 +321,8 @@ fn dirs(ground: &Ground, mine: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>> 
 }
 
 /// Rank 0: removes what the files have left: directories, then metadata.
-fn clear(ground: &Ground, dirs: BTreeSet<PathBuf>, going: &[u64]) -> Result<Vec<PathBuf>> {
-    let &Ground { files, prefix, .. } = ground;
+fn clear(access: &PrefixAccess, dirs: BTreeSet<PathBuf>, going: &[u64]) -> Result<Vec<PathBuf>> {
+    let &PrefixAccess { files, prefix, .. } = access;
     let all: BTreeSet<&Path> = dirs.iter().flat_map(|dir| dir.ancestors()).collect();
     let mut kept = Vec::new();
     // Deepest first: a set of paths is ordered with parents before children.

@@ -1,13 +1,13 @@
 //! Reads a dataset back from the prefix directory, and believes nothing unchecked.
 
-use super::flush::Ground;
+use super::flush::PrefixAccess;
 use super::paths::seen_by_program;
 use super::rank2file;
 use crate::comm::{Term, collective};
 use crate::format::rank2file::{BASE, FileEntry, RankEntry};
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset, FileMeta, Name, RankFiles, from_message, to_message};
-use crate::store::Kind;
+use crate::store::FileKind;
 use crate::transfer::copy::{Content, checksum, copy};
 use crate::transfer::turns::in_turns;
 use crate::{Error, Result};
@@ -89,7 +89,7 @@ impl Why {
             Error::Dataset { .. } => Why::Unfit,
             _ if error.is_link() => Why::Link,
             Error::Io { path, errno, .. }
-                if errno.is_some() && !error.may_pass() && path.starts_with(prefix) =>
+                if errno.is_some() && !error.is_transient() && path.starts_with(prefix) =>
             {
                 Why::Bad
             }
@@ -118,25 +118,25 @@ pub struct Refused {
 /// Fetches a dataset: into `cache`, or with `None` only verified where it is (bypass).
 /// Collective. The outer error is the transport's; all ranks agree on the inner one.
 pub fn fetch(
-    ground: &Ground,
+    access: &PrefixAccess,
     wanted: &Wanted,
     cache: Option<&Target>,
 ) -> Result<std::result::Result<Fetched, Refused>> {
-    let &Ground {
+    let &PrefixAccess {
         comm,
         files,
         prefix,
         ..
-    } = ground;
+    } = access;
     let dir = prefix.dataset(wanted.id);
     let mut bad = [Term::Max(0)];
 
     let local = if comm.rank() == 0 {
-        fits(ground, &dir, wanted).map(Some)
+        fits(access, &dir, wanted).map(Some)
     } else {
         Ok(None)
     };
-    let dataset = match verdict(ground, local, &mut bad) {
+    let dataset = match verdict(access, local, &mut bad) {
         Ok(dataset) => dataset,
         Err(error) => return refuse(error, &bad),
     };
@@ -148,7 +148,7 @@ pub fn fetch(
     let dataset: Dataset = from_message(&message)?;
 
     let entry = rank2file::read(comm, files, &dir)?;
-    let brought = in_turns(comm, ground.width, || bring(ground, wanted, &entry?, cache))?;
+    let brought = in_turns(comm, access.width, || bring(access, wanted, &entry?, cache))?;
     let (count, size, unverified) = brought.as_ref().map_or((0, 0, 0), |brought| {
         let files = &brought.files.files;
         let size = files
@@ -165,7 +165,7 @@ pub fn fetch(
         Term::Sum(size),
         Term::Min(if linked { me } else { i64::MAX }),
     ];
-    let brought = verdict(ground, brought, &mut terms).and_then(|brought| {
+    let brought = verdict(access, brought, &mut terms).and_then(|brought| {
         let [_, _, count, size, _] = terms.map(|term| term.value() as u64);
         whole(&dir, &dataset, count, size).map(|()| brought)
     });
@@ -207,11 +207,11 @@ fn whole(dir: &Path, dataset: &Dataset, count: u64, size: u64) -> Result<()> {
 
 /// Agrees on a result; the first term becomes the worst that any rank's error says of the
 /// dataset.
-fn verdict<T>(ground: &Ground, local: Result<T>, terms: &mut [Term]) -> Result<T> {
+fn verdict<T>(access: &PrefixAccess, local: Result<T>, terms: &mut [Term]) -> Result<T> {
     let error = local.as_ref().err();
-    let why = error.map_or(Why::Trouble, |e| Why::of(e, ground.prefix.root()));
+    let why = error.map_or(Why::Trouble, |e| Why::of(e, access.prefix.root()));
     terms[0] = Term::Max(why as i64);
-    collective::agree_with(ground.comm, ground.node, local, terms)
+    collective::agree_with(access.comm, access.node, local, terms)
 }
 
 fn refuse(error: Error, terms: &[Term]) -> Result<std::result::Result<Fetched, Refused>> {
@@ -225,10 +225,10 @@ fn refuse(error: Error, terms: &[Term]) -> Result<std::result::Result<Fetched, R
 }
 
 /// Rank 0: the summary, if the dataset is complete, a checkpoint, and one of as many ranks.
-fn fits(ground: &Ground, dir: &Path, wanted: &Wanted) -> Result<Dataset> {
+fn fits(access: &PrefixAccess, dir: &Path, wanted: &Wanted) -> Result<Dataset> {
     let id = wanted.id;
     let path = dir.join("summary.scr");
-    let summary: Summary = format::read(ground.files, &path)?;
+    let summary: Summary = format::read(access.files, &path)?;
     let dataset = summary.dataset;
     let odd = |what: String| {
         Err(Error::Corrupt {
@@ -248,11 +248,11 @@ fn fits(ground: &Ground, dir: &Path, wanted: &Wanted) -> Result<Dataset> {
             dataset.id, dataset.name
         ));
     }
-    let ranks = rank2file::ranks(ground.files, dir)?;
-    if ranks != ground.comm.size() as u64 {
+    let ranks = rank2file::ranks(access.files, dir)?;
+    if ranks != access.comm.size() as u64 {
         let what = format!(
             "was written by {ranks} ranks, this run has {}; run with {ranks} ranks to use it",
-            ground.comm.size()
+            access.comm.size()
         );
         return Err(Error::dataset(id, dataset.name.to_string(), what));
     }
@@ -270,19 +270,19 @@ struct Brought {
 
 /// This rank's files: found, compared with what was recorded, copied if there is a cache.
 fn bring(
-    ground: &Ground,
+    access: &PrefixAccess,
     wanted: &Wanted,
     entry: &RankEntry,
     cache: Option<&Target>,
 ) -> Result<Brought> {
-    let &Ground {
+    let &PrefixAccess {
         comm,
         files,
         prefix,
         ..
-    } = ground;
+    } = access;
     let rank = comm.rank();
-    let mut buffer = vec![0; ground.buffer.max(1)];
+    let mut buffer = vec![0; access.buffer.max(1)];
     if let Some(target) = cache {
         files.remove_tree(&target.dir())?;
         files.make_private_dirs(target.base, &target.below)?;
@@ -314,7 +314,7 @@ fn bring(
             other => other,
         };
         let stat = match stat? {
-            Some(stat) if stat.kind == Kind::File => stat,
+            Some(stat) if stat.kind == FileKind::File => stat,
             Some(_) => {
                 return Err(Error::Corrupt {
                     path: from,

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What a flush works with.
-pub struct Ground<'a> {
+pub struct PrefixAccess<'a> {
     /// All ranks.
     pub comm: &'a dyn Communicator,
     /// Cache and prefix.
@@ -40,19 +40,19 @@ pub struct Ground<'a> {
 /// index shows.
 /// Collective; all ranks return the same verdict.
 pub fn flush(
-    ground: &Ground,
+    access: &PrefixAccess,
     filemap: &mut Filemap,
     data: Option<&Path>,
     checksums: bool,
     time: &str,
 ) -> Result<()> {
-    let &Ground {
+    let &PrefixAccess {
         comm,
         files,
         prefix,
         node,
         ..
-    } = ground;
+    } = access;
     let id = filemap.dataset.id;
     let dir = prefix.dataset(id);
     let begun = if comm.rank() == 0 {
@@ -62,8 +62,8 @@ pub fn flush(
     };
     collective::agree(comm, node, begun)?;
 
-    let moved = in_turns(comm, ground.width, || {
-        bring(ground, filemap, data, checksums)
+    let moved = in_turns(comm, access.width, || {
+        bring(access, filemap, data, checksums)
     })?;
     // The map is written in any case, so that all ranks take part in its messages.
     let mapped = rank2file::write(
@@ -119,13 +119,13 @@ pub fn seal(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()>
 
 /// Brings this rank's files to the prefix, and their directory entries to stable storage.
 fn bring(
-    ground: &Ground,
+    access: &PrefixAccess,
     filemap: &mut Filemap,
     data: Option<&Path>,
     checksums: bool,
 ) -> Result<()> {
-    let &Ground { files, prefix, .. } = ground;
-    let mut buffer = vec![0; ground.buffer.max(1)];
+    let &PrefixAccess { files, prefix, .. } = access;
+    let mut buffer = vec![0; access.buffer.max(1)];
     let mut dirs: BTreeSet<PathBuf> = BTreeSet::new();
     for file in &mut filemap.files.files {
         let to = prefix.absolute(&file.file)?;
@@ -141,7 +141,7 @@ fn bring(
                     crc: file.crc,
                 };
                 file.crc = copy(files, &from, &to, Some(&recorded), &mut buffer)?.crc;
-                if ground.metadata {
+                if access.metadata {
                     files.restore(&to, &file.stat())?;
                 }
                 dirs.extend(prefix.dirs_from(&parent));

@@ -1,7 +1,7 @@
 //! Names in the prefix directory.
 
 use crate::format::Name;
-use crate::store::{Files, Kind};
+use crate::store::{FileKind, Files};
 use crate::{Error, Result};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -113,7 +113,7 @@ impl Prefix {
         way.retain(|dir| dir.starts_with(&self.root) && **dir != self.root);
         let is_link = |dir: &&&Path| {
             let stat = files.stat(dir).ok().flatten();
-            stat.is_some_and(|stat| stat.kind == Kind::Other)
+            stat.is_some_and(|stat| stat.kind == FileKind::Other)
         };
         way.iter().rev().find(is_link).map(|dir| dir.to_path_buf())
     }

@@ -24,7 +24,7 @@ pub const MOST_BLOCKS: usize = 256;
 
 /// The kinds of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum CodeKind {
     /// Copies.
     Partner,
     /// One sum.
@@ -53,7 +53,7 @@ pub struct Block {
 
 /// The code of one set.
 pub struct Code {
-    kind: Kind,
+    kind: CodeKind,
     members: usize,
     parities: usize,
     /// For RS, the coefficients of each member's chunk in each block of redundancy.
@@ -64,17 +64,17 @@ impl Code {
     /// The code for a set of `members`, which stands `failures` losses, or as many as the set
     /// can: XOR 1, the others fewer than there are members, and [`MOST_BLOCKS`] less the
     /// members. `None` if that is none at all.
-    pub fn new(kind: Kind, members: usize, failures: usize) -> Option<Code> {
+    pub fn new(kind: CodeKind, members: usize, failures: usize) -> Option<Code> {
         let most = members.saturating_sub(1);
         let parities = match kind {
-            Kind::Partner => failures.min(most),
-            Kind::Xor => most.min(1),
-            Kind::Rs => failures.min(most),
+            CodeKind::Partner => failures.min(most),
+            CodeKind::Xor => most.min(1),
+            CodeKind::Rs => failures.min(most),
         };
         // No more points in the field; the same bound keeps the others' sets in reason.
         let parities = parities.min(MOST_BLOCKS.saturating_sub(members));
         let rows = match kind {
-            Kind::Rs if parities > 0 => (0..parities).map(|i| row(members, i)).collect(),
+            CodeKind::Rs if parities > 0 => (0..parities).map(|i| row(members, i)).collect(),
             _ => Vec::new(),
         };
         (parities > 0).then_some(Code {
@@ -98,8 +98,8 @@ impl Code {
     /// Blocks of data in a column: so many of its blocks give all others.
     pub fn data(&self) -> usize {
         match self.kind {
-            Kind::Partner => 1,
-            Kind::Xor | Kind::Rs => self.members - self.parities,
+            CodeKind::Partner => 1,
+            CodeKind::Xor | CodeKind::Rs => self.members - self.parities,
         }
     }
 
@@ -116,11 +116,11 @@ impl Code {
             place: Place::Parity(number),
         };
         match self.kind {
-            Kind::Partner => {
+            CodeKind::Partner => {
                 let copies = (0..k).map(|i| parity((column + 1 + i) % n, i));
                 std::iter::once(data(column, 0)).chain(copies).collect()
             }
-            Kind::Xor | Kind::Rs => {
+            CodeKind::Xor | CodeKind::Rs => {
                 let chunks = (1..=n - k).map(|steps| {
                     let member = (column + steps) % n;
                     data(member, self.chunk_number(column, member))
@@ -142,8 +142,8 @@ impl Code {
     /// 0 with PARTNER, which does not cut.
     pub fn chunk(&self, sizes: &[u64]) -> u64 {
         match self.kind {
-            Kind::Partner => 0,
-            Kind::Xor | Kind::Rs => {
+            CodeKind::Partner => 0,
+            CodeKind::Xor | CodeKind::Rs => {
                 let largest = sizes.iter().copied().max().unwrap_or(0);
                 largest.div_ceil(self.data() as u64).max(1)
             }
@@ -153,8 +153,8 @@ impl Code {
     /// Bytes in each block of a column, for logical files of these sizes.
     pub fn length(&self, sizes: &[u64], column: usize) -> u64 {
         match self.kind {
-            Kind::Partner => sizes.get(column).copied().unwrap_or(0),
-            Kind::Xor | Kind::Rs => self.chunk(sizes),
+            CodeKind::Partner => sizes.get(column).copied().unwrap_or(0),
+            CodeKind::Xor | CodeKind::Rs => self.chunk(sizes),
         }
     }
 
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn coefficients_are_those_of_the_reference() {
-        let code = Code::new(Kind::Rs, 4, 2).unwrap();
+        let code = Code::new(CodeKind::Rs, 4, 2).unwrap();
         assert_eq!(code.rows, [[27, 28, 18, 20], [28, 27, 20, 18]]);
     }
 
@@ -289,7 +289,7 @@ mod tests {
     }
 
     fn codes() -> impl Iterator<Item = Code> {
-        [Kind::Partner, Kind::Xor, Kind::Rs]
+        [CodeKind::Partner, CodeKind::Xor, CodeKind::Rs]
             .into_iter()
             .flat_map(|kind| (2..8).flat_map(move |n| (1..5).map(move |k| (kind, n, k))))
             .filter_map(|(kind, n, k)| Code::new(kind, n, k))
@@ -297,7 +297,11 @@ mod tests {
 
     #[test]
     fn a_code_is_for_as_many_members_and_losses_as_were_asked_for() {
-        for (kind, parities) in [(Kind::Partner, 3), (Kind::Xor, 1), (Kind::Rs, 3)] {
+        for (kind, parities) in [
+            (CodeKind::Partner, 3),
+            (CodeKind::Xor, 1),
+            (CodeKind::Rs, 3),
+        ] {
             let code = Code::new(kind, 7, 3).unwrap();
             assert_eq!((code.members(), code.parities()), (7, parities));
         }
@@ -311,10 +315,10 @@ mod tests {
             let each = (0..5).map(|column| code.length(&sizes, column));
             (code.chunk(&sizes), each.collect::<Vec<_>>())
         };
-        assert_eq!(of(Kind::Xor), (4, vec![4; 5]));
-        assert_eq!(of(Kind::Rs), (5, vec![5; 5]));
-        assert_eq!(of(Kind::Partner), (0, vec![10, 3, 0, 7, 0]));
-        let empty = Code::new(Kind::Xor, 4, 1).unwrap();
+        assert_eq!(of(CodeKind::Xor), (4, vec![4; 5]));
+        assert_eq!(of(CodeKind::Rs), (5, vec![5; 5]));
+        assert_eq!(of(CodeKind::Partner), (0, vec![10, 3, 0, 7, 0]));
+        let empty = Code::new(CodeKind::Xor, 4, 1).unwrap();
         assert_eq!(empty.chunk(&[0; 4]), 1);
     }
 
@@ -330,7 +334,7 @@ mod tests {
                     seen[block.member].push(block.place);
                 }
             }
-            let chunks = if code.kind == Kind::Partner {
+            let chunks = if code.kind == CodeKind::Partner {
                 1
             } else {
                 code.data()
@@ -364,8 +368,8 @@ mod tests {
                 assert_eq!(sums.len(), rows.len());
                 for (number, row) in rows.iter().enumerate() {
                     let expected: Vec<u8> = match code.kind {
-                        Kind::Partner | Kind::Xor => vec![1; data.len()],
-                        Kind::Rs => data.iter().map(|block| row[block.member]).collect(),
+                        CodeKind::Partner | CodeKind::Xor => vec![1; data.len()],
+                        CodeKind::Rs => data.iter().map(|block| row[block.member]).collect(),
                     };
                     assert_eq!(code.in_data(&blocks, data.len() + number), expected);
                 }
@@ -414,20 +418,25 @@ mod tests {
                 let whole = code.recoverable(&lost, &lost);
                 let by_rule = match code.kind {
                     // One of the next k on the right has the copy.
-                    Kind::Partner => (0..n)
+                    CodeKind::Partner => (0..n)
                         .filter(|m| lost[*m])
                         .all(|m| (1..=code.parities()).any(|i| !lost[(m + i) % n])),
-                    Kind::Xor | Kind::Rs => count <= code.parities(),
+                    CodeKind::Xor | CodeKind::Rs => count <= code.parities(),
                 };
                 assert_eq!(whole, by_rule, "{:?} {n} {lost:?}", code.kind);
                 assert!(code.recoverable(&[], &lost), "data alone are enough");
             }
         }
-        assert!(Code::new(Kind::Rs, 1, 2).is_none() && Code::new(Kind::Rs, 256, 2).is_none());
-        assert_eq!(Code::new(Kind::Rs, 3, 7).unwrap().parities(), 2);
-        assert_eq!(Code::new(Kind::Rs, 254, 7).unwrap().parities(), 2);
-        assert_eq!(Code::new(Kind::Xor, 9, 7).unwrap().parities(), 1);
-        assert_eq!(Code::new(Kind::Partner, 200, 300).unwrap().parities(), 56);
-        assert!(Code::new(Kind::Xor, 256, 1).is_none());
+        assert!(
+            Code::new(CodeKind::Rs, 1, 2).is_none() && Code::new(CodeKind::Rs, 256, 2).is_none()
+        );
+        assert_eq!(Code::new(CodeKind::Rs, 3, 7).unwrap().parities(), 2);
+        assert_eq!(Code::new(CodeKind::Rs, 254, 7).unwrap().parities(), 2);
+        assert_eq!(Code::new(CodeKind::Xor, 9, 7).unwrap().parities(), 1);
+        assert_eq!(
+            Code::new(CodeKind::Partner, 200, 300).unwrap().parities(),
+            56
+        );
+        assert!(Code::new(CodeKind::Xor, 256, 1).is_none());
     }
 }

@@ -4,15 +4,15 @@
 //! everybody all that is needed: sizes and lists of files, then checksums and failures.
 
 use super::code::Code;
-use super::flow::{self, Route, Task};
-use super::local::Local;
 use super::logical::{Reader, same_crc, total};
+use super::member_io::MemberIo;
 use super::parity_file::{Output, header};
+use super::pipeline::{self, Route, Task};
 use super::{Context, FAILURE_LIMIT, First, Record};
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::format::{from_message, to_message};
-use crate::store::behind::Behind;
+use crate::store::write_behind::WriteBehind;
 use crate::{Error, Result};
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ const NUMBERS: usize = 4;
 /// Encodes a set of two or more. Once the members know each other's sizes, nothing but the
 /// transport stops the exchange: a rank that failed takes part with zeros.
 pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record) -> Result<()> {
-    let mut local = Local::default();
+    let mut local = MemberIo::default();
     let keepers = code.parities();
 
     // A list that has no form as a message goes out empty, which the neighbours refuse.
@@ -63,7 +63,7 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     let header = partners.map(|partners| header(context, record, local.chunk, partners));
     if let Some(header) = &header {
         let output = Output::create(context.files, path, header);
-        local.output = local.first.keep(output.map(Behind::here));
+        local.output = local.first.keep(output.map(WriteBehind::here));
     }
     let reader = context
         .paths(&record.files)
@@ -71,9 +71,9 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     local.reader = local.first.keep(reader);
 
     let routes = routes(code)?;
-    local.places = Local::places(code, 0..code.members(), context.set.index);
-    let (piece, window) = flow::shape(context.piece, code.members());
-    flow::run(
+    local.places = MemberIo::places(code, 0..code.members(), context.set.index);
+    let (piece, window) = pipeline::shape(context.piece, code.members());
+    pipeline::run(
         context,
         &routes,
         tasks(code, &routes, &sizes, piece),
@@ -81,7 +81,7 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
         &mut local,
     )?;
 
-    let Local {
+    let MemberIo {
         reader,
         output,
         data,
@@ -139,7 +139,7 @@ fn tasks<'a>(
     piece: usize,
 ) -> impl Iterator<Item = Task> + 'a {
     let lengths: Vec<u64> = (0..routes.len()).map(|c| code.length(sizes, c)).collect();
-    flow::side_by_side(lengths, piece).map(|(column, offset, length)| {
+    pipeline::side_by_side(lengths, piece).map(|(column, offset, length)| {
         let targets = routes.get(column).map_or(&[][..], |route| &route.targets);
         Task {
             route: column,

@@ -1,9 +1,11 @@
 //! PARTNER, XOR and RS: three codes behind one scheme.
 
-use super::code::{Code, Kind};
+use super::code::{Code, CodeKind};
 use super::parity_file::{self, Input};
 use super::single::{Single, check_data, written};
-use super::{Context, Found, Health, Lent, Outcome, Proof, Record, Scheme, Set, encode, rebuild};
+use super::{
+    Context, Found, Health, HeldPart, Outcome, Proof, Record, Scheme, Set, encode, rebuild,
+};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// not. A set of one is as with SINGLE.
 pub struct Erasure {
     /// Which.
-    pub kind: Kind,
+    pub kind: CodeKind,
     /// Losses asked for, at least 1.
     pub failures: usize,
 }
@@ -27,7 +29,7 @@ impl Erasure {
 }
 
 /// The code for a set of `members`; `None` for a set of one.
-pub(super) fn code(kind: Kind, members: usize, failures: usize) -> Result<Option<Code>> {
+pub(super) fn code(kind: CodeKind, members: usize, failures: usize) -> Result<Option<Code>> {
     if members < 2 {
         return Ok(None);
     }
@@ -36,11 +38,11 @@ pub(super) fn code(kind: Kind, members: usize, failures: usize) -> Result<Option
     code.map(Some).ok_or_else(|| Error::format(0, what()))
 }
 
-fn name(kind: Kind) -> &'static str {
+fn name(kind: CodeKind) -> &'static str {
     match kind {
-        Kind::Partner => "PARTNER",
-        Kind::Xor => "XOR",
-        Kind::Rs => "RS",
+        CodeKind::Partner => "PARTNER",
+        CodeKind::Xor => "XOR",
+        CodeKind::Rs => "RS",
     }
 }
 
@@ -97,7 +99,7 @@ impl Scheme for Erasure {
         &self,
         context: &Context,
         mine: &mut Option<Found>,
-        lent: Option<&mut Lent>,
+        lent: Option<&mut HeldPart>,
     ) -> Result<(Record, Outcome)> {
         context.members()?;
         match self.code(context.set)? {

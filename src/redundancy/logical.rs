@@ -1,7 +1,7 @@
 //! A rank's files, joined in list order, as one zero-padded logical file (the SCR developer
 //! guide, "XOR algorithm"). Checksums of the files are collected while their bytes pass.
 
-use super::flow;
+use super::pipeline;
 use super::sums::{BLOCK, Sums};
 use crate::store::{File, Files, Stat};
 use crate::{Error, Result};
@@ -169,7 +169,7 @@ impl<'a> Reader<'a> {
             let part = self.parts.get_mut(index);
             let (start, gaps) = part.map_or((0, Vec::new()), |p| (p.start, p.sums.gaps(p.size)));
             for (at, length) in gaps {
-                for (offset, length) in flow::pieces(length, BLOCK) {
+                for (offset, length) in pipeline::pieces(length, BLOCK) {
                     buffer.resize(length, 0);
                     self.read_at(start + at + offset, &mut buffer)?;
                 }
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
 /// An error unless `path` is a file of `size` bytes.
 pub fn exists(files: &dyn Files, path: &std::path::Path, size: u64) -> Result<()> {
     match files.stat(path)? {
-        Some(stat) if stat.kind == crate::store::Kind::File => same_size(path, stat.size, size),
+        Some(stat) if stat.kind == crate::store::FileKind::File => same_size(path, stat.size, size),
         Some(_) => Err(Error::Corrupt {
             path: path.into(),
             what: "not a regular file".into(),

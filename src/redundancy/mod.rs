@@ -8,18 +8,19 @@
 pub mod code;
 mod encode;
 mod erasure;
-mod flow;
 pub mod kernel;
-mod local;
 pub mod logical;
+mod member_io;
 mod parity_file;
+mod pipeline;
 mod rebuild;
 pub mod sets;
 mod single;
 mod sums;
+pub mod topology;
 
 #[cfg(test)]
-mod home_tests;
+mod relocated_tests;
 #[cfg(test)]
 mod scheme_tests;
 #[cfg(test)]
@@ -36,10 +37,14 @@ use crate::comm::{Communicator, Tag};
 use crate::format::dataset::Dataset;
 use crate::format::filemap::{Filemap, Reddesc};
 use crate::format::files::RankFiles;
-use crate::store::{Files, Kind};
+use crate::store::{FileKind, Files};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// A number of tolerated losses that no failure of nodes reaches, as of a dataset in a store that
+/// outlives the nodes.
+pub const EVERYTHING: usize = u32::MAX as usize;
 
 /// Where a scheme works and with whom.
 #[derive(Clone, Copy)]
@@ -133,7 +138,7 @@ impl Found {
 }
 
 /// What a rank has of another member of the set.
-pub struct Lent<'a> {
+pub struct HeldPart<'a> {
     /// The set as that member sees it.
     pub set: &'a Set,
     /// Where its files are.
@@ -185,7 +190,7 @@ pub trait Scheme: Send + Sync {
     fn encode(&self, context: &Context, record: &mut Record) -> Result<()>;
 
     /// Compares what is on disk with `record`, which [`Scheme::encode`] or
-    /// [`Scheme::rebuild`] gave, reading each byte at most once. Local.
+    /// [`Scheme::rebuild`] gave, reading each byte at most once. MemberIo.
     fn check(&self, context: &Context, record: &Record, proof: Proof) -> Health;
 
     /// Makes anew what the set lost, full redundancy included, and gives this rank's record.
@@ -199,7 +204,7 @@ pub trait Scheme: Send + Sync {
     /// and is its own again if all of it is right; else it is removed, with the useless record,
     /// right before its files are made anew.
     ///
-    /// If the set lost more than the scheme stands, every member gets [`Error::Dataset`], and
+    /// If the set lost more than the scheme tolerates, every member gets [`Error::Dataset`], and
     /// no file is touched. Other errors are as in
     /// [`Scheme::encode`]. Files that are made anew are compared with their recorded
     /// checksums.
@@ -212,11 +217,11 @@ pub trait Scheme: Send + Sync {
         &self,
         context: &Context,
         mine: &mut Option<Found>,
-        lent: Option<&mut Lent>,
+        lent: Option<&mut HeldPart>,
     ) -> Result<(Record, Outcome)>;
 }
 
-/// The scheme of that name, in any case of letters, that stands so many losses where it can
+/// The scheme of that name, in any case of letters, that tolerates so many losses where it can
 /// (the same as one with fewer where the set is too small for them).
 pub fn by_name(name: &str, failures: usize) -> Option<Box<dyn Scheme>> {
     if name.eq_ignore_ascii_case("SINGLE") {
@@ -227,11 +232,11 @@ pub fn by_name(name: &str, failures: usize) -> Option<Box<dyn Scheme>> {
 }
 
 /// The kind of code of a scheme that has one.
-fn kind(name: &str) -> Option<code::Kind> {
+fn kind(name: &str) -> Option<code::CodeKind> {
     match () {
-        () if name.eq_ignore_ascii_case("PARTNER") => Some(code::Kind::Partner),
-        () if name.eq_ignore_ascii_case("XOR") => Some(code::Kind::Xor),
-        () if name.eq_ignore_ascii_case("RS") => Some(code::Kind::Rs),
+        () if name.eq_ignore_ascii_case("PARTNER") => Some(code::CodeKind::Partner),
+        () if name.eq_ignore_ascii_case("XOR") => Some(code::CodeKind::Xor),
+        () if name.eq_ignore_ascii_case("RS") => Some(code::CodeKind::Rs),
         () => None,
     }
 }
@@ -329,8 +334,8 @@ pub fn in_the_way(files: &dyn Files, root: &Path, path: &Path) -> Result<Option<
     for component in path.strip_prefix(root).unwrap_or(path).components() {
         here.push(component);
         let kind = match here == path {
-            true => Kind::File,
-            false => Kind::Directory,
+            true => FileKind::File,
+            false => FileKind::Directory,
         };
         match files.stat(&here)? {
             // What is missing has nothing below it.
@@ -344,7 +349,7 @@ pub fn in_the_way(files: &dyn Files, root: &Path, path: &Path) -> Result<Option<
 
 /// What a member says of the turn of a rebuild that is over. The greatest counts.
 #[derive(Clone, Copy)]
-enum Turn {
+enum Round {
     /// All is done.
     Last = 0,
     /// There must be another.
@@ -394,10 +399,10 @@ impl First {
     /// of another if it has not: afterwards all have failed or none. True if any member asks for
     /// another turn and none says that there must be none. One round. The outer error is the
     /// transport's.
-    fn share(&mut self, context: &Context, dataset: &Dataset, turn: Turn) -> Result<bool> {
+    fn share(&mut self, context: &Context, dataset: &Dataset, turn: Round) -> Result<bool> {
         let text = self.text(FAILURE_LIMIT).into_bytes();
         let messages = context.exchange(|_| [&[turn as u8], &text[..]].concat())?;
-        let mut all = Turn::Last as u8;
+        let mut all = Round::Last as u8;
         for (rank, message) in context.set.members.iter().zip(messages) {
             let (turn, failure) = message.split_first().unwrap_or((&0, &[]));
             all = all.max(*turn);
@@ -405,7 +410,7 @@ impl First {
                 self.hear(*rank, failure, dataset);
             }
         }
-        Ok(all == Turn::Again as u8)
+        Ok(all == Round::Again as u8)
     }
 
     fn result<T>(self, value: T) -> Result<T> {

@@ -1,8 +1,8 @@
 //! The redundancy file on disk: a header ([`ParityHeader`]), then the blocks of parity, or
 //! of copies, one for each left neighbour listed in the header.
 
-use super::flow::pieces;
 use super::logical::{same_crc, total};
+use super::pipeline::pieces;
 use super::sums::{BLOCK, Sums};
 use super::{Context, Record, Set};
 use crate::format::parity::{Group, ParityHeader};

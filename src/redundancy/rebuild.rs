@@ -17,9 +17,9 @@
 //! holder sends, it is written where its rank is, and blocks that arrive are what others are
 //! rebuilt from.
 
-mod home;
-mod left;
 pub mod offline;
+mod orphans;
+mod relocated;
 mod restore;
 mod routes;
 mod verdict;
@@ -31,7 +31,7 @@ use self::verdict::{DATA, LEFT, PARITY, PROVEN, RECORD, State, judge};
 use super::code::Code;
 use super::logical::{Target, total};
 use super::parity_file::{self, Input, Output};
-use super::{Context, First, Found, Lent, Outcome, Proof, Record, Scheme, Turn};
+use super::{Context, First, Found, HeldPart, Outcome, Proof, Record, Round, Scheme};
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::{Error, Result};
@@ -43,10 +43,10 @@ pub fn rebuild(
     scheme: &dyn Scheme,
     code: &Code,
     mine: &mut Option<Found>,
-    mut lent: Option<&mut Lent>,
+    mut lent: Option<&mut HeldPart>,
 ) -> Result<(Record, Outcome)> {
     let context = &mut Context { ..*context };
-    let mut away = home::introduce(context, code, scheme.name(), mine, lent.as_deref_mut())?;
+    let mut away = relocated::introduce(context, code, scheme.name(), mine, lent.as_deref_mut())?;
     // Later it is what was rebuilt that is here.
     let mut first_turn = true;
     // Each turn but the last proves what was not proven, looks at what is left or finds a loss
@@ -54,7 +54,7 @@ pub fn rebuild(
     loop {
         let path = parity_file::path(context.meta_dir, context.set, scheme.name());
         let (mut state, parity) = own(context, code, path.clone(), mine.as_ref(), away.take());
-        if std::mem::take(&mut first_turn) && state.lacks(RECORD) && left::any(context, &path) {
+        if std::mem::take(&mut first_turn) && state.lacks(RECORD) && orphans::any(context, &path) {
             state.has |= LEFT;
         }
         let messages = context.exchange(|_| state.to_bytes())?;
@@ -75,12 +75,12 @@ pub fn rebuild(
         let record = mine.as_ref().filter(|_| !state.lacks(RECORD));
         let record = record.map(|mine| mine.record.clone());
         let proven = mine.as_ref().is_none_or(|mine| mine.proven);
-        let rash = verdict.is_rash();
-        let told = match rash {
-            true => left::tell(context, code, &verdict, parity.as_ref())?,
+        let verify_first = verdict.must_verify_first();
+        let told = match verify_first {
+            true => orphans::tell(context, code, &verdict, parity.as_ref())?,
             false => None,
         };
-        let idle = rash || outcome == Outcome::Intact;
+        let idle = verify_first || outcome == Outcome::Intact;
         let (mut made, health) = if idle && context.away().is_empty() {
             prove(context, scheme, record, proven)
         } else {
@@ -92,7 +92,7 @@ pub fn rebuild(
                 proven,
                 lent,
             };
-            let (context, rebuild) = (&*context, !rash);
+            let (context, rebuild) = (&*context, !verify_first);
             std::thread::scope(|scope| {
                 restore(scope, context, code, path, &verdict, have, rebuild)
             })?
@@ -101,14 +101,14 @@ pub fn rebuild(
         context.holders = &[];
         let worse = mine.as_mut().is_some_and(|mine| learn(mine, health));
         if mine.is_none() && !state.lacks(LEFT) {
-            *mine = told.and_then(|record| left::recognize(context, scheme, record));
+            *mine = told.and_then(|record| orphans::recognize(context, scheme, record));
         }
         let dataset = made.record.as_ref().map(|record| record.dataset.clone());
         let dataset = dataset.unwrap_or_default();
         let turn = match made.stranded {
-            true => Turn::Stop,
-            false if rash || worse => Turn::Again,
-            false => Turn::Last,
+            true => Round::Stop,
+            false if verify_first || worse => Round::Again,
+            false => Round::Last,
         };
         if made.first.share(context, &dataset, turn)? {
             continue;

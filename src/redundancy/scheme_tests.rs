@@ -1,7 +1,7 @@
 //! PARTNER and RS on thread ranks and real files: layouts against naive oracles, every
 //! subset of losses that they stand and some that they do not.
 
-use super::code::Kind;
+use super::code::CodeKind;
 use super::erasure::Erasure;
 use super::kernel::field::{inverse, mul, power};
 use super::testing::{Cluster, Snapshot, flip};
@@ -16,7 +16,7 @@ use crate::store::posix::Posix;
 use crate::{Error, Result};
 use std::path::PathBuf;
 
-fn scheme(kind: Kind, failures: usize) -> Erasure {
+fn scheme(kind: CodeKind, failures: usize) -> Erasure {
     Erasure { kind, failures }
 }
 
@@ -37,7 +37,7 @@ fn parity_path(cluster: &Cluster, scheme: &Erasure, rank: usize) -> PathBuf {
 fn oracle(cluster: &Cluster, scheme: &Erasure) -> Vec<Vec<u8>> {
     let (n, k) = (cluster.size(), scheme.failures);
     let logical: Vec<Vec<u8>> = (0..n).map(|rank| cluster.logical(rank)).collect();
-    if scheme.kind == Kind::Partner {
+    if scheme.kind == CodeKind::Partner {
         let lefts =
             |rank: usize| (1..=k).flat_map(move |i| (rank + n - i) % n..=(rank + n - i) % n);
         return (0..n)
@@ -95,13 +95,13 @@ fn redundancy_is_that_of_the_definition() {
     assert_eq!(reduced(4, 2)[4..], [[27, 28, 18, 20], [28, 27, 20, 18]]);
     for (members, piece) in [(2, 64), (3, 1 << 20), (4, 100), (5, 7), (7, 64), (12, 50)] {
         for (kind, k) in [
-            (Kind::Partner, 1),
-            (Kind::Partner, 2),
-            (Kind::Partner, 3),
-            (Kind::Rs, 1),
-            (Kind::Rs, 2),
-            (Kind::Rs, 3),
-            (Kind::Rs, 4),
+            (CodeKind::Partner, 1),
+            (CodeKind::Partner, 2),
+            (CodeKind::Partner, 3),
+            (CodeKind::Rs, 1),
+            (CodeKind::Rs, 2),
+            (CodeKind::Rs, 3),
+            (CodeKind::Rs, 4),
         ] {
             if k >= members {
                 continue;
@@ -256,12 +256,12 @@ fn losses(subset: &[usize], salt: usize) -> Vec<(usize, Loss)> {
 
 /// Every subset of lost members up to the tolerance: all of them wholly, and once more with
 /// a mixture of losses that changes; then one more, which is too many.
-fn every_subset(kind: Kind, members: usize, k: usize) {
+fn every_subset(kind: CodeKind, members: usize, k: usize) {
     every_nth_subset(kind, members, k, 1);
 }
 
 /// The same for every `step`-th subset only.
-fn every_nth_subset(kind: Kind, members: usize, k: usize, step: usize) {
+fn every_nth_subset(kind: CodeKind, members: usize, k: usize, step: usize) {
     let bench = Bench::new(cluster(members, 96), scheme(kind, k));
     let mut salt = members;
     for size in 1..=k {
@@ -296,7 +296,7 @@ fn every_nth_subset(kind: Kind, members: usize, k: usize, step: usize) {
 fn rs_stands_every_subset_in_sets_up_to_six() {
     for members in 3..=6 {
         for k in 1..members.min(5) {
-            every_subset(Kind::Rs, members, k);
+            every_subset(CodeKind::Rs, members, k);
         }
     }
 }
@@ -305,7 +305,7 @@ fn rs_stands_every_subset_in_sets_up_to_six() {
 fn rs_stands_every_subset_in_sets_up_to_nine() {
     for (members, most) in [(7, 4), (8, 3), (9, 2)] {
         for k in 1..=most {
-            every_subset(Kind::Rs, members, k);
+            every_subset(CodeKind::Rs, members, k);
         }
     }
 }
@@ -314,7 +314,7 @@ fn rs_stands_every_subset_in_sets_up_to_nine() {
 fn rs_stands_every_subset_in_sets_up_to_twelve() {
     for members in [10, 11, 12] {
         for k in 1..=2 {
-            every_subset(Kind::Rs, members, k);
+            every_subset(CodeKind::Rs, members, k);
         }
     }
 }
@@ -329,7 +329,7 @@ fn rs_stands_every_subset_in_the_largest_sets() {
     };
     for members in 8..=12 {
         for k in 3..=4 {
-            every_nth_subset(Kind::Rs, members, k, step);
+            every_nth_subset(CodeKind::Rs, members, k, step);
         }
     }
 }
@@ -338,14 +338,14 @@ fn rs_stands_every_subset_in_the_largest_sets() {
 fn partner_stands_every_subset() {
     for members in 2..=7 {
         for k in 1..members.min(4) {
-            every_subset(Kind::Partner, members, k);
+            every_subset(CodeKind::Partner, members, k);
         }
     }
 }
 
 #[test]
 fn all_redundancy_at_once_is_made_anew() {
-    for (kind, k) in [(Kind::Partner, 2), (Kind::Rs, 2), (Kind::Rs, 4)] {
+    for (kind, k) in [(CodeKind::Partner, 2), (CodeKind::Rs, 2), (CodeKind::Rs, 4)] {
         let bench = Bench::new(cluster(6, 64), scheme(kind, k));
         let all: Vec<_> = (0..6).map(|rank| (rank, Loss::Parity)).collect();
         bench.survives(&all);
@@ -354,7 +354,7 @@ fn all_redundancy_at_once_is_made_anew() {
 
 #[test]
 fn a_set_too_small_for_its_failures_stands_as_many_as_it_can() {
-    for kind in [Kind::Partner, Kind::Rs] {
+    for kind in [CodeKind::Partner, CodeKind::Rs] {
         let bench = Bench::new(cluster(3, 64), scheme(kind, 4));
         assert_eq!(bench.scheme.losses(3), 2);
         bench.survives(&[(0, Loss::Rank), (2, Loss::Rank)]);
@@ -365,7 +365,7 @@ fn a_set_too_small_for_its_failures_stands_as_many_as_it_can() {
 
 #[test]
 fn redundancy_of_other_members_or_other_codes_does_not_count() {
-    let bench = Bench::new(cluster(4, 64), scheme(Kind::Rs, 2));
+    let bench = Bench::new(cluster(4, 64), scheme(CodeKind::Rs, 2));
     let path = |rank| parity_path(&bench.cluster, &bench.scheme, rank);
     let own = std::fs::read(path(1)).unwrap();
     std::fs::write(path(1), std::fs::read(path(2)).unwrap()).unwrap();
@@ -374,7 +374,7 @@ fn redundancy_of_other_members_or_other_codes_does_not_count() {
     assert!(text.contains("its rank is 2, expected 1"), "{text}");
     std::fs::write(path(1), &own).unwrap();
     // Named as if it were of a code with more blocks.
-    let more = scheme(Kind::Rs, 3);
+    let more = scheme(CodeKind::Rs, 3);
     let checked = bench.cluster.check(&more, &bench.records);
     let text = checked[0].parity.clone().unwrap_err().to_string();
     assert!(
@@ -387,7 +387,7 @@ fn redundancy_of_other_members_or_other_codes_does_not_count() {
 /// survivor helps to rebuild another, or after, where the rebuild did not need it.
 #[test]
 fn bad_content_of_a_survivor_counts_as_one_loss_more() {
-    for kind in [Kind::Rs, Kind::Partner, Kind::Xor] {
+    for kind in [CodeKind::Rs, CodeKind::Partner, CodeKind::Xor] {
         for (survivor, of_data) in (0..5)
             .filter(|r| *r != 1)
             .flat_map(|r| [(r, true), (r, false)])
@@ -405,7 +405,7 @@ fn bad_content_of_a_survivor_counts_as_one_loss_more() {
             bench.cluster.lose(1);
             let what = format!("{} {survivor} {of_data}", bench.scheme.name());
             let results = bench.cluster.rebuild(&bench.scheme, &bench.records, &[1]);
-            if kind == Kind::Xor {
+            if kind == CodeKind::Xor {
                 let told = |e: Error| e.to_string().contains(&format!("ranks 1, {survivor}"));
                 let named = |r: &Result<_>| {
                     let text = r.as_ref().map_or_else(Error::to_string, |_| String::new());
@@ -430,7 +430,7 @@ fn bad_content_of_a_survivor_counts_as_one_loss_more() {
 /// is left as it was found.
 #[test]
 fn what_is_left_of_damaged_files_is_not_written_over_in_vain() {
-    let bench = Bench::new(cluster(4, 100), scheme(Kind::Xor, 1));
+    let bench = Bench::new(cluster(4, 100), scheme(CodeKind::Xor, 1));
     let full = |rank: usize| {
         let mut files = bench.records[rank].files.files.iter();
         bench
@@ -455,10 +455,10 @@ fn what_is_left_of_damaged_files_is_not_written_over_in_vain() {
 #[test]
 fn an_encode_moves_each_byte_once_and_what_the_others_need() {
     for (kind, members, k) in [
-        (Kind::Rs, 4, 2),
-        (Kind::Rs, 7, 3),
-        (Kind::Partner, 4, 1),
-        (Kind::Partner, 5, 2),
+        (CodeKind::Rs, 4, 2),
+        (CodeKind::Rs, 7, 3),
+        (CodeKind::Partner, 4, 1),
+        (CodeKind::Partner, 5, 2),
     ] {
         let bytes = 30_000;
         let cluster = Cluster::new(vec![vec![bytes]; members], 1000);
@@ -472,7 +472,7 @@ fn an_encode_moves_each_byte_once_and_what_the_others_need() {
             });
             tally.counts()
         });
-        let data = if kind == Kind::Partner {
+        let data = if kind == CodeKind::Partner {
             bytes * k
         } else {
             bytes.div_ceil(members - k) * (members - 1)
@@ -491,7 +491,7 @@ fn an_encode_moves_each_byte_once_and_what_the_others_need() {
 /// Every change to a file fails once, on whichever rank it then is.
 #[test]
 fn a_failing_disk_hangs_nobody() {
-    for kind in [Kind::Rs, Kind::Partner] {
+    for kind in [CodeKind::Rs, CodeKind::Partner] {
         let bench = Bench::new(cluster(4, 200), scheme(kind, 2));
         let attempt = |files: &dyn Files, encode: bool| -> Vec<Result<Record>> {
             bench.cluster.run(files, |context, rank| {

@@ -230,7 +230,7 @@ mod tests {
             &[&[0, 1, 2], &[3, 4, 5]],
             &[&[0, 5, 2, 3], &[1, 4]],
         ];
-        let stands = |members: &[&[usize]], groups: &[usize], losses: usize, lost: usize| {
+        let tolerates = |members: &[&[usize]], groups: &[usize], losses: usize, lost: usize| {
             let chosen = (0..8u32).filter(|c| c.count_ones() as usize == lost);
             chosen.into_iter().all(|chosen| {
                 let gone = |rank: &&usize| chosen >> groups[**rank] & 1 == 1;
@@ -248,7 +248,8 @@ mod tests {
                 let views: Vec<Set> = members.iter().map(first).collect();
                 let smallest = members.iter().map(|set| set.len()).min().unwrap();
                 for losses in 0..smallest {
-                    let most = (1..=3).take_while(|lost| stands(members, &groups, losses, *lost));
+                    let most =
+                        (1..=3).take_while(|lost| tolerates(members, &groups, losses, *lost));
                     assert_eq!(
                         survives(&views, &groups, losses),
                         most.count(),

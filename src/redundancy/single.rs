@@ -1,7 +1,7 @@
 //! SINGLE: no redundancy. The files are protected from a killed job, not from a lost node.
 
 use super::logical::{Reader, exists, same_crc};
-use super::{Context, Found, Health, Lent, Outcome, Proof, Record, Scheme, Set};
+use super::{Context, Found, Health, HeldPart, Outcome, Proof, Record, Scheme, Set};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ impl Scheme for Single {
         &self,
         context: &Context,
         mine: &mut Option<Found>,
-        _: Option<&mut Lent>,
+        _: Option<&mut HeldPart>,
     ) -> Result<(Record, Outcome)> {
         let what = |why: &str| format!("{why}, and SINGLE keeps no redundancy");
         let Some(mine) = mine else {

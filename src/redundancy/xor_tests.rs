@@ -1,7 +1,7 @@
 //! XOR on thread ranks and real files: layout against a naive oracle, every single loss,
 //! losses beyond the tolerance, failing disks, and what it costs in messages.
 
-use super::code::Kind;
+use super::code::CodeKind;
 use super::erasure::Erasure;
 use super::testing::{Cluster, Snapshot, flip};
 use super::{Found, Outcome, Proof, Record, Scheme};
@@ -16,7 +16,7 @@ use crate::{Error, Result};
 
 fn xor() -> &'static dyn Scheme {
     &Erasure {
-        kind: Kind::Xor,
+        kind: CodeKind::Xor,
         failures: 1,
     }
 }

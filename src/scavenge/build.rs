@@ -12,8 +12,8 @@ use crate::format::summary::Summary;
 use crate::format::{self, Dataset, flush_file};
 use crate::prefix::paths::Prefix;
 use crate::prefix::{flush, index, rank2file, records};
-use crate::redundancy::offline::Ground;
-use crate::store::{Files, Kind};
+use crate::redundancy::offline::DatasetLocation;
+use crate::store::{FileKind, Files};
 use crate::{Error, Result};
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub struct Built {
 /// does it, after all copies have ended.
 ///
 /// # Errors
-/// There is nothing of it, or more is lost than its redundancy stands; then no file is
+/// There is nothing of it, or more is lost than its redundancy tolerates; then no file is
 /// touched, and the index is as it was.
 pub fn build(
     files: &dyn Files,
@@ -44,19 +44,22 @@ pub fn build(
     notes: &mut Vec<String>,
 ) -> Result<Built> {
     let (dir, home) = (prefix.dataset(id), Saved(prefix));
-    if files.stat(&dir)?.is_none_or(|s| s.kind != Kind::Directory) {
+    if files
+        .stat(&dir)?
+        .is_none_or(|s| s.kind != FileKind::Directory)
+    {
         let what = format!("there is nothing of it in {}", prefix.root().display());
         return Err(Error::dataset(id, "", what));
     }
     let _lock = index::lock(files, &dir)?;
     let surveys = read(files, prefix, id);
-    let ground = Ground {
+    let location = DatasetLocation {
         files,
         meta_dir: &dir,
         home: &home,
     };
     let plan = match &surveys {
-        Ok(surveys) => choose(ground, surveys, Scope::Data),
+        Ok(surveys) => choose(location, surveys, Scope::Data),
         Err(error) => Err(error.clone()),
     };
     let verdict = plan.and_then(|plan| {
@@ -151,7 +154,7 @@ fn all_there(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<()
     rank2file::for_each(files, &prefix.dataset(id), |_, entry| {
         for (name, recorded) in &entry.files {
             let path = prefix.absolute(name)?;
-            let stat = files.stat(&path)?.filter(|s| s.kind == Kind::File);
+            let stat = files.stat(&path)?.filter(|s| s.kind == FileKind::File);
             let same = stat.is_some_and(|s| recorded.size.is_none_or(|size| size == s.size));
             if !same {
                 let what = format!("is missing, or has another size than was recorded{so}");

@@ -5,7 +5,7 @@ use crate::cache::adopt::runs;
 use crate::cache::layout::{Layout, Place, filemap_rank, level, place};
 use crate::format::filemap::Filemap;
 use crate::format::{self, Dataset};
-use crate::store::{Files, Kind};
+use crate::store::{FileKind, Files};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ pub fn parts(files: &dyn Files, layout: &Layout, id: u64) -> Result<Vec<(Layout,
 fn parts_of_run(files: &dyn Files, layout: &Layout, id: u64) -> Result<Vec<(Layout, Part)>> {
     let is_dir = |dir: PathBuf| -> Result<bool> {
         let stat = files.stat(&dir)?;
-        Ok(stat.is_some_and(|stat| stat.kind == Kind::Directory))
+        Ok(stat.is_some_and(|stat| stat.kind == FileKind::Directory))
     };
     let mut parts = Vec::new();
     if !is_dir(layout.dataset(id))? {

@@ -12,7 +12,7 @@ use crate::format::summary::Summary;
 use crate::format::{self, Dataset, FileMeta};
 use crate::prefix::paths::Prefix;
 use crate::prefix::{index, records};
-use crate::store::{Durability, Files, Kind, Stat};
+use crate::store::{Durability, FileKind, Files, Stat};
 use crate::transfer::copy::{Content, checksum, copy as copy_file};
 use crate::{Error, Result};
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ pub enum Redundancy {
 
 /// What a copy works with.
 #[derive(Clone, Copy)]
-pub struct Ground<'a> {
+pub struct CopySettings<'a> {
     /// Cache and prefix.
     pub files: &'a dyn Files,
     /// The prefix directory.
@@ -65,25 +65,25 @@ pub struct Copied {
 
 /// Copies the part of dataset `id` that is in `stores`, those of one node. The index has the
 /// dataset as not complete from then on, unless it is complete there. Local.
-pub fn copy(ground: &Ground, stores: &[Layout], id: u64) -> Copied {
+pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> Copied {
     let mut node = Node {
-        ground,
+        settings,
         id,
-        dir: ground.prefix.dataset(id),
-        buffer: vec![0; ground.buffer.max(1)],
+        dir: settings.prefix.dataset(id),
+        buffer: vec![0; settings.buffer.max(1)],
         done: Copied::default(),
     };
     let mut parts = Vec::new();
     for layout in stores {
-        match caches::parts(ground.files, layout, id) {
+        match caches::parts(settings.files, layout, id) {
             Ok(found) => parts.extend(found),
             Err(error) => node.done.problems.push(error),
         }
     }
     for (layout, part) in &mut parts {
         node.done.problems.append(&mut part.problems);
-        if layout.level().is_some() && ground.redundancy == Redundancy::None {
-            part.maps.retain(|map| map.node == ground.node.into());
+        if layout.level().is_some() && settings.redundancy == Redundancy::None {
+            part.maps.retain(|map| map.node == settings.node.into());
         }
     }
     // A node that was away may have a dataset of that number from an earlier time.
@@ -111,7 +111,7 @@ pub fn copy(ground: &Ground, stores: &[Layout], id: u64) -> Copied {
 }
 
 struct Node<'a> {
-    ground: &'a Ground<'a>,
+    settings: &'a CopySettings<'a>,
     id: u64,
     /// The dataset's directory in `.scr` of the prefix directory.
     dir: PathBuf,
@@ -123,7 +123,7 @@ impl Node<'_> {
     /// Sees that the dataset is not of an earlier time, and that nobody takes what is there of
     /// another one for it, nor for complete what is now being changed.
     fn begin(&mut self, dataset: &Dataset) -> Result<()> {
-        let Ground { files, prefix, .. } = *self.ground;
+        let CopySettings { files, prefix, .. } = *self.settings;
         let flush = records::read_flush_file(files, prefix).unwrap_or_default();
         let known = flush.datasets.get(&self.id);
         let known = known.and_then(|entry| entry.dataset.as_ref());
@@ -143,12 +143,12 @@ impl Node<'_> {
         if summary.is_ok_and(|summary| summary.dataset.created != dataset.created) {
             files.remove_file(&path)?;
         }
-        files.sync_dir(&self.ground.prefix.meta())
+        files.sync_dir(&self.settings.prefix.meta())
     }
 
     /// Copies a rank's files, then its record.
     fn rank(&mut self, layout: &Layout, map: &Filemap) -> Result<()> {
-        let Ground { files, prefix, .. } = *self.ground;
+        let CopySettings { files, prefix, .. } = *self.settings;
         let path = self.dir.join(filemap_name(map.rank));
         let recorded = format::read::<Filemap>(files, &path);
         let recorded = recorded.is_ok_and(|there| there == *map);
@@ -175,15 +175,15 @@ impl Node<'_> {
     }
 
     fn file(&mut self, from: &Path, to: &Path, meta: &FileMeta) -> Result<()> {
-        let Ground {
+        let CopySettings {
             files, metadata, ..
-        } = *self.ground;
+        } = *self.settings;
         let expected = Content {
             size: meta.size,
             crc: meta.crc,
         };
         let there = files.stat(to)?;
-        let there = there.filter(|stat| stat.kind == Kind::File && stat.size == meta.size);
+        let there = there.filter(|stat| stat.kind == FileKind::File && stat.size == meta.size);
         if let Some(stat) = there {
             // The times come last, after the content is on stable storage.
             if metadata && stat.mtime == meta.mtime {
@@ -205,15 +205,15 @@ impl Node<'_> {
     }
 
     fn dress(&self, path: &Path, stat: &Stat) -> Result<()> {
-        match self.ground.metadata {
-            true => self.ground.files.restore(path, stat),
+        match self.settings.metadata {
+            true => self.settings.files.restore(path, stat),
             false => Ok(()),
         }
     }
 
     fn redundancy(&mut self, layout: &Layout, part: &Part) {
         for (set, name) in &part.redundancy {
-            let wanted = match self.ground.redundancy {
+            let wanted = match self.settings.redundancy {
                 Redundancy::All => true,
                 Redundancy::Needed => self.lacks(*set, part),
                 Redundancy::None => false,
@@ -233,7 +233,7 @@ impl Node<'_> {
             let mut members = map.reddesc.members.iter();
             members.any(|rank| {
                 let path = self.dir.join(filemap_name(*rank));
-                let there = format::read::<Filemap>(self.ground.files, &path);
+                let there = format::read::<Filemap>(self.settings.files, &path);
                 // It may be that of an earlier dataset of the number.
                 !there.is_ok_and(|there| there.dataset == map.dataset)
             })
@@ -242,7 +242,7 @@ impl Node<'_> {
 
     /// It says itself of what it is, and is compared with its checksums when it is used.
     fn redundancy_file(&mut self, from: &Path, to: &Path) -> Result<()> {
-        let files = self.ground.files;
+        let files = self.settings.files;
         let missing = || Error::Corrupt {
             path: from.to_path_buf(),
             what: "is gone".to_string(),

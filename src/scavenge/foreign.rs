@@ -22,7 +22,7 @@ use crate::format::rank2file::RankEntry;
 use crate::format::{Dataset, Name, Tree, read_tree};
 use crate::prefix::paths::{Prefix, from_bytes};
 use crate::prefix::{index, rank2file, records};
-use crate::store::{Files, Kind};
+use crate::store::{FileKind, Files};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -150,7 +150,9 @@ fn present(files: &dyn Files, prefix: &Prefix, tree: &Tree) -> Result<Option<Ran
             return Ok(None);
         };
         let path = prefix.root().join(&name);
-        let stat = files.stat(&path)?.filter(|stat| stat.kind == Kind::File);
+        let stat = files
+            .stat(&path)?
+            .filter(|stat| stat.kind == FileKind::File);
         if stat.is_none_or(|stat| stat.size != size) {
             return Ok(None);
         }

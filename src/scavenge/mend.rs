@@ -7,8 +7,8 @@ use crate::cache::plan::ranks_in_words;
 use crate::format::filemap::Filemap;
 use crate::format::{self, Dataset, FileMeta, Name, RankFiles};
 use crate::redundancy::Record;
-use crate::redundancy::offline::{Claim, Ground, Losses, Patient, examine};
-use crate::store::{Durability, Kind};
+use crate::redundancy::offline::{Claim, DatasetLocation, Losses, Patient, examine};
+use crate::store::{Durability, FileKind};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub enum Scope {
 
 /// What is wrong with a dataset, and how it can be put right.
 pub struct Plan<'a> {
-    ground: Ground<'a>,
+    location: DatasetLocation<'a>,
     /// What it is for.
     pub survey: &'a Survey,
     scope: Scope,
@@ -44,15 +44,19 @@ pub struct Plan<'a> {
     pub verdict: Result<()>,
 }
 
-/// Looks at the dataset that `survey` found in the directory of `ground`. Touches nothing.
+/// Looks at the dataset that `survey` found in the directory of `location`. Touches nothing.
 /// Local.
 ///
 /// # Errors
 /// The dataset's scheme is not known. That too much is lost is not an error here, but
 /// [`Plan::verdict`].
-pub fn plan<'a>(ground: Ground<'a>, survey: &'a Survey, scope: Scope) -> Result<Plan<'a>> {
+pub fn plan<'a>(
+    location: DatasetLocation<'a>,
+    survey: &'a Survey,
+    scope: Scope,
+) -> Result<Plan<'a>> {
     let mut plan = Plan {
-        ground,
+        location,
         survey,
         scope,
         patients: Vec::new(),
@@ -80,7 +84,7 @@ pub fn plan<'a>(ground: Ground<'a>, survey: &'a Survey, scope: Scope) -> Result<
             reddesc,
         };
         let known = |rank| survey.filemaps.get(&rank).map(|map| map.files.clone());
-        let patient = examine(ground, claim, &known)?;
+        let patient = examine(location, claim, &known)?;
         for member in &patient.members {
             let parity = member.health.parity.clone().err();
             let parity = parity.filter(|_| scope != Scope::Data && member.record.is_some());
@@ -104,10 +108,14 @@ pub fn plan<'a>(ground: Ground<'a>, survey: &'a Survey, scope: Scope) -> Result<
 
 /// The plan for the newest of several datasets that can be put right; if none can, for the
 /// newest. See [`plan`].
-pub fn choose<'a>(ground: Ground<'a>, surveys: &'a [Survey], scope: Scope) -> Result<Plan<'a>> {
+pub fn choose<'a>(
+    location: DatasetLocation<'a>,
+    surveys: &'a [Survey],
+    scope: Scope,
+) -> Result<Plan<'a>> {
     let mut newest: Option<Plan> = None;
     for survey in surveys {
-        let mut plan = plan(ground, survey, scope)?;
+        let mut plan = plan(location, survey, scope)?;
         if plan.verdict.is_ok() {
             plan.passed_over = newest.and_then(|newest| newest.verdict.err());
             return Ok(plan);
@@ -115,7 +123,7 @@ pub fn choose<'a>(ground: Ground<'a>, surveys: &'a [Survey], scope: Scope) -> Re
         newest.get_or_insert(plan);
     }
     newest.ok_or_else(|| Error::Corrupt {
-        path: ground.meta_dir.to_path_buf(),
+        path: location.meta_dir.to_path_buf(),
         what: "holds no dataset that was asked for".to_string(),
     })
 }
@@ -144,13 +152,13 @@ impl Plan<'_> {
     /// True if the rank's record is there and its files look as when they were copied.
     fn is_untouched(&self, rank: usize) -> bool {
         let same = |file: &FileMeta| {
-            let path = file.file.below(&self.ground.home.dir(rank)).ok()?;
-            let stat = self.ground.files.stat(&path).ok()??;
-            Some(stat.kind == Kind::File && stat.size == file.size && stat.mtime == file.mtime)
+            let path = file.file.below(&self.location.home.dir(rank)).ok()?;
+            let stat = self.location.files.stat(&path).ok()??;
+            Some(stat.kind == FileKind::File && stat.size == file.size && stat.mtime == file.mtime)
         };
         let map = self.survey.filemaps.get(&rank);
         map.is_some_and(|map| {
-            self.ground.home.admit(&map.files).is_ok()
+            self.location.home.admit(&map.files).is_ok()
                 && map.files.files.iter().all(|file| same(file) == Some(true))
         })
     }
@@ -165,7 +173,7 @@ impl Plan<'_> {
     /// Gives files whose record was lost the attributes that it says, which a kill may have
     /// kept from them.
     fn dress(&self, list: &RankFiles) -> Result<()> {
-        let Ground { files, home, .. } = self.ground;
+        let DatasetLocation { files, home, .. } = self.location;
         let dir = home.dir(list.rank);
         list.files.iter().try_for_each(|file| {
             let path = file.file.below(&dir)?;
@@ -193,9 +201,9 @@ impl Plan<'_> {
     /// [`Plan::verdict`], and then nothing is touched; or a file cannot be read or written.
     pub fn carry_out(self, node: &str) -> Result<BTreeMap<usize, RankFiles>> {
         self.verdict.clone()?;
-        let Ground {
+        let DatasetLocation {
             files, meta_dir, ..
-        } = self.ground;
+        } = self.location;
         let path = |rank: usize| meta_dir.join(filemap_name(rank));
         let maps = self.survey.filemaps.iter();
         let mut lists: BTreeMap<usize, RankFiles> =
@@ -218,7 +226,7 @@ impl Plan<'_> {
                     if !rebuilt {
                         self.dress(&record.files)?;
                     }
-                    self.ground.home.settle(files, &record.files)?;
+                    self.location.home.settle(files, &record.files)?;
                     let map = filemap(record, self.survey.ranks, node);
                     format::write(files, &path(rank), &map, Durability::Synced)?;
                 }

@@ -3,7 +3,7 @@
 //! Everything here is local: one process does it, no ranks.
 //!
 //! ```text
-//! let copied = copy(&ground, &caches, id);               // on each node that is up
+//! let copied = copy(&settings, &caches, id);               // on each node that is up
 //! let built = build(&files, &prefix, id, ..)?;           // then on one
 //! ```
 //!
@@ -29,7 +29,7 @@ use crate::cache::layout::Layout;
 /// first, and redundancy files of those sets only of which a rank is missing then; see
 /// [`copy()`] and [`build()`]. Local.
 pub fn save(
-    ground: &copy::Ground,
+    settings: &copy::CopySettings,
     nodes: &[(&str, Vec<Layout>)],
     id: u64,
     time: &str,
@@ -37,14 +37,20 @@ pub fn save(
 ) -> Result<Built> {
     for redundancy in [Redundancy::None, Redundancy::Needed] {
         for (node, caches) in nodes {
-            let ground = copy::Ground {
+            let settings = copy::CopySettings {
                 redundancy,
                 node,
-                ..*ground
+                ..*settings
             };
-            let problems = copy(&ground, caches, id).problems;
+            let problems = copy(&settings, caches, id).problems;
             notes.extend(problems.iter().map(ToString::to_string));
         }
     }
-    build(ground.files, ground.prefix, id, (ground.node, time), notes)
+    build(
+        settings.files,
+        settings.prefix,
+        id,
+        (settings.node, time),
+        notes,
+    )
 }

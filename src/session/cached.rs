@@ -23,7 +23,7 @@ pub struct Cached {
     /// find it in the prefix.
     pub dropped: bool,
     /// How many failure groups may be lost without it, whichever they are.
-    pub stands: usize,
+    pub tolerates: usize,
     /// The level of nodes below which this rank's part lies.
     pub level: Option<usize>,
     /// To leaders: bytes in the store on this node, if they are known.

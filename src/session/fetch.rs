@@ -223,9 +223,9 @@ impl Session {
             checksums: self.settings.crc_on_flush,
             links,
         };
-        let ground = self.ground(self.settings.fetch_width);
+        let access = self.prefix_access(self.settings.fetch_width);
         for pause in PAUSES {
-            match fetch(&ground, &wanted, target.as_ref())? {
+            match fetch(&access, &wanted, target.as_ref())? {
                 Err(refused) if refused.why == Why::Trouble && store.is_none() => {
                     let text = format!("{} is read again: {}", title(dataset), refused.error);
                     self.tell_once(Severity::Debug(1), text);
@@ -234,7 +234,7 @@ impl Session {
                 other => return Ok(other),
             }
         }
-        fetch(&ground, &wanted, target.as_ref())
+        fetch(&access, &wanted, target.as_ref())
     }
 
     fn tell_not_cached(&self, named: &str, error: &Error) {
@@ -364,7 +364,7 @@ impl Session {
             bypass,
             in_prefix,
             dropped: false,
-            stands: self.stands.get(scheme).copied().unwrap_or(0),
+            tolerates: self.tolerates.get(scheme).copied().unwrap_or(0),
             level: self.stores[store].layout.level(),
             bytes,
             filemap: Some(filemap),

@@ -94,7 +94,7 @@ impl Session {
                     option("--drop", name.as_bytes())
                 ),
             )),
-            Err(error) if error.may_pass() => Err(error),
+            Err(error) if error.is_transient() => Err(error),
             _ => {
                 self.foreign.names.remove(name);
                 Ok(())

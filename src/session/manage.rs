@@ -135,7 +135,7 @@ impl Session {
         if plan.is_empty() {
             return Ok(Vec::new());
         }
-        let deleted = delete::delete(&self.ground(self.settings.flush_width), plan)?;
+        let deleted = delete::delete(&self.prefix_access(self.settings.flush_width), plan)?;
         for dir in deleted.dirs {
             let text = format!("{} is not empty and stays", dir.display());
             self.tell(Severity::Debug(1), text);

@@ -5,23 +5,22 @@
 //! [`state`] says which call is allowed when.
 
 mod cached;
-mod claim;
-mod common;
+mod classify;
+mod consistency;
 mod fetch;
 mod foreign;
+mod halt;
 mod ids;
+mod local_setup;
+mod locks;
 mod manage;
 mod output;
-mod own;
+mod recover;
 mod restart;
-mod room;
-mod sort;
+mod space;
 mod start;
 pub mod state;
-mod stock;
-mod stop;
 mod unavailable;
-pub mod welcome;
 
 pub use start::{OTHER_RUN, Setup, load};
 
@@ -33,15 +32,16 @@ use crate::config::settings::Settings;
 use crate::events::{Event, Severity, Sink, Speaker};
 use crate::format::{Dataset, Name};
 use crate::policy::checkpoint::History;
-use crate::prefix::flush::Ground;
+use crate::prefix::flush::PrefixAccess;
 use crate::prefix::paths::Prefix;
 use crate::redundancy::Set;
+use crate::redundancy::topology::StoreSharing;
 use crate::store::{Files, Lock};
 use crate::{Error, Result};
 use cached::{Cached, Part};
 use foreign::Foreign;
 use ids::Ids;
-use room::Volume;
+use space::Volume;
 use state::{Call, State};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -49,7 +49,6 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 use unavailable::Unavailable;
-use welcome::Share;
 
 /// Messages of one redundancy set while it encodes.
 const ENCODE: crate::comm::Tag = 0x40;
@@ -60,7 +59,7 @@ struct Store {
     layout: Layout,
     /// True on the one rank that acts for all that share the directory.
     leader: bool,
-    share: Share,
+    share: StoreSharing,
 }
 
 /// A dataset that is being written.
@@ -105,7 +104,7 @@ struct Search {
     /// Directories with a record that could not be read for now.
     unread: Vec<Slot>,
     /// Directories to be dealt with at the next occasion.
-    doomed: Doomed,
+    discarded: Discarded,
     /// Ids in the prefix not tried yet, in order; `None` until the index has been asked.
     fetch: Option<std::collections::VecDeque<u64>>,
 }
@@ -113,7 +112,7 @@ struct Search {
 /// Directories of datasets that are of no use any more.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-struct Doomed {
+struct Discarded {
     /// Never completed: to be deleted.
     discard: Vec<Slot>,
     /// Once complete: to be set aside.
@@ -135,8 +134,8 @@ pub struct Session {
     stores: Vec<Store>,
     /// This rank's set for each redundancy descriptor.
     sets: Vec<Set>,
-    /// How many failure groups each redundancy descriptor stands the loss of.
-    stands: Vec<usize>,
+    /// How many failure groups each redundancy descriptor tolerates the loss of.
+    tolerates: Vec<usize>,
     /// To leaders: the size of the last dataset of each redundancy descriptor.
     volumes: BTreeMap<usize, Volume>,
     nodes: u64,
@@ -162,13 +161,13 @@ pub struct Session {
     gave_up: u32,
     history: History,
     last_checkpoint: Instant,
-    reapers: Vec<JoinHandle<()>>,
+    deleters: Vec<JoinHandle<()>>,
     /// Trash of these datasets is to be emptied when the search is over.
     trash: Vec<(Layout, u64)>,
     /// Leader: redundancy files of evicted datasets whose space the open one uses again.
-    heirlooms: Vec<PathBuf>,
+    recycled: Vec<PathBuf>,
     halting: bool,
-    deadline: stop::Deadline,
+    deadline: halt::Deadline,
     /// The signal that has asked this process to stop; 0 for none.
     signal: i32,
 }
@@ -268,8 +267,8 @@ impl Session {
         }
     }
 
-    fn ground(&self, width: usize) -> Ground<'_> {
-        Ground {
+    fn prefix_access(&self, width: usize) -> PrefixAccess<'_> {
+        PrefixAccess {
             comm: &*self.comm,
             files: &*self.files,
             prefix: &self.prefix,

@@ -16,7 +16,7 @@ use crate::prefix::flush::owners;
 use crate::prefix::index;
 use crate::prefix::paths::{MAX_FILENAME, clean, dir_of_program, seen_by_program};
 use crate::redundancy::{self, Context, Record};
-use crate::store::Kind;
+use crate::store::FileKind;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -490,7 +490,7 @@ impl Session {
                 false => files.stat(&path),
             };
             let what = match stat {
-                Ok(Some(stat)) if stat.kind == Kind::File => {
+                Ok(Some(stat)) if stat.kind == FileKind::File => {
                     list.push(FileMeta::new(
                         Name::from(relative.as_path()),
                         orig.clone(),
@@ -521,7 +521,7 @@ impl Session {
             0 | 1 => "SINGLE",
             _ => descriptor.scheme.word(),
         };
-        // What this set stands, which may be less than was asked for.
+        // What this set tolerates, which may be less than was asked for.
         let scheme = redundancy::by_name(word, descriptor.set_failures as usize);
         let set_failures = scheme.map_or(0, |scheme| scheme.losses(set.size()));
         let store = &self.descriptors.stores[descriptor.store];
@@ -580,7 +580,7 @@ impl Session {
 
     /// The dataset could not be completed: it goes, and all before it stay.
     fn give_up(&mut self, phase: &Phase, slot: Slot, error: Error) -> Result<()> {
-        self.heirlooms.clear();
+        self.recycled.clear();
         self.gave_up = self.gave_up.saturating_add(u32::from(!phase.bypass));
         if !phase.bypass {
             self.discard(&[slot], None);
@@ -601,7 +601,7 @@ impl Session {
         let dataset = filemap.dataset.clone();
         self.gave_up = 0;
         // Those that were of use have their names by now.
-        for unused in std::mem::take(&mut self.heirlooms) {
+        for unused in std::mem::take(&mut self.recycled) {
             self.tell_stuck(self.files.remove_file(&unused));
         }
         let entry = flush_file::Entry::cached(dataset.clone());
@@ -614,7 +614,7 @@ impl Session {
             bypass: phase.bypass,
             in_prefix: false,
             dropped: false,
-            stands: self.stands.get(phase.scheme).copied().unwrap_or(0),
+            tolerates: self.tolerates.get(phase.scheme).copied().unwrap_or(0),
             level: self.stores[store].layout.level(),
             bytes,
             filemap: Some(filemap),

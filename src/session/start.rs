@@ -2,11 +2,10 @@
 
 use super::cached::title;
 use super::foreign::{self, Foreign};
-use super::own::Own;
+use super::halt::Deadline;
+use super::local_setup::LocalSetup;
 use super::state::State;
-use super::stop::Deadline;
-use super::welcome::{Hello, Note, Place, Plan, Welcome, answer, domains_of_nodes, unlike};
-use super::{Ids, Search, Session, Store, common, stale};
+use super::{Ids, Search, Session, Store, consistency, stale};
 use crate::comm::{Communicator, Term, collective};
 use crate::config::descriptors::{Descriptors, StoreDescriptor, View};
 use crate::config::{self, Config, MAX_FILE, Settings};
@@ -21,7 +20,11 @@ use crate::prefix::index;
 use crate::prefix::paths::Prefix;
 use crate::prefix::records;
 use crate::redundancy::Set;
-use crate::store::{Durability, Files, Kind, Lock};
+use crate::redundancy::topology::{
+    Note, Plan, RankAssignment, RankReport, SetMembership, answer, domains_of_nodes,
+    first_different,
+};
+use crate::store::{Durability, FileKind, Files, Lock};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::hash::{BuildHasher, RandomState};
@@ -44,13 +47,13 @@ pub struct Setup {
     /// This process's environment.
     pub environment: Environment,
     /// How long to wait for another run to leave the prefix directory; see [`OTHER_RUN`].
-    pub patience: Duration,
+    pub lock_timeout: Duration,
 }
 
 /// What rank 0 finds out for all.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-pub(super) struct Charter {
+pub(super) struct RunInfo {
     pub user: Name,
     pub job: Name,
     dataset: u64,
@@ -79,7 +82,7 @@ impl Session {
             files,
             sink,
             environment,
-            patience,
+            lock_timeout,
         } = setup;
         let mut speaker = Speaker {
             rank: comm.rank(),
@@ -90,47 +93,47 @@ impl Session {
         // Rank 0 reads all that is common, and everyone hears it.
         let mut local = Ok(None);
         if comm.rank() == 0 {
-            local = charter(
+            local = run_info(
                 &*files,
                 &*sink,
                 &speaker,
                 &environment,
                 config,
                 &mut root,
-                patience,
+                lock_timeout,
             )
             .map(Some);
         }
         let enabled = matches!(local, Ok(Some(Some(_))) | Ok(None));
         let mut terms = [Term::Min(enabled.into())];
-        let charter = collective::agree_with(&*comm, &speaker.node, local, &mut terms)?;
+        let run_info = collective::agree_with(&*comm, &speaker.node, local, &mut terms)?;
         if terms[0].value() == 0 {
             return Ok(None);
         }
-        let mut message = charter.flatten().unwrap_or_default();
+        let mut message = run_info.flatten().unwrap_or_default();
         collective::bcast(&*comm, 0, &mut message)?;
 
         // Then each rank its own directories, and rank 0 who shares what with whom.
-        let own = heed(&message, &environment, config)
-            .and_then(|charter| Own::find(&*files, &environment, config, charter));
+        let own = receive(&message, &environment, config)
+            .and_then(|run_info| LocalSetup::find(&*files, &environment, config, run_info));
         if let Ok(own) = &own {
             speaker.node.clone_from(&own.node);
         }
-        let Own {
-            charter,
+        let LocalSetup {
+            run_info,
             settings,
             descriptors,
             stores,
             common,
             ..
         } = collective::agree(&*comm, &speaker.node, own)?;
-        let (welcome, sets, search) =
-            introduce(&*comm, &speaker.node, config, &descriptors, &common)?;
+        let (assignment, sets, search) =
+            exchange(&*comm, &speaker.node, config, &descriptors, &common)?;
         let of_store = stores.into_iter().zip(&descriptors.stores);
         let stores: Vec<Store> = of_store
-            .zip(welcome.stores)
+            .zip(assignment.stores)
             .map(|((layout, store), share)| Store {
-                layout: layout.at((store.view == View::Global).then_some(welcome.node)),
+                layout: layout.at((store.view == View::Global).then_some(assignment.node)),
                 // Nobody looks into a store that is switched off: it may be out of order.
                 leader: share.leader == comm.rank() && store.enabled,
                 share,
@@ -143,11 +146,11 @@ impl Session {
             &*files,
             &speaker.node,
             (&stores, &descriptors),
-            charter.run,
+            run_info.run,
         )?;
 
         let mut ids = Ids::default();
-        ids.know(charter.dataset, Some(charter.checkpoint));
+        ids.know(run_info.dataset, Some(run_info.checkpoint));
         let mut session = Session {
             cwd: environment.cwd.clone(),
             state: State::Idle,
@@ -163,15 +166,15 @@ impl Session {
             gave_up: 0,
             history: History::default(),
             last_checkpoint: Instant::now(),
-            reapers: Vec::new(),
+            deleters: Vec::new(),
             trash: Vec::new(),
-            heirlooms: Vec::new(),
+            recycled: Vec::new(),
             halting: false,
             deadline: Deadline::new(environment),
             signal: 0,
-            nodes: welcome.nodes,
-            user: charter.user,
-            job: charter.job,
+            nodes: assignment.nodes,
+            user: run_info.user,
+            job: run_info.job,
             _run_lock: root.run_lock,
             claims: Vec::new(),
             comm,
@@ -183,7 +186,7 @@ impl Session {
             prefix,
             stores,
             sets,
-            stands: welcome.stands,
+            tolerates: assignment.tolerates,
             volumes: Default::default(),
         };
         for warning in config.take_warnings() {
@@ -192,9 +195,9 @@ impl Session {
         for warning in &session.descriptors.warnings {
             session.tell_once(Severity::Warning, warning.clone());
         }
-        session.tell_notes(&welcome.notes);
+        session.tell_notes(&assignment.notes);
         session.tell_sole_checkpoint();
-        session.begin(patience)?;
+        session.begin(lock_timeout)?;
         config.freeze();
         Ok(Some(session))
     }
@@ -237,15 +240,15 @@ impl Session {
     }
 
     /// The second half: what the cache still has, then the records in the prefix.
-    fn begin(&mut self, patience: Duration) -> Result<()> {
-        let claimed = self.claim_stores(patience);
+    fn begin(&mut self, lock_timeout: Duration) -> Result<()> {
+        let claimed = self.claim_stores(lock_timeout);
         if self.settings.cache_purge || !self.settings.distribute {
             self.purge_cache(claimed.clone())?;
         }
         if self.settings.prefix_purge {
             self.purge_prefix()?;
         }
-        self.take_stock(claimed)?;
+        self.recover_cached(claimed)?;
         self.release_stores();
         let written = match self.rank() {
             0 => self.write_records(),
@@ -317,16 +320,16 @@ impl Session {
     }
 }
 
-/// Rank 0: parameters, names, and the prefix directory, as the message that [`heed`] takes;
+/// Rank 0: parameters, names, and the prefix directory, as the message that [`receive`] takes;
 /// `None` if SCR is disabled.
-fn charter(
+fn run_info(
     files: &dyn Files,
     sink: &dyn Sink,
     speaker: &Speaker,
     environment: &Environment,
     config: &mut Config,
     root: &mut Root,
-    patience: Duration,
+    lock_timeout: Duration,
 ) -> Result<Option<Vec<u8>>> {
     let tell = |severity, text: String| sink.take(speaker, &Event::new(severity, text));
     load(files, environment, config)?;
@@ -344,7 +347,7 @@ fn charter(
     // Now that the directory is there, its true name is known.
     let prefix = Prefix::new(&settings.prefix);
     let files = &*prefix.confine(files, []);
-    root.run_lock = lock_run(files, &prefix, patience)?;
+    root.run_lock = lock_run(files, &prefix, lock_timeout)?;
     let user = job::user_name(environment, &|_| settings.user_name.clone())?;
     let job = job::job_id(environment, &|_| settings.job_id.clone(), prefix.real())?;
     tell(
@@ -364,7 +367,7 @@ fn charter(
     if let Some(unfinished) = unfinished(&index) {
         tell(Severity::Warning, unfinished);
     }
-    let charter = Charter {
+    let run_info = RunInfo {
         user: user.value.as_str().into(),
         job: job.value.as_str().into(),
         dataset: index.max_dataset(),
@@ -373,7 +376,7 @@ fn charter(
         run: RandomState::new().hash_one(std::process::id()),
     };
     // A tree is followed by what is not its own: the settings.
-    Ok(Some([to_message(&charter)?, config.to_bytes()].concat()))
+    Ok(Some([to_message(&run_info)?, config.to_bytes()].concat()))
 }
 
 /// The newest dataset in the index, if it is not complete, in words: what a restart lacks is never
@@ -386,7 +389,7 @@ fn unfinished(index: &Index) -> Option<String> {
 }
 
 /// What rank 0 found out for all. Local.
-fn heed(message: &[u8], environment: &Environment, config: &mut Config) -> Result<Charter> {
+fn receive(message: &[u8], environment: &Environment, config: &mut Config) -> Result<RunInfo> {
     let (tree, used) = unpack(message)?;
     let settings = message.get(used..).unwrap_or_default();
     config.take_over(settings, variables(environment))?;
@@ -414,9 +417,9 @@ fn variables(environment: &Environment) -> config::Environment {
 fn lock_run(
     files: &dyn Files,
     prefix: &Prefix,
-    patience: Duration,
+    lock_timeout: Duration,
 ) -> Result<Option<Box<dyn Lock>>> {
-    let end = Instant::now() + patience;
+    let end = Instant::now() + lock_timeout;
     loop {
         match files.try_lock(&prefix.meta()) {
             Ok(Some(lock)) => return Ok(Some(lock)),
@@ -441,7 +444,7 @@ fn lock_run(
 
 /// A directory that SCR is told not to make must be there. Local.
 pub(super) fn require_base(files: &dyn Files, store: &StoreDescriptor, node: &str) -> Result<()> {
-    let there = |stat: crate::store::Stat| stat.kind == Kind::Directory;
+    let there = |stat: crate::store::Stat| stat.kind == FileKind::Directory;
     if store.mkdir || files.stat(&store.dir)?.is_some_and(there) {
         return Ok(());
     }
@@ -511,18 +514,18 @@ fn confirm_shared(
 
 /// Tells rank 0 where we are and hears the answer, with this rank's sets; rank 0 keeps what
 /// it knows of everybody. `common` is what must be the same on all ranks. Collective.
-fn introduce(
+fn exchange(
     comm: &dyn Communicator,
     node: &str,
     config: &Config,
     descriptors: &Descriptors,
     common: &[u8],
-) -> Result<(Welcome, Vec<Set>, Search)> {
-    let hello = Hello::new(node, descriptors, common::fingerprint(common));
+) -> Result<(RankAssignment, Vec<Set>, Search)> {
+    let report = RankReport::new(node, descriptors, consistency::fingerprint(common));
     let mut local = Ok(());
     let mut search = Search::default();
     let mut messages = None;
-    if let Some(all) = collective::gather(comm, 0, to_message(&hello)?)? {
+    if let Some(all) = collective::gather(comm, 0, to_message(&report)?)? {
         match answers(&all, descriptors, common) {
             Ok((answers, found)) => {
                 search = found;
@@ -530,29 +533,29 @@ fn introduce(
             }
             Err(error) => {
                 local = Err(error);
-                messages = Some(vec![to_message(&Welcome::default())?; comm.size()]);
+                messages = Some(vec![to_message(&RankAssignment::default())?; comm.size()]);
             }
         }
     }
     let answer = collective::scatter(comm, 0, messages)?;
     let found = local
         .and_then(|()| unpack(&answer))
-        .and_then(|(tree, used)| Ok((from_tree::<Welcome>(&tree)?, used)))
-        .and_then(|(welcome, used)| {
-            if let Some(root) = &welcome.unlike {
+        .and_then(|(tree, used)| Ok((from_tree::<RankAssignment>(&tree)?, used)))
+        .and_then(|(assignment, used)| {
+            if let Some(root) = &assignment.first_different {
                 let theirs = answer.get(used..).unwrap_or_default();
-                return Err(common::difference(
+                return Err(consistency::difference(
                     common,
                     (root, theirs),
                     config,
                     descriptors,
                 ));
             }
-            let sets = welcome.sets.iter().cloned().map(Place::set);
-            Ok((sets.collect::<Result<_>>()?, welcome))
+            let sets = assignment.sets.iter().cloned().map(SetMembership::set);
+            Ok((sets.collect::<Result<_>>()?, assignment))
         });
-    let (sets, welcome) = collective::agree(comm, node, found)?;
-    Ok((welcome, sets, search))
+    let (sets, assignment) = collective::agree(comm, node, found)?;
+    Ok((assignment, sets, search))
 }
 
 /// Rank 0: what to answer to the greetings of all ranks, and where to search for what. If a
@@ -563,26 +566,26 @@ fn answers(
     descriptors: &Descriptors,
     common: &[u8],
 ) -> Result<(Vec<Vec<u8>>, Search)> {
-    let hellos = all.iter().map(|bytes| from_message(bytes));
-    let hellos = hellos.collect::<Result<Vec<Hello>>>()?;
+    let reports = all.iter().map(|bytes| from_message(bytes));
+    let reports = reports.collect::<Result<Vec<RankReport>>>()?;
     let mut search = Search::default();
-    if let Some(odd) = unlike(&hellos) {
-        let mut messages = vec![to_message(&Welcome::default())?; all.len()];
-        let reply = Welcome {
-            unlike: hellos.first().map(|root| root.node.clone()),
-            ..Welcome::default()
+    if let Some(odd) = first_different(&reports) {
+        let mut messages = vec![to_message(&RankAssignment::default())?; all.len()];
+        let reply = RankAssignment {
+            first_different: reports.first().map(|root| root.node.clone()),
+            ..RankAssignment::default()
         };
         if let Some(message) = messages.get_mut(odd) {
             *message = [&to_message(&reply)?, common].concat();
         }
         return Ok((messages, search));
     }
-    let answers = answer(&hellos, &Plan::all(descriptors))?;
+    let answers = answer(&reports, &Plan::all(descriptors))?;
     for store in 0..descriptors.stores.len() {
         let shares = answers.iter().filter_map(|a| a.stores.get(store));
         let leaders = shares.map(|share| share.leader).collect();
         search.leaders.push(leaders);
-        search.domains.push(domains_of_nodes(&hellos, store));
+        search.domains.push(domains_of_nodes(&reports, store));
     }
     let messages = answers.iter().map(to_message).collect::<Result<_>>()?;
     Ok((messages, search))

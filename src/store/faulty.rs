@@ -20,7 +20,7 @@
 //! is removed or replaced through this value is given back. A disk that is full altogether takes
 //! nothing that needs room: no byte, no new file, no new directory.
 
-use super::{Durability, File, Files, Kind, Lock, Space, Stat};
+use super::{Durability, File, FileKind, Files, Lock, Space, Stat};
 use crate::{Error, Result};
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -231,12 +231,12 @@ impl<F: Files + ?Sized> Faulty<F> {
         while let Some(path) = todo.pop() {
             match self.inner.stat(&path)? {
                 Some(Stat {
-                    kind: Kind::File,
+                    kind: FileKind::File,
                     size,
                     ..
                 }) => bytes += size,
                 Some(Stat {
-                    kind: Kind::Directory,
+                    kind: FileKind::Directory,
                     ..
                 }) => {
                     todo.extend(

@@ -3,16 +3,16 @@
 //! [`Files`] is the seam at which tests make disks fill up and processes die: all that the
 //! library writes goes through it. [`posix::Posix`] is the real one.
 
-pub mod behind;
 mod beneath;
+pub mod block_signals;
 pub mod counting;
-pub mod deaf;
 pub mod faulty;
 mod file;
 pub mod posix;
 mod private;
 mod retry;
 mod tree;
+pub mod write_behind;
 
 pub use retry::retry;
 
@@ -32,7 +32,7 @@ pub enum Durability {
 
 /// What kind of thing a directory entry is. Symbolic links are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A regular file.
     File,
     /// A directory.
@@ -44,8 +44,8 @@ pub enum Kind {
 /// What `lstat` tells of a file, as far as SCR records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
-    /// Kind of the entry.
-    pub kind: Kind,
+    /// FileKind of the entry.
+    pub kind: FileKind,
     /// Size, bytes.
     pub size: u64,
     /// Mode bits as in `st_mode`, file type included.

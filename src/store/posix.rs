@@ -2,7 +2,7 @@
 
 use super::beneath::{self, At};
 use super::file::{PosixFile, failed, refused};
-use super::{Durability, File, Files, Kind, Lock, Space, Stat, private, tree};
+use super::{Durability, File, FileKind, Files, Lock, Space, Stat, private, tree};
 use crate::Result;
 use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::fs::{
@@ -306,7 +306,7 @@ impl<S: System> Files for S {
         let flags = OFlags::PATH | OFlags::NOFOLLOW;
         let handle = at.open(flags).map_err(fail)?;
         let found = convert(&fstat(&handle).map_err(fail)?);
-        if found.kind == Kind::Other {
+        if found.kind == FileKind::Other {
             let text = "it is neither a file nor a directory";
             return Err(refused("restore attributes of", path, Errno::INVAL, text));
         }
@@ -448,9 +448,9 @@ pub(super) fn chmod_handle(handle: &OwnedFd, mode: Mode) -> rustix::io::Result<(
 
 fn convert(stat: &rustix::fs::Stat) -> Stat {
     let kind = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Directory,
-        _ => Kind::Other,
+        FileType::RegularFile => FileKind::File,
+        FileType::Directory => FileKind::Directory,
+        _ => FileKind::Other,
     };
     let time = |seconds, nanoseconds| (seconds, u32::try_from(nanoseconds).unwrap_or(0));
     Stat {

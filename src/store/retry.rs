@@ -7,12 +7,12 @@ use std::time::Duration;
 /// what lasts longer is told to the user, who can start again.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
 
-/// Does `work`, which only reads, again after an error that [may pass](crate::Error::may_pass):
+/// Does `work`, which only reads, again after an error that [may pass](crate::Error::is_transient):
 /// three attempts in all. Any other error, and that of the last attempt, is given as it is. Local.
 pub fn retry<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
     for pause in PAUSES {
         match work() {
-            Err(error) if error.may_pass() => std::thread::sleep(pause),
+            Err(error) if error.is_transient() => std::thread::sleep(pause),
             other => return other,
         }
     }

@@ -160,7 +160,7 @@ fn a_control_directory_names_user_and_job() {
 #[test]
 fn what_cannot_be_saved_is_told_and_an_older_one_is_tried() {
     let site = killed();
-    // Two of four members lost the newest one, more than XOR stands.
+    // Two of four members lost the newest one, more than XOR tolerates.
     for node in ["n1", "n2"] {
         std::fs::remove_dir_all(site.dataset(node, 2)).unwrap();
     }

@@ -124,7 +124,7 @@ fn more_than_the_scheme_stands_changes_nothing() {
             "{line}"
         );
         assert!(
-            line.contains("XOR set 0, 1, 2, 3 stands the loss of one"),
+            line.contains("XOR set 0, 1, 2, 3 tolerates the loss of one"),
             "{line}"
         );
         assert!(content(&dir) == before);

@@ -149,7 +149,7 @@ impl Site {
                 environment: self.environment(nodes[rank]),
                 // A program that another test of this process starts has the lock of an ended
                 // run for a moment, between its fork and its exec.
-                patience: std::time::Duration::from_secs(10),
+                lock_timeout: std::time::Duration::from_secs(10),
             };
             let mut config = Config::new();
             let started = Session::init(setup, &mut config);

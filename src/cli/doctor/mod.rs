@@ -13,7 +13,7 @@ use super::{Command, Group, Outcome, Run, params};
 use crate::config::Settings;
 use crate::config::descriptors::descriptors;
 use crate::config::table::{MULTIS, PARAMETERS};
-use crate::config::value::{Kind, Typed};
+use crate::config::value::{Typed, ValueKind};
 use report::Report;
 use std::io::Write;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ struct Options {
 }
 
 fn size(text: &str) -> Result<u64, String> {
-    let kind = Kind::Bytes(1, 1 << 60);
+    let kind = ValueKind::Bytes(1, 1 << 60);
     match kind.parse(text) {
         Some(Typed::Bytes(bytes)) => Ok(bytes),
         _ => Err(format!("a size must be {}", kind.allowed())),

@@ -8,9 +8,9 @@ use crate::config::descriptors::{Descriptors, Scheme, SchemeDescriptor};
 use crate::config::{Config, Settings};
 use crate::job::Environment;
 use crate::policy::capacity::with_redundancy;
-use crate::policy::evict::EVERYTHING;
 use crate::redundancy;
-use crate::session::welcome::{Hello, Plan, Welcome, answer};
+use crate::redundancy::EVERYTHING;
+use crate::redundancy::topology::{Plan, RankAssignment, RankReport, answer};
 use std::collections::{BTreeMap, HashSet};
 
 /// Most ranks that are thought of.
@@ -105,19 +105,19 @@ fn ranks_of(environment: &Environment, nodes: usize) -> Option<(usize, &'static 
 }
 
 /// The redundancy sets of a run.
-pub(super) struct Sets(Vec<Welcome>);
+pub(super) struct Sets(Vec<RankAssignment>);
 
 impl Sets {
     /// Those of a run on nodes of these names, with these descriptors.
     pub fn new(names: &[String], of_nodes: &[Descriptors], shape: &Shape) -> crate::Result<Sets> {
-        let mut hellos = Vec::with_capacity(names.len() * shape.ranks);
+        let mut reports = Vec::with_capacity(names.len() * shape.ranks);
         for (name, descriptors) in names.iter().zip(of_nodes) {
             // All read one configuration in one environment.
-            let hello = || Hello::new(name, descriptors, 0);
-            hellos.extend((0..shape.ranks).map(|_| hello()));
+            let report = || RankReport::new(name, descriptors, 0);
+            reports.extend((0..shape.ranks).map(|_| report()));
         }
         let plans = of_nodes.first().map(Plan::all).unwrap_or_default();
-        Ok(Sets(answer(&hellos, &plans)?))
+        Ok(Sets(answer(&reports, &plans)?))
     }
 
     /// Reports which losses each redundancy descriptor survives.
@@ -136,7 +136,7 @@ impl Sets {
         ));
         let Some(first) = self.0.first() else { return };
         for scheme in all.schemes.iter().filter(|scheme| scheme.enabled) {
-            let stands = first.stands.get(scheme.index).copied().unwrap_or(0);
+            let tolerates = first.tolerates.get(scheme.index).copied().unwrap_or(0);
             let dir = all
                 .stores
                 .get(scheme.store)
@@ -146,7 +146,7 @@ impl Sets {
                     "{} in {dir}, {}: {}",
                     scheme.scheme.word(),
                     self.sizes(scheme),
-                    survived(stands, &scheme.group)
+                    survived(tolerates, &scheme.group)
                 ),
                 _ => format!(
                     "not in the cache (BYPASS) but in {}: the loss of all nodes",
@@ -173,7 +173,7 @@ impl Sets {
         let sets = self
             .0
             .iter()
-            .filter_map(|welcome| welcome.sets.get(scheme.index));
+            .filter_map(|assignment| assignment.sets.get(scheme.index));
         let sizes: Vec<usize> = sets.map(|set| set.size()).collect();
         match (sizes.iter().min(), sizes.iter().max()) {
             (Some(1), Some(1)) => "each rank for itself".to_string(),
@@ -244,12 +244,15 @@ impl Sets {
         let code = redundancy::by_name(word, failures);
         let copies = scheme.scheme == Scheme::Partner;
         let mut instances: BTreeMap<usize, u64> = BTreeMap::new();
-        for welcome in &self.0 {
-            let leader = welcome
+        for assignment in &self.0 {
+            let leader = assignment
                 .stores
                 .get(scheme.store)
                 .map_or(0, |share| share.leader);
-            let members = welcome.sets.get(scheme.index).map_or(1, |set| set.size());
+            let members = assignment
+                .sets
+                .get(scheme.index)
+                .map_or(1, |set| set.size());
             let losses = code.as_ref().map_or(0, |code| code.losses(members));
             let part = with_redundancy(size, copies, members, losses);
             let sum = instances.entry(leader).or_default();
@@ -268,12 +271,12 @@ fn used_for(scheme: &SchemeDescriptor) -> String {
     }
 }
 
-fn survived(stands: usize, group: &str) -> String {
+fn survived(tolerates: usize, group: &str) -> String {
     let (one, many) = match group {
         "NODE" => ("node".to_string(), "nodes".to_string()),
         other => (format!("group of {other}"), format!("groups of {other}")),
     };
-    match stands {
+    match tolerates {
         EVERYTHING => format!("the loss of any number of {many}"),
         0 => format!("a failure of processes, but not the loss of a {one}"),
         1 => format!("the loss of any 1 {one}, not of 2"),

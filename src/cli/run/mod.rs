@@ -85,7 +85,7 @@ impl Run for Options {
         let launcher = Launcher::named(&word.to_string_lossy(), &job.environment)?;
         let own_nodes = matches!(
             launcher.kind(),
-            launcher::Kind::OpenMpi | launcher::Kind::Hydra
+            launcher::LauncherKind::OpenMpi | launcher::LauncherKind::Hydra
         );
         if job.manager.name() == "NONE" && !own_nodes {
             return Err(Failure::said(format!(

@@ -215,7 +215,7 @@ impl<'a> Steps<'a> {
             ("SCR_END_TIME", self.end.unwrap_or(0).to_string()),
         ];
         set.extend(from.map(|name| (words::NAME, name)));
-        if self.launcher.kind() == launcher::Kind::Srun {
+        if self.launcher.kind() == launcher::LauncherKind::Srun {
             // Else a run that has lost one process may wait for it to the end of the allocation.
             set.push(("SLURM_KILL_BAD_EXIT", "1".to_string()));
             // When a node leaves the job while a step ends, Slurm may keep the processors of

@@ -7,7 +7,7 @@
 
 mod calls;
 mod datatype;
-mod patience;
+mod poll;
 mod reduce;
 mod request;
 
@@ -215,7 +215,7 @@ impl Communicator for Mpi {
         // SAFETY: constant of the C library.
         let mut message = unsafe { RSMPI_MESSAGE_NULL };
         let mut status = empty_status();
-        patience::until(|| {
+        poll::until(|| {
             let mut there: c_int = 0;
             let tag = c_int::from(tag);
             // SAFETY: live locals of the right types.

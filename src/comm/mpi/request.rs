@@ -1,7 +1,7 @@
 //! Transfers under way, and who handles their errors.
 
 use super::calls::{Home, check, empty_status, finalized, received};
-use super::patience;
+use super::poll;
 use crate::Result;
 use crate::comm::{Pending, Tag, check_length};
 use mpi::ffi::{
@@ -50,7 +50,7 @@ impl Pending for Request {
         self.home.check("MPI_Test")?;
         let mut status = empty_status();
         let errors_return = WorldErrorsReturn::new()?;
-        patience::until(|| {
+        poll::until(|| {
             let mut done: c_int = 0;
             // SAFETY: the handle is of an active request of ours.
             let code = unsafe { MPI_Test(&mut self.handle, &mut done, &mut status) };

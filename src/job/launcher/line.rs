@@ -2,7 +2,7 @@
 
 use super::super::program::{failed, find};
 use super::super::{Environment, hostlist};
-use super::Kind;
+use super::LauncherKind;
 use crate::Result;
 use std::ffi::{OsStr, OsString};
 
@@ -25,7 +25,7 @@ const PROGRAMS: [&str; 4] = ["launcher", "bootstrap", "launcher-exec", "bootstra
 
 /// What goes to the launcher so that only `up` is used.
 pub(super) fn without(
-    kind: Kind,
+    kind: LauncherKind,
     arguments: &[OsString],
     up: &[String],
     excluded: &[String],
@@ -33,24 +33,26 @@ pub(super) fn without(
 ) -> Result<Vec<OsString>> {
     let out = || hostlist::compress(excluded);
     let ours: Vec<String> = match kind {
-        Kind::Srun => vec![format!("--exclude={}", out())],
-        Kind::Flux => return flux(arguments, format!("--requires=-host:{}", out())),
-        Kind::Jsrun | Kind::Lrun => vec![format!("--exclude_hosts={}", excluded.join(","))],
-        Kind::Aprun => {
+        LauncherKind::Srun => vec![format!("--exclude={}", out())],
+        LauncherKind::Flux => return flux(arguments, format!("--requires=-host:{}", out())),
+        LauncherKind::Jsrun | LauncherKind::Lrun => {
+            vec![format!("--exclude_hosts={}", excluded.join(","))]
+        }
+        LauncherKind::Aprun => {
             let nids: Vec<&str> = up.iter().map(|node| nid(node)).collect();
             vec!["-L".to_string(), nids.join(",")]
         }
-        Kind::OpenMpi => {
+        LauncherKind::OpenMpi => {
             // Without a number of slots each node would take one process.
             let slots = up.iter().map(|node| format!("{node}:*"));
             let slots: Vec<String> = slots.collect();
             vec!["--host".to_string(), slots.join(",")]
         }
-        Kind::Hydra => vec!["-hosts".to_string(), up.join(",")],
+        LauncherKind::Hydra => vec!["-hosts".to_string(), up.join(",")],
     };
     let rest = match kind {
-        Kind::OpenMpi => drop_options(arguments, &HOSTS_OF_OPEN_MPI, environment),
-        Kind::Hydra => drop_options(arguments, &HOSTS_OF_HYDRA, environment),
+        LauncherKind::OpenMpi => drop_options(arguments, &HOSTS_OF_OPEN_MPI, environment),
+        LauncherKind::Hydra => drop_options(arguments, &HOSTS_OF_HYDRA, environment),
         _ => arguments.to_vec(),
     };
     Ok(ours.into_iter().map(OsString::from).chain(rest).collect())

@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// How a launcher is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum LauncherKind {
     /// Slurm's.
     Srun,
     /// `mpirun` and `mpiexec` of Open MPI and of PRRTE.
@@ -31,16 +31,16 @@ pub enum Kind {
     Aprun,
 }
 
-impl Kind {
+impl LauncherKind {
     /// Whose it is, for messages.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Srun => "Slurm",
-            Kind::OpenMpi => "Open MPI",
-            Kind::Hydra => "Hydra",
-            Kind::Flux => "Flux",
-            Kind::Jsrun | Kind::Lrun => "LSF",
-            Kind::Aprun => "Cray",
+            LauncherKind::Srun => "Slurm",
+            LauncherKind::OpenMpi => "Open MPI",
+            LauncherKind::Hydra => "Hydra",
+            LauncherKind::Flux => "Flux",
+            LauncherKind::Jsrun | LauncherKind::Lrun => "LSF",
+            LauncherKind::Aprun => "Cray",
         }
     }
 }
@@ -51,7 +51,7 @@ pub const WORDS: &str = "srun, mpirun, mpiexec, flux, jsrun, lrun, aprun";
 /// A launcher that a user named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
-    kind: Kind,
+    kind: LauncherKind,
     word: String,
 }
 
@@ -67,11 +67,11 @@ impl Launcher {
         let file = Path::new(word).file_name().and_then(OsStr::to_str);
         let stem = file.and_then(|file| file.split('.').next()).unwrap_or("");
         let kind = match stem {
-            "srun" => Kind::Srun,
-            "flux" => Kind::Flux,
-            "jsrun" => Kind::Jsrun,
-            "lrun" => Kind::Lrun,
-            "aprun" => Kind::Aprun,
+            "srun" => LauncherKind::Srun,
+            "flux" => LauncherKind::Flux,
+            "jsrun" => LauncherKind::Jsrun,
+            "lrun" => LauncherKind::Lrun,
+            "aprun" => LauncherKind::Aprun,
             "mpirun" | "mpiexec" | "prterun" | "orterun" => whose(word, environment)?,
             _ => {
                 return Err(failed(
@@ -88,7 +88,7 @@ impl Launcher {
     }
 
     /// How it is spoken to.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> LauncherKind {
         self.kind
     }
 
@@ -152,15 +152,15 @@ impl Launcher {
 }
 
 /// Whose mpirun it is.
-fn whose(word: &str, environment: &Environment) -> Result<Kind> {
+fn whose(word: &str, environment: &Environment) -> Result<LauncherKind> {
     let program = need(environment, word)?;
     let finished = run(&program, &["--version".into()], &[], PATIENCE)?;
     let said = format!("{}{}", finished.out, finished.err);
     let says = |names: &[&str]| names.iter().any(|name| said.contains(name));
     if says(&["Open MPI", "OpenRTE", "PRRTE", "prterun"]) {
-        Ok(Kind::OpenMpi)
+        Ok(LauncherKind::OpenMpi)
     } else if says(&["HYDRA", "Hydra", "Intel(R) MPI"]) {
-        Ok(Kind::Hydra)
+        Ok(LauncherKind::Hydra)
     } else {
         let what = "its --version names neither Open MPI nor Hydra, so that it is not known \
                     how to leave nodes out; start the program by another launcher";

@@ -3,7 +3,7 @@
 use super::super::manager::same_host;
 use super::super::program::{ask, failed, signal};
 use super::super::{Environment, identity::scheduler_job};
-use super::Kind;
+use super::LauncherKind;
 use crate::{Error, Result};
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,13 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_secs(10);
 
 /// See [`super::Launcher::step`].
-pub(super) fn of(kind: Kind, environment: &Environment, pid: u32) -> Result<Option<String>> {
+pub(super) fn of(
+    kind: LauncherKind,
+    environment: &Environment,
+    pid: u32,
+) -> Result<Option<String>> {
     match kind {
-        Kind::Srun => {
+        LauncherKind::Srun => {
             let job = scheduler_job(environment).map(|known| known.value);
             let job = job.ok_or_else(|| Error::Config {
                 place: "SLURM_JOB_ID".to_string(),
@@ -25,7 +29,7 @@ pub(super) fn of(kind: Kind, environment: &Environment, pid: u32) -> Result<Opti
                 .lines()
                 .find_map(|line| started_by(line, &environment.host, pid)))
         }
-        Kind::Flux => {
+        LauncherKind::Flux => {
             let last = ask(environment, "flux", &["job", "last"], &[])?;
             Ok(Some(last.trim().to_string()).filter(|id| !id.is_empty()))
         }
@@ -46,7 +50,7 @@ fn started_by(line: &str, host: &str, pid: u32) -> Option<String> {
 }
 
 /// See [`super::Launcher::kill`].
-pub(super) fn kill(kind: Kind, environment: &Environment, step: &str) -> Result<()> {
+pub(super) fn kill(kind: LauncherKind, environment: &Environment, step: &str) -> Result<()> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '+' | '_');
     if step.is_empty() || !step.chars().all(plain) {
         let shown: String = step.chars().take(80).flat_map(char::escape_debug).collect();
@@ -56,18 +60,18 @@ pub(super) fn kill(kind: Kind, environment: &Environment, step: &str) -> Result<
         });
     }
     match kind {
-        Kind::Srun if step.contains('.') => {
+        LauncherKind::Srun if step.contains('.') => {
             match ask(environment, "scancel", &[step], &[]) {
                 // It ended before.
                 Err(error) if error.to_string().contains("Invalid job id") => Ok(()),
                 other => other.map(drop),
             }
         }
-        Kind::Srun => Err(failed(
+        LauncherKind::Srun => Err(failed(
             "scancel",
             format!("'{step}' is a whole job; name a step as {step}.0"),
         )),
-        Kind::Flux => ask(environment, "flux", &["cancel", step], &[])
+        LauncherKind::Flux => ask(environment, "flux", &["cancel", step], &[])
             // Its name in older releases.
             .or_else(|_| ask(environment, "flux", &["job", "cancel", step], &[]))
             .map(drop),

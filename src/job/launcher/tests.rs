@@ -83,7 +83,7 @@ fn a_node_of_aprun_is_a_number() {
     let environment = programs.environment();
     let all = strings("nid[00001-00003]");
     let up = [all[0].clone(), all[2].clone()];
-    let line = line::without(Kind::Aprun, &[], &up, &all[1..2], &environment).unwrap();
+    let line = line::without(LauncherKind::Aprun, &[], &up, &all[1..2], &environment).unwrap();
     assert_eq!(line, words("-L 1,3"));
 }
 

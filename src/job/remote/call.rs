@@ -4,7 +4,7 @@
 //! runs in a small shell script which says on which node it runs and how the command ended.
 
 use super::super::program::{ask as question, run};
-use super::{Answer, Environment, Kind, Task, Way, failed, hostlist, lost, parse, program};
+use super::{Answer, Environment, LauncherKind, Task, Way, failed, hostlist, lost, parse, program};
 use crate::Result;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -106,7 +106,7 @@ pub(super) fn ask(
             let options = ["-n", "-o", "BatchMode=yes", "-o", &timeout, &list];
             (path, options.map(str::to_string).to_vec(), text())
         }
-        Way::Mpirun(Kind::OpenMpi, path) => {
+        Way::Mpirun(LauncherKind::OpenMpi, path) => {
             let options = ["--host", &list, "-n", "1"];
             (path, options.map(str::to_string).to_vec(), argv)
         }

@@ -13,15 +13,15 @@ use crate::comm::{Communicator, Pending, Tag, Term};
 use crate::format::filemap::Reddesc;
 use crate::format::{Dataset, read_header};
 use crate::redundancy::code::Place;
-use crate::redundancy::flow::{self, Route, Task};
 use crate::redundancy::kernel::Kernel;
-use crate::redundancy::local::Local;
 use crate::redundancy::logical::{Reader, Writer};
+use crate::redundancy::member_io::MemberIo;
 use crate::redundancy::parity_file::header;
+use crate::redundancy::pipeline::{self, Route, Task};
 use crate::redundancy::single::check_data;
 use crate::redundancy::{Health, Set, code_of};
 use crate::store::Files;
-use crate::store::behind::Behind;
+use crate::store::write_behind::WriteBehind;
 use std::path::Path;
 
 /// Bytes in the buffers for one piece of a column, all its blocks together.
@@ -47,7 +47,7 @@ pub trait Home: Sync {
 
 /// Where the files of a dataset are.
 #[derive(Clone, Copy)]
-pub struct Ground<'a> {
+pub struct DatasetLocation<'a> {
     /// The file system.
     pub files: &'a dyn Files,
     /// The directory with the redundancy files.
@@ -89,7 +89,7 @@ pub struct Losses {
 
 /// A set that was looked at.
 pub struct Patient<'a> {
-    ground: Ground<'a>,
+    location: DatasetLocation<'a>,
     claim: Claim<'a>,
     code: Option<Code>,
     seats: Vec<Seat>,
@@ -143,13 +143,13 @@ impl Communicator for Alone {
 
 /// Looks at all that a set has, reading each byte once. `known` gives the list of files in a
 /// rank's own completion record. Where there is none, the rank's redundancy file knows it, or
-/// that of a right neighbour. Local.
+/// that of a right neighbour. MemberIo.
 ///
 /// # Errors
 /// The scheme is not known, or no set is like this. What is wrong with the files is not an
 /// error here but told in [`Patient::members`].
 pub fn examine<'a>(
-    ground: Ground<'a>,
+    location: DatasetLocation<'a>,
     claim: Claim<'a>,
     known: &dyn Fn(usize) -> Option<RankFiles>,
 ) -> Result<Patient<'a>> {
@@ -168,11 +168,11 @@ pub fn examine<'a>(
         Ok(Seat {
             comm: Alone { rank, size, solo },
             set,
-            data_dir: ground.home.dir(rank),
+            data_dir: location.home.dir(rank),
         })
     });
     let mut patient = Patient {
-        ground,
+        location,
         claim,
         code,
         seats: seats.collect::<Result<_>>()?,
@@ -186,7 +186,7 @@ pub fn examine<'a>(
 }
 
 impl<'a> Patient<'a> {
-    /// What is lost, if the scheme stands it. The error names dataset, set and ranks.
+    /// What is lost, if the scheme tolerates it. The error names dataset, set and ranks.
     pub fn verdict(&self) -> Result<Losses> {
         let judged = self.judge()?;
         let lack = |what: u64| {
@@ -204,7 +204,7 @@ impl<'a> Patient<'a> {
     /// with its recorded checksum as its last byte is written. With `redundancy` the redundancy
     /// files are made anew too, synced; without it none is touched. The completion records are
     /// the caller's: those of ranks without data must be gone before, and are to be written
-    /// after this. Local; memory is bounded whatever the size of the files.
+    /// after this. MemberIo; memory is bounded whatever the size of the files.
     ///
     /// # Errors
     /// As [`Patient::verdict`], and then no file is touched; or a file cannot be read or
@@ -229,10 +229,10 @@ impl<'a> Patient<'a> {
         let seat = self.seats.get(index).ok_or_else(missing)?;
         Ok(Context {
             comm: &seat.comm,
-            files: self.ground.files,
+            files: self.location.files,
             set: &seat.set,
             data_dir: &seat.data_dir,
-            meta_dir: self.ground.meta_dir,
+            meta_dir: self.location.meta_dir,
             piece: self.piece(),
             tag: 0,
             holders: &[],
@@ -289,7 +289,7 @@ impl<'a> Patient<'a> {
     /// A list of files as a member's record, if it is fit to be used.
     fn record(&self, index: usize, list: RankFiles) -> Option<Record> {
         let usable = total(list.files.iter().map(|f| f.size)).is_ok()
-            && self.ground.home.admit(&list).is_ok();
+            && self.location.home.admit(&list).is_ok();
         let reddesc = self.claim.reddesc.of_member(index)?;
         usable.then(|| Record {
             dataset: self.claim.dataset.clone(),
@@ -306,7 +306,7 @@ impl<'a> Patient<'a> {
         (0..=code.parities()).find_map(|steps| {
             let keeper = self.context((index + steps) % code.members()).ok()?;
             let path = self.redundancy_file(&keeper);
-            let file = self.ground.files.open(&path).ok()?;
+            let file = self.location.files.open(&path).ok()?;
             let (header, _): (ParityHeader, u64) = read_header(file.as_ref(), &path).ok()?;
             let fits = header.dataset == *self.claim.dataset
                 && header.ranks == self.claim.ranks
@@ -372,16 +372,16 @@ impl<'a> Patient<'a> {
             let record = member.record.as_ref();
             let record =
                 record.ok_or_else(|| self.lost(format!("no record of rank {}", member.rank)))?;
-            let mut local = Local {
-                places: Local::places(code, columns.iter().copied(), index),
+            let mut local = MemberIo {
+                places: MemberIo::places(code, columns.iter().copied(), index),
                 chunk,
-                ..Local::default()
+                ..MemberIo::default()
             };
             if state.lacks(DATA) {
-                let ground = &self.ground;
-                ground.home.make_dirs(ground.files, &record.files)?;
+                let location = &self.location;
+                location.home.make_dirs(location.files, &record.files)?;
                 let targets = targets(&context, record)?;
-                local.writer = Some(Behind::here(Writer::new(ground.files, targets)));
+                local.writer = Some(WriteBehind::here(Writer::new(location.files, targets)));
             } else {
                 let most = MOST_OPEN / code.members().max(1);
                 let reader = Reader::new(context.files, context.paths(&record.files)?, false)?;
@@ -393,7 +393,11 @@ impl<'a> Patient<'a> {
             } else if redundancy {
                 let new = header(&context, record, chunk, self.lefts(code, index)?);
                 let path = self.redundancy_file(&context);
-                local.output = Some(Behind::here(Output::create(context.files, path, &new)?));
+                local.output = Some(WriteBehind::here(Output::create(
+                    context.files,
+                    path,
+                    &new,
+                )?));
                 heading = Some(new);
             }
             locals.push(local);
@@ -408,7 +412,9 @@ impl<'a> Patient<'a> {
                 writer.finish()?.finish()?;
             }
             if let (Some(output), Some(heading)) = (local.output, heading) {
-                output.finish()?.finish(self.ground.files, heading, true)?;
+                output
+                    .finish()?
+                    .finish(self.location.files, heading, true)?;
             }
         }
         Ok(())
@@ -428,14 +434,14 @@ impl<'a> Patient<'a> {
 }
 
 /// One piece of a column: read, computed, written.
-fn step(routes: &[Route], task: &Task, locals: &mut [Local]) -> Result<()> {
+fn step(routes: &[Route], task: &Task, locals: &mut [MemberIo]) -> Result<()> {
     let missing = || Error::format(0, "no such member");
     let route = routes.get(task.route).ok_or_else(missing)?;
     let mut sources = vec![vec![0; task.length]; route.sources.len()];
     let mut results = vec![vec![0; task.length]; route.targets.len()];
     for (member, buffer) in route.sources.iter().zip(&mut sources) {
         let local = locals.get_mut(*member).ok_or_else(missing)?;
-        flow::Ends::read(local, task.route, task.offset, buffer);
+        pipeline::Ends::read(local, task.route, task.offset, buffer);
         failure(local)?;
     }
     let sources: Vec<&[u8]> = sources.iter().map(Vec::as_slice).collect();
@@ -443,14 +449,14 @@ fn step(routes: &[Route], task: &Task, locals: &mut [Local]) -> Result<()> {
     Kernel::best().apply(&route.coefficients, &sources, &mut slices);
     for (member, result) in route.targets.iter().zip(results) {
         let local = locals.get_mut(*member).ok_or_else(missing)?;
-        flow::Ends::write(local, task.route, result);
+        pipeline::Ends::write(local, task.route, result);
         failure(local)?;
     }
     Ok(())
 }
 
 /// What kept a member from reading or writing.
-fn failure(local: &mut Local) -> Result<()> {
+fn failure(local: &mut MemberIo) -> Result<()> {
     let firsts = [&mut local.first, &mut local.data, &mut local.parity];
     firsts
         .into_iter()

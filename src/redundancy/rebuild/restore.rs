@@ -3,18 +3,18 @@
 use super::routes::{homeward, routes, tasks, workers};
 use super::verdict::{DATA, PARITY, RECORD, Verdict};
 use super::{Findings, Made, Parity, targets};
-use super::{home, left};
+use super::{orphans, relocated};
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::format::{from_message, to_message};
 use crate::redundancy::code::Code;
 use crate::redundancy::encode::accept;
-use crate::redundancy::flow;
-use crate::redundancy::local::{Lending, Local};
 use crate::redundancy::logical::{Reader, Writer, total};
+use crate::redundancy::member_io::{HeldReader, MemberIo};
 use crate::redundancy::parity_file::{Input, Output, header};
-use crate::redundancy::{Context, First, Lent, Record};
-use crate::store::behind::Behind;
+use crate::redundancy::pipeline;
+use crate::redundancy::{Context, First, HeldPart, Record};
+use crate::store::write_behind::WriteBehind;
 use crate::{Error, Result};
 use std::path::PathBuf;
 use std::thread::Scope;
@@ -27,7 +27,7 @@ pub(super) struct Have<'h, 'l> {
     pub parity: Option<Parity>,
     /// Whether what is here is known to be right.
     pub proven: bool,
-    pub lent: Option<&'h mut Lent<'l>>,
+    pub lent: Option<&'h mut HeldPart<'l>>,
 }
 
 /// Does what the verdict asks for; without `rebuild`, only what lies elsewhere comes home.
@@ -50,9 +50,9 @@ pub(super) fn restore<'scope, 'env>(
     } = have;
     let lacks = |what| verdict.all.get(me).is_none_or(|s| s.lacks(what));
     let is_away = context.holder(me) != context.comm.rank();
-    let mut local = Local {
+    let mut local = MemberIo {
         chunk: code.chunk(&verdict.sizes),
-        ..Local::default()
+        ..MemberIo::default()
     };
     let survivor = record.is_some();
     let record = match record {
@@ -80,7 +80,7 @@ pub(super) fn restore<'scope, 'env>(
         }
         Some(Parity::Away(header)) => {
             let output = Output::create(context.files, path.clone(), &header);
-            local.parity_home = local.home.keep(output);
+            local.parity_relocated = local.home.keep(output);
             coming = Some(header);
         }
         None => {}
@@ -93,16 +93,16 @@ pub(super) fn restore<'scope, 'env>(
         if lacks(DATA) {
             let make = || {
                 if !survivor {
-                    left::clear(context)?;
+                    orphans::clear(context)?;
                 }
                 new_files(context, record)
             };
             let writer = rebuild.then(make);
             let writer = writer.and_then(|writer| local.first.keep(writer));
-            local.writer = writer.map(|writer| Behind::start(scope, writer));
+            local.writer = writer.map(|writer| WriteBehind::start(scope, writer));
         } else if is_away {
             let writer = new_files(context, record);
-            local.data_home = local.home.keep(writer);
+            local.data_relocated = local.home.keep(writer);
         } else {
             summed = !proven && sums.iter().any(Option::is_some);
             let list = context.paths(&record.files);
@@ -112,32 +112,34 @@ pub(super) fn restore<'scope, 'env>(
         if let Some(partners) = partners {
             let new = header(context, record, local.chunk, partners);
             let output = Output::create(context.files, path, &new);
-            local.output = local.first.keep(output.map(|o| Behind::start(scope, o)));
+            local.output = local
+                .first
+                .keep(output.map(|o| WriteBehind::start(scope, o)));
             heading = Some(new);
         }
     }
 
     let away = context.away();
     let (columns, routes) = routes(code, &verdict.all, &away, rebuild)?;
-    let places = |member| Local::places(code, columns.iter().copied(), member);
+    let places = |member| MemberIo::places(code, columns.iter().copied(), member);
     local.places = places(me);
     local.lent = lent
         .as_ref()
-        .zip(home::held(context))
+        .zip(relocated::held(context))
         .map(|(lent, member)| {
             let mut lending = lending(context, code, verdict, (scheme, lent), member);
             lending.places = places(member);
             lending
         });
-    let (piece, window) = flow::shape(context.piece, code.members());
+    let (piece, window) = pipeline::shape(context.piece, code.members());
     let sizes = &verdict.sizes;
     if away.is_empty() {
         let tasks = tasks(code, &columns, &routes, sizes, piece);
-        flow::run(context, &routes, tasks, window, &mut local)?;
+        pipeline::run(context, &routes, tasks, window, &mut local)?;
     } else {
         let workers = workers(context, &routes);
         let tasks = homeward(code, &columns, &workers, sizes, piece);
-        flow::run(context, &routes, tasks, window, &mut local)?;
+        pipeline::run(context, &routes, tasks, window, &mut local)?;
         let lending = local.lent.take();
         let read = lending.as_ref();
         let read = read.map_or((true, true), |l| (!l.data.failed(), !l.parity.failed()));
@@ -146,7 +148,7 @@ pub(super) fn restore<'scope, 'env>(
             lent.trouble.extend(all.into_iter().filter_map(Result::err));
         }
         let dataset = record.as_ref().map(|record| record.dataset.clone());
-        let (data, parity) = home::conclude(context, read, &dataset.unwrap_or_default())?;
+        let (data, parity) = relocated::conclude(context, read, &dataset.unwrap_or_default())?;
         local.data.keep(data);
         local.parity.keep(parity);
     }
@@ -160,10 +162,10 @@ fn lending<'a>(
     context: &Context<'a>,
     code: &Code,
     verdict: &Verdict,
-    (scheme, lent): (&str, &Lent),
+    (scheme, lent): (&str, &HeldPart),
     member: usize,
-) -> Lending<'a> {
-    let mut lending = Lending::default();
+) -> HeldReader<'a> {
+    let mut lending = HeldReader::default();
     let has = |what| verdict.all.get(member).is_some_and(|s| !s.lacks(what));
     if has(DATA) {
         let list = lent.context(context).paths(&lent.found.record.files);
@@ -171,7 +173,7 @@ fn lending<'a>(
         lending.reader = lending.data.keep(reader);
     }
     if has(PARITY) {
-        let input = home::open(context, code, scheme, lent);
+        let input = relocated::open(context, code, scheme, lent);
         lending.input = lending.parity.keep(input.map(Input::trusted));
     }
     lending
@@ -181,18 +183,18 @@ fn lending<'a>(
 /// and waits for what is being written. `coming` is the header of redundancy that came home.
 fn finish(
     context: &Context,
-    local: Local,
+    local: MemberIo,
     record: Option<Record>,
     (heading, coming): (Option<ParityHeader>, Option<ParityHeader>),
     sums: Option<Vec<Option<u32>>>,
 ) -> (Made, Findings) {
-    let Local {
+    let MemberIo {
         reader,
         input,
         writer,
         output,
-        data_home,
-        parity_home,
+        data_relocated,
+        parity_relocated,
         mut data,
         mut parity,
         mut home,
@@ -205,14 +207,14 @@ fn finish(
     if let Some(mut input) = input.filter(|_| !parity.failed()) {
         parity.keep(input.prove());
     }
-    if let Some(writer) = data_home.filter(|_| !data.failed() && !home.failed()) {
+    if let Some(writer) = data_relocated.filter(|_| !data.failed() && !home.failed()) {
         match writer.finish() {
             wrong @ Err(Error::Corrupt { .. }) => data.keep(wrong),
             other => home.keep(other),
         };
     }
     let wrong = parity.failed() || home.failed();
-    if let (Some(output), Some(header), false) = (parity_home, coming, wrong)
+    if let (Some(output), Some(header), false) = (parity_relocated, coming, wrong)
         && parity.keep(output.prove(&header)).is_some()
     {
         home.keep(output.finish(context.files, header, context.sync));
@@ -299,7 +301,7 @@ fn neighbours(
     code: &Code,
     verdict: &Verdict,
     record: Option<&Record>,
-    local: &mut Local,
+    local: &mut MemberIo,
 ) -> Result<Option<Vec<RankFiles>>> {
     let (set, keepers) = (context.set, code.parities());
     let needs = |index: usize| verdict.all.get(index).is_some_and(|s| s.lacks(PARITY));

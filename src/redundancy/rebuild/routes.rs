@@ -3,7 +3,7 @@
 use super::verdict::{DATA, PARITY, State};
 use crate::redundancy::Context;
 use crate::redundancy::code::{Block, Code, Place};
-use crate::redundancy::flow::{self, Route, Task};
+use crate::redundancy::pipeline::{self, Route, Task};
 use crate::{Error, Result};
 
 /// The columns that lost a block, in rising order, and how these come back; beside them those
@@ -111,7 +111,7 @@ pub(super) fn homeward<'a>(
     let groups = columns.chunks(beside.max(1)).enumerate();
     groups.flat_map(move |(group, columns)| {
         let lengths = columns.iter().map(|column| code.length(sizes, *column));
-        let pieces = flow::side_by_side(lengths.collect(), piece);
+        let pieces = pipeline::side_by_side(lengths.collect(), piece);
         pieces.enumerate().map(move |(turn, (at, offset, length))| {
             let index = group * beside + at;
             let workers = workers.get(index).map_or(&[][..], |workers| workers);
@@ -149,7 +149,7 @@ pub(super) fn tasks<'a>(
             .map(|(_, (column, _))| code.length(sizes, *column))
             .sum();
         let tasks = each.flat_map(move |(index, (column, route))| {
-            let pieces = flow::pieces(code.length(sizes, *column), piece);
+            let pieces = pipeline::pieces(code.length(sizes, *column), piece);
             pieces.enumerate().map(move |(turn, (offset, length))| {
                 let at = (turn + column) % route.sources.len().max(1);
                 Task {

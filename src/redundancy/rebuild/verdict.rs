@@ -85,7 +85,7 @@ impl Verdict {
     /// Whether a rank would write over what is left of its own files before it is known what
     /// that is, and that what the others have is right. If too much of it is not, these files
     /// must still be there.
-    pub fn is_rash(&self) -> bool {
+    pub fn must_verify_first(&self) -> bool {
         let present = || self.all.iter().filter(|s| !s.lacks(RECORD));
         let damaged = present().any(|s| s.lacks(DATA) || s.lacks(PARITY));
         let left = self.all.iter().any(|s| !s.lacks(LEFT));
@@ -178,10 +178,10 @@ fn complaint(context: &Context, code: &Code, name: &str, all: &[State]) -> Strin
     if !bare.is_empty() {
         what += &format!(" and the redundancy of {} {}", plural(&bare), list(&bare));
     }
-    let stands = match code.parities() {
+    let tolerates = match code.parities() {
         1 => "one".to_string(),
         n => format!("any {n}"),
     };
     let set = list(&context.set.members);
-    format!("{what} are lost or damaged; {name} set {set} stands the loss of {stands}")
+    format!("{what} are lost or damaged; {name} set {set} tolerates the loss of {tolerates}")
 }

@@ -2,7 +2,7 @@
 
 use super::verdict::*;
 use crate::comm::solo::Solo;
-use crate::redundancy::code::{Code, Kind};
+use crate::redundancy::code::{Code, CodeKind};
 use crate::redundancy::{Context, Set};
 use crate::store::posix::Posix;
 use std::path::Path;
@@ -12,12 +12,16 @@ const SIZES: [u64; 4] = [100, 7, 0, 61];
 
 /// Sets of four: a copy on two neighbours, one sum, two sums.
 fn codes() -> [Code; 3] {
-    [(Kind::Partner, 2), (Kind::Xor, 1), (Kind::Rs, 2)]
-        .map(|(kind, losses)| Code::new(kind, SIZES.len(), losses).unwrap())
+    [
+        (CodeKind::Partner, 2),
+        (CodeKind::Xor, 1),
+        (CodeKind::Rs, 2),
+    ]
+    .map(|(kind, losses)| Code::new(kind, SIZES.len(), losses).unwrap())
 }
 
 fn rs() -> Code {
-    Code::new(Kind::Rs, SIZES.len(), 2).unwrap()
+    Code::new(CodeKind::Rs, SIZES.len(), 2).unwrap()
 }
 
 /// What members say who have all.
@@ -72,7 +76,7 @@ fn where_nothing_is_lost_all_keep_what_they_have() {
         assert_eq!(verdict.sizes, SIZES);
         assert_eq!(verdict.donors, [None; 4]);
         assert!(verdict.all.iter().all(|state| state.has == ALL));
-        assert!(!verdict.any_lacks(DATA) && !verdict.is_rash());
+        assert!(!verdict.any_lacks(DATA) && !verdict.must_verify_first());
     }
 }
 
@@ -194,7 +198,7 @@ fn an_error_names_what_is_lost_and_what_would_have_been_repaired() {
     lose(&mut all[3]);
     assert_eq!(
         refused(&xor, all),
-        "the files of ranks 11, 13 are lost or damaged; RS set 10, 11, 12, 13 stands the loss \
+        "the files of ranks 11, 13 are lost or damaged; RS set 10, 11, 12, 13 tolerates the loss \
          of one"
     );
     let mut all = whole(&rs);
@@ -204,7 +208,7 @@ fn an_error_names_what_is_lost_and_what_would_have_been_repaired() {
     assert_eq!(
         refused(&rs, all),
         "the files of ranks 10, 11 and the redundancy of rank 12 are lost or damaged; RS set 10, \
-         11, 12, 13 stands the loss of any 2"
+         11, 12, 13 tolerates the loss of any 2"
     );
 }
 
@@ -212,7 +216,7 @@ fn an_error_names_what_is_lost_and_what_would_have_been_repaired() {
 #[test]
 fn it_is_rash_to_write_over_what_is_left_before_all_is_proven() {
     let [.., rs] = codes();
-    for (has, other, rash) in [
+    for (has, other, verify_first) in [
         // Lost with its record: there is nothing to write over.
         (0, ALL, false),
         (0, ALL & !PROVEN, false),
@@ -228,7 +232,7 @@ fn it_is_rash_to_write_over_what_is_left_before_all_is_proven() {
         let mut all = whole(&rs);
         (all[1].has, all[2].has) = (has, other);
         let verdict = verdict(&rs, all).unwrap();
-        assert_eq!(verdict.is_rash(), rash, "{has} {other}");
+        assert_eq!(verdict.must_verify_first(), verify_first, "{has} {other}");
     }
 }
 

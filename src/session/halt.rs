@@ -368,13 +368,13 @@ impl Session {
         };
         self.note_flush(at, None);
         let result = self.agree(sole).and_then(|()| {
-            let ground = self.ground(self.settings.flush_width);
+            let access = self.prefix_access(self.settings.flush_width);
             let (data, checksums) = if bypass {
                 (None, self.settings.crc_bypass)
             } else {
                 (Some(data.as_path()), self.settings.crc_on_flush)
             };
-            flush(&ground, &mut filemap, data, checksums, &time_now())
+            flush(&access, &mut filemap, data, checksums, &time_now())
         });
         self.note_flush(at, Some(result.is_ok()));
         match result {

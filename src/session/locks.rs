@@ -8,7 +8,7 @@ use crate::cache::layout::Layout;
 use crate::format::{self, Name};
 use crate::job::holders;
 use crate::prefix::index::without_locks;
-use crate::store::{Durability, Files, Kind, Lock};
+use crate::store::{Durability, FileKind, Files, Lock};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -59,7 +59,7 @@ impl Session {
     ///
     /// # Errors
     /// Another run has a store that this one needs, or what is in it cannot be taken over.
-    pub(super) fn claim_stores(&mut self, patience: Duration) -> Result<()> {
+    pub(super) fn claim_stores(&mut self, lock_timeout: Duration) -> Result<()> {
         let begun = Instant::now();
         for at in 0..self.stores.len() {
             let store = &self.stores[at];
@@ -67,7 +67,11 @@ impl Session {
                 continue;
             }
             let (layout, used) = (store.layout.clone(), self.is_used(at));
-            let patience = if used { patience } else { patience.min(GLANCE) };
+            let lock_timeout = if used {
+                lock_timeout
+            } else {
+                lock_timeout.min(GLANCE)
+            };
             let sign = Sign {
                 run: run_name(&layout),
                 node: self.speaker.node.as_str().into(),
@@ -75,7 +79,7 @@ impl Session {
                 rank: self.rank(),
                 prefix: Name::from(self.prefix.real()),
             };
-            match claim(&*self.files, &layout, &sign, begun + patience)? {
+            match claim(&*self.files, &layout, &sign, begun + lock_timeout)? {
                 Claim::Ours(lock) => self.claims.extend(lock.map(|lock| (at, lock))),
                 // Who does not need it keeps nobody from it.
                 Claim::Other(_) if !used => self.stores[at].leader = false,
@@ -164,7 +168,7 @@ fn claim(files: &dyn Files, layout: &Layout, sign: &Sign, end: Instant) -> Resul
         if Instant::now() >= end {
             // A rank of this run may have taken over what is there, and have had no room to sign.
             let root = files.stat(&layout.root())?;
-            return Ok(match root.is_some_and(|s| s.kind == Kind::Directory) {
+            return Ok(match root.is_some_and(|s| s.kind == FileKind::Directory) {
                 true => Claim::Ours(None),
                 false => Claim::Other(other),
             });

@@ -3,19 +3,19 @@
 
 use super::cached::{Cached, Part, paths, title};
 use super::foreign::wrong_ranks;
-use super::room::Volume;
+use super::space::Volume;
 use super::unavailable::Unavailable;
-use super::{Doomed, Session, Store};
+use super::{Discarded, Session, Store};
 use crate::cache::layout::Layout;
 use crate::cache::plan::{Candidate, Inventory, Order, Slot, ranks_in_words};
-use crate::cache::recover::{self, Failed, Ground, Recovered};
+use crate::cache::recover::{self, CacheAccess, Failed, Recovered};
 use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
 use crate::config::descriptors::{StoreDescriptor, choose};
 use crate::events::Severity;
 use crate::format::{Dataset, Name, from_message, to_message};
-use crate::policy::evict::EVERYTHING;
 use crate::prefix::{index, records};
+use crate::redundancy::EVERYTHING;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -25,11 +25,11 @@ use std::time::Instant;
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 struct Offer {
-    doomed: Doomed,
+    discarded: Discarded,
     /// The dataset to bring back, if there is one to try.
     order: Option<Order>,
     /// How many failure groups may be lost without it, once it is back.
-    stands: usize,
+    tolerates: usize,
     /// With no order: what else is in the cache, for the record.
     known: Vec<Known>,
     /// With no order: directories that are of no use but stay until room is needed.
@@ -54,7 +54,7 @@ struct Told {
 struct Known {
     store: usize,
     dataset: Dataset,
-    stands: usize,
+    tolerates: usize,
     in_prefix: bool,
     dropped: bool,
 }
@@ -62,7 +62,7 @@ struct Known {
 impl Session {
     /// Looks through the cache, if it is `claimed`, and brings back the newest checkpoint that is
     /// whole.
-    pub(super) fn take_stock(&mut self, claimed: Result<()>) -> Result<()> {
+    pub(super) fn recover_cached(&mut self, claimed: Result<()>) -> Result<()> {
         let mine: Vec<(usize, &Layout)> = self
             .stores
             .iter()
@@ -82,7 +82,7 @@ impl Session {
         }
         if terms[0].value() == 0 {
             if self.rank() == 0 {
-                self.sort_out(&[]);
+                self.classify(&[]);
             }
             return Ok(());
         }
@@ -97,7 +97,7 @@ impl Session {
                     }
                 }
             }
-            self.sort_out(&inventories);
+            self.classify(&inventories);
         }
         self.search()?;
         Ok(())
@@ -120,7 +120,7 @@ impl Session {
                 self.adopt(offer.known, offer.unusable);
                 return Ok(false);
             };
-            if self.try_order(&order, offer.stands)? && self.loaded.is_some() {
+            if self.try_order(&order, offer.tolerates)? && self.loaded.is_some() {
                 break;
             }
         }
@@ -144,7 +144,7 @@ impl Session {
         let scattered = collective::scatter(&*self.comm, 0, messages);
         made?;
         let offer: Offer = from_message(&scattered?)?;
-        self.clear_away(&offer.doomed);
+        self.clear_away(&offer.discarded);
         Ok(offer)
     }
 
@@ -155,7 +155,7 @@ impl Session {
             _ => Ok(Offer::default()),
         };
         let offer = self.told_by_root(|| leftovers)?;
-        self.clear_away(&offer.doomed);
+        self.clear_away(&offer.discarded);
         self.adopt(offer.known, offer.unusable);
         Ok(())
     }
@@ -169,7 +169,7 @@ impl Session {
             let slot = candidate.slot();
             if !candidate.dataset.is_checkpoint() && !self.must_save(&candidate) {
                 // Output alone restarts nothing, and it is in the prefix.
-                self.search.doomed.discard.push(slot);
+                self.search.discarded.discard.push(slot);
                 continue;
             }
             let other = candidate.ranks != self.comm.size();
@@ -181,7 +181,7 @@ impl Session {
                     Severity::Warning,
                     format!("cached {named} cannot be used: {reason}"),
                 );
-                self.doom(slot, &candidate);
+                self.discard_or_keep(slot, &candidate);
                 continue;
             }
             if self.chosen != Some(slot.id)
@@ -270,13 +270,13 @@ impl Session {
             let text = format!("cached {named} has lost the files of {ranks}");
             self.tell(Severity::Note, text);
         }
-        let doomed = std::mem::take(&mut self.search.doomed);
-        let stands = self.stands_now(candidate, true);
+        let discarded = std::mem::take(&mut self.search.discarded);
+        let tolerates = self.tolerated_now(candidate, true);
         let message = |order| {
             to_message(&Offer {
-                doomed: doomed.clone(),
+                discarded: discarded.clone(),
                 order: Some(order),
-                stands,
+                tolerates,
                 ..Offer::default()
             })
         };
@@ -301,7 +301,7 @@ impl Session {
         let offer = self.hear_offer(|session| session.offers_of(slot))?;
         let before = self.loaded.clone();
         let whole = match &offer.order {
-            Some(order) => self.try_order(order, offer.stands)?,
+            Some(order) => self.try_order(order, offer.tolerates)?,
             None => false,
         };
         self.loaded = before;
@@ -348,13 +348,13 @@ impl Session {
                 store: candidate.store,
                 dataset: candidate.dataset.clone(),
                 // Nobody rebuilds it unless it is needed.
-                stands: self.stands_now(candidate, false),
+                tolerates: self.tolerated_now(candidate, false),
                 in_prefix: saved,
                 dropped: saved && !indexed(id, created),
             });
         }
         Ok(Offer {
-            doomed: std::mem::take(&mut self.search.doomed),
+            discarded: std::mem::take(&mut self.search.discarded),
             known,
             unusable,
             ..Offer::default()
@@ -380,14 +380,14 @@ impl Session {
     /// Rank 0: how many failure groups may be lost without a dataset, once it is `whole` on the
     /// ranks of this run, or else as it is. It may be less than it was made for, where ranks have
     /// moved together.
-    fn stands_now(&self, candidate: &Candidate, whole: bool) -> usize {
+    fn tolerated_now(&self, candidate: &Candidate, whole: bool) -> usize {
         let store = candidate.store;
         let descriptor = self.descriptors.stores.get(store);
         if descriptor.is_some_and(StoreDescriptor::outlives_nodes) {
             return EVERYTHING;
         }
         let domains = self.search.domains.get(store);
-        let (now, meant) = candidate.stands(domains.map_or(&[], Vec::as_slice), whole);
+        let (now, meant) = candidate.tolerates(domains.map_or(&[], Vec::as_slice), whole);
         if now < meant && whole {
             let text = format!(
                 "cached {}: ranks that protect each other are on one node now, so you survive \
@@ -413,16 +413,16 @@ impl Session {
     }
 
     /// Rank 0: a dataset that is of no use. Was it once complete, it is kept aside.
-    fn doom(&mut self, slot: Slot, candidate: &Candidate) {
+    fn discard_or_keep(&mut self, slot: Slot, candidate: &Candidate) {
         if candidate.ranks != self.comm.size() {
             // It may fit the next run, so it stays until room is needed.
             self.unusable.push(slot);
             return;
         }
-        self.condemn(slot, (candidate.dataset.id, candidate.dataset.created));
+        self.discard_or_quarantine(slot, (candidate.dataset.id, candidate.dataset.created));
     }
 
-    fn condemn(&mut self, slot: Slot, key: (u64, u64)) {
+    fn discard_or_quarantine(&mut self, slot: Slot, key: (u64, u64)) {
         // Records of several times may lie in one directory; the last one to be tried decides.
         let pending = |c: &Candidate| (c.store, c.dataset.id) == (slot.store, slot.id);
         let mut left = self.search.cached.iter().chain(&self.search.later);
@@ -430,25 +430,25 @@ impl Session {
             return;
         }
         if self.search.completed.contains(&key) {
-            self.search.doomed.quarantine.push(slot);
+            self.search.discarded.quarantine.push(slot);
             self.unusable.push(slot);
         } else {
-            self.search.doomed.discard.push(slot);
+            self.search.discarded.discard.push(slot);
         }
     }
 
     /// Leaders: deletes or sets aside. What cannot be moved is told and stays: it is of no
     /// use, so it must not keep the run from starting.
-    fn clear_away(&mut self, doomed: &Doomed) {
+    fn clear_away(&mut self, discarded: &Discarded) {
         let mine = |slot: &Slot| self.stores.get(slot.store).filter(|store| store.leader);
         let mut trash = Vec::new();
-        for slot in &doomed.discard {
+        for slot in &discarded.discard {
             if let Some(Store { layout, .. }) = mine(slot) {
                 self.tell_stuck(dataset::discard(&*self.files, layout, slot.id));
                 trash.push((layout.clone(), slot.id));
             }
         }
-        for slot in &doomed.quarantine {
+        for slot in &discarded.quarantine {
             if let Some(Store { layout, .. }) = mine(slot) {
                 match dataset::quarantine(&*self.files, layout, slot.id) {
                     Ok(true) => {
@@ -485,7 +485,7 @@ impl Session {
                     bypass: false,
                     in_prefix: known.in_prefix,
                     dropped: known.dropped,
-                    stands: known.stands,
+                    tolerates: known.tolerates,
                     level: None,
                     bytes: None,
                     filemap: None,
@@ -508,7 +508,7 @@ impl Session {
     }
 
     /// Carries out one order. True if the dataset is whole now.
-    fn try_order(&mut self, order: &Order, stands: usize) -> Result<bool> {
+    fn try_order(&mut self, order: &Order, tolerates: usize) -> Result<bool> {
         let begun = Instant::now();
         let Some(store) = self.stores.get(order.store) else {
             return Ok(false);
@@ -518,7 +518,7 @@ impl Session {
             Some(_) => store.layout.at(order.level),
             None => store.layout.clone(),
         };
-        let ground = Ground {
+        let access = CacheAccess {
             comm: &*self.comm,
             files: &*self.files,
             layout: &layout,
@@ -527,7 +527,7 @@ impl Session {
             piece: self.settings.mpi_buf_size,
         };
         let named = title(&order.dataset);
-        let result = recover::attempt(&ground, order)?;
+        let result = recover::attempt(&access, order)?;
         let damage = match &result {
             Ok(Recovered { damage, .. }) | Err(Failed { damage, .. }) => damage,
         };
@@ -538,9 +538,9 @@ impl Session {
             Ok(recovered) => {
                 self.account(&recovered, order, begun);
                 let volume = self.volume_of(order.store, layout.level(), &recovered.filemap)?;
-                self.take_over(order.store, recovered, &layout, stands, volume);
+                self.take_over(order.store, recovered, &layout, tolerates, volume);
                 let id = order.dataset.id;
-                let mut trash = !order.sends.is_empty() || order.lends.is_some();
+                let mut trash = !order.sends.is_empty() || order.holds.is_some();
                 if self.stores.get(order.store).is_some_and(|s| s.leader) {
                     let strays = dataset::tidy(&*self.files, &layout, id);
                     trash |= strays.as_ref().is_ok_and(|any| *any);
@@ -562,7 +562,7 @@ impl Session {
                     id,
                 };
                 match (failed.beyond_repair, self.rank()) {
-                    (true, 0) => self.condemn(slot, (id, created)),
+                    (true, 0) => self.discard_or_quarantine(slot, (id, created)),
                     // It still counts as what it is when room is made.
                     (false, 0) => self.search.later.extend(self.search.tried.take()),
                     _ => {}
@@ -599,7 +599,7 @@ impl Session {
         store: usize,
         recovered: Recovered,
         layout: &Layout,
-        stands: usize,
+        tolerates: usize,
         volume: Option<Volume>,
     ) {
         let filemap = recovered.filemap;
@@ -636,7 +636,7 @@ impl Session {
             bypass: false,
             in_prefix,
             dropped,
-            stands,
+            tolerates,
             level: layout.level(),
             bytes: volume.map(|volume| volume.all),
             filemap: Some(filemap),

@@ -3,7 +3,7 @@
 //! A rank whose files are rebuilt writes more than anybody else does meanwhile; so it should not
 //! also stop to receive.
 
-use super::deaf::Deaf;
+use super::block_signals::BlockedSignals;
 use crate::Result;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -19,7 +19,7 @@ pub trait Sink: Send {
 }
 
 /// A sink that is used here or by a thread. After its first error nothing reaches it.
-pub enum Behind<'scope, T> {
+pub enum WriteBehind<'scope, T> {
     /// Used here, with how that went.
     Here(T, Result<()>),
     /// Used by a thread.
@@ -33,10 +33,10 @@ pub struct Thread<'scope, T> {
     thread: ScopedJoinHandle<'scope, Option<(T, Result<()>)>>,
 }
 
-impl<'scope, T: Sink + 'scope> Behind<'scope, T> {
+impl<'scope, T: Sink + 'scope> WriteBehind<'scope, T> {
     /// To be used by the caller's thread.
     pub fn here(sink: T) -> Self {
-        Behind::Here(sink, Ok(()))
+        WriteBehind::Here(sink, Ok(()))
     }
 
     /// To be used by a new thread; by the caller's if there can be none.
@@ -55,35 +55,35 @@ impl<'scope, T: Sink + 'scope> Behind<'scope, T> {
             }
             Some((sink, result))
         };
-        let deaf = Deaf::new();
+        let deaf = BlockedSignals::new();
         let started = Builder::new()
             .name("scr-write".to_string())
             .spawn_scoped(scope, work);
         drop(deaf);
         match started {
             Ok(thread) => match hand_over.send(sink) {
-                Ok(()) => Behind::There(Thread {
+                Ok(()) => WriteBehind::There(Thread {
                     jobs,
                     spare,
                     thread,
                 }),
-                Err(refused) => Behind::here(refused.0),
+                Err(refused) => WriteBehind::here(refused.0),
             },
-            Err(_) => Behind::here(sink),
+            Err(_) => WriteBehind::here(sink),
         }
     }
 
     /// Takes the next bytes of a block. Gives a buffer for reuse, if there is one.
     pub fn put(&mut self, block: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {
         match self {
-            Behind::Here(sink, result) => {
+            WriteBehind::Here(sink, result) => {
                 if result.is_ok() {
                     *result = sink.put(block, &bytes);
                 }
                 Some(bytes)
             }
             // A thread that is gone tells why in `finish`.
-            Behind::There(there) => match there.jobs.send((block, bytes)) {
+            WriteBehind::There(there) => match there.jobs.send((block, bytes)) {
                 Ok(()) => there.spare.try_recv().ok(),
                 Err(refused) => Some(refused.0.1),
             },
@@ -93,8 +93,8 @@ impl<'scope, T: Sink + 'scope> Behind<'scope, T> {
     /// The sink, once all that was put has reached it.
     pub fn finish(self) -> Result<T> {
         let (sink, result) = match self {
-            Behind::Here(sink, result) => (sink, result),
-            Behind::There(Thread { jobs, thread, .. }) => {
+            WriteBehind::Here(sink, result) => (sink, result),
+            WriteBehind::There(Thread { jobs, thread, .. }) => {
                 drop(jobs);
                 let ended = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
                 ended.ok_or_else(|| crate::Error::format(0, "a writing thread had no file"))?

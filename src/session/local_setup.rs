@@ -1,7 +1,7 @@
 //! What each rank finds out for itself in `SCR_Init`: its settings, its node, its directories.
 
-use super::common;
-use super::start::{Charter, require_base};
+use super::consistency;
+use super::start::{RunInfo, require_base};
 use crate::cache::layout::Layout;
 use crate::config::descriptors::{Descriptors, StoreDescriptor, descriptors};
 use crate::config::{Config, Settings};
@@ -11,33 +11,33 @@ use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
 /// Of one rank.
-pub(super) struct Own {
+pub(super) struct LocalSetup {
     /// From rank 0.
-    pub charter: Charter,
+    pub run_info: RunInfo,
     pub settings: Settings,
     pub node: String,
     pub descriptors: Descriptors,
     /// Of each store, by its index.
     pub stores: Vec<Layout>,
-    /// What must be the same on all ranks, as [`common::pack`] made it.
+    /// What must be the same on all ranks, as [`consistency::pack`] made it.
     pub common: Vec<u8>,
 }
 
-impl Own {
+impl LocalSetup {
     /// This rank's settings and directories, which are made. Local.
     pub fn find(
         files: &dyn Files,
         environment: &Environment,
         config: &Config,
-        charter: Charter,
-    ) -> Result<Own> {
+        run_info: RunInfo,
+    ) -> Result<LocalSetup> {
         let settings = Settings::from(config)?;
         let node = job::node_name(environment, &|_| settings.node_name.clone())?.value;
         let descriptors = descriptors(config, &settings, &node)?;
-        let (user, job) = (charter.user.to_string(), charter.job.to_string());
+        let (user, job) = (run_info.user.to_string(), run_info.job.to_string());
         let mut stores = Vec::with_capacity(descriptors.stores.len());
         for store in &descriptors.stores {
-            let layout = Layout::new(&store.dir, &user, &job).of_run(charter.run);
+            let layout = Layout::new(&store.dir, &user, &job).of_run(run_info.run);
             if store.enabled {
                 require_base(files, store, &node)?;
             }
@@ -47,9 +47,9 @@ impl Own {
             stores.push(layout);
         }
         require_distinct(&descriptors.stores)?;
-        Ok(Own {
-            charter,
-            common: common::pack(&settings, &descriptors)?,
+        Ok(LocalSetup {
+            run_info,
+            common: consistency::pack(&settings, &descriptors)?,
             settings,
             node,
             descriptors,

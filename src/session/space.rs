@@ -1,7 +1,6 @@
 //! Room in the stores: whether the next dataset will fit, and what leaves for it.
 
 use super::cached::Cached;
-use super::welcome::Share;
 use super::{Session, Store};
 use crate::cache::dataset;
 use crate::cache::layout::Layout;
@@ -15,7 +14,8 @@ use crate::format::{Dataset, Name};
 use crate::policy::capacity::{Room, more, room, wanted, with_redundancy};
 use crate::policy::evict::{Entry, victims};
 use crate::prefix::records;
-use crate::store::deaf::Deaf;
+use crate::redundancy::topology::StoreSharing;
+use crate::store::block_signals::BlockedSignals;
 use crate::{Error, Result, redundancy};
 
 /// Sizes of a rank's part of a dataset, on their way to the leader.
@@ -67,7 +67,7 @@ impl Session {
         let free = |session: &Session| session.files.space(&job).map_or(u64::MAX, |s| s.free);
         let need = self.expected(scheme, checkpoint);
         let gone = self.victims(at, bypass, 0);
-        let running = self.reapers.iter().any(|r| !r.is_finished());
+        let running = self.deleters.iter().any(|r| !r.is_finished());
         let known = if gone.is_empty() && !running {
             Some(0)
         } else {
@@ -226,7 +226,7 @@ impl Session {
             return Ok(None);
         }
         let (mut data, mut all) = own;
-        let Share {
+        let StoreSharing {
             followers,
             all: shared,
             ..
@@ -279,7 +279,7 @@ impl Session {
                 here: c.store == store && c.bypass == bypass,
                 usable: true,
                 checkpoint: c.dataset.is_checkpoint(),
-                stands: c.stands,
+                tolerates: c.tolerates,
                 saved: c.in_prefix && !c.dropped && self.settings.fetch,
                 offered: offered == Some(c.dataset.id),
             };
@@ -291,7 +291,7 @@ impl Session {
                 here: slot.store == store && !bypass,
                 usable: false,
                 checkpoint: false,
-                stands: 0,
+                tolerates: 0,
                 saved: false,
                 offered: false,
             };
@@ -381,7 +381,7 @@ impl Session {
             self.tell_stuck(dataset::discard(&*self.files, &layout, slot.id));
             if let Some(heir) = heir {
                 let moved = dataset::bequeath(&*self.files, &layout, slot.id, heir);
-                self.heirlooms.extend(moved);
+                self.recycled.extend(moved);
             }
             trash.push((layout, slot.id));
         }
@@ -402,10 +402,10 @@ impl Session {
                 let _ = dataset::empty_trash(&*files, &layout, id);
             }
         };
-        let _deaf = Deaf::new();
+        let _deaf = BlockedSignals::new();
         let thread = std::thread::Builder::new().name("scr-delete".to_string());
-        self.reapers.retain(|reaper| !reaper.is_finished());
-        self.reapers.extend(thread.spawn(work));
+        self.deleters.retain(|deleter| !deleter.is_finished());
+        self.deleters.extend(thread.spawn(work));
     }
 
     /// Empties the trash that recoveries have made, in the background. Local.
@@ -416,8 +416,8 @@ impl Session {
 
     /// Waits for the deletion in the background. Local.
     pub(super) fn finish_deleting(&mut self) {
-        for reaper in self.reapers.drain(..) {
-            let _ = reaper.join();
+        for deleter in self.deleters.drain(..) {
+            let _ = deleter.join();
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::format::parity::ParityHeader;
 use crate::format::{Dataset, Reddesc, from_message, to_message};
 use crate::redundancy::code::Code;
 use crate::redundancy::parity_file::{self, Input};
-use crate::redundancy::{Context, Found, Health, Lent, Record};
+use crate::redundancy::{Context, Found, Health, HeldPart, Record};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub(super) fn introduce(
     code: &Code,
     scheme: &str,
     mine: &mut Option<Found>,
-    lent: Option<&mut Lent>,
+    lent: Option<&mut HeldPart>,
 ) -> Result<Option<ParityHeader>> {
     // What has no form as a message, or cannot be read as one, counts as lost: the others are
     // waiting.
@@ -103,7 +103,7 @@ pub(super) fn held(context: &Context) -> Option<usize> {
     away.find(|member| context.holder(*member) == context.comm.rank())
 }
 
-fn part(context: &Context, code: &Code, scheme: &str, lent: &mut Lent) -> Part {
+fn part(context: &Context, code: &Code, scheme: &str, lent: &mut HeldPart) -> Part {
     let input = lent.found.health.parity.clone();
     let input = input.and_then(|()| open(context, code, scheme, lent));
     let Found { record, health, .. } = &mut lent.found;
@@ -118,7 +118,7 @@ fn part(context: &Context, code: &Code, scheme: &str, lent: &mut Lent) -> Part {
 }
 
 /// The redundancy file of a part that is lent.
-pub(super) fn open(context: &Context, code: &Code, scheme: &str, lent: &Lent) -> Result<Input> {
+pub(super) fn open(context: &Context, code: &Code, scheme: &str, lent: &HeldPart) -> Result<Input> {
     let path = parity_file::path(lent.meta_dir, lent.set, scheme);
     let theirs = lent.context(context);
     Input::open(&theirs, path, &lent.found.record, code.parities())
@@ -131,7 +131,7 @@ fn trouble(context: &Context, dataset: &Dataset, what: &str) -> Error {
     Error::dataset(dataset.id, dataset.name.to_string(), what)
 }
 
-impl<'a> Lent<'a> {
+impl<'a> HeldPart<'a> {
     /// The context of the member whose part it is, on this node.
     pub fn context(&'a self, context: &Context<'a>) -> Context<'a> {
         Context {

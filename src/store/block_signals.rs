@@ -7,11 +7,11 @@ use std::mem::MaybeUninit;
 
 /// While one of these lives, the calling thread has all signals blocked, and so have, for good,
 /// the threads that it starts meanwhile.
-pub struct Deaf(Option<libc::sigset_t>);
+pub struct BlockedSignals(Option<libc::sigset_t>);
 
-impl Deaf {
+impl BlockedSignals {
     /// Blocks them. If that is not possible nothing is changed.
-    pub fn new() -> Deaf {
+    pub fn new() -> BlockedSignals {
         let mut all = MaybeUninit::<libc::sigset_t>::uninit();
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: both pointers are to live locals; `all` is initialised by sigfillset before
@@ -20,18 +20,18 @@ impl Deaf {
         unsafe {
             libc::sigfillset(all.as_mut_ptr());
             let done = libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
-            Deaf((done == 0).then(|| before.assume_init()))
+            BlockedSignals((done == 0).then(|| before.assume_init()))
         }
     }
 }
 
-impl Default for Deaf {
+impl Default for BlockedSignals {
     fn default() -> Self {
-        Deaf::new()
+        BlockedSignals::new()
     }
 }
 
-impl Drop for Deaf {
+impl Drop for BlockedSignals {
     fn drop(&mut self) {
         if let Some(before) = &self.0 {
             // SAFETY: a set that pthread_sigmask gave us.
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn a_thread_started_meanwhile_hears_nothing_and_the_caller_does_again() {
         assert!(!blocked());
-        let deaf = Deaf::new();
+        let deaf = BlockedSignals::new();
         let thread = std::thread::spawn(blocked);
         drop(deaf);
         assert!(thread.join().unwrap());

@@ -2,7 +2,7 @@
 //! lost, and what can only be cleared away.
 
 use super::cached::title;
-use super::{Doomed, Session};
+use super::{Discarded, Session};
 use crate::cache::plan::{Candidate, Inventory, Slot, candidates};
 use crate::config::descriptors::choose;
 use crate::events::Severity;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 impl Session {
     /// Rank 0: what may be tried, and what can only be cleared away.
-    pub(super) fn sort_out(&mut self, inventories: &[(usize, Inventory)]) {
+    pub(super) fn classify(&mut self, inventories: &[(usize, Inventory)]) {
         let flush_file = records::read_flush_file(&*self.files, &self.prefix);
         if let Err(error) = &flush_file {
             self.tell(Severity::Warning, format!("{error}; begun anew"));
@@ -45,7 +45,7 @@ impl Session {
             .into_iter()
             .partition(|slot| flush_file.datasets.contains_key(&slot.id));
         self.tell_unfinished(&discard);
-        self.search.doomed = Doomed {
+        self.search.discarded = Discarded {
             discard,
             quarantine: kept,
         };
@@ -54,7 +54,7 @@ impl Session {
             .flat_map(|(_, i)| i.quarantined.iter().copied())
             .chain(unread.iter().copied())
             .chain(others)
-            .chain(self.search.doomed.quarantine.iter().copied())
+            .chain(self.search.discarded.quarantine.iter().copied())
             .collect();
         self.unusable.sort();
         self.unusable.dedup();

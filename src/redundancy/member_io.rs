@@ -2,17 +2,17 @@
 
 use super::First;
 use super::code::{Code, Place};
-use super::flow::Ends;
 use super::logical::{Reader, Writer};
 use super::parity_file::{Input, Output};
+use super::pipeline::Ends;
 use super::sums::BLOCK;
-use crate::store::behind::{Behind, Sink};
+use crate::store::write_behind::{Sink, WriteBehind};
 use crate::{Error, Result};
 
 /// This member's files, those that are there and those that are made. After the first error
 /// of a file it is neither read nor written, zeros go out, and the flow goes on.
 #[derive(Default)]
-pub struct Local<'a> {
+pub struct MemberIo<'a> {
     /// Its block of each route.
     pub places: Vec<Option<Place>>,
     /// Bytes of a chunk.
@@ -22,15 +22,15 @@ pub struct Local<'a> {
     /// Redundancy to be read.
     pub input: Option<Input>,
     /// Data to be made.
-    pub writer: Option<Behind<'a, Writer<'a>>>,
+    pub writer: Option<WriteBehind<'a, Writer<'a>>>,
     /// Redundancy to be made.
-    pub output: Option<Behind<'a, Output>>,
+    pub output: Option<WriteBehind<'a, Output>>,
     /// Data that come home.
-    pub data_home: Option<Writer<'a>>,
+    pub data_relocated: Option<Writer<'a>>,
     /// Redundancy that comes home.
-    pub parity_home: Option<Output>,
+    pub parity_relocated: Option<Output>,
     /// What this member holds of another.
-    pub lent: Option<Lending<'a>>,
+    pub lent: Option<HeldReader<'a>>,
     /// Why the data cannot be read, or are wrong.
     pub data: First,
     /// Why the redundancy cannot be read.
@@ -43,7 +43,7 @@ pub struct Local<'a> {
 
 /// What a member holds of another, to be read.
 #[derive(Default)]
-pub struct Lending<'a> {
+pub struct HeldReader<'a> {
     /// The other's block of each route.
     pub places: Vec<Option<Place>>,
     /// Its data.
@@ -68,7 +68,7 @@ impl Sink for Output {
     }
 }
 
-impl Local<'_> {
+impl MemberIo<'_> {
     /// The place of member `me` in the given columns.
     pub fn places(
         code: &Code,
@@ -138,7 +138,7 @@ fn unplanned() -> Error {
     Error::format(0, "a block was asked for that is not here")
 }
 
-impl Ends for Local<'_> {
+impl Ends for MemberIo<'_> {
     fn read(&mut self, route: usize, offset: u64, buffer: &mut [u8]) {
         let source = Source {
             place: self.place(route),
@@ -151,7 +151,7 @@ impl Ends for Local<'_> {
         source.read(offset, buffer);
     }
 
-    fn lend(&mut self, route: usize, offset: u64, buffer: &mut [u8]) {
+    fn read_held(&mut self, route: usize, offset: u64, buffer: &mut [u8]) {
         let Some(lent) = &mut self.lent else {
             return buffer.fill(0);
         };
@@ -173,8 +173,8 @@ impl Ends for Local<'_> {
         }
         let (written, of) = match (
             self.place(route),
-            &mut self.data_home,
-            &mut self.parity_home,
+            &mut self.data_relocated,
+            &mut self.parity_relocated,
         ) {
             (Some(Place::Data(_)), Some(_), _) if self.data.failed() => return,
             (Some(Place::Data(_)), Some(writer), _) => (writer.append(bytes), &mut self.data),

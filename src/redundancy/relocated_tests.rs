@@ -1,9 +1,9 @@
 //! Parts that come home while what is lost is rebuilt, on thread ranks and real files.
 
-use super::code::Kind;
+use super::code::CodeKind;
 use super::erasure::Erasure;
 use super::testing::{Cluster, flip};
-use super::{Context, Found, Lent, Outcome, Proof, Record, Scheme, Set};
+use super::{Context, Found, HeldPart, Outcome, Proof, Record, Scheme, Set};
 use crate::comm::counting::Counting;
 use crate::comm::threads;
 use crate::store::Files;
@@ -51,7 +51,7 @@ struct Site {
 type Answer = (Result<(Record, Outcome)>, Option<Found>, Vec<Error>, u64);
 
 impl Site {
-    fn new(kind: Kind, failures: usize, members: usize) -> Self {
+    fn new(kind: CodeKind, failures: usize, members: usize) -> Self {
         let files = |rank: usize| match (rank + members) % 4 {
             0 => vec![],
             1 => vec![700, 0, 1],
@@ -61,7 +61,7 @@ impl Site {
         Site::of(kind, failures, (0..members).map(files).collect(), 100)
     }
 
-    fn of(kind: Kind, failures: usize, files: Vec<Vec<usize>>, piece: usize) -> Self {
+    fn of(kind: CodeKind, failures: usize, files: Vec<Vec<usize>>, piece: usize) -> Self {
         let members = files.len();
         let cluster = Cluster::new(files, piece);
         let scheme = Erasure { kind, failures };
@@ -144,7 +144,7 @@ impl Site {
             let member = member.unwrap_or(rank);
             let (theirs, root) = (set(member), self.old(member));
             let (data_dir, meta_dir) = (root.join("data"), root.join("meta"));
-            let mut lent = (member != rank).then(|| Lent {
+            let mut lent = (member != rank).then(|| HeldPart {
                 set: &theirs,
                 data_dir: &data_dir,
                 meta_dir: &meta_dir,
@@ -205,14 +205,14 @@ fn worked(answers: &[Answer], story: &str) {
     }
 }
 
-fn schemes() -> Vec<(Kind, usize, usize)> {
+fn schemes() -> Vec<(CodeKind, usize, usize)> {
     let mut all = Vec::new();
     for members in 2..=5 {
-        all.push((Kind::Partner, 1, members));
-        all.push((Kind::Xor, 1, members));
+        all.push((CodeKind::Partner, 1, members));
+        all.push((CodeKind::Xor, 1, members));
         if members > 2 {
-            all.push((Kind::Partner, 2, members));
-            all.push((Kind::Rs, 2, members));
+            all.push((CodeKind::Partner, 2, members));
+            all.push((CodeKind::Rs, 2, members));
         }
     }
     all
@@ -248,9 +248,9 @@ fn all_come_home_whoever_is_lost_and_wherever_they_go() {
 fn what_a_holder_needs_itself_takes_no_message() {
     for (kind, members, blocks) in [
         // The other's data and redundancy; what was lost are copies of these.
-        (Kind::Partner, 2, 2),
+        (CodeKind::Partner, 2, 2),
         // In each of four columns three come home, and two go where two others are.
-        (Kind::Xor, 4, 20),
+        (CodeKind::Xor, 4, 20),
     ] {
         let chunk = 10_000;
         let files = vec![vec![chunk * (members - 1)]; members];
@@ -270,7 +270,11 @@ fn what_a_holder_needs_itself_takes_no_message() {
 
 #[test]
 fn some_stay_while_others_change_places() {
-    for (kind, failures) in [(Kind::Partner, 1), (Kind::Xor, 1), (Kind::Rs, 2)] {
+    for (kind, failures) in [
+        (CodeKind::Partner, 1),
+        (CodeKind::Xor, 1),
+        (CodeKind::Rs, 2),
+    ] {
         let site = Site::new(kind, failures, 5);
         for (holders, lost) in [
             ([1, 0, 2, 3, 4], vec![]),
@@ -288,7 +292,11 @@ fn some_stay_while_others_change_places() {
 /// Where a bit flips, or a file is gone, in what others hold or in what stays.
 #[test]
 fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
-    for (kind, failures) in [(Kind::Partner, 1), (Kind::Xor, 1), (Kind::Rs, 2)] {
+    for (kind, failures) in [
+        (CodeKind::Partner, 1),
+        (CodeKind::Xor, 1),
+        (CodeKind::Rs, 2),
+    ] {
         let site = Site::new(kind, failures, 4);
         for (holders, lost) in [
             (site.shifted(1, &[]), vec![]),
@@ -323,11 +331,11 @@ fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
                         let answers = site.bring(&Posix, &holders, &lost, later);
                         let away = holders[victim] != victim;
                         let harmless = matches!(how, "gone later" | "unknown") && !away;
-                        // PARTNER stands some losses of two, depending on where they are.
+                        // PARTNER tolerates some losses of two, depending on where they are.
                         let too_much = lost.len() + 1 > failures && !harmless;
                         let all = answers.iter().all(|(result, ..)| result.is_ok());
                         if all {
-                            assert!(!too_much || kind == Kind::Partner, "{story}");
+                            assert!(!too_much || kind == CodeKind::Partner, "{story}");
                             site.all_home(&holders, &lost, &story);
                         } else {
                             assert!(too_much, "{story}: {:?}", answers);
@@ -356,7 +364,7 @@ fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
 /// Every change to a file fails once, on whichever rank it then is.
 #[test]
 fn a_failing_disk_on_the_way_hangs_nobody_and_loses_nothing() {
-    for kind in [Kind::Xor, Kind::Partner] {
+    for kind in [CodeKind::Xor, CodeKind::Partner] {
         let site = Site::new(kind, 1, 4);
         let (holders, lost) = (site.shifted(1, &[2]), [2]);
         let faulty = Faulty::new(Posix);

@@ -66,7 +66,7 @@ pub trait Ends {
     /// buffer for reuse, if there is one.
     fn write(&mut self, route: usize, bytes: Vec<u8>) -> Option<Vec<u8>>;
     /// Fills `buffer` from the block of the member whose part this one holds.
-    fn lend(&mut self, _route: usize, _offset: u64, buffer: &mut [u8]) {
+    fn read_held(&mut self, _route: usize, _offset: u64, buffer: &mut [u8]) {
         buffer.fill(0);
     }
     /// Takes the next bytes of this member's block, from its holder; in order for each route.
@@ -237,7 +237,7 @@ impl<'a> Flow<'a> {
                 arriving = Some(self.receive_from(holder, task.length)?);
             } else if holder == context.comm.rank() {
                 let mut buffer = self.buffer(task.length);
-                self.ends.lend(task.route, task.offset, &mut buffer);
+                self.ends.read_held(task.route, task.offset, &mut buffer);
                 if self.holds(&task, *member) && route.sources.contains(member) {
                     let mut copy = self.spare.pop().unwrap_or_default();
                     copy.clone_from(&buffer);

@@ -3,8 +3,7 @@
 
 use crate::config::descriptors::{Descriptors, Scheme, SchemeDescriptor};
 use crate::format::Name;
-use crate::policy::evict::EVERYTHING;
-use crate::redundancy::{self, Set};
+use crate::redundancy::{self, EVERYTHING, Set};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,14 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 #[derive(Default)]
-pub struct Hello {
+pub struct RankReport {
     /// Its node.
     pub node: Name,
     /// For each redundancy descriptor, the failure group that it belongs to.
     pub failure: Vec<Name>,
     /// For each store, the instance that it reaches: those with the same share it.
     pub sharing: Vec<Name>,
-    /// The fingerprint of all that must be the same on all ranks; see `common.rs`.
+    /// The fingerprint of all that must be the same on all ranks; see `session/consistency.rs`.
     pub common: u64,
 }
 
@@ -41,28 +40,28 @@ pub struct Plan {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 #[derive(Default)]
-pub struct Welcome {
+pub struct RankAssignment {
     /// Number of nodes of the run.
     pub nodes: u64,
     /// The number of this rank's node among them, from 0.
     pub node: usize,
     /// With whom it shares each store.
-    pub stores: Vec<Share>,
+    pub stores: Vec<StoreSharing>,
     /// For each redundancy descriptor, this rank's set.
-    pub sets: Vec<Place>,
+    pub sets: Vec<SetMembership>,
     /// For each redundancy descriptor, how many failure groups may be lost, whichever they
     /// are; [`EVERYTHING`] for a store that outlives the nodes. The same on all ranks.
-    pub stands: Vec<usize>,
+    pub tolerates: Vec<usize>,
     /// To rank 0: descriptors that cannot protect as configured.
     pub notes: Vec<Note>,
     /// To a rank with other settings than rank 0, and nothing else then: rank 0's node.
-    pub unlike: Option<Name>,
+    pub first_different: Option<Name>,
 }
 
 /// Who uses one instance of a store together.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-pub struct Share {
+pub struct StoreSharing {
     /// The rank that acts for all.
     pub leader: usize,
     /// To the leader: the others; none if it is shared by all ranks of the run.
@@ -85,12 +84,12 @@ pub struct Note {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 #[derive(Default)]
-pub struct Place {
+pub struct SetMembership {
     index: usize,
     members: Vec<usize>,
 }
 
-impl Place {
+impl SetMembership {
     /// Members of the set.
     pub fn size(&self) -> usize {
         self.members.len()
@@ -103,9 +102,9 @@ impl Place {
     }
 }
 
-impl Hello {
+impl RankReport {
     /// From this rank's descriptors, and the fingerprint of what must be the same on all.
-    pub fn new(node: &str, descriptors: &Descriptors, common: u64) -> Hello {
+    pub fn new(node: &str, descriptors: &Descriptors, common: u64) -> RankReport {
         let group = |name: &str| descriptors.groups.get(name).map_or("", String::as_str);
         let (schemes, stores) = (&descriptors.schemes, &descriptors.stores);
         let failure = schemes.iter().map(|s| group(&s.group).into());
@@ -118,7 +117,7 @@ impl Hello {
             };
             text.as_str().into()
         });
-        Hello {
+        RankReport {
             node: node.into(),
             failure: failure.collect(),
             sharing: sharing.collect(),
@@ -149,47 +148,48 @@ impl Plan {
 }
 
 /// Rank 0: the lowest rank whose settings are not its own.
-pub fn unlike(hellos: &[Hello]) -> Option<usize> {
-    let first = hellos.first()?;
-    hellos.iter().position(|h| h.common != first.common)
+pub fn first_different(reports: &[RankReport]) -> Option<usize> {
+    let first = reports.first()?;
+    reports.iter().position(|h| h.common != first.common)
 }
 
 /// Rank 0: the answers to all, in the order of ranks, for its redundancy descriptors. Every
 /// rank must have said as much as rank 0 did.
-pub fn answer(hellos: &[Hello], plans: &[Plan]) -> Result<Vec<Welcome>> {
-    let Some(first) = hellos.first() else {
+pub fn answer(reports: &[RankReport], plans: &[Plan]) -> Result<Vec<RankAssignment>> {
+    let Some(first) = reports.first() else {
         return Ok(Vec::new());
     };
-    let fits = |h: &Hello| h.failure.len() == plans.len() && h.sharing.len() == first.sharing.len();
-    if let Some(rank) = hellos.iter().position(|h| !fits(h)) {
+    let fits =
+        |h: &RankReport| h.failure.len() == plans.len() && h.sharing.len() == first.sharing.len();
+    if let Some(rank) = reports.iter().position(|h| !fits(h)) {
         let what = format!("rank {rank} tells of other stores or schemes than rank 0 has");
         return Err(Error::format(0, what));
     }
-    let nodes = numbered(hellos.iter().map(|h| &h.node));
+    let nodes = numbered(reports.iter().map(|h| &h.node));
     let count = count(&nodes) as u64;
-    let mut answers: Vec<Welcome> = nodes
+    let mut answers: Vec<RankAssignment> = nodes
         .into_iter()
-        .map(|node| Welcome {
+        .map(|node| RankAssignment {
             nodes: count,
             node,
-            ..Welcome::default()
+            ..RankAssignment::default()
         })
         .collect();
     for store in 0..first.sharing.len() {
-        let shares = shares(hellos.iter().map(|h| &h.sharing[store]));
+        let shares = shares(reports.iter().map(|h| &h.sharing[store]));
         for (answer, share) in answers.iter_mut().zip(shares) {
             answer.stores.push(share);
         }
     }
     for (at, plan) in plans.iter().enumerate() {
-        let groups = domains(hellos, |h| &h.failure[at], plan.store);
-        let (sets, stands, note) = sets(plan, &groups);
+        let groups = domains(reports, |h| &h.failure[at], plan.store);
+        let (sets, tolerates, note) = sets(plan, &groups);
         for (answer, set) in answers.iter_mut().zip(sets) {
-            answer.sets.push(Place {
+            answer.sets.push(SetMembership {
                 index: set.index,
                 members: set.members.to_vec(),
             });
-            answer.stands.push(stands);
+            answer.tolerates.push(tolerates);
         }
         if let (Some(answer), Some(text)) = (answers.first_mut(), note) {
             let text = text.as_str().into();
@@ -201,21 +201,21 @@ pub fn answer(hellos: &[Hello], plans: &[Plan]) -> Result<Vec<Welcome>> {
 
 /// Rank 0: the failure domain of each rank for datasets that lie in `store`: ranks of a node,
 /// or of one instance of the store, lose what they have together.
-pub fn domains_of_nodes(hellos: &[Hello], store: usize) -> Vec<usize> {
-    domains(hellos, |h| &h.node, store)
+pub fn domains_of_nodes(reports: &[RankReport], store: usize) -> Vec<usize> {
+    domains(reports, |h| &h.node, store)
 }
 
 /// Numbers the classes into which ranks fall that have the same group or the same instance of
 /// a store, directly or through others.
 fn domains<'a>(
-    hellos: &'a [Hello],
-    group: impl Fn(&'a Hello) -> &'a Name,
+    reports: &'a [RankReport],
+    group: impl Fn(&'a RankReport) -> &'a Name,
     store: usize,
 ) -> Vec<usize> {
-    let groups = numbered(hellos.iter().map(group));
+    let groups = numbered(reports.iter().map(group));
     let none = Name::default();
-    let instance = |h: &'a Hello| h.sharing.get(store);
-    let instances = numbered(hellos.iter().map(|h| instance(h).unwrap_or(&none)));
+    let instance = |h: &'a RankReport| h.sharing.get(store);
+    let instances = numbered(reports.iter().map(|h| instance(h).unwrap_or(&none)));
     // Groups are joined through instances: the lowest group that is reached names the class.
     let mut lowest: Vec<usize> = (0..count(&groups)).collect();
     let root = |lowest: &[usize], mut at: usize| {
@@ -237,17 +237,17 @@ fn domains<'a>(
 }
 
 /// Who shares a store, from the name of each rank's instance.
-fn shares<'a>(instances: impl Iterator<Item = &'a Name>) -> Vec<Share> {
+fn shares<'a>(instances: impl Iterator<Item = &'a Name>) -> Vec<StoreSharing> {
     let instances = numbered(instances);
     let mut ranks: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (rank, instance) in instances.iter().enumerate() {
         ranks.entry(*instance).or_default().push(rank);
     }
     let all = ranks.len() == 1;
-    let mut shares: Vec<Share> = instances
+    let mut shares: Vec<StoreSharing> = instances
         .iter()
         .filter_map(|instance| ranks.get(instance)?.first())
-        .map(|&leader| Share {
+        .map(|&leader| StoreSharing {
             leader,
             all,
             followers: Vec::new(),
@@ -363,27 +363,27 @@ mod tests {
     }
 
     /// Ranks on nodes, with one XOR descriptor over nodes and one store at `dir(node)`.
-    fn hellos(nodes: &[&str], dir: impl Fn(&str) -> String) -> Vec<Hello> {
-        let hello = |node: &&str| Hello {
+    fn reports(nodes: &[&str], dir: impl Fn(&str) -> String) -> Vec<RankReport> {
+        let report = |node: &&str| RankReport {
             node: (*node).into(),
             failure: vec![(*node).into()],
             sharing: vec![format!("{node} {}", dir(node)).as_str().into()],
             common: 1,
         };
-        nodes.iter().map(hello).collect()
+        nodes.iter().map(report).collect()
     }
 
     /// The answers for one XOR descriptor in the first store.
-    fn welcomes(hellos: &[Hello], outlives: bool) -> Vec<Welcome> {
+    fn assignments(reports: &[RankReport], outlives: bool) -> Vec<RankAssignment> {
         let plan = Plan {
             outlives,
             ..plan("XOR", 8, 1)
         };
-        answer(hellos, &[plan]).unwrap()
+        answer(reports, &[plan]).unwrap()
     }
 
-    fn sets_of(answers: Vec<Welcome>) -> Vec<Vec<usize>> {
-        let first = |answer: Welcome| answer.sets.into_iter().next().unwrap().set().unwrap();
+    fn sets_of(answers: Vec<RankAssignment>) -> Vec<Vec<usize>> {
+        let first = |answer: RankAssignment| answer.sets.into_iter().next().unwrap().set().unwrap();
         answers
             .into_iter()
             .map(|a| first(a).members.to_vec())
@@ -393,10 +393,10 @@ mod tests {
     #[test]
     fn ranks_of_a_node_share_a_leader_and_no_set() {
         let nodes = ["a", "a", "b", "b", "c", "c"];
-        let answers = welcomes(&hellos(&nodes, |_| "/shm".to_string()), false);
+        let answers = assignments(&reports(&nodes, |_| "/shm".to_string()), false);
         let leaders: Vec<usize> = answers.iter().map(|a| a.stores[0].leader).collect();
         assert_eq!(leaders, [0, 0, 2, 2, 4, 4]);
-        assert_eq!(answers[2].stands, [1]);
+        assert_eq!(answers[2].tolerates, [1]);
         assert!(answers.iter().all(|a| a.nodes == 3 && a.notes.is_empty()));
         for (rank, set) in sets_of(answers).into_iter().enumerate() {
             assert!(set.contains(&rank));
@@ -407,33 +407,33 @@ mod tests {
 
     #[test]
     fn one_directory_has_a_leader_on_each_node_and_one_node_one_for_each_directory() {
-        let leaders = |hellos: &[Hello]| -> Vec<usize> {
-            let answers = welcomes(hellos, false);
+        let leaders = |reports: &[RankReport]| -> Vec<usize> {
+            let answers = assignments(reports, false);
             answers.iter().map(|a| a.stores[0].leader).collect()
         };
         assert_eq!(
-            leaders(&hellos(&["a", "b", "a"], |_| "/shared".to_string())),
+            leaders(&reports(&["a", "b", "a"], |_| "/shared".to_string())),
             [0, 1, 0]
         );
-        let mut two = hellos(&["a", "a"], |_| "/ssd0".to_string());
+        let mut two = reports(&["a", "a"], |_| "/ssd0".to_string());
         two[1].sharing = vec!["/ssd1".into()];
         assert_eq!(leaders(&two), [0, 1]);
     }
 
     /// Four nodes in two racks; the store is one for each rack, or one for all.
-    fn racked(store: impl Fn(usize) -> &'static str) -> Vec<Hello> {
-        let mut hellos = hellos(&["a", "b", "c", "d"], |_| String::new());
-        for (rank, hello) in hellos.iter_mut().enumerate() {
-            hello.sharing = vec![store(rank / 2).into()];
+    fn racked(store: impl Fn(usize) -> &'static str) -> Vec<RankReport> {
+        let mut reports = reports(&["a", "b", "c", "d"], |_| String::new());
+        for (rank, report) in reports.iter_mut().enumerate() {
+            report.sharing = vec![store(rank / 2).into()];
         }
-        hellos
+        reports
     }
 
     #[test]
     fn ranks_of_one_instance_of_a_store_are_in_no_set_together() {
-        let answers = welcomes(&racked(|rack| ["r0", "r1"][rack]), true);
+        let answers = assignments(&racked(|rack| ["r0", "r1"][rack]), true);
         assert!(answers[0].notes.is_empty());
-        assert_eq!(answers[1].stands, [EVERYTHING]);
+        assert_eq!(answers[1].tolerates, [EVERYTHING]);
         let shares: Vec<_> = answers
             .iter()
             .map(|a| (a.stores[0].leader, a.stores[0].followers.clone()))
@@ -447,7 +447,7 @@ mod tests {
 
     #[test]
     fn one_store_for_all_has_one_leader_and_needs_no_redundancy() {
-        let answers = welcomes(&racked(|_| "all"), true);
+        let answers = assignments(&racked(|_| "all"), true);
         let share = &answers[0].stores[0];
         assert!(share.all && share.followers.is_empty());
         assert!(answers.iter().all(|a| a.stores[0].leader == 0));
@@ -458,22 +458,22 @@ mod tests {
             note.contains("share one instance") && note.contains("SINGLE"),
             "{note}"
         );
-        assert_eq!(answers[3].stands, [EVERYTHING]);
+        assert_eq!(answers[3].tolerates, [EVERYTHING]);
         assert_eq!(sets_of(answers), [[0], [1], [2], [3]]);
     }
 
     #[test]
     fn domains_are_joined_through_others() {
-        let mut hellos = hellos(&["a", "b", "c", "d", "b"], |_| String::new());
-        for (hello, store) in hellos.iter_mut().zip(["x", "y", "y", "z", "x"]) {
-            hello.sharing = vec![store.into()];
+        let mut reports = reports(&["a", "b", "c", "d", "b"], |_| String::new());
+        for (report, store) in reports.iter_mut().zip(["x", "y", "y", "z", "x"]) {
+            report.sharing = vec![store.into()];
         }
-        assert_eq!(domains_of_nodes(&hellos, 0), [0, 0, 0, 1, 0]);
+        assert_eq!(domains_of_nodes(&reports, 0), [0, 0, 0, 1, 0]);
     }
 
     #[test]
     fn what_cannot_protect_is_told_to_rank_0_once() {
-        let answers = welcomes(&hellos(&["a", "a"], |_| "/shm".to_string()), false);
+        let answers = assignments(&reports(&["a", "a"], |_| "/shm".to_string()), false);
         assert!(
             answers[0].notes[0]
                 .text
@@ -485,7 +485,7 @@ mod tests {
 
         // Five of six ranks on one node: some set must hold two of them.
         let crowded = ["a", "a", "a", "a", "a", "b"];
-        let answers = welcomes(&hellos(&crowded, |_| "/shm".to_string()), false);
+        let answers = assignments(&reports(&crowded, |_| "/shm".to_string()), false);
         assert!(
             answers[0].notes[0]
                 .text
@@ -496,23 +496,26 @@ mod tests {
 
     #[test]
     fn the_first_rank_with_other_settings_is_found() {
-        let mut hellos = hellos(&["a", "b", "c"], |_| "/shm".to_string());
-        assert_eq!((unlike(&hellos), unlike(&[])), (None, None));
-        hellos[1].common = 2;
-        hellos[2].common = 3;
-        assert_eq!(unlike(&hellos), Some(1));
+        let mut reports = reports(&["a", "b", "c"], |_| "/shm".to_string());
+        assert_eq!(
+            (first_different(&reports), first_different(&[])),
+            (None, None)
+        );
+        reports[1].common = 2;
+        reports[2].common = 3;
+        assert_eq!(first_different(&reports), Some(1));
     }
 
     #[test]
     fn ranks_that_tell_more_or_less_are_refused() {
-        let changes: [fn(&mut Hello); 2] = [
-            |hello| hello.failure.clear(),
-            |hello| hello.sharing.push("/more".into()),
+        let changes: [fn(&mut RankReport); 2] = [
+            |report| report.failure.clear(),
+            |report| report.sharing.push("/more".into()),
         ];
         for change in changes {
-            let mut hellos = hellos(&["a", "b", "c"], |_| "/shm".to_string());
-            change(&mut hellos[1]);
-            let error = answer(&hellos, &[plan("XOR", 8, 1)]).unwrap_err();
+            let mut reports = reports(&["a", "b", "c"], |_| "/shm".to_string());
+            change(&mut reports[1]);
+            let error = answer(&reports, &[plan("XOR", 8, 1)]).unwrap_err();
             assert!(error.to_string().contains("rank 1"), "{error}");
         }
         assert!(answer(&[], &[]).unwrap().is_empty());
@@ -521,7 +524,7 @@ mod tests {
     #[test]
     fn a_place_outside_of_its_set_is_an_error() {
         let (index, members) = (2, vec![0, 1]);
-        assert!(Place { index, members }.set().is_err());
+        assert!(SetMembership { index, members }.set().is_err());
     }
 
     fn note(scheme: &str, failures: usize, groups: &[usize]) -> String {
@@ -549,10 +552,10 @@ mod tests {
     fn sets_that_no_code_spans_are_divided() {
         let nodes: Vec<usize> = (0..700).collect();
         for (scheme, size, failures) in [("RS", 250, 6), ("XOR", 5000, 1), ("PARTNER", 300, 2)] {
-            let (sets, stands, note) = sets(&plan(scheme, size, failures), &nodes);
+            let (sets, tolerates, note) = sets(&plan(scheme, size, failures), &nodes);
             let largest = sets.iter().map(Set::size).max().unwrap();
             assert!(largest <= 250 && largest > 60, "{scheme}: {largest}");
-            assert_eq!((stands, note), (failures, None), "{scheme}");
+            assert_eq!((tolerates, note), (failures, None), "{scheme}");
         }
     }
 }
