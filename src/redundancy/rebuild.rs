@@ -17,6 +17,7 @@
 //! holder sends, it is written where its rank is, and blocks that arrive are what others are
 //! rebuilt from.
 
+mod lost_records;
 pub mod offline;
 mod orphans;
 mod relocated;

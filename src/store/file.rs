@@ -2,8 +2,8 @@
 
 use super::File;
 use crate::{Error, Result};
-use rustix::fd::OwnedFd;
-use rustix::fs::{FallocateFlags, fallocate, fstat, fstatfs, fsync, ftruncate};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{FallocateFlags, Mode, fallocate, fstat, fstatfs, fsync, ftruncate};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -146,4 +146,10 @@ fn reserve(fd: &OwnedFd, size: u64) -> rustix::io::Result<()> {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
         other => other,
     }
+}
+
+/// Changes the mode of an `O_PATH` handle, which fchmod refuses.
+pub(super) fn chmod_handle(handle: &OwnedFd, mode: Mode) -> rustix::io::Result<()> {
+    let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    retry_on_intr(|| rustix::fs::chmod(path.as_str(), mode))
 }

@@ -8,12 +8,14 @@ pub mod block_signals;
 pub mod counting;
 pub mod faulty;
 mod file;
+mod lock;
 pub mod posix;
 mod private;
 mod retry;
 mod tree;
 pub mod write_behind;
 
+pub use lock::{LockAttempt, wait_for_lock, without_locks};
 pub use retry::retry;
 
 use crate::Result;

@@ -1,10 +1,10 @@
 //! The real file system.
 
 use super::beneath::{self, At};
-use super::file::{PosixFile, failed, refused};
+use super::file::{PosixFile, chmod_handle, failed, refused};
 use super::{Durability, File, FileKind, Files, Lock, Space, Stat, private, tree};
 use crate::Result;
-use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use rustix::fd::{IntoRawFd, OwnedFd};
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, Timespec, Timestamps, Uid, chownat,
     flock, fstat, fstatvfs, fsync, ftruncate, openat, renameat, statat, unlinkat, utimensat,
@@ -438,12 +438,6 @@ fn close(fd: OwnedFd) -> rustix::io::Result<()> {
             Some(errno) => Err(errno),
         },
     }
-}
-
-/// Changes the mode of an `O_PATH` handle, which fchmod refuses.
-pub(super) fn chmod_handle(handle: &OwnedFd, mode: Mode) -> rustix::io::Result<()> {
-    let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
-    retry_on_intr(|| rustix::fs::chmod(path.as_str(), mode))
 }
 
 fn convert(stat: &rustix::fs::Stat) -> Stat {

@@ -6,8 +6,7 @@
 //! length has a limit.
 
 use super::beneath::At;
-use super::file::{failed, refused};
-use super::posix::chmod_handle;
+use super::file::{chmod_handle, failed, refused};
 use crate::Result;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, fstat, openat, unlinkat};

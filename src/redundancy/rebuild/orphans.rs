@@ -1,7 +1,7 @@
 //! What is left of a rank without a record: only the record may be lost, or not be readable for
 //! now. So nothing of it is removed before it was looked at and the others were proven.
 
-use super::restore::{adopt, learn_record, tell as tell_header};
+use super::lost_records::{receive_header, record_from_header, send_header};
 use super::verdict::{RECORD, Verdict};
 use super::{Parity, targets};
 use crate::Result;
@@ -27,13 +27,13 @@ pub(super) fn tell(
 ) -> Result<Option<Record>> {
     let me = verdict.all.get(context.set.index);
     if me.is_some_and(|state| state.lacks(RECORD)) {
-        let theirs = learn_record(context, verdict)?;
+        let theirs = receive_header(context, verdict)?;
         let chunk = code.chunk(&verdict.sizes);
-        let record = theirs.and_then(|theirs| adopt(context, verdict, theirs, chunk));
+        let record = theirs.and_then(|theirs| record_from_header(context, verdict, theirs, chunk));
         return Ok(record.ok());
     }
     let header = parity.map(Parity::header);
-    tell_header(context, verdict, header, &mut First::default())?;
+    send_header(context, verdict, header, &mut First::default())?;
     Ok(None)
 }
 

@@ -1,19 +1,20 @@
 //! One turn of a rebuild: lists are told, blocks flow, and what they were is found out.
 
+use super::lost_records::{receive_header, record_from_header, send_header};
 use super::routes::{homeward, routes, tasks, workers};
-use super::verdict::{DATA, PARITY, RECORD, Verdict};
+use super::verdict::{DATA, PARITY, Verdict};
 use super::{Findings, Made, Parity, targets};
 use super::{orphans, relocated};
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
-use crate::format::{from_message, to_message};
+use crate::format::to_message;
 use crate::redundancy::code::Code;
 use crate::redundancy::encode::accept;
-use crate::redundancy::logical::{Reader, Writer, total};
+use crate::redundancy::logical::{Reader, Writer};
 use crate::redundancy::member_io::{HeldReader, MemberIo};
 use crate::redundancy::parity_file::{Input, Output, header};
 use crate::redundancy::pipeline;
-use crate::redundancy::{Context, First, HeldPart, Record};
+use crate::redundancy::{Context, HeldPart, Record};
 use crate::store::write_behind::WriteBehind;
 use crate::{Error, Result};
 use std::path::PathBuf;
@@ -59,14 +60,14 @@ pub(super) fn restore<'scope, 'env>(
         _ if !rebuild => record,
         Some(record) => {
             let header = parity.as_ref().map(Parity::header);
-            tell(context, verdict, header, &mut local.first)?;
+            send_header(context, verdict, header, &mut local.first)?;
             Some(record)
         }
         None => {
-            let theirs = learn_record(context, verdict)?;
+            let theirs = receive_header(context, verdict)?;
             local
                 .first
-                .keep(theirs.and_then(|h| adopt(context, verdict, h, local.chunk)))
+                .keep(theirs.and_then(|h| record_from_header(context, verdict, h, local.chunk)))
         }
     };
     let partners = match rebuild {
@@ -232,66 +233,6 @@ fn finish(
         stranded,
     };
     (made, Some((data.result(()), parity.result(()))))
-}
-
-/// Gives those without a record the header that knows it.
-pub(super) fn tell(
-    context: &Context,
-    verdict: &Verdict,
-    header: Option<&ParityHeader>,
-    first: &mut First,
-) -> Result<()> {
-    let asks = verdict.donors.iter().enumerate();
-    let asking: Vec<usize> = asks
-        .filter(|(_, donor)| **donor == Some(context.set.index))
-        .map(|(member, _)| context.member(member))
-        .collect();
-    if asking.is_empty() {
-        return Ok(());
-    }
-    let message = header.map(to_message);
-    let message = message.and_then(|m| first.keep(m)).unwrap_or_default();
-    let to = asking.into_iter().map(|rank| (rank, message.clone()));
-    context.deliver(to, std::iter::empty()).map(drop)
-}
-
-/// The other side of [`tell`]. The outer error is the transport's.
-pub(super) fn learn_record(context: &Context, verdict: &Verdict) -> Result<Result<ParityHeader>> {
-    let donor = verdict.donors.get(context.set.index).copied().flatten();
-    let from = donor.map(|index| context.member(index));
-    let heard = context.deliver(std::iter::empty(), from.into_iter())?;
-    let message = heard.first().map_or(&[][..], |m| m);
-    Ok(from_message(message))
-}
-
-/// The record of a rank that lost it, from a right neighbour's header, which is not trusted.
-pub(super) fn adopt(
-    context: &Context,
-    verdict: &Verdict,
-    theirs: ParityHeader,
-    chunk: u64,
-) -> Result<Record> {
-    let (set, rank) = (context.set, context.comm.rank());
-    let (id, created) = (theirs.dataset.id, theirs.dataset.created);
-    let mut peers = verdict.all.iter().filter(|s| !s.lacks(RECORD));
-    let mut fits = peers.all(|s| (s.id, s.created) == (id, created));
-    fits &= theirs.group.0[..] == set.members[..] && theirs.chunk == chunk;
-    let files = theirs.partners().find(|list| list.rank == rank).cloned();
-    let size = files
-        .as_ref()
-        .map(|list| total(list.files.iter().map(|f| f.size)));
-    fits &= size.transpose()?.as_ref() == verdict.sizes.get(set.index);
-    let (Some(files), true) = (files, fits) else {
-        let what = format!("the right neighbour's record does not fit rank {rank} of this set");
-        return Err(Error::dataset(id, theirs.dataset.name.to_string(), what));
-    };
-    let reddesc = theirs.reddesc.of_member(set.index);
-    let reddesc = reddesc.filter(|r| r.members[..] == set.members[..]);
-    Ok(Record {
-        dataset: theirs.dataset,
-        reddesc: reddesc.ok_or_else(|| Error::format(0, "the descriptor is of another set"))?,
-        files,
-    })
 }
 
 /// The files of the left neighbours of those that make a new redundancy file; `None` for the
