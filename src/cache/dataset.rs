@@ -4,6 +4,7 @@
 
 use super::layout::{Layout, filemap_rank, place, rank_of_dir};
 use crate::format::filemap::Filemap;
+use crate::redundancy::ParityFileName;
 use crate::store::{Durability, FileKind, Files};
 use crate::{Result, format, redundancy};
 use std::collections::BTreeSet;
@@ -69,16 +70,16 @@ pub fn discard(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
 }
 
 /// Moves the redundancy files of the discarded dataset `from` to dataset `to`, which is being
-/// written and uses their space again ([`redundancy::next`]); gives where they are now. What
+/// written and uses their space again ([`redundancy::temporary_name`]); gives where they are now. What
 /// cannot be moved is deleted with the rest. One rank per store calls this, before any
 /// redundancy of `to` is made. Local.
 pub fn bequeath(files: &dyn Files, layout: &Layout, from: u64, to: u64) -> Vec<PathBuf> {
     let old = layout.trash_meta(from);
     let names = files.list(&old).unwrap_or_default().into_iter();
-    let heirs = names.filter(|name| redundancy::is_redundancy_file(name));
+    let heirs = names.filter(|name| ParityFileName::parse(name).is_some());
     heirs
         .filter_map(|name| {
-            let heir = layout.meta(to).join(redundancy::next(&name));
+            let heir = layout.meta(to).join(redundancy::temporary_name(&name));
             files.rename(&old.join(name), &heir).ok()?;
             Some(heir)
         })
@@ -155,7 +156,7 @@ pub fn tidy(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
     for name in files.list(&meta)? {
         if let Some(rank) = name.to_str().and_then(filemap_rank) {
             records.insert(rank);
-        } else if redundancy::is_redundancy_file(redundancy::named(&name)) {
+        } else if ParityFileName::parse(redundancy::final_name(&name)).is_some() {
             redundancy.insert(meta.join(name));
         }
     }

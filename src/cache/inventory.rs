@@ -1,12 +1,91 @@
-//! Looks through one node's stores for what earlier runs of this job left there.
+//! Reads the completion records that earlier runs of this job left in one node's stores.
 
 use super::layout::{Layout, Place, filemap_rank, level, place};
 use super::plan::{Held, Inventory, Slot, sound};
 use crate::format::Name;
 use crate::format::filemap::Filemap;
+use crate::redundancy::ParityFileName;
 use crate::store::{FileKind, Files, retry};
-use crate::{Result, format};
+use crate::{Error, Result, format};
+use std::ffi::OsString;
 use std::path::Path;
+
+/// The records in one directory.
+#[derive(Debug, Default)]
+pub struct Records {
+    /// Completion records.
+    pub filemaps: Vec<Filemap>,
+    /// Redundancy files; only their names are looked at.
+    pub redundancy: Vec<(ParityFileName, OsString)>,
+}
+
+/// Reads the records in `meta_dir`, with `id` only those of that dataset. Completion records that
+/// cannot be used are reported in `problems`. Failed reads are tried again ([`retry`]). Local.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn read_records(
+    files: &dyn Files,
+    meta_dir: &Path,
+    id: Option<u64>,
+    problems: &mut Vec<Error>,
+) -> Result<Records> {
+    let mut records = Records::default();
+    for name in retry(|| files.list(meta_dir))? {
+        if let Some(parsed) = ParityFileName::parse(&name) {
+            records.redundancy.push((parsed, name));
+            continue;
+        }
+        let Some(rank) = name.to_str().and_then(filemap_rank) else {
+            continue;
+        };
+        let path = meta_dir.join(name);
+        match retry(|| format::read::<Filemap>(files, &path)) {
+            Ok(map) if map.rank == rank && id.is_none_or(|id| id == map.dataset.id) => {
+                records.filemaps.push(map);
+            }
+            Ok(map) => {
+                let (rank, id) = (map.rank, map.dataset.id);
+                let what = format!("is the record of rank {rank} of dataset {id}");
+                problems.push(Error::Corrupt { path, what });
+            }
+            Err(error) => problems.push(error),
+        }
+    }
+    Ok(records)
+}
+
+/// The layouts of all levels of nodes at which dataset `id` has a directory with records. Anything
+/// but a directory in one of these places is reported in `problems`. Local.
+pub fn levels(
+    files: &dyn Files,
+    layout: &Layout,
+    id: u64,
+    problems: &mut Vec<Error>,
+) -> Result<Vec<Layout>> {
+    let mut is_directory = |path: &Path| -> Result<bool> {
+        let kind = retry(|| files.stat(path))?.map(|stat| stat.kind);
+        if kind.is_some_and(|kind| kind != FileKind::Directory) {
+            let (path, what) = (path.to_path_buf(), "is not a directory".to_string());
+            problems.push(Error::Corrupt { path, what });
+        }
+        Ok(kind == Some(FileKind::Directory))
+    };
+    let mut levels = Vec::new();
+    if !is_directory(&layout.dataset(id))? {
+        return Ok(levels);
+    }
+    for name in retry(|| files.list(&layout.dataset(id)))? {
+        if let Some(level) = name.to_str().and_then(level) {
+            let layout = layout.at(level);
+            // The level first: nothing is looked at behind a link.
+            if is_directory(&layout.parts(id))? && is_directory(&layout.meta(id))? {
+                levels.push(layout);
+            }
+        }
+    }
+    Ok(levels)
+}
 
 /// Reads the completion records in `stores` (index and directory of each store that the
 /// calling rank leads) and clears away what was being deleted; `prefix` is the directory of this
@@ -60,7 +139,6 @@ fn list(files: &dyn Files, layout: &Layout) -> Result<Vec<String>> {
         .collect())
 }
 
-/// All records of a dataset, at whatever level they lie.
 fn read_dataset(
     files: &dyn Files,
     prefix: &Path,
@@ -68,72 +146,36 @@ fn read_dataset(
     slot: Slot,
     inventory: &mut Inventory,
 ) -> Result<()> {
-    if !is_directory(files, &layout.dataset(slot.id), inventory)? {
-        return Ok(());
-    }
-    for name in retry(|| files.list(&layout.dataset(slot.id)))? {
-        if let Some(level) = name.to_str().and_then(level) {
-            read_records(files, prefix, &layout.at(level), slot, inventory)?;
-        }
-    }
-    Ok(())
-}
-
-/// Whether it is one; what has the name of one and is none is noted.
-fn is_directory(files: &dyn Files, path: &Path, inventory: &mut Inventory) -> Result<bool> {
-    match retry(|| files.stat(path))?.map(|stat| stat.kind) {
-        None => Ok(false),
-        Some(FileKind::Directory) => Ok(true),
-        Some(_) => {
-            let what = format!("{} is not a directory; ignored", path.display());
-            inventory.notes.push(note(what));
-            Ok(false)
-        }
-    }
-}
-
-fn read_records(
-    files: &dyn Files,
-    prefix: &Path,
-    layout: &Layout,
-    slot: Slot,
-    inventory: &mut Inventory,
-) -> Result<()> {
-    // The level first: nothing is looked at beyond a link.
-    for path in [layout.parts(slot.id), layout.meta(slot.id)] {
-        if !is_directory(files, &path, inventory)? {
-            return Ok(());
-        }
-    }
-    for name in retry(|| files.list(&layout.meta(slot.id)))? {
-        let Some(rank) = name.to_str().and_then(filemap_rank) else {
-            continue;
-        };
-        let path = layout.meta(slot.id).join(&name);
-        let held = retry(|| format::read::<Filemap>(files, &path)).map(|map| Held {
-            store: slot.store,
-            level: layout.level(),
-            rank: map.rank,
-            ranks: map.ranks,
-            dataset: map.dataset,
-            reddesc: map.reddesc,
-            other: map.prefix.filter(|of| of.as_path() != prefix),
-        });
-        match held {
-            Ok(held) if held.rank == rank && held.dataset.id == slot.id && sound(&held) => {
+    let mut problems = Vec::new();
+    for layout in levels(files, layout, slot.id, &mut problems)? {
+        let meta = layout.meta(slot.id);
+        let records = read_records(files, &meta, Some(slot.id), &mut problems)?;
+        for map in records.filemaps {
+            let rank = map.rank;
+            let held = Held {
+                store: slot.store,
+                level: layout.level(),
+                other: map.prefix.filter(|of| of.as_path() != prefix),
+                rank,
+                ranks: map.ranks,
+                dataset: map.dataset,
+                reddesc: map.reddesc,
+            };
+            if sound(&held) {
                 inventory.held.push(held);
-            }
-            Ok(_) => inventory.notes.push(note(format!(
-                "{} is the record of something else; ignored",
-                path.display()
-            ))),
-            Err(error) => {
-                if error.is_transient() && !inventory.unread.contains(&slot) {
-                    inventory.unread.push(slot);
-                }
-                inventory.notes.push(note(format!("{error}; ignored")));
+            } else {
+                let path = layout.filemap(slot.id, rank);
+                let what = "describes a redundancy set that cannot be".to_string();
+                problems.push(Error::Corrupt { path, what });
             }
         }
     }
+    if problems.iter().any(Error::is_transient) {
+        inventory.unread.push(slot);
+    }
+    let notes = problems
+        .iter()
+        .map(|error| note(format!("{error}; ignored")));
+    inventory.notes.extend(notes);
     Ok(())
 }

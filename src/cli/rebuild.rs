@@ -8,10 +8,11 @@ use crate::cache::plan::ranks_in_words;
 use crate::format::print::escaped;
 use crate::job::Environment;
 use crate::prefix::paths::Prefix;
+use crate::redundancy::ParityFileName;
 use crate::redundancy::offline::DatasetLocation;
 use crate::scavenge::home::{Cached, Saved};
 use crate::scavenge::mend::{Plan, Scope, choose};
-use crate::scavenge::survey::{Survey, read, set_of_file};
+use crate::scavenge::survey::{Survey, read};
 use crate::store::{Files, posix::Posix};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -136,15 +137,16 @@ impl Options {
         }
         let scheme = asked.or(classic);
         let named = self.files.iter().map(|path| {
-            let file = path.file_name().and_then(|name| name.to_str());
-            file.and_then(|file| set_of_file(file, scheme))
-                .ok_or_else(|| {
-                    let scheme = scheme.unwrap_or("xor");
-                    let path = path.display();
-                    Failure::said(format!(
-                        "{path} is no redundancy file's name, such as 2_of_4_in_0.{scheme}"
-                    ))
-                })
+            let name = path.file_name().and_then(ParityFileName::parse);
+            let wanted = |word: &str| name.is_some_and(|n| word.eq_ignore_ascii_case(n.scheme));
+            let name = name.filter(|_| scheme.is_none_or(wanted));
+            name.map(|name| name.set).ok_or_else(|| {
+                let scheme = scheme.unwrap_or("xor");
+                let path = path.display();
+                Failure::said(format!(
+                    "{path} is no redundancy file's name, such as 2_of_4_in_0.{scheme}"
+                ))
+            })
         });
         let named: BTreeSet<usize> = named.collect::<Result<_, _>>()?;
         if named.is_empty() && scheme.is_none() {

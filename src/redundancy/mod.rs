@@ -29,7 +29,7 @@ mod testing;
 mod xor_tests;
 
 pub use code::MOST_BLOCKS;
-pub use parity_file::{is_redundancy_file, named, next};
+pub use parity_file::{ParityFileName, final_name, temporary_name};
 pub use rebuild::offline;
 pub use sets::{Set, plan, survives};
 

@@ -14,12 +14,41 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// `<index + 1>_of_<size>_in_<id>.<scheme>` in `meta_dir` (the SCR developer guide, "XOR
-/// file").
+/// The name of a redundancy file: `<position>_of_<size>_in_<set>.<scheme>` (the SCR developer
+/// guide, "XOR file").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParityFileName {
+    /// Position of the rank in its set, counted from 1.
+    pub position: usize,
+    /// Number of members of the set.
+    pub size: usize,
+    /// Number of the set.
+    pub set: usize,
+    /// The scheme, in upper case.
+    pub scheme: &'static str,
+}
+
+impl ParityFileName {
+    /// The parts of a file's name; `None` if it is not the name of a redundancy file.
+    pub fn parse(name: &OsStr) -> Option<Self> {
+        let (stem, extension) = name.to_str()?.rsplit_once('.')?;
+        let (position, rest) = stem.split_once("_of_")?;
+        let (size, set) = rest.split_once("_in_")?;
+        let same = |scheme: &&str| scheme.to_ascii_lowercase() == extension;
+        Some(ParityFileName {
+            position: position.parse().ok()?,
+            size: size.parse().ok()?,
+            set: set.parse().ok()?,
+            scheme: ["PARTNER", "XOR", "RS"].into_iter().find(same)?,
+        })
+    }
+}
+
+/// The path of this rank's redundancy file; see [`ParityFileName`].
 pub fn path(meta_dir: &Path, set: &Set, scheme: &str) -> PathBuf {
-    let (place, size, id) = (set.index + 1, set.size(), set.id);
+    let (position, size, id) = (set.index + 1, set.size(), set.id);
     let scheme = scheme.to_ascii_lowercase();
-    meta_dir.join(format!("{place}_of_{size}_in_{id}.{scheme}"))
+    meta_dir.join(format!("{position}_of_{size}_in_{id}.{scheme}"))
 }
 
 /// The header of this rank's redundancy file, from its record and the files of its left
@@ -65,34 +94,27 @@ fn bounds(header: &ParityHeader) -> Result<Vec<u64>> {
     Ok(bounds)
 }
 
-/// Whether a file in the directory of records is a redundancy file, by its name.
-pub fn is_redundancy_file(name: &OsStr) -> bool {
-    const ENDS: [&str; 3] = [".partner", ".xor", ".rs"];
-    let text = name.to_str().unwrap_or_default();
-    text.contains("_of_") && !text.starts_with(NEXT) && ENDS.iter().any(|end| text.ends_with(end))
+const TEMPORARY: &str = "next_";
+
+/// The name that the redundancy file `name` has until it is complete. A file that is there under
+/// this name is overwritten: its space is used again, its content never.
+pub fn temporary_name(name: &OsStr) -> OsString {
+    let mut temporary = OsString::from(TEMPORARY);
+    temporary.push(name);
+    temporary
 }
 
-const NEXT: &str = "next_";
-
-/// The name under which the redundancy file `name` is being written. A file of that name may
-/// be there beforehand: its space is used again, its content never.
-pub fn next(name: &OsStr) -> OsString {
-    let mut next = OsString::from(NEXT);
-    next.push(name);
-    next
-}
-
-/// The name that a redundancy file gets, or has, if it is or was being written as `name`.
-pub fn named(name: &OsStr) -> &OsStr {
-    let bare = name.as_bytes().strip_prefix(NEXT.as_bytes());
+/// The final name of a redundancy file that is called `name`, which may be its temporary name.
+pub fn final_name(name: &OsStr) -> &OsStr {
+    let bare = name.as_bytes().strip_prefix(TEMPORARY.as_bytes());
     bare.map_or(name, OsStr::from_bytes)
 }
 
 /// A redundancy file that is being written, each block front to back, under the name of
-/// [`next`]. It gets its own in [`Output::finish`].
+/// [`temporary_name`]. It gets its own in [`Output::finish`].
 pub struct Output {
     path: PathBuf,
-    next: PathBuf,
+    temporary: PathBuf,
     file: Box<dyn File>,
     /// Bytes of the header.
     start: u64,
@@ -110,13 +132,13 @@ impl Output {
         let size = total([start, bounds.last().copied().unwrap_or(0)])?;
         // A rank without a record could not look what is in the way here.
         files.remove_tree(&path)?;
-        let next = path.with_file_name(next(path.file_name().unwrap_or_default()));
-        let file = files.rewrite(&next, 0o600)?;
+        let temporary = path.with_file_name(temporary_name(path.file_name().unwrap_or_default()));
+        let file = files.rewrite(&temporary, 0o600)?;
         file.allocate(size)?;
         let blocks = header.partners().map(|_| (0, Hasher::new())).collect();
         Ok(Output {
             path,
-            next,
+            temporary,
             file,
             start,
             bounds,
@@ -148,7 +170,7 @@ impl Output {
         if sync {
             self.file.sync()?;
         }
-        files.rename(&self.next, &self.path)
+        files.rename(&self.temporary, &self.path)
     }
 
     /// Checksum of all blocks; an error if one is not complete.
@@ -307,4 +329,38 @@ pub fn list(ranks: &[usize]) -> String {
         text.push(format!("... {} in all", ranks.len()));
     }
     text.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_redundancy_files_are_read_as_they_are_written() {
+        let set = Set::new(2, vec![7, 8, 9, 10]).unwrap();
+        for scheme in ["XOR", "RS", "PARTNER"] {
+            let path = path(Path::new("/d"), &set, scheme);
+            let name = path.file_name().unwrap();
+            let expected = ParityFileName {
+                position: 3,
+                size: 4,
+                set: 7,
+                scheme,
+            };
+            assert_eq!(ParityFileName::parse(name), Some(expected));
+            let temporary = temporary_name(name);
+            assert_eq!(ParityFileName::parse(&temporary), None);
+            assert_eq!((final_name(&temporary), final_name(name)), (name, name));
+        }
+        for other in [
+            "3_of_4_in_0",
+            "3_of_4_in_0.txt",
+            "3_of_4_in_0.XOR",
+            "x_of_4_in_0.xor",
+            "_of__in_.rs",
+            ".xor",
+        ] {
+            assert_eq!(ParityFileName::parse(OsStr::new(other)), None, "{other}");
+        }
+    }
 }

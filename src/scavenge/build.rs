@@ -4,7 +4,7 @@
 use super::foreign::{self, Foreign, is_foreign};
 use super::home::Saved;
 use super::mend::{Scope, choose};
-use super::survey::{self, Survey, redundancy_name};
+use super::survey::{self, Survey};
 use crate::cache::layout::filemap_rank;
 use crate::format::index::Index;
 use crate::format::rank2file::{FileEntry, RankEntry};
@@ -12,6 +12,7 @@ use crate::format::summary::Summary;
 use crate::format::{self, Dataset, flush_file};
 use crate::prefix::paths::Prefix;
 use crate::prefix::{flush, index, rank2file, records};
+use crate::redundancy::ParityFileName;
 use crate::redundancy::offline::DatasetLocation;
 use crate::store::{FileKind, Files};
 use crate::{Error, Result};
@@ -257,9 +258,8 @@ fn tidy(files: &dyn Files, dir: &Path) -> Result<()> {
         return Ok(());
     }
     for name in files.list(dir)? {
-        let ours = name
-            .to_str()
-            .is_some_and(|name| filemap_rank(name).is_some() || redundancy_name(name).is_some());
+        let ours = name.to_str().and_then(filemap_rank).is_some()
+            || ParityFileName::parse(&name).is_some();
         if ours {
             files.remove_file(&dir.join(name))?;
         }

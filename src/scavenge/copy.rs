@@ -5,7 +5,8 @@
 //! stable storage. So a copy that is killed, or repeated, or done for several nodes at once,
 //! does no harm, and files that are there already are not copied again.
 
-use super::caches::{self, Part};
+use super::caches;
+use crate::cache::inventory::Records;
 use crate::cache::layout::{Layout, filemap_name};
 use crate::format::filemap::Filemap;
 use crate::format::summary::Summary;
@@ -75,19 +76,21 @@ pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> Copied {
     };
     let mut parts = Vec::new();
     for layout in stores {
-        match caches::parts(settings.files, layout, id) {
+        let problems = &mut node.done.problems;
+        match caches::records(settings.files, layout, id, problems) {
             Ok(found) => parts.extend(found),
             Err(error) => node.done.problems.push(error),
         }
     }
-    for (layout, part) in &mut parts {
-        node.done.problems.append(&mut part.problems);
+    for (layout, records) in &mut parts {
         if layout.level().is_some() && settings.redundancy == Redundancy::None {
-            part.maps.retain(|map| map.node == settings.node.into());
+            records
+                .filemaps
+                .retain(|map| map.node == settings.node.into());
         }
     }
     // A node that was away may have a dataset of that number from an earlier time.
-    let maps = parts.iter().flat_map(|(_, part)| &part.maps);
+    let maps = parts.iter().flat_map(|(_, records)| &records.filemaps);
     let newest = maps.max_by_key(|map| map.dataset.created);
     let Some(dataset) = newest.map(|map| map.dataset.clone()) else {
         return node.done;
@@ -96,15 +99,15 @@ pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> Copied {
         node.done.problems.push(error);
         return node.done;
     }
-    for (layout, part) in &parts {
-        let maps = part.maps.iter();
+    for (layout, records) in &parts {
+        let maps = records.filemaps.iter();
         for map in maps.filter(|map| map.dataset.created == dataset.created) {
             match node.rank(layout, map) {
                 Ok(()) => drop(node.done.ranks.insert(map.rank)),
                 Err(error) => node.done.problems.push(error),
             }
         }
-        node.redundancy(layout, part);
+        node.redundancy(layout, records);
     }
     node.done.dataset = Some(dataset);
     node.done
@@ -211,24 +214,27 @@ impl Node<'_> {
         }
     }
 
-    fn redundancy(&mut self, layout: &Layout, part: &Part) {
-        for (set, name) in &part.redundancy {
+    fn redundancy(&mut self, layout: &Layout, records: &Records) {
+        for (name, file) in &records.redundancy {
             let wanted = match self.settings.redundancy {
                 Redundancy::All => true,
-                Redundancy::Needed => self.lacks(*set, part),
+                Redundancy::Needed => self.lacks(name.set, records),
                 Redundancy::None => false,
             };
             if wanted {
-                let from = layout.meta(self.id).join(name);
-                let copied = self.redundancy_file(&from, &self.dir.join(name));
+                let from = layout.meta(self.id).join(file);
+                let copied = self.redundancy_file(&from, &self.dir.join(file));
                 self.done.problems.extend(copied.err());
             }
         }
     }
 
     /// True if the prefix directory lacks the record of a member, or may.
-    fn lacks(&self, set: usize, part: &Part) -> bool {
-        let of_set = part.maps.iter().find(|map| map.reddesc.set_id == set);
+    fn lacks(&self, set: usize, records: &Records) -> bool {
+        let of_set = records
+            .filemaps
+            .iter()
+            .find(|map| map.reddesc.set_id == set);
         of_set.is_none_or(|map| {
             let mut members = map.reddesc.members.iter();
             members.any(|rank| {

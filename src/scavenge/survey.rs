@@ -1,11 +1,12 @@
 //! What the records in a directory tell of a dataset: completion records, and headers of
 //! redundancy files where completion records are missing.
 
-use crate::cache::layout::{filemap_name, filemap_rank};
+use crate::cache::inventory::read_records;
+use crate::cache::layout::filemap_name;
 use crate::cache::plan::{Candidate, Held, Inventory, candidates, sound};
 use crate::format::filemap::{Filemap, Reddesc};
 use crate::format::parity::ParityHeader;
-use crate::format::{self, Dataset, read_header};
+use crate::format::{Dataset, read_header};
 use crate::redundancy::MOST_BLOCKS;
 use crate::store::Files;
 use crate::{Error, Result};
@@ -30,27 +31,6 @@ pub struct Survey {
     pub notes: Vec<String>,
 }
 
-/// A name like `3_of_4_in_0.xor`: number of the set, and what to compare with the number of
-/// its records that are there.
-pub fn redundancy_name(name: &str) -> Option<(usize, usize)> {
-    let (stem, scheme) = name.rsplit_once('.')?;
-    let known = ["xor", "rs", "partner"].contains(&scheme);
-    let (place, rest) = stem.split_once("_of_")?;
-    let (size, set) = rest.split_once("_in_")?;
-    let number = |text: &str| text.parse::<usize>().ok();
-    let _: usize = number(place)?;
-    known.then_some((number(set)?, number(size)?))
-}
-
-/// Number of the set that a redundancy file of this name belongs to, if it is of that scheme.
-pub fn set_of_file(name: &str, scheme: Option<&str>) -> Option<usize> {
-    let extension = name.rsplit_once('.')?.1;
-    let (set, _) = redundancy_name(name)?;
-    scheme
-        .is_none_or(|scheme| extension.eq_ignore_ascii_case(scheme))
-        .then_some(set)
-}
-
 /// Reads the records in `meta_dir`, with `id` only those of that dataset. If they are of
 /// several datasets, or of runs that used one number for different datasets, there are
 /// several, newest first; there is at least one. Records that are damaged, or that contradict
@@ -66,33 +46,23 @@ pub fn read(files: &dyn Files, meta_dir: &Path, id: Option<u64>) -> Result<Vec<S
         most_ranks: names.len().saturating_mul(MOST_BLOCKS),
         ..Found::default()
     };
-    for (rank, name) in numbered(&names, filemap_rank) {
-        let path = meta_dir.join(name);
-        match format::read::<Filemap>(files, &path) {
-            Ok(map) if map.rank == rank => found.filemap(&path, map),
-            Ok(map) => {
-                let what = format!("is the record of rank {}", map.rank);
-                found.pass_over(&path, &what);
-            }
-            Err(error) => found.notes.push(format!("{error}; ignored")),
-        }
+    let mut problems = Vec::new();
+    let records = read_records(files, meta_dir, None, &mut problems)?;
+    let notes = problems.iter().map(|error| format!("{error}; ignored"));
+    found.notes.extend(notes);
+    for map in records.filemaps {
+        found.filemap(&meta_dir.join(filemap_name(map.rank)), map);
     }
-    for ((set, size), name) in numbered(&names, redundancy_name) {
-        let told = |held: &&Held| held.reddesc.set_id == set;
-        if found.held.iter().filter(told).count() < size {
-            found.header(files, &meta_dir.join(name));
+    for (name, file) in records.redundancy {
+        let of_set = found
+            .held
+            .iter()
+            .filter(|held| held.reddesc.set_id == name.set);
+        if of_set.count() < name.size {
+            found.header(files, &meta_dir.join(file));
         }
     }
     found.settle(meta_dir, &names)
-}
-
-fn numbered<T>(
-    names: &[OsString],
-    read: impl Fn(&str) -> Option<T>,
-) -> impl Iterator<Item = (T, &OsString)> {
-    names
-        .iter()
-        .filter_map(move |name| Some((read(name.to_str()?)?, name)))
 }
 
 #[derive(Default)]
@@ -217,27 +187,6 @@ impl Found {
             unknown,
             filemaps,
             notes,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_redundancy_files() {
-        assert_eq!(redundancy_name("3_of_4_in_0.xor"), Some((0, 4)));
-        assert_eq!(set_of_file("3_of_4_in_7.rs", Some("RS")), Some(7));
-        assert_eq!(set_of_file("3_of_4_in_7.rs", Some("XOR")), None);
-        for odd in [
-            "3_of_4_in_0",
-            "3_of_4_in_0.txt",
-            "x_of_4_in_0.xor",
-            "_of__in_.rs",
-            ".xor",
-        ] {
-            assert_eq!(redundancy_name(odd), None, "{odd}");
         }
     }
 }
