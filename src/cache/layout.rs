@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Each run has a directory of its own, and takes over what earlier runs have left by renaming
-//! it into there ([`adopt`](mod@super::adopt)). So a process that is left of an earlier run finds
+//! it into there ([`adopt`](mod@super::earlier_runs)). So a process that is left of an earlier run finds
 //! nothing under the names that it knows: it can neither write into what a later run writes or
 //! has found, nor delete any of it.
 //!

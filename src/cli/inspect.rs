@@ -5,9 +5,9 @@ use super::{Command, Group, Outcome, Run, caches};
 use crate::cache::plan::ranks_in_words;
 use crate::format::print::escaped;
 use crate::redundancy::offline::DatasetLocation;
-use crate::scavenge::foreign::{self, Foreign, is_foreign};
-use crate::scavenge::mend::{Scope, choose};
-use crate::scavenge::{build, caches::held, home::Saved};
+use crate::scavenge::rebuild::{Scope, choose};
+use crate::scavenge::scr_v3::{self, Foreign, is_foreign};
+use crate::scavenge::{build, caches::held, locations::Saved};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -86,7 +86,7 @@ fn saved(call: &mut Call, here: &caches::Here, id: u64) -> Outcome {
     }
     let surveys = match build::read(files, prefix, id) {
         Err(_) if is_foreign(files, &prefix.dataset(id)).unwrap_or(false) => {
-            let Foreign { dataset, entries } = foreign::read(files, prefix, id)?;
+            let Foreign { dataset, entries } = scr_v3::read(files, prefix, id)?;
             let (name, ranks) = (escaped(&dataset.name), entries.len());
             let text = "all files are there";
             writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: {text}")?;

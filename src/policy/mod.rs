@@ -4,7 +4,7 @@ pub mod capacity;
 pub mod checkpoint;
 #[cfg(test)]
 mod edge_tests;
-pub mod evict;
+pub mod eviction;
 pub mod flush;
 pub mod halt;
 pub mod run;

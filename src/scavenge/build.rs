@@ -1,10 +1,10 @@
 //! Makes a dataset of the parts that were copied to the prefix directory: rebuilds what is
 //! missing, writes what a flush would have written, and enters it in the index.
 
-use super::foreign::{self, Foreign, is_foreign};
-use super::home::Saved;
-use super::mend::{Scope, choose};
-use super::survey::{self, Survey};
+use super::dataset_records::{self, Survey};
+use super::locations::Saved;
+use super::rebuild::{Scope, choose};
+use super::scr_v3::{self, Foreign, is_foreign};
 use crate::cache::layout::filemap_rank;
 use crate::format::index::Index;
 use crate::format::rank2file::{FileEntry, RankEntry};
@@ -75,7 +75,7 @@ pub fn build(
                 Ok(Some(finished)) => finished,
                 Err(why) if surveys.is_err() => return Err(why),
                 _ if surveys.is_err() && is_foreign(files, &dir)? => {
-                    let found = foreign::read(files, prefix, id)?;
+                    let found = scr_v3::read(files, prefix, id)?;
                     found.settle(files, prefix)?;
                     let Foreign { dataset, entries } = found;
                     let ranks = entries.len() as u64;
@@ -113,7 +113,7 @@ pub fn build(
 /// What was copied of a dataset, newest first, without those of an earlier time than the one
 /// of that number that the last run had.
 pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Vec<Survey>> {
-    let mut surveys = survey::read(files, &prefix.dataset(id), Some(id))?;
+    let mut surveys = dataset_records::read(files, &prefix.dataset(id), Some(id))?;
     let oldest = created(files, prefix, id);
     surveys.retain(|survey| oldest.is_none_or(|oldest| survey.dataset.created >= oldest));
     if surveys.is_empty() {

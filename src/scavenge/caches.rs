@@ -1,6 +1,6 @@
 //! What the caches of one node hold.
 
-use crate::cache::adopt::runs;
+use crate::cache::earlier_runs::runs;
 use crate::cache::inventory::{Records, levels, read_records};
 use crate::cache::layout::{Layout, Place, place};
 use crate::format::Dataset;

@@ -7,17 +7,18 @@
 //! let built = build(&files, &prefix, id, ..)?;           // then on one
 //! ```
 //!
-//! [`survey`] reads the records of a directory, [`mend`] makes a dataset whole from what is
-//! there, [`mod@copy`] and [`mod@build`] use them; [`foreign`] reads what SCR v3.1.0 left. [`save`] does all for nodes whose caches
+//! [`dataset_records`] reads the records of a directory, [`mod@rebuild`] makes a dataset whole from what is
+//! there, [`mod@copy`] and [`mod@build`] use them; [`scr_v3`] reads what SCR v3.1.0 left. [`save`] does all for nodes whose caches
 //! one process can reach.
 
 pub mod build;
 pub mod caches;
 pub mod copy;
-pub mod foreign;
-pub mod home;
-pub mod mend;
-pub mod survey;
+pub mod dataset_records;
+pub mod locations;
+pub mod rebuild;
+
+pub mod scr_v3;
 
 pub use build::{Built, build};
 pub use copy::{Copied, Redundancy, copy};

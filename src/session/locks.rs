@@ -3,7 +3,7 @@
 //! one of its processes is still there, such as one that was stopped.
 
 use super::Session;
-use crate::cache::adopt::adopt;
+use crate::cache::earlier_runs::adopt;
 use crate::cache::layout::Layout;
 use crate::format::{self, Name};
 use crate::job::holders;

@@ -12,7 +12,7 @@ use crate::format::filemap::Filemap;
 use crate::format::flush_file::FlushFile;
 use crate::format::{Dataset, Name};
 use crate::policy::capacity::{Room, more, room, wanted, with_redundancy};
-use crate::policy::evict::{Entry, victims};
+use crate::policy::eviction::{Entry, victims};
 use crate::prefix::records;
 use crate::redundancy::topology::StoreSharing;
 use crate::store::block_signals::BlockedSignals;

@@ -1,7 +1,7 @@
 //! Makes a dataset whole from what is there of it: plans for all of its sets before the first
 //! file is touched, so that one that cannot be rebuilt stays as it is.
 
-use super::survey::Survey;
+use super::dataset_records::Survey;
 use crate::cache::layout::filemap_name;
 use crate::cache::plan::ranks_in_words;
 use crate::format::filemap::Filemap;
