@@ -2,7 +2,7 @@
 //! records and disappears in one rename, so there is no moment at which a kill leaves
 //! something that looks like a dataset and is none.
 
-use super::layout::{Layout, filemap_rank, place, rank_of_dir};
+use super::layout::{Layout, cache_entry, filemap_rank, rank_of_dir};
 use crate::format::filemap::Filemap;
 use crate::redundancy::ParityFileName;
 use crate::store::{Durability, FileKind, Files};
@@ -12,23 +12,28 @@ use std::path::{Path, PathBuf};
 
 /// Makes the directories of one rank. Nothing of an earlier attempt may be in the way, so
 /// what is there of this rank goes first. Local.
-pub fn begin(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
-    clear_impostors(files, layout, id, rank)?;
+pub fn make_empty_directories(
+    files: &dyn Files,
+    layout: &Layout,
+    id: u64,
+    rank: usize,
+) -> Result<()> {
+    remove_non_directories(files, layout, id, rank)?;
     files.remove_tree(&layout.filemap(id, rank))?;
     files.remove_tree(&layout.data(id, rank))?;
-    directories(files, layout, id, rank)
+    make_directories(files, layout, id, rank)
 }
 
 /// Makes the directories of one rank, where they are missing or something else is. Local.
-pub fn directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
-    clear_impostors(files, layout, id, rank)?;
+pub fn make_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
+    remove_non_directories(files, layout, id, rank)?;
     files.make_private_dirs(layout.base(), &layout.meta_below(id))?;
     files.make_private_dirs(layout.base(), &layout.data_below(id, rank))
 }
 
 /// Removes links and files where directories of one rank belong, so that nothing is done
 /// beyond a link.
-fn clear_impostors(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
+fn remove_non_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
     for path in [
         layout.dataset(id),
         layout.parts(id),
@@ -45,9 +50,9 @@ fn clear_impostors(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> 
     Ok(())
 }
 
-/// Undoes [`begin`] for a dataset that is not to be started after all; the last rank of a
+/// Undoes [`make_empty_directories`] for a dataset that is not to be started after all; the last rank of a
 /// directory takes the empty directory with it. Local.
-pub fn abandon(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
+pub fn remove_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
     files.remove_tree(&layout.data(id, rank))?;
     for path in [layout.meta(id), layout.parts(id), layout.dataset(id)] {
         files.remove_dir(&path)?;
@@ -57,7 +62,7 @@ pub fn abandon(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Resu
 
 /// Writes one rank's completion record: from now on its part counts. All files and the
 /// redundancy file must be complete. Local.
-pub fn record(files: &dyn Files, layout: &Layout, filemap: &Filemap) -> Result<()> {
+pub fn write_record(files: &dyn Files, layout: &Layout, filemap: &Filemap) -> Result<()> {
     let path = layout.filemap(filemap.dataset.id, filemap.rank);
     format::write(files, &path, filemap, Durability::Synced)
 }
@@ -73,7 +78,7 @@ pub fn discard(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
 /// written and uses their space again ([`redundancy::temporary_name`]); gives where they are now. What
 /// cannot be moved is deleted with the rest. One rank per store calls this, before any
 /// redundancy of `to` is made. Local.
-pub fn bequeath(files: &dyn Files, layout: &Layout, from: u64, to: u64) -> Vec<PathBuf> {
+pub fn recycle_redundancy(files: &dyn Files, layout: &Layout, from: u64, to: u64) -> Vec<PathBuf> {
     let old = layout.trash_meta(from);
     let names = files.list(&old).unwrap_or_default().into_iter();
     let heirs = names.filter(|name| ParityFileName::parse(name).is_some());
@@ -111,14 +116,14 @@ fn rename(files: &dyn Files, layout: &Layout, id: u64, to: &Path) -> Result<bool
 }
 
 /// Deletes all that this run has in a store. One rank per store calls this. Local.
-pub fn purge(files: &dyn Files, layout: &Layout) -> Result<()> {
+pub fn delete_all(files: &dyn Files, layout: &Layout) -> Result<()> {
     let names = match files.list(&layout.root()) {
         Err(error) if error.is_not_found() => return Ok(()),
         other => other?,
     };
     let ours = names
         .iter()
-        .filter(|name| name.to_str().is_some_and(|n| place(n).is_some()));
+        .filter(|name| name.to_str().is_some_and(|n| cache_entry(n).is_some()));
     ours.into_iter()
         .try_for_each(|name| files.remove_tree(&layout.root().join(name)))
 }
@@ -130,7 +135,7 @@ pub fn empty_trash(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
 
 /// Takes a file or a directory of a dataset out of sight, for [`empty_trash`] to delete.
 /// Several ranks may do so at once. Local.
-pub fn cast_out(files: &dyn Files, layout: &Layout, id: u64, path: &Path) -> Result<()> {
+pub fn move_to_trash(files: &dyn Files, layout: &Layout, id: u64, path: &Path) -> Result<()> {
     let trash = layout.trash(id);
     let below = trash.strip_prefix(layout.base()).unwrap_or(&trash);
     let moved = match path.file_name() {
@@ -150,7 +155,7 @@ pub fn cast_out(files: &dyn Files, layout: &Layout, id: u64, path: &Path) -> Res
 /// Takes out of sight what restarts that were killed left of a dataset that is whole now: files of
 /// ranks without a record, and redundancy that belongs to no record. True if there was any, for
 /// [`empty_trash`] to delete. One rank per store calls this, when all records are written. Local.
-pub fn tidy(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
+pub fn discard_stray_files(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
     let (parts, meta) = (layout.parts(id), layout.meta(id));
     let (mut records, mut redundancy) = (BTreeSet::new(), BTreeSet::new());
     for name in files.list(&meta)? {
@@ -183,7 +188,7 @@ pub fn tidy(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
     }
     strays
         .iter()
-        .try_for_each(|path| cast_out(files, layout, id, path))?;
+        .try_for_each(|path| move_to_trash(files, layout, id, path))?;
     Ok(!strays.is_empty())
 }
 
@@ -191,12 +196,12 @@ pub fn tidy(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
 pub fn redundancy_file(layout: &Layout, filemap: &Filemap) -> Option<PathBuf> {
     let reddesc = &filemap.reddesc;
     let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone())?;
-    redundancy::of(reddesc)?.redundancy_file(&layout.meta(filemap.dataset.id), &set)
+    redundancy::scheme_of(reddesc)?.redundancy_file(&layout.meta(filemap.dataset.id), &set)
 }
 
 /// Bytes in files at and below `path`, each rounded up to `block`; 0 if there is nothing.
 /// Links are not followed. Local.
-pub fn volume(files: &dyn Files, path: &Path, block: u64) -> Result<u64> {
+pub fn disk_usage(files: &dyn Files, path: &Path, block: u64) -> Result<u64> {
     let mut bytes = 0u64;
     let mut todo = vec![path.to_path_buf()];
     while let Some(path) = todo.pop() {

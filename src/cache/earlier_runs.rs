@@ -7,7 +7,7 @@
 //! they hold is nothing, and the next run deletes it.
 
 use super::inventory;
-use super::layout::{Layout, Place, place, run_of_dir};
+use super::layout::{CacheEntry, Layout, cache_entry, run_of_dir};
 use crate::Result;
 use crate::store::{FileKind, Files, retry};
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// The runs that have a directory in the store of `layout`, each with its layout; none if the job
 /// has nothing there. Local.
-pub fn runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
+pub fn list_runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
     let mut runs = Vec::new();
     for name in list(files, &layout.job())? {
         let Some(run) = name.to_str().and_then(run_of_dir) else {
@@ -36,14 +36,14 @@ pub fn runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
 /// # Errors
 /// A directory cannot be read or renamed: what lies there may be whole, so to go on as if it were
 /// lost would be wrong.
-pub fn adopt(files: &dyn Files, layout: &Layout) -> Result<()> {
-    let mut others = runs(files, layout)?;
+pub fn take_over_earlier_runs(files: &dyn Files, layout: &Layout) -> Result<()> {
+    let mut others = list_runs(files, layout)?;
     others.retain(|other| other.run() != layout.run());
     let mut sized = Vec::with_capacity(others.len());
     for other in others {
         let names = list(files, &other.root())?;
-        let places = names.iter().filter_map(|name| place(name.to_str()?));
-        let datasets = places.filter(|place| matches!(place, Place::Dataset(_)));
+        let entries = names.iter().filter_map(|name| cache_entry(name.to_str()?));
+        let datasets = entries.filter(|entry| matches!(entry, CacheEntry::Dataset(_)));
         sized.push((datasets.count(), other));
     }
     // There is more than one only after an earlier run's process has made directories anew. The
@@ -63,20 +63,22 @@ pub fn adopt(files: &dyn Files, layout: &Layout) -> Result<()> {
 fn merge(files: &dyn Files, from: &Layout, to: &Layout) -> Result<()> {
     for name in list(files, &from.root())? {
         let (source, target) = (from.root().join(&name), to.root().join(&name));
-        let gone = match name.to_str().and_then(place) {
+        let gone = match name.to_str().and_then(cache_entry) {
             None => continue,
-            Some(Place::Trash(_)) => &source,
+            Some(CacheEntry::Trash(_)) => &source,
             Some(_) if files.stat(&target)?.is_none() => {
                 rename(files, &source, &target)?;
                 continue;
             }
-            Some(Place::Quarantine(_)) => &source,
-            Some(Place::Dataset(id)) => match (newest(files, from, id)?, newest(files, to, id)?) {
-                (Some(there), Some(here)) if there > here => &target,
-                (Some(_), Some(_)) => &source,
-                // Which one counts is not known now: both stay as they are.
-                _ => continue,
-            },
+            Some(CacheEntry::Quarantine(_)) => &source,
+            Some(CacheEntry::Dataset(id)) => {
+                match (newest(files, from, id)?, newest(files, to, id)?) {
+                    (Some(there), Some(here)) if there > here => &target,
+                    (Some(_), Some(_)) => &source,
+                    // Which one counts is not known now: both stay as they are.
+                    _ => continue,
+                }
+            }
         };
         // What cannot be deleted does no harm: the next run tries again.
         let deleted = files.remove_tree(gone);
@@ -92,8 +94,8 @@ fn merge(files: &dyn Files, from: &Layout, to: &Layout) -> Result<()> {
 /// When the newest dataset began of which there is a record in the directory of dataset `id`; 0
 /// if there is none, and `None` if a record cannot be read now.
 fn newest(files: &dyn Files, layout: &Layout, id: u64) -> Result<Option<u64>> {
-    let found = inventory::records(files, Path::new(""), layout, id)?;
-    let created = found.held.iter().map(|held| held.dataset.created).max();
+    let found = inventory::read_dataset(files, Path::new(""), layout, id)?;
+    let created = found.records.iter().map(|held| held.dataset.created).max();
     Ok(found.unread.is_empty().then_some(created.unwrap_or(0)))
 }
 
@@ -126,7 +128,7 @@ mod tests {
     /// A dataset of one rank, with a file that tells which it is; without a time of creation it
     /// gets no record.
     fn write(layout: &Layout, id: u64, created: Option<u64>) {
-        dataset::begin(&Posix, layout, id, 0).unwrap();
+        dataset::make_empty_directories(&Posix, layout, id, 0).unwrap();
         let text = format!("{:x} {created:?}", layout.run().unwrap());
         std::fs::write(layout.data(id, 0).join("f"), text).unwrap();
         let Some(created) = created else { return };
@@ -157,7 +159,7 @@ mod tests {
                 files: Vec::new(),
             },
         };
-        dataset::record(&Posix, layout, &filemap).unwrap();
+        dataset::write_record(&Posix, layout, &filemap).unwrap();
     }
 
     fn read(layout: &Layout, id: u64) -> String {
@@ -182,7 +184,7 @@ mod tests {
         }
         std::fs::write(one.root().join("x"), "not ours").unwrap();
         let here = layout(root, 3);
-        adopt(&Posix, &here).unwrap();
+        take_over_earlier_runs(&Posix, &here).unwrap();
         assert_eq!(read(&here, 4), "2 Some(40)");
         assert_eq!(read(&here, 5), "2 Some(50)");
         assert_eq!(read(&here, 6), "2 Some(60)");
@@ -195,10 +197,10 @@ mod tests {
         let late = layout(root, 4);
         write(&late, 6, Some(61));
         let next = layout(root, 5);
-        adopt(&Posix, &next).unwrap();
+        take_over_earlier_runs(&Posix, &next).unwrap();
         assert_eq!(read(&next, 6), "4 Some(61)");
         assert_eq!(read(&next, 7), "2 Some(70)");
-        let runs = runs(&Posix, &next).unwrap();
+        let runs = list_runs(&Posix, &next).unwrap();
         let runs: Vec<_> = runs.iter().map(Layout::run).collect();
         assert_eq!(runs, [Some(1), Some(5)]);
     }
@@ -213,7 +215,7 @@ mod tests {
         let link = layout(dir.path(), 2).root();
         std::os::unix::fs::symlink(&outside, &link).unwrap();
         std::fs::write(layout(dir.path(), 3).root(), "a file").unwrap();
-        adopt(&Posix, &here).unwrap();
+        take_over_earlier_runs(&Posix, &here).unwrap();
         assert!(!here.root().exists());
         assert_eq!(std::fs::read_link(&link).unwrap(), outside);
     }
@@ -222,7 +224,7 @@ mod tests {
     fn a_store_that_the_job_has_nothing_in_is_left_as_it_is() {
         let dir = tempfile::tempdir().unwrap();
         let here = layout(dir.path(), 1);
-        adopt(&Posix, &here).unwrap();
+        take_over_earlier_runs(&Posix, &here).unwrap();
         assert!(!here.job().exists());
     }
 }

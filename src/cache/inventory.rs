@@ -1,7 +1,7 @@
 //! Reads the completion records that earlier runs of this job left in one node's stores.
 
-use super::layout::{Layout, Place, filemap_rank, level, place};
-use super::plan::{Held, Inventory, Slot, sound};
+use super::layout::{CacheEntry, Layout, cache_entry, filemap_rank, level};
+use super::plan::{CachedRecord, Inventory, Slot, is_consistent};
 use crate::format::Name;
 use crate::format::filemap::Filemap;
 use crate::redundancy::ParityFileName;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// The records in one directory.
 #[derive(Debug, Default)]
-pub struct Records {
+pub struct DirectoryRecords {
     /// Completion records.
     pub filemaps: Vec<Filemap>,
     /// Redundancy files; only their names are looked at.
@@ -29,8 +29,8 @@ pub fn read_records(
     meta_dir: &Path,
     id: Option<u64>,
     problems: &mut Vec<Error>,
-) -> Result<Records> {
-    let mut records = Records::default();
+) -> Result<DirectoryRecords> {
+    let mut records = DirectoryRecords::default();
     for name in retry(|| files.list(meta_dir))? {
         if let Some(parsed) = ParityFileName::parse(&name) {
             records.redundancy.push((parsed, name));
@@ -56,7 +56,7 @@ pub fn read_records(
 }
 
 /// The layouts of all levels of nodes at which dataset `id` has a directory with records. Anything
-/// but a directory in one of these places is reported in `problems`. Local.
+/// but a directory in one of these entries is reported in `problems`. Local.
 pub fn levels(
     files: &dyn Files,
     layout: &Layout,
@@ -98,15 +98,15 @@ pub fn levels(
 pub fn read(files: &dyn Files, prefix: &Path, stores: &[(usize, &Layout)]) -> Result<Inventory> {
     let mut inventory = Inventory::default();
     for &(store, layout) in stores {
-        for name in list(files, layout)? {
-            match place(&name) {
-                Some(Place::Dataset(id)) => {
+        for name in list_names(files, layout)? {
+            match cache_entry(&name) {
+                Some(CacheEntry::Dataset(id)) => {
                     let slot = Slot { store, id };
                     inventory.present.push(slot);
-                    read_dataset(files, prefix, layout, slot, &mut inventory)?;
+                    add_dataset(files, prefix, layout, slot, &mut inventory)?;
                 }
-                Some(Place::Quarantine(id)) => inventory.quarantined.push(Slot { store, id }),
-                Some(Place::Trash(id)) => {
+                Some(CacheEntry::Quarantine(id)) => inventory.quarantined.push(Slot { store, id }),
+                Some(CacheEntry::Trash(id)) => {
                     let removed = super::dataset::empty_trash(files, layout, id);
                     inventory.notes.extend(removed.err().map(note));
                 }
@@ -122,13 +122,18 @@ fn note(what: impl std::fmt::Display) -> Name {
 }
 
 /// All records of dataset `id` in a store, as [`read`] finds them. Local.
-pub fn records(files: &dyn Files, prefix: &Path, layout: &Layout, id: u64) -> Result<Inventory> {
+pub fn read_dataset(
+    files: &dyn Files,
+    prefix: &Path,
+    layout: &Layout,
+    id: u64,
+) -> Result<Inventory> {
     let mut inventory = Inventory::default();
-    read_dataset(files, prefix, layout, Slot { store: 0, id }, &mut inventory)?;
+    add_dataset(files, prefix, layout, Slot { store: 0, id }, &mut inventory)?;
     Ok(inventory)
 }
 
-fn list(files: &dyn Files, layout: &Layout) -> Result<Vec<String>> {
+fn list_names(files: &dyn Files, layout: &Layout) -> Result<Vec<String>> {
     let names = match retry(|| files.list(&layout.root())) {
         Err(error) if error.is_not_found() => Vec::new(),
         other => other?,
@@ -139,7 +144,7 @@ fn list(files: &dyn Files, layout: &Layout) -> Result<Vec<String>> {
         .collect())
 }
 
-fn read_dataset(
+fn add_dataset(
     files: &dyn Files,
     prefix: &Path,
     layout: &Layout,
@@ -152,17 +157,17 @@ fn read_dataset(
         let records = read_records(files, &meta, Some(slot.id), &mut problems)?;
         for map in records.filemaps {
             let rank = map.rank;
-            let held = Held {
+            let held = CachedRecord {
                 store: slot.store,
                 level: layout.level(),
-                other: map.prefix.filter(|of| of.as_path() != prefix),
+                other_prefix: map.prefix.filter(|of| of.as_path() != prefix),
                 rank,
                 ranks: map.ranks,
                 dataset: map.dataset,
                 reddesc: map.reddesc,
             };
-            if sound(&held) {
-                inventory.held.push(held);
+            if is_consistent(&held) {
+                inventory.records.push(held);
             } else {
                 let path = layout.filemap(slot.id, rank);
                 let what = "describes a redundancy set that cannot be".to_string();

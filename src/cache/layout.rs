@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Each run has a directory of its own, and takes over what earlier runs have left by renaming
-//! it into there ([`adopt`](mod@super::earlier_runs)). So a process that is left of an earlier run finds
+//! it into there ([`take_over_earlier_runs`](mod@super::earlier_runs)). So a process that is left of an earlier run finds
 //! nothing under the names that it knows: it can neither write into what a later run writes or
 //! has found, nor delete any of it.
 //!
@@ -191,7 +191,7 @@ pub fn run_of_dir(name: &str) -> Option<u64> {
 
 /// What an entry of a run's directory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum CacheEntry {
     /// A dataset.
     Dataset(u64),
     /// A quarantined one.
@@ -201,13 +201,13 @@ pub enum Place {
 }
 
 /// Reads the name of an entry of a run's directory; `None` for what is not ours.
-pub fn place(name: &str) -> Option<Place> {
+pub fn cache_entry(name: &str) -> Option<CacheEntry> {
     let id = |prefix| numbered(name, prefix).filter(|id| *id <= HIGHEST);
-    let dataset = id(DATASET).map(Place::Dataset);
-    let kept = || id(QUARANTINE).map(Place::Quarantine);
+    let dataset = id(DATASET).map(CacheEntry::Dataset);
+    let kept = || id(QUARANTINE).map(CacheEntry::Quarantine);
     dataset
         .or_else(kept)
-        .or_else(|| id(TRASH).map(Place::Trash))
+        .or_else(|| id(TRASH).map(CacheEntry::Trash))
 }
 
 /// The rank in a [`filemap_name`].
@@ -232,7 +232,9 @@ fn numbered<N: std::str::FromStr + ToString>(name: &str, prefix: &str) -> Option
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Place, filemap_rank, level, place, rank_dir, rank_of_dir, run_of_dir};
+    use super::{
+        CacheEntry, Layout, cache_entry, filemap_rank, level, rank_dir, rank_of_dir, run_of_dir,
+    };
     use std::path::Path;
 
     #[test]
@@ -252,8 +254,11 @@ mod tests {
             layout.data(3, 2)
         );
         assert_eq!(layout.base().join(layout.meta_below(3)), layout.meta(3));
-        assert_eq!(place("scr.dataset.17"), Some(Place::Dataset(17)));
-        assert_eq!(place("scr.quarantine.4"), Some(Place::Quarantine(4)));
+        assert_eq!(cache_entry("scr.dataset.17"), Some(CacheEntry::Dataset(17)));
+        assert_eq!(
+            cache_entry("scr.quarantine.4"),
+            Some(CacheEntry::Quarantine(4))
+        );
         for odd in [
             "scr.dataset.",
             "scr.dataset.-1",
@@ -263,7 +268,7 @@ mod tests {
             "scr.quarantine.18446744073709551615",
             "x",
         ] {
-            assert_eq!(place(odd), None, "{odd}");
+            assert_eq!(cache_entry(odd), None, "{odd}");
         }
         let spread = layout.at(Some(2));
         assert_eq!(spread.dataset(3), layout.dataset(3));

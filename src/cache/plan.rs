@@ -1,7 +1,7 @@
 //! Who has what of the cached datasets, and what each rank must do to get its own back.
 //!
 //! Rank 0 gathers one [`Inventory`] per node and decides; every other rank receives its
-//! [`Order`]. All of it is pure, and rank 0 is the one place that holds a few dozen bytes
+//! [`RecoveryOrder`]. All of it is pure, and rank 0 is the one place that holds a few dozen bytes
 //! for every rank of the job.
 
 use crate::format::dataset::HIGHEST;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// One rank's completion record, as found on a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub struct Held {
+pub struct CachedRecord {
     /// Index of the store that holds it.
     pub store: usize,
     /// The level of nodes below which it lies; see [`Layout::at`](super::layout::Layout::at).
@@ -27,7 +27,7 @@ pub struct Held {
     /// How it was protected.
     pub reddesc: Reddesc,
     /// The prefix directory that it was written for, if that is not the one of this run.
-    pub other: Option<Name>,
+    pub other_prefix: Option<Name>,
 }
 
 /// A dataset directory by store and id.
@@ -45,7 +45,7 @@ pub struct Slot {
 #[serde(rename_all = "UPPERCASE")]
 pub struct Inventory {
     /// Completion records that can be read.
-    pub held: Vec<Held>,
+    pub records: Vec<CachedRecord>,
     /// Datasets set aside by an earlier run.
     pub quarantined: Vec<Slot>,
     /// Directories of datasets, with or without records.
@@ -73,13 +73,13 @@ pub struct Candidate {
     pub disputed: Vec<usize>,
     /// The prefix directory of the run that wrote it, if all records say that it is another
     /// than that of this run.
-    pub other: Option<Name>,
+    pub other_prefix: Option<Name>,
 }
 
 /// What one rank does for one dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub struct Order {
+pub struct RecoveryOrder {
     /// Index of the store.
     pub store: usize,
     /// The dataset.
@@ -94,19 +94,19 @@ pub struct Order {
     /// The round in which they are sent.
     pub round: usize,
     /// What this rank sends, one a round.
-    pub sends: Vec<Sent>,
+    pub sends: Vec<PartToSend>,
     /// Rounds until all have theirs.
     pub rounds: usize,
     /// For each member of its set, who has its files, if they come home within the set while
     /// what is lost is rebuilt; then none of them is sent in rounds. Empty if not.
     pub holders: Vec<usize>,
     /// The part that this rank sends within its set.
-    pub holds: Option<Sent>,
+    pub holds: Option<PartToSend>,
 }
 
-impl Order {
+impl RecoveryOrder {
     /// True if the files of this rank come home within its set.
-    pub fn comes_home(&self, rank: usize) -> bool {
+    pub fn relocates_in_rebuild(&self, rank: usize) -> bool {
         !self.holders.is_empty() && self.source.is_some_and(|from| from != rank)
     }
 }
@@ -114,7 +114,7 @@ impl Order {
 /// A rank's part of a dataset that another rank has and sends to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub struct Sent {
+pub struct PartToSend {
     /// The rank whose part it is.
     pub rank: usize,
     /// The level at which it lies.
@@ -123,7 +123,7 @@ pub struct Sent {
 
 /// True if the record's description of its set can be trusted to index with, and its numbers to
 /// count on from.
-pub fn sound(held: &Held) -> bool {
+pub fn is_consistent(held: &CachedRecord) -> bool {
     let members = &held.reddesc.members;
     held.dataset.id <= HIGHEST
         && held.dataset.ckpt.is_none_or(|ckpt| ckpt <= HIGHEST)
@@ -141,10 +141,10 @@ pub fn sound(held: &Held) -> bool {
 /// ranks. Records of one id that stem from different times (a node that was away comes back
 /// with an old one) make different candidates; so it is not the id that tells which is newer.
 pub fn candidates(inventories: &[(usize, Inventory)]) -> Vec<Candidate> {
-    type Records<'a> = Vec<(usize, &'a Held)>;
+    type Records<'a> = Vec<(usize, &'a CachedRecord)>;
     let mut found: BTreeMap<(u64, u64, usize, usize), Records> = BTreeMap::new();
     for (leader, inventory) in inventories {
-        for held in inventory.held.iter().filter(|held| sound(held)) {
+        for held in inventory.records.iter().filter(|held| is_consistent(held)) {
             let dataset = &held.dataset;
             let key = (dataset.created, dataset.id, held.ranks, held.store);
             found.entry(key).or_default().push((*leader, held));
@@ -160,7 +160,7 @@ pub fn candidates(inventories: &[(usize, Inventory)]) -> Vec<Candidate> {
 /// one of an earlier fetch of the same dataset), those count that most others support, so
 /// that the sets in use never overlap: ranks that disagree about their set would wait for
 /// each other for ever.
-fn candidate(records: &[(usize, &Held)]) -> Option<Candidate> {
+fn candidate(records: &[(usize, &CachedRecord)]) -> Option<Candidate> {
     let mut datasets: Vec<(&Dataset, usize)> = Vec::new();
     for (_, held) in records {
         match datasets
@@ -178,12 +178,15 @@ fn candidate(records: &[(usize, &Held)]) -> Option<Candidate> {
     let dataset = most.map(|(dataset, _)| *dataset)?;
     let first = records.first()?.1;
 
-    let mut claims: BTreeMap<Claim, Vec<&(usize, &Held)>> = BTreeMap::new();
+    let mut descriptions: BTreeMap<SetDescription, Vec<&(usize, &CachedRecord)>> = BTreeMap::new();
     for record in records.iter().filter(|(_, held)| held.dataset == *dataset) {
-        claims.entry(claim(record.1)).or_default().push(record);
+        descriptions
+            .entry(set_description(record.1))
+            .or_default()
+            .push(record);
     }
-    let mut claims: Vec<_> = claims.into_values().collect();
-    claims.sort_by_key(|supporters| std::cmp::Reverse(supporters.len()));
+    let mut descriptions: Vec<_> = descriptions.into_values().collect();
+    descriptions.sort_by_key(|supporters| std::cmp::Reverse(supporters.len()));
     let mut candidate = Candidate {
         dataset: dataset.clone(),
         store: first.store,
@@ -191,12 +194,15 @@ fn candidate(records: &[(usize, &Held)]) -> Option<Candidate> {
         holders: BTreeMap::new(),
         sets: BTreeMap::new(),
         disputed: Vec::new(),
-        other: None,
+        other_prefix: None,
     };
-    let mut homes = records.iter().filter(|(_, held)| held.dataset == *dataset);
-    let other = homes.next().and_then(|(_, held)| held.other.clone());
-    candidate.other = other.filter(|_| homes.all(|(_, held)| held.other.is_some()));
-    for supporters in claims {
+    let mut same_dataset = records.iter().filter(|(_, held)| held.dataset == *dataset);
+    let other = same_dataset
+        .next()
+        .and_then(|(_, held)| held.other_prefix.clone());
+    candidate.other_prefix =
+        other.filter(|_| same_dataset.all(|(_, held)| held.other_prefix.is_some()));
+    for supporters in descriptions {
         let Some((_, one)) = supporters.first() else {
             continue;
         };
@@ -227,9 +233,9 @@ fn candidate(records: &[(usize, &Held)]) -> Option<Candidate> {
 }
 
 /// What a record says of its set, as far as the members of a set must agree on it.
-type Claim<'a> = (&'a [usize], &'a str, usize);
+type SetDescription<'a> = (&'a [usize], &'a str, usize);
 
-fn claim(held: &Held) -> Claim<'_> {
+fn set_description(held: &CachedRecord) -> SetDescription<'_> {
     let Reddesc {
         members,
         scheme,
@@ -283,7 +289,7 @@ impl Candidate {
                     ranks_in_words(&lost)
                 ));
             };
-            let Some(scheme) = redundancy::of(reddesc) else {
+            let Some(scheme) = redundancy::scheme_of(reddesc) else {
                 let name = &reddesc.scheme;
                 return Err(format!("its scheme {name} is not known to this release"));
             };
@@ -314,7 +320,8 @@ impl Candidate {
         let lost = if whole { Vec::new() } else { self.lost() };
         let whole_sets = self.sets.values().filter(|d| d.set_rank == 0);
         let each = whole_sets.map(|reddesc| {
-            let losses = redundancy::of(reddesc).map_or(0, |s| s.losses(reddesc.members.len()));
+            let losses =
+                redundancy::scheme_of(reddesc).map_or(0, |s| s.losses(reddesc.members.len()));
             let gone = reddesc.members.iter().filter(|m| lost.contains(m)).count();
             let set = redundancy::Set::new(0, reddesc.members.clone());
             let left = losses.saturating_sub(gone);
@@ -328,12 +335,12 @@ impl Candidate {
     /// where rank r runs now. All ranks of a node share in what must be sent from there, most
     /// gladly for members of their own set. Only for a candidate that is
     /// [`Candidate::recoverable`].
-    pub fn orders(&self, leaders: &[usize]) -> Option<Vec<Order>> {
-        let mut crews: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    pub fn orders(&self, leaders: &[usize]) -> Option<Vec<RecoveryOrder>> {
+        let mut ranks_of: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (rank, leader) in leaders.iter().enumerate() {
-            crews.entry(*leader).or_default().push(rank);
+            ranks_of.entry(*leader).or_default().push(rank);
         }
-        let mut sends: BTreeMap<usize, Vec<Sent>> = BTreeMap::new();
+        let mut sends: BTreeMap<usize, Vec<PartToSend>> = BTreeMap::new();
         let mut sources = Vec::with_capacity(leaders.len());
         for (rank, leader) in leaders.iter().enumerate() {
             let holders = self.holders.get(&rank).map_or(&[][..], Vec::as_slice);
@@ -343,8 +350,8 @@ impl Candidate {
             }
             // The least busy of all that can, so that nodes with copies share the work too.
             let each = holders.iter().flat_map(|(holder, level)| {
-                let crew = crews.get(holder).map_or(&[][..], Vec::as_slice);
-                crew.iter().map(|one| (*one, *level))
+                let senders = ranks_of.get(holder).map_or(&[][..], Vec::as_slice);
+                senders.iter().map(|one| (*one, *level))
             });
             let members = self.sets.get(&rank).map_or(&[][..], |set| &set.members);
             let busy = |(one, _): &(usize, _)| {
@@ -355,13 +362,13 @@ impl Candidate {
                 None => (None, None, 0),
                 Some((from, level)) => {
                     let queue = sends.entry(from).or_default();
-                    queue.push(Sent { rank, level });
+                    queue.push(PartToSend { rank, level });
                     (Some(from), level, queue.len() - 1)
                 }
             });
         }
-        let holders = self.homeward(&sources, &sends);
-        let mut holds: BTreeMap<usize, Sent> = BTreeMap::new();
+        let holders = self.holders_within_sets(&sources, &sends);
+        let mut holds: BTreeMap<usize, PartToSend> = BTreeMap::new();
         for (rank, (source, ..)) in sources.iter().enumerate() {
             if let Some(from) = source.filter(|from| *from != rank)
                 && holders.contains_key(&rank)
@@ -375,7 +382,7 @@ impl Candidate {
             .into_iter()
             .enumerate()
             .map(|(rank, (source, level, round))| {
-                Some(Order {
+                Some(RecoveryOrder {
                     store: self.store,
                     dataset: self.dataset.clone(),
                     reddesc: self.sets.get(&rank)?.clone(),
@@ -393,10 +400,10 @@ impl Candidate {
 
     /// By rank, who has the files of the members of its set, for all sets whose files can come
     /// home within the set: what is away is with other members, which have that alone to send.
-    fn homeward(
+    fn holders_within_sets(
         &self,
         sources: &[(Option<usize>, Option<usize>, usize)],
-        sends: &BTreeMap<usize, Vec<Sent>>,
+        sends: &BTreeMap<usize, Vec<PartToSend>>,
     ) -> BTreeMap<usize, Vec<usize>> {
         let mut holders = BTreeMap::new();
         for set in self.sets.values().filter(|set| set.set_rank == 0) {
@@ -407,7 +414,7 @@ impl Candidate {
             let within = |(_, holder): (&usize, &usize)| {
                 members.contains(holder) && sends.get(holder).is_some_and(|sent| sent.len() == 1)
             };
-            let protected = redundancy::of(set).is_some_and(|s| s.losses(members.len()) > 0);
+            let protected = redundancy::scheme_of(set).is_some_and(|s| s.losses(members.len()) > 0);
             if protected && away.peek().is_some() && away.all(within) {
                 holders.extend(members.iter().map(|member| (*member, held.clone())));
             }

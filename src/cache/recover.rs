@@ -1,13 +1,14 @@
 //! Brings one cached dataset back: moved to where its ranks are, verified, rebuilt.
 
 use super::layout::Layout;
-use super::plan::{Order, Sent};
+use super::plan::{PartToSend, RecoveryOrder};
 use super::{dataset, relocate};
 use crate::comm::{Communicator, Tag, Term, collective};
 use crate::format::filemap::Filemap;
 use crate::format::{self, Name};
 use crate::redundancy::{
-    self, Context, Found, Health, HeldPart, Outcome, Proof, Record, Scheme, Set,
+    self, Context, HeldPart, LocalPart, PartHealth, RebuildOutcome, Record, RedundancyScheme, Set,
+    Verification,
 };
 use crate::store::{Files, retry};
 use crate::{Error, Result};
@@ -47,7 +48,7 @@ pub struct Recovered {
 
 /// Why a dataset is not whole.
 #[derive(Debug)]
-pub struct Failed {
+pub struct RecoveryFailure {
     /// The collective verdict.
     pub error: Error,
     /// What was damaged here, if anything was.
@@ -59,10 +60,10 @@ pub struct Failed {
 
 /// Carries out the orders of all ranks for one dataset. Collective. The outer error is the
 /// transport's; all ranks agree on the inner one.
-pub fn attempt(
+pub fn recover_dataset(
     access: &CacheAccess,
-    order: &Order,
-) -> Result<std::result::Result<Recovered, Failed>> {
+    order: &RecoveryOrder,
+) -> Result<std::result::Result<Recovered, RecoveryFailure>> {
     let &CacheAccess {
         comm,
         files,
@@ -72,13 +73,13 @@ pub fn attempt(
         ..
     } = access;
     let mut damage = Vec::new();
-    let moved = relocate::run(comm, files, layout, order, piece, &mut damage)?;
+    let moved = relocate::move_parts(comm, files, layout, order, piece, &mut damage)?;
     let local = rebuild(access, order, moved, &mut damage);
 
     let beyond = |error: &Error| matches!(error, Error::Dataset { .. } | Error::Corrupt { .. });
     let (restored, encoded) = match &local {
-        Ok((_, Outcome::Restored)) => (1, 0),
-        Ok((_, Outcome::Encoded)) => (0, 1),
+        Ok((_, RebuildOutcome::Restored)) => (1, 0),
+        Ok((_, RebuildOutcome::Encoded)) => (0, 1),
         _ => (0, 0),
     };
     let mut terms = [
@@ -94,8 +95,8 @@ pub fn attempt(
     match collective::agree_with(comm, node, local, &mut terms) {
         Ok((filemap, _)) => {
             let id = order.dataset.id;
-            let sent: Vec<Sent> = order.sends.iter().copied().chain(order.holds).collect();
-            damage.extend(relocate::leftovers(files, layout, id, &sent));
+            let sent: Vec<PartToSend> = order.sends.iter().copied().chain(order.holds).collect();
+            damage.extend(relocate::discard_sent_parts(files, layout, id, &sent));
             Ok(Ok(Recovered {
                 filemap,
                 damage,
@@ -104,7 +105,7 @@ pub fn attempt(
             }))
         }
         Err(error @ Error::Comm { .. }) => Err(error),
-        Err(error) => Ok(Err(Failed {
+        Err(error) => Ok(Err(RecoveryFailure {
             error,
             damage,
             beyond_repair: terms[2].value() == 0,
@@ -116,10 +117,10 @@ pub fn attempt(
 /// changed.
 fn rebuild(
     access: &CacheAccess,
-    order: &Order,
+    order: &RecoveryOrder,
     moved: Result<BTreeMap<PathBuf, u32>>,
     damage: &mut Vec<Error>,
-) -> Result<(Filemap, Outcome)> {
+) -> Result<(Filemap, RebuildOutcome)> {
     let &CacheAccess {
         comm,
         files,
@@ -134,7 +135,7 @@ fn rebuild(
     // These depend on the order alone, and orders of one set agree, so all members return.
     let set = Set::new(reddesc.set_rank, reddesc.members.clone())
         .ok_or_else(|| unusable("its redundancy set is damaged"))?;
-    let scheme = redundancy::of(reddesc).ok_or_else(|| {
+    let scheme = redundancy::scheme_of(reddesc).ok_or_else(|| {
         unusable(&format!(
             "its redundancy scheme {} is not known to this release",
             reddesc.scheme
@@ -145,12 +146,12 @@ fn rebuild(
         Ok(moved) => (moved, Ok(())),
         Err(error) => (BTreeMap::new(), Err(error)),
     };
-    let comes_home = order.comes_home(rank);
+    let relocates_in_rebuild = order.relocates_in_rebuild(rank);
     // Where another has the part, nothing here counts. Without one, files that are here may
     // still be whole.
-    let ready = ready.and_then(|()| match comes_home {
-        true => dataset::begin(files, layout, id, rank),
-        false => dataset::directories(files, layout, id, rank),
+    let ready = ready.and_then(|()| match relocates_in_rebuild {
+        true => dataset::make_empty_directories(files, layout, id, rank),
+        false => dataset::make_directories(files, layout, id, rank),
     });
     let (data_dir, meta_dir) = (layout.data(id, rank), layout.meta(id));
     let context = Context {
@@ -164,18 +165,18 @@ fn rebuild(
         holders: &order.holders,
         sync: true,
     };
-    let source = order.source.filter(|_| !comes_home);
+    let source = order.source.filter(|_| !relocates_in_rebuild);
     let mut before = None;
-    let mut mine = match source.map(|_| record_of(access, order, layout, rank)) {
+    let mut mine = match source.map(|_| read_record(access, order, layout, rank)) {
         Some(Ok(map)) => {
             let record = Record::from(map.clone());
             before = Some(map);
-            damage.extend(clear_way(&context, &*scheme, &record).err());
-            let proof = match order.source {
-                Some(from) if from != rank => Proof::Sums(&moved),
-                _ => Proof::Size,
+            damage.extend(remove_obstacles(&context, &*scheme, &record).err());
+            let verification = match order.source {
+                Some(from) if from != rank => Verification::Checksums(&moved),
+                _ => Verification::SizesOnly,
             };
-            Some(Found::new(&*scheme, &context, record, proof))
+            Some(LocalPart::new(&*scheme, &context, record, verification))
         }
         Some(Err(error)) => {
             damage.push(error);
@@ -183,15 +184,17 @@ fn rebuild(
         }
         None => None,
     };
-    let place = order.holds.and_then(|sent| Place::new(access, order, sent));
-    let mut lent = place.as_ref().and_then(|place| {
+    let paths = order
+        .holds
+        .and_then(|sent| HeldPartPaths::new(access, order, sent));
+    let mut held_part = paths.as_ref().and_then(|paths| {
         let theirs = Context {
-            set: &place.set,
-            data_dir: &place.data_dir,
-            meta_dir: &place.meta_dir,
+            set: &paths.set,
+            data_dir: &paths.data_dir,
+            meta_dir: &paths.meta_dir,
             ..context
         };
-        let record = match record_of(access, order, &place.layout, place.rank) {
+        let record = match read_record(access, order, &paths.layout, paths.rank) {
             Ok(map) => Record::from(map),
             Err(error) => {
                 damage.push(error);
@@ -199,20 +202,20 @@ fn rebuild(
             }
         };
         Some(HeldPart {
-            set: &place.set,
-            data_dir: &place.data_dir,
-            meta_dir: &place.meta_dir,
-            found: Found::new(&*scheme, &theirs, record, Proof::Size),
-            trouble: Vec::new(),
+            set: &paths.set,
+            data_dir: &paths.data_dir,
+            meta_dir: &paths.meta_dir,
+            part: LocalPart::new(&*scheme, &theirs, record, Verification::SizesOnly),
+            problems: Vec::new(),
         })
     });
-    let rebuilt = scheme.rebuild(&context, &mut mine, lent.as_mut());
-    if let Some(HeldPart { found, trouble, .. }) = lent {
-        let Health { data, parity } = found.health;
+    let rebuilt = scheme.rebuild(&context, &mut mine, held_part.as_mut());
+    if let Some(HeldPart { part, problems, .. }) = held_part {
+        let PartHealth { data, parity } = part.health;
         damage.extend([data, parity].into_iter().filter_map(Result::err));
-        damage.extend(trouble);
+        damage.extend(problems);
     }
-    if let Some(Health { data, parity }) = mine.map(|found| found.health) {
+    if let Some(PartHealth { data, parity }) = mine.map(|found| found.health) {
         damage.extend([data, parity].into_iter().filter_map(Result::err));
     }
     // Why files could not be brought here says more than that the set misses them. Their
@@ -236,11 +239,11 @@ fn rebuild(
         files: record.files,
     };
     // Whose files were made anew has lost its record before.
-    let there = before.filter(|_| outcome != Outcome::Restored);
+    let there = before.filter(|_| outcome != RebuildOutcome::Restored);
     if there.as_ref() != Some(&filemap) {
         match write_record(access, &filemap) {
             // The one that is there is as good.
-            Err(error) if there.is_some_and(|there| differ_in_place(&there, &filemap)) => {
+            Err(error) if there.is_some_and(|there| equal_but_for_location(&there, &filemap)) => {
                 damage.push(error);
             }
             other => other?,
@@ -250,7 +253,7 @@ fn rebuild(
 }
 
 /// True if records say the same of a rank's part, whatever node and prefix directory they name.
-fn differ_in_place(one: &Filemap, other: &Filemap) -> bool {
+fn equal_but_for_location(one: &Filemap, other: &Filemap) -> bool {
     let Filemap { node, prefix, .. } = other.clone();
     let one = one.clone();
     Filemap {
@@ -260,20 +263,24 @@ fn differ_in_place(one: &Filemap, other: &Filemap) -> bool {
     } == *other
 }
 
-/// Puts this rank's record in place, whatever is there.
+/// Puts this rank's record in paths, whatever is there.
 fn write_record(access: &CacheAccess, filemap: &Filemap) -> Result<()> {
     let CacheAccess { files, layout, .. } = access;
     let id = filemap.dataset.id;
     let path = layout.filemap(id, filemap.rank);
-    if let Some(other) = redundancy::in_the_way(*files, &layout.meta(id), &path)? {
+    if let Some(other) = redundancy::find_obstacle(*files, &layout.meta(id), &path)? {
         files.remove_tree(&other)?;
     }
-    dataset::record(*files, layout, filemap)
+    dataset::write_record(*files, layout, filemap)
 }
 
 /// Removes what stands where a file or a directory of files belongs and is none, so that the
 /// file can be made anew. Nothing of the application is lost: it wrote regular files.
-fn clear_way(context: &Context, scheme: &dyn Scheme, record: &Record) -> Result<()> {
+fn remove_obstacles(
+    context: &Context,
+    scheme: &dyn RedundancyScheme,
+    record: &Record,
+) -> Result<()> {
     let mut wanted = Vec::new();
     for file in &record.files.files {
         wanted.push((context.data_dir, file.file.below(context.data_dir)?));
@@ -281,7 +288,7 @@ fn clear_way(context: &Context, scheme: &dyn Scheme, record: &Record) -> Result<
     let parity = scheme.redundancy_file(context.meta_dir, context.set);
     wanted.extend(parity.map(|path| (context.meta_dir, path)));
     for (root, path) in wanted {
-        if let Some(other) = redundancy::in_the_way(context.files, root, &path)? {
+        if let Some(other) = redundancy::find_obstacle(context.files, root, &path)? {
             context.files.remove_tree(&other)?;
         }
     }
@@ -289,7 +296,7 @@ fn clear_way(context: &Context, scheme: &dyn Scheme, record: &Record) -> Result<
 }
 
 /// Where the part lies that this rank has of another.
-struct Place {
+struct HeldPartPaths {
     rank: usize,
     set: Set,
     layout: Layout,
@@ -297,12 +304,12 @@ struct Place {
     meta_dir: PathBuf,
 }
 
-impl Place {
-    fn new(access: &CacheAccess, order: &Order, sent: Sent) -> Option<Place> {
+impl HeldPartPaths {
+    fn new(access: &CacheAccess, order: &RecoveryOrder, sent: PartToSend) -> Option<HeldPartPaths> {
         let (id, layout) = (order.dataset.id, access.layout.at(sent.level));
         let members = &order.reddesc.members;
         let index = members.iter().position(|member| *member == sent.rank)?;
-        Some(Place {
+        Some(HeldPartPaths {
             rank: sent.rank,
             set: Set::new(index, members.clone())?,
             data_dir: layout.data(id, sent.rank),
@@ -313,7 +320,12 @@ impl Place {
 }
 
 /// The record of a rank's part in `layout`.
-fn record_of(access: &CacheAccess, order: &Order, layout: &Layout, rank: usize) -> Result<Filemap> {
+fn read_record(
+    access: &CacheAccess,
+    order: &RecoveryOrder,
+    layout: &Layout,
+    rank: usize,
+) -> Result<Filemap> {
     let path = layout.filemap(order.dataset.id, rank);
     let map: Filemap = retry(|| format::read(access.files, &path))?;
     let same = map.rank == rank

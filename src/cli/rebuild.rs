@@ -10,9 +10,9 @@ use crate::job::Environment;
 use crate::prefix::paths::Prefix;
 use crate::redundancy::ParityFileName;
 use crate::redundancy::offline::DatasetLocation;
-use crate::scavenge::dataset_records::{Survey, read};
-use crate::scavenge::locations::{Cached, Saved};
-use crate::scavenge::rebuild::{Plan, Scope, choose};
+use crate::scavenge::dataset_records::{DatasetRecords, read};
+use crate::scavenge::locations::{CacheLocation, PrefixLocation};
+use crate::scavenge::rebuild::{RebuildPlan, Scope, choose};
 use crate::store::{Files, posix::Posix};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -69,12 +69,12 @@ impl Run for Options {
             Some("map") => Scope::Records,
             _ => Scope::Everything,
         };
-        let saved = place.prefix.as_ref().map(Saved);
-        let cached = Cached(place.dir);
+        let saved = place.prefix.as_ref().map(PrefixLocation);
+        let cached = CacheLocation(place.dir);
         let location = DatasetLocation {
             files,
             meta_dir: &place.meta,
-            home: match &saved {
+            data: match &saved {
                 Some(saved) => saved,
                 None => &cached,
             },
@@ -86,7 +86,7 @@ impl Run for Options {
         plan.verdict.clone()?;
         let done = plan.is_whole() || !self.dry_run;
         let text = tell(&plan, self.dry_run);
-        let Survey { dataset, ranks, .. } = plan.survey;
+        let DatasetRecords { dataset, ranks, .. } = plan.survey;
         if !self.dry_run {
             plan.carry_out(&Environment::of_process().host)?;
         }
@@ -105,7 +105,7 @@ impl Run for Options {
 }
 
 /// What is lost, and what becomes of it.
-fn tell(plan: &Plan, dry: bool) -> String {
+fn tell(plan: &RebuildPlan, dry: bool) -> String {
     let parts = [
         ("files", &plan.losses.data),
         ("redundancy", &plan.losses.redundancy),
@@ -125,7 +125,7 @@ fn tell(plan: &Plan, dry: bool) -> String {
 
 impl Options {
     /// Leaves only the sets that were asked for.
-    fn choose(&self, name: &str, surveys: &mut Vec<Survey>) -> Result<(), Failure> {
+    fn choose(&self, name: &str, surveys: &mut Vec<DatasetRecords>) -> Result<(), Failure> {
         let classic = name.strip_prefix("scr_rebuild_");
         let asked = self.scheme.as_deref().filter(|word| *word != "map");
         if let (Some(classic), Some(asked)) = (classic, asked)

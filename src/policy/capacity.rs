@@ -7,13 +7,13 @@
 
 /// Whether a store has room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Room {
+pub enum Fit {
     /// It has.
     Now,
     /// Once what is to be deleted is deleted: that must be waited for.
-    Later,
+    AfterDeletion,
     /// Once so many datasets more are deleted than the count of the store demands.
-    More(usize),
+    AfterEvicting(usize),
     /// Not even then.
     Never,
 }
@@ -21,19 +21,19 @@ pub enum Room {
 /// The room for `need` bytes in a store with `free` bytes, and `deleted` more once the
 /// datasets that must go are deleted. `None` where a size is not known: what is not known to
 /// be too little is enough, but what goes should be gone first.
-pub fn room(need: Option<u64>, free: u64, deleted: Option<u64>) -> Room {
+pub fn check_fit(need: Option<u64>, free: u64, deleted: Option<u64>) -> Fit {
     match (need, deleted) {
-        (Some(need), _) if need <= free => Room::Now,
-        (None, Some(0)) => Room::Now,
-        (Some(need), Some(deleted)) if need > free.saturating_add(deleted) => Room::Never,
-        _ => Room::Later,
+        (Some(need), _) if need <= free => Fit::Now,
+        (None, Some(0)) => Fit::Now,
+        (Some(need), Some(deleted)) if need > free.saturating_add(deleted) => Fit::Never,
+        _ => Fit::AfterDeletion,
     }
 }
 
 /// How many datasets of these `sizes`, in this order, must go besides, where there will be `room`
 /// without: so many that `wanted` bytes fit; all of them if these do not, but the `need` does.
 /// `None` if not even that fits then.
-pub fn more(need: u64, wanted: u64, mut room: u64, sizes: &[u64]) -> Option<usize> {
+pub fn additional_evictions(need: u64, wanted: u64, mut room: u64, sizes: &[u64]) -> Option<usize> {
     for (count, size) in sizes.iter().enumerate() {
         if room >= wanted {
             return Some(count);
@@ -45,7 +45,7 @@ pub fn more(need: u64, wanted: u64, mut room: u64, sizes: &[u64]) -> Option<usiz
 
 /// What is asked for after so many datasets in a row that could not be completed: they may have
 /// been larger than the last one that was, so it is doubled each time.
-pub fn wanted(need: u64, failures: u32) -> u64 {
+pub fn space_wanted(need: u64, failures: u32) -> u64 {
     let factor = 1u64.checked_shl(failures).unwrap_or(u64::MAX);
     need.saturating_mul(factor)
 }
@@ -65,36 +65,39 @@ pub fn with_redundancy(data: u64, copies: bool, members: usize, losses: usize) -
 
 #[cfg(test)]
 mod tests {
-    use super::{Room, more, room, wanted, with_redundancy};
+    use super::{Fit, additional_evictions, check_fit, space_wanted, with_redundancy};
 
     #[test]
     fn at_each_edge() {
-        assert_eq!(room(Some(10), 10, Some(0)), Room::Now);
-        assert_eq!(room(Some(10), 9, Some(0)), Room::Never);
-        assert_eq!(room(Some(10), 9, Some(1)), Room::Later);
-        assert_eq!(room(Some(10), 0, Some(9)), Room::Never);
-        assert_eq!(room(Some(10), 0, None), Room::Later);
-        assert_eq!(room(Some(u64::MAX), 1, Some(u64::MAX)), Room::Later);
-        assert_eq!(room(None, 0, Some(0)), Room::Now, "nothing to wait for");
-        assert_eq!(room(None, 0, Some(1)), Room::Later);
-        assert_eq!(room(None, 1 << 40, None), Room::Later);
+        assert_eq!(check_fit(Some(10), 10, Some(0)), Fit::Now);
+        assert_eq!(check_fit(Some(10), 9, Some(0)), Fit::Never);
+        assert_eq!(check_fit(Some(10), 9, Some(1)), Fit::AfterDeletion);
+        assert_eq!(check_fit(Some(10), 0, Some(9)), Fit::Never);
+        assert_eq!(check_fit(Some(10), 0, None), Fit::AfterDeletion);
+        assert_eq!(
+            check_fit(Some(u64::MAX), 1, Some(u64::MAX)),
+            Fit::AfterDeletion
+        );
+        assert_eq!(check_fit(None, 0, Some(0)), Fit::Now, "nothing to wait for");
+        assert_eq!(check_fit(None, 0, Some(1)), Fit::AfterDeletion);
+        assert_eq!(check_fit(None, 1 << 40, None), Fit::AfterDeletion);
     }
 
     #[test]
     fn as_few_more_as_will_do() {
-        assert_eq!(more(10, 10, 10, &[5, 5]), Some(0));
-        assert_eq!(more(10, 10, 9, &[1, 5]), Some(1));
-        assert_eq!(more(10, 10, 4, &[5, 0, 1, 9]), Some(3));
-        assert_eq!(more(10, 10, 4, &[5]), None);
-        assert_eq!(more(10, 10, 9, &[]), None);
-        assert_eq!(more(10, 10, u64::MAX, &[u64::MAX]), Some(0));
+        assert_eq!(additional_evictions(10, 10, 10, &[5, 5]), Some(0));
+        assert_eq!(additional_evictions(10, 10, 9, &[1, 5]), Some(1));
+        assert_eq!(additional_evictions(10, 10, 4, &[5, 0, 1, 9]), Some(3));
+        assert_eq!(additional_evictions(10, 10, 4, &[5]), None);
+        assert_eq!(additional_evictions(10, 10, 9, &[]), None);
+        assert_eq!(additional_evictions(10, 10, u64::MAX, &[u64::MAX]), Some(0));
         // What would be better is not demanded.
-        assert_eq!(more(10, 20, 10, &[5, 5, 5]), Some(2));
-        assert_eq!(more(10, 20, 10, &[5]), Some(1));
-        assert_eq!(more(10, 20, 4, &[5]), None);
-        assert_eq!(wanted(10, 0), 10);
-        assert_eq!(wanted(10, 3), 80);
-        assert_eq!(wanted(10, 64), u64::MAX);
+        assert_eq!(additional_evictions(10, 20, 10, &[5, 5, 5]), Some(2));
+        assert_eq!(additional_evictions(10, 20, 10, &[5]), Some(1));
+        assert_eq!(additional_evictions(10, 20, 4, &[5]), None);
+        assert_eq!(space_wanted(10, 0), 10);
+        assert_eq!(space_wanted(10, 3), 80);
+        assert_eq!(space_wanted(10, 64), u64::MAX);
     }
 
     #[test]

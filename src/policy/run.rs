@@ -5,7 +5,7 @@ use std::fmt;
 
 /// What the loop knows when it has to decide.
 #[derive(Debug, Clone, Default)]
-pub struct State {
+pub struct LoopState {
     /// Launches so far.
     pub launches: u64,
     /// Most launches; `None` for no limit.
@@ -18,33 +18,33 @@ pub struct State {
     pub halts: Vec<String>,
     /// The signal by which the loop itself was asked to end.
     pub signal: Option<&'static str>,
-    /// Nodes, if they were tested since the last launch.
-    pub nodes: Option<Nodes>,
+    /// NodeCount, if they were tested since the last launch.
+    pub nodes: Option<NodeCount>,
 }
 
-/// Nodes that can be used, and nodes that a launch needs.
+/// NodeCount that can be used, and nodes that a launch needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Nodes {
-    /// Nodes left.
+pub struct NodeCount {
+    /// NodeCount left.
     pub up: u64,
-    /// Nodes needed.
+    /// NodeCount needed.
     pub needed: u64,
 }
 
 /// What comes next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Next {
+pub enum NextStep {
     /// Find out which nodes can be used.
     Test,
     /// Launch the program.
     Launch,
     /// Launch no more.
-    Stop(Why),
+    Stop(StopReason),
 }
 
-/// Why there is no other launch.
+/// StopReason there is no other launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum StopReason {
     /// The program ended well.
     Done,
     /// It called SCR_Finalize, so it was at its end, whatever its exit code.
@@ -56,35 +56,35 @@ pub enum Why {
     /// All launches are used up.
     NoRunLeft(u64),
     /// Not enough nodes can be used.
-    TooFewNodes(Nodes),
+    TooFewNodes(NodeCount),
 }
 
 /// The decision. Reasons that the user gave, or that are the program's own, come before those
 /// that only forbid another launch; nodes are tested last, because that takes longest.
-pub fn next(state: &State) -> Next {
+pub fn next_step(state: &LoopState) -> NextStep {
     let finalized = state.halts.iter().any(|reason| reason == FINALIZED);
     let others = || state.halts.iter().filter(|reason| *reason != FINALIZED);
-    Next::Stop(match state {
-        State {
+    NextStep::Stop(match state {
+        LoopState {
             signal: Some(name), ..
-        } => Why::Signal(name),
-        State {
+        } => StopReason::Signal(name),
+        LoopState {
             code: Some(0),
             hung: false,
             ..
-        } => Why::Done,
-        _ if others().next().is_some() => Why::Halt(others().cloned().collect()),
-        _ if finalized && !state.hung => Why::Finalized,
-        State {
+        } => StopReason::Done,
+        _ if others().next().is_some() => StopReason::Halt(others().cloned().collect()),
+        _ if finalized && !state.hung => StopReason::Finalized,
+        LoopState {
             limit: Some(limit),
             launches,
             ..
-        } if launches >= limit => Why::NoRunLeft(*limit),
-        State { nodes: None, .. } => return Next::Test,
-        State {
+        } if launches >= limit => StopReason::NoRunLeft(*limit),
+        LoopState { nodes: None, .. } => return NextStep::Test,
+        LoopState {
             nodes: Some(nodes), ..
-        } if nodes.up == 0 || nodes.up < nodes.needed => Why::TooFewNodes(*nodes),
-        _ => return Next::Launch,
+        } if nodes.up == 0 || nodes.up < nodes.needed => StopReason::TooFewNodes(*nodes),
+        _ => return NextStep::Launch,
     })
 }
 
@@ -116,25 +116,25 @@ pub fn pause(lost_nodes: bool, settle: u64, fruitless: u32) -> u64 {
     settle.max(back_off)
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Done => f.write_str("the program ended with exit code 0"),
-            Why::Finalized => {
+            StopReason::Done => f.write_str("the program ended with exit code 0"),
+            StopReason::Finalized => {
                 f.write_str("the program has called SCR_Finalize, so it was at its end")
             }
-            Why::Signal(name) => write!(f, "{name} was received"),
-            Why::Halt(reasons) => write!(
+            StopReason::Signal(name) => write!(f, "{name} was received"),
+            StopReason::Halt(reasons) => write!(
                 f,
                 "a halt condition holds: {} (scr_halt shows and unsets conditions)",
                 reasons.join(", ")
             ),
-            Why::NoRunLeft(1) => {
+            StopReason::NoRunLeft(1) => {
                 f.write_str("one launch was allowed (SCR_RUNS or SCR_RETRIES allows more)")
             }
-            Why::NoRunLeft(limit) => write!(f, "{limit} launches were allowed"),
-            Why::TooFewNodes(Nodes { up: 0, .. }) => f.write_str("no node can be used"),
-            Why::TooFewNodes(Nodes { up, needed }) => write!(
+            StopReason::NoRunLeft(limit) => write!(f, "{limit} launches were allowed"),
+            StopReason::TooFewNodes(NodeCount { up: 0, .. }) => f.write_str("no node can be used"),
+            StopReason::TooFewNodes(NodeCount { up, needed }) => write!(
                 f,
                 "nodes_remaining={up} < nodes_needed={needed} (SCR_MIN_NODES says how many are needed)"
             ),
@@ -146,12 +146,12 @@ impl fmt::Display for Why {
 mod tests {
     use super::*;
 
-    fn after(code: i32) -> State {
-        State {
+    fn after(code: i32) -> LoopState {
+        LoopState {
             launches: 1,
             limit: Some(3),
             code: Some(code),
-            ..State::default()
+            ..LoopState::default()
         }
     }
 
@@ -159,103 +159,103 @@ mod tests {
         halts.iter().map(|halt| halt.to_string()).collect()
     }
 
-    const ENOUGH: Option<Nodes> = Some(Nodes { up: 4, needed: 4 });
+    const ENOUGH: Option<NodeCount> = Some(NodeCount { up: 4, needed: 4 });
 
     #[test]
     fn the_table() {
-        let first = State {
+        let first = LoopState {
             limit: Some(1),
-            ..State::default()
+            ..LoopState::default()
         };
         let cases = [
-            (first.clone(), Next::Test),
+            (first.clone(), NextStep::Test),
             (
-                State {
+                LoopState {
                     nodes: ENOUGH,
                     ..first.clone()
                 },
-                Next::Launch,
+                NextStep::Launch,
             ),
             (
-                State {
+                LoopState {
                     halts: some(&["JOB_HALTED"]),
                     ..first
                 },
-                Next::Stop(Why::Halt(some(&["JOB_HALTED"]))),
+                NextStep::Stop(StopReason::Halt(some(&["JOB_HALTED"]))),
             ),
-            (after(0), Next::Stop(Why::Done)),
-            (after(1), Next::Test),
+            (after(0), NextStep::Stop(StopReason::Done)),
+            (after(1), NextStep::Test),
             (
-                State {
+                LoopState {
                     nodes: ENOUGH,
                     ..after(137)
                 },
-                Next::Launch,
+                NextStep::Launch,
             ),
             (
-                State {
+                LoopState {
                     limit: Some(1),
                     ..after(1)
                 },
-                Next::Stop(Why::NoRunLeft(1)),
+                NextStep::Stop(StopReason::NoRunLeft(1)),
             ),
             (
-                State {
+                LoopState {
                     limit: None,
                     launches: u64::MAX,
                     nodes: ENOUGH,
                     ..after(1)
                 },
-                Next::Launch,
+                NextStep::Launch,
             ),
             (
-                State {
+                LoopState {
                     halts: some(&[FINALIZED]),
                     ..after(1)
                 },
-                Next::Stop(Why::Finalized),
+                NextStep::Stop(StopReason::Finalized),
             ),
             // Such as a program that exits by itself when SCR asks it to.
             (
-                State {
+                LoopState {
                     halts: some(&["NO_CHECKPOINTS_LEFT"]),
                     ..after(0)
                 },
-                Next::Stop(Why::Done),
+                NextStep::Stop(StopReason::Done),
             ),
             (
-                State {
+                LoopState {
                     halts: some(&[FINALIZED, "X"]),
                     ..after(9)
                 },
-                Next::Stop(Why::Halt(some(&["X"]))),
+                NextStep::Stop(StopReason::Halt(some(&["X"]))),
             ),
             (
-                State {
+                LoopState {
                     signal: Some("SIGTERM"),
                     ..after(143)
                 },
-                Next::Stop(Why::Signal("SIGTERM")),
+                NextStep::Stop(StopReason::Signal("SIGTERM")),
             ),
             // What a launcher returns when it is told to end the step may be 0.
             (
-                State {
+                LoopState {
                     hung: true,
                     ..after(0)
                 },
-                Next::Test,
+                NextStep::Test,
             ),
             (
-                State {
+                LoopState {
                     hung: true,
                     nodes: ENOUGH,
                     ..after(137)
                 },
-                Next::Launch,
+                NextStep::Launch,
             ),
         ];
         for (state, expected) in cases {
-            assert_eq!(next(&state), expected, "{state:?}");
+            assert_eq!(next_step(&state), expected, "{state:?}");
         }
     }
 
@@ -268,16 +268,16 @@ mod tests {
             (1, 0, true),
             (0, 0, false),
         ] {
-            let nodes = Nodes { up, needed };
-            let state = State {
+            let nodes = NodeCount { up, needed };
+            let state = LoopState {
                 nodes: Some(nodes),
                 ..after(1)
             };
             let expected = match launches {
-                true => Next::Launch,
-                false => Next::Stop(Why::TooFewNodes(nodes)),
+                true => NextStep::Launch,
+                false => NextStep::Stop(StopReason::TooFewNodes(nodes)),
             };
-            assert_eq!(next(&state), expected);
+            assert_eq!(next_step(&state), expected);
         }
     }
 

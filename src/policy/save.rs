@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// A dataset in the caches of the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Item {
+pub struct SaveCandidate {
     /// It is wanted in the prefix directory in any case.
     pub output: bool,
     /// A run can restart from it.
@@ -15,7 +15,7 @@ pub struct Item {
 
 /// What became of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Saved {
+pub struct SaveResult {
     /// Datasets that are in the prefix directory now and were not before.
     pub new: Vec<u64>,
     /// Datasets that should be and are not.
@@ -29,12 +29,12 @@ pub struct Saved {
 /// the prefix directory. After a failed output only checkpoints before it count, so that a
 /// restart writes that output again.
 pub fn save<E>(
-    items: &BTreeMap<u64, Item>,
+    items: &BTreeMap<u64, SaveCandidate>,
     mut save: impl FnMut(u64) -> Result<bool, E>,
-) -> Result<Saved, E> {
-    let mut done = Saved::default();
+) -> Result<SaveResult, E> {
+    let mut done = SaveResult::default();
     let mut limit = None;
-    let mut one = |id: u64, item: &Item, done: &mut Saved| {
+    let mut one = |id: u64, item: &SaveCandidate, done: &mut SaveResult| {
         if item.saved || done.new.contains(&id) {
             return Ok(true);
         }
@@ -71,9 +71,9 @@ mod tests {
     use std::convert::Infallible;
 
     /// Kinds by id from 1: `c` checkpoint, `o` output, `b` both; upper case: saved already.
-    fn run(kinds: &str, fail: &[u64]) -> (Vec<u64>, Saved) {
+    fn run(kinds: &str, fail: &[u64]) -> (Vec<u64>, SaveResult) {
         let items = (1..).zip(kinds.chars()).map(|(id, kind)| {
-            let item = Item {
+            let item = SaveCandidate {
                 output: matches!(kind, 'o' | 'b' | 'O' | 'B'),
                 checkpoint: matches!(kind, 'c' | 'b' | 'C' | 'B'),
                 saved: kind.is_uppercase(),

@@ -20,7 +20,7 @@
 use super::kernel::field::{inverse, mul};
 
 /// Members and blocks of redundancy in a column, together.
-pub const MOST_BLOCKS: usize = 256;
+pub const MAX_BLOCKS: usize = 256;
 
 /// The kinds of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub enum CodeKind {
 
 /// Where a member has its block of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum BlockPlace {
     /// Chunk of this number of its logical file.
     Data(usize),
     /// Block of this number of its redundancy file.
@@ -48,7 +48,7 @@ pub struct Block {
     /// Index in the set of the member that has it.
     pub member: usize,
     /// Where.
-    pub place: Place,
+    pub place: BlockPlace,
 }
 
 /// The code of one set.
@@ -62,7 +62,7 @@ pub struct Code {
 
 impl Code {
     /// The code for a set of `members`, which stands `failures` losses, or as many as the set
-    /// can: XOR 1, the others fewer than there are members, and [`MOST_BLOCKS`] less the
+    /// can: XOR 1, the others fewer than there are members, and [`MAX_BLOCKS`] less the
     /// members. `None` if that is none at all.
     pub fn new(kind: CodeKind, members: usize, failures: usize) -> Option<Code> {
         let most = members.saturating_sub(1);
@@ -72,7 +72,7 @@ impl Code {
             CodeKind::Rs => failures.min(most),
         };
         // No more points in the field; the same bound keeps the others' sets in reason.
-        let parities = parities.min(MOST_BLOCKS.saturating_sub(members));
+        let parities = parities.min(MAX_BLOCKS.saturating_sub(members));
         let rows = match kind {
             CodeKind::Rs if parities > 0 => (0..parities).map(|i| row(members, i)).collect(),
             _ => Vec::new(),
@@ -109,11 +109,11 @@ impl Code {
         let (n, k) = (self.members, self.parities);
         let data = |member, number| Block {
             member,
-            place: Place::Data(number),
+            place: BlockPlace::Data(number),
         };
         let parity = |member, number| Block {
             member,
-            place: Place::Parity(number),
+            place: BlockPlace::Parity(number),
         };
         match self.kind {
             CodeKind::Partner => {
@@ -168,8 +168,8 @@ impl Code {
                 .column(column)
                 .into_iter()
                 .filter(|block| match block.place {
-                    Place::Data(_) => !is(data_lost, block.member),
-                    Place::Parity(_) => !is(parity_lost, block.member),
+                    BlockPlace::Data(_) => !is(data_lost, block.member),
+                    BlockPlace::Parity(_) => !is(parity_lost, block.member),
                 });
             left.count() >= self.data()
         })
@@ -340,11 +340,17 @@ mod tests {
                 code.data()
             };
             for places in seen {
-                let data: Vec<Place> = (0..chunks).map(Place::Data).collect();
-                let found = places.iter().filter(|p| matches!(p, Place::Data(_)));
+                let data: Vec<BlockPlace> = (0..chunks).map(BlockPlace::Data).collect();
+                let found = places.iter().filter(|p| matches!(p, BlockPlace::Data(_)));
                 assert!(found.eq(&data), "chunks in rising order");
                 for i in 0..code.parities() {
-                    assert_eq!(places.iter().filter(|p| **p == Place::Parity(i)).count(), 1);
+                    assert_eq!(
+                        places
+                            .iter()
+                            .filter(|p| **p == BlockPlace::Parity(i))
+                            .count(),
+                        1
+                    );
                 }
             }
         }

@@ -4,11 +4,11 @@
 //! everybody all that is needed: sizes and lists of files, then checksums and failures.
 
 use super::code::Code;
-use super::logical::{Reader, same_crc, total};
+use super::logical::{LogicalReader, same_crc, total_size};
 use super::member_io::MemberIo;
-use super::parity_file::{Output, header};
-use super::pipeline::{self, Route, Task};
-use super::{Context, FAILURE_LIMIT, First, Record};
+use super::parity_file::{ParityWriter, header};
+use super::pipeline::{self, PieceTask, Route};
+use super::{Context, FAILURE_LIMIT, FirstError, Record};
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::format::{from_message, to_message};
@@ -31,7 +31,7 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
         .keep(to_message(&record.files))
         .unwrap_or_default();
     let sizes = record.files.files.iter().map(|f| f.size);
-    let size = local.first.keep(total(sizes)).unwrap_or(0);
+    let size = local.first.keep(total_size(sizes)).unwrap_or(0);
     let dataset = &record.dataset;
     let mine = [dataset.id, dataset.created, context.piece as u64, size];
     let bytes = |steps| {
@@ -57,17 +57,18 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     let sizes: Vec<u64> = all.iter().map(|(numbers, _)| size_of(numbers)).collect();
 
     let lefts = context.set.lefts(keepers).zip(context.set.left_indices());
-    let partners = lefts.map(|(rank, index)| accept(all.get(index).map_or(&[], |a| a.1), rank));
+    let partners =
+        lefts.map(|(rank, index)| parse_file_list(all.get(index).map_or(&[], |a| a.1), rank));
     let partners = local.first.keep(partners.collect::<Result<Vec<_>>>());
     local.chunk = code.chunk(&sizes);
     let header = partners.map(|partners| header(context, record, local.chunk, partners));
     if let Some(header) = &header {
-        let output = Output::create(context.files, path, header);
-        local.output = local.first.keep(output.map(WriteBehind::here));
+        let output = ParityWriter::create(context.files, path, header);
+        local.output = local.first.keep(output.map(WriteBehind::direct));
     }
     let reader = context
         .paths(&record.files)
-        .and_then(|list| Reader::new(context.files, list, true));
+        .and_then(|list| LogicalReader::new(context.files, list, true));
     local.reader = local.first.keep(reader);
 
     let routes = routes(code)?;
@@ -92,9 +93,9 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     let output = output.and_then(|output| first.keep(output.finish()));
     if let Some(reader) = reader.filter(|_| !first.failed()) {
         let sums = first.keep(reader.finish());
-        sums.and_then(|sums| first.keep(settle(context, &mut record.files, &sums)));
+        sums.and_then(|sums| first.keep(record_checksums(context, &mut record.files, &sums)));
     }
-    let theirs = conclude(
+    let theirs = exchange_checksums(
         context,
         &mut first,
         keepers,
@@ -125,7 +126,7 @@ fn routes(code: &Code) -> Result<Vec<Route>> {
                 targets,
                 coefficients: coefficients
                     .ok_or_else(|| Error::format(0, "the code has no solution"))?,
-                carried: Vec::new(),
+                relocated: Vec::new(),
             })
         })
         .collect()
@@ -137,11 +138,11 @@ fn tasks<'a>(
     routes: &'a [Route],
     sizes: &'a [u64],
     piece: usize,
-) -> impl Iterator<Item = Task> + 'a {
+) -> impl Iterator<Item = PieceTask> + 'a {
     let lengths: Vec<u64> = (0..routes.len()).map(|c| code.length(sizes, c)).collect();
     pipeline::side_by_side(lengths, piece).map(|(column, offset, length)| {
         let targets = routes.get(column).map_or(&[][..], |route| &route.targets);
-        Task {
+        PieceTask {
             route: column,
             worker: targets.first().copied().unwrap_or(0),
             offset,
@@ -153,9 +154,9 @@ fn tasks<'a>(
 /// Tells all members whether this one has failed, and its right neighbours its checksums.
 /// Afterwards all have failed or none; then the checksums of the left neighbours' files are
 /// returned, nearest first.
-fn conclude(
+fn exchange_checksums(
     context: &Context,
-    first: &mut First,
+    first: &mut FirstError,
     keepers: usize,
     files: &RankFiles,
     header: Option<&ParityHeader>,
@@ -188,12 +189,12 @@ fn conclude(
         }
         match message.split_at_checked(length) {
             Some((theirs, failure)) => {
-                first.hear(context.member(index), failure, &record.dataset);
+                first.take_over(context.member(index), failure, &record.dataset);
                 if let Some(place) = sums.get_mut(index) {
                     *place = theirs.to_vec();
                 }
             }
-            None => first.hear(
+            None => first.take_over(
                 context.member(index),
                 b"sent too few checksums",
                 &record.dataset,
@@ -225,7 +226,7 @@ fn complete(mut header: ParityHeader, record: &Record, theirs: &[Vec<u8>]) -> Re
 }
 
 /// Puts the checksums into the record. One that is there already must agree.
-pub fn settle(context: &Context, list: &mut RankFiles, sums: &[u32]) -> Result<()> {
+pub fn record_checksums(context: &Context, list: &mut RankFiles, sums: &[u32]) -> Result<()> {
     let paths = context.paths(list)?;
     for ((file, crc), (path, _)) in list.files.iter_mut().zip(sums).zip(paths) {
         same_crc(&path, *crc, file.crc)?;
@@ -235,7 +236,7 @@ pub fn settle(context: &Context, list: &mut RankFiles, sums: &[u32]) -> Result<(
 }
 
 /// The list of files in a message from `rank`.
-pub fn accept(message: &[u8], rank: usize) -> Result<RankFiles> {
+pub fn parse_file_list(message: &[u8], rank: usize) -> Result<RankFiles> {
     let list: RankFiles = from_message(message)?;
     if list.rank != rank {
         let what = format!("rank {rank} sent the files of rank {}", list.rank);

@@ -1,10 +1,11 @@
 //! PARTNER, XOR and RS: three codes behind one scheme.
 
 use super::code::{Code, CodeKind};
-use super::parity_file::{self, Input};
+use super::parity_file::{self, ParityReader};
 use super::single::{Single, check_data, written};
 use super::{
-    Context, Found, Health, HeldPart, Outcome, Proof, Record, Scheme, Set, encode, rebuild,
+    Context, HeldPart, LocalPart, PartHealth, RebuildOutcome, Record, RedundancyScheme, Set,
+    Verification, encode, rebuild,
 };
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ fn name(kind: CodeKind) -> &'static str {
     }
 }
 
-impl Scheme for Erasure {
+impl RedundancyScheme for Erasure {
     fn name(&self) -> &'static str {
         name(self.kind)
     }
@@ -74,14 +75,14 @@ impl Scheme for Erasure {
         }
     }
 
-    fn check(&self, context: &Context, record: &Record, proof: Proof) -> Health {
+    fn check(&self, context: &Context, record: &Record, verification: Verification) -> PartHealth {
         let look = |code: Code| {
             let path = self.path(context);
-            let mut parity = Input::open(context, path.clone(), record, code.parities())?;
-            match proof {
-                Proof::Read => parity.prove(),
-                Proof::Size => Ok(()),
-                Proof::Sums(sums) => parity.prove_by(written(sums, &path)?),
+            let mut parity = ParityReader::open(context, path.clone(), record, code.parities())?;
+            match verification {
+                Verification::Full => parity.verify(),
+                Verification::SizesOnly => Ok(()),
+                Verification::Checksums(sums) => parity.verify_whole_file(written(sums, &path)?),
             }
         };
         let parity = match self.code(context.set) {
@@ -89,8 +90,8 @@ impl Scheme for Erasure {
             Ok(None) => Ok(()),
             Err(error) => Err(error),
         };
-        Health {
-            data: check_data(context, record, proof),
+        PartHealth {
+            data: check_data(context, record, verification),
             parity,
         }
     }
@@ -98,13 +99,13 @@ impl Scheme for Erasure {
     fn rebuild(
         &self,
         context: &Context,
-        mine: &mut Option<Found>,
-        lent: Option<&mut HeldPart>,
-    ) -> Result<(Record, Outcome)> {
+        mine: &mut Option<LocalPart>,
+        held_part: Option<&mut HeldPart>,
+    ) -> Result<(Record, RebuildOutcome)> {
         context.members()?;
         match self.code(context.set)? {
-            Some(code) => rebuild::rebuild(context, self, &code, mine, lent),
-            None => Single.rebuild(context, mine, lent),
+            Some(code) => rebuild::rebuild(context, self, &code, mine, held_part),
+            None => Single.rebuild(context, mine, held_part),
         }
     }
 }

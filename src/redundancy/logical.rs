@@ -2,18 +2,18 @@
 //! guide, "XOR algorithm"). Checksums of the files are collected while their bytes pass.
 
 use super::pipeline;
-use super::sums::{BLOCK, Sums};
+use super::sums::{BLOCK, Checksums};
 use crate::store::{File, Files, Stat};
 use crate::{Error, Result};
 use crc32fast::Hasher;
 use std::path::PathBuf;
 
-/// Files a [`Reader`] keeps open at once. A rank may have many thousands.
+/// Files a [`LogicalReader`] keeps open at once. A rank may have many thousands.
 const MAX_OPEN: usize = 32;
 
 /// Sum of the sizes of a rank's files, or an error if it does not fit 63 bits (no file
 /// system's offsets do either).
-pub fn total(sizes: impl IntoIterator<Item = u64>) -> Result<u64> {
+pub fn total_size(sizes: impl IntoIterator<Item = u64>) -> Result<u64> {
     let sum = sizes
         .into_iter()
         .try_fold(0u64, |sum, size| sum.checked_add(size));
@@ -21,15 +21,15 @@ pub fn total(sizes: impl IntoIterator<Item = u64>) -> Result<u64> {
         .ok_or_else(|| Error::format(0, "the sizes of the files add up to more than 2^63 bytes"))
 }
 
-struct Part {
+struct FileSpan {
     path: PathBuf,
     /// Place in the logical file.
     start: u64,
     size: u64,
-    sums: Sums,
+    sums: Checksums,
 }
 
-impl Part {
+impl FileSpan {
     fn end(&self) -> u64 {
         self.start + self.size
     }
@@ -44,9 +44,9 @@ impl Part {
 }
 
 /// Reads a rank's files as one.
-pub struct Reader<'a> {
+pub struct LogicalReader<'a> {
     files: &'a dyn Files,
-    parts: Vec<Part>,
+    parts: Vec<FileSpan>,
     /// Most recently used last.
     open: Vec<(usize, Box<dyn File>)>,
     size: u64,
@@ -54,23 +54,23 @@ pub struct Reader<'a> {
     most_open: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> LogicalReader<'a> {
     /// The files at these paths, of these sizes (bytes), in this order. None is opened yet.
-    /// Without `checksum`, neither [`Reader::finish`] nor [`Reader::prove`] may be called.
+    /// Without `checksum`, neither [`LogicalReader::finish`] nor [`LogicalReader::verify`] may be called.
     pub fn new(files: &'a dyn Files, list: Vec<(PathBuf, u64)>, checksum: bool) -> Result<Self> {
-        let size = total(list.iter().map(|(_, size)| *size))?;
+        let size = total_size(list.iter().map(|(_, size)| *size))?;
         let mut start = 0;
         let parts = list.into_iter().map(|(path, size)| {
-            let part = Part {
+            let part = FileSpan {
                 path,
                 start,
                 size,
-                sums: Sums::default(),
+                sums: Checksums::default(),
             };
             start = part.end();
             part
         });
-        Ok(Reader {
+        Ok(LogicalReader {
             files,
             parts: parts.collect(),
             open: Vec::new(),
@@ -144,9 +144,9 @@ impl<'a> Reader<'a> {
     /// looked up now: they must exist and be empty.
     pub fn finish(self) -> Result<Vec<u32>> {
         let files = self.files;
-        let crc = |mut part: Part| {
+        let crc = |mut part: FileSpan| {
             if part.size == 0 {
-                exists(files, &part.path, 0)?;
+                check_file(files, &part.path, 0)?;
             }
             part.crc()
         };
@@ -155,7 +155,7 @@ impl<'a> Reader<'a> {
 
     /// Reads what was not read yet, and compares each file with its checksum, where there is
     /// one.
-    pub fn prove(mut self, expected: impl IntoIterator<Item = Option<u32>>) -> Result<()> {
+    pub fn verify(mut self, expected: impl IntoIterator<Item = Option<u32>>) -> Result<()> {
         self.read_rest()?;
         let paths: Vec<PathBuf> = self.parts.iter().map(|p| p.path.clone()).collect();
         let mut found = paths.iter().zip(self.finish()?).zip(expected);
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
 }
 
 /// An error unless `path` is a file of `size` bytes.
-pub fn exists(files: &dyn Files, path: &std::path::Path, size: u64) -> Result<()> {
+pub fn check_file(files: &dyn Files, path: &std::path::Path, size: u64) -> Result<()> {
     match files.stat(path)? {
         Some(stat) if stat.kind == crate::store::FileKind::File => same_size(path, stat.size, size),
         Some(_) => Err(Error::Corrupt {
@@ -205,8 +205,8 @@ fn same_size(path: &std::path::Path, found: u64, expected: u64) -> Result<()> {
     })
 }
 
-/// A file to be made by a [`Writer`].
-pub struct Target {
+/// A file to be made by a [`LogicalWriter`].
+pub struct FileToWrite {
     /// Where; its directory exists.
     pub path: PathBuf,
     /// Expected CRC32, if known.
@@ -216,16 +216,16 @@ pub struct Target {
 }
 
 /// Writes a rank's files from their logical file, front to back, and verifies each.
-pub struct Writer<'a> {
+pub struct LogicalWriter<'a> {
     files: &'a dyn Files,
-    targets: std::vec::IntoIter<Target>,
-    current: Option<(Target, Box<dyn File>, u64, Hasher)>,
+    targets: std::vec::IntoIter<FileToWrite>,
+    current: Option<(FileToWrite, Box<dyn File>, u64, Hasher)>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> LogicalWriter<'a> {
     /// Nothing is made yet.
-    pub fn new(files: &'a dyn Files, targets: Vec<Target>) -> Self {
-        Writer {
+    pub fn new(files: &'a dyn Files, targets: Vec<FileToWrite>) -> Self {
+        LogicalWriter {
             files,
             targets: targets.into_iter(),
             current: None,
@@ -336,7 +336,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (list, mut whole) = write(dir.path(), &[0, 5, 0, 0, 300, 1, 0]);
         whole.resize(400, 0);
-        let mut reader = Reader::new(&Posix, list, false).unwrap();
+        let mut reader = LogicalReader::new(&Posix, list, false).unwrap();
         assert_eq!(reader.size(), 306);
         for offset in 0..320 {
             for length in [0, 1, 6, 79] {
@@ -361,7 +361,7 @@ mod tests {
         let mut sizes = vec![7usize; 3000];
         sizes.extend([40_000, 0, 1]);
         let (list, whole) = write(dir.path(), &sizes);
-        let mut reader = Reader::new(&Posix, list.clone(), true).unwrap();
+        let mut reader = LogicalReader::new(&Posix, list.clone(), true).unwrap();
         let (streams, piece) = (7, 500);
         let chunk = whole.len().div_ceil(streams);
         let mut buffer = vec![0; piece];
@@ -388,7 +388,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (list, whole) = write(dir.path(), &[3; 40]);
         for (asked, most) in [(0, 1), (5, 5), (1000, MAX_OPEN)] {
-            let mut reader = Reader::new(&Posix, list.clone(), false).unwrap();
+            let mut reader = LogicalReader::new(&Posix, list.clone(), false).unwrap();
             reader = reader.with_open(asked);
             let mut buffer = vec![0; whole.len()];
             reader.read_at(0, &mut buffer).unwrap();
@@ -401,7 +401,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (list, _) = write(dir.path(), &[10, 0]);
         let read = |list: Vec<(PathBuf, u64)>, bytes: usize| {
-            let mut reader = Reader::new(&Posix, list, true).unwrap();
+            let mut reader = LogicalReader::new(&Posix, list, true).unwrap();
             reader.read_at(0, &mut vec![0; bytes])?;
             reader.finish()
         };
@@ -422,7 +422,7 @@ mod tests {
         std::fs::remove_file(&list[1].0).unwrap();
         assert!(read(list.clone(), 10).unwrap_err().is_not_found());
         let huge = vec![(PathBuf::from("/a"), u64::MAX), (PathBuf::from("/b"), 2)];
-        assert!(Reader::new(&Posix, huge, true).is_err());
+        assert!(LogicalReader::new(&Posix, huge, true).is_err());
     }
 
     #[test]
@@ -435,7 +435,7 @@ mod tests {
             .collect();
         let targets = |wrong: bool| {
             let crc = |i: usize| crc32fast::hash([&whole[..4], &[], &whole[4..]][i]);
-            let target = |i: usize| Target {
+            let target = |i: usize| FileToWrite {
                 path: list[i].0.clone(),
                 crc: Some(crc(i) ^ u32::from(wrong && i == 2)),
                 stat: stats[i],
@@ -443,7 +443,7 @@ mod tests {
             (0..3).map(target).collect::<Vec<_>>()
         };
         for piece in 1..9 {
-            let mut writer = Writer::new(&Posix, targets(false));
+            let mut writer = LogicalWriter::new(&Posix, targets(false));
             let padded = [&whole[..], &[0; 5]].concat();
             padded
                 .chunks(piece)
@@ -456,10 +456,10 @@ mod tests {
                 stats[0].mtime
             );
         }
-        let mut writer = Writer::new(&Posix, targets(true));
+        let mut writer = LogicalWriter::new(&Posix, targets(true));
         let text = writer.append(&whole).unwrap_err().to_string();
         assert!(text.contains("f2: CRC32"), "{text}");
-        let mut writer = Writer::new(&Posix, targets(false));
+        let mut writer = LogicalWriter::new(&Posix, targets(false));
         writer.append(&whole[..6]).unwrap();
         assert!(writer.finish().is_err());
     }

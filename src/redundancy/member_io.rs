@@ -1,12 +1,12 @@
 //! What one member reads and writes while blocks flow.
 
-use super::First;
-use super::code::{Code, Place};
-use super::logical::{Reader, Writer};
-use super::parity_file::{Input, Output};
-use super::pipeline::Ends;
+use super::FirstError;
+use super::code::{BlockPlace, Code};
+use super::logical::{LogicalReader, LogicalWriter};
+use super::parity_file::{ParityReader, ParityWriter};
+use super::pipeline::MemberBlocks;
 use super::sums::BLOCK;
-use crate::store::write_behind::{Sink, WriteBehind};
+use crate::store::write_behind::{BlockSink, WriteBehind};
 use crate::{Error, Result};
 
 /// This member's files, those that are there and those that are made. After the first error
@@ -14,55 +14,55 @@ use crate::{Error, Result};
 #[derive(Default)]
 pub struct MemberIo<'a> {
     /// Its block of each route.
-    pub places: Vec<Option<Place>>,
+    pub places: Vec<Option<BlockPlace>>,
     /// Bytes of a chunk.
     pub chunk: u64,
     /// Data to be read.
-    pub reader: Option<Reader<'a>>,
+    pub reader: Option<LogicalReader<'a>>,
     /// Redundancy to be read.
-    pub input: Option<Input>,
+    pub input: Option<ParityReader>,
     /// Data to be made.
-    pub writer: Option<WriteBehind<'a, Writer<'a>>>,
+    pub writer: Option<WriteBehind<'a, LogicalWriter<'a>>>,
     /// Redundancy to be made.
-    pub output: Option<WriteBehind<'a, Output>>,
+    pub output: Option<WriteBehind<'a, ParityWriter>>,
     /// Data that come home.
-    pub data_relocated: Option<Writer<'a>>,
+    pub data_relocated: Option<LogicalWriter<'a>>,
     /// Redundancy that comes home.
-    pub parity_relocated: Option<Output>,
+    pub parity_relocated: Option<ParityWriter>,
     /// What this member holds of another.
-    pub lent: Option<HeldReader<'a>>,
+    pub held_part: Option<HeldReader<'a>>,
     /// Why the data cannot be read, or are wrong.
-    pub data: First,
+    pub data: FirstError,
     /// Why the redundancy cannot be read.
-    pub parity: First,
+    pub parity: FirstError,
     /// Why what comes home cannot be written.
-    pub home: First,
+    pub home: FirstError,
     /// What else failed.
-    pub first: First,
+    pub first: FirstError,
 }
 
 /// What a member holds of another, to be read.
 #[derive(Default)]
 pub struct HeldReader<'a> {
     /// The other's block of each route.
-    pub places: Vec<Option<Place>>,
+    pub places: Vec<Option<BlockPlace>>,
     /// Its data.
-    pub reader: Option<Reader<'a>>,
+    pub reader: Option<LogicalReader<'a>>,
     /// Its redundancy.
-    pub input: Option<Input>,
+    pub input: Option<ParityReader>,
     /// Why the data cannot be read.
-    pub data: First,
+    pub data: FirstError,
     /// Why the redundancy cannot be read.
-    pub parity: First,
+    pub parity: FirstError,
 }
 
-impl Sink for Writer<'_> {
+impl BlockSink for LogicalWriter<'_> {
     fn put(&mut self, _: usize, bytes: &[u8]) -> Result<()> {
         self.append(bytes)
     }
 }
 
-impl Sink for Output {
+impl BlockSink for ParityWriter {
     fn put(&mut self, block: usize, bytes: &[u8]) -> Result<()> {
         self.append(block, bytes)
     }
@@ -74,38 +74,38 @@ impl MemberIo<'_> {
         code: &Code,
         columns: impl Iterator<Item = usize>,
         me: usize,
-    ) -> Vec<Option<Place>> {
+    ) -> Vec<Option<BlockPlace>> {
         let mine = |column| code.column(column).into_iter().find(|b| b.member == me);
         columns.map(|c| mine(c).map(|b| b.place)).collect()
     }
 
-    fn place(&self, route: usize) -> Option<Place> {
+    fn place(&self, route: usize) -> Option<BlockPlace> {
         self.places.get(route).copied().flatten()
     }
 }
 
 /// A block that is to be read: its place, the bytes of a chunk, and where it may be.
-struct Source<'s, 'a> {
-    place: Option<Place>,
+struct BlockSource<'s, 'a> {
+    place: Option<BlockPlace>,
     chunk: u64,
-    reader: &'s mut Option<Reader<'a>>,
-    input: &'s mut Option<Input>,
+    reader: &'s mut Option<LogicalReader<'a>>,
+    input: &'s mut Option<ParityReader>,
     /// What kept data and redundancy from being read.
-    data: &'s mut First,
-    parity: &'s mut First,
+    data: &'s mut FirstError,
+    parity: &'s mut FirstError,
 }
 
-impl Source<'_, '_> {
+impl BlockSource<'_, '_> {
     /// Zeros if it cannot be read.
     fn read(mut self, offset: u64, buffer: &mut [u8]) {
         let failed = |source: &Self| match source.place {
-            Some(Place::Parity(_)) => source.parity.failed(),
+            Some(BlockPlace::Parity(_)) => source.parity.failed(),
             _ => source.data.failed(),
         };
         if !failed(&self) {
             let filled = self.fill(offset, buffer);
             match self.place {
-                Some(Place::Parity(_)) => self.parity.keep(filled),
+                Some(BlockPlace::Parity(_)) => self.parity.keep(filled),
                 _ => self.data.keep(filled),
             };
         }
@@ -119,11 +119,11 @@ impl Source<'_, '_> {
         let mut offset = offset;
         for block in buffer.chunks_mut(BLOCK) {
             match (self.place, &mut self.reader, &mut self.input) {
-                (Some(Place::Data(number)), Some(reader), _) => {
+                (Some(BlockPlace::Data(number)), Some(reader), _) => {
                     let start = (number as u64).saturating_mul(self.chunk);
                     reader.read_at(start.saturating_add(offset), block)?;
                 }
-                (Some(Place::Parity(number)), _, Some(input)) => {
+                (Some(BlockPlace::Parity(number)), _, Some(input)) => {
                     input.read_at(number, offset, block)?;
                 }
                 _ => return Err(unplanned()),
@@ -138,9 +138,9 @@ fn unplanned() -> Error {
     Error::format(0, "a block was asked for that is not here")
 }
 
-impl Ends for MemberIo<'_> {
+impl MemberBlocks for MemberIo<'_> {
     fn read(&mut self, route: usize, offset: u64, buffer: &mut [u8]) {
-        let source = Source {
+        let source = BlockSource {
             place: self.place(route),
             chunk: self.chunk,
             reader: &mut self.reader,
@@ -152,22 +152,22 @@ impl Ends for MemberIo<'_> {
     }
 
     fn read_held(&mut self, route: usize, offset: u64, buffer: &mut [u8]) {
-        let Some(lent) = &mut self.lent else {
+        let Some(held_part) = &mut self.held_part else {
             return buffer.fill(0);
         };
-        let source = Source {
-            place: lent.places.get(route).copied().flatten(),
+        let source = BlockSource {
+            place: held_part.places.get(route).copied().flatten(),
             chunk: self.chunk,
-            reader: &mut lent.reader,
-            input: &mut lent.input,
-            data: &mut lent.data,
-            parity: &mut lent.parity,
+            reader: &mut held_part.reader,
+            input: &mut held_part.input,
+            data: &mut held_part.data,
+            parity: &mut held_part.parity,
         };
         source.read(offset, buffer);
     }
 
     /// Bytes that are wrong are a loss to be found; bytes that cannot be written are a failure.
-    fn arrive(&mut self, route: usize, bytes: &[u8]) {
+    fn write_relocated(&mut self, route: usize, bytes: &[u8]) {
         if self.home.failed() {
             return;
         }
@@ -176,9 +176,9 @@ impl Ends for MemberIo<'_> {
             &mut self.data_relocated,
             &mut self.parity_relocated,
         ) {
-            (Some(Place::Data(_)), Some(_), _) if self.data.failed() => return,
-            (Some(Place::Data(_)), Some(writer), _) => (writer.append(bytes), &mut self.data),
-            (Some(Place::Parity(number)), _, Some(output)) => {
+            (Some(BlockPlace::Data(_)), Some(_), _) if self.data.failed() => return,
+            (Some(BlockPlace::Data(_)), Some(writer), _) => (writer.append(bytes), &mut self.data),
+            (Some(BlockPlace::Parity(number)), _, Some(output)) => {
                 (output.append(number, bytes), &mut self.parity)
             }
             _ => return,
@@ -191,8 +191,8 @@ impl Ends for MemberIo<'_> {
 
     fn write(&mut self, route: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {
         match (self.place(route), &mut self.writer, &mut self.output) {
-            (Some(Place::Data(_)), Some(writer), _) => writer.put(0, bytes),
-            (Some(Place::Parity(number)), _, Some(output)) => output.put(number, bytes),
+            (Some(BlockPlace::Data(_)), Some(writer), _) => writer.put(0, bytes),
+            (Some(BlockPlace::Parity(number)), _, Some(output)) => output.put(number, bytes),
             _ => {
                 self.first.keep::<()>(Err(unplanned()));
                 Some(bytes)

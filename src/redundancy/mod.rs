@@ -1,6 +1,6 @@
 //! Redundancy schemes: what lets a dataset in cache outlive the loss of a node.
 //!
-//! A [`Scheme`] works on one set of ranks at a time ([`sets`]), which exchange messages among
+//! A [`RedundancyScheme`] works on one set of ranks at a time ([`sets`]), which exchange messages among
 //! themselves only; no communicator is made. [`mod@code`] says which blocks protect which,
 //! `encode` and `rebuild` make them, `flow` moves them with several messages under way,
 //! [`kernel`] computes, [`logical`] joins a rank's files to one.
@@ -28,10 +28,10 @@ mod testing;
 #[cfg(test)]
 mod xor_tests;
 
-pub use code::MOST_BLOCKS;
+pub use code::MAX_BLOCKS;
 pub use parity_file::{ParityFileName, final_name, temporary_name};
 pub use rebuild::offline;
-pub use sets::{Set, plan, survives};
+pub use sets::{Set, make_sets, survives};
 
 use crate::comm::{Communicator, Tag};
 use crate::format::dataset::Dataset;
@@ -66,7 +66,7 @@ pub struct Context<'a> {
     /// Tag of all messages. Two calls may use one tag, one after the other.
     pub tag: Tag,
     /// For each member the rank that has its part, where that is not the member itself: the
-    /// part comes home in [`Scheme::rebuild`]. Each member holds that of one other at most.
+    /// part comes home in [`RedundancyScheme::rebuild`]. Each member holds that of one other at most.
     /// Empty if all have their own.
     pub holders: &'a [usize],
     /// Bring the redundancy file to stable storage (one fsync). Without it the file survives
@@ -79,7 +79,7 @@ pub struct Context<'a> {
 pub struct Record {
     /// The dataset.
     pub dataset: Dataset,
-    /// Scheme and set that protect it.
+    /// RedundancyScheme and set that protect it.
     pub reddesc: Reddesc,
     /// The files of this rank, in the order in which they are joined.
     pub files: RankFiles,
@@ -97,7 +97,7 @@ impl From<Filemap> for Record {
 
 /// The state of what one rank holds of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Health {
+pub struct PartHealth {
     /// Whether all application files are there with their recorded sizes and checksums.
     pub data: Result<()>,
     /// The same of the redundancy file. `Ok` for a scheme that has none.
@@ -106,32 +106,37 @@ pub struct Health {
 
 /// How the content of files is compared with their record.
 #[derive(Debug, Clone, Copy)]
-pub enum Proof<'a> {
+pub enum Verification<'a> {
     /// Every byte is read.
-    Read,
+    Full,
     /// Not now: only names, sizes and the header of the redundancy file.
-    Size,
+    SizesOnly,
     /// By the checksums of whole files, taken while they were written just now.
-    Sums(&'a BTreeMap<PathBuf, u32>),
+    Checksums(&'a BTreeMap<PathBuf, u32>),
 }
 
 /// What one rank has for a rebuild.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct LocalPart {
     /// Its record.
     pub record: Record,
     /// The state of its files.
-    pub health: Health,
-    /// Whether `health` tells of their content too, not of [`Proof::Size`] alone.
-    pub proven: bool,
+    pub health: PartHealth,
+    /// Whether `health` tells of their content too, not of [`Verification::SizesOnly`] alone.
+    pub verified: bool,
 }
 
-impl Found {
+impl LocalPart {
     /// What `scheme` finds of a record.
-    pub fn new(scheme: &dyn Scheme, context: &Context, record: Record, proof: Proof) -> Found {
-        Found {
-            health: scheme.check(context, &record, proof),
-            proven: !matches!(proof, Proof::Size),
+    pub fn new(
+        scheme: &dyn RedundancyScheme,
+        context: &Context,
+        record: Record,
+        verification: Verification,
+    ) -> LocalPart {
+        LocalPart {
+            health: scheme.check(context, &record, verification),
+            verified: !matches!(verification, Verification::SizesOnly),
             record,
         }
     }
@@ -145,15 +150,15 @@ pub struct HeldPart<'a> {
     pub data_dir: &'a Path,
     /// Where its redundancy file is.
     pub meta_dir: &'a Path,
-    /// What is there, by [`Proof::Size`].
-    pub found: Found,
+    /// What is there, by [`Verification::SizesOnly`].
+    pub part: LocalPart,
     /// Why not all of it could be read.
-    pub trouble: Vec<Error>,
+    pub problems: Vec<Error>,
 }
 
-/// What [`Scheme::rebuild`] did on this rank.
+/// What [`RedundancyScheme::rebuild`] did on this rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RebuildOutcome {
     /// Nothing was missing in the set.
     Intact,
     /// All application files were there; the redundancy of the set was made anew.
@@ -165,7 +170,7 @@ pub enum Outcome {
 }
 
 /// A way to protect datasets.
-pub trait Scheme: Send + Sync {
+pub trait RedundancyScheme: Send + Sync {
     /// The name in configuration and records: `XOR`.
     fn name(&self) -> &'static str;
 
@@ -173,7 +178,7 @@ pub trait Scheme: Send + Sync {
     fn losses(&self, members: usize) -> usize;
 
     /// True if a set survives the loss of exactly these members, by their place in it. Some
-    /// schemes survive some losses of more members than [`Scheme::losses`].
+    /// schemes survive some losses of more members than [`RedundancyScheme::losses`].
     fn recoverable(&self, lost: &[bool]) -> bool;
 
     /// The redundancy file of a rank in this set, if the scheme makes one.
@@ -189,13 +194,13 @@ pub trait Scheme: Send + Sync {
     /// verdict over all ranks must follow anyway. A failing transport returns at once.
     fn encode(&self, context: &Context, record: &mut Record) -> Result<()>;
 
-    /// Compares what is on disk with `record`, which [`Scheme::encode`] or
-    /// [`Scheme::rebuild`] gave, reading each byte at most once. MemberIo.
-    fn check(&self, context: &Context, record: &Record, proof: Proof) -> Health;
+    /// Compares what is on disk with `record`, which [`RedundancyScheme::encode`] or
+    /// [`RedundancyScheme::rebuild`] gave, reading each byte at most once. MemberIo.
+    fn check(&self, context: &Context, record: &Record, verification: Verification) -> PartHealth;
 
     /// Makes anew what the set lost, full redundancy included, and gives this rank's record.
     ///
-    /// `mine` is what this rank has; `None` if it has no record. What is not proven yet is
+    /// `mine` is what this rank has; `None` if it has no record. What is not verified yet is
     /// compared with its checksums in the pass that rebuilds a lost rank, else in one of its
     /// own. What does not agree counts as lost: it is noted in `mine`, and the rebuild
     /// begins again without it.
@@ -206,24 +211,24 @@ pub trait Scheme: Send + Sync {
     ///
     /// If the set lost more than the scheme tolerates, every member gets [`Error::Dataset`], and
     /// no file is touched. Other errors are as in
-    /// [`Scheme::encode`]. Files that are made anew are compared with their recorded
+    /// [`RedundancyScheme::encode`]. Files that are made anew are compared with their recorded
     /// checksums.
     ///
-    /// A part that another member has ([`Context::holders`]), `lent` there, comes home in the
+    /// A part that another member has ([`Context::holders`]), `held_part` there, comes home in the
     /// same pass, and `mine` tells of it afterwards. The holder keeps what it has.
     ///
     /// Collective over the members of the set.
     fn rebuild(
         &self,
         context: &Context,
-        mine: &mut Option<Found>,
-        lent: Option<&mut HeldPart>,
-    ) -> Result<(Record, Outcome)>;
+        mine: &mut Option<LocalPart>,
+        held_part: Option<&mut HeldPart>,
+    ) -> Result<(Record, RebuildOutcome)>;
 }
 
 /// The scheme of that name, in any case of letters, that tolerates so many losses where it can
 /// (the same as one with fewer where the set is too small for them).
-pub fn by_name(name: &str, failures: usize) -> Option<Box<dyn Scheme>> {
+pub fn by_name(name: &str, failures: usize) -> Option<Box<dyn RedundancyScheme>> {
     if name.eq_ignore_ascii_case("SINGLE") {
         return Some(Box::new(single::Single));
     }
@@ -253,7 +258,7 @@ fn code_of(reddesc: &Reddesc) -> Result<Option<code::Code>> {
 }
 
 /// The scheme that a descriptor says; `None` if there is none of its name.
-pub fn of(reddesc: &Reddesc) -> Option<Box<dyn Scheme>> {
+pub fn scheme_of(reddesc: &Reddesc) -> Option<Box<dyn RedundancyScheme>> {
     by_name(&reddesc.scheme, reddesc.set_failures)
 }
 
@@ -286,7 +291,7 @@ impl Context<'_> {
     }
 
     /// The members whose part others have.
-    fn away(&self) -> Vec<usize> {
+    fn relocated_members(&self) -> Vec<usize> {
         let all = 0..self.holders.len();
         all.filter(|index| self.holder(*index) != self.member(*index))
             .collect()
@@ -298,7 +303,7 @@ impl Context<'_> {
     }
 
     /// Sends each message to its rank and receives one from each of the others. One round.
-    fn deliver(
+    fn send_and_receive(
         &self,
         to: impl Iterator<Item = (usize, Vec<u8>)>,
         from: impl Iterator<Item = usize>,
@@ -321,7 +326,7 @@ impl Context<'_> {
         let to = (1..self.set.size()).map(|steps| (self.set.right(steps), make(steps)));
         let others = self.set.members.iter().copied();
         let from = others.filter(|rank| *rank != self.comm.rank());
-        let mut messages = self.deliver(to, from)?;
+        let mut messages = self.send_and_receive(to, from)?;
         messages.insert(self.set.index.min(messages.len()), make(0));
         Ok(messages)
     }
@@ -329,7 +334,7 @@ impl Context<'_> {
 
 /// What stands where the file `path` below `root`, or a directory on the way to it, belongs, and is
 /// none; the outermost. Nothing may be done beyond it: it may be a link.
-pub fn in_the_way(files: &dyn Files, root: &Path, path: &Path) -> Result<Option<PathBuf>> {
+pub fn find_obstacle(files: &dyn Files, root: &Path, path: &Path) -> Result<Option<PathBuf>> {
     let mut here = root.to_path_buf();
     for component in path.strip_prefix(root).unwrap_or(path).components() {
         here.push(component);
@@ -363,9 +368,9 @@ const FAILURE_LIMIT: usize = 600;
 
 /// Keeps the first error of a rank that must go on exchanging messages.
 #[derive(Default)]
-struct First(Option<Error>);
+struct FirstError(Option<Error>);
 
-impl First {
+impl FirstError {
     /// The value, or `None` with the error kept if it is the first.
     fn keep<T>(&mut self, result: Result<T>) -> Option<T> {
         result
@@ -386,7 +391,7 @@ impl First {
     }
 
     /// Takes over the failure that `rank` told, if it told one and this is the first.
-    fn hear(&mut self, rank: usize, failure: &[u8], dataset: &Dataset) {
+    fn take_over(&mut self, rank: usize, failure: &[u8], dataset: &Dataset) {
         if !failure.is_empty() {
             let what = format!("rank {rank}: {}", String::from_utf8_lossy(failure));
             let name = dataset.name.to_string();
@@ -399,7 +404,12 @@ impl First {
     /// of another if it has not: afterwards all have failed or none. True if any member asks for
     /// another turn and none says that there must be none. One round. The outer error is the
     /// transport's.
-    fn share(&mut self, context: &Context, dataset: &Dataset, turn: Round) -> Result<bool> {
+    fn share_with_set(
+        &mut self,
+        context: &Context,
+        dataset: &Dataset,
+        turn: Round,
+    ) -> Result<bool> {
         let text = self.text(FAILURE_LIMIT).into_bytes();
         let messages = context.exchange(|_| [&[turn as u8], &text[..]].concat())?;
         let mut all = Round::Last as u8;
@@ -407,7 +417,7 @@ impl First {
             let (turn, failure) = message.split_first().unwrap_or((&0, &[]));
             all = all.max(*turn);
             if *rank != context.comm.rank() {
-                self.hear(*rank, failure, dataset);
+                self.take_over(*rank, failure, dataset);
             }
         }
         Ok(all == Round::Again as u8)

@@ -1,9 +1,9 @@
 //! The redundancy file on disk: a header ([`ParityHeader`]), then the blocks of parity, or
 //! of copies, one for each left neighbour listed in the header.
 
-use super::logical::{same_crc, total};
+use super::logical::{same_crc, total_size};
 use super::pipeline::pieces;
-use super::sums::{BLOCK, Sums};
+use super::sums::{BLOCK, Checksums};
 use super::{Context, Record, Set};
 use crate::format::parity::{Group, ParityHeader};
 use crate::format::{encode_record, files::RankFiles, read_header};
@@ -85,11 +85,11 @@ fn bounds(header: &ParityHeader) -> Result<Vec<u64>> {
     let mut bounds = vec![0u64];
     for list in header.partners() {
         let length = match header.chunk {
-            0 => total(list.files.iter().map(|f| f.size))?,
+            0 => total_size(list.files.iter().map(|f| f.size))?,
             chunk => chunk,
         };
         let last = bounds.last().copied().unwrap_or(0);
-        bounds.push(total([last, length])?);
+        bounds.push(total_size([last, length])?);
     }
     Ok(bounds)
 }
@@ -111,8 +111,8 @@ pub fn final_name(name: &OsStr) -> &OsStr {
 }
 
 /// A redundancy file that is being written, each block front to back, under the name of
-/// [`temporary_name`]. It gets its own in [`Output::finish`].
-pub struct Output {
+/// [`temporary_name`]. It gets its own in [`ParityWriter::finish`].
+pub struct ParityWriter {
     path: PathBuf,
     temporary: PathBuf,
     file: Box<dyn File>,
@@ -123,20 +123,20 @@ pub struct Output {
     blocks: Vec<(u64, Hasher)>,
 }
 
-impl Output {
+impl ParityWriter {
     /// Removes the file `path` and begins the next, with room for the header and its blocks.
     /// The checksums in `header` need not be right yet, only present: they have a fixed width.
     pub fn create(files: &dyn Files, path: PathBuf, header: &ParityHeader) -> Result<Self> {
         let start = encode_record(header)?.len() as u64;
         let bounds = bounds(header)?;
-        let size = total([start, bounds.last().copied().unwrap_or(0)])?;
+        let size = total_size([start, bounds.last().copied().unwrap_or(0)])?;
         // A rank without a record could not look what is in the way here.
         files.remove_tree(&path)?;
         let temporary = path.with_file_name(temporary_name(path.file_name().unwrap_or_default()));
         let file = files.rewrite(&temporary, 0o600)?;
         file.allocate(size)?;
         let blocks = header.partners().map(|_| (0, Hasher::new())).collect();
-        Ok(Output {
+        Ok(ParityWriter {
             path,
             temporary,
             file,
@@ -186,7 +186,7 @@ impl Output {
     }
 
     /// Compares the blocks with the checksum that `header` has of them.
-    pub fn prove(&self, header: &ParityHeader) -> Result<()> {
+    pub fn verify(&self, header: &ParityHeader) -> Result<()> {
         same_crc(&self.path, self.crc()?, header.crc)
     }
 
@@ -199,19 +199,19 @@ impl Output {
 }
 
 /// A redundancy file that is there.
-pub struct Input {
+pub struct ParityReader {
     path: PathBuf,
     file: Box<dyn File>,
     start: u64,
     bounds: Vec<u64>,
     /// Of what was read of the blocks, from the end of the header; `None` if their content is
     /// known to be right.
-    sums: Option<Sums>,
+    sums: Option<Checksums>,
     /// Its header, which belongs to the record and the set it was opened with.
     pub header: ParityHeader,
 }
 
-impl Input {
+impl ParityReader {
     /// Opens the file of this rank, and sees that it is of this dataset, set and rank, that
     /// it describes the same files as `record`, that it has `blocks` blocks, and its size.
     pub fn open(context: &Context, path: PathBuf, record: &Record, blocks: usize) -> Result<Self> {
@@ -251,12 +251,12 @@ impl Input {
         })?;
         let end = bounds.last().copied().unwrap_or(0);
         expect(&file.size()?, "its size", &start.saturating_add(end))?;
-        Ok(Input {
+        Ok(ParityReader {
             path,
             file,
             start,
             bounds,
-            sums: Some(Sums::default()),
+            sums: Some(Checksums::default()),
             header,
         })
     }
@@ -283,7 +283,7 @@ impl Input {
     }
 
     /// Reads what was not read yet, and compares all blocks with their checksum.
-    pub fn prove(&mut self) -> Result<()> {
+    pub fn verify(&mut self) -> Result<()> {
         let size = self.bounds.last().copied().unwrap_or(0);
         let gaps = self.sums.as_mut().map(|sums| sums.gaps(size));
         let mut buffer = Vec::new();
@@ -305,7 +305,7 @@ impl Input {
 
     /// Compares the checksum `found` of the whole file, header included, with that of the
     /// header and what it says of the blocks.
-    pub fn prove_by(&self, found: u32) -> Result<()> {
+    pub fn verify_whole_file(&self, found: u32) -> Result<()> {
         let Some(crc) = self.header.crc else {
             return Ok(());
         };

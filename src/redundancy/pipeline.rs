@@ -43,11 +43,11 @@ pub struct Route {
     /// For each target, the coefficient of each source.
     pub coefficients: Vec<u8>,
     /// Whose blocks come home from their holders, sources or not.
-    pub carried: Vec<usize>,
+    pub relocated: Vec<usize>,
 }
 
 /// One piece of a column.
-pub struct Task {
+pub struct PieceTask {
     /// Index of its route.
     pub route: usize,
     /// Who computes.
@@ -59,7 +59,7 @@ pub struct Task {
 }
 
 /// A member's own blocks. Neither function fails: the exchange goes on whatever happens.
-pub trait Ends {
+pub trait MemberBlocks {
     /// Fills `buffer` from this member's block for that route.
     fn read(&mut self, route: usize, offset: u64, buffer: &mut [u8]);
     /// Takes the next bytes of this member's block; those of one route come in order. Gives a
@@ -70,7 +70,7 @@ pub trait Ends {
         buffer.fill(0);
     }
     /// Takes the next bytes of this member's block, from its holder; in order for each route.
-    fn arrive(&mut self, _route: usize, _bytes: &[u8]) {}
+    fn write_relocated(&mut self, _route: usize, _bytes: &[u8]) {}
 }
 
 /// Length of pieces and tasks in a stage, from `SCR_MPI_BUF_SIZE` and the size of a set.
@@ -104,29 +104,29 @@ pub fn side_by_side(lengths: Vec<u64>, piece: usize) -> impl Iterator<Item = (us
 }
 
 /// A task of which this member has some part.
-struct Flight {
-    task: Task,
+struct TaskInProgress {
+    task: PieceTask,
     /// This member's block, on its way from its holder.
-    arriving: Option<Input>,
+    arriving: Option<Buffer>,
     /// For a worker that is the holder of a source: that block.
     held: Option<Vec<u8>>,
     /// For the worker: the sources, in order; what it has is here already.
-    inputs: Vec<Input>,
+    inputs: Vec<Buffer>,
     /// This member's result: here, or on its way.
-    result: Option<Input>,
+    result: Option<Buffer>,
     sends: Vec<Box<dyn Pending>>,
 }
 
-enum Input {
-    Here(Vec<u8>),
-    Coming(Box<dyn Pending>),
+enum Buffer {
+    Ready(Vec<u8>),
+    Pending(Box<dyn Pending>),
 }
 
-impl Input {
+impl Buffer {
     fn get(self) -> Result<Vec<u8>> {
         match self {
-            Input::Here(buffer) => Ok(buffer),
-            Input::Coming(pending) => pending.wait(),
+            Buffer::Ready(buffer) => Ok(buffer),
+            Buffer::Pending(pending) => pending.wait(),
         }
     }
 }
@@ -136,58 +136,60 @@ impl Input {
 pub fn run(
     context: &Context,
     routes: &[Route],
-    tasks: impl Iterator<Item = Task>,
+    tasks: impl Iterator<Item = PieceTask>,
     window: usize,
-    ends: &mut dyn Ends,
+    ends: &mut dyn MemberBlocks,
 ) -> Result<()> {
-    let mut flow = Flow {
+    let mut pipeline = Pipeline {
         context,
         routes,
         ends,
         kernel: Kernel::best(),
         spare: Vec::new(),
     };
-    let carries = routes.iter().any(|route| !route.carried.is_empty());
-    let ahead = if carries { window } else { 0 };
+    let relocates = routes.iter().any(|route| !route.relocated.is_empty());
+    let ahead = if relocates { window } else { 0 };
     let (mut coming, mut gathering) = (VecDeque::new(), VecDeque::new());
     let mut spreading = VecDeque::new();
     for task in tasks {
-        coming.push_back(flow.carry(task)?);
+        coming.push_back(pipeline.relocate(task)?);
         if coming.len() > ahead
             && let Some(flight) = coming.pop_front()
         {
-            gathering.push_back(flow.gather(flight)?);
+            gathering.push_back(pipeline.send_sources(flight)?);
         }
         if gathering.len() > window
             && let Some(flight) = gathering.pop_front()
         {
-            spreading.push_back(flow.compute(flight)?);
+            spreading.push_back(pipeline.compute(flight)?);
         }
         if spreading.len() > window
             && let Some(flight) = spreading.pop_front()
         {
-            flow.keep(flight)?;
+            pipeline.store_result(flight)?;
         }
     }
     for flight in coming {
-        gathering.push_back(flow.gather(flight)?);
+        gathering.push_back(pipeline.send_sources(flight)?);
     }
     for flight in gathering {
-        spreading.push_back(flow.compute(flight)?);
+        spreading.push_back(pipeline.compute(flight)?);
     }
-    spreading.into_iter().try_for_each(|f| flow.keep(f))
+    spreading
+        .into_iter()
+        .try_for_each(|f| pipeline.store_result(f))
 }
 
-struct Flow<'a> {
+struct Pipeline<'a> {
     context: &'a Context<'a>,
     routes: &'a [Route],
-    ends: &'a mut dyn Ends,
+    ends: &'a mut dyn MemberBlocks,
     kernel: Kernel,
     /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
 }
 
-impl<'a> Flow<'a> {
+impl<'a> Pipeline<'a> {
     fn buffer(&mut self, length: usize) -> Vec<u8> {
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.resize(length, 0);
@@ -201,44 +203,44 @@ impl<'a> Flow<'a> {
             .isend(context.member(member), context.tag, buffer)
     }
 
-    fn receive(&mut self, member: usize, length: usize) -> Result<Input> {
+    fn receive(&mut self, member: usize, length: usize) -> Result<Buffer> {
         self.receive_from(self.context.member(member), length)
     }
 
-    fn receive_from(&mut self, rank: usize, length: usize) -> Result<Input> {
+    fn receive_from(&mut self, rank: usize, length: usize) -> Result<Buffer> {
         let buffer = self.buffer(length);
         let pending = self.context.comm.irecv(rank, self.context.tag, buffer)?;
-        Ok(Input::Coming(pending))
+        Ok(Buffer::Pending(pending))
     }
 
-    fn route(&self, task: &Task) -> &'a Route {
+    fn route(&self, task: &PieceTask) -> &'a Route {
         const NONE: &Route = &Route {
             sources: Vec::new(),
             targets: Vec::new(),
             coefficients: Vec::new(),
-            carried: Vec::new(),
+            relocated: Vec::new(),
         };
         self.routes.get(task.route).unwrap_or(NONE)
     }
 
     /// Whether the one that computes is the holder of that source.
-    fn holds(&self, task: &Task, source: usize) -> bool {
+    fn worker_holds(&self, task: &PieceTask, source: usize) -> bool {
         let worker = self.context.member(task.worker);
         task.worker != source && self.context.holder(source) == worker
     }
 
     /// The stage before the first: holders send, and members ask for what is theirs.
-    fn carry(&mut self, task: Task) -> Result<Flight> {
+    fn relocate(&mut self, task: PieceTask) -> Result<TaskInProgress> {
         let (route, context) = (self.route(&task), self.context);
         let (mut arriving, mut held, mut sends) = (None, None, Vec::new());
-        for member in &route.carried {
+        for member in &route.relocated {
             let holder = context.holder(*member);
             if *member == context.set.index {
                 arriving = Some(self.receive_from(holder, task.length)?);
             } else if holder == context.comm.rank() {
                 let mut buffer = self.buffer(task.length);
                 self.ends.read_held(task.route, task.offset, &mut buffer);
-                if self.holds(&task, *member) && route.sources.contains(member) {
+                if self.worker_holds(&task, *member) && route.sources.contains(member) {
                     let mut copy = self.spare.pop().unwrap_or_default();
                     copy.clone_from(&buffer);
                     held = Some(copy);
@@ -246,7 +248,7 @@ impl<'a> Flow<'a> {
                 sends.push(self.send(*member, buffer)?);
             }
         }
-        Ok(Flight {
+        Ok(TaskInProgress {
             task,
             arriving,
             held,
@@ -256,24 +258,24 @@ impl<'a> Flow<'a> {
         })
     }
 
-    /// First stage: what this member has is read and sent, what it will compute with is
+    /// FirstError stage: what this member has is read and sent, what it will compute with is
     /// asked for.
-    fn gather(&mut self, mut flight: Flight) -> Result<Flight> {
+    fn send_sources(&mut self, mut flight: TaskInProgress) -> Result<TaskInProgress> {
         let (route, me) = (self.route(&flight.task), self.context.set.index);
-        let &Task {
+        let &PieceTask {
             worker,
             offset,
             length,
             ..
         } = &flight.task;
         self.recycle(&mut flight.sends)?;
-        let mut arrived = flight.arriving.take().map(Input::get).transpose()?;
+        let mut arrived = flight.arriving.take().map(Buffer::get).transpose()?;
         if let Some(bytes) = &arrived {
-            self.ends.arrive(flight.task.route, bytes);
+            self.ends.write_relocated(flight.task.route, bytes);
         }
         for source in &route.sources {
-            if self.holds(&flight.task, *source) {
-                flight.inputs.extend(flight.held.take().map(Input::Here));
+            if self.worker_holds(&flight.task, *source) {
+                flight.inputs.extend(flight.held.take().map(Buffer::Ready));
             } else if *source == me {
                 let buffer = arrived.take().unwrap_or_else(|| {
                     let mut buffer = self.buffer(length);
@@ -281,7 +283,7 @@ impl<'a> Flow<'a> {
                     buffer
                 });
                 if worker == me {
-                    flight.inputs.push(Input::Here(buffer));
+                    flight.inputs.push(Buffer::Ready(buffer));
                 } else {
                     flight.sends.push(self.send(worker, buffer)?);
                 }
@@ -294,7 +296,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Second stage: the worker computes and sends, the targets ask for their results.
-    fn compute(&mut self, mut flight: Flight) -> Result<Flight> {
+    fn compute(&mut self, mut flight: TaskInProgress) -> Result<TaskInProgress> {
         let (route, me) = (self.route(&flight.task), self.context.set.index);
         let length = flight.task.length;
         self.recycle(&mut flight.sends)?;
@@ -305,7 +307,7 @@ impl<'a> Flow<'a> {
             return Ok(flight);
         }
         let inputs = std::mem::take(&mut flight.inputs).into_iter();
-        let inputs = inputs.map(Input::get).collect::<Result<Vec<_>>>()?;
+        let inputs = inputs.map(Buffer::get).collect::<Result<Vec<_>>>()?;
         let results = if route.coefficients == [1] {
             inputs
         } else {
@@ -320,7 +322,7 @@ impl<'a> Flow<'a> {
         };
         for (target, result) in route.targets.iter().zip(results) {
             if *target == me {
-                flight.result = Some(Input::Here(result));
+                flight.result = Some(Buffer::Ready(result));
             } else {
                 flight.sends.push(self.send(*target, result)?);
             }
@@ -329,7 +331,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Last stage: a target keeps its result.
-    fn keep(&mut self, mut flight: Flight) -> Result<()> {
+    fn store_result(&mut self, mut flight: TaskInProgress) -> Result<()> {
         if let Some(result) = flight.result.take() {
             let buffer = result.get()?;
             self.spare

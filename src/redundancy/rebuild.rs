@@ -10,7 +10,7 @@
 //! What the survivors have is compared with its checksums in the same pass, and what the flow
 //! did not read, after it. A survivor whose content proves bad says so, and all begin again
 //! with one loss more, so that what was rebuilt of bad data is made again. Where somebody would
-//! write over what is left of its own files, all are proven first, and who has files without a
+//! write over what is left of its own files, all are verified first, and who has files without a
 //! record (`left`) sees whether they are right.
 //!
 //! A part that lies on another member's node comes home in the first such pass (`home`): its
@@ -27,71 +27,84 @@ mod verdict;
 #[cfg(test)]
 mod verdict_tests;
 
-use self::restore::{Have, restore};
-use self::verdict::{DATA, LEFT, PARITY, PROVEN, RECORD, State, judge};
+use self::restore::{RoundInput, restore};
+use self::verdict::{DATA, MemberState, PARITY, RECORD, UNVERIFIED, VERIFIED, judge};
 use super::code::Code;
-use super::logical::{Target, total};
-use super::parity_file::{self, Input, Output};
-use super::{Context, First, Found, HeldPart, Outcome, Proof, Record, Round, Scheme};
+use super::logical::{FileToWrite, total_size};
+use super::parity_file::{self, ParityReader, ParityWriter};
+use super::{
+    Context, FirstError, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Round,
+    Verification,
+};
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::{Error, Result};
 use std::path::PathBuf;
 
-/// See [`Scheme::rebuild`]; the set has at least two members.
+/// See [`RedundancyScheme::rebuild`]; the set has at least two members.
 pub fn rebuild(
     context: &Context,
-    scheme: &dyn Scheme,
+    scheme: &dyn RedundancyScheme,
     code: &Code,
-    mine: &mut Option<Found>,
-    mut lent: Option<&mut HeldPart>,
-) -> Result<(Record, Outcome)> {
+    mine: &mut Option<LocalPart>,
+    mut held_part: Option<&mut HeldPart>,
+) -> Result<(Record, RebuildOutcome)> {
     let context = &mut Context { ..*context };
-    let mut away = relocated::introduce(context, code, scheme.name(), mine, lent.as_deref_mut())?;
+    let mut away = relocated::exchange_held_parts(
+        context,
+        code,
+        scheme.name(),
+        mine,
+        held_part.as_deref_mut(),
+    )?;
     // Later it is what was rebuilt that is here.
     let mut first_turn = true;
-    // Each turn but the last proves what was not proven, looks at what is left or finds a loss
+    // Each turn but the last proves what was not verified, looks at what is left or finds a loss
     // that was not known, so there is a last one.
     loop {
         let path = parity_file::path(context.meta_dir, context.set, scheme.name());
-        let (mut state, parity) = own(context, code, path.clone(), mine.as_ref(), away.take());
-        if std::mem::take(&mut first_turn) && state.lacks(RECORD) && orphans::any(context, &path) {
-            state.has |= LEFT;
+        let (mut state, parity) =
+            local_state(context, code, path.clone(), mine.as_ref(), away.take());
+        if std::mem::take(&mut first_turn)
+            && state.lacks(RECORD)
+            && orphans::has_files(context, &path)
+        {
+            state.has |= UNVERIFIED;
         }
         let messages = context.exchange(|_| state.to_bytes())?;
-        let read = |m: &Vec<u8>| State::from_bytes(m, code.parities());
-        let all: Vec<State> = messages.iter().map(read).collect();
+        let read = |m: &Vec<u8>| MemberState::from_bytes(m, code.parities());
+        let all: Vec<MemberState> = messages.iter().map(read).collect();
         let id = all.iter().find(|s| s.id != 0).map_or(0, |s| s.id);
         let verdict = judge(context, code, scheme.name(), all).map_err(|what| {
-            let (dataset, here) = complain(mine.as_ref());
+            let (dataset, here) = describe_damage(mine.as_ref());
             Error::dataset(id, dataset, format!("{what}{here}"))
         })?;
         let outcome = match verdict.all.get(context.set.index) {
-            Some(me) if me.lacks(DATA) => Outcome::Restored,
-            _ if verdict.any_lacks(DATA) => Outcome::Helped,
-            _ if verdict.any_lacks(PARITY) => Outcome::Encoded,
-            _ => Outcome::Intact,
+            Some(me) if me.lacks(DATA) => RebuildOutcome::Restored,
+            _ if verdict.any_lacks(DATA) => RebuildOutcome::Helped,
+            _ if verdict.any_lacks(PARITY) => RebuildOutcome::Encoded,
+            _ => RebuildOutcome::Intact,
         };
         // A record that is of no use counts as none.
         let record = mine.as_ref().filter(|_| !state.lacks(RECORD));
         let record = record.map(|mine| mine.record.clone());
-        let proven = mine.as_ref().is_none_or(|mine| mine.proven);
+        let verified = mine.as_ref().is_none_or(|mine| mine.verified);
         let verify_first = verdict.must_verify_first();
         let told = match verify_first {
-            true => orphans::tell(context, code, &verdict, parity.as_ref())?,
+            true => orphans::exchange_records(context, code, &verdict, parity.as_ref())?,
             false => None,
         };
-        let idle = verify_first || outcome == Outcome::Intact;
-        let (mut made, health) = if idle && context.away().is_empty() {
-            prove(context, scheme, record, proven)
+        let idle = verify_first || outcome == RebuildOutcome::Intact;
+        let (mut made, health) = if idle && context.relocated_members().is_empty() {
+            verify_all(context, scheme, record, verified)
         } else {
-            let lent = lent.as_deref_mut();
-            let have = Have {
+            let held_part = held_part.as_deref_mut();
+            let have = RoundInput {
                 scheme: scheme.name(),
                 record,
                 parity,
-                proven,
-                lent,
+                verified,
+                held_part,
             };
             let (context, rebuild) = (&*context, !verify_first);
             std::thread::scope(|scope| {
@@ -100,18 +113,20 @@ pub fn rebuild(
         };
         // All that could come home has.
         context.holders = &[];
-        let worse = mine.as_mut().is_some_and(|mine| learn(mine, health));
-        if mine.is_none() && !state.lacks(LEFT) {
-            *mine = told.and_then(|record| orphans::recognize(context, scheme, record));
+        let worse = mine
+            .as_mut()
+            .is_some_and(|mine| update_health(mine, health));
+        if mine.is_none() && !state.lacks(UNVERIFIED) {
+            *mine = told.and_then(|record| orphans::verify_files(context, scheme, record));
         }
         let dataset = made.record.as_ref().map(|record| record.dataset.clone());
         let dataset = dataset.unwrap_or_default();
-        let turn = match made.stranded {
+        let turn = match made.relocation_failed {
             true => Round::Stop,
             false if verify_first || worse => Round::Again,
             false => Round::Last,
         };
-        if made.first.share(context, &dataset, turn)? {
+        if made.first.share_with_set(context, &dataset, turn)? {
             continue;
         }
         if let (Some((output, header)), false) = (made.output, made.first.failed()) {
@@ -126,7 +141,7 @@ pub fn rebuild(
 
 /// The redundancy file of this rank.
 enum Parity {
-    Here(Input),
+    Here(ParityReader),
     /// On another node; this is its header.
     Away(ParityHeader),
 }
@@ -142,39 +157,39 @@ impl Parity {
 
 /// What one turn made.
 #[derive(Default)]
-struct Made {
+struct RoundOutput {
     record: Option<Record>,
     /// A redundancy file that lacks its header and its name.
-    output: Option<(Output, ParityHeader)>,
+    output: Option<(ParityWriter, ParityHeader)>,
     /// What failed.
-    first: First,
+    first: FirstError,
     /// Whether that kept something from coming home.
-    stranded: bool,
+    relocation_failed: bool,
 }
 
 /// What a survivor's files turned out to be, if that is known now: data, redundancy.
 type Findings = Option<(Result<()>, Result<()>)>;
 
 /// Nothing is missing: sees whether the content is right, too.
-fn prove(
+fn verify_all(
     context: &Context,
-    scheme: &dyn Scheme,
+    scheme: &dyn RedundancyScheme,
     record: Option<Record>,
-    proven: bool,
-) -> (Made, Findings) {
+    verified: bool,
+) -> (RoundOutput, Findings) {
     let health = record
         .as_ref()
-        .filter(|_| !proven)
-        .map(|record| scheme.check(context, record, Proof::Read));
-    let made = Made {
+        .filter(|_| !verified)
+        .map(|record| scheme.check(context, record, Verification::Full));
+    let made = RoundOutput {
         record,
-        ..Made::default()
+        ..RoundOutput::default()
     };
     (made, health.map(|health| (health.data, health.parity)))
 }
 
 /// Takes over what was found out. True if that is a loss that was not known before.
-fn learn(mine: &mut Found, findings: Findings) -> bool {
+fn update_health(mine: &mut LocalPart, findings: Findings) -> bool {
     let Some((data, parity)) = findings else {
         return false;
     };
@@ -188,13 +203,13 @@ fn learn(mine: &mut Found, findings: Findings) -> bool {
             worse = true;
         }
     }
-    mine.proven = true;
+    mine.verified = true;
     worse
 }
 
 /// The name of the dataset, and what is wrong on this rank, for an error.
-fn complain(mine: Option<&Found>) -> (String, String) {
-    let Some(Found { record, health, .. }) = mine else {
+fn describe_damage(mine: Option<&LocalPart>) -> (String, String) {
+    let Some(LocalPart { record, health, .. }) = mine else {
         return (String::new(), String::new());
     };
     let damage = health.data.as_ref().err().or(health.parity.as_ref().err());
@@ -203,14 +218,14 @@ fn complain(mine: Option<&Found>) -> (String, String) {
 }
 
 /// What this member has.
-fn own(
+fn local_state(
     context: &Context,
     code: &Code,
     path: PathBuf,
-    mine: Option<&Found>,
+    mine: Option<&LocalPart>,
     away: Option<ParityHeader>,
-) -> (State, Option<Parity>) {
-    let mut state = State {
+) -> (MemberState, Option<Parity>) {
+    let mut state = MemberState {
         has: 0,
         id: 0,
         created: 0,
@@ -219,15 +234,15 @@ fn own(
         size: 0,
         lefts: vec![0; code.parities()],
     };
-    let Some(Found {
+    let Some(LocalPart {
         record,
         health,
-        proven,
+        verified,
     }) = mine
     else {
         return (state, None);
     };
-    let size = |list: &RankFiles| total(list.files.iter().map(|f| f.size));
+    let size = |list: &RankFiles| total_size(list.files.iter().map(|f| f.size));
     // A record whose names lead elsewhere, or whose sizes are absurd, is none.
     let usable = context
         .paths(&record.files)
@@ -240,14 +255,14 @@ fn own(
     if health.data.is_ok() {
         state.has |= DATA;
     }
-    if *proven {
-        state.has |= PROVEN;
+    if *verified {
+        state.has |= VERIFIED;
     }
     let parity = match away {
         Some(header) => Some(Parity::Away(header)),
         None if context.holder(context.set.index) != context.comm.rank() => None,
         None => {
-            let open = |()| Input::open(context, path, record, code.parities());
+            let open = |()| ParityReader::open(context, path, record, code.parities());
             let input = health.parity.clone().and_then(open).ok();
             input.map(Parity::Here)
         }
@@ -262,10 +277,10 @@ fn own(
 }
 
 /// A rank's files, to be written.
-fn targets(context: &Context, record: &Record) -> Result<Vec<Target>> {
+fn targets(context: &Context, record: &Record) -> Result<Vec<FileToWrite>> {
     let paths = context.paths(&record.files)?;
     let targets = paths.into_iter().zip(&record.files.files);
-    let targets = targets.map(|((path, _), meta)| Target {
+    let targets = targets.map(|((path, _), meta)| FileToWrite {
         path,
         crc: meta.crc,
         stat: meta.stat(),

@@ -3,7 +3,9 @@
 use super::code::CodeKind;
 use super::erasure::Erasure;
 use super::testing::{Cluster, flip};
-use super::{Context, Found, HeldPart, Outcome, Proof, Record, Scheme, Set};
+use super::{
+    Context, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
+};
 use crate::comm::counting::Counting;
 use crate::comm::threads;
 use crate::store::Files;
@@ -48,7 +50,12 @@ struct Site {
 
 /// What a rank says in the end, what was wrong with the part that it holds, and how many bytes
 /// it sent.
-type Answer = (Result<(Record, Outcome)>, Option<Found>, Vec<Error>, u64);
+type Answer = (
+    Result<(Record, RebuildOutcome)>,
+    Option<LocalPart>,
+    Vec<Error>,
+    u64,
+);
 
 impl Site {
     fn new(kind: CodeKind, failures: usize, members: usize) -> Self {
@@ -132,11 +139,11 @@ impl Site {
                 sync: true,
             };
             let found = |context: &Context, rank: usize| {
-                Found::new(
+                LocalPart::new(
                     &self.scheme,
                     context,
                     self.records[rank].clone(),
-                    Proof::Size,
+                    Verification::SizesOnly,
                 )
             };
             let mut mine = stays.then(|| found(&context, rank));
@@ -144,11 +151,11 @@ impl Site {
             let member = member.unwrap_or(rank);
             let (theirs, root) = (set(member), self.old(member));
             let (data_dir, meta_dir) = (root.join("data"), root.join("meta"));
-            let mut lent = (member != rank).then(|| HeldPart {
+            let mut held_part = (member != rank).then(|| HeldPart {
                 set: &theirs,
                 data_dir: &data_dir,
                 meta_dir: &meta_dir,
-                found: found(
+                part: found(
                     &Context {
                         set: &theirs,
                         data_dir: &data_dir,
@@ -157,18 +164,18 @@ impl Site {
                     },
                     member,
                 ),
-                trouble: Vec::new(),
+                problems: Vec::new(),
             });
-            if lent.is_some() && spoil(member) {
-                lent = None;
+            if held_part.is_some() && spoil(member) {
+                held_part = None;
             }
-            let result = self.scheme.rebuild(&context, &mut mine, lent.as_mut());
-            let trouble = lent.map_or(Vec::new(), |lent| {
-                let health = [lent.found.health.data, lent.found.health.parity];
+            let result = self.scheme.rebuild(&context, &mut mine, held_part.as_mut());
+            let problems = held_part.map_or(Vec::new(), |held_part| {
+                let health = [held_part.part.health.data, held_part.part.health.parity];
                 let known = health.into_iter().filter_map(Result::err);
-                known.chain(lent.trouble).collect()
+                known.chain(held_part.problems).collect()
             });
-            (result, mine, trouble, comm.tally().counts().bytes)
+            (result, mine, problems, comm.tally().counts().bytes)
         })
     }
 
@@ -235,7 +242,7 @@ fn all_come_home_whoever_is_lost_and_wherever_they_go() {
                 let (record, outcome) = result.as_ref().unwrap();
                 assert_eq!(record, &site.records[rank], "{story}");
                 let restored = lost.contains(&rank);
-                assert_eq!(*outcome == Outcome::Restored, restored, "{story}");
+                assert_eq!(*outcome == RebuildOutcome::Restored, restored, "{story}");
             }
         }
         for rank in 0..members {
@@ -349,10 +356,12 @@ fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
                             found.health.data.is_err() || found.health.parity.is_err()
                         });
                         assert!(told || harmless, "{story}: {:?}", answers[victim].1);
-                        let trouble = answers.iter().any(|(_, _, trouble, _)| !trouble.is_empty());
+                        let problems = answers
+                            .iter()
+                            .any(|(_, _, problems, _)| !problems.is_empty());
                         // A flipped bit is found where it arrives, except in a header.
                         let holder_knows = away && how != "unknown";
-                        assert!(trouble == holder_knows || how == "flipped", "{story}");
+                        assert!(problems == holder_knows || how == "flipped", "{story}");
                         site.mend(victim);
                     }
                 }

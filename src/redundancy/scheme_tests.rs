@@ -5,7 +5,7 @@ use super::code::CodeKind;
 use super::erasure::Erasure;
 use super::kernel::field::{inverse, mul, power};
 use super::testing::{Cluster, Snapshot, flip};
-use super::{Found, Outcome, Proof, Record, Scheme};
+use super::{LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
 use crate::comm::counting::Counting;
 use crate::comm::threads;
 use crate::format::parity::ParityHeader;
@@ -196,7 +196,7 @@ impl Bench {
         for (rank, result) in results.into_iter().enumerate() {
             let (record, outcome) = result.unwrap_or_else(|e| panic!("{what}: rank {rank}: {e}"));
             assert_eq!(record, self.records[rank], "{what}: rank {rank}");
-            assert_ne!(outcome, Outcome::Intact, "{what}");
+            assert_ne!(outcome, RebuildOutcome::Intact, "{what}");
         }
         assert!(self.snapshots() == self.before, "{what}");
     }
@@ -499,7 +499,8 @@ fn a_failing_disk_hangs_nobody() {
                 if encode {
                     return bench.scheme.encode(context, &mut record).map(|()| record);
                 }
-                let found = || Found::new(&bench.scheme, context, record, Proof::Size);
+                let found =
+                    || LocalPart::new(&bench.scheme, context, record, Verification::SizesOnly);
                 let mut mine = (rank != 1).then(found);
                 let rebuilt = bench.scheme.rebuild(context, &mut mine, None);
                 rebuilt.map(|(record, _)| record)

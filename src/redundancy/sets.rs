@@ -60,7 +60,7 @@ impl Set {
 ///    such sets;
 ///
 /// and always set sizes differ by at most one. Members are in rising order of world rank.
-pub fn plan(failure_group: &[usize], set_size: usize) -> Vec<Set> {
+pub fn make_sets(failure_group: &[usize], set_size: usize) -> Vec<Set> {
     let ranks = failure_group.len();
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (rank, group) in failure_group.iter().enumerate() {
@@ -141,7 +141,7 @@ mod tests {
     /// All promises of [`plan`], checked on one shape.
     fn check(groups: &[usize], set_size: usize) {
         let shape = format!("groups {groups:?}, set size {set_size}");
-        let sets = plan(groups, set_size);
+        let sets = make_sets(groups, set_size);
         let ranks = groups.len();
         assert_eq!(sets.len(), ranks, "{shape}");
         for (rank, set) in sets.iter().enumerate() {
@@ -199,25 +199,25 @@ mod tests {
     #[test]
     fn some_layouts_by_hand() {
         assert_eq!(
-            members(&plan(&blocks(&[2; 4]), 8)),
+            members(&make_sets(&blocks(&[2; 4]), 8)),
             [[0, 2, 4, 6], [1, 3, 5, 7]]
         );
-        assert_eq!(members(&plan(&blocks(&[1; 5]), 8)), [[0, 1, 2, 3, 4]]);
-        assert_eq!(members(&plan(&blocks(&[1; 4]), 2)), [[0, 2], [1, 3]]);
-        assert_eq!(members(&plan(&[7], 8)), [[0]]);
-        assert!(plan(&[], 8).is_empty());
+        assert_eq!(members(&make_sets(&blocks(&[1; 5]), 8)), [[0, 1, 2, 3, 4]]);
+        assert_eq!(members(&make_sets(&blocks(&[1; 4]), 2)), [[0, 2], [1, 3]]);
+        assert_eq!(members(&make_sets(&[7], 8)), [[0]]);
+        assert!(make_sets(&[], 8).is_empty());
     }
 
     #[test]
     fn says_how_many_groups_can_be_lost() {
         let apart = blocks(&[1; 6]);
-        assert_eq!(survives(&plan(&apart, 6), &apart, 3), 3);
+        assert_eq!(survives(&make_sets(&apart, 6), &apart, 3), 3);
         let paired = blocks(&[2, 2]);
         let one = [Set::new(0, vec![0, 1, 2, 3]).unwrap()];
         assert_eq!(survives(&one, &paired, 1), 0);
         assert_eq!(survives(&one, &paired, 3), 1);
         assert_eq!(survives(&one, &paired, 4), 0);
-        assert_eq!(survives(&plan(&[0], 8), &[0], 1), 0);
+        assert_eq!(survives(&make_sets(&[0], 8), &[0], 1), 0);
     }
 
     /// By the definition: the most groups that can go, any as many of them, so that no set

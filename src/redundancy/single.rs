@@ -1,7 +1,10 @@
 //! SINGLE: no redundancy. The files are protected from a killed job, not from a lost node.
 
-use super::logical::{Reader, exists, same_crc};
-use super::{Context, Found, Health, HeldPart, Outcome, Proof, Record, Scheme, Set};
+use super::logical::{LogicalReader, check_file, same_crc};
+use super::{
+    Context, HeldPart, LocalPart, PartHealth, RebuildOutcome, Record, RedundancyScheme, Set,
+    Verification,
+};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The scheme.
 pub struct Single;
 
-impl Scheme for Single {
+impl RedundancyScheme for Single {
     fn name(&self) -> &'static str {
         "SINGLE"
     }
@@ -30,7 +33,7 @@ impl Scheme for Single {
     /// tell good data from bad. Those that are known already must agree.
     fn encode(&self, context: &Context, record: &mut Record) -> Result<()> {
         let paths = context.paths(&record.files)?;
-        let mut reader = Reader::new(context.files, paths.clone(), true)?;
+        let mut reader = LogicalReader::new(context.files, paths.clone(), true)?;
         reader.read_rest()?;
         let sums = reader.finish()?;
         let mut found = paths.iter().zip(sums).zip(&mut record.files.files);
@@ -41,9 +44,9 @@ impl Scheme for Single {
         })
     }
 
-    fn check(&self, context: &Context, record: &Record, proof: Proof) -> Health {
-        Health {
-            data: check_data(context, record, proof),
+    fn check(&self, context: &Context, record: &Record, verification: Verification) -> PartHealth {
+        PartHealth {
+            data: check_data(context, record, verification),
             parity: Ok(()),
         }
     }
@@ -52,19 +55,19 @@ impl Scheme for Single {
     fn rebuild(
         &self,
         context: &Context,
-        mine: &mut Option<Found>,
+        mine: &mut Option<LocalPart>,
         _: Option<&mut HeldPart>,
-    ) -> Result<(Record, Outcome)> {
+    ) -> Result<(Record, RebuildOutcome)> {
         let what = |why: &str| format!("{why}, and SINGLE keeps no redundancy");
         let Some(mine) = mine else {
             let what = what("the record of this rank is lost");
             return Err(Error::dataset(0, "", what));
         };
-        if !mine.proven && mine.health.data.is_ok() {
-            *mine = Found::new(self, context, mine.record.clone(), Proof::Read);
+        if !mine.verified && mine.health.data.is_ok() {
+            *mine = LocalPart::new(self, context, mine.record.clone(), Verification::Full);
         }
         match &mine.health.data {
-            Ok(()) => Ok((mine.record.clone(), Outcome::Intact)),
+            Ok(()) => Ok((mine.record.clone(), RebuildOutcome::Intact)),
             Err(why) => {
                 let dataset = &mine.record.dataset;
                 let what = what(&why.to_string());
@@ -75,22 +78,26 @@ impl Scheme for Single {
 }
 
 /// Compares the sizes of all files of a rank, and their checksums where there are any.
-pub(super) fn check_data(context: &Context, record: &Record, proof: Proof) -> Result<()> {
+pub(super) fn check_data(
+    context: &Context,
+    record: &Record,
+    verification: Verification,
+) -> Result<()> {
     let paths = context.paths(&record.files)?;
     let sums = || record.files.files.iter().map(|f| f.crc);
-    if let Proof::Read = proof
+    if let Verification::Full = verification
         && sums().any(|crc| crc.is_some())
     {
-        return Reader::new(context.files, paths, true)?.prove(sums());
+        return LogicalReader::new(context.files, paths, true)?.verify(sums());
     }
     paths
         .iter()
         .zip(sums())
         .try_for_each(|((path, size), expected)| {
-            exists(context.files, path, *size)?;
-            match proof {
-                Proof::Sums(found) => same_crc(path, written(found, path)?, expected),
-                Proof::Read | Proof::Size => Ok(()),
+            check_file(context.files, path, *size)?;
+            match verification {
+                Verification::Checksums(found) => same_crc(path, written(found, path)?, expected),
+                Verification::Full | Verification::SizesOnly => Ok(()),
             }
         })
 }

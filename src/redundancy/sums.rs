@@ -14,11 +14,11 @@ struct Segment {
 
 /// What has passed.
 #[derive(Default)]
-pub struct Sums {
+pub struct Checksums {
     segments: Vec<Segment>,
 }
 
-impl Sums {
+impl Checksums {
     /// Adds bytes at `offset` to the segment that ends there. A scheme reads in few streams,
     /// so there are few segments to look through.
     pub fn add(&mut self, offset: u64, bytes: &[u8]) {
@@ -79,7 +79,7 @@ mod tests {
         let bytes: Vec<u8> = (0..100u8).collect();
         let whole = crc32fast::hash(&bytes);
         for mask in 0..1u32 << 10 {
-            let mut sums = Sums::default();
+            let mut sums = Checksums::default();
             let has = |i: usize| mask >> i & 1 == 1;
             for i in (0..10).rev().filter(|i| has(*i)) {
                 sums.add(10 * i as u64, &bytes[10 * i..10 * i + 10]);
@@ -94,7 +94,7 @@ mod tests {
             }
             assert_eq!((sums.crc(100), sums.gaps(100)), (Ok(whole), vec![]));
         }
-        assert_eq!(Sums::default().crc(0), Ok(0));
-        assert_eq!(Sums::default().crc(3), Err(0));
+        assert_eq!(Checksums::default().crc(0), Ok(0));
+        assert_eq!(Checksums::default().crc(3), Err(0));
     }
 }

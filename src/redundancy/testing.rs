@@ -1,6 +1,8 @@
 //! A small cluster of thread ranks with real files, for the tests of the schemes.
 
-use super::{Context, Found, Health, Outcome, Proof, Record, Scheme, Set};
+use super::{
+    Context, LocalPart, PartHealth, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
+};
 use crate::Result;
 use crate::comm::{Communicator, threads};
 use crate::format::Name;
@@ -167,7 +169,7 @@ impl Cluster {
     }
 
     /// Encodes on all ranks, which must work, and gives the records.
-    pub fn encode(&self, scheme: &dyn Scheme) -> Vec<Record> {
+    pub fn encode(&self, scheme: &dyn RedundancyScheme) -> Vec<Record> {
         let records = self.run(&Posix, |context, rank| {
             let mut record = self.record(rank);
             scheme.encode(context, &mut record).map(|()| record)
@@ -175,22 +177,22 @@ impl Cluster {
         records.into_iter().map(|r| r.unwrap()).collect()
     }
 
-    pub fn check(&self, scheme: &dyn Scheme, records: &[Record]) -> Vec<Health> {
+    pub fn check(&self, scheme: &dyn RedundancyScheme, records: &[Record]) -> Vec<PartHealth> {
         self.run(&Posix, |context, rank| {
-            scheme.check(context, &records[rank], Proof::Read)
+            scheme.check(context, &records[rank], Verification::Full)
         })
     }
 
     /// Rebuilds on all ranks; those in `amnesiac` have lost their record.
     pub fn rebuild(
         &self,
-        scheme: &dyn Scheme,
+        scheme: &dyn RedundancyScheme,
         records: &[Record],
         amnesiac: &[usize],
-    ) -> Vec<Result<(Record, Outcome)>> {
+    ) -> Vec<Result<(Record, RebuildOutcome)>> {
         self.run(&Posix, |context, rank| {
             let mine = (!amnesiac.contains(&rank)).then(|| records[rank].clone());
-            let found = |record| Found::new(scheme, context, record, Proof::Size);
+            let found = |record| LocalPart::new(scheme, context, record, Verification::SizesOnly);
             scheme.rebuild(context, &mut mine.map(found), None)
         })
     }

@@ -25,7 +25,7 @@ pub struct RankReport {
 
 /// What must be known of a redundancy descriptor to make its sets.
 #[derive(Debug, Clone, Default)]
-pub struct Plan {
+pub struct SetPlan {
     scheme: String,
     set_size: usize,
     set_failures: usize,
@@ -126,13 +126,13 @@ impl RankReport {
     }
 }
 
-impl Plan {
+impl SetPlan {
     /// One for each redundancy descriptor.
-    pub fn all(descriptors: &Descriptors) -> Vec<Plan> {
+    pub fn all(descriptors: &Descriptors) -> Vec<SetPlan> {
         let Descriptors {
             schemes, stores, ..
         } = descriptors;
-        let plan = |s: &SchemeDescriptor| Plan {
+        let plan = |s: &SchemeDescriptor| SetPlan {
             scheme: s.scheme.word().to_string(),
             set_size: s.set_size as usize,
             set_failures: s.set_failures as usize,
@@ -155,7 +155,7 @@ pub fn first_different(reports: &[RankReport]) -> Option<usize> {
 
 /// Rank 0: the answers to all, in the order of ranks, for its redundancy descriptors. Every
 /// rank must have said as much as rank 0 did.
-pub fn answer(reports: &[RankReport], plans: &[Plan]) -> Result<Vec<RankAssignment>> {
+pub fn assign(reports: &[RankReport], plans: &[SetPlan]) -> Result<Vec<RankAssignment>> {
     let Some(first) = reports.first() else {
         return Ok(Vec::new());
     };
@@ -281,7 +281,7 @@ fn count(numbers: &[usize]) -> usize {
 
 /// The sets of one descriptor, how many failure groups may be lost, and what the user should
 /// know.
-fn sets(plan: &Plan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
+fn sets(plan: &SetPlan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
     let (word, failures) = (plan.scheme.as_str(), plan.set_failures);
     let alone = || {
         let ranks = 0..groups.len();
@@ -307,15 +307,15 @@ fn sets(plan: &Plan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
         return (alone(), outlives, Some(note));
     }
     // Smaller sets protect better, so they may replace those that no code can span.
-    let mut size = plan.set_size.clamp(2, redundancy::MOST_BLOCKS);
-    let mut sets = redundancy::plan(groups, size);
+    let mut size = plan.set_size.clamp(2, redundancy::MAX_BLOCKS);
+    let mut sets = redundancy::make_sets(groups, size);
     let spans = |sets: &[Set]| {
         let largest = sets.iter().map(Set::size).max().unwrap_or(0);
-        largest + failures <= redundancy::MOST_BLOCKS
+        largest + failures <= redundancy::MAX_BLOCKS
     };
     while size > 2 && !spans(&sets) {
         size /= 2;
-        sets = redundancy::plan(groups, size);
+        sets = redundancy::make_sets(groups, size);
     }
     let smallest = sets.iter().map(Set::size).min().unwrap_or(0);
     let survived = redundancy::survives(&sets, groups, scheme.losses(smallest));
@@ -352,13 +352,13 @@ fn plural(what: &str, count: usize) -> String {
 mod tests {
     use super::*;
 
-    fn plan(scheme: &str, set_size: usize, set_failures: usize) -> Plan {
-        Plan {
+    fn plan(scheme: &str, set_size: usize, set_failures: usize) -> SetPlan {
+        SetPlan {
             scheme: scheme.to_string(),
             set_size,
             set_failures,
             group: "node".to_string(),
-            ..Plan::default()
+            ..SetPlan::default()
         }
     }
 
@@ -375,11 +375,11 @@ mod tests {
 
     /// The answers for one XOR descriptor in the first store.
     fn assignments(reports: &[RankReport], outlives: bool) -> Vec<RankAssignment> {
-        let plan = Plan {
+        let plan = SetPlan {
             outlives,
             ..plan("XOR", 8, 1)
         };
-        answer(reports, &[plan]).unwrap()
+        assign(reports, &[plan]).unwrap()
     }
 
     fn sets_of(answers: Vec<RankAssignment>) -> Vec<Vec<usize>> {
@@ -515,10 +515,10 @@ mod tests {
         for change in changes {
             let mut reports = reports(&["a", "b", "c"], |_| "/shm".to_string());
             change(&mut reports[1]);
-            let error = answer(&reports, &[plan("XOR", 8, 1)]).unwrap_err();
+            let error = assign(&reports, &[plan("XOR", 8, 1)]).unwrap_err();
             assert!(error.to_string().contains("rank 1"), "{error}");
         }
-        assert!(answer(&[], &[]).unwrap().is_empty());
+        assert!(assign(&[], &[]).unwrap().is_empty());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::code::CodeKind;
 use super::erasure::Erasure;
 use super::testing::{Cluster, Snapshot, flip};
-use super::{Found, Outcome, Proof, Record, Scheme};
+use super::{LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
 use crate::comm::counting::Counting;
 use crate::comm::threads;
 use crate::format::parity::ParityHeader;
@@ -14,7 +14,7 @@ use crate::store::faulty::Faulty;
 use crate::store::posix::Posix;
 use crate::{Error, Result};
 
-fn xor() -> &'static dyn Scheme {
+fn xor() -> &'static dyn RedundancyScheme {
     &Erasure {
         kind: CodeKind::Xor,
         failures: 1,
@@ -113,7 +113,7 @@ fn recovers(
     before: &[Snapshot],
     amnesiac: &[usize],
     what: &str,
-    outcome: impl Fn(usize) -> Outcome,
+    outcome: impl Fn(usize) -> RebuildOutcome,
 ) {
     for (rank, result) in cluster
         .rebuild(xor(), records, amnesiac)
@@ -137,14 +137,14 @@ fn every_single_loss_is_repaired() {
         let records = cluster.encode(xor());
         let before = snapshots(&cluster);
         recovers(&cluster, &records, &before, &[], "nothing lost", |_| {
-            Outcome::Intact
+            RebuildOutcome::Intact
         });
         for lost in 0..cluster.size() {
             let restored = |r: usize| {
                 if r == lost {
-                    Outcome::Restored
+                    RebuildOutcome::Restored
                 } else {
-                    Outcome::Helped
+                    RebuildOutcome::Helped
                 }
             };
             cluster.lose(lost);
@@ -154,7 +154,7 @@ fn every_single_loss_is_repaired() {
 
             std::fs::remove_file(cluster.xor_file(lost)).unwrap();
             recovers(&cluster, &records, &before, &[], "XOR file", |_| {
-                Outcome::Encoded
+                RebuildOutcome::Encoded
             });
         }
     }
@@ -164,9 +164,9 @@ fn every_single_loss_is_repaired() {
 fn recovers_file(cluster: &Cluster, records: &[Record], before: &[Snapshot], lost: usize) {
     let restored = |r: usize| {
         if r == lost {
-            Outcome::Restored
+            RebuildOutcome::Restored
         } else {
-            Outcome::Helped
+            RebuildOutcome::Helped
         }
     };
     for file in 0..records[lost].files.files.len() {
@@ -209,9 +209,9 @@ fn one_flipped_bit_anywhere_is_found_and_repaired() {
                 );
                 let restored = |r: usize| {
                     if r == rank {
-                        Outcome::Restored
+                        RebuildOutcome::Restored
                     } else {
-                        Outcome::Helped
+                        RebuildOutcome::Helped
                     }
                 };
                 recovers(&cluster, &records, &before, &[], "flipped data", restored);
@@ -223,7 +223,7 @@ fn one_flipped_bit_anywhere_is_found_and_repaired() {
             let found = cluster.check(xor(), &records)[rank].parity.clone();
             assert!(found.unwrap_err().to_string().contains(".xor"), "byte {at}");
             recovers(&cluster, &records, &before, &[], "flipped parity", |_| {
-                Outcome::Encoded
+                RebuildOutcome::Encoded
             });
         }
     }
@@ -317,7 +317,7 @@ fn files_of_another_rank_dataset_or_time_do_not_count() {
             .to_string();
         assert!(found.contains(words), "{words}: {found}");
         recovers(&cluster, &records, &before, &[], words, |_| {
-            Outcome::Encoded
+            RebuildOutcome::Encoded
         });
     }
 }
@@ -386,7 +386,7 @@ fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
                 if job == "encode" {
                     return xor().encode(context, &mut record.clone()).map(|()| record);
                 }
-                let found = || Found::new(xor(), context, record, Proof::Size);
+                let found = || LocalPart::new(xor(), context, record, Verification::SizesOnly);
                 let mut mine = (rank != 1).then(found);
                 xor()
                     .rebuild(context, &mut mine, None)

@@ -1,10 +1,10 @@
 //! Makes a dataset of the parts that were copied to the prefix directory: rebuilds what is
 //! missing, writes what a flush would have written, and enters it in the index.
 
-use super::dataset_records::{self, Survey};
-use super::locations::Saved;
+use super::dataset_records::{self, DatasetRecords};
+use super::locations::PrefixLocation;
 use super::rebuild::{Scope, choose};
-use super::scr_v3::{self, Foreign, is_foreign};
+use super::scr_v3::{self, ScrV3Dataset, is_from_scr_v3};
 use crate::cache::layout::filemap_rank;
 use crate::format::index::Index;
 use crate::format::rank2file::{FileEntry, RankEntry};
@@ -44,7 +44,7 @@ pub fn build(
     (node, time): (&str, &str),
     notes: &mut Vec<String>,
 ) -> Result<Built> {
-    let (dir, home) = (prefix.dataset(id), Saved(prefix));
+    let (dir, data) = (prefix.dataset(id), PrefixLocation(prefix));
     if files
         .stat(&dir)?
         .is_none_or(|s| s.kind != FileKind::Directory)
@@ -57,7 +57,7 @@ pub fn build(
     let location = DatasetLocation {
         files,
         meta_dir: &dir,
-        home: &home,
+        data: &data,
     };
     let plan = match &surveys {
         Ok(surveys) => choose(location, surveys, Scope::Data),
@@ -71,21 +71,21 @@ pub fn build(
         Ok(plan) => plan,
         // What is complete needs no records any more.
         Err(error) => {
-            let (dataset, ranks) = match finished(files, prefix, id) {
+            let (dataset, ranks) = match read_complete(files, prefix, id) {
                 Ok(Some(finished)) => finished,
                 Err(why) if surveys.is_err() => return Err(why),
-                _ if surveys.is_err() && is_foreign(files, &dir)? => {
+                _ if surveys.is_err() && is_from_scr_v3(files, &dir)? => {
                     let found = scr_v3::read(files, prefix, id)?;
-                    found.settle(files, prefix)?;
-                    let Foreign { dataset, entries } = found;
+                    found.sync(files, prefix)?;
+                    let ScrV3Dataset { dataset, entries } = found;
                     let ranks = entries.len() as u64;
                     let entries = entries.into_values().collect();
-                    (write(files, prefix, &dataset, entries)?, ranks)
+                    (write_metadata(files, prefix, &dataset, entries)?, ranks)
                 }
                 _ => return Err(error),
             };
-            enter(files, prefix, &dataset, time, false)?;
-            tidy(files, &dir)?;
+            enter_in_index(files, prefix, &dataset, time, false)?;
+            remove_records(files, &dir)?;
             return Ok(Built {
                 dataset,
                 ranks,
@@ -100,9 +100,9 @@ pub fn build(
         return Err(Error::dataset(id, name, "ranks are missing"));
     }
     let entries = lists.values().map(rank2file::entry_of).collect();
-    let dataset = write(files, prefix, &survey.dataset, entries)?;
-    enter(files, prefix, &dataset, time, true)?;
-    tidy(files, &dir)?;
+    let dataset = write_metadata(files, prefix, &survey.dataset, entries)?;
+    enter_in_index(files, prefix, &dataset, time, true)?;
+    remove_records(files, &dir)?;
     Ok(Built {
         dataset,
         ranks: survey.ranks as u64,
@@ -112,7 +112,7 @@ pub fn build(
 
 /// What was copied of a dataset, newest first, without those of an earlier time than the one
 /// of that number that the last run had.
-pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Vec<Survey>> {
+pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Vec<DatasetRecords>> {
     let mut surveys = dataset_records::read(files, &prefix.dataset(id), Some(id))?;
     let oldest = created(files, prefix, id);
     surveys.retain(|survey| oldest.is_none_or(|oldest| survey.dataset.created >= oldest));
@@ -134,7 +134,11 @@ fn created(files: &dyn Files, prefix: &Prefix, id: u64) -> Option<u64> {
 ///
 /// # Errors
 /// It says so, but a file is missing or has another size than was recorded.
-pub fn finished(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Option<(Dataset, u64)>> {
+pub fn read_complete(
+    files: &dyn Files,
+    prefix: &Prefix,
+    id: u64,
+) -> Result<Option<(Dataset, u64)>> {
     let dir = prefix.dataset(id);
     let Ok(summary) = format::read::<Summary>(files, &dir.join("summary.scr")) else {
         return Ok(None);
@@ -145,13 +149,13 @@ pub fn finished(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Option<(D
     if !fits || oldest.is_some_and(|oldest| dataset.created < oldest) {
         return Ok(None);
     }
-    all_there(files, prefix, id, ", and what could rebuild it is gone")?;
+    check_files(files, prefix, id, ", and what could rebuild it is gone")?;
     Ok(Some((dataset, rank2file::ranks(files, &dir)?)))
 }
 
 /// Looks whether each file that the rank2file of a dataset lists is there with its size; if
 /// not, `so` is what that means.
-fn all_there(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<()> {
+fn check_files(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<()> {
     rank2file::for_each(files, &prefix.dataset(id), |_, entry| {
         for (name, recorded) in &entry.files {
             let path = prefix.absolute(name)?;
@@ -173,13 +177,13 @@ fn all_there(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<()
 /// # Errors
 /// A file that the rank2file lists is not there, or there is no rank2file.
 pub fn certify(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
-    all_there(files, prefix, dataset.id, "")?;
+    check_files(files, prefix, dataset.id, "")?;
     flush::seal(files, prefix, dataset)?;
     mark_flushed(files, prefix, dataset.id)
 }
 
 /// Writes rank2file and summary, durably, from the inside out. One entry for each rank.
-fn write(
+fn write_metadata(
     files: &dyn Files,
     prefix: &Prefix,
     dataset: &Dataset,
@@ -207,7 +211,7 @@ fn write(
 /// The dataset is complete: says so in index and flush file. A checkpoint becomes current,
 /// unless a newer good one is. A failed restart from it is forgotten if its files were
 /// `verified` since.
-fn enter(
+fn enter_in_index(
     files: &dyn Files,
     prefix: &Prefix,
     dataset: &Dataset,
@@ -253,8 +257,8 @@ fn mark_flushed(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<()> {
 }
 
 /// Removes what only a rebuild needs, but nothing of SCR v3.1.0, which keeps it.
-fn tidy(files: &dyn Files, dir: &Path) -> Result<()> {
-    if is_foreign(files, dir)? {
+fn remove_records(files: &dyn Files, dir: &Path) -> Result<()> {
+    if is_from_scr_v3(files, dir)? {
         return Ok(());
     }
     for name in files.list(dir)? {

@@ -1,15 +1,15 @@
 //! What the caches of one node hold.
 
-use crate::cache::earlier_runs::runs;
-use crate::cache::inventory::{Records, levels, read_records};
-use crate::cache::layout::{Layout, Place, place};
+use crate::cache::earlier_runs::list_runs;
+use crate::cache::inventory::{DirectoryRecords, levels, read_records};
+use crate::cache::layout::{CacheEntry, Layout, cache_entry};
 use crate::format::Dataset;
 use crate::store::Files;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads the records of dataset `id` in a job's cache: one entry for each run and level of nodes
-/// that has some, with the layout of that run at that level. Records that cannot be used are
+/// that has some, with the layout of that run at that level. DirectoryRecords that cannot be used are
 /// reported in `problems`. Local.
 ///
 /// # Errors
@@ -19,9 +19,9 @@ pub fn records(
     layout: &Layout,
     id: u64,
     problems: &mut Vec<Error>,
-) -> Result<Vec<(Layout, Records)>> {
+) -> Result<Vec<(Layout, DirectoryRecords)>> {
     let mut all = Vec::new();
-    for run in runs(files, layout)? {
+    for run in list_runs(files, layout)? {
         all.extend(records_of_run(files, &run, id, problems)?);
     }
     Ok(all)
@@ -32,7 +32,7 @@ fn records_of_run(
     layout: &Layout,
     id: u64,
     problems: &mut Vec<Error>,
-) -> Result<Vec<(Layout, Records)>> {
+) -> Result<Vec<(Layout, DirectoryRecords)>> {
     let levels = levels(files, layout, id, problems)?.into_iter();
     let read = |layout: Layout| {
         // The directory exists; this checks that it, and those above it, are ours and no links.
@@ -45,7 +45,7 @@ fn records_of_run(
 
 /// A dataset of which a node has a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct NodeDataset {
     /// The dataset, as its records say, with its name.
     pub dataset: Dataset,
     /// Number of ranks that wrote it.
@@ -59,22 +59,25 @@ pub struct Held {
 ///
 /// # Errors
 /// A directory is not ours alone, or cannot be read.
-pub fn held(files: &dyn Files, caches: &[Layout]) -> Result<(Vec<Held>, Vec<Error>)> {
-    let mut found: BTreeMap<(u64, u64), Held> = BTreeMap::new();
+pub fn list_datasets(
+    files: &dyn Files,
+    caches: &[Layout],
+) -> Result<(Vec<NodeDataset>, Vec<Error>)> {
+    let mut found: BTreeMap<(u64, u64), NodeDataset> = BTreeMap::new();
     let mut problems = Vec::new();
     let mut all = Vec::new();
     for layout in caches {
-        all.extend(runs(files, layout)?);
+        all.extend(list_runs(files, layout)?);
     }
     for layout in &all {
         for name in files.list(&layout.root())? {
-            let Some(Place::Dataset(id)) = name.to_str().and_then(place) else {
+            let Some(CacheEntry::Dataset(id)) = name.to_str().and_then(cache_entry) else {
                 continue;
             };
             for (_, records) in records_of_run(files, layout, id, &mut problems)? {
                 for map in records.filemaps {
                     let key = (map.dataset.id, map.dataset.created);
-                    let held = found.entry(key).or_insert_with(|| Held {
+                    let held = found.entry(key).or_insert_with(|| NodeDataset {
                         dataset: map.dataset,
                         ranks: map.ranks,
                         here: BTreeSet::new(),

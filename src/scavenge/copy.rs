@@ -6,7 +6,7 @@
 //! does no harm, and files that are there already are not copied again.
 
 use super::caches;
-use crate::cache::inventory::Records;
+use crate::cache::inventory::DirectoryRecords;
 use crate::cache::layout::{Layout, filemap_name};
 use crate::format::filemap::Filemap;
 use crate::format::summary::Summary;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 pub enum Redundancy {
     /// All.
     All,
-    /// Those of sets of which the prefix directory lacks a rank: for a second round, after all
+    /// Those of sets of which the prefix directory lacks_record a rank: for a second round, after all
     /// nodes have copied their data.
     Needed,
     /// None.
@@ -51,7 +51,7 @@ pub struct CopySettings<'a> {
 
 /// What was copied.
 #[derive(Debug, Default)]
-pub struct Copied {
+pub struct CopyResult {
     /// The dataset; `None` if this node has nothing of it.
     pub dataset: Option<Dataset>,
     /// Ranks whose files are in the prefix directory now.
@@ -66,13 +66,13 @@ pub struct Copied {
 
 /// Copies the part of dataset `id` that is in `stores`, those of one node. The index has the
 /// dataset as not complete from then on, unless it is complete there. Local.
-pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> Copied {
-    let mut node = Node {
+pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> CopyResult {
+    let mut node = NodeCopy {
         settings,
         id,
         dir: settings.prefix.dataset(id),
         buffer: vec![0; settings.buffer.max(1)],
-        done: Copied::default(),
+        done: CopyResult::default(),
     };
     let mut parts = Vec::new();
     for layout in stores {
@@ -113,16 +113,16 @@ pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> Copied {
     node.done
 }
 
-struct Node<'a> {
+struct NodeCopy<'a> {
     settings: &'a CopySettings<'a>,
     id: u64,
     /// The dataset's directory in `.scr` of the prefix directory.
     dir: PathBuf,
     buffer: Vec<u8>,
-    done: Copied,
+    done: CopyResult,
 }
 
-impl Node<'_> {
+impl NodeCopy<'_> {
     /// Sees that the dataset is not of an earlier time, and that nobody takes what is there of
     /// another one for it, nor for complete what is now being changed.
     fn begin(&mut self, dataset: &Dataset) -> Result<()> {
@@ -195,7 +195,7 @@ impl Node<'_> {
             let found = checksum(files, to, &mut self.buffer)?;
             if meta.crc.is_some() && found == expected {
                 files.open(to)?.sync()?;
-                return self.dress(to, &meta.stat());
+                return self.restore_attributes(to, &meta.stat());
             }
         }
         if let Some(parent) = to.parent() {
@@ -204,21 +204,21 @@ impl Node<'_> {
         copy_file(files, from, to, Some(&expected), &mut self.buffer)?;
         self.done.files += 1;
         self.done.bytes += meta.size;
-        self.dress(to, &meta.stat())
+        self.restore_attributes(to, &meta.stat())
     }
 
-    fn dress(&self, path: &Path, stat: &Stat) -> Result<()> {
+    fn restore_attributes(&self, path: &Path, stat: &Stat) -> Result<()> {
         match self.settings.metadata {
             true => self.settings.files.restore(path, stat),
             false => Ok(()),
         }
     }
 
-    fn redundancy(&mut self, layout: &Layout, records: &Records) {
+    fn redundancy(&mut self, layout: &Layout, records: &DirectoryRecords) {
         for (name, file) in &records.redundancy {
             let wanted = match self.settings.redundancy {
                 Redundancy::All => true,
-                Redundancy::Needed => self.lacks(name.set, records),
+                Redundancy::Needed => self.lacks_record(name.set, records),
                 Redundancy::None => false,
             };
             if wanted {
@@ -229,8 +229,8 @@ impl Node<'_> {
         }
     }
 
-    /// True if the prefix directory lacks the record of a member, or may.
-    fn lacks(&self, set: usize, records: &Records) -> bool {
+    /// True if the prefix directory lacks_record the record of a member, or may.
+    fn lacks_record(&self, set: usize, records: &DirectoryRecords) -> bool {
         let of_set = records
             .filemaps
             .iter()

@@ -3,11 +3,11 @@
 
 use crate::cache::inventory::read_records;
 use crate::cache::layout::filemap_name;
-use crate::cache::plan::{Candidate, Held, Inventory, candidates, sound};
+use crate::cache::plan::{CachedRecord, Candidate, Inventory, candidates, is_consistent};
 use crate::format::filemap::{Filemap, Reddesc};
 use crate::format::parity::ParityHeader;
 use crate::format::{Dataset, read_header};
-use crate::redundancy::MOST_BLOCKS;
+use crate::redundancy::MAX_BLOCKS;
 use crate::store::Files;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use std::path::Path;
 
 /// A dataset as its records describe it.
 #[derive(Debug)]
-pub struct Survey {
+pub struct DatasetRecords {
     /// The dataset.
     pub dataset: Dataset,
     /// Number of ranks that wrote it.
@@ -38,13 +38,13 @@ pub struct Survey {
 ///
 /// # Errors
 /// The directory cannot be read, or there is no record in it that can be used.
-pub fn read(files: &dyn Files, meta_dir: &Path, id: Option<u64>) -> Result<Vec<Survey>> {
+pub fn read(files: &dyn Files, meta_dir: &Path, id: Option<u64>) -> Result<Vec<DatasetRecords>> {
     let names = files.list(meta_dir)?;
-    let mut found = Found {
+    let mut found = RecordCollector {
         id,
         // Every set of a dataset that can be whole has a record here.
-        most_ranks: names.len().saturating_mul(MOST_BLOCKS),
-        ..Found::default()
+        most_ranks: names.len().saturating_mul(MAX_BLOCKS),
+        ..RecordCollector::default()
     };
     let mut problems = Vec::new();
     let records = read_records(files, meta_dir, None, &mut problems)?;
@@ -55,7 +55,7 @@ pub fn read(files: &dyn Files, meta_dir: &Path, id: Option<u64>) -> Result<Vec<S
     }
     for (name, file) in records.redundancy {
         let of_set = found
-            .held
+            .records
             .iter()
             .filter(|held| held.reddesc.set_id == name.set);
         if of_set.count() < name.size {
@@ -66,43 +66,43 @@ pub fn read(files: &dyn Files, meta_dir: &Path, id: Option<u64>) -> Result<Vec<S
 }
 
 #[derive(Default)]
-struct Found {
+struct RecordCollector {
     id: Option<u64>,
     most_ranks: usize,
-    held: Vec<Held>,
+    records: Vec<CachedRecord>,
     filemaps: BTreeMap<usize, Filemap>,
     notes: Vec<String>,
 }
 
-impl Found {
+impl RecordCollector {
     fn pass_over(&mut self, path: &Path, what: &str) {
         self.notes
             .push(format!("{} {what}; ignored", path.display()));
     }
 
     /// Keeps a description of a set, if it can be one. True if it was kept.
-    fn keep(&mut self, path: &Path, held: Held) -> bool {
+    fn keep(&mut self, path: &Path, held: CachedRecord) -> bool {
         if self.id.is_some_and(|id| id != held.dataset.id) {
             let what = format!("belongs to dataset {}", held.dataset.id);
             self.pass_over(path, &what);
-        } else if held.ranks > self.most_ranks || !sound(&held) {
+        } else if held.ranks > self.most_ranks || !is_consistent(&held) {
             self.pass_over(path, "describes a redundancy set that cannot be");
         } else {
-            self.held.push(held);
+            self.records.push(held);
             return true;
         }
         false
     }
 
     fn filemap(&mut self, path: &Path, map: Filemap) {
-        let held = Held {
+        let held = CachedRecord {
             store: 0,
             level: None,
             rank: map.rank,
             ranks: map.ranks,
             dataset: map.dataset.clone(),
             reddesc: map.reddesc.clone(),
-            other: None,
+            other_prefix: None,
         };
         if self.keep(path, held) {
             self.filemaps.insert(map.rank, map);
@@ -115,14 +115,14 @@ impl Found {
             .and_then(|file| read_header::<ParityHeader>(file.as_ref(), path));
         match header {
             Ok((header, _)) => {
-                let held = Held {
+                let held = CachedRecord {
                     store: 0,
                     level: None,
                     rank: header.current.rank,
                     ranks: header.ranks,
                     dataset: header.dataset,
                     reddesc: header.reddesc,
-                    other: None,
+                    other_prefix: None,
                 };
                 self.keep(path, held);
             }
@@ -130,10 +130,10 @@ impl Found {
         }
     }
 
-    fn settle(mut self, meta_dir: &Path, names: &[OsString]) -> Result<Vec<Survey>> {
-        let held = std::mem::take(&mut self.held);
+    fn settle(mut self, meta_dir: &Path, names: &[OsString]) -> Result<Vec<DatasetRecords>> {
+        let records = std::mem::take(&mut self.records);
         let inventory = Inventory {
-            held,
+            records,
             ..Inventory::default()
         };
         let all = candidates(&[(0, inventory)]);
@@ -153,7 +153,7 @@ impl Found {
         Err(Error::Corrupt { path, what })
     }
 
-    fn survey(&self, chosen: &Candidate, meta_dir: &Path) -> Survey {
+    fn survey(&self, chosen: &Candidate, meta_dir: &Path) -> DatasetRecords {
         let (mut sets, mut unknown) = (Vec::new(), Vec::new());
         for rank in 0..chosen.ranks {
             match chosen.set_of(rank) {
@@ -180,7 +180,7 @@ impl Found {
                 ));
             }
         }
-        Survey {
+        DatasetRecords {
             dataset: chosen.dataset.clone(),
             ranks: chosen.ranks,
             sets,

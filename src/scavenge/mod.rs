@@ -21,7 +21,7 @@ pub mod rebuild;
 pub mod scr_v3;
 
 pub use build::{Built, build};
-pub use copy::{Copied, Redundancy, copy};
+pub use copy::{CopyResult, Redundancy, copy};
 
 use crate::Result;
 use crate::cache::layout::Layout;

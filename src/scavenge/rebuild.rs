@@ -1,13 +1,13 @@
 //! Makes a dataset whole from what is there of it: plans for all of its sets before the first
 //! file is touched, so that one that cannot be rebuilt stays as it is.
 
-use super::dataset_records::Survey;
+use super::dataset_records::DatasetRecords;
 use crate::cache::layout::filemap_name;
 use crate::cache::plan::ranks_in_words;
 use crate::format::filemap::Filemap;
 use crate::format::{self, Dataset, FileMeta, Name, RankFiles};
 use crate::redundancy::Record;
-use crate::redundancy::offline::{Claim, DatasetLocation, Losses, Patient, examine};
+use crate::redundancy::offline::{DatasetLocation, ExaminedSet, Losses, SetRecord, examine};
 use crate::store::{Durability, FileKind};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
@@ -26,12 +26,12 @@ pub enum Scope {
 }
 
 /// What is wrong with a dataset, and how it can be put right.
-pub struct Plan<'a> {
+pub struct RebuildPlan<'a> {
     location: DatasetLocation<'a>,
     /// What it is for.
-    pub survey: &'a Survey,
+    pub survey: &'a DatasetRecords,
     scope: Scope,
-    patients: Vec<(Patient<'a>, Losses)>,
+    sets: Vec<(ExaminedSet<'a>, Losses)>,
     /// Why a newer dataset of that number was not chosen.
     passed_over: Option<Error>,
     /// What was found missing or damaged, by rank.
@@ -49,17 +49,17 @@ pub struct Plan<'a> {
 ///
 /// # Errors
 /// The dataset's scheme is not known. That too much is lost is not an error here, but
-/// [`Plan::verdict`].
+/// [`RebuildPlan::verdict`].
 pub fn plan<'a>(
     location: DatasetLocation<'a>,
-    survey: &'a Survey,
+    survey: &'a DatasetRecords,
     scope: Scope,
-) -> Result<Plan<'a>> {
-    let mut plan = Plan {
+) -> Result<RebuildPlan<'a>> {
+    let mut plan = RebuildPlan {
         location,
         survey,
         scope,
-        patients: Vec::new(),
+        sets: Vec::new(),
         passed_over: None,
         damage: Vec::new(),
         losses: Losses::default(),
@@ -75,17 +75,17 @@ pub fn plan<'a>(
     }
     for reddesc in &survey.sets {
         let mut members = reddesc.members.iter();
-        if scope == Scope::Data && members.all(|rank| plan.is_untouched(*rank)) {
+        if scope == Scope::Data && members.all(|rank| plan.looks_unchanged(*rank)) {
             continue;
         }
-        let claim = Claim {
+        let claim = SetRecord {
             dataset: &survey.dataset,
             ranks: survey.ranks,
             reddesc,
         };
         let known = |rank| survey.filemaps.get(&rank).map(|map| map.files.clone());
-        let patient = examine(location, claim, &known)?;
-        for member in &patient.members {
+        let set = examine(location, claim, &known)?;
+        for member in &set.members {
             let parity = member.health.parity.clone().err();
             let parity = parity.filter(|_| scope != Scope::Data && member.record.is_some());
             let errors = member.health.data.clone().err().into_iter().chain(parity);
@@ -94,11 +94,11 @@ pub fn plan<'a>(
                 plan.records.push(member.rank);
             }
         }
-        match patient.verdict() {
+        match set.verdict() {
             Ok(losses) => {
                 plan.losses.data.extend(&losses.data);
                 plan.losses.redundancy.extend(&losses.redundancy);
-                plan.patients.push((patient, losses));
+                plan.sets.push((set, losses));
             }
             Err(error) => plan.fail(error),
         }
@@ -110,10 +110,10 @@ pub fn plan<'a>(
 /// newest. See [`plan`].
 pub fn choose<'a>(
     location: DatasetLocation<'a>,
-    surveys: &'a [Survey],
+    surveys: &'a [DatasetRecords],
     scope: Scope,
-) -> Result<Plan<'a>> {
-    let mut newest: Option<Plan> = None;
+) -> Result<RebuildPlan<'a>> {
+    let mut newest: Option<RebuildPlan> = None;
     for survey in surveys {
         let mut plan = plan(location, survey, scope)?;
         if plan.verdict.is_ok() {
@@ -132,7 +132,7 @@ fn lost(dataset: &Dataset, what: String) -> Error {
     Error::dataset(dataset.id, dataset.name.to_string(), what)
 }
 
-impl Plan<'_> {
+impl RebuildPlan<'_> {
     /// All that was passed over, missing or damaged, in words.
     pub fn notes(&self) -> Vec<String> {
         let damage = self.damage.iter();
@@ -150,15 +150,15 @@ impl Plan<'_> {
     }
 
     /// True if the rank's record is there and its files look as when they were copied.
-    fn is_untouched(&self, rank: usize) -> bool {
+    fn looks_unchanged(&self, rank: usize) -> bool {
         let same = |file: &FileMeta| {
-            let path = file.file.below(&self.location.home.dir(rank)).ok()?;
+            let path = file.file.below(&self.location.data.directory(rank)).ok()?;
             let stat = self.location.files.stat(&path).ok()??;
             Some(stat.kind == FileKind::File && stat.size == file.size && stat.mtime == file.mtime)
         };
         let map = self.survey.filemaps.get(&rank);
         map.is_some_and(|map| {
-            self.location.home.admit(&map.files).is_ok()
+            self.location.data.check_names(&map.files).is_ok()
                 && map.files.files.iter().all(|file| same(file) == Some(true))
         })
     }
@@ -172,9 +172,9 @@ impl Plan<'_> {
 
     /// Gives files whose record was lost the attributes that it says, which a kill may have
     /// kept from them.
-    fn dress(&self, list: &RankFiles) -> Result<()> {
-        let DatasetLocation { files, home, .. } = self.location;
-        let dir = home.dir(list.rank);
+    fn restore_attributes(&self, list: &RankFiles) -> Result<()> {
+        let DatasetLocation { files, data, .. } = self.location;
+        let dir = data.directory(list.rank);
         list.files.iter().try_for_each(|file| {
             let path = file.file.below(&dir)?;
             let wanted = file.stat();
@@ -198,7 +198,7 @@ impl Plan<'_> {
     /// `node`. A kill leaves what is lost as lost as it was. Local.
     ///
     /// # Errors
-    /// [`Plan::verdict`], and then nothing is touched; or a file cannot be read or written.
+    /// [`RebuildPlan::verdict`], and then nothing is touched; or a file cannot be read or written.
     pub fn carry_out(self, node: &str) -> Result<BTreeMap<usize, RankFiles>> {
         self.verdict.clone()?;
         let DatasetLocation {
@@ -208,15 +208,15 @@ impl Plan<'_> {
         let maps = self.survey.filemaps.iter();
         let mut lists: BTreeMap<usize, RankFiles> =
             maps.map(|(rank, map)| (*rank, map.files.clone())).collect();
-        for (patient, losses) in &self.patients {
+        for (set, losses) in &self.sets {
             let records = if self.scope == Scope::Records {
-                with_files(patient)
+                with_files(set)
             } else {
                 // A record says that the files are whole, so it goes before they do.
                 for rank in &losses.data {
                     files.remove_file(&path(*rank))?;
                 }
-                patient.mend(self.scope == Scope::Everything)?
+                set.rebuild(self.scope == Scope::Everything)?
             };
             for record in records {
                 let rank = record.files.rank;
@@ -224,9 +224,9 @@ impl Plan<'_> {
                 let rebuilt = losses.data.contains(&rank);
                 if rebuilt || !self.has_record(rank, Some(&record)) {
                     if !rebuilt {
-                        self.dress(&record.files)?;
+                        self.restore_attributes(&record.files)?;
                     }
-                    self.location.home.settle(files, &record.files)?;
+                    self.location.data.sync(files, &record.files)?;
                     let map = filemap(record, self.survey.ranks, node);
                     format::write(files, &path(rank), &map, Durability::Synced)?;
                 }
@@ -237,8 +237,8 @@ impl Plan<'_> {
 }
 
 /// The records of the members whose files are all there.
-fn with_files(patient: &Patient) -> Vec<Record> {
-    let there = patient.members.iter().filter(|m| m.health.data.is_ok());
+fn with_files(set: &ExaminedSet) -> Vec<Record> {
+    let there = set.members.iter().filter(|m| m.health.data.is_ok());
     there.filter_map(|m| m.record.clone()).collect()
 }
 

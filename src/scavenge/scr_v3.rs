@@ -32,19 +32,19 @@ const MOST_RANKS: usize = 1 << 22;
 
 /// What is there of such a dataset.
 #[derive(Debug)]
-pub struct Foreign {
+pub struct ScrV3Dataset {
     /// The dataset, from flush file or index: its filemaps do not name it.
     pub dataset: Dataset,
     /// Entries of the ranks whose files are all there, with the recorded sizes.
     pub entries: BTreeMap<usize, RankEntry>,
 }
 
-impl Foreign {
+impl ScrV3Dataset {
     /// Brings its files to stable storage, as whoever copied them may not have done. Local.
     ///
     /// # Errors
     /// A file is gone, or cannot be synced.
-    pub fn settle(&self, files: &dyn Files, prefix: &Prefix) -> Result<()> {
+    pub fn sync(&self, files: &dyn Files, prefix: &Prefix) -> Result<()> {
         let mut dirs = BTreeSet::new();
         for name in self.entries.values().flat_map(|entry| entry.files.keys()) {
             let path = prefix.absolute(name)?;
@@ -60,7 +60,7 @@ impl Foreign {
 ///
 /// # Errors
 /// The directory cannot be read.
-pub fn is_foreign(files: &dyn Files, dir: &Path) -> Result<bool> {
+pub fn is_from_scr_v3(files: &dyn Files, dir: &Path) -> Result<bool> {
     let names = files.list(dir)?;
     let ours = |name: &str| name.ends_with(".redset");
     Ok(names.iter().filter_map(|name| name.to_str()).any(ours))
@@ -71,7 +71,7 @@ pub fn is_foreign(files: &dyn Files, dir: &Path) -> Result<bool> {
 /// # Errors
 /// Nobody knows what the dataset is, files of a rank are lost, or records contradict each
 /// other.
-pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Foreign> {
+pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<ScrV3Dataset> {
     let dir = prefix.dataset(id);
     let dataset = describe(files, prefix, id)?;
     let unusable = |what: String| Error::dataset(id, dataset.name.to_string(), what);
@@ -118,7 +118,7 @@ pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Foreign> {
             ranks_in_words(&lost)
         )));
     }
-    Ok(Foreign { dataset, entries })
+    Ok(ScrV3Dataset { dataset, entries })
 }
 
 /// The dataset that the last run had under this number.

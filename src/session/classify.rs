@@ -100,7 +100,7 @@ impl Session {
         let mut left = Vec::new();
         found.retain(|candidate| {
             let Dataset { id, created, .. } = candidate.dataset;
-            let Some(other) = candidate.other.as_ref() else {
+            let Some(other) = candidate.other_prefix.as_ref() else {
                 return true;
             };
             if self.search.completed.contains(&(id, created)) {

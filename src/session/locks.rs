@@ -3,7 +3,7 @@
 //! one of its processes is still there, such as one that was stopped.
 
 use super::Session;
-use crate::cache::earlier_runs::adopt;
+use crate::cache::earlier_runs::take_over_earlier_runs;
 use crate::cache::layout::Layout;
 use crate::format::{self, Name};
 use crate::job::holders;
@@ -150,13 +150,13 @@ fn claim(files: &dyn Files, layout: &Layout, sign: &Sign, end: Instant) -> Resul
             // It could not be made. Whoever wants to write there will be told why.
             Err(error) if error.is_not_found() => return Ok(Claim::Ours(None)),
             Err(error) if without_locks(&error) => {
-                adopt(files, layout)?;
+                take_over_earlier_runs(files, layout)?;
                 return Ok(Claim::Ours(None));
             }
             other => other?,
         };
         if lock.is_some() {
-            adopt(files, layout)?;
+            take_over_earlier_runs(files, layout)?;
             // Without it others only know less; a full file system is no reason not to start.
             let _ = format::write(files, &path, sign, Durability::Atomic);
             return Ok(Claim::Ours(lock));

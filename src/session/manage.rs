@@ -165,7 +165,9 @@ impl Session {
     pub(super) fn purge_cache(&self, claimed: Result<()>) -> Result<()> {
         let mut mine = self.stores.iter().filter(|store| store.leader);
         let purged = claimed.and_then(|()| {
-            mine.try_for_each(|store| crate::cache::dataset::purge(&*self.files, &store.layout))
+            mine.try_for_each(|store| {
+                crate::cache::dataset::delete_all(&*self.files, &store.layout)
+            })
         });
         self.agree(purged)
     }

@@ -10,7 +10,7 @@ use crate::config::descriptors::choose;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
-use crate::policy::capacity::Room;
+use crate::policy::capacity::Fit;
 use crate::policy::flush;
 use crate::prefix::flush::owners;
 use crate::prefix::index;
@@ -112,8 +112,8 @@ impl Session {
         let print = fingerprint(&dataset);
 
         let level = match &room {
-            Ok(Room::Later) => 1,
-            Ok(Room::More(count)) => {
+            Ok(Fit::AfterDeletion) => 1,
+            Ok(Fit::AfterEvicting(count)) => {
                 i64::try_from(*count).map_or(i64::MAX, |n| n.saturating_add(1))
             }
             _ => 0,
@@ -144,7 +144,12 @@ impl Session {
         let late = indexed[0] >= id || (checkpoint && indexed[1] >= count);
         if let (true, Ok((_, store, false))) = (late || ready.is_err(), &way) {
             let layout = &self.stores[*store].layout;
-            self.tell_stuck(dataset::abandon(&*self.files, layout, id, self.rank()));
+            self.tell_stuck(dataset::remove_directories(
+                &*self.files,
+                layout,
+                id,
+                self.rank(),
+            ));
         }
         let (scheme, store, bypass) = ready?;
         if late {
@@ -308,7 +313,7 @@ impl Session {
         let layout = &self.stores[store].layout;
         let descriptor = &self.descriptors.stores[store];
         super::start::require_base(&*self.files, descriptor, &self.speaker.node)?;
-        dataset::begin(&*self.files, layout, dataset.id, self.rank())
+        dataset::make_empty_directories(&*self.files, layout, dataset.id, self.rank())
     }
 
     /// The path at which the program must access a file (`SCR_Route_file`). Local.
@@ -554,7 +559,7 @@ impl Session {
         let (data_dir, meta_dir) = (layout.data(id, self.rank()), layout.meta(id));
         let reddesc = &filemap.reddesc;
         let missing = || Error::format(0, format!("no scheme {}", reddesc.scheme));
-        let scheme = redundancy::of(reddesc).ok_or_else(missing)?;
+        let scheme = redundancy::scheme_of(reddesc).ok_or_else(missing)?;
         let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone())
             .ok_or_else(|| Error::format(0, "no redundancy set"))?;
         let context = Context {
@@ -575,7 +580,7 @@ impl Session {
         };
         scheme.encode(&context, &mut record)?;
         filemap.files = record.files;
-        dataset::record(&*self.files, layout, filemap)
+        dataset::write_record(&*self.files, layout, filemap)
     }
 
     /// The dataset could not be completed: it goes, and all before it stay.

@@ -7,8 +7,8 @@ use super::space::Volume;
 use super::unavailable::Unavailable;
 use super::{Discarded, Session, Store};
 use crate::cache::layout::Layout;
-use crate::cache::plan::{Candidate, Inventory, Order, Slot, ranks_in_words};
-use crate::cache::recover::{self, CacheAccess, Failed, Recovered};
+use crate::cache::plan::{Candidate, Inventory, RecoveryOrder, Slot, ranks_in_words};
+use crate::cache::recover::{self, CacheAccess, Recovered, RecoveryFailure};
 use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
 use crate::config::descriptors::{StoreDescriptor, choose};
@@ -27,7 +27,7 @@ use std::time::Instant;
 struct Offer {
     discarded: Discarded,
     /// The dataset to bring back, if there is one to try.
-    order: Option<Order>,
+    order: Option<RecoveryOrder>,
     /// How many failure groups may be lost without it, once it is back.
     tolerates: usize,
     /// With no order: what else is in the cache, for the record.
@@ -117,7 +117,7 @@ impl Session {
                 if let Some(told) = offer.unavailable {
                     self.cannot_use_cached(told);
                 }
-                self.adopt(offer.known, offer.unusable);
+                self.take_over_earlier_runs(offer.known, offer.unusable);
                 return Ok(false);
             };
             if self.try_order(&order, offer.tolerates)? && self.loaded.is_some() {
@@ -156,7 +156,7 @@ impl Session {
         };
         let offer = self.told_by_root(|| leftovers)?;
         self.clear_away(&offer.discarded);
-        self.adopt(offer.known, offer.unusable);
+        self.take_over_earlier_runs(offer.known, offer.unusable);
         Ok(())
     }
 
@@ -475,7 +475,7 @@ impl Session {
         }
     }
 
-    fn adopt(&mut self, known: Vec<Known>, unusable: Vec<Slot>) {
+    fn take_over_earlier_runs(&mut self, known: Vec<Known>, unusable: Vec<Slot>) {
         for known in known {
             self.ids.know(known.dataset.id, known.dataset.ckpt);
             if !self.cache.iter().any(|c| c.dataset.id == known.dataset.id) {
@@ -508,7 +508,7 @@ impl Session {
     }
 
     /// Carries out one order. True if the dataset is whole now.
-    fn try_order(&mut self, order: &Order, tolerates: usize) -> Result<bool> {
+    fn try_order(&mut self, order: &RecoveryOrder, tolerates: usize) -> Result<bool> {
         let begun = Instant::now();
         let Some(store) = self.stores.get(order.store) else {
             return Ok(false);
@@ -527,9 +527,9 @@ impl Session {
             piece: self.settings.mpi_buf_size,
         };
         let named = title(&order.dataset);
-        let result = recover::attempt(&access, order)?;
+        let result = recover::recover_dataset(&access, order)?;
         let damage = match &result {
-            Ok(Recovered { damage, .. }) | Err(Failed { damage, .. }) => damage,
+            Ok(Recovered { damage, .. }) | Err(RecoveryFailure { damage, .. }) => damage,
         };
         for error in damage {
             self.tell(Severity::Warning, format!("cached {named}: {error}"));
@@ -542,7 +542,7 @@ impl Session {
                 let id = order.dataset.id;
                 let mut trash = !order.sends.is_empty() || order.holds.is_some();
                 if self.stores.get(order.store).is_some_and(|s| s.leader) {
-                    let strays = dataset::tidy(&*self.files, &layout, id);
+                    let strays = dataset::discard_stray_files(&*self.files, &layout, id);
                     trash |= strays.as_ref().is_ok_and(|any| *any);
                     self.tell_stuck(strays.map(drop));
                 }
@@ -580,7 +580,7 @@ impl Session {
         }
     }
 
-    fn account(&self, recovered: &Recovered, order: &Order, begun: Instant) {
+    fn account(&self, recovered: &Recovered, order: &RecoveryOrder, begun: Instant) {
         let scheme = &recovered.filemap.reddesc.scheme;
         let how = match (recovered.restored, recovered.encoded) {
             (0, 0) => "all files verified".to_string(),

@@ -1,4 +1,4 @@
-//! Room in the stores: whether the next dataset will fit, and what leaves for it.
+//! Fit in the stores: whether the next dataset will fit, and what leaves for it.
 
 use super::cached::Cached;
 use super::{Session, Store};
@@ -11,8 +11,10 @@ use crate::config::descriptors::SchemeDescriptor;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file::FlushFile;
 use crate::format::{Dataset, Name};
-use crate::policy::capacity::{Room, more, room, wanted, with_redundancy};
-use crate::policy::eviction::{Entry, victims};
+use crate::policy::capacity::{
+    Fit, additional_evictions, check_fit, space_wanted, with_redundancy,
+};
+use crate::policy::eviction::{EvictionCandidate, select_evicted};
 use crate::prefix::records;
 use crate::redundancy::topology::StoreSharing;
 use crate::store::block_signals::BlockedSignals;
@@ -56,11 +58,11 @@ impl Session {
         checkpoint: bool,
         name: &Name,
         bypass: bool,
-    ) -> Result<Room> {
+    ) -> Result<Fit> {
         let at = self.descriptors.schemes[scheme].store;
         let Store { layout, leader, .. } = &self.stores[at];
         if bypass || !leader || !self.settings.cache_check {
-            return Ok(Room::Now);
+            return Ok(Fit::Now);
         }
         let job = layout.job();
         // A file system that does not tell can only be tried.
@@ -73,16 +75,16 @@ impl Session {
         } else {
             None
         };
-        let hoped = need.map(|need| wanted(need, self.gave_up));
-        let verdict = room(hoped, free(self), known);
+        let hoped = need.map(|need| space_wanted(need, self.gave_up));
+        let verdict = check_fit(hoped, free(self), known);
         let (Some(need), Some(hoped)) = (need, hoped) else {
             // The last one may have been too much, whatever the next one needs.
             return Ok(match self.gave_up {
                 0 => verdict,
-                failures => Room::More(self.spare(at, bypass, failures)),
+                failures => Fit::AfterEvicting(self.spare(at, bypass, failures)),
             });
         };
-        if verdict == Room::Now {
+        if verdict == Fit::Now {
             return Ok(verdict);
         }
         // Now it pays to know exactly.
@@ -94,9 +96,9 @@ impl Session {
         let then = must
             .iter()
             .fold(left, |sum, size| sum.saturating_add(*size));
-        match more(need, hoped, then, spare) {
-            Some(0) => Ok(Room::Later),
-            Some(count) => Ok(Room::More(count)),
+        match additional_evictions(need, hoped, then, spare) {
+            Some(0) => Ok(Fit::AfterDeletion),
+            Some(count) => Ok(Fit::AfterEvicting(count)),
             None => Err(self.no_room(at, name, need, left, sizes.iter().sum())),
         }
     }
@@ -165,7 +167,7 @@ impl Session {
         let places = [layout.dataset(slot.id), layout.quarantine(slot.id)];
         let sizes = places
             .iter()
-            .map(|path| dataset::volume(&*self.files, path, BLOCK));
+            .map(|path| dataset::disk_usage(&*self.files, path, BLOCK));
         sizes.map(Result::unwrap_or_default).sum()
     }
 
@@ -201,10 +203,11 @@ impl Session {
         let data: u64 = files.map(|file| file.size.next_multiple_of(BLOCK)).sum();
         let reddesc = &filemap.reddesc;
         let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone());
-        let parity =
-            set.and_then(|set| redundancy::of(reddesc)?.redundancy_file(&layout.meta(id), &set));
+        let parity = set.and_then(|set| {
+            redundancy::scheme_of(reddesc)?.redundancy_file(&layout.meta(id), &set)
+        });
         let added = parity.into_iter().chain([layout.filemap(id, self.rank())]);
-        let sizes = added.map(|path| dataset::volume(&*self.files, &path, BLOCK));
+        let sizes = added.map(|path| dataset::disk_usage(&*self.files, &path, BLOCK));
         let added: u64 = sizes.map(Result::unwrap_or_default).sum();
         (data, data.saturating_add(added))
     }
@@ -274,7 +277,7 @@ impl Session {
     fn victims(&self, store: usize, bypass: bool, more: usize) -> Vec<Slot> {
         let offered = self.loaded.as_ref().map(|part| part.dataset.id);
         let cached = self.cache.iter().map(|c| {
-            let entry = Entry {
+            let entry = EvictionCandidate {
                 id: c.dataset.id,
                 here: c.store == store && c.bypass == bypass,
                 usable: true,
@@ -286,7 +289,7 @@ impl Session {
             (c.slot(), entry)
         });
         let unusable = self.unusable.iter().map(|slot| {
-            let entry = Entry {
+            let entry = EvictionCandidate {
                 id: slot.id,
                 here: slot.store == store && !bypass,
                 usable: false,
@@ -297,9 +300,9 @@ impl Session {
             };
             (*slot, entry)
         });
-        let (slots, entries): (Vec<Slot>, Vec<Entry>) = cached.chain(unusable).unzip();
+        let (slots, entries): (Vec<Slot>, Vec<EvictionCandidate>) = cached.chain(unusable).unzip();
         let count = self.descriptors.stores[store].count as usize;
-        let gone = victims(&entries, count, more).into_iter();
+        let gone = select_evicted(&entries, count, more).into_iter();
         gone.filter_map(|at| slots.get(at).copied()).collect()
     }
 
@@ -380,7 +383,7 @@ impl Session {
             self.tell_stuck(self.files.remove_tree(&layout.quarantine(slot.id)));
             self.tell_stuck(dataset::discard(&*self.files, &layout, slot.id));
             if let Some(heir) = heir {
-                let moved = dataset::bequeath(&*self.files, &layout, slot.id, heir);
+                let moved = dataset::recycle_redundancy(&*self.files, &layout, slot.id, heir);
                 self.recycled.extend(moved);
             }
             trash.push((layout, slot.id));

@@ -21,7 +21,7 @@ use crate::prefix::paths::Prefix;
 use crate::prefix::records;
 use crate::redundancy::Set;
 use crate::redundancy::topology::{
-    Note, Plan, RankAssignment, RankReport, SetMembership, answer, domains_of_nodes,
+    Note, RankAssignment, RankReport, SetMembership, SetPlan, assign, domains_of_nodes,
     first_different,
 };
 use crate::store::{Durability, FileKind, Files, Lock};
@@ -580,7 +580,7 @@ fn answers(
         }
         return Ok((messages, search));
     }
-    let answers = answer(&reports, &Plan::all(descriptors))?;
+    let answers = assign(&reports, &SetPlan::all(descriptors))?;
     for store in 0..descriptors.stores.len() {
         let shares = answers.iter().filter_map(|a| a.stores.get(store));
         let leaders = shares.map(|share| share.leader).collect();

@@ -32,7 +32,7 @@ impl<'a> At<'a> {
     /// The place of `path`, for `action`.
     ///
     /// # Errors
-    /// The parent cannot be opened, or there is a link on the way to it.
+    /// The parent cannot be opened, or there is a link on the resolver to it.
     pub fn find(roots: &[PathBuf], action: &'static str, path: &'a Path) -> Result<At<'a>> {
         let Some((root, below)) = root_of(roots, path) else {
             let (parent, name) = (None, path);
@@ -41,8 +41,8 @@ impl<'a> At<'a> {
         let (Some(above), Some(name)) = (below.parent(), below.file_name()) else {
             return Err(no_plain_names(action, path));
         };
-        let way = Way { root, path, action };
-        let (parent, name) = (Some(way.open(above)?), Path::new(name));
+        let resolver = Resolver { root, path, action };
+        let (parent, name) = (Some(resolver.open(above)?), Path::new(name));
         Ok(At { parent, name, path })
     }
 
@@ -105,7 +105,7 @@ pub(super) fn make_dirs(roots: &[PathBuf], path: &Path, mode: u32) -> Result<()>
         return plain(path);
     };
     plain(root)?;
-    Way { root, path, action }.make(below, Mode::from_raw_mode(mode))
+    Resolver { root, path, action }.make(below, Mode::from_raw_mode(mode))
 }
 
 /// The innermost root that `path` is below, and the rest of the path. A root itself is below none.
@@ -118,13 +118,13 @@ fn root_of<'r, 'p>(roots: &'r [PathBuf], path: &'p Path) -> Option<(&'r Path, &'
 }
 
 /// From a root to a directory, on behalf of an action on a path.
-struct Way<'a> {
+struct Resolver<'a> {
     root: &'a Path,
     path: &'a Path,
     action: &'static str,
 }
 
-impl Way<'_> {
+impl Resolver<'_> {
     fn failed(&self, errno: Errno) -> Error {
         failed(self.action, self.path, errno)
     }
@@ -196,7 +196,7 @@ impl Way<'_> {
     }
 }
 
-/// What is to be said of a link that is in the way; `None` if it is none.
+/// What is to be said of a link that is in the resolver; `None` if it is none.
 fn link(parent: &OwnedFd, name: &OsStr, path: &Path) -> Option<String> {
     let target = readlinkat(parent, name, Vec::new()).ok()?;
     let target = Path::new(OsStr::from_bytes(target.as_bytes()));
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// The kernel's way, and that of a kernel or sandbox without openat2, say the same.
+    /// The kernel's resolver, and that of a kernel or sandbox without openat2, say the same.
     #[test]
     fn both_ways_find_the_same_directories_and_the_same_links() {
         let dir = tempfile::tempdir().unwrap();
@@ -270,13 +270,13 @@ mod tests {
                 ("a/../a", Some((Errno::INVAL, "plain names"))),
             ] {
                 let path = root.join(below).join("f");
-                let way = Way {
+                let resolver = Resolver {
                     root: &root,
                     path: &path,
                     action: "open",
                 };
-                let kernel = way.open(Path::new(below));
-                let steps = way.step(way.top().unwrap(), Path::new(below), |_, _| Ok(()));
+                let kernel = resolver.open(Path::new(below));
+                let steps = resolver.step(resolver.top().unwrap(), Path::new(below), |_, _| Ok(()));
                 for found in [kernel, steps] {
                     let told = found.err().map(|e| (e.errno().unwrap(), e.to_string()));
                     let errno = expected.map(|(errno, _)| errno.raw_os_error());

@@ -57,9 +57,9 @@ mod tests {
     #[test]
     fn a_thread_started_meanwhile_hears_nothing_and_the_caller_does_again() {
         assert!(!blocked());
-        let deaf = BlockedSignals::new();
+        let blocking = BlockedSignals::new();
         let thread = std::thread::spawn(blocked);
-        drop(deaf);
+        drop(blocking);
         assert!(thread.join().unwrap());
         assert!(!blocked());
     }

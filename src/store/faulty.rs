@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
-struct State {
+struct FaultState {
     operations: u64,
     fail: Option<(u64, i32)>,
     die: Option<u64>,
@@ -43,7 +43,7 @@ struct State {
 
 /// Sets the faults of a [`Faulty`], and tells what became of them, also while it is in use.
 #[derive(Debug, Clone, Default)]
-pub struct Faults(Arc<Mutex<State>>);
+pub struct Faults(Arc<Mutex<FaultState>>);
 
 impl Faults {
     /// Operations so far that changed something or tried to.
@@ -101,7 +101,7 @@ impl Faults {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FaultState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

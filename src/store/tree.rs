@@ -22,7 +22,7 @@ const TRIES: u32 = 4;
 const ACTION: &str = "remove";
 
 /// A directory on the way from the root of the removal to where we are.
-struct Level {
+struct DirectoryLevel {
     /// What it is called in the level above.
     name: OsString,
     identity: (u64, u64),
@@ -46,7 +46,7 @@ pub(super) fn remove(roots: &[PathBuf], path: &Path) -> Result<()> {
     };
     match unlink(&parent, name) {
         Ok(()) => Ok(()),
-        Err(Errno::ISDIR) => Walk {
+        Err(Errno::ISDIR) => TreeRemoval {
             root: path,
             levels: Vec::new(),
         }
@@ -55,12 +55,12 @@ pub(super) fn remove(roots: &[PathBuf], path: &Path) -> Result<()> {
     }
 }
 
-struct Walk<'a> {
+struct TreeRemoval<'a> {
     root: &'a Path,
-    levels: Vec<Level>,
+    levels: Vec<DirectoryLevel>,
 }
 
-impl Walk<'_> {
+impl TreeRemoval<'_> {
     fn run(mut self, parent: OwnedFd, name: &OsStr) -> Result<()> {
         let top = identity(&parent).map_err(|errno| failed(ACTION, self.root, errno))?;
         let mut here = self
@@ -81,7 +81,7 @@ impl Walk<'_> {
                 .and_then(|i| self.levels.get(i));
             let expected = above.map_or(top, |level| level.identity);
             here = self.ascend(&here, expected)?;
-            let Some(Level { name, tries, .. }) = self.levels.pop() else {
+            let Some(DirectoryLevel { name, tries, .. }) = self.levels.pop() else {
                 break;
             };
             match retry_on_intr(|| unlinkat(&here, &name, AtFlags::REMOVEDIR)) {
@@ -132,7 +132,7 @@ impl Walk<'_> {
             }
         }
         let identity = identity(&directory).map_err(fail)?;
-        self.levels.push(Level {
+        self.levels.push(DirectoryLevel {
             name,
             identity,
             directories,

@@ -13,7 +13,7 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 const QUEUE: usize = 4;
 
 /// What takes bytes in order.
-pub trait Sink: Send {
+pub trait BlockSink: Send {
     /// Takes the next bytes of a block.
     fn put(&mut self, block: usize, bytes: &[u8]) -> Result<()>;
 }
@@ -21,9 +21,9 @@ pub trait Sink: Send {
 /// A sink that is used here or by a thread. After its first error nothing reaches it.
 pub enum WriteBehind<'scope, T> {
     /// Used here, with how that went.
-    Here(T, Result<()>),
+    Direct(T, Result<()>),
     /// Used by a thread.
-    There(Thread<'scope, T>),
+    Threaded(Thread<'scope, T>),
 }
 
 /// A thread with a sink.
@@ -33,13 +33,13 @@ pub struct Thread<'scope, T> {
     thread: ScopedJoinHandle<'scope, Option<(T, Result<()>)>>,
 }
 
-impl<'scope, T: Sink + 'scope> WriteBehind<'scope, T> {
+impl<'scope, T: BlockSink + 'scope> WriteBehind<'scope, T> {
     /// To be used by the caller's thread.
-    pub fn here(sink: T) -> Self {
-        WriteBehind::Here(sink, Ok(()))
+    pub fn direct(sink: T) -> Self {
+        WriteBehind::Direct(sink, Ok(()))
     }
 
-    /// To be used by a new thread; by the caller's if there can be none.
+    /// To be used by a new thread; by the caller's if writer can be none.
     pub fn start<'env>(scope: &'scope Scope<'scope, 'env>, sink: T) -> Self {
         let (hand_over, sinks) = sync_channel::<T>(1);
         let (jobs, queue) = sync_channel::<(usize, Vec<u8>)>(QUEUE);
@@ -50,41 +50,41 @@ impl<'scope, T: Sink + 'scope> WriteBehind<'scope, T> {
                 if result.is_ok() {
                     result = sink.put(block, &bytes);
                 }
-                // Nobody may be there any more to use it again.
+                // Nobody may be writer any more to use it again.
                 let _ = give_back.send(bytes);
             }
             Some((sink, result))
         };
-        let deaf = BlockedSignals::new();
+        let blocked = BlockedSignals::new();
         let started = Builder::new()
             .name("scr-write".to_string())
             .spawn_scoped(scope, work);
-        drop(deaf);
+        drop(blocked);
         match started {
             Ok(thread) => match hand_over.send(sink) {
-                Ok(()) => WriteBehind::There(Thread {
+                Ok(()) => WriteBehind::Threaded(Thread {
                     jobs,
                     spare,
                     thread,
                 }),
-                Err(refused) => WriteBehind::here(refused.0),
+                Err(refused) => WriteBehind::direct(refused.0),
             },
-            Err(_) => WriteBehind::here(sink),
+            Err(_) => WriteBehind::direct(sink),
         }
     }
 
-    /// Takes the next bytes of a block. Gives a buffer for reuse, if there is one.
+    /// Takes the next bytes of a block. Gives a buffer for reuse, if writer is one.
     pub fn put(&mut self, block: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {
         match self {
-            WriteBehind::Here(sink, result) => {
+            WriteBehind::Direct(sink, result) => {
                 if result.is_ok() {
                     *result = sink.put(block, &bytes);
                 }
                 Some(bytes)
             }
             // A thread that is gone tells why in `finish`.
-            WriteBehind::There(there) => match there.jobs.send((block, bytes)) {
-                Ok(()) => there.spare.try_recv().ok(),
+            WriteBehind::Threaded(writer) => match writer.jobs.send((block, bytes)) {
+                Ok(()) => writer.spare.try_recv().ok(),
                 Err(refused) => Some(refused.0.1),
             },
         }
@@ -93,8 +93,8 @@ impl<'scope, T: Sink + 'scope> WriteBehind<'scope, T> {
     /// The sink, once all that was put has reached it.
     pub fn finish(self) -> Result<T> {
         let (sink, result) = match self {
-            WriteBehind::Here(sink, result) => (sink, result),
-            WriteBehind::There(Thread { jobs, thread, .. }) => {
+            WriteBehind::Direct(sink, result) => (sink, result),
+            WriteBehind::Threaded(Thread { jobs, thread, .. }) => {
                 drop(jobs);
                 let ended = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
                 ended.ok_or_else(|| crate::Error::format(0, "a writing thread had no file"))?

@@ -37,7 +37,7 @@ pub(super) trait Vector: Copy {
 /// No register is wider.
 const MOST_BYTES: usize = 64;
 
-/// Sums of products to be computed: `destinations[d]` becomes the sum over `s` of
+/// Checksums of products to be computed: `destinations[d]` becomes the sum over `s` of
 /// `factors[d][s] * sources[s]`, added to what is there if `add`.
 ///
 /// All pointers are valid for `length` bytes as long as `'a` lasts, and a destination

@@ -3,8 +3,8 @@
 use super::verdict::{RECORD, Verdict};
 use crate::format::parity::ParityHeader;
 use crate::format::{from_message, to_message};
-use crate::redundancy::logical::total;
-use crate::redundancy::{Context, First, Record};
+use crate::redundancy::logical::total_size;
+use crate::redundancy::{Context, FirstError, Record};
 use crate::{Error, Result};
 
 /// Gives those without a record the header that knows it.
@@ -12,7 +12,7 @@ pub(super) fn send_header(
     context: &Context,
     verdict: &Verdict,
     header: Option<&ParityHeader>,
-    first: &mut First,
+    first: &mut FirstError,
 ) -> Result<()> {
     let asks = verdict.donors.iter().enumerate();
     let asking: Vec<usize> = asks
@@ -25,14 +25,14 @@ pub(super) fn send_header(
     let message = header.map(to_message);
     let message = message.and_then(|m| first.keep(m)).unwrap_or_default();
     let to = asking.into_iter().map(|rank| (rank, message.clone()));
-    context.deliver(to, std::iter::empty()).map(drop)
+    context.send_and_receive(to, std::iter::empty()).map(drop)
 }
 
 /// The other side of [`send_header`]. The outer error is the transport's.
 pub(super) fn receive_header(context: &Context, verdict: &Verdict) -> Result<Result<ParityHeader>> {
     let donor = verdict.donors.get(context.set.index).copied().flatten();
     let from = donor.map(|index| context.member(index));
-    let heard = context.deliver(std::iter::empty(), from.into_iter())?;
+    let heard = context.send_and_receive(std::iter::empty(), from.into_iter())?;
     let message = heard.first().map_or(&[][..], |m| m);
     Ok(from_message(message))
 }
@@ -52,7 +52,7 @@ pub(super) fn record_from_header(
     let files = theirs.partners().find(|list| list.rank == rank).cloned();
     let size = files
         .as_ref()
-        .map(|list| total(list.files.iter().map(|f| f.size)));
+        .map(|list| total_size(list.files.iter().map(|f| f.size)));
     fits &= size.transpose()?.as_ref() == verdict.sizes.get(set.index);
     let (Some(files), true) = (files, fits) else {
         let what = format!("the right neighbour's record does not fit rank {rank} of this set");

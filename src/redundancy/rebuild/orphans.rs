@@ -1,5 +1,5 @@
 //! What is left of a rank without a record: only the record may be lost, or not be readable for
-//! now. So nothing of it is removed before it was looked at and the others were proven.
+//! now. So nothing of it is removed before it was looked at and the others were verified.
 
 use super::lost_records::{receive_header, record_from_header, send_header};
 use super::verdict::{RECORD, Verdict};
@@ -7,11 +7,13 @@ use super::{Parity, targets};
 use crate::Result;
 use crate::format::filemap::filemap_name;
 use crate::redundancy::code::Code;
-use crate::redundancy::{Context, First, Found, Proof, Record, Scheme, in_the_way};
+use crate::redundancy::{
+    Context, FirstError, LocalPart, Record, RedundancyScheme, Verification, find_obstacle,
+};
 use std::path::Path;
 
 /// Whether there is anything. What cannot be looked at counts: it may be whole the next time.
-pub(super) fn any(context: &Context, parity: &Path) -> bool {
+pub(super) fn has_files(context: &Context, parity: &Path) -> bool {
     let data = context.files.list(context.data_dir);
     let data = data.map_or_else(|error| !error.is_not_found(), |names| !names.is_empty());
     data || !matches!(context.files.stat(parity), Ok(None))
@@ -19,7 +21,7 @@ pub(super) fn any(context: &Context, parity: &Path) -> bool {
 
 /// Those without a record hear from a right neighbour what it was; what does not fit is as good
 /// as nothing. One round. The error is the transport's.
-pub(super) fn tell(
+pub(super) fn exchange_records(
     context: &Context,
     code: &Code,
     verdict: &Verdict,
@@ -33,21 +35,25 @@ pub(super) fn tell(
         return Ok(record.ok());
     }
     let header = parity.map(Parity::header);
-    send_header(context, verdict, header, &mut First::default())?;
+    send_header(context, verdict, header, &mut FirstError::default())?;
     Ok(None)
 }
 
 /// What is here, if it is all that the record says.
-pub(super) fn recognize(context: &Context, scheme: &dyn Scheme, record: Record) -> Option<Found> {
+pub(super) fn verify_files(
+    context: &Context,
+    scheme: &dyn RedundancyScheme,
+    record: Record,
+) -> Option<LocalPart> {
     let targets = targets(context, &record).ok()?;
-    let is_plain = |path: &Path| in_the_way(context.files, context.data_dir, path);
+    let is_plain = |path: &Path| find_obstacle(context.files, context.data_dir, path);
     if !targets
         .iter()
         .all(|t| matches!(is_plain(&t.path), Ok(None)))
     {
         return None;
     }
-    let found = Found::new(scheme, context, record, Proof::Read);
+    let found = LocalPart::new(scheme, context, record, Verification::Full);
     found.health.data.as_ref().ok()?;
     // A kill while they were rebuilt may have come between the last byte of one and its mode.
     let mut each = targets.iter();
@@ -56,7 +62,7 @@ pub(super) fn recognize(context: &Context, scheme: &dyn Scheme, record: Record) 
 }
 
 /// Makes way for new files. The record goes first, so that it never describes what is gone.
-pub(super) fn clear(context: &Context) -> Result<()> {
+pub(super) fn remove_files(context: &Context) -> Result<()> {
     let (files, data) = (context.files, context.data_dir);
     let record = filemap_name(context.comm.rank());
     files.remove_tree(&context.meta_dir.join(record))?;

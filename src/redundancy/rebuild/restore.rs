@@ -1,18 +1,18 @@
 //! One turn of a rebuild: lists are told, blocks flow, and what they were is found out.
 
 use super::lost_records::{receive_header, record_from_header, send_header};
-use super::routes::{homeward, routes, tasks, workers};
+use super::routes::{plan_routes, rebuild_tasks, relocation_tasks, workers};
 use super::verdict::{DATA, PARITY, Verdict};
-use super::{Findings, Made, Parity, targets};
+use super::{Findings, Parity, RoundOutput, targets};
 use super::{orphans, relocated};
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::format::to_message;
 use crate::redundancy::code::Code;
-use crate::redundancy::encode::accept;
-use crate::redundancy::logical::{Reader, Writer};
+use crate::redundancy::encode::parse_file_list;
+use crate::redundancy::logical::{LogicalReader, LogicalWriter};
 use crate::redundancy::member_io::{HeldReader, MemberIo};
-use crate::redundancy::parity_file::{Input, Output, header};
+use crate::redundancy::parity_file::{ParityReader, ParityWriter, header};
 use crate::redundancy::pipeline;
 use crate::redundancy::{Context, HeldPart, Record};
 use crate::store::write_behind::WriteBehind;
@@ -21,14 +21,14 @@ use std::path::PathBuf;
 use std::thread::Scope;
 
 /// What a turn has to work with.
-pub(super) struct Have<'h, 'l> {
+pub(super) struct RoundInput<'h, 'l> {
     /// Name of the scheme.
     pub scheme: &'static str,
     pub record: Option<Record>,
     pub parity: Option<Parity>,
     /// Whether what is here is known to be right.
-    pub proven: bool,
-    pub lent: Option<&'h mut HeldPart<'l>>,
+    pub verified: bool,
+    pub held_part: Option<&'h mut HeldPart<'l>>,
 }
 
 /// Does what the verdict asks for; without `rebuild`, only what lies elsewhere comes home.
@@ -38,16 +38,16 @@ pub(super) fn restore<'scope, 'env>(
     code: &Code,
     path: PathBuf,
     verdict: &Verdict,
-    have: Have,
+    have: RoundInput,
     rebuild: bool,
-) -> Result<(Made, Findings)> {
+) -> Result<(RoundOutput, Findings)> {
     let me = context.set.index;
-    let Have {
+    let RoundInput {
         scheme,
         record,
         parity,
-        proven,
-        lent,
+        verified,
+        held_part,
     } = have;
     let lacks = |what| verdict.all.get(me).is_none_or(|s| s.lacks(what));
     let is_away = context.holder(me) != context.comm.rank();
@@ -77,10 +77,10 @@ pub(super) fn restore<'scope, 'env>(
     let mut coming = None;
     match parity.filter(|_| !lacks(PARITY)) {
         Some(Parity::Here(input)) => {
-            local.input = Some(if proven { input.trusted() } else { input });
+            local.input = Some(if verified { input.trusted() } else { input });
         }
         Some(Parity::Away(header)) => {
-            let output = Output::create(context.files, path.clone(), &header);
+            let output = ParityWriter::create(context.files, path.clone(), &header);
             local.parity_relocated = local.home.keep(output);
             coming = Some(header);
         }
@@ -94,7 +94,7 @@ pub(super) fn restore<'scope, 'env>(
         if lacks(DATA) {
             let make = || {
                 if !survivor {
-                    orphans::clear(context)?;
+                    orphans::remove_files(context)?;
                 }
                 new_files(context, record)
             };
@@ -105,14 +105,14 @@ pub(super) fn restore<'scope, 'env>(
             let writer = new_files(context, record);
             local.data_relocated = local.home.keep(writer);
         } else {
-            summed = !proven && sums.iter().any(Option::is_some);
+            summed = !verified && sums.iter().any(Option::is_some);
             let list = context.paths(&record.files);
-            let reader = list.and_then(|list| Reader::new(context.files, list, summed));
+            let reader = list.and_then(|list| LogicalReader::new(context.files, list, summed));
             local.reader = local.data.keep(reader);
         }
         if let Some(partners) = partners {
             let new = header(context, record, local.chunk, partners);
-            let output = Output::create(context.files, path, &new);
+            let output = ParityWriter::create(context.files, path, &new);
             local.output = local
                 .first
                 .keep(output.map(|o| WriteBehind::start(scope, o)));
@@ -120,36 +120,41 @@ pub(super) fn restore<'scope, 'env>(
         }
     }
 
-    let away = context.away();
-    let (columns, routes) = routes(code, &verdict.all, &away, rebuild)?;
+    let away = context.relocated_members();
+    let (columns, routes) = plan_routes(code, &verdict.all, &away, rebuild)?;
     let places = |member| MemberIo::places(code, columns.iter().copied(), member);
     local.places = places(me);
-    local.lent = lent
-        .as_ref()
-        .zip(relocated::held(context))
-        .map(|(lent, member)| {
-            let mut lending = lending(context, code, verdict, (scheme, lent), member);
-            lending.places = places(member);
-            lending
-        });
+    local.held_part =
+        held_part
+            .as_ref()
+            .zip(relocated::held_member(context))
+            .map(|(held_part, member)| {
+                let mut held_reader =
+                    held_reader(context, code, verdict, (scheme, held_part), member);
+                held_reader.places = places(member);
+                held_reader
+            });
     let (piece, window) = pipeline::shape(context.piece, code.members());
     let sizes = &verdict.sizes;
     if away.is_empty() {
-        let tasks = tasks(code, &columns, &routes, sizes, piece);
+        let tasks = rebuild_tasks(code, &columns, &routes, sizes, piece);
         pipeline::run(context, &routes, tasks, window, &mut local)?;
     } else {
         let workers = workers(context, &routes);
-        let tasks = homeward(code, &columns, &workers, sizes, piece);
+        let tasks = relocation_tasks(code, &columns, &workers, sizes, piece);
         pipeline::run(context, &routes, tasks, window, &mut local)?;
-        let lending = local.lent.take();
-        let read = lending.as_ref();
+        let held_reader = local.held_part.take();
+        let read = held_reader.as_ref();
         let read = read.map_or((true, true), |l| (!l.data.failed(), !l.parity.failed()));
-        if let (Some(lending), Some(lent)) = (lending, lent) {
-            let all = [lending.data.result(()), lending.parity.result(())];
-            lent.trouble.extend(all.into_iter().filter_map(Result::err));
+        if let (Some(held_reader), Some(held_part)) = (held_reader, held_part) {
+            let all = [held_reader.data.result(()), held_reader.parity.result(())];
+            held_part
+                .problems
+                .extend(all.into_iter().filter_map(Result::err));
         }
         let dataset = record.as_ref().map(|record| record.dataset.clone());
-        let (data, parity) = relocated::conclude(context, read, &dataset.unwrap_or_default())?;
+        let (data, parity) =
+            relocated::exchange_read_results(context, read, &dataset.unwrap_or_default())?;
         local.data.keep(data);
         local.parity.keep(parity);
     }
@@ -158,26 +163,28 @@ pub(super) fn restore<'scope, 'env>(
     Ok((made, findings.filter(|_| survivor)))
 }
 
-/// What there is of a part that is lent. What cannot be opened is not sent right, and said so.
-fn lending<'a>(
+/// What there is of a part that is held_part. What cannot be opened is not sent right, and said so.
+fn held_reader<'a>(
     context: &Context<'a>,
     code: &Code,
     verdict: &Verdict,
-    (scheme, lent): (&str, &HeldPart),
+    (scheme, held_part): (&str, &HeldPart),
     member: usize,
 ) -> HeldReader<'a> {
-    let mut lending = HeldReader::default();
+    let mut held_reader = HeldReader::default();
     let has = |what| verdict.all.get(member).is_some_and(|s| !s.lacks(what));
     if has(DATA) {
-        let list = lent.context(context).paths(&lent.found.record.files);
-        let reader = list.and_then(|list| Reader::new(context.files, list, false));
-        lending.reader = lending.data.keep(reader);
+        let list = held_part
+            .context(context)
+            .paths(&held_part.part.record.files);
+        let reader = list.and_then(|list| LogicalReader::new(context.files, list, false));
+        held_reader.reader = held_reader.data.keep(reader);
     }
     if has(PARITY) {
-        let input = relocated::open(context, code, scheme, lent);
-        lending.input = lending.parity.keep(input.map(Input::trusted));
+        let input = relocated::open(context, code, scheme, held_part);
+        held_reader.input = held_reader.parity.keep(input.map(ParityReader::trusted));
     }
-    lending
+    held_reader
 }
 
 /// The flow is over: reads what it did not read, if the checksums `sums` are to be compared,
@@ -188,7 +195,7 @@ fn finish(
     record: Option<Record>,
     (heading, coming): (Option<ParityHeader>, Option<ParityHeader>),
     sums: Option<Vec<Option<u32>>>,
-) -> (Made, Findings) {
+) -> (RoundOutput, Findings) {
     let MemberIo {
         reader,
         input,
@@ -203,10 +210,10 @@ fn finish(
         ..
     } = local;
     if let (Some(reader), Some(sums), false) = (reader, sums, data.failed()) {
-        data.keep(reader.prove(sums));
+        data.keep(reader.verify(sums));
     }
     if let Some(mut input) = input.filter(|_| !parity.failed()) {
-        parity.keep(input.prove());
+        parity.keep(input.verify());
     }
     if let Some(writer) = data_relocated.filter(|_| !data.failed() && !home.failed()) {
         match writer.finish() {
@@ -216,21 +223,21 @@ fn finish(
     }
     let wrong = parity.failed() || home.failed();
     if let (Some(output), Some(header), false) = (parity_relocated, coming, wrong)
-        && parity.keep(output.prove(&header)).is_some()
+        && parity.keep(output.verify(&header)).is_some()
     {
         home.keep(output.finish(context.files, header, context.sync));
     }
-    let stranded = home.failed();
+    let relocation_failed = home.failed();
     first.keep(home.result(()));
     if let Some(writer) = writer {
-        first.keep(writer.finish().and_then(Writer::finish));
+        first.keep(writer.finish().and_then(LogicalWriter::finish));
     }
     let output = output.and_then(|output| first.keep(output.finish()));
-    let made = Made {
+    let made = RoundOutput {
         record,
         output: output.zip(heading),
         first,
-        stranded,
+        relocation_failed,
     };
     (made, Some((data.result(()), parity.result(()))))
 }
@@ -259,19 +266,19 @@ fn neighbours(
         .unwrap_or_default();
     let to = asking.into_iter().map(|rank| (rank, message.clone()));
     let from = set.lefts(if needs(set.index) { keepers } else { 0 });
-    let heard = context.deliver(to, from)?;
+    let heard = context.send_and_receive(to, from)?;
     if !needs(set.index) {
         return Ok(None);
     }
     let lists = set
         .lefts(keepers)
         .zip(&heard)
-        .map(|(rank, m)| accept(m, rank));
+        .map(|(rank, m)| parse_file_list(m, rank));
     Ok(local.first.keep(lists.collect()))
 }
 
 /// Makes the directories of a rank's files, and will write them.
-fn new_files<'a>(context: &Context<'a>, record: &Record) -> Result<Writer<'a>> {
+fn new_files<'a>(context: &Context<'a>, record: &Record) -> Result<LogicalWriter<'a>> {
     let targets = targets(context, record)?;
     for meta in &record.files.files {
         let parent = meta.file.as_path().parent();
@@ -279,5 +286,5 @@ fn new_files<'a>(context: &Context<'a>, record: &Record) -> Result<Writer<'a>> {
             context.files.make_private_dirs(context.data_dir, parent)?;
         }
     }
-    Ok(Writer::new(context.files, targets))
+    Ok(LogicalWriter::new(context.files, targets))
 }

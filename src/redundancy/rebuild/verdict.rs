@@ -9,15 +9,15 @@ pub(super) const RECORD: u64 = 1;
 pub(super) const DATA: u64 = 2;
 pub(super) const PARITY: u64 = 4;
 /// All that it has was compared with its checksums.
-pub(super) const PROVEN: u64 = 8;
+pub(super) const VERIFIED: u64 = 8;
 /// It has no record of use, but something that may be its files, and was not looked at yet.
-pub(super) const LEFT: u64 = 16;
+pub(super) const UNVERIFIED: u64 = 16;
 
-/// Numbers of a [`State`] in a message, before the sizes of the neighbours.
+/// Numbers of a [`MemberState`] in a message, before the sizes of the neighbours.
 const NUMBERS: usize = 6;
 
 /// What one member tells the others.
-pub(super) struct State {
+pub(super) struct MemberState {
     /// What it has whole.
     pub has: u64,
     pub id: u64,
@@ -30,7 +30,7 @@ pub(super) struct State {
     pub lefts: Vec<u64>,
 }
 
-impl State {
+impl MemberState {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut numbers = vec![
             self.has,
@@ -44,12 +44,12 @@ impl State {
         to_bytes(&numbers)
     }
 
-    pub fn from_bytes(message: &[u8], neighbours: usize) -> State {
+    pub fn from_bytes(message: &[u8], neighbours: usize) -> MemberState {
         let (mut numbers, _) = from_bytes(message, NUMBERS + neighbours);
         numbers.resize(NUMBERS + neighbours, 0);
         let lefts = numbers.split_off(NUMBERS);
         let number = |i: usize| numbers.get(i).copied().unwrap_or(0);
-        State {
+        MemberState {
             has: number(0),
             id: number(1),
             created: number(2),
@@ -70,7 +70,7 @@ impl State {
 
 /// What all members know before anything is done.
 pub(super) struct Verdict {
-    pub all: Vec<State>,
+    pub all: Vec<MemberState>,
     /// Bytes of each member's files.
     pub sizes: Vec<u64>,
     /// For a member without a record, who tells it.
@@ -88,8 +88,8 @@ impl Verdict {
     pub fn must_verify_first(&self) -> bool {
         let present = || self.all.iter().filter(|s| !s.lacks(RECORD));
         let damaged = present().any(|s| s.lacks(DATA) || s.lacks(PARITY));
-        let left = self.all.iter().any(|s| !s.lacks(LEFT));
-        left || damaged && present().any(|s| s.lacks(PROVEN))
+        let left = self.all.iter().any(|s| !s.lacks(UNVERIFIED));
+        left || damaged && present().any(|s| s.lacks(VERIFIED))
     }
 }
 
@@ -98,12 +98,12 @@ pub(super) fn judge(
     context: &Context,
     code: &Code,
     name: &str,
-    mut all: Vec<State>,
+    mut all: Vec<MemberState>,
 ) -> std::result::Result<Verdict, String> {
     let (members, keepers) = (code.members(), code.parities());
     let set = list(&context.set.members);
     let with_record = || all.iter().filter(|s| !s.lacks(RECORD));
-    let same = |f: fn(&State) -> u64| {
+    let same = |f: fn(&MemberState) -> u64| {
         let mut values = with_record().map(f);
         let first = values.next();
         values.all(|v| Some(v) == first)
@@ -137,7 +137,7 @@ pub(super) fn judge(
         Some((Some(index), *size))
     });
     let Some(known) = known.collect::<Option<Vec<_>>>() else {
-        return Err(complaint(context, code, name, &all));
+        return Err(describe_losses(context, code, name, &all));
     };
     let (donors, sizes): (Vec<Option<usize>>, Vec<u64>) = known.into_iter().unzip();
     // A redundancy file that was made of files of other sizes does not count.
@@ -160,14 +160,14 @@ pub(super) fn judge(
         !state.lacks(RECORD) || donor.is_some_and(sound)
     });
     if !informed || !code.recoverable(&flags(DATA), &flags(PARITY)) {
-        return Err(complaint(context, code, name, &all));
+        return Err(describe_losses(context, code, name, &all));
     }
     Ok(Verdict { all, sizes, donors })
 }
 
 /// Which losses are too many.
-fn complaint(context: &Context, code: &Code, name: &str, all: &[State]) -> String {
-    let ranks = |pick: &dyn Fn(&State) -> bool| -> Vec<usize> {
+fn describe_losses(context: &Context, code: &Code, name: &str, all: &[MemberState]) -> String {
+    let ranks = |pick: &dyn Fn(&MemberState) -> bool| -> Vec<usize> {
         let both = all.iter().zip(context.set.members.iter());
         both.filter(|(s, _)| pick(s)).map(|(_, r)| *r).collect()
     };

@@ -7,7 +7,7 @@ use crate::redundancy::{Context, Set};
 use crate::store::posix::Posix;
 use std::path::Path;
 
-const ALL: u64 = RECORD | DATA | PARITY | PROVEN;
+const ALL: u64 = RECORD | DATA | PARITY | VERIFIED;
 const SIZES: [u64; 4] = [100, 7, 0, 61];
 
 /// Sets of four: a copy on two neighbours, one sum, two sums.
@@ -25,9 +25,9 @@ fn rs() -> Code {
 }
 
 /// What members say who have all.
-fn whole(code: &Code) -> Vec<State> {
+fn whole(code: &Code) -> Vec<MemberState> {
     let left = |member: usize, steps: usize| SIZES[(member + SIZES.len() - steps) % SIZES.len()];
-    let state = |(member, size): (usize, &u64)| State {
+    let state = |(member, size): (usize, &u64)| MemberState {
         has: ALL,
         id: 6,
         created: 1_312_850_690_668_536,
@@ -42,14 +42,14 @@ fn whole(code: &Code) -> Vec<State> {
 }
 
 /// What a member says that has nothing.
-fn lose(state: &mut State) {
+fn lose(state: &mut MemberState) {
     let lefts = vec![0; state.lefts.len()];
     (state.has, state.id, state.created) = (0, 0, 0);
     (state.chunk, state.size, state.lefts) = (0, 0, lefts);
 }
 
 /// The verdict of a set of world ranks 10 to 13.
-fn verdict(code: &Code, all: Vec<State>) -> Result<Verdict, String> {
+fn verdict(code: &Code, all: Vec<MemberState>) -> Result<Verdict, String> {
     let set = Set::new(0, vec![10, 11, 12, 13]).unwrap();
     let context = Context {
         comm: &Solo::new(),
@@ -65,7 +65,7 @@ fn verdict(code: &Code, all: Vec<State>) -> Result<Verdict, String> {
     judge(&context, code, "RS", all)
 }
 
-fn refused(code: &Code, all: Vec<State>) -> String {
+fn refused(code: &Code, all: Vec<MemberState>) -> String {
     verdict(code, all).err().expect("too much is lost")
 }
 
@@ -127,7 +127,7 @@ fn every_combination_of_losses_is_judged_by_the_rule() {
 
 #[test]
 fn redundancy_of_files_of_other_sizes_counts_as_lost() {
-    let lies: [fn(&mut State); 3] = [
+    let lies: [fn(&mut MemberState); 3] = [
         |state| state.chunk += 1,
         |state| state.lefts[0] += 1,
         |state| state.lefts[1] += 1,
@@ -161,7 +161,7 @@ fn a_record_is_not_learned_from_redundancy_that_does_not_fit() {
 
 #[test]
 fn files_of_different_datasets_are_never_joined() {
-    let others: [fn(&mut State); 2] = [|state| state.id += 1, |state| state.created -= 1];
+    let others: [fn(&mut MemberState); 2] = [|state| state.id += 1, |state| state.created -= 1];
     for other in others {
         for member in 0..4 {
             let mut all = whole(&rs());
@@ -219,15 +219,15 @@ fn it_is_rash_to_write_over_what_is_left_before_all_is_proven() {
     for (has, other, verify_first) in [
         // Lost with its record: there is nothing to write over.
         (0, ALL, false),
-        (0, ALL & !PROVEN, false),
+        (0, ALL & !VERIFIED, false),
         // Something is left, and nobody has looked.
-        (LEFT, ALL, true),
+        (UNVERIFIED, ALL, true),
         (ALL & !DATA, ALL, false),
-        (ALL & !DATA, ALL & !PROVEN, true),
+        (ALL & !DATA, ALL & !VERIFIED, true),
         (ALL & !PARITY, ALL, false),
-        (ALL & !PARITY, ALL & !PROVEN, true),
-        (ALL & !(DATA | PROVEN), ALL, true),
-        (ALL, ALL & !PROVEN, false),
+        (ALL & !PARITY, ALL & !VERIFIED, true),
+        (ALL & !(DATA | VERIFIED), ALL, true),
+        (ALL, ALL & !VERIFIED, false),
     ] {
         let mut all = whole(&rs);
         (all[1].has, all[2].has) = (has, other);
@@ -238,7 +238,7 @@ fn it_is_rash_to_write_over_what_is_left_before_all_is_proven() {
 
 #[test]
 fn what_is_announced_arrives_and_anything_else_does_no_harm() {
-    let sent = State {
+    let sent = MemberState {
         has: 1,
         id: 2,
         created: 3,
@@ -247,20 +247,20 @@ fn what_is_announced_arrives_and_anything_else_does_no_harm() {
         size: 6,
         lefts: vec![7, 8],
     };
-    let numbers = |s: &State| [s.has, s.id, s.created, s.piece, s.chunk, s.size];
+    let numbers = |s: &MemberState| [s.has, s.id, s.created, s.piece, s.chunk, s.size];
     let message = sent.to_bytes();
-    let got = State::from_bytes(&message, 2);
+    let got = MemberState::from_bytes(&message, 2);
     assert_eq!((numbers(&got), got.lefts), ([1, 2, 3, 4, 5, 6], vec![7, 8]));
     // Cut, for more neighbours, and with sizes whose sum would overflow.
-    let got = State::from_bytes(&message[..8 * 2 + 3], 2);
+    let got = MemberState::from_bytes(&message[..8 * 2 + 3], 2);
     assert_eq!((numbers(&got), got.lefts), ([1, 2, 0, 0, 0, 0], vec![0, 0]));
-    let got = State::from_bytes(&message, 3);
+    let got = MemberState::from_bytes(&message, 3);
     assert_eq!((got.size, got.lefts), (6, vec![7, 8, 0]));
-    let got = State::from_bytes(&message, 1);
+    let got = MemberState::from_bytes(&message, 1);
     assert_eq!((got.size, got.lefts), (6, vec![7]));
     const MOST: u64 = i64::MAX as u64 / 4;
     let mut huge = sent;
     (huge.size, huge.lefts) = (MOST + 1, vec![MOST, u64::MAX]);
-    let got = State::from_bytes(&huge.to_bytes(), 2);
+    let got = MemberState::from_bytes(&huge.to_bytes(), 2);
     assert_eq!((got.size, got.lefts), (MOST, vec![MOST, MOST]));
 }
