@@ -1,6 +1,6 @@
-//! A dataset's directory in one store, from first to last. A dataset appears by its
-//! records and disappears in one rename, so there is no moment at which a kill leaves
-//! something that looks like a dataset and is none.
+//! The directory of one dataset in one store, from its creation to its deletion. A dataset exists
+//! once its completion records are written, and disappears in one rename. So a killed process never
+//! leaves something that looks like a dataset but is not.
 
 use super::layout::{Layout, cache_entry, filemap_rank, rank_of_dir};
 use crate::format::filemap::Filemap;
@@ -10,8 +10,8 @@ use crate::{Result, format, redundancy};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Makes the directories of one rank. Nothing of an earlier attempt may be in the way, so
-/// what is there of this rank goes first. Local.
+/// Makes the directories of one rank. Deletes what an earlier attempt of this rank left there.
+/// Local.
 pub fn make_empty_directories(
     files: &dyn Files,
     layout: &Layout,
@@ -24,15 +24,16 @@ pub fn make_empty_directories(
     make_directories(files, layout, id, rank)
 }
 
-/// Makes the directories of one rank, where they are missing or something else is. Local.
+/// Makes the directories of one rank where they are missing. Replaces anything else at these paths.
+/// Local.
 pub fn make_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
     remove_non_directories(files, layout, id, rank)?;
     files.make_private_dirs(layout.base(), &layout.meta_below(id))?;
     files.make_private_dirs(layout.base(), &layout.data_below(id, rank))
 }
 
-/// Removes links and files where directories of one rank belong, so that nothing is done
-/// beyond a link.
+/// Removes links and files from the paths of one rank's directories, so that no later operation
+/// follows a link.
 fn remove_non_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
     for path in [
         layout.dataset(id),
@@ -42,16 +43,16 @@ fn remove_non_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usi
     ] {
         let stat = files.stat(&path)?;
         if stat.is_some_and(|stat| stat.kind != FileKind::Directory) {
-            // Another rank of this node may have put the directory there by now: then this
-            // is refused, and all is well.
+            // Another rank of this node may have made the directory meanwhile. Removing it then
+            // fails, which is right.
             let _ = files.remove_file(&path);
         }
     }
     Ok(())
 }
 
-/// Undoes [`make_empty_directories`] for a dataset that is not to be started after all; the last rank of a
-/// directory takes the empty directory with it. Local.
+/// Undoes [`make_empty_directories`] for a dataset that could not be started. The last rank that
+/// uses a directory also removes it. Local.
 pub fn remove_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
     files.remove_tree(&layout.data(id, rank))?;
     for path in [layout.meta(id), layout.parts(id), layout.dataset(id)] {
@@ -60,24 +61,24 @@ pub fn remove_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usi
     Ok(())
 }
 
-/// Writes one rank's completion record: from now on its part counts. All files and the
-/// redundancy file must be complete. Local.
+/// Writes one rank's completion record, after which its part counts. All files and the redundancy
+/// file must be complete. Local.
 pub fn write_record(files: &dyn Files, layout: &Layout, filemap: &Filemap) -> Result<()> {
     let path = layout.filemap(filemap.dataset.id, filemap.rank);
     format::write(files, &path, filemap, Durability::Synced)
 }
 
-/// Takes a dataset out of sight. One rank per store calls this, and later
-/// [`empty_trash`], which may take its time. Local.
+/// Renames a dataset to trash. One rank per store calls this, and [`empty_trash`] later, which may
+/// take long. Local.
 pub fn discard(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
     files.remove_tree(&layout.trash(id))?;
     rename(files, layout, id, &layout.trash(id)).map(drop)
 }
 
 /// Moves the redundancy files of the discarded dataset `from` to dataset `to`, which is being
-/// written and uses their space again ([`redundancy::temporary_name`]); gives where they are now. What
-/// cannot be moved is deleted with the rest. One rank per store calls this, before any
-/// redundancy of `to` is made. Local.
+/// written and overwrites them under their temporary names ([`redundancy::temporary_name`]).
+/// Returns their new paths. Files that cannot be moved stay in the trash. One rank per store calls
+/// this, before any redundancy of `to` is written. Local.
 pub fn recycle_redundancy(files: &dyn Files, layout: &Layout, from: u64, to: u64) -> Vec<PathBuf> {
     let old = layout.trash_meta(from);
     let names = files.list(&old).unwrap_or_default().into_iter();
@@ -91,14 +92,15 @@ pub fn recycle_redundancy(files: &dyn Files, layout: &Layout, from: u64, to: u64
         .collect()
 }
 
-/// Sets a dataset aside that turned out to be unusable, for somebody to look at; it is the
-/// first to go when room is needed. False if there is nothing (any more) to set aside. One
-/// rank per store calls this. Local.
+/// Renames an unusable dataset to quarantine, where it can be examined. It is evicted first when
+/// space is needed. Returns false if the dataset does not exist (any more). One rank per store
+/// calls this. Local.
 pub fn quarantine(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
     let to = layout.quarantine(id);
     match rename(files, layout, id, &to) {
-        // One of an earlier time is in the way. It must not go before, since two emulated
-        // nodes may share one directory, and what the other has just put there stays.
+        // An earlier quarantined dataset is in the way. It is not removed before the first attempt:
+        // two emulated nodes may share one directory, and must not delete what the other has just
+        // put there.
         Err(_) if files.stat(&to)?.is_some() => {
             files.remove_tree(&to)?;
             rename(files, layout, id, &to)
@@ -115,7 +117,7 @@ fn rename(files: &dyn Files, layout: &Layout, id: u64, to: &Path) -> Result<bool
     }
 }
 
-/// Deletes all that this run has in a store. One rank per store calls this. Local.
+/// Deletes everything that this run has in a store. One rank per store calls this. Local.
 pub fn delete_all(files: &dyn Files, layout: &Layout) -> Result<()> {
     let names = match files.list(&layout.root()) {
         Err(error) if error.is_not_found() => return Ok(()),
@@ -128,13 +130,13 @@ pub fn delete_all(files: &dyn Files, layout: &Layout) -> Result<()> {
         .try_for_each(|name| files.remove_tree(&layout.root().join(name)))
 }
 
-/// Deletes what [`discard`] took out of sight. Local.
+/// Deletes what [`discard`] renamed to trash. Local.
 pub fn empty_trash(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
     files.remove_tree(&layout.trash(id))
 }
 
-/// Takes a file or a directory of a dataset out of sight, for [`empty_trash`] to delete.
-/// Several ranks may do so at once. Local.
+/// Moves a file or a directory of a dataset to the trash, which [`empty_trash`] deletes. Several
+/// ranks may do so at once. Local.
 pub fn move_to_trash(files: &dyn Files, layout: &Layout, id: u64, path: &Path) -> Result<()> {
     let trash = layout.trash(id);
     let below = trash.strip_prefix(layout.base()).unwrap_or(&trash);
@@ -147,14 +149,14 @@ pub fn move_to_trash(files: &dyn Files, layout: &Layout, id: u64, path: &Path) -
     match moved {
         Ok(()) => Ok(()),
         Err(error) if error.is_not_found() && files.stat(path)?.is_none() => Ok(()),
-        // Another rank's thread may be emptying the trash just now.
+        // The thread of another rank may be deleting the trash at this moment.
         Err(_) => files.remove_tree(path),
     }
 }
 
-/// Takes out of sight what restarts that were killed left of a dataset that is whole now: files of
-/// ranks without a record, and redundancy that belongs to no record. True if there was any, for
-/// [`empty_trash`] to delete. One rank per store calls this, when all records are written. Local.
+/// Moves to trash what killed restarts left of a dataset that is now whole: files of ranks without
+/// a completion record, and redundancy files that belong to no record. Returns true if there were
+/// any. One rank per store calls this, after all records are written. Local.
 pub fn discard_stray_files(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
     let (parts, meta) = (layout.parts(id), layout.meta(id));
     let (mut records, mut redundancy) = (BTreeSet::new(), BTreeSet::new());
@@ -171,16 +173,17 @@ pub fn discard_stray_files(files: &dyn Files, layout: &Layout, id: u64) -> Resul
         rank.is_some_and(|rank| !records.contains(&rank))
     });
     let mut strays: Vec<PathBuf> = dirs.map(|name| parts.join(name)).collect();
-    // A record has one at most, so that usually none need be read.
+    // Each record has at most one redundancy file. So usually no record must be read.
     if redundancy.len() > records.len() {
         for rank in records {
             match format::read::<Filemap>(files, &layout.filemap(id, rank)) {
                 Ok(map) => {
                     redundancy.remove(&redundancy_file(layout, &map).unwrap_or_default());
                 }
-                // Another rank has sent these files away, and takes them out of sight just now.
+                // Another rank has sent the files of this record away, and is moving them to the
+                // trash.
                 Err(error) if error.is_not_found() => {}
-                // What belongs to it is not known.
+                // It is not known which redundancy file belongs to this record.
                 Err(_) => redundancy.clear(),
             }
         }
@@ -192,15 +195,15 @@ pub fn discard_stray_files(files: &dyn Files, layout: &Layout, id: u64) -> Resul
     Ok(!strays.is_empty())
 }
 
-/// The redundancy file that belongs to a record. Local.
+/// The redundancy file that belongs to a record; `None` if its scheme has none. Local.
 pub fn redundancy_file(layout: &Layout, filemap: &Filemap) -> Option<PathBuf> {
     let reddesc = &filemap.reddesc;
     let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone())?;
     redundancy::scheme_of(reddesc)?.redundancy_file(&layout.meta(filemap.dataset.id), &set)
 }
 
-/// Bytes in files at and below `path`, each rounded up to `block`; 0 if there is nothing.
-/// Links are not followed. Local.
+/// Bytes in files at and below `path`, each rounded up to a multiple of `block`; 0 if the path does
+/// not exist. Does not follow links. Local.
 pub fn disk_usage(files: &dyn Files, path: &Path, block: u64) -> Result<u64> {
     let mut bytes = 0u64;
     let mut todo = vec![path.to_path_buf()];

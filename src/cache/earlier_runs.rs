@@ -1,10 +1,10 @@
-//! A run takes over what earlier runs of its job have left in a store.
+//! A run takes over what earlier runs of its job left in a store.
 //!
-//! Each run writes below a directory of its own. What it finds of others it renames into that
-//! directory, before it looks at any of it. That takes no room, and from then on a process that
-//! is left of an earlier run, whatever it was about to do, finds nothing under the names that it
-//! knows. It may make some of these directories again: they have no completion record, so what
-//! they hold is nothing, and the next run deletes it.
+//! Each run writes below a directory of its own. It renames what it finds of other runs into that
+//! directory before it looks at the content. Renaming takes no space. It also protects the data: a
+//! process of an earlier run that still lives does not find the paths that it knows. Such a process
+//! may make some of the directories again; these have no completion record, so they count as empty
+//! and the next run deletes them.
 
 use super::inventory;
 use super::layout::{CacheEntry, Layout, cache_entry, run_of_dir};
@@ -13,8 +13,7 @@ use crate::store::{FileKind, Files, retry};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The runs that have a directory in the store of `layout`, each with its layout; none if the job
-/// has nothing there. Local.
+/// The runs that have a directory in the store of `layout`, each with its own layout. Local.
 pub fn list_runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
     let mut runs = Vec::new();
     for name in list(files, &layout.job())? {
@@ -30,12 +29,12 @@ pub fn list_runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
     Ok(runs)
 }
 
-/// Renames what other runs have left in a store into the directory of the run of `layout`. One
-/// rank per store calls this, which holds the lock on the job's directory. Local.
+/// Renames what other runs left in a store into the directory of the run of `layout`. One rank per
+/// store calls this, and it must hold the lock on the job's directory. Local.
 ///
 /// # Errors
-/// A directory cannot be read or renamed: what lies there may be whole, so to go on as if it were
-/// lost would be wrong.
+/// A directory cannot be read or renamed. It may hold whole datasets, so the caller must not go on
+/// as if they were lost.
 pub fn take_over_earlier_runs(files: &dyn Files, layout: &Layout) -> Result<()> {
     let mut others = list_runs(files, layout)?;
     others.retain(|other| other.run() != layout.run());
@@ -46,8 +45,8 @@ pub fn take_over_earlier_runs(files: &dyn Files, layout: &Layout) -> Result<()> 
         let datasets = entries.filter(|entry| matches!(entry, CacheEntry::Dataset(_)));
         sized.push((datasets.count(), other));
     }
-    // There is more than one only after an earlier run's process has made directories anew. The
-    // one that has most goes as a whole.
+    // There are several only if a process of an earlier run made directories again. The run with
+    // the most datasets is renamed as a whole.
     sized.sort_by_key(|(datasets, _)| *datasets);
     if files.stat(&layout.root())?.is_none()
         && let Some((_, other)) = sized.pop()
@@ -59,7 +58,7 @@ pub fn take_over_earlier_runs(files: &dyn Files, layout: &Layout) -> Result<()> 
         .try_for_each(|(_, other)| merge(files, other, layout))
 }
 
-/// Moves what is in the directory of one run into that of another.
+/// Moves what is in the directory of one run into the directory of another.
 fn merge(files: &dyn Files, from: &Layout, to: &Layout) -> Result<()> {
     for name in list(files, &from.root())? {
         let (source, target) = (from.root().join(&name), to.root().join(&name));
@@ -75,24 +74,25 @@ fn merge(files: &dyn Files, from: &Layout, to: &Layout) -> Result<()> {
                 match (newest(files, from, id)?, newest(files, to, id)?) {
                     (Some(there), Some(here)) if there > here => &target,
                     (Some(_), Some(_)) => &source,
-                    // Which one counts is not known now: both stay as they are.
+                    // A record could not be read, so it is not known which dataset is newer. Both
+                    // stay.
                     _ => continue,
                 }
             }
         };
-        // What cannot be deleted does no harm: the next run tries again.
+        // If it cannot be deleted, the next run tries again.
         let deleted = files.remove_tree(gone);
         if deleted.is_ok() && *gone == target {
             rename(files, &source, &target)?;
         }
     }
-    // It stays if there is anything left in it.
+    // Fails if something is left in the directory, which then stays.
     let _ = files.remove_dir(&from.root());
     Ok(())
 }
 
-/// When the newest dataset began of which there is a record in the directory of dataset `id`; 0
-/// if there is none, and `None` if a record cannot be read now.
+/// The latest creation time in the records of dataset `id`; 0 if there are no records, `None` if a
+/// record cannot be read at the moment.
 fn newest(files: &dyn Files, layout: &Layout, id: u64) -> Result<Option<u64>> {
     let found = inventory::read_dataset(files, Path::new(""), layout, id)?;
     let created = found.records.iter().map(|held| held.dataset.created).max();
@@ -125,8 +125,8 @@ mod tests {
         Layout::new(root, "user1", "1001").of_run(run)
     }
 
-    /// A dataset of one rank, with a file that tells which it is; without a time of creation it
-    /// gets no record.
+    /// Writes a dataset of one rank with one file, which says which dataset it is. Without a
+    /// creation time it gets no record.
     fn write(layout: &Layout, id: u64, created: Option<u64>) {
         dataset::make_empty_directories(&Posix, layout, id, 0).unwrap();
         let text = format!("{:x} {created:?}", layout.run().unwrap());
@@ -170,7 +170,7 @@ mod tests {
     fn all_that_runs_have_left_is_taken_over_and_of_one_number_the_newest() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
-        // Of run 1 there is a process that has made directories anew.
+        // A process of run 1 has made directories again.
         let (one, two) = (layout(root, 1), layout(root, 2));
         write(&one, 4, None);
         write(&one, 6, Some(9));
@@ -193,7 +193,7 @@ mod tests {
         assert!(!two.root().exists());
         assert_eq!(list(&Posix, &one.root()).unwrap(), ["x"]);
 
-        // The next one has more than the one that is newer in one dataset.
+        // Run 3 has more datasets than run 4, but run 4 has a newer dataset 6.
         let late = layout(root, 4);
         write(&late, 6, Some(61));
         let next = layout(root, 5);

@@ -15,12 +15,12 @@ use std::path::Path;
 pub struct DirectoryRecords {
     /// Completion records.
     pub filemaps: Vec<Filemap>,
-    /// Redundancy files; only their names are looked at.
+    /// Redundancy files; only their names are read.
     pub redundancy: Vec<(ParityFileName, OsString)>,
 }
 
-/// Reads the records in `meta_dir`, with `id` only those of that dataset. Completion records that
-/// cannot be used are reported in `problems`. Failed reads are tried again ([`retry`]). Local.
+/// Reads the records in `meta_dir`; with `id`, only the records of that dataset. Reports completion
+/// records that cannot be used in `problems`. Repeats failed reads ([`retry`]). Local.
 ///
 /// # Errors
 /// The directory cannot be read.
@@ -56,7 +56,7 @@ pub fn read_records(
 }
 
 /// The layouts of all levels of nodes at which dataset `id` has a directory with records. Anything
-/// but a directory in one of these entries is reported in `problems`. Local.
+/// but a directory at these paths is reported in `problems`. Local.
 pub fn levels(
     files: &dyn Files,
     layout: &Layout,
@@ -78,7 +78,7 @@ pub fn levels(
     for name in retry(|| files.list(&layout.dataset(id)))? {
         if let Some(level) = name.to_str().and_then(level) {
             let layout = layout.at(level);
-            // The level first: nothing is looked at behind a link.
+            // The level is checked first, so that no link is followed.
             if is_directory(&layout.parts(id))? && is_directory(&layout.meta(id))? {
                 levels.push(layout);
             }
@@ -87,14 +87,14 @@ pub fn levels(
     Ok(levels)
 }
 
-/// Reads the completion records in `stores` (index and directory of each store that the
-/// calling rank leads) and clears away what was being deleted; `prefix` is the directory of this
-/// run. Damaged records, and what has the name of a dataset or record and is none, are left out
-/// and noted; data files are not looked at. What cannot be read is tried again ([`retry`]). Local.
+/// Reads the completion records in `stores` (index and layout of each store that the calling rank
+/// leads) and empties their trash. `prefix` is the prefix directory of this run. Damaged records,
+/// and files in the place of directories, are left out and described in the notes. Data files are
+/// not read. Repeats failed reads ([`retry`]). Local.
 ///
 /// # Errors
-/// A directory cannot be read: what lies there may be whole, so to go on as if it were lost
-/// would be wrong.
+/// A directory cannot be read. It may hold whole datasets, so the caller must not go on as if they
+/// were lost.
 pub fn read(files: &dyn Files, prefix: &Path, stores: &[(usize, &Layout)]) -> Result<Inventory> {
     let mut inventory = Inventory::default();
     for &(store, layout) in stores {
@@ -121,7 +121,7 @@ fn note(what: impl std::fmt::Display) -> Name {
     what.to_string().as_str().into()
 }
 
-/// All records of dataset `id` in a store, as [`read`] finds them. Local.
+/// The records of dataset `id` in one store, as [`read`] gives them. Local.
 pub fn read_dataset(
     files: &dyn Files,
     prefix: &Path,

@@ -1,4 +1,4 @@
-//! What is planned from inventories that differ, overlap and lie.
+//! Plans from inventories that differ, overlap or contain false records.
 
 use super::plan::*;
 use crate::format::dataset::HIGHEST;
@@ -6,7 +6,7 @@ use crate::format::{Dataset, Reddesc};
 
 const CREATED: u64 = 1_795_221_727_420_067;
 
-/// The record of `rank` in a set of `members`, of dataset 3.
+/// The record of `rank` for dataset 3, in a set of `members`.
 fn held(rank: usize, members: &[usize]) -> CachedRecord {
     CachedRecord {
         store: 0,
@@ -35,7 +35,7 @@ fn held(rank: usize, members: &[usize]) -> CachedRecord {
     }
 }
 
-/// One node per list, whose leader is its number.
+/// One inventory per list; the leader is its index.
 fn inventories(nodes: Vec<Vec<CachedRecord>>) -> Vec<(usize, Inventory)> {
     let inventory = |records| Inventory {
         records,
@@ -71,8 +71,8 @@ fn the_ranks_of_a_node_share_in_what_is_sent_from_it() {
     nodes[0].extend(second);
     let third = nodes.remove(1);
     nodes[0].extend(third);
-    // Ranks 0 to 2 lie on the node of leader 0, where ranks 0 and 3 run now; rank 3 lies
-    // on the node of leader 1, where ranks 1 and 2 run.
+    // The parts of ranks 0 to 2 are with leader 0, where ranks 0 and 3 run now. The part of rank 3
+    // is with leader 1, where ranks 1 and 2 run.
     let orders = only(nodes).orders(&[0, 1, 1, 0]).unwrap();
     let lent: Vec<Option<usize>> = orders.iter().map(|o| o.holds.map(|s| s.rank)).collect();
     assert_eq!(lent, [Some(1), Some(3), None, Some(2)]);
@@ -86,8 +86,8 @@ fn the_ranks_of_a_node_share_in_what_is_sent_from_it() {
 
 #[test]
 fn files_come_home_within_their_set_only_if_its_members_have_them_and_one_each() {
-    // Each rank where another of its set was; then sets of two, whose files the other
-    // set's ranks have; then one rank with two parts.
+    // Three cases: each rank runs where another member of its set was; the parts of sets of two are
+    // with ranks of the other set; one rank holds two parts.
     let orders = only(four()).orders(&[1, 2, 3, 0]).unwrap();
     assert!(
         orders
@@ -120,7 +120,7 @@ fn files_come_home_within_their_set_only_if_its_members_have_them_and_one_each()
 
 #[test]
 fn a_rank_that_sends_several_parts_sends_one_a_round() {
-    // All lie where rank 0 runs, alone.
+    // All parts are where only rank 0 runs.
     let all: Vec<CachedRecord> = four().into_iter().flatten().collect();
     let orders = only(vec![all]).orders(&[0, 1, 2, 3]).unwrap();
     let sent: Vec<usize> = orders[0].sends.iter().map(|sent| sent.rank).collect();
@@ -136,7 +136,7 @@ fn a_part_keeps_the_level_at_which_it_was_found() {
         .iter_mut()
         .zip(5..)
         .for_each(|(node, level)| node[0].level = Some(level));
-    // One store for all, which rank 0 leads; then rank 1 runs at another one.
+    // One store for all, led by rank 0; then rank 1 uses another store.
     let all: Vec<CachedRecord> = nodes.into_iter().flatten().collect();
     let orders = only(vec![all]).orders(&[0, 1, 0, 0]).unwrap();
     let found: Vec<_> = orders.iter().map(|o| (o.source, o.level)).collect();
@@ -159,7 +159,7 @@ fn says_what_it_stands_where_its_ranks_are_now() {
     let candidate = only(nodes.clone());
     assert_eq!(candidate.tolerates(&[0, 1, 2, 3], true), (2, 2));
     assert_eq!(candidate.tolerates(&[0, 0, 1, 2], true), (1, 2));
-    // With a rank lost, of which nothing is rebuilt.
+    // One rank is lost, and nothing of it can be rebuilt.
     nodes[1].clear();
     let candidate = only(nodes);
     assert_eq!(candidate.tolerates(&[0, 1, 2, 3], false), (1, 2));
@@ -206,7 +206,7 @@ fn a_candidate_says_where_it_is_and_how_each_rank_was_protected() {
 
 #[test]
 fn copies_on_several_nodes_share_the_work() {
-    // The nodes of ranks 0 and 1 both have the parts of ranks 2 and 3.
+    // Both nodes of ranks 0 and 1 have the parts of ranks 2 and 3.
     let mut nodes = four();
     let copies: Vec<CachedRecord> = nodes.drain(2..).flatten().collect();
     nodes
@@ -261,7 +261,7 @@ fn of_contradicting_sets_the_one_with_most_records_counts() {
     }
 }
 
-/// The same where the one that lies comes first by all that records are sorted by.
+/// The same if the false record comes first in every order that records are sorted by.
 #[test]
 fn one_record_that_sorts_first_does_not_outvote_three() {
     let alone = |mut one: CachedRecord, scheme: &str| {
@@ -289,7 +289,7 @@ fn one_record_that_sorts_first_does_not_outvote_three() {
 
 #[test]
 fn ranks_whose_records_are_disputed_are_named_once_each_in_order() {
-    // Old records of ranks 3 and 1 lie on two nodes each, those of rank 3 are found first.
+    // Old records of ranks 3 and 1 are on two nodes each; those of rank 3 are found first.
     let stale = |rank: usize| {
         let mut one = held(rank, &[0, 1, 2, 3]);
         one.dataset.ckpt = None;

@@ -1,4 +1,5 @@
-//! Brings one cached dataset back: moved to where its ranks are, verified, rebuilt.
+//! Recovers one cached dataset: moves parts to the nodes of their ranks, verifies and rebuilds
+//! them.
 
 use super::layout::Layout;
 use super::plan::{PartToSend, RecoveryOrder};
@@ -17,13 +18,13 @@ use std::path::{Path, PathBuf};
 
 const REBUILD: Tag = 0x38;
 
-/// What everybody needs for a recovery.
+/// What all steps of a recovery use.
 pub struct CacheAccess<'a> {
     /// All ranks.
     pub comm: &'a dyn Communicator,
     /// The cache's files.
     pub files: &'a dyn Files,
-    /// The store of the dataset, on this rank's node, with the level of this rank's part.
+    /// The store of the dataset on this rank's node, at the level of this rank's part.
     pub layout: &'a Layout,
     /// This rank's node.
     pub node: &'a str,
@@ -33,33 +34,33 @@ pub struct CacheAccess<'a> {
     pub piece: usize,
 }
 
-/// A dataset that is whole again.
+/// A dataset that was recovered.
 #[derive(Debug)]
 pub struct Recovered {
     /// This rank's record.
     pub filemap: Filemap,
-    /// What was damaged here, if anything was.
+    /// Damage that was found on this rank's node.
     pub damage: Vec<Error>,
-    /// How many ranks had their files rebuilt.
+    /// Number of ranks whose files were rebuilt.
     pub restored: usize,
-    /// How many ranks took part in making lost redundancy anew, with all files intact.
+    /// Number of ranks that had all files but took part in rebuilding redundancy.
     pub encoded: usize,
 }
 
-/// Why a dataset is not whole.
+/// Why a dataset could not be recovered.
 #[derive(Debug)]
 pub struct RecoveryFailure {
-    /// The collective verdict.
+    /// The error that all ranks agreed on.
     pub error: Error,
-    /// What was damaged here, if anything was.
+    /// Damage that was found on this rank's node.
     pub damage: Vec<Error>,
-    /// True if the data are gone or damaged beyond repair; false if something else went
-    /// wrong on the way, so that a later attempt may succeed.
+    /// True if data are lost or damaged beyond repair. False if something else failed, so that a
+    /// later attempt may succeed.
     pub beyond_repair: bool,
 }
 
-/// Carries out the orders of all ranks for one dataset. Collective. The outer error is the
-/// transport's; all ranks agree on the inner one.
+/// Carries out the orders of all ranks for one dataset. Collective. The outer error is a failure of
+/// communication; the inner result is the same on all ranks.
 pub fn recover_dataset(
     access: &CacheAccess,
     order: &RecoveryOrder,
@@ -113,8 +114,8 @@ pub fn recover_dataset(
     }
 }
 
-/// This rank's share: check what is here, rebuild with the set, write the record anew if it has
-/// changed.
+/// Checks this rank's files, rebuilds with the set, and writes the record if it has changed.
+/// Collective over the set.
 fn rebuild(
     access: &CacheAccess,
     order: &RecoveryOrder,
@@ -132,7 +133,8 @@ fn rebuild(
     let (id, rank) = (order.dataset.id, comm.rank());
     let reddesc = &order.reddesc;
     let unusable = |what: &str| Error::dataset(id, order.dataset.name.to_string(), what);
-    // These depend on the order alone, and orders of one set agree, so all members return.
+    // These checks depend on the order alone, which agrees within a set: all members return or
+    // none.
     let set = Set::new(reddesc.set_rank, reddesc.members.clone())
         .ok_or_else(|| unusable("its redundancy set is damaged"))?;
     let scheme = redundancy::scheme_of(reddesc).ok_or_else(|| {
@@ -147,8 +149,8 @@ fn rebuild(
         Err(error) => (BTreeMap::new(), Err(error)),
     };
     let relocates_in_rebuild = order.relocates_in_rebuild(rank);
-    // Where another has the part, nothing here counts. Without one, files that are here may
-    // still be whole.
+    // If another rank holds the part, files here do not count. If nobody has a record, files that
+    // are here may still be whole.
     let ready = ready.and_then(|()| match relocates_in_rebuild {
         true => dataset::make_empty_directories(files, layout, id, rank),
         false => dataset::make_directories(files, layout, id, rank),
@@ -218,12 +220,12 @@ fn rebuild(
     if let Some(PartHealth { data, parity }) = mine.map(|found| found.health) {
         damage.extend([data, parity].into_iter().filter_map(Result::err));
     }
-    // Why files could not be brought here says more than that the set misses them. Their
-    // holder still has them.
+    // Why files could not be moved here is more useful than the set's error that they are missing.
+    // Their holder still has them.
     if !matches!(rebuilt, Err(Error::Comm { .. }))
         && let Err(error) = ready
     {
-        // Another rank's error may be the one that is told.
+        // All ranks may report the error of another rank.
         damage.push(error.clone());
         return Err(error);
     }
@@ -238,11 +240,11 @@ fn rebuild(
         reddesc: record.reddesc,
         files: record.files,
     };
-    // Whose files were made anew has lost its record before.
+    // If the files were rebuilt, the record was removed before.
     let there = before.filter(|_| outcome != RebuildOutcome::Restored);
     if there.as_ref() != Some(&filemap) {
         match write_record(access, &filemap) {
-            // The one that is there is as good.
+            // The existing record is as good.
             Err(error) if there.is_some_and(|there| equal_but_for_location(&there, &filemap)) => {
                 damage.push(error);
             }
@@ -252,7 +254,7 @@ fn rebuild(
     Ok((filemap, outcome))
 }
 
-/// True if records say the same of a rank's part, whatever node and prefix directory they name.
+/// True if records agree on everything but node and prefix directory.
 fn equal_but_for_location(one: &Filemap, other: &Filemap) -> bool {
     let Filemap { node, prefix, .. } = other.clone();
     let one = one.clone();
@@ -263,7 +265,7 @@ fn equal_but_for_location(one: &Filemap, other: &Filemap) -> bool {
     } == *other
 }
 
-/// Puts this rank's record in paths, whatever is there.
+/// Writes this rank's record, and removes anything else at its path.
 fn write_record(access: &CacheAccess, filemap: &Filemap) -> Result<()> {
     let CacheAccess { files, layout, .. } = access;
     let id = filemap.dataset.id;
@@ -274,8 +276,9 @@ fn write_record(access: &CacheAccess, filemap: &Filemap) -> Result<()> {
     dataset::write_record(*files, layout, filemap)
 }
 
-/// Removes what stands where a file or a directory of files belongs and is none, so that the
-/// file can be made anew. Nothing of the application is lost: it wrote regular files.
+/// Removes anything but a file from the path of a file, and anything but a directory from the path
+/// of a directory, so that the files can be rebuilt. The application wrote regular files, so
+/// nothing of it is lost.
 fn remove_obstacles(
     context: &Context,
     scheme: &dyn RedundancyScheme,
@@ -295,7 +298,7 @@ fn remove_obstacles(
     Ok(())
 }
 
-/// Where the part lies that this rank has of another.
+/// The paths of the part that this rank holds for another.
 struct HeldPartPaths {
     rank: usize,
     set: Set,
@@ -319,7 +322,8 @@ impl HeldPartPaths {
     }
 }
 
-/// The record of a rank's part in `layout`.
+/// Reads the record of a rank's part in `layout`. It must belong to the dataset and set of the
+/// order.
 fn read_record(
     access: &CacheAccess,
     order: &RecoveryOrder,

@@ -1,10 +1,10 @@
-//! Moves cached files to the nodes where their ranks run now, where they do not come home within
-//! their redundancy set (`redundancy/rebuild/home.rs`).
+//! Moves cached files to the nodes where their ranks run now, unless the rebuild of their
+//! redundancy set moves them (`redundancy/rebuild/relocated.rs`).
 //!
-//! Rank 0 has planned rounds: in one round a rank sends to at most one other and receives
-//! from at most one. Within a round all ranks go piece by piece, a window of receives posted
-//! before anything is waited for, so no circle of ranks can block: the one that is furthest
-//! behind waits for what has been sent already.
+//! Rank 0 plans rounds, in which each rank sends to at most one other rank and receives from at
+//! most one. Within a round all ranks go through the files piece by piece. Receives are posted
+//! several pieces ahead of any wait, so a circle of ranks cannot deadlock: the rank that is
+//! furthest behind waits for a piece that was sent already.
 
 use super::dataset;
 use super::layout::Layout;
@@ -22,14 +22,14 @@ use std::path::{Path, PathBuf};
 const MANIFEST: Tag = 0x30;
 const DATA: Tag = 0x31;
 
-/// Messages under way in each direction.
+/// Messages in progress in each direction.
 const WINDOW: usize = 4;
 
-/// Largest piece, bytes. All that is under way is to stay in the cache of one core, from its
-/// arrival to its file; that is worth more than a thread that writes.
+/// Largest piece, bytes. All pieces in progress should stay in the cache of one core between their
+/// arrival and their write. This gains more than a thread for writing.
 const PIECE: usize = 128 << 10;
 
-/// One file under way.
+/// A file that is sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 struct FileToMove {
@@ -39,20 +39,21 @@ struct FileToMove {
     size: u64,
 }
 
-/// All that a rank's part consists of on the sending node. What is missing there is simply
-/// not in it: the receiver's check finds out, and the file is rebuilt.
+/// The files of a rank's part on the sending node. A missing file is left out; the receiver detects
+/// this, and the file is rebuilt.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 struct Manifest {
     items: Vec<FileToMove>,
 }
 
-/// Brings this rank's files here and sends what others need, as `order` says. `layout` is
-/// the store of the dataset on this rank's node, with the level of this rank's part. Gives the
-/// checksums of what was written here, and to `problems` what could not be read here. The copies
-/// sent stay where they are until the dataset is known to be good (see [`discard_sent_parts`]).
-/// Collective over all ranks with an order of the same dataset; the inner result is local, the
-/// caller agrees.
+/// Receives this rank's files and sends what others need, as `order` says. `layout` is the store of
+/// the dataset on this rank's node, at the level of this rank's part. Returns the checksums of the
+/// files that were received. Read errors of sent files are added to `problems`. The sent copies are
+/// kept until the dataset is known to be good (see [`discard_sent_parts`]).
+///
+/// Collective over all ranks. The outer error is a failure of communication. The inner result is
+/// local; the caller must agree on it.
 pub fn move_parts(
     comm: &dyn Communicator,
     files: &dyn Files,
@@ -69,7 +70,7 @@ pub fn move_parts(
             .source
             .filter(|&from| from != comm.rank() && order.round == round)
             .filter(|_| order.holders.is_empty());
-        // An unreadable record sends nothing; the receiver then has its part rebuilt.
+        // Without a readable record nothing is sent; the receiver has its part rebuilt.
         let outgoing = to.map(|to| {
             let manifest = manifest(files, layout, id, to);
             manifest.unwrap_or_else(|error| {
@@ -106,11 +107,12 @@ pub fn move_parts(
     Ok(result.map(|()| arrived))
 }
 
-/// Paths and checksums of what was written in a round, and why not all could be read.
+/// Paths and checksums of the files that were received in a round, and the first read error of the
+/// sent ones.
 type RoundResult = (Result<Vec<(PathBuf, u32)>>, Option<Error>);
 
-/// One round: sends what `reader` has, and `writer` takes what comes if there is prepared. The error
-/// is the transport's.
+/// One round: sends the files of `reader` and writes what arrives with `writer`, unless `prepared`
+/// is an error. The outer error is a failure of communication.
 fn exchange(
     comm: &dyn Communicator,
     (to, mut reader): (Option<usize>, PartTransfer),
@@ -139,7 +141,7 @@ fn exchange(
         }
         if let Some(pending) = arriving.pop_front() {
             let bytes = pending.wait()?;
-            // After a failure the rest still has to arrive.
+            // After a failure the remaining messages must still be received.
             written = written.and_then(|()| writer.write(&bytes));
             spare.push(bytes);
         }
@@ -150,9 +152,9 @@ fn exchange(
     Ok((written.map(|()| writer.sums().collect()), reader.read_error))
 }
 
-/// Takes what was sent to ranks that run elsewhere now out of sight, for
-/// [`dataset::empty_trash`] to delete, and gives what could not be removed, which does no harm
-/// there. Local, for the rank that sent it.
+/// Moves the parts that were sent to other ranks to the trash, which [`dataset::empty_trash`]
+/// deletes. Returns errors of files that could not be removed; such files do no harm. Local, on the
+/// rank that sent the parts.
 pub fn discard_sent_parts(
     files: &dyn Files,
     layout: &Layout,
@@ -162,10 +164,10 @@ pub fn discard_sent_parts(
     let mut errors = Vec::new();
     for sent in sends {
         let layout = &layout.at(sent.level);
-        // If the record cannot be read, only the name of the redundancy file is not known.
+        // If the record cannot be read, only the name of the redundancy file is unknown.
         let items = manifest(files, layout, id, *sent).unwrap_or_default().items;
         let (root, data) = (layout.dataset(id), layout.data(id, sent.rank));
-        // First of all, so that a kill does not leave the record of files that are gone.
+        // The record goes first, so that a killed process never leaves a record without its files.
         let record = layout.filemap(id, sent.rank);
         errors.extend(files.remove_tree(&record).err());
         let others = items.iter().filter_map(|item| item.path.below(&root).ok());
@@ -177,8 +179,8 @@ pub fn discard_sent_parts(
     errors
 }
 
-/// What there is of a rank's part: its record last, so that the record never comes before
-/// what it describes.
+/// The files of a rank's part. The record is last, so that it never arrives before the files it
+/// describes.
 fn manifest(files: &dyn Files, layout: &Layout, id: u64, sent: PartToSend) -> Result<Manifest> {
     let (layout, rank) = (&layout.at(sent.level), sent.rank);
     let record = layout.filemap(id, rank);
@@ -207,7 +209,8 @@ fn manifest(files: &dyn Files, layout: &Layout, id: u64, sent: PartToSend) -> Re
     Ok(manifest)
 }
 
-/// Makes the directories of what will arrive, and the empty files, for which no piece comes.
+/// Makes the directories of the files that will arrive, and the empty files, for which no piece is
+/// sent.
 fn prepare_to_receive(
     files: &dyn Files,
     layout: &Layout,
@@ -240,16 +243,16 @@ struct Piece {
     len: usize,
 }
 
-/// One end of a transfer: the files of a manifest, piece by piece.
+/// One side of a transfer, which goes through the files of a manifest piece by piece.
 struct PartTransfer<'a> {
     files: &'a dyn Files,
     root: &'a Path,
     items: Vec<FileToMove>,
     steps: std::vec::IntoIter<Piece>,
     open: Option<(usize, Box<dyn File>)>,
-    /// What was written, item by item.
+    /// Checksum of the written bytes of each file.
     sums: Vec<Hasher>,
-    /// Why something could not be read.
+    /// The first read error.
     read_error: Option<Error>,
     /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
@@ -296,9 +299,9 @@ impl<'a> PartTransfer<'a> {
         Ok(())
     }
 
-    /// The bytes of a step. From the first that cannot be read on they are zeros: the order of
-    /// messages is kept, and no record arrives that would make the receiver's part count before
-    /// that of its holder, which may be whole.
+    /// The bytes of a piece. After the first read error all pieces are zeros: the receiver gets the
+    /// messages that it expects but no valid record, so its part does not replace the holder's
+    /// part, which may be whole.
     fn read(&mut self, step: &Piece) -> Vec<u8> {
         let mut buffer = self.buffer(step);
         if self.read_error.is_none() {
@@ -327,8 +330,8 @@ impl<'a> PartTransfer<'a> {
         Ok(())
     }
 
-    /// Paths and checksums of what was written. Those of a file that could not be are wrong,
-    /// and the whole transfer has failed.
+    /// Paths and checksums of the files that were written. Checksums of incomplete files are wrong,
+    /// but then the whole transfer has failed.
     fn sums(self) -> impl Iterator<Item = (PathBuf, u32)> {
         let root = self.root;
         let each = self.items.into_iter().zip(self.sums);
@@ -390,7 +393,7 @@ mod tests {
         }
     }
 
-    /// Rank `rank`'s part on its node.
+    /// Writes the part of `rank` on its node.
     fn write(root: &Path, rank: usize) {
         let layout = layout(root, rank);
         dataset::make_empty_directories(&Posix, &layout, ID, rank).unwrap();
@@ -421,7 +424,7 @@ mod tests {
         dataset::write_record(&Posix, &layout, &filemap).unwrap();
     }
 
-    /// Rank r runs where rank r + 1 was, and gets its part from where it was itself.
+    /// Rank r runs where rank r + 1 was, and gets its part from the node where it was itself.
     fn order(rank: usize) -> RecoveryOrder {
         RecoveryOrder {
             store: 0,
@@ -453,8 +456,8 @@ mod tests {
                 let rank = comm.rank();
                 let here = layout(root, (rank + 1) % 3);
                 let order = order(rank);
-                // The rank that sends acts for the node it runs on, which has the part of
-                // its right neighbour.
+                // Each rank sends from the node it runs on, which has the part of its right
+                // neighbour.
                 move_parts(&*comm, &Posix, &here, &order, piece, &mut Vec::new())
                     .unwrap()
                     .unwrap();

@@ -1,7 +1,7 @@
-//! Makes the redundancy of a set.
+//! Writes the redundancy of a set.
 //!
-//! Two rounds of small messages within the set, one before the data flow and one after, tell
-//! everybody all that is needed: sizes and lists of files, then checksums and failures.
+//! The members exchange small messages twice: sizes and lists of files before the data, checksums
+//! and failures after it.
 
 use super::code::Code;
 use super::logical::{LogicalReader, same_crc, total_size};
@@ -16,16 +16,17 @@ use crate::store::write_behind::WriteBehind;
 use crate::{Error, Result};
 use std::path::PathBuf;
 
-/// Numbers in front of the first message: dataset, its time, message size, bytes of data.
+/// Numbers at the start of the first message: dataset id, creation time, message size, bytes of
+/// data.
 const NUMBERS: usize = 4;
 
-/// Encodes a set of two or more. Once the members know each other's sizes, nothing but the
-/// transport stops the exchange: a rank that failed takes part with zeros.
+/// Encodes a set of two or more. Once the members know each other's sizes, only a failure of
+/// communication stops the exchange: a rank that fails sends zeros.
 pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record) -> Result<()> {
     let mut local = MemberIo::default();
     let keepers = code.parities();
 
-    // A list that has no form as a message goes out empty, which the neighbours refuse.
+    // A list that cannot be serialized is sent empty, which the neighbours refuse.
     let list = local
         .first
         .keep(to_message(&record.files))
@@ -46,7 +47,7 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
         let what = "the members of a redundancy set do not agree on dataset or message size";
         return Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
     }
-    // A size that no file system has comes from a member that has failed.
+    // A size that no file system allows comes from a member that has failed.
     let size_of = |numbers: &Vec<u64>| {
         numbers
             .last()
@@ -110,7 +111,8 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     first.result(())
 }
 
-/// One route for each column: the first of its keepers computes, for the others too.
+/// One route for each column. The first member that keeps redundancy of it computes, also for the
+/// others.
 fn routes(code: &Code) -> Result<Vec<Route>> {
     let data = code.data();
     let positions: Vec<usize> = (0..data + code.parities()).collect();
@@ -132,7 +134,7 @@ fn routes(code: &Code) -> Result<Vec<Route>> {
         .collect()
 }
 
-/// All columns side by side, piece by piece, so that every member works on one all the time.
+/// All columns side by side, piece by piece, so that every member is busy all the time.
 fn tasks<'a>(
     code: &'a Code,
     routes: &'a [Route],
@@ -151,9 +153,9 @@ fn tasks<'a>(
     })
 }
 
-/// Tells all members whether this one has failed, and its right neighbours its checksums.
-/// Afterwards all have failed or none; then the checksums of the left neighbours' files are
-/// returned, nearest first.
+/// Tells all members whether this one has failed, and sends its checksums to its right neighbours.
+/// Afterwards all members have failed or none. Returns the checksums of the left neighbours' files,
+/// nearest first. One round of messages.
 fn exchange_checksums(
     context: &Context,
     first: &mut FirstError,
@@ -225,7 +227,7 @@ fn complete(mut header: ParityHeader, record: &Record, theirs: &[Vec<u8>]) -> Re
     Ok(header)
 }
 
-/// Puts the checksums into the record. One that is there already must agree.
+/// Enters the checksums in the list. One that is there already must agree.
 pub fn record_checksums(context: &Context, list: &mut RankFiles, sums: &[u32]) -> Result<()> {
     let paths = context.paths(list)?;
     for ((file, crc), (path, _)) in list.files.iter_mut().zip(sums).zip(paths) {
@@ -250,7 +252,7 @@ pub fn to_bytes(numbers: &[u64]) -> Vec<u8> {
     numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
 }
 
-/// Up to `count` numbers at the start of a message, and the rest of it.
+/// Up to `count` numbers at the start of a message, and the rest of the message.
 pub fn from_bytes(message: &[u8], count: usize) -> (Vec<u64>, &[u8]) {
     let (head, rest) = message.split_at(message.len().min(8 * count));
     let (words, _) = head.as_chunks::<8>();

@@ -1,4 +1,4 @@
-//! PARTNER, XOR and RS: three codes behind one scheme.
+//! The schemes PARTNER, XOR and RS, which differ in their code only.
 
 use super::code::{Code, CodeKind};
 use super::parity_file::{self, ParityReader};
@@ -10,12 +10,12 @@ use super::{
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// A code, to stand so many losses where the set has enough members; fewer where it has
-/// not. A set of one is as with SINGLE.
+/// A scheme with a code. It tolerates fewer failures in sets that are too small. A set of one is
+/// treated as with SINGLE.
 pub struct Erasure {
-    /// Which.
+    /// The code.
     pub kind: CodeKind,
-    /// Losses asked for, at least 1.
+    /// Failures to tolerate, at least 1.
     pub failures: usize,
 }
 

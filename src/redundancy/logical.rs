@@ -1,5 +1,5 @@
-//! A rank's files, joined in list order, as one zero-padded logical file (the SCR developer
-//! guide, "XOR algorithm"). Checksums of the files are collected while their bytes pass.
+//! A rank's files, joined in list order to one logical file, which is padded with zeros (the SCR
+//! developer guide, "XOR algorithm"). Checksums of the files are taken while they are read.
 
 use super::pipeline;
 use super::sums::{BLOCK, Checksums};
@@ -8,11 +8,10 @@ use crate::{Error, Result};
 use crc32fast::Hasher;
 use std::path::PathBuf;
 
-/// Files a [`LogicalReader`] keeps open at once. A rank may have many thousands.
+/// Files that a [`LogicalReader`] keeps open at once. A rank may have many thousands.
 const MAX_OPEN: usize = 32;
 
-/// Sum of the sizes of a rank's files, or an error if it does not fit 63 bits (no file
-/// system's offsets do either).
+/// Sum of the sizes of a rank's files. It must fit 63 bits, as offsets in file systems do.
 pub fn total_size(sizes: impl IntoIterator<Item = u64>) -> Result<u64> {
     let sum = sizes
         .into_iter()
@@ -23,7 +22,7 @@ pub fn total_size(sizes: impl IntoIterator<Item = u64>) -> Result<u64> {
 
 struct FileSpan {
     path: PathBuf,
-    /// Place in the logical file.
+    /// Offset in the logical file.
     start: u64,
     size: u64,
     sums: Checksums,
@@ -34,7 +33,7 @@ impl FileSpan {
         self.start + self.size
     }
 
-    /// CRC32 of the whole file; an error unless each byte was read exactly once.
+    /// CRC32 of the whole file. An error unless each byte was read exactly once.
     fn crc(&mut self) -> Result<u32> {
         self.sums.crc(self.size).map_err(|at| Error::Corrupt {
             path: self.path.clone(),
@@ -43,11 +42,11 @@ impl FileSpan {
     }
 }
 
-/// Reads a rank's files as one.
+/// Reads a rank's files as one file.
 pub struct LogicalReader<'a> {
     files: &'a dyn Files,
     parts: Vec<FileSpan>,
-    /// Most recently used last.
+    /// Open files with their indices, most recently used last.
     open: Vec<(usize, Box<dyn File>)>,
     size: u64,
     checksum: bool,
@@ -55,8 +54,9 @@ pub struct LogicalReader<'a> {
 }
 
 impl<'a> LogicalReader<'a> {
-    /// The files at these paths, of these sizes (bytes), in this order. None is opened yet.
-    /// Without `checksum`, neither [`LogicalReader::finish`] nor [`LogicalReader::verify`] may be called.
+    /// A reader of the files at these paths, of these sizes (bytes), in this order. Opens none yet.
+    /// Without `checksum`, [`LogicalReader::finish`] and [`LogicalReader::verify`] must not be
+    /// called.
     pub fn new(files: &'a dyn Files, list: Vec<(PathBuf, u64)>, checksum: bool) -> Result<Self> {
         let size = total_size(list.iter().map(|(_, size)| *size))?;
         let mut start = 0;
@@ -80,7 +80,7 @@ impl<'a> LogicalReader<'a> {
         })
     }
 
-    /// Keeps at most so many files open (at least 1), for one of many readers in a process.
+    /// Limits the number of open files (at least 1), for a process with many readers.
     pub fn with_open(mut self, most: usize) -> Self {
         self.most_open = most.clamp(1, MAX_OPEN);
         self
@@ -91,8 +91,8 @@ impl<'a> LogicalReader<'a> {
         self.size
     }
 
-    /// Fills `buffer` from `offset`, with zeros beyond the end. An error, with the content of
-    /// `buffer` undefined, if a file cannot be read or is not as large as its record says.
+    /// Fills `buffer` from `offset`, with zeros after the end. It is an error, and the content of
+    /// `buffer` is undefined, if a file cannot be read or its size differs from its record.
     pub fn read_at(&mut self, offset: u64, mut buffer: &mut [u8]) -> Result<()> {
         let mut offset = offset;
         let mut index = self.parts.partition_point(|p| p.end() <= offset);
@@ -117,7 +117,7 @@ impl<'a> LogicalReader<'a> {
         Ok(())
     }
 
-    /// The open file `index`; opened, and its size compared, at first use.
+    /// The open file `index`. At its first use it is opened and its size is compared.
     fn handle(&mut self, index: usize) -> Result<&dyn File> {
         let slot = if let Some(at) = self.open.iter().rposition(|(i, _)| *i == index) {
             self.open.remove(at)
@@ -140,8 +140,8 @@ impl<'a> LogicalReader<'a> {
         }
     }
 
-    /// CRC32 of each file, after each byte was read exactly once. Files without bytes are
-    /// looked up now: they must exist and be empty.
+    /// CRC32 of each file, after each byte was read exactly once. Also checks that files of size 0
+    /// exist.
     pub fn finish(self) -> Result<Vec<u32>> {
         let files = self.files;
         let crc = |mut part: FileSpan| {
@@ -153,8 +153,7 @@ impl<'a> LogicalReader<'a> {
         self.parts.into_iter().map(crc).collect()
     }
 
-    /// Reads what was not read yet, and compares each file with its checksum, where there is
-    /// one.
+    /// Reads what was not read yet, and compares each file with its checksum, if it has one.
     pub fn verify(mut self, expected: impl IntoIterator<Item = Option<u32>>) -> Result<()> {
         self.read_rest()?;
         let paths: Vec<PathBuf> = self.parts.iter().map(|p| p.path.clone()).collect();
@@ -179,7 +178,7 @@ impl<'a> LogicalReader<'a> {
     }
 }
 
-/// An error unless `path` is a file of `size` bytes.
+/// Returns an error unless `path` is a regular file of `size` bytes.
 pub fn check_file(files: &dyn Files, path: &std::path::Path, size: u64) -> Result<()> {
     match files.stat(path)? {
         Some(stat) if stat.kind == crate::store::FileKind::File => same_size(path, stat.size, size),
@@ -205,13 +204,13 @@ fn same_size(path: &std::path::Path, found: u64, expected: u64) -> Result<()> {
     })
 }
 
-/// A file to be made by a [`LogicalWriter`].
+/// A file that a [`LogicalWriter`] writes.
 pub struct FileToWrite {
-    /// Where; its directory exists.
+    /// Its path; the directory exists.
     pub path: PathBuf,
     /// Expected CRC32, if known.
     pub crc: Option<u32>,
-    /// Size to make, and mode, owner and times to give it in the end.
+    /// Size, mode, owner and times to give it.
     pub stat: Stat,
 }
 
@@ -223,7 +222,7 @@ pub struct LogicalWriter<'a> {
 }
 
 impl<'a> LogicalWriter<'a> {
-    /// Nothing is made yet.
+    /// A writer; it creates the files as their bytes come.
     pub fn new(files: &'a dyn Files, targets: Vec<FileToWrite>) -> Self {
         LogicalWriter {
             files,
@@ -232,11 +231,10 @@ impl<'a> LogicalWriter<'a> {
         }
     }
 
-    /// Writes the next bytes. What comes after the last file is padding and dropped.
+    /// Writes the next bytes. Bytes after the last file are padding and are dropped.
     ///
-    /// Each file replaces whatever file or link has its name. When its last byte is written
-    /// it is compared with its checksum, which is an error if it differs, and gets mode and
-    /// times.
+    /// Each file replaces any file or link at its path. After its last byte, its checksum is
+    /// compared, and its mode and times are set.
     pub fn append(&mut self, mut data: &[u8]) -> Result<()> {
         loop {
             let Some((target, file, at, hasher)) = &mut self.current else {
@@ -262,7 +260,7 @@ impl<'a> LogicalWriter<'a> {
         }
     }
 
-    /// Makes what files without bytes are left; an error if bytes are missing.
+    /// Creates the remaining files of size 0. An error if bytes are missing.
     pub fn finish(mut self) -> Result<()> {
         self.append(&[])?;
         match self.current {
@@ -288,7 +286,7 @@ impl<'a> LogicalWriter<'a> {
         };
         drop(file);
         same_crc(&target.path, hasher.finalize(), target.crc)?;
-        // Its content would pass every later check, so without its mode it must not stay.
+        // Without its mode the file must not stay: its content would pass every later check.
         self.files
             .restore(&target.path, &target.stat)
             .inspect_err(|_| {
@@ -297,7 +295,7 @@ impl<'a> LogicalWriter<'a> {
     }
 }
 
-/// An error if `expected` is known and `found` is something else.
+/// Returns an error if `expected` is known and differs from `found`.
 pub fn same_crc(path: &std::path::Path, found: u32, expected: Option<u32>) -> Result<()> {
     match expected {
         Some(expected) if expected != found => {
@@ -354,7 +352,7 @@ mod tests {
         assert_eq!(buffer, [0; 3]);
     }
 
-    /// As an encode of eight members reads: seven streams, a window of pieces each in turn.
+    /// Reads as an encode of eight members does: seven streams, a window of pieces of each in turn.
     #[test]
     fn checksums_of_thousands_of_files_in_interleaved_streams() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What one member reads and writes while blocks flow.
+//! What one member reads and writes while blocks are exchanged.
 
 use super::FirstError;
 use super::code::{BlockPlace, Code};
@@ -9,42 +9,42 @@ use super::sums::BLOCK;
 use crate::store::write_behind::{BlockSink, WriteBehind};
 use crate::{Error, Result};
 
-/// This member's files, those that are there and those that are made. After the first error
-/// of a file it is neither read nor written, zeros go out, and the flow goes on.
+/// The open files of this member. After its first error a file is no longer read or written; the
+/// member sends zeros instead and the exchange goes on.
 #[derive(Default)]
 pub struct MemberIo<'a> {
-    /// Its block of each route.
+    /// For each route, the place of this member's block.
     pub places: Vec<Option<BlockPlace>>,
     /// Bytes of a chunk.
     pub chunk: u64,
-    /// Data to be read.
+    /// Data to read.
     pub reader: Option<LogicalReader<'a>>,
-    /// Redundancy to be read.
+    /// Redundancy to read.
     pub input: Option<ParityReader>,
-    /// Data to be made.
+    /// Data to rebuild.
     pub writer: Option<WriteBehind<'a, LogicalWriter<'a>>>,
-    /// Redundancy to be made.
+    /// Redundancy to rebuild.
     pub output: Option<WriteBehind<'a, ParityWriter>>,
-    /// Data that come home.
+    /// Data that another rank holds and sends to this one.
     pub data_relocated: Option<LogicalWriter<'a>>,
-    /// Redundancy that comes home.
+    /// Redundancy that another rank holds and sends to this one.
     pub parity_relocated: Option<ParityWriter>,
-    /// What this member holds of another.
+    /// The part of another member that this rank holds.
     pub held_part: Option<HeldReader<'a>>,
     /// Why the data cannot be read, or are wrong.
     pub data: FirstError,
     /// Why the redundancy cannot be read.
     pub parity: FirstError,
-    /// Why what comes home cannot be written.
+    /// Why moved files cannot be written.
     pub home: FirstError,
-    /// What else failed.
+    /// Any other error.
     pub first: FirstError,
 }
 
-/// What a member holds of another, to be read.
+/// The part of another member that this rank holds, open for reading.
 #[derive(Default)]
 pub struct HeldReader<'a> {
-    /// The other's block of each route.
+    /// For each route, the place of the other member's block.
     pub places: Vec<Option<BlockPlace>>,
     /// Its data.
     pub reader: Option<LogicalReader<'a>>,
@@ -69,7 +69,7 @@ impl BlockSink for ParityWriter {
 }
 
 impl MemberIo<'_> {
-    /// The place of member `me` in the given columns.
+    /// The places of the blocks of member `me` in the given columns.
     pub fn places(
         code: &Code,
         columns: impl Iterator<Item = usize>,
@@ -84,19 +84,19 @@ impl MemberIo<'_> {
     }
 }
 
-/// A block that is to be read: its place, the bytes of a chunk, and where it may be.
+/// The files from which a block is read.
 struct BlockSource<'s, 'a> {
     place: Option<BlockPlace>,
     chunk: u64,
     reader: &'s mut Option<LogicalReader<'a>>,
     input: &'s mut Option<ParityReader>,
-    /// What kept data and redundancy from being read.
+    /// Read errors of data and redundancy.
     data: &'s mut FirstError,
     parity: &'s mut FirstError,
 }
 
 impl BlockSource<'_, '_> {
-    /// Zeros if it cannot be read.
+    /// Fills `buffer` with the block, or with zeros after an error.
     fn read(mut self, offset: u64, buffer: &mut [u8]) {
         let failed = |source: &Self| match source.place {
             Some(BlockPlace::Parity(_)) => source.parity.failed(),
@@ -114,7 +114,7 @@ impl BlockSource<'_, '_> {
         }
     }
 
-    /// Block by block, so that the checksum finds the bytes in the processor's cache.
+    /// Reads in blocks that fit the processor's cache, for the checksum.
     fn fill(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let mut offset = offset;
         for block in buffer.chunks_mut(BLOCK) {
@@ -166,7 +166,7 @@ impl MemberBlocks for MemberIo<'_> {
         source.read(offset, buffer);
     }
 
-    /// Bytes that are wrong are a loss to be found; bytes that cannot be written are a failure.
+    /// Wrong content counts as a loss that was found. Failed writes are errors.
     fn write_relocated(&mut self, route: usize, bytes: &[u8]) {
         if self.home.failed() {
             return;

@@ -1,9 +1,9 @@
-//! Redundancy schemes: what lets a dataset in cache outlive the loss of a node.
+//! Redundancy schemes, which let a cached dataset survive the loss of a node.
 //!
-//! A [`RedundancyScheme`] works on one set of ranks at a time ([`sets`]), which exchange messages among
-//! themselves only; no communicator is made. [`mod@code`] says which blocks protect which,
-//! `encode` and `rebuild` make them, `flow` moves them with several messages under way,
-//! [`kernel`] computes, [`logical`] joins a rank's files to one.
+//! A [`RedundancyScheme`] works on one set of ranks ([`sets`]). The members exchange messages among
+//! themselves only, without a communicator of their own. [`mod@code`] says which blocks protect
+//! which, `encode` and `rebuild` make them, `pipeline` moves them with several messages in
+//! progress, [`kernel`] computes, [`logical`] joins a rank's files to one.
 
 pub mod code;
 mod encode;
@@ -42,46 +42,45 @@ use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A number of tolerated losses that no failure of nodes reaches, as of a dataset in a store that
-/// outlives the nodes.
+/// Number of tolerated losses of a dataset that no loss of nodes can destroy, because its store is
+/// not in the nodes.
 pub const EVERYTHING: usize = u32::MAX as usize;
 
-/// Where a scheme works and with whom.
+/// What a scheme works with on one rank.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// All ranks; the members of `set` are ranks of it.
     pub comm: &'a dyn Communicator,
-    /// The cache's file system.
+    /// The cache's files.
     pub files: &'a dyn Files,
     /// The set of this rank.
     pub set: &'a Set,
-    /// Existing directory below which the names of this rank's files lie.
+    /// Directory of this rank's files, which exists.
     pub data_dir: &'a Path,
-    /// Existing directory for the redundancy file.
+    /// Directory of the redundancy file, which exists.
     pub meta_dir: &'a Path,
-    /// Largest message, bytes (`SCR_MPI_BUF_SIZE`), the same on all members. About 4 MiB of
-    /// buffers are used, whatever it is, and 6 while parts come home: messages are smaller in
-    /// large sets.
+    /// Largest message, bytes (`SCR_MPI_BUF_SIZE`), the same on all members. Messages are smaller
+    /// in large sets: buffers take about 4 MiB in all, 6 MiB while parts are moved between nodes.
     pub piece: usize,
-    /// Tag of all messages. Two calls may use one tag, one after the other.
+    /// Tag of all messages. Calls that do not overlap may use the same tag.
     pub tag: Tag,
-    /// For each member the rank that has its part, where that is not the member itself: the
-    /// part comes home in [`RedundancyScheme::rebuild`]. Each member holds that of one other at most.
-    /// Empty if all have their own.
+    /// For each member, the rank that holds its part. [`RedundancyScheme::rebuild`] moves parts
+    /// that another rank holds. Each member holds the part of at most one other. Empty if all
+    /// members hold their own.
     pub holders: &'a [usize],
-    /// Bring the redundancy file to stable storage (one fsync). Without it the file survives
-    /// a killed process, not a power loss.
+    /// Sync the redundancy file. Without it, the file survives a killed process but not a power
+    /// loss.
     pub sync: bool,
 }
 
-/// What a rank knows of its part of a dataset.
+/// What a completion record says of one rank's part of a dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// The dataset.
     pub dataset: Dataset,
-    /// RedundancyScheme and set that protect it.
+    /// The scheme and the set.
     pub reddesc: Reddesc,
-    /// The files of this rank, in the order in which they are joined.
+    /// The files of this rank, in the order in which they form the logical file.
     pub files: RankFiles,
 }
 
@@ -95,39 +94,39 @@ impl From<Filemap> for Record {
     }
 }
 
-/// The state of what one rank holds of a dataset.
+/// State of one rank's part of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartHealth {
-    /// Whether all application files are there with their recorded sizes and checksums.
+    /// `Ok` if all application files exist with their recorded sizes and checksums.
     pub data: Result<()>,
-    /// The same of the redundancy file. `Ok` for a scheme that has none.
+    /// `Ok` if the redundancy file is valid, or the scheme has none.
     pub parity: Result<()>,
 }
 
-/// How the content of files is compared with their record.
+/// How the content of files is compared with the record.
 #[derive(Debug, Clone, Copy)]
 pub enum Verification<'a> {
     /// Every byte is read.
     Full,
-    /// Not now: only names, sizes and the header of the redundancy file.
+    /// The content is not read: only names, sizes and the header of the redundancy file.
     SizesOnly,
-    /// By the checksums of whole files, taken while they were written just now.
+    /// By checksums of whole files that were taken while the files were written.
     Checksums(&'a BTreeMap<PathBuf, u32>),
 }
 
-/// What one rank has for a rebuild.
+/// A rank's part as a rebuild finds it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalPart {
     /// Its record.
     pub record: Record,
     /// The state of its files.
     pub health: PartHealth,
-    /// Whether `health` tells of their content too, not of [`Verification::SizesOnly`] alone.
+    /// True if `health` includes the content, so [`Verification::SizesOnly`] was not used.
     pub verified: bool,
 }
 
 impl LocalPart {
-    /// What `scheme` finds of a record.
+    /// Checks the files of `record`. Local.
     pub fn new(
         scheme: &dyn RedundancyScheme,
         context: &Context,
@@ -142,17 +141,17 @@ impl LocalPart {
     }
 }
 
-/// What a rank has of another member of the set.
+/// The part of another member of the set, which this rank holds.
 pub struct HeldPart<'a> {
     /// The set as that member sees it.
     pub set: &'a Set,
-    /// Where its files are.
+    /// Directory of its files.
     pub data_dir: &'a Path,
-    /// Where its redundancy file is.
+    /// Directory of its redundancy file.
     pub meta_dir: &'a Path,
-    /// What is there, by [`Verification::SizesOnly`].
+    /// The part, checked by [`Verification::SizesOnly`].
     pub part: LocalPart,
-    /// Why not all of it could be read.
+    /// Read errors.
     pub problems: Vec<Error>,
 }
 
@@ -161,61 +160,58 @@ pub struct HeldPart<'a> {
 pub enum RebuildOutcome {
     /// Nothing was missing in the set.
     Intact,
-    /// All application files were there; the redundancy of the set was made anew.
+    /// All application files were there; redundancy of the set was rebuilt.
     Encoded,
-    /// This rank's files were made anew.
+    /// This rank's files were rebuilt.
     Restored,
-    /// Another rank's files were made anew, with this rank's help.
+    /// This rank helped to rebuild the files of another.
     Helped,
 }
 
 /// A way to protect datasets.
 pub trait RedundancyScheme: Send + Sync {
-    /// The name in configuration and records: `XOR`.
+    /// The name in configuration and records, such as `XOR`.
     fn name(&self) -> &'static str;
 
-    /// Members of a set of so many that may be lost, whichever they are.
+    /// How many members of a set of this size may be lost, whichever they are.
     fn losses(&self, members: usize) -> usize;
 
-    /// True if a set survives the loss of exactly these members, by their place in it. Some
+    /// True if a set survives the loss of exactly these members; `lost` is in set order. Some
     /// schemes survive some losses of more members than [`RedundancyScheme::losses`].
     fn recoverable(&self, lost: &[bool]) -> bool;
 
-    /// The redundancy file of a rank in this set, if the scheme makes one.
+    /// The redundancy file of a rank in this set; `None` if the scheme makes none.
     fn redundancy_file(&self, meta_dir: &Path, set: &Set) -> Option<PathBuf>;
 
-    /// Makes the redundancy data. Where that means to read the application files, their
-    /// checksums go into `record` from the same pass; checksums that are there already must
-    /// agree.
+    /// Writes the redundancy file. If the application files are read for that, their checksums are
+    /// entered in `record`. Checksums that are there already must agree.
     ///
-    /// Collective over the members of the set. A rank that fails takes part in all messages
-    /// to the end; then every member returns an error that names the cause, and no redundancy
-    /// file is valid. Only what fails after that, in the last write, is one rank's own, so a
-    /// verdict over all ranks must follow anyway. A failing transport returns at once.
+    /// Collective over the members of the set. A rank that fails takes part in all messages to the
+    /// end. Then every member returns an error that names the cause, and no redundancy file is
+    /// valid. Only an error in the last write is seen by one rank alone, so the caller must agree
+    /// on the result over all ranks. A failure of communication returns at once.
     fn encode(&self, context: &Context, record: &mut Record) -> Result<()>;
 
-    /// Compares what is on disk with `record`, which [`RedundancyScheme::encode`] or
-    /// [`RedundancyScheme::rebuild`] gave, reading each byte at most once. MemberIo.
+    /// Compares the files with `record`, which comes from [`RedundancyScheme::encode`] or
+    /// [`RedundancyScheme::rebuild`]. Reads each byte at most once. Local.
     fn check(&self, context: &Context, record: &Record, verification: Verification) -> PartHealth;
 
-    /// Makes anew what the set lost, full redundancy included, and gives this rank's record.
+    /// Rebuilds the files and redundancy files that the set lost, and returns this rank's record.
     ///
-    /// `mine` is what this rank has; `None` if it has no record. What is not verified yet is
-    /// compared with its checksums in the pass that rebuilds a lost rank, else in one of its
-    /// own. What does not agree counts as lost: it is noted in `mine`, and the rebuild
-    /// begins again without it.
+    /// `mine` is this rank's part; `None` if it has no record. Content that is not verified yet is
+    /// compared with its checksums, in the pass that rebuilds a lost rank if there is one. Damaged
+    /// content is noted in `mine` and counts as lost, and the rebuild starts again without it.
     ///
-    /// What is here of a rank without a record is compared with what a neighbour knows of it,
-    /// and is its own again if all of it is right; else it is removed, with the useless record,
-    /// right before its files are made anew.
+    /// Files of a rank without a record are compared with what a neighbour's redundancy file says
+    /// of them. If all are right, the rank keeps them. If not, they are removed just before they
+    /// are rebuilt.
     ///
-    /// If the set lost more than the scheme tolerates, every member gets [`Error::Dataset`], and
-    /// no file is touched. Other errors are as in
-    /// [`RedundancyScheme::encode`]. Files that are made anew are compared with their recorded
-    /// checksums.
+    /// If the set lost more than the scheme tolerates, every member gets [`Error::Dataset`], and no
+    /// file is changed. Other errors are as in [`RedundancyScheme::encode`]. Rebuilt files are
+    /// compared with their recorded checksums.
     ///
-    /// A part that another member has ([`Context::holders`]), `held_part` there, comes home in the
-    /// same pass, and `mine` tells of it afterwards. The holder keeps what it has.
+    /// A part that another member holds ([`Context::holders`], and `held_part` on the holder) is
+    /// moved in the same pass, and `mine` describes it afterwards. The holder keeps its copy.
     ///
     /// Collective over the members of the set.
     fn rebuild(
@@ -226,8 +222,8 @@ pub trait RedundancyScheme: Send + Sync {
     ) -> Result<(Record, RebuildOutcome)>;
 }
 
-/// The scheme of that name, in any case of letters, that tolerates so many losses where it can
-/// (the same as one with fewer where the set is too small for them).
+/// The scheme of this name, in upper or lower case, which tolerates so many failures. In a set that
+/// is too small for that, it tolerates fewer.
 pub fn by_name(name: &str, failures: usize) -> Option<Box<dyn RedundancyScheme>> {
     if name.eq_ignore_ascii_case("SINGLE") {
         return Some(Box::new(single::Single));
@@ -236,7 +232,7 @@ pub fn by_name(name: &str, failures: usize) -> Option<Box<dyn RedundancyScheme>>
     Some(Box::new(erasure::Erasure { kind, failures }))
 }
 
-/// The kind of code of a scheme that has one.
+/// The kind of code of a scheme; `None` for SINGLE and unknown names.
 fn kind(name: &str) -> Option<code::CodeKind> {
     match () {
         () if name.eq_ignore_ascii_case("PARTNER") => Some(code::CodeKind::Partner),
@@ -246,7 +242,7 @@ fn kind(name: &str) -> Option<code::CodeKind> {
     }
 }
 
-/// The code that a descriptor says; `None` for SINGLE and a set of one.
+/// The code of a descriptor; `None` for SINGLE and sets of one.
 fn code_of(reddesc: &Reddesc) -> Result<Option<code::Code>> {
     let (name, members) = (reddesc.scheme.as_str(), reddesc.members.len());
     if name.eq_ignore_ascii_case("SINGLE") {
@@ -257,13 +253,14 @@ fn code_of(reddesc: &Reddesc) -> Result<Option<code::Code>> {
     erasure::code(kind, members, reddesc.set_failures.max(1))
 }
 
-/// The scheme that a descriptor says; `None` if there is none of its name.
+/// The scheme of a descriptor; `None` if its name is unknown.
 pub fn scheme_of(reddesc: &Reddesc) -> Option<Box<dyn RedundancyScheme>> {
     by_name(&reddesc.scheme, reddesc.set_failures)
 }
 
 impl Context<'_> {
-    /// Paths and sizes of a rank's files in cache. An error if a name leads elsewhere.
+    /// Paths and sizes of a rank's files in cache. A name that leads out of the directory is an
+    /// error.
     fn paths(&self, list: &RankFiles) -> Result<Vec<(PathBuf, u64)>> {
         list.files
             .iter()
@@ -271,7 +268,7 @@ impl Context<'_> {
             .collect()
     }
 
-    /// The set, checked against the communicator.
+    /// The members of the set, checked against the communicator.
     fn members(&self) -> Result<&[usize]> {
         let members = &self.set.members;
         let size = self.comm.size();
@@ -284,25 +281,25 @@ impl Context<'_> {
         }
     }
 
-    /// World rank of the one that has the part of the member at that place in the set.
+    /// World rank of the rank that holds the part of a member.
     fn holder(&self, index: usize) -> usize {
         let holder = self.holders.get(index).copied();
         holder.unwrap_or_else(|| self.member(index))
     }
 
-    /// The members whose part others have.
+    /// The members whose parts other ranks hold.
     fn relocated_members(&self) -> Vec<usize> {
         let all = 0..self.holders.len();
         all.filter(|index| self.holder(*index) != self.member(*index))
             .collect()
     }
 
-    /// World rank of the member at that place in the set.
+    /// World rank of a member.
     fn member(&self, index: usize) -> usize {
         self.set.members.get(index).copied().unwrap_or(self.set.id)
     }
 
-    /// Sends each message to its rank and receives one from each of the others. One round.
+    /// Sends each message to its rank, and receives one from each rank in `from`. One round.
     fn send_and_receive(
         &self,
         to: impl Iterator<Item = (usize, Vec<u8>)>,
@@ -320,8 +317,8 @@ impl Context<'_> {
         Ok(messages)
     }
 
-    /// Sends `make(steps)` to the member that many steps to the right, and gives what all
-    /// members sent to this one, in set order; its own place has `make(0)`. One round.
+    /// Sends `make(steps)` to the member that many steps to the right. Returns what all members
+    /// sent to this one, in set order; its own entry is `make(0)`. One round.
     fn exchange(&self, make: impl Fn(usize) -> Vec<u8>) -> Result<Vec<Vec<u8>>> {
         let to = (1..self.set.size()).map(|steps| (self.set.right(steps), make(steps)));
         let others = self.set.members.iter().copied();
@@ -332,8 +329,8 @@ impl Context<'_> {
     }
 }
 
-/// What stands where the file `path` below `root`, or a directory on the way to it, belongs, and is
-/// none; the outermost. Nothing may be done beyond it: it may be a link.
+/// The first component of `path` below `root` that exists and is not a directory, or, for `path`
+/// itself, not a file. It may be a link, so nothing behind it may be used. `None` if there is none.
 pub fn find_obstacle(files: &dyn Files, root: &Path, path: &Path) -> Result<Option<PathBuf>> {
     let mut here = root.to_path_buf();
     for component in path.strip_prefix(root).unwrap_or(path).components() {
@@ -343,7 +340,7 @@ pub fn find_obstacle(files: &dyn Files, root: &Path, path: &Path) -> Result<Opti
             false => FileKind::Directory,
         };
         match files.stat(&here)? {
-            // What is missing has nothing below it.
+            // Nothing exists below a missing directory.
             None => break,
             Some(stat) if stat.kind == kind => {}
             Some(_) => return Ok(Some(here)),
@@ -352,18 +349,18 @@ pub fn find_obstacle(files: &dyn Files, root: &Path, path: &Path) -> Result<Opti
     Ok(None)
 }
 
-/// What a member says of the turn of a rebuild that is over. The greatest counts.
+/// What a member says at the end of a round of a rebuild. The greatest value counts.
 #[derive(Clone, Copy)]
 enum Round {
-    /// All is done.
+    /// The rebuild is complete.
     Last = 0,
-    /// There must be another.
+    /// Another round is needed.
     Again = 1,
-    /// There must be none: something is not where another would look for it.
+    /// No other round is possible: a moved part could not be written.
     Stop = 2,
 }
 
-/// Characters of an error that other ranks are told.
+/// Longest error text sent to other ranks, characters.
 const FAILURE_LIMIT: usize = 600;
 
 /// Keeps the first error of a rank that must go on exchanging messages.
@@ -371,7 +368,7 @@ const FAILURE_LIMIT: usize = 600;
 struct FirstError(Option<Error>);
 
 impl FirstError {
-    /// The value, or `None` with the error kept if it is the first.
+    /// The value of `result`, or `None`. An error is kept if it is the first.
     fn keep<T>(&mut self, result: Result<T>) -> Option<T> {
         result
             .map_err(|e| {
@@ -384,13 +381,13 @@ impl FirstError {
         self.0.is_some()
     }
 
-    /// The failure for others, shortened; empty if there is none.
+    /// The error for other ranks, shortened; empty if there is none.
     fn text(&self, limit: usize) -> String {
         let text = self.0.as_ref().map_or_else(String::new, Error::to_string);
         text.chars().take(limit).collect()
     }
 
-    /// Takes over the failure that `rank` told, if it told one and this is the first.
+    /// Keeps the error text that `rank` sent, if it sent one and this is the first.
     fn take_over(&mut self, rank: usize, failure: &[u8], dataset: &Dataset) {
         if !failure.is_empty() {
             let what = format!("rank {rank}: {}", String::from_utf8_lossy(failure));
@@ -400,10 +397,9 @@ impl FirstError {
         }
     }
 
-    /// Tells all members of the set whether this one has failed, and takes over the failure
-    /// of another if it has not: afterwards all have failed or none. True if any member asks for
-    /// another turn and none says that there must be none. One round. The outer error is the
-    /// transport's.
+    /// Tells all members whether this one has failed. Afterwards all members have failed or none.
+    /// Returns true if another round is needed and possible. One round of messages. The outer error
+    /// is a failure of communication.
     fn share_with_set(
         &mut self,
         context: &Context,

@@ -1,5 +1,5 @@
-//! The redundancy file on disk: a header ([`ParityHeader`]), then the blocks of parity, or
-//! of copies, one for each left neighbour listed in the header.
+//! The redundancy file on disk: a header ([`ParityHeader`]), then one block of parity, or one copy,
+//! for each left neighbour listed in the header.
 
 use super::logical::{same_crc, total_size};
 use super::pipeline::pieces;
@@ -51,9 +51,8 @@ pub fn path(meta_dir: &Path, set: &Set, scheme: &str) -> PathBuf {
     meta_dir.join(format!("{position}_of_{size}_in_{id}.{scheme}"))
 }
 
-/// The header of this rank's redundancy file, from its record and the files of its left
-/// neighbours, nearest first. Checksums that are not known yet are there as 0, to have their
-/// place.
+/// The header of this rank's redundancy file, from its record and the files of its left neighbours,
+/// nearest first. Unknown checksums are 0, so that the header gets its final size.
 pub fn header(
     context: &Context,
     record: &Record,
@@ -80,7 +79,7 @@ pub fn header(
     }
 }
 
-/// Where each block begins, counted from the end of the header, and where the last one ends.
+/// Offset of each block from the end of the header, and the end of the last block.
 fn bounds(header: &ParityHeader) -> Result<Vec<u64>> {
     let mut bounds = vec![0u64];
     for list in header.partners() {
@@ -96,8 +95,8 @@ fn bounds(header: &ParityHeader) -> Result<Vec<u64>> {
 
 const TEMPORARY: &str = "next_";
 
-/// The name that the redundancy file `name` has until it is complete. A file that is there under
-/// this name is overwritten: its space is used again, its content never.
+/// The name of the redundancy file `name` until it is complete. An existing file of this name is
+/// overwritten, so that its space is used again.
 pub fn temporary_name(name: &OsStr) -> OsString {
     let mut temporary = OsString::from(TEMPORARY);
     temporary.push(name);
@@ -110,8 +109,8 @@ pub fn final_name(name: &OsStr) -> &OsStr {
     bare.map_or(name, OsStr::from_bytes)
 }
 
-/// A redundancy file that is being written, each block front to back, under the name of
-/// [`temporary_name`]. It gets its own in [`ParityWriter::finish`].
+/// A redundancy file that is being written, each block front to back. It has a [`temporary_name`]
+/// until [`ParityWriter::finish`].
 pub struct ParityWriter {
     path: PathBuf,
     temporary: PathBuf,
@@ -119,18 +118,19 @@ pub struct ParityWriter {
     /// Bytes of the header.
     start: u64,
     bounds: Vec<u64>,
-    /// For each block, how much of it is there, and its checksum.
+    /// For each block, the bytes written so far and their checksum.
     blocks: Vec<(u64, Hasher)>,
 }
 
 impl ParityWriter {
-    /// Removes the file `path` and begins the next, with room for the header and its blocks.
-    /// The checksums in `header` need not be right yet, only present: they have a fixed width.
+    /// Removes the file `path` and starts its successor, with space for header and blocks. All
+    /// checksums must be present in `header`, since they have a fixed width, but their values may
+    /// still change.
     pub fn create(files: &dyn Files, path: PathBuf, header: &ParityHeader) -> Result<Self> {
         let start = encode_record(header)?.len() as u64;
         let bounds = bounds(header)?;
         let size = total_size([start, bounds.last().copied().unwrap_or(0)])?;
-        // A rank without a record could not look what is in the way here.
+        // A rank without a record has not removed obstacles at this path.
         files.remove_tree(&path)?;
         let temporary = path.with_file_name(temporary_name(path.file_name().unwrap_or_default()));
         let file = files.rewrite(&temporary, 0o600)?;
@@ -158,8 +158,8 @@ impl ParityWriter {
         Ok(())
     }
 
-    /// Writes the header, with all checksums, syncs the file if asked to, and gives it its
-    /// name. The directory is not synced.
+    /// Writes the header with all checksums, syncs the file if `sync` is set, and renames it to its
+    /// final name. Does not sync the directory.
     pub fn finish(self, files: &dyn Files, mut header: ParityHeader, sync: bool) -> Result<()> {
         header.crc = Some(self.crc()?);
         let bytes = encode_record(&header)?;
@@ -173,7 +173,7 @@ impl ParityWriter {
         files.rename(&self.temporary, &self.path)
     }
 
-    /// Checksum of all blocks; an error if one is not complete.
+    /// Checksum of all blocks. An error if one is incomplete.
     fn crc(&self) -> Result<u32> {
         let mut sum = Hasher::new();
         for ((at, hasher), ends) in self.blocks.iter().zip(self.bounds.windows(2)) {
@@ -185,7 +185,7 @@ impl ParityWriter {
         Ok(sum.finalize())
     }
 
-    /// Compares the blocks with the checksum that `header` has of them.
+    /// Compares the blocks with the checksum in `header`.
     pub fn verify(&self, header: &ParityHeader) -> Result<()> {
         same_crc(&self.path, self.crc()?, header.crc)
     }
@@ -198,22 +198,22 @@ impl ParityWriter {
     }
 }
 
-/// A redundancy file that is there.
+/// A redundancy file that is open for reading.
 pub struct ParityReader {
     path: PathBuf,
     file: Box<dyn File>,
     start: u64,
     bounds: Vec<u64>,
-    /// Of what was read of the blocks, from the end of the header; `None` if their content is
+    /// Checksums of the bytes read, counted from the end of the header. `None` if the content is
     /// known to be right.
     sums: Option<Checksums>,
-    /// Its header, which belongs to the record and the set it was opened with.
+    /// The header, checked against the record and the set.
     pub header: ParityHeader,
 }
 
 impl ParityReader {
-    /// Opens the file of this rank, and sees that it is of this dataset, set and rank, that
-    /// it describes the same files as `record`, that it has `blocks` blocks, and its size.
+    /// Opens the file of this rank and checks its header and size: it must belong to this dataset,
+    /// set and rank, describe the same files as `record`, and have `blocks` blocks.
     pub fn open(context: &Context, path: PathBuf, record: &Record, blocks: usize) -> Result<Self> {
         let file = context.files.open(&path)?;
         let (header, start): (ParityHeader, u64) = read_header(file.as_ref(), &path)?;
@@ -261,7 +261,7 @@ impl ParityReader {
         })
     }
 
-    /// The content is known to be right: no checksum is taken from here on.
+    /// Takes no checksums from here on: the content is known to be right.
     pub fn trusted(mut self) -> Self {
         self.sums = None;
         self
@@ -273,7 +273,7 @@ impl ParityReader {
         self.read(from.saturating_add(offset), buffer)
     }
 
-    /// The same, counted from the end of the header.
+    /// The same, with an offset from the end of the header.
     fn read(&mut self, at: u64, buffer: &mut [u8]) -> Result<()> {
         self.file.read_at(self.start.saturating_add(at), buffer)?;
         if let Some(sums) = &mut self.sums {
@@ -303,8 +303,8 @@ impl ParityReader {
         same_crc(&self.path, found, self.header.crc)
     }
 
-    /// Compares the checksum `found` of the whole file, header included, with that of the
-    /// header and what it says of the blocks.
+    /// Compares `found`, the checksum of the whole file, with the header's bytes and the checksum
+    /// of the blocks in it.
     pub fn verify_whole_file(&self, found: u32) -> Result<()> {
         let Some(crc) = self.header.crc else {
             return Ok(());
@@ -322,7 +322,7 @@ impl ParityReader {
     }
 }
 
-/// World ranks for people, shortened.
+/// World ranks for messages; a long list is shortened.
 pub fn list(ranks: &[usize]) -> String {
     let mut text: Vec<String> = ranks.iter().take(16).map(usize::to_string).collect();
     if ranks.len() > 16 {

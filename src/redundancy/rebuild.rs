@@ -1,21 +1,20 @@
-//! Makes what a set lost anew: files, redundancy, or both.
+//! Rebuilds what a set lost: files, redundancy, or both.
 //!
-//! Every member tells what it has; all come to the same verdict. A rank without a record
-//! gets it from a right neighbour, whose redundancy file holds it; then who needs a new
-//! redundancy file gets the lists of its left neighbours. Then the blocks flow, column by
-//! column, in the order in which lost files are written. In each column enough members send
-//! what they have; which of them do, and which of these computes, goes round, so that all
-//! links and disks work at once. Who lost data and redundancy writes both side by side.
+//! Every member announces what it has, and all come to the same verdict. A rank without a record
+//! gets it from a right neighbour, whose redundancy file contains it. Ranks that need a new
+//! redundancy file get the file lists of their left neighbours. Then the blocks are exchanged
+//! column by column, in the order in which lost files are written. Which members send, and which of
+//! them computes, changes from piece to piece, so that all links and disks are used. A rank that
+//! lost data and redundancy writes both at the same time.
 //!
-//! What the survivors have is compared with its checksums in the same pass, and what the flow
-//! did not read, after it. A survivor whose content proves bad says so, and all begin again
-//! with one loss more, so that what was rebuilt of bad data is made again. Where somebody would
-//! write over what is left of its own files, all are verified first, and who has files without a
-//! record (`left`) sees whether they are right.
+//! The content of the survivors is compared with its checksums in the same pass; what the pass did
+//! not read is read after it. If content turns out to be damaged, its rank announces that, and the
+//! rebuild starts another round with one more loss. If a rank would overwrite files that may be
+//! right, all survivors are verified first, and files of ranks without a record are verified too
+//! (`orphans`).
 //!
-//! A part that lies on another member's node comes home in the first such pass (`home`): its
-//! holder sends, it is written where its rank is, and blocks that arrive are what others are
-//! rebuilt from.
+//! A part that another member holds is moved in the first round that rebuilds (`relocated`): its
+//! holder sends it, its rank writes it, and the blocks that arrive are used to rebuild others.
 
 mod lost_records;
 pub mod offline;
@@ -57,10 +56,10 @@ pub fn rebuild(
         mine,
         held_part.as_deref_mut(),
     )?;
-    // Later it is what was rebuilt that is here.
+    // In later rounds these files may be what was rebuilt.
     let mut first_turn = true;
-    // Each turn but the last proves what was not verified, looks at what is left or finds a loss
-    // that was not known, so there is a last one.
+    // Each round but the last verifies content, examines files without a record, or finds a new
+    // loss. So the number of rounds is limited.
     loop {
         let path = parity_file::path(context.meta_dir, context.set, scheme.name());
         let (mut state, parity) =
@@ -85,7 +84,7 @@ pub fn rebuild(
             _ if verdict.any_lacks(PARITY) => RebuildOutcome::Encoded,
             _ => RebuildOutcome::Intact,
         };
-        // A record that is of no use counts as none.
+        // A record that cannot be used counts as lost.
         let record = mine.as_ref().filter(|_| !state.lacks(RECORD));
         let record = record.map(|mine| mine.record.clone());
         let verified = mine.as_ref().is_none_or(|mine| mine.verified);
@@ -111,7 +110,7 @@ pub fn rebuild(
                 restore(scope, context, code, path, &verdict, have, rebuild)
             })?
         };
-        // All that could come home has.
+        // Parts are moved only once.
         context.holders = &[];
         let worse = mine
             .as_mut()
@@ -142,7 +141,7 @@ pub fn rebuild(
 /// The redundancy file of this rank.
 enum Parity {
     Here(ParityReader),
-    /// On another node; this is its header.
+    /// The header of a file that another rank holds.
     Away(ParityHeader),
 }
 
@@ -155,22 +154,22 @@ impl Parity {
     }
 }
 
-/// What one turn made.
+/// The result of one round.
 #[derive(Default)]
 struct RoundOutput {
     record: Option<Record>,
-    /// A redundancy file that lacks its header and its name.
+    /// A redundancy file without its header and its final name.
     output: Option<(ParityWriter, ParityHeader)>,
-    /// What failed.
+    /// The first error.
     first: FirstError,
-    /// Whether that kept something from coming home.
+    /// True if a moved part could not be written.
     relocation_failed: bool,
 }
 
-/// What a survivor's files turned out to be, if that is known now: data, redundancy.
+/// Whether a survivor's data and redundancy are right, if that is known now.
 type Findings = Option<(Result<()>, Result<()>)>;
 
-/// Nothing is missing: sees whether the content is right, too.
+/// Verifies the content of a set that misses nothing.
 fn verify_all(
     context: &Context,
     scheme: &dyn RedundancyScheme,
@@ -188,7 +187,7 @@ fn verify_all(
     (made, health.map(|health| (health.data, health.parity)))
 }
 
-/// Takes over what was found out. True if that is a loss that was not known before.
+/// Enters what was found in `mine`. Returns true if that is a new loss.
 fn update_health(mine: &mut LocalPart, findings: Findings) -> bool {
     let Some((data, parity)) = findings else {
         return false;
@@ -207,7 +206,7 @@ fn update_health(mine: &mut LocalPart, findings: Findings) -> bool {
     worse
 }
 
-/// The name of the dataset, and what is wrong on this rank, for an error.
+/// For an error message: the name of the dataset, and the damage on this rank.
 fn describe_damage(mine: Option<&LocalPart>) -> (String, String) {
     let Some(LocalPart { record, health, .. }) = mine else {
         return (String::new(), String::new());
@@ -217,7 +216,7 @@ fn describe_damage(mine: Option<&LocalPart>) -> (String, String) {
     (record.dataset.name.to_string(), here)
 }
 
-/// What this member has.
+/// The state that this member announces, and its redundancy file.
 fn local_state(
     context: &Context,
     code: &Code,
@@ -243,7 +242,7 @@ fn local_state(
         return (state, None);
     };
     let size = |list: &RankFiles| total_size(list.files.iter().map(|f| f.size));
-    // A record whose names lead elsewhere, or whose sizes are absurd, is none.
+    // A record with names that lead out of the directory, or with impossible sizes, counts as lost.
     let usable = context
         .paths(&record.files)
         .and_then(|_| size(&record.files));
@@ -270,13 +269,13 @@ fn local_state(
     if let Some(header) = parity.as_ref().map(Parity::header) {
         state.has |= PARITY;
         state.chunk = header.chunk;
-        // The file could be opened, so its sizes add up.
+        // The file was opened, which checks that its sizes can be added.
         state.lefts = header.partners().map(|p| size(p).unwrap_or(0)).collect();
     }
     (state, parity)
 }
 
-/// A rank's files, to be written.
+/// The files of a rank, to be written.
 fn targets(context: &Context, record: &Record) -> Result<Vec<FileToWrite>> {
     let paths = context.paths(&record.files)?;
     let targets = paths.into_iter().zip(&record.files.files);

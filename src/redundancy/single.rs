@@ -1,4 +1,4 @@
-//! SINGLE: no redundancy. The files are protected from a killed job, not from a lost node.
+//! SINGLE: no redundancy. Files survive a killed job, but not a lost node.
 
 use super::logical::{LogicalReader, check_file, same_crc};
 use super::{
@@ -29,8 +29,8 @@ impl RedundancyScheme for Single {
         None
     }
 
-    /// Takes the checksums: the one read of the files, without which a restart could not
-    /// tell good data from bad. Those that are known already must agree.
+    /// Takes the checksums in one read of the files. Without them a restart could not detect
+    /// damage. Checksums that are there already must agree.
     fn encode(&self, context: &Context, record: &mut Record) -> Result<()> {
         let paths = context.paths(&record.files)?;
         let mut reader = LogicalReader::new(context.files, paths.clone(), true)?;
@@ -51,7 +51,7 @@ impl RedundancyScheme for Single {
         }
     }
 
-    /// A set of one has no other member that could hold anything.
+    /// No other member holds anything.
     fn rebuild(
         &self,
         context: &Context,
@@ -77,7 +77,7 @@ impl RedundancyScheme for Single {
     }
 }
 
-/// Compares the sizes of all files of a rank, and their checksums where there are any.
+/// Compares the sizes of all files of a rank, and their checksums if they have any.
 pub(super) fn check_data(
     context: &Context,
     record: &Record,
@@ -102,7 +102,7 @@ pub(super) fn check_data(
         })
 }
 
-/// The checksum of a file that was written just now.
+/// The checksum of a file that was just written.
 pub(super) fn written(sums: &BTreeMap<PathBuf, u32>, path: &Path) -> Result<u32> {
     sums.get(path).copied().ok_or_else(|| Error::Corrupt {
         path: path.to_path_buf(),

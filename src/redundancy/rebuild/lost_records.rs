@@ -1,4 +1,4 @@
-//! The records of members that have lost theirs: a right neighbour's redundancy file has them.
+//! Records of members that lost them. A right neighbour's redundancy file has them in its header.
 
 use super::verdict::{RECORD, Verdict};
 use crate::format::parity::ParityHeader;
@@ -7,7 +7,7 @@ use crate::redundancy::logical::total_size;
 use crate::redundancy::{Context, FirstError, Record};
 use crate::{Error, Result};
 
-/// Gives those without a record the header that knows it.
+/// Sends this rank's header to the members that need it for their record.
 pub(super) fn send_header(
     context: &Context,
     verdict: &Verdict,
@@ -28,7 +28,7 @@ pub(super) fn send_header(
     context.send_and_receive(to, std::iter::empty()).map(drop)
 }
 
-/// The other side of [`send_header`]. The outer error is the transport's.
+/// Receives what [`send_header`] sends. The outer error is a failure of communication.
 pub(super) fn receive_header(context: &Context, verdict: &Verdict) -> Result<Result<ParityHeader>> {
     let donor = verdict.donors.get(context.set.index).copied().flatten();
     let from = donor.map(|index| context.member(index));
@@ -37,7 +37,7 @@ pub(super) fn receive_header(context: &Context, verdict: &Verdict) -> Result<Res
     Ok(from_message(message))
 }
 
-/// The record of a rank that lost it, from a right neighbour's header, which is not trusted.
+/// The record of this rank, which lost it, from a right neighbour's header. The header is checked.
 pub(super) fn record_from_header(
     context: &Context,
     verdict: &Verdict,

@@ -1,9 +1,8 @@
-//! The rebuild of one set by one process, from files alone: for commands that run when no job
-//! does.
+//! Rebuilds one set in one process, from files alone, for commands that run outside of a job.
 //!
-//! What members of a set would tell each other is read here from the files of all of them.
-//! The verdict, the routes of the blocks, reading and writing are those of the rebuild in a
-//! job; only the flow is a plain loop, a piece of a column at a time.
+//! Instead of messages, the files of all members are read here. Verdict, routes, reading and
+//! writing are the same as in a job's rebuild. Only the exchange is replaced by a loop over pieces
+//! of columns.
 
 use super::routes::{plan_routes, rebuild_tasks};
 use super::verdict::Verdict;
@@ -24,24 +23,24 @@ use crate::store::Files;
 use crate::store::write_behind::WriteBehind;
 use std::path::Path;
 
-/// Bytes in the buffers for one piece of a column, all its blocks together.
+/// Bytes in the buffers for one piece of a column, for all its blocks together.
 const BUFFERS: usize = 8 << 20;
 
-/// Files of data that are open at once, of all members together.
+/// Data files open at the same time, of all members together.
 const MOST_OPEN: usize = 256;
 
-/// Where the application files of each rank lie.
+/// Where the application files of each rank are.
 pub trait DataLocation: Sync {
-    /// The directory to which the names of a rank's files are relative.
+    /// The directory that the names of a rank's files are relative to.
     fn directory(&self, rank: usize) -> PathBuf;
 
-    /// Sees that files of these names, which may be hostile, belong there.
+    /// Checks that these names, which are not trusted, lead to files in the directory.
     fn check_names(&self, list: &RankFiles) -> Result<()>;
 
     /// Makes the directories for these files.
     fn make_dirs(&self, files: &dyn Files, list: &RankFiles) -> Result<()>;
 
-    /// Brings files that were made there to stable storage, where that matters.
+    /// Syncs rebuilt files, if files in this location must survive a power loss.
     fn sync(&self, files: &dyn Files, list: &RankFiles) -> Result<()>;
 }
 
@@ -50,9 +49,9 @@ pub trait DataLocation: Sync {
 pub struct DatasetLocation<'a> {
     /// The file system.
     pub files: &'a dyn Files,
-    /// The directory with the redundancy files.
+    /// The directory of the redundancy files.
     pub meta_dir: &'a Path,
-    /// The application files.
+    /// The location of the application files.
     pub data: &'a dyn DataLocation,
 }
 
@@ -67,47 +66,47 @@ pub struct SetRecord<'a> {
     pub reddesc: &'a Reddesc,
 }
 
-/// What is there of one member.
+/// What was found of one member.
 #[derive(Debug, Clone)]
 pub struct Member {
     /// World rank.
     pub rank: usize,
-    /// Its record, wherever it was found; `None` if nobody knows it any more.
+    /// Its record, from any source; `None` if there is none.
     pub record: Option<Record>,
-    /// Its files, every byte of them compared with the record.
+    /// The state of its files, with every byte compared.
     pub health: PartHealth,
 }
 
-/// World ranks of a set that have lost something.
+/// World ranks of a set that lost something.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Losses {
-    /// Their files.
+    /// Ranks that lost files.
     pub data: Vec<usize>,
-    /// Their redundancy file.
+    /// Ranks that lost their redundancy file.
     pub redundancy: Vec<usize>,
 }
 
-/// A set that was looked at.
+/// A set that was examined.
 pub struct ExaminedSet<'a> {
     location: DatasetLocation<'a>,
     claim: SetRecord<'a>,
     code: Option<Code>,
     contexts: Vec<MemberContext>,
-    /// The members in the order of the set.
+    /// The members in set order.
     pub members: Vec<Member>,
 }
 
 /// The verdict on a set, and the redundancy files of its members that can be read.
 type Judged = (Verdict, Vec<Option<ParityReader>>);
 
-/// What one member's [`Context`] refers to.
+/// What the [`Context`] of one member refers to.
 struct MemberContext {
     comm: SingleRank,
     set: Set,
     data_dir: PathBuf,
 }
 
-/// A rank that knows its number and has nobody to talk to.
+/// A communicator of one rank, which sends no messages to others.
 struct SingleRank {
     rank: usize,
     size: usize,
@@ -141,13 +140,13 @@ impl Communicator for SingleRank {
     }
 }
 
-/// Looks at all that a set has, reading each byte once. `known` gives the list of files in a
-/// rank's own completion record. Where there is none, the rank's redundancy file knows it, or
-/// that of a right neighbour. MemberIo.
+/// Examines the files of a set, and reads each byte once. `known` gives the file list of a rank's
+/// own completion record. If there is none, the list comes from the redundancy file of the rank or
+/// of a right neighbour. Local.
 ///
 /// # Errors
-/// The scheme is not known, or no set is like this. What is wrong with the files is not an
-/// error here but told in [`ExaminedSet::members`].
+/// The scheme is unknown, or the set is invalid. Missing or damaged files are no error here; see
+/// [`ExaminedSet::members`].
 pub fn examine<'a>(
     location: DatasetLocation<'a>,
     claim: SetRecord<'a>,
@@ -186,7 +185,8 @@ pub fn examine<'a>(
 }
 
 impl<'a> ExaminedSet<'a> {
-    /// What is lost, if the scheme tolerates it. The error names dataset, set and ranks.
+    /// The losses. An error, which names dataset, set and ranks, if the scheme does not tolerate
+    /// them.
     pub fn verdict(&self) -> Result<Losses> {
         let judged = self.judge()?;
         let lack = |what: u64| {
@@ -200,15 +200,15 @@ impl<'a> ExaminedSet<'a> {
         })
     }
 
-    /// Makes anew what is missing, and gives the records of all members. Each file is compared
-    /// with its recorded checksum as its last byte is written. With `redundancy` the redundancy
-    /// files are made anew too, synced; without it none is touched. The completion records are
-    /// the caller's: those of ranks without data must be gone before, and are to be written
-    /// after this. MemberIo; memory is bounded whatever the size of the files.
+    /// Rebuilds what is missing, and returns the records of all members. Each file is compared with
+    /// its recorded checksum after its last byte was written. With `redundancy`, redundancy files
+    /// are rebuilt too and synced; without, they are not changed. The caller must remove the
+    /// completion records of ranks without data before, and write them after this. Memory is
+    /// bounded for files of any size. Local.
     ///
     /// # Errors
-    /// As [`ExaminedSet::verdict`], and then no file is touched; or a file cannot be read or
-    /// written, and then those ranks are as lost as before.
+    /// As [`ExaminedSet::verdict`]; then no file is changed. Or a file cannot be read or written;
+    /// then the lost files are still lost.
     pub fn rebuild(&self, redundancy: bool) -> Result<Vec<Record>> {
         if let (Some((verdict, inputs)), Some(code)) = (self.judge()?, &self.code) {
             self.restore(code, &verdict, inputs, redundancy)?;
@@ -240,7 +240,7 @@ impl<'a> ExaminedSet<'a> {
         })
     }
 
-    /// Bytes of each block that are worked on at a time.
+    /// Bytes of each block in one step.
     fn piece(&self) -> usize {
         let blocks = self.code.as_ref().map_or(1, |c| c.data() + c.parities());
         (BUFFERS / blocks.max(1)).clamp(16 << 10, 1 << 20)
@@ -291,7 +291,7 @@ impl<'a> ExaminedSet<'a> {
         })
     }
 
-    /// A list of files as a member's record, if it is fit to be used.
+    /// A file list as a member's record, if its names and sizes are valid.
     fn record(&self, index: usize, list: RankFiles) -> Option<Record> {
         let usable = total_size(list.files.iter().map(|f| f.size)).is_ok()
             && self.location.data.check_names(&list).is_ok();
@@ -303,8 +303,8 @@ impl<'a> ExaminedSet<'a> {
         })
     }
 
-    /// The record of a member that has lost its own, from the headers of its redundancy file
-    /// and those of its right neighbours.
+    /// The record of a member that lost its own, from the header of its redundancy file or of a
+    /// right neighbour's.
     fn record_from_redundancy(&self, index: usize) -> Option<Record> {
         let code = self.code.as_ref()?;
         let rank = self.contexts.get(index)?.comm.rank();
@@ -323,7 +323,7 @@ impl<'a> ExaminedSet<'a> {
         })
     }
 
-    /// `None` if there is nothing to do for a set without redundancy.
+    /// `None` for a set without redundancy that lost nothing.
     fn judge(&self) -> Result<Option<Judged>> {
         let Some(code) = &self.code else {
             let mut lost = self.members.iter().filter(|m| m.health.data.is_err());
@@ -429,7 +429,7 @@ impl<'a> ExaminedSet<'a> {
         Ok(())
     }
 
-    /// The files of a member's left neighbours, as its redundancy file tells them.
+    /// The files of a member's left neighbours, for the header of its redundancy file.
     fn lefts(&self, code: &Code, index: usize) -> Result<Vec<RankFiles>> {
         let members = code.members();
         let lefts = (1..=code.parities()).map(|steps| {
@@ -442,7 +442,7 @@ impl<'a> ExaminedSet<'a> {
     }
 }
 
-/// One piece of a column: read, computed, written.
+/// Reads, computes and writes one piece of a column.
 fn run_task(routes: &[Route], task: &PieceTask, locals: &mut [MemberIo]) -> Result<()> {
     let missing = || Error::format(0, "no such member");
     let route = routes.get(task.route).ok_or_else(missing)?;
@@ -464,7 +464,7 @@ fn run_task(routes: &[Route], task: &PieceTask, locals: &mut [MemberIo]) -> Resu
     Ok(())
 }
 
-/// What kept a member from reading or writing.
+/// The error of a member that could not read or write.
 fn failure(local: &mut MemberIo) -> Result<()> {
     let firsts = [&mut local.first, &mut local.data, &mut local.parity];
     firsts
@@ -472,7 +472,7 @@ fn failure(local: &mut MemberIo) -> Result<()> {
         .try_for_each(|first| std::mem::take(first).result(()))
 }
 
-/// The routes that end in lost data, and only as far as they do.
+/// The routes and targets that rebuild data, without those that rebuild redundancy.
 fn without_redundancy(
     code: &Code,
     columns: Vec<usize>,

@@ -1,5 +1,5 @@
-//! What is left of a rank without a record: only the record may be lost, or not be readable for
-//! now. So nothing of it is removed before it was looked at and the others were verified.
+//! Files of a rank without a record. Perhaps only the record is lost, or cannot be read at the
+//! moment. So nothing is removed before the files were examined and the other members verified.
 
 use super::lost_records::{receive_header, record_from_header, send_header};
 use super::verdict::{RECORD, Verdict};
@@ -12,15 +12,16 @@ use crate::redundancy::{
 };
 use std::path::Path;
 
-/// Whether there is anything. What cannot be looked at counts: it may be whole the next time.
+/// True if there are files. Also true if they cannot be read: they may be whole at the next
+/// attempt.
 pub(super) fn has_files(context: &Context, parity: &Path) -> bool {
     let data = context.files.list(context.data_dir);
     let data = data.map_or_else(|error| !error.is_not_found(), |names| !names.is_empty());
     data || !matches!(context.files.stat(parity), Ok(None))
 }
 
-/// Those without a record hear from a right neighbour what it was; what does not fit is as good
-/// as nothing. One round. The error is the transport's.
+/// Ranks without a record receive it from a right neighbour. A record that does not fit is ignored.
+/// One round of messages. Errors are failures of communication.
 pub(super) fn exchange_records(
     context: &Context,
     code: &Code,
@@ -39,7 +40,7 @@ pub(super) fn exchange_records(
     Ok(None)
 }
 
-/// What is here, if it is all that the record says.
+/// The files of this rank, if they are all that the record lists and their content is right.
 pub(super) fn verify_files(
     context: &Context,
     scheme: &dyn RedundancyScheme,
@@ -55,13 +56,14 @@ pub(super) fn verify_files(
     }
     let found = LocalPart::new(scheme, context, record, Verification::Full);
     found.health.data.as_ref().ok()?;
-    // A kill while they were rebuilt may have come between the last byte of one and its mode.
+    // An earlier rebuild may have been killed after the last byte of a file and before its mode was
+    // set.
     let mut each = targets.iter();
     let restored = each.try_for_each(|t| context.files.restore(&t.path, &t.stat));
     restored.ok().map(|()| found)
 }
 
-/// Makes way for new files. The record goes first, so that it never describes what is gone.
+/// Removes the files of this rank. The record goes first, so that it never describes missing files.
 pub(super) fn remove_files(context: &Context) -> Result<()> {
     let (files, data) = (context.files, context.data_dir);
     let record = filemap_name(context.comm.rank());

@@ -1,5 +1,5 @@
-//! Parts that lie on other nodes than their ranks: their holders tell what they have, and what
-//! they could not read of it.
+//! Parts that other members hold. Their holders announce what they hold, and afterwards what they
+//! could not read of it.
 
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
@@ -10,7 +10,7 @@ use crate::redundancy::{Context, HeldPart, LocalPart, PartHealth, Record};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// What a holder tells.
+/// Message of a holder to the member whose part it holds.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 struct HeldPartMessage {
@@ -24,14 +24,14 @@ struct HeldPartReport {
     dataset: Dataset,
     reddesc: Reddesc,
     files: RankFiles,
-    /// Whether all files are there, by name and size.
+    /// True if all files exist with their sizes.
     data: bool,
-    /// The header of the redundancy file, if that is there.
+    /// The header of the redundancy file, if it can be read.
     parity: Option<ParityHeader>,
 }
 
-/// The holders introduce the parts they hold; `mine` becomes that of this rank if another has
-/// it, and what is given is the header of its redundancy file. One round.
+/// Each holder announces the part that it holds to its rank, which puts it in `mine`. Returns the
+/// header of this rank's redundancy file, if another rank holds that. One round of messages.
 pub(super) fn exchange_held_parts(
     context: &Context,
     code: &Code,
@@ -39,8 +39,8 @@ pub(super) fn exchange_held_parts(
     mine: &mut Option<LocalPart>,
     held_part: Option<&mut HeldPart>,
 ) -> Result<Option<ParityHeader>> {
-    // What has no form as a message, or cannot be read as one, counts as lost: the others are
-    // waiting.
+    // A part that cannot be serialized counts as lost. The message is sent all the same, since it
+    // is waited for.
     let to = held_member(context).map(|member| {
         let part = held_part.map(|held_part| part(context, code, scheme, held_part));
         let message = to_message(&HeldPartMessage { part }).unwrap_or_default();
@@ -73,7 +73,8 @@ pub(super) fn exchange_held_parts(
     Ok(part.parity)
 }
 
-/// The holders tell whether they could read all they sent: data, redundancy. One round.
+/// Each holder says whether it could read all data and all redundancy that it sent. One round of
+/// messages.
 pub(super) fn exchange_read_results(
     context: &Context,
     (data, parity): (bool, bool),
@@ -91,13 +92,13 @@ pub(super) fn exchange_read_results(
     Ok((data, say("its redundancy file could not be read")))
 }
 
-/// Who has the part of this rank, if another has.
+/// The rank that holds this rank's part, if it is another one.
 fn own_holder(context: &Context) -> Option<usize> {
     let holder = context.holder(context.set.index);
     (holder != context.comm.rank()).then_some(holder)
 }
 
-/// Whose part this rank has.
+/// The member whose part this rank holds.
 pub(super) fn held_member(context: &Context) -> Option<usize> {
     let mut away = context.relocated_members().into_iter();
     away.find(|member| context.holder(*member) == context.comm.rank())
@@ -117,7 +118,7 @@ fn part(context: &Context, code: &Code, scheme: &str, held_part: &mut HeldPart) 
     }
 }
 
-/// The redundancy file of a part that is held_part.
+/// Opens the redundancy file of a held part.
 pub(super) fn open(
     context: &Context,
     code: &Code,
@@ -129,7 +130,7 @@ pub(super) fn open(
     ParityReader::open(&theirs, path, &held_part.part.record, code.parities())
 }
 
-/// What is wrong on the node of the holder, who knows more of it.
+/// Damage on the holder's node, which reports the details itself.
 fn remote_damage(context: &Context, dataset: &Dataset, what: &str) -> Error {
     let holder = context.holder(context.set.index);
     let what = format!("{what} on the node of rank {holder}");
@@ -137,7 +138,7 @@ fn remote_damage(context: &Context, dataset: &Dataset, what: &str) -> Error {
 }
 
 impl<'a> HeldPart<'a> {
-    /// The context of the member whose part it is, on this node.
+    /// The context of the member whose part it is, with this node's paths.
     pub fn context(&'a self, context: &Context<'a>) -> Context<'a> {
         Context {
             set: self.set,

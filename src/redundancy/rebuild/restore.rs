@@ -1,4 +1,5 @@
-//! One turn of a rebuild: lists are told, blocks flow, and what they were is found out.
+//! One round of a rebuild: records and lists are exchanged, then blocks, and their content is
+//! verified.
 
 use super::lost_records::{receive_header, record_from_header, send_header};
 use super::routes::{plan_routes, rebuild_tasks, relocation_tasks, workers};
@@ -20,18 +21,18 @@ use crate::{Error, Result};
 use std::path::PathBuf;
 use std::thread::Scope;
 
-/// What a turn has to work with.
+/// What this rank has at the start of a round.
 pub(super) struct RoundInput<'h, 'l> {
     /// Name of the scheme.
     pub scheme: &'static str,
     pub record: Option<Record>,
     pub parity: Option<Parity>,
-    /// Whether what is here is known to be right.
+    /// True if the content is known to be right.
     pub verified: bool,
     pub held_part: Option<&'h mut HeldPart<'l>>,
 }
 
-/// Does what the verdict asks for; without `rebuild`, only what lies elsewhere comes home.
+/// Rebuilds what the verdict asks for. Without `rebuild`, only moves parts that other ranks hold.
 pub(super) fn restore<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     context: &'env Context<'env>,
@@ -163,7 +164,7 @@ pub(super) fn restore<'scope, 'env>(
     Ok((made, findings.filter(|_| survivor)))
 }
 
-/// What there is of a part that is held_part. What cannot be opened is not sent right, and said so.
+/// Opens a held part for reading. If that fails, zeros are sent and the error is kept.
 fn held_reader<'a>(
     context: &Context<'a>,
     code: &Code,
@@ -187,8 +188,9 @@ fn held_reader<'a>(
     held_reader
 }
 
-/// The flow is over: reads what it did not read, if the checksums `sums` are to be compared,
-/// and waits for what is being written. `coming` is the header of redundancy that came home.
+/// Ends the round after the exchange: compares with the checksums `sums`, if given, for which it
+/// reads what was not read yet, and waits for all writes. `coming` is the header of a redundancy
+/// file that another rank sent.
 fn finish(
     context: &Context,
     local: MemberIo,
@@ -242,8 +244,9 @@ fn finish(
     (made, Some((data.result(()), parity.result(()))))
 }
 
-/// The files of the left neighbours of those that make a new redundancy file; `None` for the
-/// others, and after a failure. The error is the transport's.
+/// Exchanges file lists. Returns the files of the left neighbours on ranks that write a new
+/// redundancy file, and `None` on others and after an error. The outer error is a failure of
+/// communication.
 fn neighbours(
     context: &Context,
     code: &Code,
@@ -277,7 +280,7 @@ fn neighbours(
     Ok(local.first.keep(lists.collect()))
 }
 
-/// Makes the directories of a rank's files, and will write them.
+/// Makes the directories of a rank's files, and a writer for the files.
 fn new_files<'a>(context: &Context<'a>, record: &Record) -> Result<LogicalWriter<'a>> {
     let targets = targets(context, record)?;
     for meta in &record.files.files {

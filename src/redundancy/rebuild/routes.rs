@@ -1,4 +1,4 @@
-//! Which blocks flow from whom to whom, and in which order.
+//! Which blocks are sent between which members, and in which order.
 
 use super::verdict::{DATA, MemberState, PARITY};
 use crate::redundancy::Context;
@@ -6,8 +6,9 @@ use crate::redundancy::code::{Block, BlockPlace, Code};
 use crate::redundancy::pipeline::{self, PieceTask, Route};
 use crate::{Error, Result};
 
-/// The columns that lost a block, in rising order, and how these come back; beside them those
-/// with blocks of `away`, the members whose part others hold, which come home.
+/// The columns that lost a block, in rising order, and how their blocks are rebuilt. Includes
+/// columns with blocks of the members `away`, which their holders send. Without `rebuild`, only
+/// these.
 pub(super) fn plan_routes(
     code: &Code,
     all: &[MemberState],
@@ -65,8 +66,8 @@ pub(super) fn plan_routes(
     Ok((columns, routes))
 }
 
-/// For each route, who may compute: those that have most of what it takes in hand, their own or
-/// another's, or keep a result, so that the fewest messages are needed.
+/// For each route, the members that need the fewest messages to compute it: those that have, hold
+/// or keep the most of its blocks.
 pub(super) fn workers(context: &Context, routes: &[Route]) -> Vec<Vec<usize>> {
     let set = context.set;
     let holders = (0..set.size()).map(|member| match context.holder(member) {
@@ -93,10 +94,10 @@ pub(super) fn workers(context: &Context, routes: &[Route]) -> Vec<Vec<usize>> {
     routes.iter().map(best).collect()
 }
 
-/// The tasks if files come home: these, too, are written front to back. Each member has some of
-/// its data, at most one block, in each column of XOR and RS, so that all have something to do in
-/// one after the other; and one block in all of PARTNER's, which go side by side. Who computes
-/// goes round among the `workers` of a route.
+/// The tasks of a round in which parts are moved. They, too, are written front to back. Columns of
+/// XOR and RS are done one after the other: each member has at most one block in a column, so all
+/// members are busy. Columns of PARTNER are done side by side, since a member has data in only one
+/// of them. The `workers` of a route take turns.
 pub(super) fn relocation_tasks<'a>(
     code: &'a Code,
     columns: &'a [usize],
@@ -126,9 +127,9 @@ pub(super) fn relocation_tasks<'a>(
     })
 }
 
-/// Column after column, so that lost files are written front to back; beside the columns with
-/// lost data go those with nothing but lost redundancy. Who computes goes round with every
-/// piece.
+/// The tasks of a round without moved parts: column after column, so that lost files are written
+/// front to back. Columns that lost only redundancy are done in between. The workers change with
+/// every piece.
 pub(super) fn rebuild_tasks<'a>(
     code: &'a Code,
     columns: &'a [usize],
@@ -164,7 +165,7 @@ pub(super) fn rebuild_tasks<'a>(
     };
     let (mut data, mut rest) = (lane(true), lane(false));
     std::iter::from_fn(move || {
-        // The same arithmetic everywhere, so the same order.
+        // All members do the same arithmetic, so they get the same order.
         let first = data.0.peek().is_some() && (data.2 <= rest.2 || rest.0.peek().is_none());
         let (tasks, total, done) = if first { &mut data } else { &mut rest };
         let task = tasks.next()?;

@@ -1,4 +1,4 @@
-//! What the members of a set tell each other of their losses, and what all conclude from it.
+//! The states that the members of a set announce, and the verdict that follows from them.
 
 use crate::redundancy::Context;
 use crate::redundancy::code::Code;
@@ -8,24 +8,24 @@ use crate::redundancy::parity_file::list;
 pub(super) const RECORD: u64 = 1;
 pub(super) const DATA: u64 = 2;
 pub(super) const PARITY: u64 = 4;
-/// All that it has was compared with its checksums.
+/// All its content was compared with its checksums.
 pub(super) const VERIFIED: u64 = 8;
-/// It has no record of use, but something that may be its files, and was not looked at yet.
+/// It has no usable record, but has files that were not examined yet.
 pub(super) const UNVERIFIED: u64 = 16;
 
 /// Numbers of a [`MemberState`] in a message, before the sizes of the neighbours.
 const NUMBERS: usize = 6;
 
-/// What one member tells the others.
+/// The state of a member, as it announces it to the others.
 pub(super) struct MemberState {
-    /// What it has whole.
+    /// The parts that are whole, as flags.
     pub has: u64,
     pub id: u64,
     pub created: u64,
     pub piece: u64,
-    /// From its redundancy file.
+    /// Chunk size in its redundancy file.
     pub chunk: u64,
-    /// Bytes of its files, and of those of its left neighbours as its redundancy file says.
+    /// Bytes of its files, and of its left neighbours' files according to its redundancy file.
     pub size: u64,
     pub lefts: Vec<u64>,
 }
@@ -68,12 +68,12 @@ impl MemberState {
     }
 }
 
-/// What all members know before anything is done.
+/// The verdict, which is the same on all members.
 pub(super) struct Verdict {
     pub all: Vec<MemberState>,
     /// Bytes of each member's files.
     pub sizes: Vec<u64>,
-    /// For a member without a record, who tells it.
+    /// For a member without a record: the member that sends it.
     pub donors: Vec<Option<usize>>,
 }
 
@@ -82,9 +82,9 @@ impl Verdict {
         self.all.iter().any(|s| s.lacks(what))
     }
 
-    /// Whether a rank would write over what is left of its own files before it is known what
-    /// that is, and that what the others have is right. If too much of it is not, these files
-    /// must still be there.
+    /// True if a rank would overwrite files of its own that may be right, or needs survivors that
+    /// are not verified yet. If too many of these turn out to be damaged, the files must still be
+    /// there.
     pub fn must_verify_first(&self) -> bool {
         let present = || self.all.iter().filter(|s| !s.lacks(RECORD));
         let damaged = present().any(|s| s.lacks(DATA) || s.lacks(PARITY));
@@ -93,7 +93,7 @@ impl Verdict {
     }
 }
 
-/// The same answer on all members, from what they announced. An error says why not.
+/// Derives the verdict from the announced states. The error says why the set cannot be rebuilt.
 pub(super) fn judge(
     context: &Context,
     code: &Code,
@@ -121,7 +121,7 @@ pub(super) fn judge(
             "the ranks {set} of a redundancy set do not agree on the message size"
         ));
     }
-    // A right neighbour that has its redundancy file knows the files of a rank.
+    // A right neighbour knows the files of a rank from its redundancy file.
     let donor = |member: usize| {
         (1..=keepers)
             .map(|steps| (steps, (member + steps) % members))
@@ -140,7 +140,7 @@ pub(super) fn judge(
         return Err(describe_losses(context, code, name, &all));
     };
     let (donors, sizes): (Vec<Option<usize>>, Vec<u64>) = known.into_iter().unzip();
-    // A redundancy file that was made of files of other sizes does not count.
+    // Redundancy files for other file sizes do not count.
     let chunk = code.chunk(&sizes);
     for (member, state) in all.iter_mut().enumerate() {
         let left = |steps: usize| sizes.get((member + members - steps) % members);
@@ -165,7 +165,7 @@ pub(super) fn judge(
     Ok(Verdict { all, sizes, donors })
 }
 
-/// Which losses are too many.
+/// Describes losses that are too many.
 fn describe_losses(context: &Context, code: &Code, name: &str, all: &[MemberState]) -> String {
     let ranks = |pick: &dyn Fn(&MemberState) -> bool| -> Vec<usize> {
         let both = all.iter().zip(context.set.members.iter());

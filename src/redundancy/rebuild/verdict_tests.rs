@@ -1,4 +1,4 @@
-//! The verdict on each kind of loss, from announcements alone: no file, no message.
+//! The verdict on each kind of loss, from announced states alone, without files or messages.
 
 use super::verdict::*;
 use crate::comm::solo::Solo;
@@ -10,7 +10,7 @@ use std::path::Path;
 const ALL: u64 = RECORD | DATA | PARITY | VERIFIED;
 const SIZES: [u64; 4] = [100, 7, 0, 61];
 
-/// Sets of four: a copy on two neighbours, one sum, two sums.
+/// Sets of four: two copies, one sum, two sums.
 fn codes() -> [Code; 3] {
     [
         (CodeKind::Partner, 2),
@@ -24,7 +24,7 @@ fn rs() -> Code {
     Code::new(CodeKind::Rs, SIZES.len(), 2).unwrap()
 }
 
-/// What members say who have all.
+/// The states of members that have everything.
 fn whole(code: &Code) -> Vec<MemberState> {
     let left = |member: usize, steps: usize| SIZES[(member + SIZES.len() - steps) % SIZES.len()];
     let state = |(member, size): (usize, &u64)| MemberState {
@@ -41,14 +41,14 @@ fn whole(code: &Code) -> Vec<MemberState> {
     SIZES.iter().enumerate().map(state).collect()
 }
 
-/// What a member says that has nothing.
+/// The state of a member that has nothing.
 fn lose(state: &mut MemberState) {
     let lefts = vec![0; state.lefts.len()];
     (state.has, state.id, state.created) = (0, 0, 0);
     (state.chunk, state.size, state.lefts) = (0, 0, lefts);
 }
 
-/// The verdict of a set of world ranks 10 to 13.
+/// The verdict for a set of world ranks 10 to 13.
 fn verdict(code: &Code, all: Vec<MemberState>) -> Result<Verdict, String> {
     let set = Set::new(0, vec![10, 11, 12, 13]).unwrap();
     let context = Context {
@@ -80,8 +80,8 @@ fn where_nothing_is_lost_all_keep_what_they_have() {
     }
 }
 
-/// All ways for each of four members to have all, nothing, no redundancy, or no data: can it be
-/// repaired, who tells of a lost record, and how large are the files?
+/// All ways for each of four members to have everything, nothing, no redundancy, or no data. Checks
+/// whether the set can be rebuilt, who sends lost records, and the sizes of files.
 #[test]
 fn every_combination_of_losses_is_judged_by_the_rule() {
     for code in codes() {
@@ -141,7 +141,7 @@ fn redundancy_of_files_of_other_sizes_counts_as_lost() {
     }
 }
 
-/// What member 1 says of member 0 is all that is known of it, and its redundancy is of no use.
+/// Only member 1 knows the files of member 0, and its redundancy cannot be used.
 #[test]
 fn a_record_is_not_learned_from_redundancy_that_does_not_fit() {
     let mut all = whole(&rs());
@@ -152,7 +152,7 @@ fn a_record_is_not_learned_from_redundancy_that_does_not_fit() {
         why.contains("the files of rank 10 and the redundancy of rank 11"),
         "{why}"
     );
-    // It is the member that was lost whose size counts, not what it says.
+    // The size that counts is the lost member's, as its neighbour knows it.
     let mut all = whole(&rs());
     lose(&mut all[0]);
     all[0].size = 9999;
@@ -169,7 +169,7 @@ fn files_of_different_datasets_are_never_joined() {
             let why =
                 "the ranks 10, 11, 12, 13 of a redundancy set hold files of different datasets";
             assert_eq!(refused(&rs(), all), why);
-            // Without a record it does not matter what else is said.
+            // Without a record, other announcements do not matter.
             let mut all = whole(&rs());
             other(&mut all[member]);
             all[member].has = 0;
@@ -212,15 +212,15 @@ fn an_error_names_what_is_lost_and_what_would_have_been_repaired() {
     );
 }
 
-/// Files must not be written over before it is known that all the others are right.
+/// Files must not be overwritten before all others are verified.
 #[test]
 fn it_is_rash_to_write_over_what_is_left_before_all_is_proven() {
     let [.., rs] = codes();
     for (has, other, verify_first) in [
-        // Lost with its record: there is nothing to write over.
+        // Files and record are lost: there is nothing to overwrite.
         (0, ALL, false),
         (0, ALL & !VERIFIED, false),
-        // Something is left, and nobody has looked.
+        // There are files that were not examined.
         (UNVERIFIED, ALL, true),
         (ALL & !DATA, ALL, false),
         (ALL & !DATA, ALL & !VERIFIED, true),
@@ -251,7 +251,7 @@ fn what_is_announced_arrives_and_anything_else_does_no_harm() {
     let message = sent.to_bytes();
     let got = MemberState::from_bytes(&message, 2);
     assert_eq!((numbers(&got), got.lefts), ([1, 2, 3, 4, 5, 6], vec![7, 8]));
-    // Cut, for more neighbours, and with sizes whose sum would overflow.
+    // Messages that are cut short, have more neighbours, or have sizes whose sum would overflow.
     let got = MemberState::from_bytes(&message[..8 * 2 + 3], 2);
     assert_eq!((numbers(&got), got.lefts), ([1, 2, 0, 0, 0, 0], vec![0, 0]));
     let got = MemberState::from_bytes(&message, 3);
