@@ -84,7 +84,7 @@ fn saved(call: &mut Call, here: &caches::Here, id: u64) -> Outcome {
         writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: complete")?;
         return Ok(ExitCode::SUCCESS);
     }
-    let surveys = match build::read(files, prefix, id) {
+    let sources = match build::read(files, prefix, id) {
         Err(_) if is_from_scr_v3(files, &prefix.dataset(id)).unwrap_or(false) => {
             let ScrV3Dataset { dataset, entries } = scr_v3::read(files, prefix, id)?;
             let (name, ranks) = (escaped(&dataset.name), entries.len());
@@ -100,7 +100,7 @@ fn saved(call: &mut Call, here: &caches::Here, id: u64) -> Outcome {
         meta_dir,
         data,
     };
-    let plan = choose(location, &surveys, Scope::Data)?;
+    let plan = choose(location, &sources, Scope::Data)?;
     for note in plan.notes() {
         call.warn(&note);
     }
@@ -109,7 +109,7 @@ fn saved(call: &mut Call, here: &caches::Here, id: u64) -> Outcome {
         [] => "all files are there".to_string(),
         lost => format!("files of {} can be rebuilt", ranks_in_words(lost)),
     };
-    let (name, ranks) = (escaped(&plan.survey.dataset.name), plan.survey.ranks);
+    let (name, ranks) = (escaped(&plan.source.dataset.name), plan.source.ranks);
     writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: {text}")?;
     Ok(ExitCode::SUCCESS)
 }

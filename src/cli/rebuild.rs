@@ -63,8 +63,8 @@ impl Run for Options {
             Some(prefix) => place::files(prefix),
             None => Posix.beneath(std::slice::from_ref(&place.dir)),
         };
-        let mut surveys = read(files, &place.meta, None)?;
-        self.choose(call.name, &mut surveys)?;
+        let mut sources = read(files, &place.meta, None)?;
+        self.choose(call.name, &mut sources)?;
         let scope = match self.scheme.as_deref() {
             Some("map") => Scope::Records,
             _ => Scope::Everything,
@@ -79,14 +79,14 @@ impl Run for Options {
                 None => &cached,
             },
         };
-        let plan = choose(location, &surveys, scope)?;
+        let plan = choose(location, &sources, scope)?;
         for note in plan.notes() {
             call.warn(&note);
         }
         plan.verdict.clone()?;
         let done = plan.is_whole() || !self.dry_run;
         let text = tell(&plan, self.dry_run);
-        let DatasetRecords { dataset, ranks, .. } = plan.survey;
+        let DatasetRecords { dataset, ranks, .. } = plan.source;
         if !self.dry_run {
             plan.carry_out(&Environment::of_process().host)?;
         }
@@ -109,7 +109,7 @@ fn tell(plan: &RebuildPlan, dry: bool) -> String {
     let parts = [
         ("files", &plan.losses.data),
         ("redundancy", &plan.losses.redundancy),
-        ("records", &plan.records),
+        ("records", &plan.missing_records),
     ];
     let lost: Vec<String> = parts
         .into_iter()
@@ -125,7 +125,7 @@ fn tell(plan: &RebuildPlan, dry: bool) -> String {
 
 impl Options {
     /// Leaves only the sets that were asked for.
-    fn choose(&self, name: &str, surveys: &mut Vec<DatasetRecords>) -> Result<(), Failure> {
+    fn choose(&self, name: &str, sources: &mut Vec<DatasetRecords>) -> Result<(), Failure> {
         let classic = name.strip_prefix("scr_rebuild_");
         let asked = self.scheme.as_deref().filter(|word| *word != "map");
         if let (Some(classic), Some(asked)) = (classic, asked)
@@ -152,17 +152,17 @@ impl Options {
         if named.is_empty() && scheme.is_none() {
             return Ok(());
         }
-        for survey in surveys.iter_mut() {
-            survey.sets.retain(|set| {
+        for source in sources.iter_mut() {
+            source.sets.retain(|set| {
                 scheme.is_none_or(|scheme| set.scheme.eq_ignore_ascii_case(scheme))
                     && (named.is_empty() || named.contains(&set.set_id))
             });
             if !named.is_empty() {
-                survey.unknown.clear();
+                source.unknown.clear();
             }
         }
-        surveys.retain(|survey| !survey.sets.is_empty());
-        if surveys.is_empty() {
+        sources.retain(|source| !source.sets.is_empty());
+        if sources.is_empty() {
             return Err(Failure::said(
                 "the dataset has no such redundancy set; `scr print filemap_0` shows one",
             ));

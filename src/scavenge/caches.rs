@@ -1,4 +1,4 @@
-//! What the caches of one node hold.
+//! The datasets in the caches of one node.
 
 use crate::cache::earlier_runs::list_runs;
 use crate::cache::inventory::{DirectoryRecords, levels, read_records};
@@ -9,11 +9,11 @@ use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads the records of dataset `id` in a job's cache: one entry for each run and level of nodes
-/// that has some, with the layout of that run at that level. DirectoryRecords that cannot be used are
+/// that has some, with the layout of that run at that level. Records that cannot be used are
 /// reported in `problems`. Local.
 ///
 /// # Errors
-/// A directory is not ours alone, or cannot be read.
+/// A directory is not private to the user, or cannot be read.
 pub fn records(
     files: &dyn Files,
     layout: &Layout,
@@ -35,7 +35,7 @@ fn records_of_run(
 ) -> Result<Vec<(Layout, DirectoryRecords)>> {
     let levels = levels(files, layout, id, problems)?.into_iter();
     let read = |layout: Layout| {
-        // The directory exists; this checks that it, and those above it, are ours and no links.
+        // The directory exists. This checks that it is private to the user, and not behind a link.
         files.make_private_dirs(layout.base(), &layout.meta_below(id))?;
         let records = read_records(files, &layout.meta(id), Some(id), problems)?;
         Ok((layout, records))
@@ -43,22 +43,22 @@ fn records_of_run(
     levels.map(read).collect()
 }
 
-/// A dataset of which a node has a part.
+/// A dataset in the caches of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeDataset {
-    /// The dataset, as its records say, with its name.
+    /// The dataset, from one of its records.
     pub dataset: Dataset,
     /// Number of ranks that wrote it.
     pub ranks: usize,
-    /// Those of which this node has the record.
+    /// The ranks whose records are on this node.
     pub here: BTreeSet<usize>,
 }
 
-/// The datasets in the caches of one node, newest first, and the records that cannot be read.
-/// Local.
+/// The datasets in the caches of one node, newest first, and the reasons why records cannot be
+/// used. Local.
 ///
 /// # Errors
-/// A directory is not ours alone, or cannot be read.
+/// A directory is not private to the user, or cannot be read.
 pub fn list_datasets(
     files: &dyn Files,
     caches: &[Layout],

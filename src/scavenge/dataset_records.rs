@@ -1,5 +1,5 @@
-//! What the records in a directory tell of a dataset: completion records, and headers of
-//! redundancy files where completion records are missing.
+//! Describes a dataset from the records in one directory: completion records, and headers of
+//! redundancy files if completion records are missing.
 
 use crate::cache::inventory::read_records;
 use crate::cache::layout::filemap_name;
@@ -23,26 +23,26 @@ pub struct DatasetRecords {
     pub ranks: usize,
     /// Its redundancy sets, as their first members have them.
     pub sets: Vec<Reddesc>,
-    /// Ranks of which no record tells in which set they are.
+    /// Ranks whose set no record tells.
     pub unknown: Vec<usize>,
-    /// The completion records that are there, by rank.
+    /// The completion records, by rank.
     pub filemaps: BTreeMap<usize, Filemap>,
-    /// What was passed over, and why, in words.
+    /// Descriptions of records that were ignored.
     pub notes: Vec<String>,
 }
 
-/// Reads the records in `meta_dir`, with `id` only those of that dataset. If they are of
-/// several datasets, or of runs that used one number for different datasets, there are
-/// several, newest first; there is at least one. Records that are damaged, or that contradict
-/// the others, are left out and noted. Data files are not looked at. Local.
+/// Reads the records in `meta_dir`; with `id`, only the records of that dataset. Returns one
+/// description per dataset, newest first, and at least one. Runs that used one id for different
+/// datasets give several. Records that are damaged or contradict the others are left out and
+/// described in the notes. Data files are not read. Local.
 ///
 /// # Errors
-/// The directory cannot be read, or there is no record in it that can be used.
+/// The directory cannot be read, or has no record that can be used.
 pub fn read(files: &dyn Files, meta_dir: &Path, id: Option<u64>) -> Result<Vec<DatasetRecords>> {
     let names = files.list(meta_dir)?;
     let mut found = RecordCollector {
         id,
-        // Every set of a dataset that can be whole has a record here.
+        // Each set of a whole dataset has a record here.
         most_ranks: names.len().saturating_mul(MAX_BLOCKS),
         ..RecordCollector::default()
     };
@@ -62,7 +62,7 @@ pub fn read(files: &dyn Files, meta_dir: &Path, id: Option<u64>) -> Result<Vec<D
             found.header(files, &meta_dir.join(file));
         }
     }
-    found.settle(meta_dir, &names)
+    found.into_datasets(meta_dir, &names)
 }
 
 #[derive(Default)]
@@ -75,18 +75,18 @@ struct RecordCollector {
 }
 
 impl RecordCollector {
-    fn pass_over(&mut self, path: &Path, what: &str) {
+    fn ignore(&mut self, path: &Path, what: &str) {
         self.notes
             .push(format!("{} {what}; ignored", path.display()));
     }
 
-    /// Keeps a description of a set, if it can be one. True if it was kept.
+    /// Keeps a record if it is consistent. Returns true if it was kept.
     fn keep(&mut self, path: &Path, held: CachedRecord) -> bool {
         if self.id.is_some_and(|id| id != held.dataset.id) {
             let what = format!("belongs to dataset {}", held.dataset.id);
-            self.pass_over(path, &what);
+            self.ignore(path, &what);
         } else if held.ranks > self.most_ranks || !is_consistent(&held) {
-            self.pass_over(path, "describes a redundancy set that cannot be");
+            self.ignore(path, "describes a redundancy set that cannot be");
         } else {
             self.records.push(held);
             return true;
@@ -130,7 +130,7 @@ impl RecordCollector {
         }
     }
 
-    fn settle(mut self, meta_dir: &Path, names: &[OsString]) -> Result<Vec<DatasetRecords>> {
+    fn into_datasets(mut self, meta_dir: &Path, names: &[OsString]) -> Result<Vec<DatasetRecords>> {
         let records = std::mem::take(&mut self.records);
         let inventory = Inventory {
             records,
@@ -138,7 +138,7 @@ impl RecordCollector {
         };
         let all = candidates(&[(0, inventory)]);
         if !all.is_empty() {
-            return Ok(all.iter().map(|c| self.survey(c, meta_dir)).collect());
+            return Ok(all.iter().map(|c| self.describe(c, meta_dir)).collect());
         }
         let foreign = |name: &OsString| name.to_string_lossy().ends_with(".redset");
         let what = match self.notes.first() {
@@ -153,7 +153,7 @@ impl RecordCollector {
         Err(Error::Corrupt { path, what })
     }
 
-    fn survey(&self, chosen: &Candidate, meta_dir: &Path) -> DatasetRecords {
+    fn describe(&self, chosen: &Candidate, meta_dir: &Path) -> DatasetRecords {
         let (mut sets, mut unknown) = (Vec::new(), Vec::new());
         for rank in 0..chosen.ranks {
             match chosen.set_of(rank) {

@@ -1,4 +1,4 @@
-//! Where the files of a dataset lie: in a cache, or at their own places in the prefix directory.
+//! Where the files of a dataset are: in a cache, or at their paths in the prefix directory.
 
 use crate::Result;
 use crate::cache::layout::rank_dir;
@@ -9,7 +9,7 @@ use crate::store::Files;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A dataset's directory in a cache: files are in `rank_<r>` below it.
+/// A dataset in a cache. Its files are in `rank_<r>` below its directory.
 pub struct CacheLocation(
     /// The dataset's directory.
     pub PathBuf,
@@ -33,14 +33,14 @@ impl DataLocation for CacheLocation {
     }
 
     fn sync(&self, _: &dyn Files, _: &RankFiles) -> Result<()> {
-        // As the job left them: files in a cache are not synced.
+        // Files in a cache are never synced.
         Ok(())
     }
 }
 
 /// The prefix directory.
 pub struct PrefixLocation<'a>(
-    /// Which.
+    /// Its paths.
     pub &'a Prefix,
 );
 
@@ -71,7 +71,7 @@ impl DataLocation for PrefixLocation<'_> {
     }
 }
 
-/// The directories in which a rank has files, relative to its own.
+/// The directories with files of a rank, relative to the rank's directory.
 fn parents(list: &RankFiles) -> BTreeSet<&Path> {
     let paths = list.files.iter().map(|file| file.file.as_path());
     paths.filter_map(Path::parent).collect()

@@ -1,5 +1,5 @@
-//! Makes a dataset whole from what is there of it: plans for all of its sets before the first
-//! file is touched, so that one that cannot be rebuilt stays as it is.
+//! Rebuilds a dataset from its files. All sets are examined before the first file is changed, so
+//! that a dataset that cannot be rebuilt stays as it is.
 
 use super::dataset_records::DatasetRecords;
 use crate::cache::layout::filemap_name;
@@ -12,78 +12,76 @@ use crate::store::{Durability, FileKind};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 
-/// How much is to be done.
+/// What a rebuild restores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Files, completion records and redundancy: as the job had it. All is read.
+    /// Files, completion records and redundancy. Everything is read.
     Everything,
-    /// Files and completion records, and of those only what is not there already: in sets
-    /// whose records are all there, a file with the recorded size and time of change is taken
-    /// for what it was when it was copied, and not read.
+    /// Missing files and completion records. In sets with all records, files with the recorded size
+    /// and modification time are not read: they count as unchanged since they were copied.
     Data,
-    /// The completion records of ranks whose files are all there. All is read.
+    /// Completion records of ranks whose files are all there. Everything is read.
     Records,
 }
 
-/// What is wrong with a dataset, and how it can be put right.
+/// The damage of a dataset, and how to rebuild it.
 pub struct RebuildPlan<'a> {
     location: DatasetLocation<'a>,
-    /// What it is for.
-    pub survey: &'a DatasetRecords,
+    /// The dataset.
+    pub source: &'a DatasetRecords,
     scope: Scope,
     sets: Vec<(ExaminedSet<'a>, Losses)>,
-    /// Why a newer dataset of that number was not chosen.
-    passed_over: Option<Error>,
-    /// What was found missing or damaged, by rank.
+    /// Why a newer dataset of this id was not chosen.
+    newer_error: Option<Error>,
+    /// Missing and damaged files, by rank.
     pub damage: Vec<(usize, Error)>,
-    /// Ranks of which something is lost.
+    /// Ranks that lost something.
     pub losses: Losses,
     /// Ranks without a completion record.
-    pub records: Vec<usize>,
-    /// Why it cannot be put right, if so.
+    pub missing_records: Vec<usize>,
+    /// Why the dataset cannot be rebuilt, if so.
     pub verdict: Result<()>,
 }
 
-/// Looks at the dataset that `survey` found in the directory of `location`. Touches nothing.
-/// Local.
+/// Examines the dataset that `source` describes. Changes nothing. Local.
 ///
 /// # Errors
-/// The dataset's scheme is not known. That too much is lost is not an error here, but
+/// The dataset's scheme is unknown. Losses that cannot be rebuilt are no error here; see
 /// [`RebuildPlan::verdict`].
 pub fn plan<'a>(
     location: DatasetLocation<'a>,
-    survey: &'a DatasetRecords,
+    source: &'a DatasetRecords,
     scope: Scope,
 ) -> Result<RebuildPlan<'a>> {
     let mut plan = RebuildPlan {
         location,
-        survey,
+        source,
         scope,
         sets: Vec::new(),
-        passed_over: None,
+        newer_error: None,
         damage: Vec::new(),
         losses: Losses::default(),
-        records: Vec::new(),
+        missing_records: Vec::new(),
         verdict: Ok(()),
     };
-    if !survey.unknown.is_empty() {
+    if !source.unknown.is_empty() {
         let what = format!(
             "the files of {} are lost, and with them all that could rebuild them",
-            ranks_in_words(&survey.unknown)
+            ranks_in_words(&source.unknown)
         );
-        plan.fail(lost(&survey.dataset, what));
+        plan.fail(lost(&source.dataset, what));
     }
-    for reddesc in &survey.sets {
+    for reddesc in &source.sets {
         let mut members = reddesc.members.iter();
         if scope == Scope::Data && members.all(|rank| plan.looks_unchanged(*rank)) {
             continue;
         }
         let claim = SetRecord {
-            dataset: &survey.dataset,
-            ranks: survey.ranks,
+            dataset: &source.dataset,
+            ranks: source.ranks,
             reddesc,
         };
-        let known = |rank| survey.filemaps.get(&rank).map(|map| map.files.clone());
+        let known = |rank| source.filemaps.get(&rank).map(|map| map.files.clone());
         let set = examine(location, claim, &known)?;
         for member in &set.members {
             let parity = member.health.parity.clone().err();
@@ -91,7 +89,7 @@ pub fn plan<'a>(
             let errors = member.health.data.clone().err().into_iter().chain(parity);
             plan.damage.extend(errors.map(|error| (member.rank, error)));
             if !plan.has_record(member.rank, member.record.as_ref()) {
-                plan.records.push(member.rank);
+                plan.missing_records.push(member.rank);
             }
         }
         match set.verdict() {
@@ -106,18 +104,18 @@ pub fn plan<'a>(
     Ok(plan)
 }
 
-/// The plan for the newest of several datasets that can be put right; if none can, for the
-/// newest. See [`plan`].
+/// The plan for the newest of several datasets that can be rebuilt. If none can, the plan for the
+/// newest.
 pub fn choose<'a>(
     location: DatasetLocation<'a>,
-    surveys: &'a [DatasetRecords],
+    sources: &'a [DatasetRecords],
     scope: Scope,
 ) -> Result<RebuildPlan<'a>> {
     let mut newest: Option<RebuildPlan> = None;
-    for survey in surveys {
-        let mut plan = plan(location, survey, scope)?;
+    for source in sources {
+        let mut plan = plan(location, source, scope)?;
         if plan.verdict.is_ok() {
-            plan.passed_over = newest.and_then(|newest| newest.verdict.err());
+            plan.newer_error = newest.and_then(|newest| newest.verdict.err());
             return Ok(plan);
         }
         newest.get_or_insert(plan);
@@ -133,13 +131,13 @@ fn lost(dataset: &Dataset, what: String) -> Error {
 }
 
 impl RebuildPlan<'_> {
-    /// All that was passed over, missing or damaged, in words.
+    /// Descriptions of everything that was ignored, missing or damaged.
     pub fn notes(&self) -> Vec<String> {
         let damage = self.damage.iter();
         let damage = damage.map(|(rank, error)| format!("rank {rank}: {error}"));
-        let newer = self.passed_over.iter();
+        let newer = self.newer_error.iter();
         let newer = newer.map(|error| format!("{error}; an older one of that number is used"));
-        let passed = self.survey.notes.iter().cloned();
+        let passed = self.source.notes.iter().cloned();
         passed.chain(newer).chain(damage).collect()
     }
 
@@ -149,29 +147,29 @@ impl RebuildPlan<'_> {
         }
     }
 
-    /// True if the rank's record is there and its files look as when they were copied.
+    /// True if the rank's record is there, and its files have the recorded sizes and times.
     fn looks_unchanged(&self, rank: usize) -> bool {
         let same = |file: &FileMeta| {
             let path = file.file.below(&self.location.data.directory(rank)).ok()?;
             let stat = self.location.files.stat(&path).ok()??;
             Some(stat.kind == FileKind::File && stat.size == file.size && stat.mtime == file.mtime)
         };
-        let map = self.survey.filemaps.get(&rank);
+        let map = self.source.filemaps.get(&rank);
         map.is_some_and(|map| {
             self.location.data.check_names(&map.files).is_ok()
                 && map.files.files.iter().all(|file| same(file) == Some(true))
         })
     }
 
-    /// True if the rank's completion record says what is known of the rank.
+    /// True if the rank has a completion record with this file list.
     fn has_record(&self, rank: usize, known: Option<&Record>) -> bool {
-        let map = self.survey.filemaps.get(&rank);
+        let map = self.source.filemaps.get(&rank);
         map.zip(known)
             .is_some_and(|(map, known)| map.files == known.files)
     }
 
-    /// Gives files whose record was lost the attributes that it says, which a kill may have
-    /// kept from them.
+    /// Sets mode and times of files whose record was lost, since a killed process may not have set
+    /// them.
     fn restore_attributes(&self, list: &RankFiles) -> Result<()> {
         let DatasetLocation { files, data, .. } = self.location;
         let dir = data.directory(list.rank);
@@ -185,34 +183,34 @@ impl RebuildPlan<'_> {
         })
     }
 
-    /// True if there is nothing to do.
+    /// True if nothing must be rebuilt.
     pub fn is_whole(&self) -> bool {
         let redundancy = self.scope != Scope::Data && !self.losses.redundancy.is_empty();
         self.verdict.is_ok()
             && self.losses.data.is_empty()
-            && self.records.is_empty()
+            && self.missing_records.is_empty()
             && !redundancy
     }
 
-    /// Does it, set by set, and gives the files of all ranks. New completion records name
-    /// `node`. A kill leaves what is lost as lost as it was. Local.
+    /// Rebuilds the dataset, set by set, and returns the file lists of all ranks. New completion
+    /// records name `node`. If it is killed, lost files are still lost. Local.
     ///
     /// # Errors
-    /// [`RebuildPlan::verdict`], and then nothing is touched; or a file cannot be read or written.
+    /// [`RebuildPlan::verdict`]; then nothing is changed. Or a file cannot be read or written.
     pub fn carry_out(self, node: &str) -> Result<BTreeMap<usize, RankFiles>> {
         self.verdict.clone()?;
         let DatasetLocation {
             files, meta_dir, ..
         } = self.location;
         let path = |rank: usize| meta_dir.join(filemap_name(rank));
-        let maps = self.survey.filemaps.iter();
+        let maps = self.source.filemaps.iter();
         let mut lists: BTreeMap<usize, RankFiles> =
             maps.map(|(rank, map)| (*rank, map.files.clone())).collect();
         for (set, losses) in &self.sets {
             let records = if self.scope == Scope::Records {
                 with_files(set)
             } else {
-                // A record says that the files are whole, so it goes before they do.
+                // A record says that the files are whole, so it is removed before they are rebuilt.
                 for rank in &losses.data {
                     files.remove_file(&path(*rank))?;
                 }
@@ -227,7 +225,7 @@ impl RebuildPlan<'_> {
                         self.restore_attributes(&record.files)?;
                     }
                     self.location.data.sync(files, &record.files)?;
-                    let map = filemap(record, self.survey.ranks, node);
+                    let map = filemap(record, self.source.ranks, node);
                     format::write(files, &path(rank), &map, Durability::Synced)?;
                 }
             }
@@ -236,7 +234,6 @@ impl RebuildPlan<'_> {
     }
 }
 
-/// The records of the members whose files are all there.
 fn with_files(set: &ExaminedSet) -> Vec<Record> {
     let there = set.members.iter().filter(|m| m.health.data.is_ok());
     there.filter_map(|m| m.record.clone()).collect()

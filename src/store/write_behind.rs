@@ -1,7 +1,7 @@
-//! Writing behind: files are written by a thread of their own while messages go on.
+//! Writes files in a thread while messages are exchanged.
 //!
-//! A rank whose files are rebuilt writes more than anybody else does meanwhile; so it should not
-//! also stop to receive.
+//! A rank whose files are rebuilt writes more than the others, so writing should not keep it from
+//! receiving.
 
 use super::block_signals::BlockedSignals;
 use crate::Result;
@@ -9,18 +9,18 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-/// Buffers that may wait to be written.
+/// Limit for buffers that wait to be written.
 const QUEUE: usize = 4;
 
-/// What takes bytes in order.
+/// Takes the bytes of blocks in order.
 pub trait BlockSink: Send {
     /// Takes the next bytes of a block.
     fn put(&mut self, block: usize, bytes: &[u8]) -> Result<()>;
 }
 
-/// A sink that is used here or by a thread. After its first error nothing reaches it.
+/// A sink, used directly or by a thread. After its first error it gets no more bytes.
 pub enum WriteBehind<'scope, T> {
-    /// Used here, with how that went.
+    /// Used directly; the first error is kept.
     Direct(T, Result<()>),
     /// Used by a thread.
     Threaded(Thread<'scope, T>),
@@ -34,12 +34,12 @@ pub struct Thread<'scope, T> {
 }
 
 impl<'scope, T: BlockSink + 'scope> WriteBehind<'scope, T> {
-    /// To be used by the caller's thread.
+    /// Uses the sink in the caller's thread.
     pub fn direct(sink: T) -> Self {
         WriteBehind::Direct(sink, Ok(()))
     }
 
-    /// To be used by a new thread; by the caller's if writer can be none.
+    /// Uses the sink in a new thread, or in the caller's if no thread can be started.
     pub fn start<'env>(scope: &'scope Scope<'scope, 'env>, sink: T) -> Self {
         let (hand_over, sinks) = sync_channel::<T>(1);
         let (jobs, queue) = sync_channel::<(usize, Vec<u8>)>(QUEUE);
@@ -50,7 +50,7 @@ impl<'scope, T: BlockSink + 'scope> WriteBehind<'scope, T> {
                 if result.is_ok() {
                     result = sink.put(block, &bytes);
                 }
-                // Nobody may be writer any more to use it again.
+                // The receiver may be gone.
                 let _ = give_back.send(bytes);
             }
             Some((sink, result))
@@ -73,7 +73,7 @@ impl<'scope, T: BlockSink + 'scope> WriteBehind<'scope, T> {
         }
     }
 
-    /// Takes the next bytes of a block. Gives a buffer for reuse, if writer is one.
+    /// Passes on the next bytes of a block. Returns a buffer for reuse, if there is one.
     pub fn put(&mut self, block: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {
         match self {
             WriteBehind::Direct(sink, result) => {
@@ -82,7 +82,7 @@ impl<'scope, T: BlockSink + 'scope> WriteBehind<'scope, T> {
                 }
                 Some(bytes)
             }
-            // A thread that is gone tells why in `finish`.
+            // If the thread is gone, `finish` returns its error.
             WriteBehind::Threaded(writer) => match writer.jobs.send((block, bytes)) {
                 Ok(()) => writer.spare.try_recv().ok(),
                 Err(refused) => Some(refused.0.1),
@@ -90,7 +90,7 @@ impl<'scope, T: BlockSink + 'scope> WriteBehind<'scope, T> {
         }
     }
 
-    /// The sink, once all that was put has reached it.
+    /// The sink, after it got all bytes; or its first error.
     pub fn finish(self) -> Result<T> {
         let (sink, result) = match self {
             WriteBehind::Direct(sink, result) => (sink, result),
