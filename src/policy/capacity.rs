@@ -1,26 +1,26 @@
-//! Will the next dataset fit into a node's store?
+//! Decides whether the next dataset will fit into a node's store.
 //!
-//! Nobody knows how large it will be. The best guess is the last dataset of the same
-//! descriptor on the same node, redundancy included, so that is what must fit; where there was
-//! none, nothing is refused. A program whose checkpoints shrink may be refused one that would
-//! fit by less than it shrank: the message says so, and how to switch the check off.
+//! Its size is not known in advance. The estimate is the last dataset of the same descriptor on the
+//! same node, with its redundancy. If there was none, nothing is refused. A program whose
+//! checkpoints shrink may be refused a checkpoint that would just fit; the message says so, and how
+//! to switch the check off.
 
-/// Whether a store has room.
+/// Whether the next dataset fits into a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
-    /// It has.
+    /// It fits now.
     Now,
-    /// Once what is to be deleted is deleted: that must be waited for.
+    /// It fits once the evicted datasets are deleted, which must be waited for.
     AfterDeletion,
-    /// Once so many datasets more are deleted than the count of the store demands.
+    /// It fits once so many more datasets are deleted than the limit of the store demands.
     AfterEvicting(usize),
-    /// Not even then.
+    /// It does not fit.
     Never,
 }
 
-/// The room for `need` bytes in a store with `free` bytes, and `deleted` more once the
-/// datasets that must go are deleted. `None` where a size is not known: what is not known to
-/// be too little is enough, but what goes should be gone first.
+/// Whether `need` bytes fit into a store with `free` bytes, and `deleted` more once the evicted
+/// datasets are deleted. `None` means that a size is not known: then the dataset is assumed to fit,
+/// but evicted datasets must be deleted first.
 pub fn check_fit(need: Option<u64>, free: u64, deleted: Option<u64>) -> Fit {
     match (need, deleted) {
         (Some(need), _) if need <= free => Fit::Now,
@@ -30,9 +30,9 @@ pub fn check_fit(need: Option<u64>, free: u64, deleted: Option<u64>) -> Fit {
     }
 }
 
-/// How many datasets of these `sizes`, in this order, must go besides, where there will be `room`
-/// without: so many that `wanted` bytes fit; all of them if these do not, but the `need` does.
-/// `None` if not even that fits then.
+/// How many more datasets of these `sizes`, in this order, must be evicted so that `wanted` bytes
+/// fit, if `room` bytes are free without that. All of them, if only the `need` can be satisfied.
+/// `None` if not even that.
 pub fn additional_evictions(need: u64, wanted: u64, mut room: u64, sizes: &[u64]) -> Option<usize> {
     for (count, size) in sizes.iter().enumerate() {
         if room >= wanted {
@@ -43,16 +43,16 @@ pub fn additional_evictions(need: u64, wanted: u64, mut room: u64, sizes: &[u64]
     (room >= need).then_some(sizes.len())
 }
 
-/// What is asked for after so many datasets in a row that could not be completed: they may have
-/// been larger than the last one that was, so it is doubled each time.
+/// The space to ask for after so many consecutive datasets that could not be completed. They may
+/// have been larger than the last complete one, so it doubles each time.
 pub fn space_wanted(need: u64, failures: u32) -> u64 {
     let factor = 1u64.checked_shl(failures).unwrap_or(u64::MAX);
     need.saturating_mul(factor)
 }
 
-/// What a dataset of `data` bytes takes in a set of `members` where each keeps redundancy
-/// against `losses` losses, copies (`PARTNER`) or blocks of parity. Bytes; an estimate for
-/// ranks that have about as much as each other.
+/// Estimated size of a dataset of `data` bytes with its redundancy, bytes. In a set of `members`,
+/// each rank keeps redundancy against `losses` losses: copies (`PARTNER`) or blocks of parity. All
+/// ranks are assumed to have the same amount of data.
 pub fn with_redundancy(data: u64, copies: bool, members: usize, losses: usize) -> u64 {
     let (members, losses) = (members as u64, losses as u64);
     let extra = match members.saturating_sub(losses) {
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(additional_evictions(10, 10, 4, &[5]), None);
         assert_eq!(additional_evictions(10, 10, 9, &[]), None);
         assert_eq!(additional_evictions(10, 10, u64::MAX, &[u64::MAX]), Some(0));
-        // What would be better is not demanded.
+        // `wanted` is not required.
         assert_eq!(additional_evictions(10, 20, 10, &[5, 5, 5]), Some(2));
         assert_eq!(additional_evictions(10, 20, 10, &[5]), Some(1));
         assert_eq!(additional_evictions(10, 20, 4, &[5]), None);

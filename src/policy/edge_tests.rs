@@ -1,4 +1,4 @@
-//! What the decisions say at the edges that their own examples leave out.
+//! Decisions at limits that the tests of the modules do not cover.
 
 use super::capacity::with_redundancy;
 use super::checkpoint::{History, Rules, due};
@@ -21,7 +21,7 @@ fn the_share_of_checkpoints_goes_by_what_one_costs_on_average() {
         seconds: 0,
         overhead: 10.0,
     };
-    // Four took 8 seconds: one takes 2, which is 10 percent of 20.
+    // Four checkpoints took 8 seconds, so one takes 2, which is 10 percent of 20.
     let at = |since_last| History {
         calls: 1,
         checkpoints: 4,

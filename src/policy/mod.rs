@@ -1,4 +1,4 @@
-//! Decisions without input or output: each is a function of what its caller has read.
+//! Decisions, as pure functions: callers pass everything that they depend on.
 
 pub mod capacity;
 pub mod checkpoint;

@@ -1,66 +1,66 @@
-//! What does the run loop do next? (`scr_run`)
+//! Decides what the run loop does next (`scr_run`).
 
 use super::halt::FINALIZED;
 use std::fmt;
 
-/// What the loop knows when it has to decide.
+/// What the decision depends on.
 #[derive(Debug, Clone, Default)]
 pub struct LoopState {
-    /// Launches so far.
+    /// Number of launches so far.
     pub launches: u64,
-    /// Most launches; `None` for no limit.
+    /// Limit for launches; `None` for no limit.
     pub limit: Option<u64>,
     /// Exit code of the last launch; `None` before the first.
     pub code: Option<i32>,
-    /// The last launch was ended because it made no progress.
+    /// True if the last launch was killed because it made no progress.
     pub hung: bool,
-    /// Halt conditions that hold, in words of SCR.
+    /// Halt conditions that hold, as SCR names them.
     pub halts: Vec<String>,
-    /// The signal by which the loop itself was asked to end.
+    /// The signal that asked the loop to end.
     pub signal: Option<&'static str>,
-    /// NodeCount, if they were tested since the last launch.
+    /// Result of the node tests since the last launch; `None` if there were none.
     pub nodes: Option<NodeCount>,
 }
 
-/// NodeCount that can be used, and nodes that a launch needs.
+/// Usable nodes, and nodes that a launch needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeCount {
-    /// NodeCount left.
+    /// Usable nodes.
     pub up: u64,
-    /// NodeCount needed.
+    /// Nodes that a launch needs.
     pub needed: u64,
 }
 
-/// What comes next.
+/// The next step of the loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextStep {
-    /// Find out which nodes can be used.
+    /// Test which nodes can be used.
     Test,
     /// Launch the program.
     Launch,
-    /// Launch no more.
+    /// End the loop.
     Stop(StopReason),
 }
 
-/// StopReason there is no other launch.
+/// Why the loop ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopReason {
-    /// The program ended well.
+    /// The program ended with exit code 0.
     Done,
-    /// It called SCR_Finalize, so it was at its end, whatever its exit code.
+    /// The program called SCR_Finalize, so it was finished, whatever its exit code.
     Finalized,
-    /// The loop was asked to end.
+    /// The loop received a signal.
     Signal(&'static str),
     /// Halt conditions hold.
     Halt(Vec<String>),
-    /// All launches are used up.
+    /// The limit of launches is reached.
     NoRunLeft(u64),
-    /// Not enough nodes can be used.
+    /// Too few nodes can be used.
     TooFewNodes(NodeCount),
 }
 
-/// The decision. Reasons that the user gave, or that are the program's own, come before those
-/// that only forbid another launch; nodes are tested last, because that takes longest.
+/// The next step. Reasons of the user and of the program come first, then limits. Nodes are tested
+/// last, because that takes longest.
 pub fn next_step(state: &LoopState) -> NextStep {
     let finalized = state.halts.iter().any(|reason| reason == FINALIZED);
     let others = || state.halts.iter().filter(|reason| *reason != FINALIZED);
@@ -88,7 +88,7 @@ pub fn next_step(state: &LoopState) -> NextStep {
     })
 }
 
-/// Most launches, from `SCR_RUNS` and `SCR_RETRIES`; `None` for no limit.
+/// The limit for launches, from `SCR_RUNS` and `SCR_RETRIES`; `None` for no limit.
 pub fn limit(runs: Option<i64>, retries: Option<i64>) -> Option<u64> {
     let asked = match (runs, retries) {
         (Some(runs), _) if runs < 0 => return None,
@@ -99,12 +99,12 @@ pub fn limit(runs: Option<i64>, retries: Option<i64>) -> Option<u64> {
     Some(u64::try_from(asked).unwrap_or(1).max(1))
 }
 
-/// Longest pause after launches that came to nothing, seconds.
+/// Longest pause after launches without progress, seconds.
 const LONGEST_PAUSE: u64 = 60;
 
-/// Seconds to wait before the next launch: `settle` if nodes were lost, so that the scheduler
-/// can put itself in order, and more and more after `fruitless` launches in a row which made no
-/// progress, so that a program that cannot start does not keep the scheduler busy.
+/// Pause before the next launch, seconds: `settle` if nodes were lost, to give the scheduler time.
+/// After `fruitless` consecutive launches without progress it grows, so that a program that cannot
+/// start does not keep the scheduler busy.
 pub fn pause(lost_nodes: bool, settle: u64, fruitless: u32) -> u64 {
     let settle = if lost_nodes { settle } else { 0 };
     let back_off = match fruitless {
@@ -237,7 +237,7 @@ mod tests {
                 },
                 NextStep::Stop(StopReason::Signal("SIGTERM")),
             ),
-            // What a launcher returns when it is told to end the step may be 0.
+            // A launcher may return 0 when it is told to end the step.
             (
                 LoopState {
                     hung: true,

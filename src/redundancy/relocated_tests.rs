@@ -1,4 +1,4 @@
-//! Parts that come home while what is lost is rebuilt, on thread ranks and real files.
+//! Tests of rebuilds that move parts between nodes, on thread ranks and real files.
 
 use super::code::CodeKind;
 use super::erasure::Erasure;
@@ -15,7 +15,7 @@ use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What lies below a directory: content, mode, and time of files of the application.
+/// The files below a directory: content, mode, and for application files the time.
 type Tree = BTreeMap<PathBuf, (Vec<u8>, u32, Option<(i64, u32)>)>;
 
 fn tree(root: &Path) -> Tree {
@@ -42,14 +42,13 @@ struct Site {
     scheme: Erasure,
     cluster: Cluster,
     records: Vec<Record>,
-    /// What each node had.
+    /// Files of each node after encoding.
     before: Vec<Tree>,
-    /// The nodes on which ranks run that have moved.
+    /// Directories of the nodes that ranks have moved to.
     new: tempfile::TempDir,
 }
 
-/// What a rank says in the end, what was wrong with the part that it holds, and how many bytes
-/// it sent.
+/// Result of a rank, problems with the part that it holds, and bytes that it sent.
 type Answer = (
     Result<(Record, RebuildOutcome)>,
     Option<LocalPart>,
@@ -92,7 +91,7 @@ impl Site {
         self.new.path().join(format!("r{rank}"))
     }
 
-    /// Who has whose files if each rank runs where the one `shift` further on was.
+    /// The holders, if each rank runs where the rank `shift` further on was.
     fn shifted(&self, shift: usize, lost: &[usize]) -> Vec<usize> {
         let members = self.cluster.size();
         let holder = |member: usize| match lost.contains(&member) {
@@ -102,8 +101,8 @@ impl Site {
         (0..members).map(holder).collect()
     }
 
-    /// Brings all home; `spoil` may do something to a part after its holder has looked at it,
-    /// and says whether the holder has no record of it.
+    /// Rebuilds and moves all parts. `spoil` may damage a part after its holder examined it, and
+    /// returns whether the holder has no record of it.
     fn bring(
         &self,
         files: &dyn Files,
@@ -179,7 +178,7 @@ impl Site {
         })
     }
 
-    /// All have what they had, where they are now, and holders keep what they hold.
+    /// All ranks have their files at their new node, and holders still have their copies.
     fn all_home(&self, holders: &[usize], lost: &[usize], story: &str) {
         for (rank, before) in self.before.iter().enumerate() {
             let stays = holders[rank] == rank && !lost.contains(&rank);
@@ -192,7 +191,7 @@ impl Site {
         }
     }
 
-    /// Puts a node back as it was.
+    /// Restores the files of a node.
     fn mend(&self, rank: usize) {
         for (below, (bytes, mode, time)) in &self.before[rank] {
             let path = self.old(rank).join(below);
@@ -254,9 +253,9 @@ fn all_come_home_whoever_is_lost_and_wherever_they_go() {
 #[test]
 fn what_a_holder_needs_itself_takes_no_message() {
     for (kind, members, blocks) in [
-        // The other's data and redundancy; what was lost are copies of these.
+        // Data and redundancy of the other rank are sent; lost files are copies of these.
         (CodeKind::Partner, 2, 2),
-        // In each of four columns three come home, and two go where two others are.
+        // In each of four columns three blocks are moved, and two go to where two others are.
         (CodeKind::Xor, 4, 20),
     ] {
         let chunk = 10_000;
@@ -296,7 +295,7 @@ fn some_stay_while_others_change_places() {
     }
 }
 
-/// Where a bit flips, or a file is gone, in what others hold or in what stays.
+/// A flipped bit or a missing file, in held parts and in others.
 #[test]
 fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
     for (kind, failures) in [
@@ -338,7 +337,8 @@ fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
                         let answers = site.bring(&Posix, &holders, &lost, later);
                         let away = holders[victim] != victim;
                         let harmless = matches!(how, "gone later" | "unknown") && !away;
-                        // PARTNER tolerates some losses of two, depending on where they are.
+                        // PARTNER tolerates some losses of two members, depending on their
+                        // positions.
                         let too_much = lost.len() + 1 > failures && !harmless;
                         let all = answers.iter().all(|(result, ..)| result.is_ok());
                         if all {
@@ -359,7 +359,7 @@ fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
                         let problems = answers
                             .iter()
                             .any(|(_, _, problems, _)| !problems.is_empty());
-                        // A flipped bit is found where it arrives, except in a header.
+                        // A flipped bit is found by the receiver, except in a header.
                         let holder_knows = away && how != "unknown";
                         assert!(problems == holder_knows || how == "flipped", "{story}");
                         site.mend(victim);
@@ -370,7 +370,7 @@ fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
     }
 }
 
-/// Every change to a file fails once, on whichever rank it then is.
+/// Each operation on the file system fails once, on whichever rank does it.
 #[test]
 fn a_failing_disk_on_the_way_hangs_nobody_and_loses_nothing() {
     for kind in [CodeKind::Xor, CodeKind::Partner] {

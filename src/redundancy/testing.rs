@@ -1,4 +1,4 @@
-//! A small cluster of thread ranks with real files, for the tests of the schemes.
+//! A cluster of thread ranks with real files, for tests of the schemes.
 
 use super::{
     Context, LocalPart, PartHealth, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
@@ -22,7 +22,7 @@ pub struct Cluster {
     pub piece: usize,
 }
 
-/// Paths below a rank's directory with content, mode and time of change.
+/// Paths below a rank's directory, with content, mode and modification time.
 pub type Snapshot = BTreeMap<PathBuf, (Vec<u8>, u32, (i64, u32))>;
 
 impl Cluster {
@@ -85,7 +85,7 @@ impl Cluster {
             .join(format!("{}_of_{}_in_0.xor", rank + 1, self.size()))
     }
 
-    /// What a file holds: noise that differs between files.
+    /// Content of a file: noise that differs between files.
     pub fn content(&self, rank: usize, file: usize) -> Vec<u8> {
         let mut state = (rank as u64 + 1) * 0x9e37_79b9 + file as u64 * 77 + 1;
         let mut next = || {
@@ -97,7 +97,7 @@ impl Cluster {
         (0..self.sizes[rank][file]).map(|_| next()).collect()
     }
 
-    /// A rank's files joined, as the naive oracle wants them.
+    /// A rank's files, joined.
     pub fn logical(&self, rank: usize) -> Vec<u8> {
         (0..self.sizes[rank].len())
             .flat_map(|file| self.content(rank, file))
@@ -168,7 +168,7 @@ impl Cluster {
         body(&context, rank)
     }
 
-    /// Encodes on all ranks, which must work, and gives the records.
+    /// Encodes on all ranks, which must succeed, and returns the records.
     pub fn encode(&self, scheme: &dyn RedundancyScheme) -> Vec<Record> {
         let records = self.run(&Posix, |context, rank| {
             let mut record = self.record(rank);
@@ -183,7 +183,7 @@ impl Cluster {
         })
     }
 
-    /// Rebuilds on all ranks; those in `amnesiac` have lost their record.
+    /// Rebuilds on all ranks. Those in `amnesiac` have lost their record.
     pub fn rebuild(
         &self,
         scheme: &dyn RedundancyScheme,
@@ -208,7 +208,7 @@ impl Cluster {
                     queue.push(path);
                 } else {
                     let stat = Posix.stat(&path).unwrap().unwrap();
-                    // A redundancy file has no time of its own to keep.
+                    // The time of redundancy files is not kept.
                     let time = if path.starts_with(self.data(rank)) {
                         stat.mtime
                     } else {
@@ -224,7 +224,7 @@ impl Cluster {
         found
     }
 
-    /// Forgets a whole rank: empty directories remain.
+    /// Removes everything of a rank; empty directories remain.
     pub fn lose(&self, rank: usize) {
         for dir in [self.data(rank), self.meta(rank)] {
             std::fs::remove_dir_all(&dir).unwrap();

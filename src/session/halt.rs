@@ -179,7 +179,8 @@ impl Session {
             self.keep_record(|| {
                 records::update_halt(&*self.files, &self.prefix, |halt| {
                     // What a user asked for stays until the user unsets it.
-                    let own = |reason: &mut Name| halt::OWN.contains(&reason.to_string().as_str());
+                    let own =
+                        |reason: &mut Name| halt::SET_BY_SCR.contains(&reason.to_string().as_str());
                     halt.exit_reason.take_if(own);
                     halt.exit_reason.get_or_insert(left);
                 })
