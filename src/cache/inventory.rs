@@ -47,7 +47,7 @@ pub fn read_records(
             Ok(map) => {
                 let (rank, id) = (map.rank, map.dataset.id);
                 let what = format!("is the record of rank {rank} of dataset {id}");
-                problems.push(Error::Corrupt { path, what });
+                problems.push(Error::corrupt(path, what));
             }
             Err(error) => problems.push(error),
         }
@@ -66,8 +66,7 @@ pub fn levels(
     let mut is_directory = |path: &Path| -> Result<bool> {
         let kind = retry(|| files.stat(path))?.map(|stat| stat.kind);
         if kind.is_some_and(|kind| kind != FileKind::Directory) {
-            let (path, what) = (path.to_path_buf(), "is not a directory".to_string());
-            problems.push(Error::Corrupt { path, what });
+            problems.push(Error::corrupt(path, "is not a directory"));
         }
         Ok(kind == Some(FileKind::Directory))
     };
@@ -157,21 +156,17 @@ fn add_dataset(
         let records = read_records(files, &meta, Some(slot.id), &mut problems)?;
         for map in records.filemaps {
             let rank = map.rank;
-            let held = CachedRecord {
+            let mut held = CachedRecord {
                 store: slot.store,
                 level: layout.level(),
-                other_prefix: map.prefix.filter(|of| of.as_path() != prefix),
-                rank,
-                ranks: map.ranks,
-                dataset: map.dataset,
-                reddesc: map.reddesc,
+                ..map.into()
             };
+            held.other_prefix.take_if(|of| of.as_path() == prefix);
             if is_consistent(&held) {
                 inventory.records.push(held);
             } else {
                 let path = layout.filemap(slot.id, rank);
-                let what = "describes a redundancy set that cannot be".to_string();
-                problems.push(Error::Corrupt { path, what });
+                problems.push(Error::corrupt(path, "describes an invalid redundancy set"));
             }
         }
     }

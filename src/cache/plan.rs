@@ -6,7 +6,7 @@
 //! bytes each.
 
 use crate::format::dataset::HIGHEST;
-use crate::format::{Dataset, Name, Reddesc};
+use crate::format::{Dataset, Filemap, Name, Reddesc};
 use crate::redundancy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -30,6 +30,20 @@ pub struct CachedRecord {
     /// The prefix directory that the dataset was written for, if it differs from the one of this
     /// run.
     pub other_prefix: Option<Name>,
+}
+
+impl From<Filemap> for CachedRecord {
+    fn from(map: Filemap) -> Self {
+        CachedRecord {
+            store: 0,
+            level: None,
+            rank: map.rank,
+            ranks: map.ranks,
+            dataset: map.dataset,
+            reddesc: map.reddesc,
+            other_prefix: map.prefix,
+        }
+    }
 }
 
 /// A dataset's directory, by store and id.

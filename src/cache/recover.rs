@@ -5,11 +5,10 @@ use super::layout::Layout;
 use super::plan::{PartToSend, RecoveryOrder};
 use super::{dataset, relocate};
 use crate::comm::{Communicator, Tag, Term, collective};
+use crate::format;
 use crate::format::filemap::Filemap;
-use crate::format::{self, Name};
 use crate::redundancy::{
-    self, Context, HeldPart, LocalPart, PartHealth, RebuildOutcome, Record, RedundancyScheme, Set,
-    Verification,
+    self, Context, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
 };
 use crate::store::{Files, retry};
 use crate::{Error, Result};
@@ -186,40 +185,23 @@ fn rebuild(
         }
         None => None,
     };
-    let paths = order
+    let mut held = match order
         .holds
-        .and_then(|sent| HeldPartPaths::new(access, order, sent));
-    let mut held_part = paths.as_ref().and_then(|paths| {
-        let theirs = Context {
-            set: &paths.set,
-            data_dir: &paths.data_dir,
-            meta_dir: &paths.meta_dir,
-            ..context
-        };
-        let record = match read_record(access, order, &paths.layout, paths.rank) {
-            Ok(map) => Record::from(map),
-            Err(error) => {
-                damage.push(error);
-                return None;
-            }
-        };
-        Some(HeldPart {
-            set: &paths.set,
-            data_dir: &paths.data_dir,
-            meta_dir: &paths.meta_dir,
-            part: LocalPart::new(&*scheme, &theirs, record, Verification::SizesOnly),
-            problems: Vec::new(),
-        })
-    });
-    let rebuilt = scheme.rebuild(&context, &mut mine, held_part.as_mut());
-    if let Some(HeldPart { part, problems, .. }) = held_part {
-        let PartHealth { data, parity } = part.health;
-        damage.extend([data, parity].into_iter().filter_map(Result::err));
+        .map(|sent| held_part(access, order, &context, sent))
+    {
+        Some(Ok(held)) => Some(held),
+        Some(Err(error)) => {
+            damage.push(error);
+            None
+        }
+        None => None,
+    };
+    let rebuilt = scheme.rebuild(&context, &mut mine, held.as_mut());
+    if let Some(HeldPart { part, problems, .. }) = held {
+        damage.extend(part.health.errors());
         damage.extend(problems);
     }
-    if let Some(PartHealth { data, parity }) = mine.map(|found| found.health) {
-        damage.extend([data, parity].into_iter().filter_map(Result::err));
-    }
+    damage.extend(mine.into_iter().flat_map(|mine| mine.health.errors()));
     // Why files could not be moved here is more useful than the set's error that they are missing.
     // Their holder still has them.
     if !matches!(rebuilt, Err(Error::Comm { .. }))
@@ -230,16 +212,7 @@ fn rebuild(
         return Err(error);
     }
     let (record, outcome) = rebuilt?;
-    let filemap = Filemap {
-        rank,
-        ranks: comm.size(),
-        node: Name::from(node),
-        prefix: Some(Name::from(prefix)),
-        bypass: false,
-        dataset: record.dataset,
-        reddesc: record.reddesc,
-        files: record.files,
-    };
+    let filemap = record.into_filemap(comm.size(), node, Some(prefix.into()));
     // If the files were rebuilt, the record was removed before.
     let there = before.filter(|_| outcome != RebuildOutcome::Restored);
     if there.as_ref() != Some(&filemap) {
@@ -298,28 +271,16 @@ fn remove_obstacles(
     Ok(())
 }
 
-/// The paths of the part that this rank holds for another.
-struct HeldPartPaths {
-    rank: usize,
-    set: Set,
-    layout: Layout,
-    data_dir: PathBuf,
-    meta_dir: PathBuf,
-}
-
-impl HeldPartPaths {
-    fn new(access: &CacheAccess, order: &RecoveryOrder, sent: PartToSend) -> Option<HeldPartPaths> {
-        let (id, layout) = (order.dataset.id, access.layout.at(sent.level));
-        let members = &order.reddesc.members;
-        let index = members.iter().position(|member| *member == sent.rank)?;
-        Some(HeldPartPaths {
-            rank: sent.rank,
-            set: Set::new(index, members.clone())?,
-            data_dir: layout.data(id, sent.rank),
-            meta_dir: layout.meta(id),
-            layout,
-        })
-    }
+/// The part that this rank holds for another member of its set.
+fn held_part(
+    access: &CacheAccess,
+    order: &RecoveryOrder,
+    context: &Context,
+    sent: PartToSend,
+) -> Result<HeldPart> {
+    let (id, layout) = (order.dataset.id, access.layout.at(sent.level));
+    let record = Record::from(read_record(access, order, &layout, sent.rank)?);
+    HeldPart::new(context, record, layout.data(id, sent.rank), layout.meta(id))
 }
 
 /// Reads the record of a rank's part in `layout`. It must belong to the dataset and set of the
@@ -336,10 +297,10 @@ fn read_record(
         && map.dataset.created == order.dataset.created
         && map.reddesc.members == order.reddesc.members;
     if !same {
-        return Err(Error::Corrupt {
+        return Err(Error::corrupt(
             path,
-            what: "is the record of another dataset or rank".to_string(),
-        });
+            "is the record of another dataset or rank",
+        ));
     }
     Ok(map)
 }

@@ -35,9 +35,11 @@ impl FileSpan {
 
     /// CRC32 of the whole file. An error unless each byte was read exactly once.
     fn crc(&mut self) -> Result<u32> {
-        self.sums.crc(self.size).map_err(|at| Error::Corrupt {
-            path: self.path.clone(),
-            what: format!("only {at} of {} bytes were read", self.size),
+        self.sums.crc(self.size).map_err(|at| {
+            Error::corrupt(
+                self.path.clone(),
+                format!("only {at} of {} bytes were read", self.size),
+            )
         })
     }
 }
@@ -182,10 +184,7 @@ impl<'a> LogicalReader<'a> {
 pub fn check_file(files: &dyn Files, path: &std::path::Path, size: u64) -> Result<()> {
     match files.stat(path)? {
         Some(stat) if stat.kind == crate::store::FileKind::File => same_size(path, stat.size, size),
-        Some(_) => Err(Error::Corrupt {
-            path: path.into(),
-            what: "not a regular file".into(),
-        }),
+        Some(_) => Err(Error::corrupt(path, "not a regular file")),
         None => {
             let missing = std::io::Error::from_raw_os_error(libc::ENOENT);
             Err(Error::io("find", path, missing))
@@ -198,10 +197,7 @@ fn same_size(path: &std::path::Path, found: u64, expected: u64) -> Result<()> {
         return Ok(());
     }
     let what = format!("has {found} bytes, its record says {expected}");
-    Err(Error::Corrupt {
-        path: path.to_path_buf(),
-        what,
-    })
+    Err(Error::corrupt(path, what))
 }
 
 /// A file that a [`LogicalWriter`] writes.
@@ -300,10 +296,7 @@ pub fn same_crc(path: &std::path::Path, found: u32, expected: Option<u32>) -> Re
     match expected {
         Some(expected) if expected != found => {
             let what = format!("CRC32 is 0x{found:08x}, its record says 0x{expected:08x}");
-            Err(Error::Corrupt {
-                path: path.to_path_buf(),
-                what,
-            })
+            Err(Error::corrupt(path, what))
         }
         _ => Ok(()),
     }

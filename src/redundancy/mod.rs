@@ -34,6 +34,7 @@ pub use rebuild::offline;
 pub use sets::{Set, make_sets, survives};
 
 use crate::comm::{Communicator, Tag};
+use crate::format::Name;
 use crate::format::dataset::Dataset;
 use crate::format::filemap::{Filemap, Reddesc};
 use crate::format::files::RankFiles;
@@ -84,6 +85,22 @@ pub struct Record {
     pub files: RankFiles,
 }
 
+impl Record {
+    /// The completion record of a rank on `node`, in a run of `ranks` ranks.
+    pub fn into_filemap(self, ranks: usize, node: &str, prefix: Option<Name>) -> Filemap {
+        Filemap {
+            rank: self.files.rank,
+            ranks,
+            node: node.into(),
+            prefix,
+            bypass: false,
+            dataset: self.dataset,
+            reddesc: self.reddesc,
+            files: self.files,
+        }
+    }
+}
+
 impl From<Filemap> for Record {
     fn from(map: Filemap) -> Self {
         Record {
@@ -101,6 +118,13 @@ pub struct PartHealth {
     pub data: Result<()>,
     /// `Ok` if the redundancy file is valid, or the scheme has none.
     pub parity: Result<()>,
+}
+
+impl PartHealth {
+    /// What is wrong with the part.
+    pub fn errors(self) -> impl Iterator<Item = Error> {
+        [self.data, self.parity].into_iter().filter_map(Result::err)
+    }
 }
 
 /// How the content of files is compared with the record.
@@ -142,17 +166,55 @@ impl LocalPart {
 }
 
 /// The part of another member of the set, which this rank holds.
-pub struct HeldPart<'a> {
-    /// The set as that member sees it.
-    pub set: &'a Set,
-    /// Directory of its files.
-    pub data_dir: &'a Path,
-    /// Directory of its redundancy file.
-    pub meta_dir: &'a Path,
+pub struct HeldPart {
+    set: Set,
+    data_dir: PathBuf,
+    meta_dir: PathBuf,
     /// The part, checked by [`Verification::SizesOnly`].
     pub part: LocalPart,
     /// Read errors.
     pub problems: Vec<Error>,
+}
+
+impl HeldPart {
+    /// The part of the member whose `record` is given, with its files in `data_dir` and its
+    /// redundancy file in `meta_dir`. Local.
+    pub fn new(
+        context: &Context,
+        record: Record,
+        data_dir: PathBuf,
+        meta_dir: PathBuf,
+    ) -> Result<HeldPart> {
+        let (members, rank) = (&record.reddesc.members, record.files.rank);
+        let damaged = || Error::format(0, "the redundancy set of a record is damaged");
+        let index = members.iter().position(|member| *member == rank);
+        let set = Set::new(index.unwrap_or(usize::MAX), members.clone()).ok_or_else(damaged)?;
+        let scheme = scheme_of(&record.reddesc).ok_or_else(damaged)?;
+        let theirs = Context {
+            set: &set,
+            data_dir: &data_dir,
+            meta_dir: &meta_dir,
+            ..*context
+        };
+        let part = LocalPart::new(&*scheme, &theirs, record, Verification::SizesOnly);
+        Ok(HeldPart {
+            set,
+            data_dir,
+            meta_dir,
+            part,
+            problems: Vec::new(),
+        })
+    }
+
+    /// The context of the member whose part it is, with this node's paths.
+    fn context<'a>(&'a self, context: &Context<'a>) -> Context<'a> {
+        Context {
+            set: &self.set,
+            data_dir: &self.data_dir,
+            meta_dir: &self.meta_dir,
+            ..*context
+        }
+    }
 }
 
 /// What [`RedundancyScheme::rebuild`] did on this rank.

@@ -191,10 +191,10 @@ impl ParityWriter {
     }
 
     fn unplanned(&self) -> Error {
-        Error::Corrupt {
-            path: self.path.clone(),
-            what: "header or blocks are not as long as was planned".to_string(),
-        }
+        Error::corrupt(
+            self.path.clone(),
+            "header or blocks are not as long as was planned",
+        )
     }
 }
 
@@ -224,10 +224,7 @@ impl ParityReader {
                 return Ok(());
             }
             let what = format!("{what} is {found}, expected {wanted}");
-            Err(Error::Corrupt {
-                path: path.clone(),
-                what,
-            })
+            Err(Error::corrupt(path.clone(), what))
         };
         expect(&own.id, "its dataset", &record.dataset.id)?;
         expect(
@@ -243,12 +240,10 @@ impl ParityReader {
         expect(&list(&partners), "its left neighbour", &list(&lefts))?;
         if header.current != record.files {
             let what = "it describes other files than the record of the rank".to_string();
-            return Err(Error::Corrupt { path, what });
+            return Err(Error::corrupt(path, what));
         }
-        let bounds = bounds(&header).map_err(|_| Error::Corrupt {
-            path: path.clone(),
-            what: "its size would be more than 2^63 bytes".to_string(),
-        })?;
+        let bounds = bounds(&header)
+            .map_err(|_| Error::corrupt(path.clone(), "its size would be more than 2^63 bytes"))?;
         let end = bounds.last().copied().unwrap_or(0);
         expect(&file.size()?, "its size", &start.saturating_add(end))?;
         Ok(ParityReader {
@@ -296,9 +291,11 @@ impl ParityReader {
         let Some(sums) = &mut self.sums else {
             return Ok(());
         };
-        let found = sums.crc(size).map_err(|at| Error::Corrupt {
-            path: self.path.clone(),
-            what: format!("only {at} of {size} bytes were read"),
+        let found = sums.crc(size).map_err(|at| {
+            Error::corrupt(
+                self.path.clone(),
+                format!("only {at} of {size} bytes were read"),
+            )
         })?;
         same_crc(&self.path, found, self.header.crc)
     }

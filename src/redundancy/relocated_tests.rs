@@ -137,33 +137,16 @@ impl Site {
                 holders,
                 sync: true,
             };
-            let found = |context: &Context, rank: usize| {
-                LocalPart::new(
-                    &self.scheme,
-                    context,
-                    self.records[rank].clone(),
-                    Verification::SizesOnly,
-                )
-            };
-            let mut mine = stays.then(|| found(&context, rank));
+            let mut mine = stays.then(|| {
+                let record = self.records[rank].clone();
+                LocalPart::new(&self.scheme, &context, record, Verification::SizesOnly)
+            });
             let member = (0..size).find(|m| *m != rank && holders[*m] == rank);
             let member = member.unwrap_or(rank);
-            let (theirs, root) = (set(member), self.old(member));
-            let (data_dir, meta_dir) = (root.join("data"), root.join("meta"));
-            let mut held_part = (member != rank).then(|| HeldPart {
-                set: &theirs,
-                data_dir: &data_dir,
-                meta_dir: &meta_dir,
-                part: found(
-                    &Context {
-                        set: &theirs,
-                        data_dir: &data_dir,
-                        meta_dir: &meta_dir,
-                        ..context
-                    },
-                    member,
-                ),
-                problems: Vec::new(),
+            let root = self.old(member);
+            let mut held_part = (member != rank).then(|| {
+                let record = self.records[member].clone();
+                HeldPart::new(&context, record, root.join("data"), root.join("meta")).unwrap()
             });
             if held_part.is_some() && spoil(member) {
                 held_part = None;

@@ -104,8 +104,7 @@ pub(super) fn check_data(
 
 /// The checksum of a file that was just written.
 pub(super) fn written(sums: &BTreeMap<PathBuf, u32>, path: &Path) -> Result<u32> {
-    sums.get(path).copied().ok_or_else(|| Error::Corrupt {
-        path: path.to_path_buf(),
-        what: "did not come with the other files of its rank".to_string(),
-    })
+    sums.get(path)
+        .copied()
+        .ok_or_else(|| Error::corrupt(path, "did not come with the other files of its rank"))
 }

@@ -164,7 +164,7 @@ fn check_files(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<
             let same = stat.is_some_and(|s| recorded.size.is_none_or(|size| size == s.size));
             if !same {
                 let what = format!("is missing, or has another size than was recorded{so}");
-                return Err(Error::Corrupt { path, what });
+                return Err(Error::corrupt(path, what));
             }
         }
         Ok(())

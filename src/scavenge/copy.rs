@@ -252,10 +252,7 @@ impl NodeCopy<'_> {
     /// compared when it is used.
     fn redundancy_file(&mut self, from: &Path, to: &Path) -> Result<()> {
         let files = self.settings.files;
-        let missing = || Error::Corrupt {
-            path: from.to_path_buf(),
-            what: "is gone".to_string(),
-        };
+        let missing = || Error::corrupt(from, "is gone");
         let stat = files.stat(from)?.ok_or_else(missing)?;
         let there = files.stat(to)?;
         if there.is_some_and(|there| (there.size, there.mtime) == (stat.size, stat.mtime)) {

@@ -86,7 +86,7 @@ impl RecordCollector {
             let what = format!("belongs to dataset {}", held.dataset.id);
             self.ignore(path, &what);
         } else if held.ranks > self.most_ranks || !is_consistent(&held) {
-            self.ignore(path, "describes a redundancy set that cannot be");
+            self.ignore(path, "describes an invalid redundancy set");
         } else {
             self.records.push(held);
             return true;
@@ -95,16 +95,7 @@ impl RecordCollector {
     }
 
     fn filemap(&mut self, path: &Path, map: Filemap) {
-        let held = CachedRecord {
-            store: 0,
-            level: None,
-            rank: map.rank,
-            ranks: map.ranks,
-            dataset: map.dataset.clone(),
-            reddesc: map.reddesc.clone(),
-            other_prefix: None,
-        };
-        if self.keep(path, held) {
+        if self.keep(path, map.clone().into()) {
             self.filemaps.insert(map.rank, map);
         }
     }
@@ -150,7 +141,7 @@ impl RecordCollector {
             None => "holds no record of a dataset: no filemap_<rank>, no redundancy file".into(),
         };
         let path = meta_dir.to_path_buf();
-        Err(Error::Corrupt { path, what })
+        Err(Error::corrupt(path, what))
     }
 
     fn describe(&self, chosen: &Candidate, meta_dir: &Path) -> DatasetRecords {

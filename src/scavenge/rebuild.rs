@@ -4,8 +4,7 @@
 use super::dataset_records::DatasetRecords;
 use crate::cache::layout::filemap_name;
 use crate::cache::plan::ranks_in_words;
-use crate::format::filemap::Filemap;
-use crate::format::{self, Dataset, FileMeta, Name, RankFiles};
+use crate::format::{self, Dataset, FileMeta, RankFiles};
 use crate::redundancy::Record;
 use crate::redundancy::offline::{DatasetLocation, ExaminedSet, Losses, SetRecord, examine};
 use crate::store::{Durability, FileKind};
@@ -120,10 +119,7 @@ pub fn choose<'a>(
         }
         newest.get_or_insert(plan);
     }
-    newest.ok_or_else(|| Error::Corrupt {
-        path: location.meta_dir.to_path_buf(),
-        what: "holds no dataset that was asked for".to_string(),
-    })
+    newest.ok_or_else(|| Error::corrupt(location.meta_dir, "holds no dataset that was asked for"))
 }
 
 fn lost(dataset: &Dataset, what: String) -> Error {
@@ -225,7 +221,7 @@ impl RebuildPlan<'_> {
                         self.restore_attributes(&record.files)?;
                     }
                     self.location.data.sync(files, &record.files)?;
-                    let map = filemap(record, self.source.ranks, node);
+                    let map = record.into_filemap(self.source.ranks, node, None);
                     format::write(files, &path(rank), &map, Durability::Synced)?;
                 }
             }
@@ -237,17 +233,4 @@ impl RebuildPlan<'_> {
 fn with_files(set: &ExaminedSet) -> Vec<Record> {
     let there = set.members.iter().filter(|m| m.health.data.is_ok());
     there.filter_map(|m| m.record.clone()).collect()
-}
-
-fn filemap(record: Record, ranks: usize, node: &str) -> Filemap {
-    Filemap {
-        rank: record.files.rank,
-        ranks,
-        node: Name::from(node),
-        prefix: None,
-        bypass: false,
-        dataset: record.dataset,
-        reddesc: record.reddesc,
-        files: record.files,
-    }
 }

@@ -20,16 +20,16 @@ impl Content {
     /// [`Error::Corrupt`], with both values.
     pub fn check(&self, recorded: &Content, path: &Path) -> Result<()> {
         if self.size != recorded.size {
-            return Err(Error::Corrupt {
-                path: path.to_path_buf(),
-                what: format!("has {} bytes, {} were recorded", self.size, recorded.size),
-            });
+            return Err(Error::corrupt(
+                path,
+                format!("has {} bytes, {} were recorded", self.size, recorded.size),
+            ));
         }
         match (self.crc, recorded.crc) {
-            (Some(found), Some(wanted)) if found != wanted => Err(Error::Corrupt {
-                path: path.to_path_buf(),
-                what: format!("has CRC32 0x{found:08x}, 0x{wanted:08x} was recorded"),
-            }),
+            (Some(found), Some(wanted)) if found != wanted => Err(Error::corrupt(
+                path,
+                format!("has CRC32 0x{found:08x}, 0x{wanted:08x} was recorded"),
+            )),
             _ => Ok(()),
         }
     }

@@ -7,8 +7,8 @@
 use super::routes::{plan_routes, rebuild_tasks};
 use super::verdict::Verdict;
 use super::*;
+use crate::comm::Communicator;
 use crate::comm::solo::Solo;
-use crate::comm::{Communicator, Pending, Tag, Term};
 use crate::format::filemap::Reddesc;
 use crate::format::{Dataset, read_header};
 use crate::redundancy::code::BlockPlace;
@@ -101,43 +101,9 @@ type Judged = (Verdict, Vec<Option<ParityReader>>);
 
 /// What the [`Context`] of one member refers to.
 struct MemberContext {
-    comm: SingleRank,
+    comm: Solo,
     set: Set,
     data_dir: PathBuf,
-}
-
-/// A communicator of one rank, which sends no messages to others.
-struct SingleRank {
-    rank: usize,
-    size: usize,
-    solo: Solo,
-}
-
-impl Communicator for SingleRank {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-    fn size(&self) -> usize {
-        self.size
-    }
-    fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
-        self.solo.isend(to, tag, data)
-    }
-    fn irecv(&self, from: usize, tag: Tag, buffer: Vec<u8>) -> Result<Box<dyn Pending>> {
-        self.solo.irecv(from, tag, buffer)
-    }
-    fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
-        self.solo.recv(from, tag)
-    }
-    fn barrier(&self) -> Result<()> {
-        self.solo.barrier()
-    }
-    fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
-        self.solo.allreduce(terms)
-    }
-    fn abort(&self, code: i32) -> ! {
-        self.solo.abort(code)
-    }
 }
 
 /// Examines the files of a set, and reads each byte once. `known` gives the file list of a rank's
@@ -163,9 +129,8 @@ pub fn examine<'a>(
         let set = Set::new(index, reddesc.members.clone());
         let set = set.filter(|_| rank < ranks);
         let set = set.ok_or_else(|| unusable("its redundancy set is damaged".to_string()))?;
-        let (size, solo) = (ranks, Solo::new());
         Ok(MemberContext {
-            comm: SingleRank { rank, size, solo },
+            comm: Solo::of_rank(rank, ranks),
             set,
             data_dir: location.data.directory(rank),
         })

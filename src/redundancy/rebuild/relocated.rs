@@ -125,7 +125,7 @@ pub(super) fn open(
     scheme: &str,
     held_part: &HeldPart,
 ) -> Result<ParityReader> {
-    let path = parity_file::path(held_part.meta_dir, held_part.set, scheme);
+    let path = parity_file::path(&held_part.meta_dir, &held_part.set, scheme);
     let theirs = held_part.context(context);
     ParityReader::open(&theirs, path, &held_part.part.record, code.parities())
 }
@@ -135,16 +135,4 @@ fn remote_damage(context: &Context, dataset: &Dataset, what: &str) -> Error {
     let holder = context.holder(context.set.index);
     let what = format!("{what} on the node of rank {holder}");
     Error::dataset(dataset.id, dataset.name.to_string(), what)
-}
-
-impl<'a> HeldPart<'a> {
-    /// The context of the member whose part it is, with this node's paths.
-    pub fn context(&'a self, context: &Context<'a>) -> Context<'a> {
-        Context {
-            set: self.set,
-            data_dir: self.data_dir,
-            meta_dir: self.meta_dir,
-            ..*context
-        }
-    }
 }

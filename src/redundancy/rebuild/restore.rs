@@ -22,14 +22,14 @@ use std::path::PathBuf;
 use std::thread::Scope;
 
 /// What this rank has at the start of a round.
-pub(super) struct RoundInput<'h, 'l> {
+pub(super) struct RoundInput<'h> {
     /// Name of the scheme.
     pub scheme: &'static str,
     pub record: Option<Record>,
     pub parity: Option<Parity>,
     /// True if the content is known to be right.
     pub verified: bool,
-    pub held_part: Option<&'h mut HeldPart<'l>>,
+    pub held_part: Option<&'h mut HeldPart>,
 }
 
 /// Rebuilds what the verdict asks for. Without `rebuild`, only moves parts that other ranks hold.
