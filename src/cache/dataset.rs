@@ -2,12 +2,13 @@
 //! once its completion records are written, and disappears in one rename. So a killed process never
 //! leaves something that looks like a dataset but is not.
 
-use super::layout::{Layout, cache_entry, filemap_rank, rank_of_dir};
+use super::layout::{CacheEntry, Layout, cache_entry, filemap_rank, rank_of_dir};
 use crate::format::filemap::Filemap;
 use crate::redundancy::ParityFileName;
-use crate::store::{Durability, FileKind, Files};
+use crate::store::{Durability, FileKind, Files, retry};
 use crate::{Result, format, redundancy};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Makes the directories of one rank. Deletes what an earlier attempt of this rank left there.
@@ -72,7 +73,7 @@ pub fn write_record(files: &dyn Files, layout: &Layout, filemap: &Filemap) -> Re
 /// take long. Local.
 pub fn discard(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
     files.remove_tree(&layout.trash(id))?;
-    rename(files, layout, id, &layout.trash(id)).map(drop)
+    rename(files, &layout.dataset(id), &layout.trash(id)).map(drop)
 }
 
 /// Moves the redundancy files of the discarded dataset `from` to dataset `to`, which is being
@@ -82,14 +83,13 @@ pub fn discard(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
 pub fn recycle_redundancy(files: &dyn Files, layout: &Layout, from: u64, to: u64) -> Vec<PathBuf> {
     let old = layout.trash_meta(from);
     let names = files.list(&old).unwrap_or_default().into_iter();
-    let heirs = names.filter(|name| ParityFileName::parse(name).is_some());
-    heirs
-        .filter_map(|name| {
-            let heir = layout.meta(to).join(redundancy::temporary_name(&name));
-            files.rename(&old.join(name), &heir).ok()?;
-            Some(heir)
-        })
-        .collect()
+    let parity_files = names.filter(|name| ParityFileName::parse(name).is_some());
+    let moved = parity_files.filter_map(|name| {
+        let recycled = layout.meta(to).join(redundancy::temporary_name(&name));
+        files.rename(&old.join(name), &recycled).ok()?;
+        Some(recycled)
+    });
+    moved.collect()
 }
 
 /// Renames an unusable dataset to quarantine, where it can be examined. It is evicted first when
@@ -97,20 +97,21 @@ pub fn recycle_redundancy(files: &dyn Files, layout: &Layout, from: u64, to: u64
 /// calls this. Local.
 pub fn quarantine(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
     let to = layout.quarantine(id);
-    match rename(files, layout, id, &to) {
+    match rename(files, &layout.dataset(id), &to) {
         // An earlier quarantined dataset is in the way. It is not removed before the first attempt:
         // two emulated nodes may share one directory, and must not delete what the other has just
         // put there.
         Err(_) if files.stat(&to)?.is_some() => {
             files.remove_tree(&to)?;
-            rename(files, layout, id, &to)
+            rename(files, &layout.dataset(id), &to)
         }
         other => other,
     }
 }
 
-fn rename(files: &dyn Files, layout: &Layout, id: u64, to: &Path) -> Result<bool> {
-    match files.rename(&layout.dataset(id), to) {
+/// Returns false if `from` does not exist (any more).
+pub(super) fn rename(files: &dyn Files, from: &Path, to: &Path) -> Result<bool> {
+    match files.rename(from, to) {
         // Two emulated nodes may share one directory, and the other was first.
         Err(error) if error.is_not_found() => Ok(false),
         other => other.map(|()| true),
@@ -119,15 +120,22 @@ fn rename(files: &dyn Files, layout: &Layout, id: u64, to: &Path) -> Result<bool
 
 /// Deletes everything that this run has in a store. One rank per store calls this. Local.
 pub fn delete_all(files: &dyn Files, layout: &Layout) -> Result<()> {
-    let names = match files.list(&layout.root()) {
-        Err(error) if error.is_not_found() => return Ok(()),
+    let mut entries = entries(files, layout)?.into_iter();
+    entries.try_for_each(|(name, _)| files.remove_tree(&layout.root().join(name)))
+}
+
+/// The names that SCR uses in a run's directory; none if the directory does not exist. Repeats
+/// failed reads ([`retry`]). Local.
+pub fn entries(files: &dyn Files, layout: &Layout) -> Result<Vec<(String, CacheEntry)>> {
+    let names = match retry(|| files.list(&layout.root())) {
+        Err(error) if error.is_not_found() => Vec::new(),
         other => other?,
     };
-    let ours = names
-        .iter()
-        .filter(|name| name.to_str().is_some_and(|n| cache_entry(n).is_some()));
-    ours.into_iter()
-        .try_for_each(|name| files.remove_tree(&layout.root().join(name)))
+    let parse = |name: OsString| {
+        let name = name.into_string().ok()?;
+        cache_entry(&name).map(|entry| (name, entry))
+    };
+    Ok(names.into_iter().filter_map(parse).collect())
 }
 
 /// Deletes what [`discard`] renamed to trash. Local.

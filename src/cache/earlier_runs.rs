@@ -6,17 +6,21 @@
 //! may make some of the directories again; these have no completion record, so they count as empty
 //! and the next run deletes them.
 
+use super::dataset::{self, rename};
 use super::inventory;
-use super::layout::{CacheEntry, Layout, cache_entry, run_of_dir};
+use super::layout::{CacheEntry, Layout, run_of_dir};
 use crate::Result;
 use crate::store::{FileKind, Files, retry};
-use std::ffi::OsString;
 use std::path::Path;
 
 /// The runs that have a directory in the store of `layout`, each with its own layout. Local.
 pub fn list_runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
+    let names = match retry(|| files.list(&layout.job())) {
+        Err(error) if error.is_not_found() => return Ok(Vec::new()),
+        other => other?,
+    };
     let mut runs = Vec::new();
-    for name in list(files, &layout.job())? {
+    for name in names {
         let Some(run) = name.to_str().and_then(run_of_dir) else {
             continue;
         };
@@ -40,9 +44,8 @@ pub fn take_over_earlier_runs(files: &dyn Files, layout: &Layout) -> Result<()> 
     others.retain(|other| other.run() != layout.run());
     let mut sized = Vec::with_capacity(others.len());
     for other in others {
-        let names = list(files, &other.root())?;
-        let entries = names.iter().filter_map(|name| cache_entry(name.to_str()?));
-        let datasets = entries.filter(|entry| matches!(entry, CacheEntry::Dataset(_)));
+        let entries = dataset::entries(files, &other)?.into_iter();
+        let datasets = entries.filter(|(_, entry)| matches!(entry, CacheEntry::Dataset(_)));
         sized.push((datasets.count(), other));
     }
     // There are several only if a process of an earlier run made directories again. The run with
@@ -60,25 +63,21 @@ pub fn take_over_earlier_runs(files: &dyn Files, layout: &Layout) -> Result<()> 
 
 /// Moves what is in the directory of one run into the directory of another.
 fn merge(files: &dyn Files, from: &Layout, to: &Layout) -> Result<()> {
-    for name in list(files, &from.root())? {
+    for (name, entry) in dataset::entries(files, from)? {
         let (source, target) = (from.root().join(&name), to.root().join(&name));
-        let gone = match name.to_str().and_then(cache_entry) {
-            None => continue,
-            Some(CacheEntry::Trash(_)) => &source,
-            Some(_) if files.stat(&target)?.is_none() => {
+        let gone = match entry {
+            CacheEntry::Trash(_) => &source,
+            _ if files.stat(&target)?.is_none() => {
                 rename(files, &source, &target)?;
                 continue;
             }
-            Some(CacheEntry::Quarantine(_)) => &source,
-            Some(CacheEntry::Dataset(id)) => {
-                match (newest(files, from, id)?, newest(files, to, id)?) {
-                    (Some(there), Some(here)) if there > here => &target,
-                    (Some(_), Some(_)) => &source,
-                    // A record could not be read, so it is not known which dataset is newer. Both
-                    // stay.
-                    _ => continue,
-                }
-            }
+            CacheEntry::Quarantine(_) => &source,
+            CacheEntry::Dataset(id) => match (newest(files, from, id)?, newest(files, to, id)?) {
+                (Some(there), Some(here)) if there > here => &target,
+                (Some(_), Some(_)) => &source,
+                // A record could not be read, so it is not known which dataset is newer. Both stay.
+                _ => continue,
+            },
         };
         // If it cannot be deleted, the next run tries again.
         let deleted = files.remove_tree(gone);
@@ -99,25 +98,9 @@ fn newest(files: &dyn Files, layout: &Layout, id: u64) -> Result<Option<u64>> {
     Ok(found.unread.is_empty().then_some(created.unwrap_or(0)))
 }
 
-fn list(files: &dyn Files, path: &Path) -> Result<Vec<OsString>> {
-    match retry(|| files.list(path)) {
-        Err(error) if error.is_not_found() => Ok(Vec::new()),
-        other => other,
-    }
-}
-
-fn rename(files: &dyn Files, from: &Path, to: &Path) -> Result<()> {
-    match files.rename(from, to) {
-        // Two emulated nodes may share one directory, and the other was first.
-        Err(error) if error.is_not_found() => Ok(()),
-        other => other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::dataset;
     use crate::format::{Dataset, Filemap, RankFiles, Reddesc};
     use crate::store::posix::Posix;
 
@@ -191,7 +174,7 @@ mod tests {
         assert_eq!(read(&here, 7), "2 Some(70)");
         assert!(here.quarantine(2).exists() && !here.trash(3).exists());
         assert!(!two.root().exists());
-        assert_eq!(list(&Posix, &one.root()).unwrap(), ["x"]);
+        assert_eq!(Posix.list(&one.root()).unwrap(), ["x"]);
 
         // Run 3 has more datasets than run 4, but run 4 has a newer dataset 6.
         let late = layout(root, 4);

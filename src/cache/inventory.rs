@@ -1,6 +1,7 @@
 //! Reads the completion records that earlier runs of this job left in one node's stores.
 
-use super::layout::{CacheEntry, Layout, cache_entry, filemap_rank, level};
+use super::dataset;
+use super::layout::{CacheEntry, Layout, filemap_rank, level};
 use super::plan::{CachedRecord, Inventory, Slot, is_consistent};
 use crate::format::Name;
 use crate::format::filemap::Filemap;
@@ -97,19 +98,18 @@ pub fn levels(
 pub fn read(files: &dyn Files, prefix: &Path, stores: &[(usize, &Layout)]) -> Result<Inventory> {
     let mut inventory = Inventory::default();
     for &(store, layout) in stores {
-        for name in list_names(files, layout)? {
-            match cache_entry(&name) {
-                Some(CacheEntry::Dataset(id)) => {
+        for (_, entry) in dataset::entries(files, layout)? {
+            match entry {
+                CacheEntry::Dataset(id) => {
                     let slot = Slot { store, id };
                     inventory.present.push(slot);
                     add_dataset(files, prefix, layout, slot, &mut inventory)?;
                 }
-                Some(CacheEntry::Quarantine(id)) => inventory.quarantined.push(Slot { store, id }),
-                Some(CacheEntry::Trash(id)) => {
-                    let removed = super::dataset::empty_trash(files, layout, id);
+                CacheEntry::Quarantine(id) => inventory.quarantined.push(Slot { store, id }),
+                CacheEntry::Trash(id) => {
+                    let removed = dataset::empty_trash(files, layout, id);
                     inventory.notes.extend(removed.err().map(note));
                 }
-                None => {}
             }
         }
     }
@@ -130,17 +130,6 @@ pub fn read_dataset(
     let mut inventory = Inventory::default();
     add_dataset(files, prefix, layout, Slot { store: 0, id }, &mut inventory)?;
     Ok(inventory)
-}
-
-fn list_names(files: &dyn Files, layout: &Layout) -> Result<Vec<String>> {
-    let names = match retry(|| files.list(&layout.root())) {
-        Err(error) if error.is_not_found() => Vec::new(),
-        other => other?,
-    };
-    Ok(names
-        .iter()
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect())
 }
 
 fn add_dataset(

@@ -172,12 +172,12 @@ fn rebuild(
         Some(Ok(map)) => {
             let record = Record::from(map.clone());
             before = Some(map);
-            damage.extend(remove_obstacles(&context, &*scheme, &record).err());
+            damage.extend(remove_obstacles(&context, &scheme, &record).err());
             let verification = match order.source {
                 Some(from) if from != rank => Verification::Checksums(&moved),
                 _ => Verification::SizesOnly,
             };
-            Some(LocalPart::new(&*scheme, &context, record, verification))
+            Some(LocalPart::new(&scheme, &context, record, verification))
         }
         Some(Err(error)) => {
             damage.push(error);
@@ -252,11 +252,7 @@ fn write_record(access: &CacheAccess, filemap: &Filemap) -> Result<()> {
 /// Removes anything but a file from the path of a file, and anything but a directory from the path
 /// of a directory, so that the files can be rebuilt. The application wrote regular files, so
 /// nothing of it is lost.
-fn remove_obstacles(
-    context: &Context,
-    scheme: &dyn RedundancyScheme,
-    record: &Record,
-) -> Result<()> {
+fn remove_obstacles(context: &Context, scheme: &RedundancyScheme, record: &Record) -> Result<()> {
     let mut wanted = Vec::new();
     for file in &record.files.files {
         wanted.push((context.data_dir, file.file.below(context.data_dir)?));

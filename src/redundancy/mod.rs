@@ -7,13 +7,13 @@
 
 pub mod code;
 mod encode;
-mod erasure;
 pub mod kernel;
 pub mod logical;
 mod member_io;
 mod parity_file;
 mod pipeline;
 mod rebuild;
+mod scheme;
 pub mod sets;
 mod single;
 mod sums;
@@ -31,6 +31,7 @@ mod xor_tests;
 pub use code::MAX_BLOCKS;
 pub use parity_file::{ParityFileName, final_name, temporary_name};
 pub use rebuild::offline;
+pub use scheme::{RedundancyScheme, by_name, scheme_of};
 pub use sets::{Set, make_sets, survives};
 
 use crate::comm::{Communicator, Tag};
@@ -152,7 +153,7 @@ pub struct LocalPart {
 impl LocalPart {
     /// Checks the files of `record`. Local.
     pub fn new(
-        scheme: &dyn RedundancyScheme,
+        scheme: &RedundancyScheme,
         context: &Context,
         record: Record,
         verification: Verification,
@@ -196,7 +197,7 @@ impl HeldPart {
             meta_dir: &meta_dir,
             ..*context
         };
-        let part = LocalPart::new(&*scheme, &theirs, record, Verification::SizesOnly);
+        let part = LocalPart::new(&scheme, &theirs, record, Verification::SizesOnly);
         Ok(HeldPart {
             set,
             data_dir,
@@ -228,96 +229,6 @@ pub enum RebuildOutcome {
     Restored,
     /// This rank helped to rebuild the files of another.
     Helped,
-}
-
-/// A way to protect datasets.
-pub trait RedundancyScheme: Send + Sync {
-    /// The name in configuration and records, such as `XOR`.
-    fn name(&self) -> &'static str;
-
-    /// How many members of a set of this size may be lost, whichever they are.
-    fn losses(&self, members: usize) -> usize;
-
-    /// True if a set survives the loss of exactly these members; `lost` is in set order. Some
-    /// schemes survive some losses of more members than [`RedundancyScheme::losses`].
-    fn recoverable(&self, lost: &[bool]) -> bool;
-
-    /// The redundancy file of a rank in this set; `None` if the scheme makes none.
-    fn redundancy_file(&self, meta_dir: &Path, set: &Set) -> Option<PathBuf>;
-
-    /// Writes the redundancy file. If the application files are read for that, their checksums are
-    /// entered in `record`. Checksums that are there already must agree.
-    ///
-    /// Collective over the members of the set. A rank that fails takes part in all messages to the
-    /// end. Then every member returns an error that names the cause, and no redundancy file is
-    /// valid. Only an error in the last write is seen by one rank alone, so the caller must agree
-    /// on the result over all ranks. A failure of communication returns at once.
-    fn encode(&self, context: &Context, record: &mut Record) -> Result<()>;
-
-    /// Compares the files with `record`, which comes from [`RedundancyScheme::encode`] or
-    /// [`RedundancyScheme::rebuild`]. Reads each byte at most once. Local.
-    fn check(&self, context: &Context, record: &Record, verification: Verification) -> PartHealth;
-
-    /// Rebuilds the files and redundancy files that the set lost, and returns this rank's record.
-    ///
-    /// `mine` is this rank's part; `None` if it has no record. Content that is not verified yet is
-    /// compared with its checksums, in the pass that rebuilds a lost rank if there is one. Damaged
-    /// content is noted in `mine` and counts as lost, and the rebuild starts again without it.
-    ///
-    /// Files of a rank without a record are compared with what a neighbour's redundancy file says
-    /// of them. If all are right, the rank keeps them. If not, they are removed just before they
-    /// are rebuilt.
-    ///
-    /// If the set lost more than the scheme tolerates, every member gets [`Error::Dataset`], and no
-    /// file is changed. Other errors are as in [`RedundancyScheme::encode`]. Rebuilt files are
-    /// compared with their recorded checksums.
-    ///
-    /// A part that another member holds ([`Context::holders`], and `held_part` on the holder) is
-    /// moved in the same pass, and `mine` describes it afterwards. The holder keeps its copy.
-    ///
-    /// Collective over the members of the set.
-    fn rebuild(
-        &self,
-        context: &Context,
-        mine: &mut Option<LocalPart>,
-        held_part: Option<&mut HeldPart>,
-    ) -> Result<(Record, RebuildOutcome)>;
-}
-
-/// The scheme of this name, in upper or lower case, which tolerates so many failures. In a set that
-/// is too small for that, it tolerates fewer.
-pub fn by_name(name: &str, failures: usize) -> Option<Box<dyn RedundancyScheme>> {
-    if name.eq_ignore_ascii_case("SINGLE") {
-        return Some(Box::new(single::Single));
-    }
-    let (kind, failures) = (kind(name)?, failures.max(1));
-    Some(Box::new(erasure::Erasure { kind, failures }))
-}
-
-/// The kind of code of a scheme; `None` for SINGLE and unknown names.
-fn kind(name: &str) -> Option<code::CodeKind> {
-    match () {
-        () if name.eq_ignore_ascii_case("PARTNER") => Some(code::CodeKind::Partner),
-        () if name.eq_ignore_ascii_case("XOR") => Some(code::CodeKind::Xor),
-        () if name.eq_ignore_ascii_case("RS") => Some(code::CodeKind::Rs),
-        () => None,
-    }
-}
-
-/// The code of a descriptor; `None` for SINGLE and sets of one.
-fn code_of(reddesc: &Reddesc) -> Result<Option<code::Code>> {
-    let (name, members) = (reddesc.scheme.as_str(), reddesc.members.len());
-    if name.eq_ignore_ascii_case("SINGLE") {
-        return Ok(None);
-    }
-    let what = || format!("its redundancy scheme {name} is not known to this release");
-    let kind = kind(name).ok_or_else(|| Error::format(0, what()))?;
-    erasure::code(kind, members, reddesc.set_failures.max(1))
-}
-
-/// The scheme of a descriptor; `None` if its name is unknown.
-pub fn scheme_of(reddesc: &Reddesc) -> Option<Box<dyn RedundancyScheme>> {
-    by_name(&reddesc.scheme, reddesc.set_failures)
 }
 
 impl Context<'_> {

@@ -43,7 +43,7 @@ use std::path::PathBuf;
 /// See [`RedundancyScheme::rebuild`]; the set has at least two members.
 pub fn rebuild(
     context: &Context,
-    scheme: &dyn RedundancyScheme,
+    scheme: &RedundancyScheme,
     code: &Code,
     mine: &mut Option<LocalPart>,
     mut held_part: Option<&mut HeldPart>,
@@ -172,7 +172,7 @@ type Findings = Option<(Result<()>, Result<()>)>;
 /// Verifies the content of a set that misses nothing.
 fn verify_all(
     context: &Context,
-    scheme: &dyn RedundancyScheme,
+    scheme: &RedundancyScheme,
     record: Option<Record>,
     verified: bool,
 ) -> (RoundOutput, Findings) {

@@ -1,7 +1,6 @@
 //! Tests of rebuilds that move parts between nodes, on thread ranks and real files.
 
 use super::code::CodeKind;
-use super::erasure::Erasure;
 use super::testing::{Cluster, flip};
 use super::{
     Context, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
@@ -39,7 +38,7 @@ fn tree(root: &Path) -> Tree {
 
 /// An encoded dataset on the nodes on which it was written.
 struct Site {
-    scheme: Erasure,
+    scheme: RedundancyScheme,
     cluster: Cluster,
     records: Vec<Record>,
     /// Files of each node after encoding.
@@ -70,7 +69,10 @@ impl Site {
     fn of(kind: CodeKind, failures: usize, files: Vec<Vec<usize>>, piece: usize) -> Self {
         let members = files.len();
         let cluster = Cluster::new(files, piece);
-        let scheme = Erasure { kind, failures };
+        let scheme = RedundancyScheme {
+            kind: Some(kind),
+            failures,
+        };
         let records = cluster.encode(&scheme);
         let mut site = Site {
             scheme,

@@ -2,7 +2,6 @@
 //! subset of losses that is tolerated, and some that are not.
 
 use super::code::CodeKind;
-use super::erasure::Erasure;
 use super::kernel::field::{inverse, mul, power};
 use super::testing::{Cluster, Snapshot, flip};
 use super::{LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
@@ -16,8 +15,11 @@ use crate::store::posix::Posix;
 use crate::{Error, Result};
 use std::path::PathBuf;
 
-fn scheme(kind: CodeKind, failures: usize) -> Erasure {
-    Erasure { kind, failures }
+fn scheme(kind: CodeKind, failures: usize) -> RedundancyScheme {
+    RedundancyScheme {
+        kind: Some(kind),
+        failures,
+    }
 }
 
 /// Members with no, one or several files of different sizes.
@@ -27,17 +29,17 @@ fn cluster(members: usize, piece: usize) -> Cluster {
     Cluster::new((0..members).map(|r| files(r).collect()).collect(), piece)
 }
 
-fn parity_path(cluster: &Cluster, scheme: &Erasure, rank: usize) -> PathBuf {
+fn parity_path(cluster: &Cluster, scheme: &RedundancyScheme, rank: usize) -> PathBuf {
     let extension = scheme.name().to_lowercase();
     let name = format!("{}_of_{}_in_0.{extension}", rank + 1, cluster.size());
     cluster.meta(rank).join(name)
 }
 
 /// The redundancy that each rank should have, from the layout of SCR v3.1.0.
-fn oracle(cluster: &Cluster, scheme: &Erasure) -> Vec<Vec<u8>> {
+fn oracle(cluster: &Cluster, scheme: &RedundancyScheme) -> Vec<Vec<u8>> {
     let (n, k) = (cluster.size(), scheme.failures);
     let logical: Vec<Vec<u8>> = (0..n).map(|rank| cluster.logical(rank)).collect();
-    if scheme.kind == CodeKind::Partner {
+    if scheme.kind == Some(CodeKind::Partner) {
         let lefts =
             |rank: usize| (1..=k).flat_map(move |i| (rank + n - i) % n..=(rank + n - i) % n);
         return (0..n)
@@ -140,13 +142,13 @@ enum Loss {
 /// An encoded set, to be damaged and rebuilt.
 struct Bench {
     cluster: Cluster,
-    scheme: Erasure,
+    scheme: RedundancyScheme,
     records: Vec<Record>,
     before: Vec<Snapshot>,
 }
 
 impl Bench {
-    fn new(cluster: Cluster, scheme: Erasure) -> Bench {
+    fn new(cluster: Cluster, scheme: RedundancyScheme) -> Bench {
         let records = cluster.encode(&scheme);
         let before = (0..cluster.size()).map(|r| cluster.snapshot(r)).collect();
         Bench {

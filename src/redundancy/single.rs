@@ -1,78 +1,41 @@
 //! SINGLE: no redundancy. Files survive a killed job, but not a lost node.
 
+use super::encode::record_checksums;
 use super::logical::{LogicalReader, check_file, same_crc};
-use super::{
-    Context, HeldPart, LocalPart, PartHealth, RebuildOutcome, Record, RedundancyScheme, Set,
-    Verification,
-};
+use super::{Context, LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The scheme.
-pub struct Single;
+/// Takes the checksums in one read of the files. Without them a restart could not detect
+/// damage. Checksums that are there already must agree.
+pub(super) fn encode(context: &Context, record: &mut Record) -> Result<()> {
+    let paths = context.paths(&record.files)?;
+    let mut reader = LogicalReader::new(context.files, paths, true)?;
+    reader.read_rest()?;
+    record_checksums(context, &mut record.files, &reader.finish()?)
+}
 
-impl RedundancyScheme for Single {
-    fn name(&self) -> &'static str {
-        "SINGLE"
+/// Verifies this rank's files: a set of one has nothing to rebuild them from.
+pub(super) fn rebuild(
+    scheme: &RedundancyScheme,
+    context: &Context,
+    mine: &mut Option<LocalPart>,
+) -> Result<(Record, RebuildOutcome)> {
+    let what = |why: &str| format!("{why}, and SINGLE keeps no redundancy");
+    let Some(mine) = mine else {
+        let what = what("the record of this rank is lost");
+        return Err(Error::dataset(0, "", what));
+    };
+    if !mine.verified && mine.health.data.is_ok() {
+        *mine = LocalPart::new(scheme, context, mine.record.clone(), Verification::Full);
     }
-
-    fn losses(&self, _: usize) -> usize {
-        0
-    }
-
-    fn recoverable(&self, lost: &[bool]) -> bool {
-        !lost.contains(&true)
-    }
-
-    fn redundancy_file(&self, _: &Path, _: &Set) -> Option<PathBuf> {
-        None
-    }
-
-    /// Takes the checksums in one read of the files. Without them a restart could not detect
-    /// damage. Checksums that are there already must agree.
-    fn encode(&self, context: &Context, record: &mut Record) -> Result<()> {
-        let paths = context.paths(&record.files)?;
-        let mut reader = LogicalReader::new(context.files, paths.clone(), true)?;
-        reader.read_rest()?;
-        let sums = reader.finish()?;
-        let mut found = paths.iter().zip(sums).zip(&mut record.files.files);
-        found.try_for_each(|(((path, _), crc), meta)| {
-            same_crc(path, crc, meta.crc)?;
-            meta.crc = Some(crc);
-            Ok(())
-        })
-    }
-
-    fn check(&self, context: &Context, record: &Record, verification: Verification) -> PartHealth {
-        PartHealth {
-            data: check_data(context, record, verification),
-            parity: Ok(()),
-        }
-    }
-
-    /// No other member holds anything.
-    fn rebuild(
-        &self,
-        context: &Context,
-        mine: &mut Option<LocalPart>,
-        _: Option<&mut HeldPart>,
-    ) -> Result<(Record, RebuildOutcome)> {
-        let what = |why: &str| format!("{why}, and SINGLE keeps no redundancy");
-        let Some(mine) = mine else {
-            let what = what("the record of this rank is lost");
-            return Err(Error::dataset(0, "", what));
-        };
-        if !mine.verified && mine.health.data.is_ok() {
-            *mine = LocalPart::new(self, context, mine.record.clone(), Verification::Full);
-        }
-        match &mine.health.data {
-            Ok(()) => Ok((mine.record.clone(), RebuildOutcome::Intact)),
-            Err(why) => {
-                let dataset = &mine.record.dataset;
-                let what = what(&why.to_string());
-                Err(Error::dataset(dataset.id, dataset.name.to_string(), what))
-            }
+    match &mine.health.data {
+        Ok(()) => Ok((mine.record.clone(), RebuildOutcome::Intact)),
+        Err(why) => {
+            let dataset = &mine.record.dataset;
+            let what = what(&why.to_string());
+            Err(Error::dataset(dataset.id, dataset.name.to_string(), what))
         }
     }
 }

@@ -169,7 +169,7 @@ impl Cluster {
     }
 
     /// Encodes on all ranks, which must succeed, and returns the records.
-    pub fn encode(&self, scheme: &dyn RedundancyScheme) -> Vec<Record> {
+    pub fn encode(&self, scheme: &RedundancyScheme) -> Vec<Record> {
         let records = self.run(&Posix, |context, rank| {
             let mut record = self.record(rank);
             scheme.encode(context, &mut record).map(|()| record)
@@ -177,7 +177,7 @@ impl Cluster {
         records.into_iter().map(|r| r.unwrap()).collect()
     }
 
-    pub fn check(&self, scheme: &dyn RedundancyScheme, records: &[Record]) -> Vec<PartHealth> {
+    pub fn check(&self, scheme: &RedundancyScheme, records: &[Record]) -> Vec<PartHealth> {
         self.run(&Posix, |context, rank| {
             scheme.check(context, &records[rank], Verification::Full)
         })
@@ -186,7 +186,7 @@ impl Cluster {
     /// Rebuilds on all ranks. Those in `amnesiac` have lost their record.
     pub fn rebuild(
         &self,
-        scheme: &dyn RedundancyScheme,
+        scheme: &RedundancyScheme,
         records: &[Record],
         amnesiac: &[usize],
     ) -> Vec<Result<(Record, RebuildOutcome)>> {

@@ -2,7 +2,6 @@
 //! many losses, failing disks, and numbers of messages.
 
 use super::code::CodeKind;
-use super::erasure::Erasure;
 use super::testing::{Cluster, Snapshot, flip};
 use super::{LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
 use crate::comm::counting::Counting;
@@ -14,9 +13,9 @@ use crate::store::faulty::Faulty;
 use crate::store::posix::Posix;
 use crate::{Error, Result};
 
-fn xor() -> &'static dyn RedundancyScheme {
-    &Erasure {
-        kind: CodeKind::Xor,
+fn xor() -> &'static RedundancyScheme {
+    &RedundancyScheme {
+        kind: Some(CodeKind::Xor),
         failures: 1,
     }
 }

@@ -1,8 +1,9 @@
 //! The datasets in the caches of one node.
 
+use crate::cache::dataset;
 use crate::cache::earlier_runs::list_runs;
 use crate::cache::inventory::{DirectoryRecords, levels, read_records};
-use crate::cache::layout::{CacheEntry, Layout, cache_entry};
+use crate::cache::layout::{CacheEntry, Layout};
 use crate::format::Dataset;
 use crate::store::Files;
 use crate::{Error, Result};
@@ -70,8 +71,8 @@ pub fn list_datasets(
         all.extend(list_runs(files, layout)?);
     }
     for layout in &all {
-        for name in files.list(&layout.root())? {
-            let Some(CacheEntry::Dataset(id)) = name.to_str().and_then(cache_entry) else {
+        for (_, entry) in dataset::entries(files, layout)? {
+            let CacheEntry::Dataset(id) = entry else {
                 continue;
             };
             for (_, records) in records_of_run(files, layout, id, &mut problems)? {

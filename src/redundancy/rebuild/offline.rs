@@ -18,7 +18,7 @@ use crate::redundancy::member_io::MemberIo;
 use crate::redundancy::parity_file::header;
 use crate::redundancy::pipeline::{self, PieceTask, Route};
 use crate::redundancy::single::check_data;
-use crate::redundancy::{PartHealth, Set, code_of};
+use crate::redundancy::{PartHealth, Set, scheme_of};
 use crate::store::Files;
 use crate::store::write_behind::WriteBehind;
 use std::path::Path;
@@ -124,7 +124,16 @@ pub fn examine<'a>(
         reddesc,
     } = claim;
     let unusable = |what: String| Error::dataset(dataset.id, dataset.name.to_string(), what);
-    let code = code_of(reddesc).map_err(|e| unusable(e.to_string()))?;
+    let unknown = || {
+        let name = &reddesc.scheme;
+        unusable(format!(
+            "its redundancy scheme {name} is not known to this release"
+        ))
+    };
+    let scheme = scheme_of(reddesc).ok_or_else(unknown)?;
+    let code = scheme
+        .code(reddesc.members.len())
+        .map_err(|e| unusable(e.to_string()))?;
     let contexts = reddesc.members.iter().enumerate().map(|(index, &rank)| {
         let set = Set::new(index, reddesc.members.clone());
         let set = set.filter(|_| rank < ranks);

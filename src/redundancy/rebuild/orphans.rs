@@ -43,7 +43,7 @@ pub(super) fn exchange_records(
 /// The files of this rank, if they are all that the record lists and their content is right.
 pub(super) fn verify_files(
     context: &Context,
-    scheme: &dyn RedundancyScheme,
+    scheme: &RedundancyScheme,
     record: Record,
 ) -> Option<LocalPart> {
     let targets = targets(context, &record).ok()?;
