@@ -9,7 +9,7 @@
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use scr::redundancy::code::{Code, CodeKind};
 use scr::redundancy::kernel::Kernel;
-use scr::redundancy::logical::Reader;
+use scr::redundancy::logical::LogicalReader;
 use scr::store::posix::Posix;
 use scr::store::{File, Files};
 use scr::{Error, Result};
@@ -166,7 +166,7 @@ impl Pass {
     }
 
     fn run(&mut self) -> Result<()> {
-        let mut reader = Reader::new(&Posix, self.list.clone(), self.checksum)?;
+        let mut reader = LogicalReader::new(&Posix, self.list.clone(), self.checksum)?;
         for at in (0..self.chunk).step_by(PIECE) {
             let place = |number| (number * self.chunk + at) as u64;
             for (number, message) in self.arrived.iter_mut().enumerate() {

@@ -10,9 +10,9 @@ use scr::format::files::{FileMeta, RankFiles};
 use scr::format::{self, Name};
 use scr::redundancy::offline::{DatasetLocation, Losses};
 use scr::redundancy::{Context, Record, Set, by_name};
-use scr::scavenge::home::Cached;
-use scr::scavenge::mend::{Scope, choose};
-use scr::scavenge::survey;
+use scr::scavenge::dataset_records;
+use scr::scavenge::locations::CacheLocation;
+use scr::scavenge::rebuild::{Scope, choose};
 use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
 use scr::store::{Durability, Files, Stat};
@@ -228,12 +228,12 @@ impl Site {
     }
 
     fn rebuild_on(&self, files: &dyn Files) -> scr::Result<(Losses, Vec<String>)> {
-        let (meta, home) = (self.meta(), Cached(self.root()));
-        let surveys = survey::read(files, &meta, Some(self.dataset.id))?;
+        let (meta, data) = (self.meta(), CacheLocation(self.root()));
+        let surveys = dataset_records::read(files, &meta, Some(self.dataset.id))?;
         let location = DatasetLocation {
             files,
             meta_dir: &meta,
-            home: &home,
+            data: &data,
         };
         let plan = choose(location, &surveys, Scope::Everything)?;
         let said = plan.notes();

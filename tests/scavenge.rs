@@ -13,8 +13,8 @@ use scr::format::summary::Summary;
 use scr::format::{self, rank2file::RankEntry};
 use scr::prefix::paths::Prefix;
 use scr::prefix::{rank2file, records};
-use scr::scavenge::caches::held;
-use scr::scavenge::copy::{Copied, CopySettings};
+use scr::scavenge::caches::list_datasets;
+use scr::scavenge::copy::{CopyResult, CopySettings};
 use scr::scavenge::{Built, Redundancy, build, copy, save};
 use scr::store::Files;
 use scr::store::faulty::Faulty;
@@ -47,7 +47,7 @@ fn copy_settings<'a>(
     }
 }
 
-fn copied(site: &Site, node: &str, id: u64) -> Copied {
+fn copied(site: &Site, node: &str, id: u64) -> CopyResult {
     let prefix = prefix(site);
     let settings = copy_settings(&Posix, &prefix, Redundancy::All);
     copy(&settings, &caches(site, node), id)
@@ -258,7 +258,7 @@ fn half_flushed(scheme: &str, count: usize) -> Site {
 #[test]
 fn a_flush_half_done_is_completed() {
     let site = half_flushed("XOR", 4);
-    // Copied by the flush, and not again.
+    // CopyResult by the flush, and not again.
     assert_eq!(copied(&site, "n0", 1).files, 1, "only the redundancy file");
     saved(&site, &["n0", "n2", "n3"], 1).unwrap();
     expect_saved(&site, "ck.1", "");
@@ -404,7 +404,7 @@ fn what_is_damaged_on_the_way_is_rebuilt() {
 fn names_come_from_the_caches_where_the_flush_file_is_gone() {
     let site = killed("XOR", &["ck.1", "ck.2"], &nodes(3));
     std::fs::remove_file(prefix(&site).file("flush.scr")).unwrap();
-    let (found, problems) = held(&Posix, &caches(&site, "n1")).unwrap();
+    let (found, problems) = list_datasets(&Posix, &caches(&site, "n1")).unwrap();
     assert_eq!(problems, []);
     let found: Vec<(u64, String, usize, Vec<usize>)> = found
         .into_iter()

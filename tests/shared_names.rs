@@ -6,7 +6,7 @@ mod job;
 use job::{Rank, Site, content, nodes};
 use scr::format::Name;
 use scr::format::index::Index;
-use scr::store::counting::Counting;
+use scr::store::counting::CountingFiles;
 use scr::store::posix::Posix;
 use scr::store::{Durability, Files};
 use std::path::Path;
@@ -179,8 +179,9 @@ fn all_ranks_share_in_unlinking() {
         let files: Vec<String> = (0..FILES).map(|i| format!("ck/{i}")).collect();
         write(rank, "ck", &files).unwrap();
     });
-    let counting: Vec<Arc<Counting<Posix>>> =
-        (0..4).map(|_| Arc::new(Counting::new(Posix))).collect();
+    let counting: Vec<Arc<CountingFiles<Posix>>> = (0..4)
+        .map(|_| Arc::new(CountingFiles::new(Posix)))
+        .collect();
     let each = counting.iter().cloned();
     site.by_rank = each.map(|files| Some(files as Arc<dyn Files>)).collect();
     let removed = site.run(&nodes(4), |rank| {

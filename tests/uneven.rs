@@ -10,7 +10,7 @@ use scr::comm::threads;
 use scr::config::Config;
 use scr::session::{Session, Setup};
 use scr::store::Files;
-use scr::store::counting::{Counting, Tally};
+use scr::store::counting::{CountingFiles, FileTally};
 use scr::store::posix::Posix;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ use std::sync::Arc;
 const SCHEMES: [(&str, &str); 4] = [("SINGLE", "1"), ("PARTNER", "1"), ("XOR", "1"), ("RS", "2")];
 
 /// A site whose ranks' operations are counted.
-fn counted(ranks: usize) -> (Site, Vec<Tally>) {
+fn counted(ranks: usize) -> (Site, Vec<FileTally>) {
     let mut site = Site::new().set("SCR_CACHE_SIZE", "2").set("SCR_FLUSH", "0");
     let mut tallies = Vec::new();
     for _ in 0..ranks {
-        let files = Counting::new(Posix);
+        let files = CountingFiles::new(Posix);
         tallies.push(files.tally());
         site.by_rank.push(Some(Arc::new(files) as Arc<dyn Files>));
     }
@@ -45,7 +45,7 @@ fn two_files_and_three_syncs_for_each_rank_and_dataset() {
             .set("SCR_SET_FAILURES", failures);
         let syncs = site.run(&nodes(4), |rank| {
             let tally = &tallies[rank.rank];
-            let sync = |tally: &Tally| tally.take().remove("sync").unwrap_or(0);
+            let sync = |tally: &FileTally| tally.take().remove("sync").unwrap_or(0);
             sync(tally);
             let mut all = Vec::new();
             // The third evicts the first.

@@ -1,33 +1,41 @@
-//! A dataset's directory in one store, from first to last. A dataset appears by its
-//! records and disappears in one rename, so there is no moment at which a kill leaves
-//! something that looks like a dataset and is none.
+//! The directory of one dataset in one store, from its creation to its deletion. A dataset exists
+//! once its completion records are written, and disappears in one rename. So a killed process never
+//! leaves something that looks like a dataset but is not.
 
-use super::layout::{Layout, filemap_rank, place, rank_of_dir};
+use super::layout::{CacheEntry, Layout, cache_entry, filemap_rank, rank_of_dir};
 use crate::format::filemap::Filemap;
-use crate::store::{Durability, FileKind, Files};
+use crate::redundancy::ParityFileName;
+use crate::store::{Durability, FileKind, Files, retry};
 use crate::{Result, format, redundancy};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Makes the directories of one rank. Nothing of an earlier attempt may be in the way, so
-/// what is there of this rank goes first. Local.
-pub fn begin(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
-    clear_impostors(files, layout, id, rank)?;
+/// Makes the directories of one rank. Deletes what an earlier attempt of this rank left there.
+/// Local.
+pub fn make_empty_directories(
+    files: &dyn Files,
+    layout: &Layout,
+    id: u64,
+    rank: usize,
+) -> Result<()> {
+    remove_non_directories(files, layout, id, rank)?;
     files.remove_tree(&layout.filemap(id, rank))?;
     files.remove_tree(&layout.data(id, rank))?;
-    directories(files, layout, id, rank)
+    make_directories(files, layout, id, rank)
 }
 
-/// Makes the directories of one rank, where they are missing or something else is. Local.
-pub fn directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
-    clear_impostors(files, layout, id, rank)?;
+/// Makes the directories of one rank where they are missing. Replaces anything else at these paths.
+/// Local.
+pub fn make_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
+    remove_non_directories(files, layout, id, rank)?;
     files.make_private_dirs(layout.base(), &layout.meta_below(id))?;
     files.make_private_dirs(layout.base(), &layout.data_below(id, rank))
 }
 
-/// Removes links and files where directories of one rank belong, so that nothing is done
-/// beyond a link.
-fn clear_impostors(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
+/// Removes links and files from the paths of one rank's directories, so that no later operation
+/// follows a link.
+fn remove_non_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
     for path in [
         layout.dataset(id),
         layout.parts(id),
@@ -36,17 +44,17 @@ fn clear_impostors(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> 
     ] {
         let stat = files.stat(&path)?;
         if stat.is_some_and(|stat| stat.kind != FileKind::Directory) {
-            // Another rank of this node may have put the directory there by now: then this
-            // is refused, and all is well.
+            // Another rank of this node may have made the directory meanwhile. Removing it then
+            // fails, which is right.
             let _ = files.remove_file(&path);
         }
     }
     Ok(())
 }
 
-/// Undoes [`begin`] for a dataset that is not to be started after all; the last rank of a
-/// directory takes the empty directory with it. Local.
-pub fn abandon(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
+/// Undoes [`make_empty_directories`] for a dataset that could not be started. The last rank that
+/// uses a directory also removes it. Local.
+pub fn remove_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
     files.remove_tree(&layout.data(id, rank))?;
     for path in [layout.meta(id), layout.parts(id), layout.dataset(id)] {
         files.remove_dir(&path)?;
@@ -54,82 +62,90 @@ pub fn abandon(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Resu
     Ok(())
 }
 
-/// Writes one rank's completion record: from now on its part counts. All files and the
-/// redundancy file must be complete. Local.
-pub fn record(files: &dyn Files, layout: &Layout, filemap: &Filemap) -> Result<()> {
+/// Writes one rank's completion record, after which its part counts. All files and the redundancy
+/// file must be complete. Local.
+pub fn write_record(files: &dyn Files, layout: &Layout, filemap: &Filemap) -> Result<()> {
     let path = layout.filemap(filemap.dataset.id, filemap.rank);
     format::write(files, &path, filemap, Durability::Synced)
 }
 
-/// Takes a dataset out of sight. One rank per store calls this, and later
-/// [`empty_trash`], which may take its time. Local.
+/// Renames a dataset to trash. One rank per store calls this, and [`empty_trash`] later, which may
+/// take long. Local.
 pub fn discard(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
     files.remove_tree(&layout.trash(id))?;
-    rename(files, layout, id, &layout.trash(id)).map(drop)
+    rename(files, &layout.dataset(id), &layout.trash(id)).map(drop)
 }
 
 /// Moves the redundancy files of the discarded dataset `from` to dataset `to`, which is being
-/// written and uses their space again ([`redundancy::next`]); gives where they are now. What
-/// cannot be moved is deleted with the rest. One rank per store calls this, before any
-/// redundancy of `to` is made. Local.
-pub fn bequeath(files: &dyn Files, layout: &Layout, from: u64, to: u64) -> Vec<PathBuf> {
+/// written and overwrites them under their temporary names ([`redundancy::temporary_name`]).
+/// Returns their new paths. Files that cannot be moved stay in the trash. One rank per store calls
+/// this, before any redundancy of `to` is written. Local.
+pub fn recycle_redundancy(files: &dyn Files, layout: &Layout, from: u64, to: u64) -> Vec<PathBuf> {
     let old = layout.trash_meta(from);
     let names = files.list(&old).unwrap_or_default().into_iter();
-    let heirs = names.filter(|name| redundancy::is_redundancy_file(name));
-    heirs
-        .filter_map(|name| {
-            let heir = layout.meta(to).join(redundancy::next(&name));
-            files.rename(&old.join(name), &heir).ok()?;
-            Some(heir)
-        })
-        .collect()
+    let parity_files = names.filter(|name| ParityFileName::parse(name).is_some());
+    let moved = parity_files.filter_map(|name| {
+        let recycled = layout.meta(to).join(redundancy::temporary_name(&name));
+        files.rename(&old.join(name), &recycled).ok()?;
+        Some(recycled)
+    });
+    moved.collect()
 }
 
-/// Sets a dataset aside that turned out to be unusable, for somebody to look at; it is the
-/// first to go when room is needed. False if there is nothing (any more) to set aside. One
-/// rank per store calls this. Local.
+/// Renames an unusable dataset to quarantine, where it can be examined. It is evicted first when
+/// space is needed. Returns false if the dataset does not exist (any more). One rank per store
+/// calls this. Local.
 pub fn quarantine(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
     let to = layout.quarantine(id);
-    match rename(files, layout, id, &to) {
-        // One of an earlier time is in the way. It must not go before, since two emulated
-        // nodes may share one directory, and what the other has just put there stays.
+    match rename(files, &layout.dataset(id), &to) {
+        // An earlier quarantined dataset is in the way. It is not removed before the first attempt:
+        // two emulated nodes may share one directory, and must not delete what the other has just
+        // put there.
         Err(_) if files.stat(&to)?.is_some() => {
             files.remove_tree(&to)?;
-            rename(files, layout, id, &to)
+            rename(files, &layout.dataset(id), &to)
         }
         other => other,
     }
 }
 
-fn rename(files: &dyn Files, layout: &Layout, id: u64, to: &Path) -> Result<bool> {
-    match files.rename(&layout.dataset(id), to) {
+/// Returns false if `from` does not exist (any more).
+pub(super) fn rename(files: &dyn Files, from: &Path, to: &Path) -> Result<bool> {
+    match files.rename(from, to) {
         // Two emulated nodes may share one directory, and the other was first.
         Err(error) if error.is_not_found() => Ok(false),
         other => other.map(|()| true),
     }
 }
 
-/// Deletes all that this run has in a store. One rank per store calls this. Local.
-pub fn purge(files: &dyn Files, layout: &Layout) -> Result<()> {
-    let names = match files.list(&layout.root()) {
-        Err(error) if error.is_not_found() => return Ok(()),
-        other => other?,
-    };
-    let ours = names
-        .iter()
-        .filter(|name| name.to_str().is_some_and(|n| place(n).is_some()));
-    ours.into_iter()
-        .try_for_each(|name| files.remove_tree(&layout.root().join(name)))
+/// Deletes everything that this run has in a store. One rank per store calls this. Local.
+pub fn delete_all(files: &dyn Files, layout: &Layout) -> Result<()> {
+    let mut entries = entries(files, layout)?.into_iter();
+    entries.try_for_each(|(name, _)| files.remove_tree(&layout.root().join(name)))
 }
 
-/// Deletes what [`discard`] took out of sight. Local.
+/// The names that SCR uses in a run's directory; none if the directory does not exist. Repeats
+/// failed reads ([`retry`]). Local.
+pub fn entries(files: &dyn Files, layout: &Layout) -> Result<Vec<(String, CacheEntry)>> {
+    let names = match retry(|| files.list(&layout.root())) {
+        Err(error) if error.is_not_found() => Vec::new(),
+        other => other?,
+    };
+    let parse = |name: OsString| {
+        let name = name.into_string().ok()?;
+        cache_entry(&name).map(|entry| (name, entry))
+    };
+    Ok(names.into_iter().filter_map(parse).collect())
+}
+
+/// Deletes what [`discard`] renamed to trash. Local.
 pub fn empty_trash(files: &dyn Files, layout: &Layout, id: u64) -> Result<()> {
     files.remove_tree(&layout.trash(id))
 }
 
-/// Takes a file or a directory of a dataset out of sight, for [`empty_trash`] to delete.
-/// Several ranks may do so at once. Local.
-pub fn cast_out(files: &dyn Files, layout: &Layout, id: u64, path: &Path) -> Result<()> {
+/// Moves a file or a directory of a dataset to the trash, which [`empty_trash`] deletes. Several
+/// ranks may do so at once. Local.
+pub fn move_to_trash(files: &dyn Files, layout: &Layout, id: u64, path: &Path) -> Result<()> {
     let trash = layout.trash(id);
     let below = trash.strip_prefix(layout.base()).unwrap_or(&trash);
     let moved = match path.file_name() {
@@ -141,21 +157,21 @@ pub fn cast_out(files: &dyn Files, layout: &Layout, id: u64, path: &Path) -> Res
     match moved {
         Ok(()) => Ok(()),
         Err(error) if error.is_not_found() && files.stat(path)?.is_none() => Ok(()),
-        // Another rank's thread may be emptying the trash just now.
+        // The thread of another rank may be deleting the trash at this moment.
         Err(_) => files.remove_tree(path),
     }
 }
 
-/// Takes out of sight what restarts that were killed left of a dataset that is whole now: files of
-/// ranks without a record, and redundancy that belongs to no record. True if there was any, for
-/// [`empty_trash`] to delete. One rank per store calls this, when all records are written. Local.
-pub fn tidy(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
+/// Moves to trash what killed restarts left of a dataset that is now whole: files of ranks without
+/// a completion record, and redundancy files that belong to no record. Returns true if there were
+/// any. One rank per store calls this, after all records are written. Local.
+pub fn discard_stray_files(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
     let (parts, meta) = (layout.parts(id), layout.meta(id));
     let (mut records, mut redundancy) = (BTreeSet::new(), BTreeSet::new());
     for name in files.list(&meta)? {
         if let Some(rank) = name.to_str().and_then(filemap_rank) {
             records.insert(rank);
-        } else if redundancy::is_redundancy_file(redundancy::named(&name)) {
+        } else if ParityFileName::parse(redundancy::final_name(&name)).is_some() {
             redundancy.insert(meta.join(name));
         }
     }
@@ -165,16 +181,17 @@ pub fn tidy(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
         rank.is_some_and(|rank| !records.contains(&rank))
     });
     let mut strays: Vec<PathBuf> = dirs.map(|name| parts.join(name)).collect();
-    // A record has one at most, so that usually none need be read.
+    // Each record has at most one redundancy file. So usually no record must be read.
     if redundancy.len() > records.len() {
         for rank in records {
             match format::read::<Filemap>(files, &layout.filemap(id, rank)) {
                 Ok(map) => {
                     redundancy.remove(&redundancy_file(layout, &map).unwrap_or_default());
                 }
-                // Another rank has sent these files away, and takes them out of sight just now.
+                // Another rank has sent the files of this record away, and is moving them to the
+                // trash.
                 Err(error) if error.is_not_found() => {}
-                // What belongs to it is not known.
+                // It is not known which redundancy file belongs to this record.
                 Err(_) => redundancy.clear(),
             }
         }
@@ -182,20 +199,20 @@ pub fn tidy(files: &dyn Files, layout: &Layout, id: u64) -> Result<bool> {
     }
     strays
         .iter()
-        .try_for_each(|path| cast_out(files, layout, id, path))?;
+        .try_for_each(|path| move_to_trash(files, layout, id, path))?;
     Ok(!strays.is_empty())
 }
 
-/// The redundancy file that belongs to a record. Local.
+/// The redundancy file that belongs to a record; `None` if its scheme has none. Local.
 pub fn redundancy_file(layout: &Layout, filemap: &Filemap) -> Option<PathBuf> {
     let reddesc = &filemap.reddesc;
     let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone())?;
-    redundancy::of(reddesc)?.redundancy_file(&layout.meta(filemap.dataset.id), &set)
+    redundancy::scheme_of(reddesc)?.redundancy_file(&layout.meta(filemap.dataset.id), &set)
 }
 
-/// Bytes in files at and below `path`, each rounded up to `block`; 0 if there is nothing.
-/// Links are not followed. Local.
-pub fn volume(files: &dyn Files, path: &Path, block: u64) -> Result<u64> {
+/// Bytes in files at and below `path`, each rounded up to a multiple of `block`; 0 if the path does
+/// not exist. Does not follow links. Local.
+pub fn disk_usage(files: &dyn Files, path: &Path, block: u64) -> Result<u64> {
     let mut bytes = 0u64;
     let mut todo = vec![path.to_path_buf()];
     while let Some(path) = todo.pop() {

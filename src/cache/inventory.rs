@@ -1,37 +1,115 @@
-//! Looks through one node's stores for what earlier runs of this job left there.
+//! Reads the completion records that earlier runs of this job left in one node's stores.
 
-use super::layout::{Layout, Place, filemap_rank, level, place};
-use super::plan::{Held, Inventory, Slot, sound};
+use super::dataset;
+use super::layout::{CacheEntry, Layout, filemap_rank, level};
+use super::plan::{CachedRecord, Inventory, Slot, is_consistent};
 use crate::format::Name;
 use crate::format::filemap::Filemap;
+use crate::redundancy::ParityFileName;
 use crate::store::{FileKind, Files, retry};
-use crate::{Result, format};
+use crate::{Error, Result, format};
+use std::ffi::OsString;
 use std::path::Path;
 
-/// Reads the completion records in `stores` (index and directory of each store that the
-/// calling rank leads) and clears away what was being deleted; `prefix` is the directory of this
-/// run. Damaged records, and what has the name of a dataset or record and is none, are left out
-/// and noted; data files are not looked at. What cannot be read is tried again ([`retry`]). Local.
+/// The records in one directory.
+#[derive(Debug, Default)]
+pub struct DirectoryRecords {
+    /// Completion records.
+    pub filemaps: Vec<Filemap>,
+    /// Redundancy files; only their names are read.
+    pub redundancy: Vec<(ParityFileName, OsString)>,
+}
+
+/// Reads the records in `meta_dir`; with `id`, only the records of that dataset. Reports completion
+/// records that cannot be used in `problems`. Repeats failed reads ([`retry`]). Local.
 ///
 /// # Errors
-/// A directory cannot be read: what lies there may be whole, so to go on as if it were lost
-/// would be wrong.
+/// The directory cannot be read.
+pub fn read_records(
+    files: &dyn Files,
+    meta_dir: &Path,
+    id: Option<u64>,
+    problems: &mut Vec<Error>,
+) -> Result<DirectoryRecords> {
+    let mut records = DirectoryRecords::default();
+    for name in retry(|| files.list(meta_dir))? {
+        if let Some(parsed) = ParityFileName::parse(&name) {
+            records.redundancy.push((parsed, name));
+            continue;
+        }
+        let Some(rank) = name.to_str().and_then(filemap_rank) else {
+            continue;
+        };
+        let path = meta_dir.join(name);
+        match retry(|| format::read::<Filemap>(files, &path)) {
+            Ok(map) if map.rank == rank && id.is_none_or(|id| id == map.dataset.id) => {
+                records.filemaps.push(map);
+            }
+            Ok(map) => {
+                let (rank, id) = (map.rank, map.dataset.id);
+                let what = format!("is the record of rank {rank} of dataset {id}");
+                problems.push(Error::corrupt(path, what));
+            }
+            Err(error) => problems.push(error),
+        }
+    }
+    Ok(records)
+}
+
+/// The layouts of all levels of nodes at which dataset `id` has a directory with records. Anything
+/// but a directory at these paths is reported in `problems`. Local.
+pub fn levels(
+    files: &dyn Files,
+    layout: &Layout,
+    id: u64,
+    problems: &mut Vec<Error>,
+) -> Result<Vec<Layout>> {
+    let mut is_directory = |path: &Path| -> Result<bool> {
+        let kind = retry(|| files.stat(path))?.map(|stat| stat.kind);
+        if kind.is_some_and(|kind| kind != FileKind::Directory) {
+            problems.push(Error::corrupt(path, "is not a directory"));
+        }
+        Ok(kind == Some(FileKind::Directory))
+    };
+    let mut levels = Vec::new();
+    if !is_directory(&layout.dataset(id))? {
+        return Ok(levels);
+    }
+    for name in retry(|| files.list(&layout.dataset(id)))? {
+        if let Some(level) = name.to_str().and_then(level) {
+            let layout = layout.at(level);
+            // The level is checked first, so that no link is followed.
+            if is_directory(&layout.parts(id))? && is_directory(&layout.meta(id))? {
+                levels.push(layout);
+            }
+        }
+    }
+    Ok(levels)
+}
+
+/// Reads the completion records in `stores` (index and layout of each store that the calling rank
+/// leads) and empties their trash. `prefix` is the prefix directory of this run. Damaged records,
+/// and files in the place of directories, are left out and described in the notes. Data files are
+/// not read. Repeats failed reads ([`retry`]). Local.
+///
+/// # Errors
+/// A directory cannot be read. It may hold whole datasets, so the caller must not go on as if they
+/// were lost.
 pub fn read(files: &dyn Files, prefix: &Path, stores: &[(usize, &Layout)]) -> Result<Inventory> {
     let mut inventory = Inventory::default();
     for &(store, layout) in stores {
-        for name in list(files, layout)? {
-            match place(&name) {
-                Some(Place::Dataset(id)) => {
+        for (_, entry) in dataset::entries(files, layout)? {
+            match entry {
+                CacheEntry::Dataset(id) => {
                     let slot = Slot { store, id };
                     inventory.present.push(slot);
-                    read_dataset(files, prefix, layout, slot, &mut inventory)?;
+                    add_dataset(files, prefix, layout, slot, &mut inventory)?;
                 }
-                Some(Place::Quarantine(id)) => inventory.quarantined.push(Slot { store, id }),
-                Some(Place::Trash(id)) => {
-                    let removed = super::dataset::empty_trash(files, layout, id);
+                CacheEntry::Quarantine(id) => inventory.quarantined.push(Slot { store, id }),
+                CacheEntry::Trash(id) => {
+                    let removed = dataset::empty_trash(files, layout, id);
                     inventory.notes.extend(removed.err().map(note));
                 }
-                None => {}
             }
         }
     }
@@ -42,98 +120,51 @@ fn note(what: impl std::fmt::Display) -> Name {
     what.to_string().as_str().into()
 }
 
-/// All records of dataset `id` in a store, as [`read`] finds them. Local.
-pub fn records(files: &dyn Files, prefix: &Path, layout: &Layout, id: u64) -> Result<Inventory> {
+/// The records of dataset `id` in one store, as [`read`] gives them. Local.
+pub fn read_dataset(
+    files: &dyn Files,
+    prefix: &Path,
+    layout: &Layout,
+    id: u64,
+) -> Result<Inventory> {
     let mut inventory = Inventory::default();
-    read_dataset(files, prefix, layout, Slot { store: 0, id }, &mut inventory)?;
+    add_dataset(files, prefix, layout, Slot { store: 0, id }, &mut inventory)?;
     Ok(inventory)
 }
 
-fn list(files: &dyn Files, layout: &Layout) -> Result<Vec<String>> {
-    let names = match retry(|| files.list(&layout.root())) {
-        Err(error) if error.is_not_found() => Vec::new(),
-        other => other?,
-    };
-    Ok(names
+fn add_dataset(
+    files: &dyn Files,
+    prefix: &Path,
+    layout: &Layout,
+    slot: Slot,
+    inventory: &mut Inventory,
+) -> Result<()> {
+    let mut problems = Vec::new();
+    for layout in levels(files, layout, slot.id, &mut problems)? {
+        let meta = layout.meta(slot.id);
+        let records = read_records(files, &meta, Some(slot.id), &mut problems)?;
+        for map in records.filemaps {
+            let rank = map.rank;
+            let mut held = CachedRecord {
+                store: slot.store,
+                level: layout.level(),
+                ..map.into()
+            };
+            held.other_prefix.take_if(|of| of.as_path() == prefix);
+            if is_consistent(&held) {
+                inventory.records.push(held);
+            } else {
+                let path = layout.filemap(slot.id, rank);
+                problems.push(Error::corrupt(path, "describes an invalid redundancy set"));
+            }
+        }
+    }
+    if problems.iter().any(Error::is_transient) {
+        inventory.unread.push(slot);
+    }
+    let notes = problems
         .iter()
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect())
-}
-
-/// All records of a dataset, at whatever level they lie.
-fn read_dataset(
-    files: &dyn Files,
-    prefix: &Path,
-    layout: &Layout,
-    slot: Slot,
-    inventory: &mut Inventory,
-) -> Result<()> {
-    if !is_directory(files, &layout.dataset(slot.id), inventory)? {
-        return Ok(());
-    }
-    for name in retry(|| files.list(&layout.dataset(slot.id)))? {
-        if let Some(level) = name.to_str().and_then(level) {
-            read_records(files, prefix, &layout.at(level), slot, inventory)?;
-        }
-    }
-    Ok(())
-}
-
-/// Whether it is one; what has the name of one and is none is noted.
-fn is_directory(files: &dyn Files, path: &Path, inventory: &mut Inventory) -> Result<bool> {
-    match retry(|| files.stat(path))?.map(|stat| stat.kind) {
-        None => Ok(false),
-        Some(FileKind::Directory) => Ok(true),
-        Some(_) => {
-            let what = format!("{} is not a directory; ignored", path.display());
-            inventory.notes.push(note(what));
-            Ok(false)
-        }
-    }
-}
-
-fn read_records(
-    files: &dyn Files,
-    prefix: &Path,
-    layout: &Layout,
-    slot: Slot,
-    inventory: &mut Inventory,
-) -> Result<()> {
-    // The level first: nothing is looked at beyond a link.
-    for path in [layout.parts(slot.id), layout.meta(slot.id)] {
-        if !is_directory(files, &path, inventory)? {
-            return Ok(());
-        }
-    }
-    for name in retry(|| files.list(&layout.meta(slot.id)))? {
-        let Some(rank) = name.to_str().and_then(filemap_rank) else {
-            continue;
-        };
-        let path = layout.meta(slot.id).join(&name);
-        let held = retry(|| format::read::<Filemap>(files, &path)).map(|map| Held {
-            store: slot.store,
-            level: layout.level(),
-            rank: map.rank,
-            ranks: map.ranks,
-            dataset: map.dataset,
-            reddesc: map.reddesc,
-            other: map.prefix.filter(|of| of.as_path() != prefix),
-        });
-        match held {
-            Ok(held) if held.rank == rank && held.dataset.id == slot.id && sound(&held) => {
-                inventory.held.push(held);
-            }
-            Ok(_) => inventory.notes.push(note(format!(
-                "{} is the record of something else; ignored",
-                path.display()
-            ))),
-            Err(error) => {
-                if error.is_transient() && !inventory.unread.contains(&slot) {
-                    inventory.unread.push(slot);
-                }
-                inventory.notes.push(note(format!("{error}; ignored")));
-            }
-        }
-    }
+        .map(|error| note(format!("{error}; ignored")));
+    inventory.notes.extend(notes);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Where things are in a cache directory.
+//! Paths in a cache directory.
 //!
 //! ```text
 //! <base>/<user>/scr.<job>/scr.run.<run>/scr.dataset.<id>/rank_<r>/<path below the prefix>
@@ -9,18 +9,17 @@
 //!                                      /scr.quarantine.<id>/...
 //! ```
 //!
-//! Each run has a directory of its own, and takes over what earlier runs have left by renaming
-//! it into there ([`adopt`](mod@super::adopt)). So a process that is left of an earlier run finds
-//! nothing under the names that it knows: it can neither write into what a later run writes or
-//! has found, nor delete any of it.
+//! Each run has a directory of its own. It takes over what earlier runs left by renaming it into
+//! this directory ([`earlier_runs`](mod@super::earlier_runs)). So a process of an earlier run that
+//! still lives does not find the paths that it knows, and can neither change nor delete the data of
+//! a later run.
 //!
-//! A file keeps its path below a directory of its rank, so that no two files of a node can
-//! meet, whatever their names.
+//! A file keeps its path, below a directory of its rank. So files of two ranks of a node never have
+//! the same path.
 //!
-//! In a store that all nodes see (`VIEW=GLOBAL`) there is a level `node.<n>` below the dataset,
-//! so that thousands of ranks do not crowd one directory. Where a rank's part lies it stays,
-//! whatever the number of the rank's node in later runs; whoever looks for it looks through
-//! all levels.
+//! A store that all nodes see (`VIEW=GLOBAL`) has a level `node.<n>` below the dataset, so that one
+//! directory does not get entries for thousands of ranks. A rank's part stays at its level even if
+//! the rank's node has another number in later runs; readers search all levels.
 
 use crate::format::dataset::HIGHEST;
 pub use crate::format::filemap::filemap_name;
@@ -33,7 +32,7 @@ const TRASH: &str = "scr.trash.";
 const META: &str = ".scr";
 const NODE: &str = "node.";
 
-/// One store's directory for this job on this node.
+/// The directory of this job in one store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     base: PathBuf,
@@ -43,8 +42,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// `<base>/<user>/scr.<job>`, for what the runs of a job share; its datasets are found by way
-    /// of [`Layout::of_run`].
+    /// The layout of `<base>/<user>/scr.<job>`, which all runs of a job share. Paths of datasets
+    /// need [`Layout::of_run`].
     pub fn new(base: &Path, user: &str, job: &str) -> Self {
         Layout {
             base: base.to_path_buf(),
@@ -54,7 +53,7 @@ impl Layout {
         }
     }
 
-    /// The same for the datasets of one run.
+    /// The same layout for the datasets of one run.
     #[must_use]
     pub fn of_run(&self, run: u64) -> Self {
         Layout {
@@ -63,12 +62,12 @@ impl Layout {
         }
     }
 
-    /// The run whose datasets this is for.
+    /// The run of [`Layout::of_run`].
     pub fn run(&self) -> Option<u64> {
         self.run
     }
 
-    /// The same with the parts of ranks below `node.<level>`, or without such a level.
+    /// The same layout with the parts of ranks below `node.<level>`, or without such a level.
     #[must_use]
     pub fn at(&self, level: Option<usize>) -> Self {
         Layout {
@@ -77,17 +76,18 @@ impl Layout {
         }
     }
 
-    /// The level of nodes that this is for.
+    /// The level of [`Layout::at`].
     pub fn level(&self) -> Option<usize> {
         self.level
     }
 
-    /// The configured base directory, which may belong to anyone.
+    /// The configured base directory, which may belong to any user.
     pub fn base(&self) -> &Path {
         &self.base
     }
 
-    /// The job's directory relative to the base; it and all below it are ours alone.
+    /// The job's directory relative to the base. This directory and everything below it is private
+    /// to the user.
     pub fn below(&self) -> &Path {
         &self.below
     }
@@ -97,7 +97,7 @@ impl Layout {
         self.base.join(&self.below)
     }
 
-    /// The directory with the datasets: that of the run.
+    /// The directory of the run, which holds its datasets.
     pub fn root(&self) -> PathBuf {
         self.base.join(self.root_below())
     }
@@ -107,32 +107,33 @@ impl Layout {
         self.root().join(format!("{DATASET}{id}"))
     }
 
-    /// Where a dataset goes that turned out to be unusable.
+    /// Path of a quarantined dataset.
     pub fn quarantine(&self, id: u64) -> PathBuf {
         self.root().join(format!("{QUARANTINE}{id}"))
     }
 
-    /// Where a dataset goes on its way out.
+    /// Path of a dataset that is being deleted.
     pub fn trash(&self, id: u64) -> PathBuf {
         self.root().join(format!("{TRASH}{id}"))
     }
 
-    /// Filemaps and redundancy files of this rank's node in a dataset on its way out.
+    /// Filemaps and redundancy files of this rank's node in a dataset that is being deleted.
     pub fn trash_meta(&self, id: u64) -> PathBuf {
         self.with_level(self.trash(id)).join(META)
     }
 
-    /// Where the parts of ranks are: the dataset's directory, or the node's level in it.
+    /// The directory with the parts of ranks: the dataset's directory, or the level of the node in
+    /// it.
     pub fn parts(&self, id: u64) -> PathBuf {
         self.base.join(self.parts_below(id))
     }
 
-    /// A rank's application files.
+    /// Directory of a rank's application files.
     pub fn data(&self, id: u64, rank: usize) -> PathBuf {
         self.parts(id).join(rank_dir(rank))
     }
 
-    /// Filemaps and redundancy files.
+    /// Directory of filemaps and redundancy files.
     pub fn meta(&self, id: u64) -> PathBuf {
         self.parts(id).join(META)
     }
@@ -142,12 +143,12 @@ impl Layout {
         self.meta(id).join(filemap_name(rank))
     }
 
-    /// The same directory relative to the base, for making it privately.
+    /// [`Layout::data`] relative to the base, as `make_private_dirs` needs it.
     pub fn data_below(&self, id: u64, rank: usize) -> PathBuf {
         self.parts_below(id).join(rank_dir(rank))
     }
 
-    /// See [`Layout::data_below`].
+    /// [`Layout::meta`] relative to the base.
     pub fn meta_below(&self, id: u64) -> PathBuf {
         self.parts_below(id).join(META)
     }
@@ -172,7 +173,7 @@ impl Layout {
     }
 }
 
-/// Name of the directory with a rank's files, in that of the dataset.
+/// Name of the directory with a rank's files, relative to the dataset's directory.
 pub fn rank_dir(rank: usize) -> String {
     format!("rank_{rank}")
 }
@@ -182,32 +183,33 @@ pub fn rank_of_dir(name: &str) -> Option<usize> {
     numbered(name, "rank_")
 }
 
-/// The run of an entry of the job's directory; `None` for what is not the directory of a run.
+/// The run that an entry of the job's directory belongs to; `None` if it is not the directory of a
+/// run.
 pub fn run_of_dir(name: &str) -> Option<u64> {
     let digits = name.strip_prefix(RUN)?;
     let run = u64::from_str_radix(digits, 16).ok();
     run.filter(|run| format!("{run:016x}") == digits)
 }
 
-/// What an entry of a run's directory is.
+/// An entry of a run's directory, with the id of the dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum CacheEntry {
     /// A dataset.
     Dataset(u64),
-    /// A quarantined one.
+    /// A quarantined dataset.
     Quarantine(u64),
-    /// One that was being deleted.
+    /// A dataset that was being deleted.
     Trash(u64),
 }
 
-/// Reads the name of an entry of a run's directory; `None` for what is not ours.
-pub fn place(name: &str) -> Option<Place> {
+/// Parses the name of an entry of a run's directory; `None` if SCR does not use such names.
+pub fn cache_entry(name: &str) -> Option<CacheEntry> {
     let id = |prefix| numbered(name, prefix).filter(|id| *id <= HIGHEST);
-    let dataset = id(DATASET).map(Place::Dataset);
-    let kept = || id(QUARANTINE).map(Place::Quarantine);
+    let dataset = id(DATASET).map(CacheEntry::Dataset);
+    let kept = || id(QUARANTINE).map(CacheEntry::Quarantine);
     dataset
         .or_else(kept)
-        .or_else(|| id(TRASH).map(Place::Trash))
+        .or_else(|| id(TRASH).map(CacheEntry::Trash))
 }
 
 /// The rank in a [`filemap_name`].
@@ -215,8 +217,8 @@ pub fn filemap_rank(name: &str) -> Option<usize> {
     numbered(name, "filemap_")
 }
 
-/// The level of nodes that an entry of a dataset's directory stands for: `.scr` is where
-/// there is none, `node.<n>` is one. `None` for anything else.
+/// The level that an entry of a dataset's directory belongs to: `Some(None)` for `.scr`, which has
+/// no level, `Some(Some(n))` for `node.<n>`, `None` for anything else.
 pub fn level(name: &str) -> Option<Option<usize>> {
     match name {
         ".scr" => Some(None),
@@ -224,7 +226,7 @@ pub fn level(name: &str) -> Option<Option<usize>> {
     }
 }
 
-/// The number behind `prefix`, if the name is exactly as we would write it.
+/// The number after `prefix`, if the name is exactly as SCR writes it.
 fn numbered<N: std::str::FromStr + ToString>(name: &str, prefix: &str) -> Option<N> {
     let rest = name.strip_prefix(prefix)?;
     rest.parse().ok().filter(|n: &N| n.to_string() == rest)
@@ -232,7 +234,9 @@ fn numbered<N: std::str::FromStr + ToString>(name: &str, prefix: &str) -> Option
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Place, filemap_rank, level, place, rank_dir, rank_of_dir, run_of_dir};
+    use super::{
+        CacheEntry, Layout, cache_entry, filemap_rank, level, rank_dir, rank_of_dir, run_of_dir,
+    };
     use std::path::Path;
 
     #[test]
@@ -252,8 +256,11 @@ mod tests {
             layout.data(3, 2)
         );
         assert_eq!(layout.base().join(layout.meta_below(3)), layout.meta(3));
-        assert_eq!(place("scr.dataset.17"), Some(Place::Dataset(17)));
-        assert_eq!(place("scr.quarantine.4"), Some(Place::Quarantine(4)));
+        assert_eq!(cache_entry("scr.dataset.17"), Some(CacheEntry::Dataset(17)));
+        assert_eq!(
+            cache_entry("scr.quarantine.4"),
+            Some(CacheEntry::Quarantine(4))
+        );
         for odd in [
             "scr.dataset.",
             "scr.dataset.-1",
@@ -263,7 +270,7 @@ mod tests {
             "scr.quarantine.18446744073709551615",
             "x",
         ] {
-            assert_eq!(place(odd), None, "{odd}");
+            assert_eq!(cache_entry(odd), None, "{odd}");
         }
         let spread = layout.at(Some(2));
         assert_eq!(spread.dataset(3), layout.dataset(3));

@@ -1,8 +1,8 @@
-//! Datasets in fast storage on the compute nodes: where they lie, what of them is still
-//! there after a failure, and how every rank gets its own part back.
+//! Datasets in fast storage on the compute nodes: their paths, what is left of them after a
+//! failure, and how each rank gets its own part back.
 
-pub mod adopt;
 pub mod dataset;
+pub mod earlier_runs;
 pub mod inventory;
 pub mod layout;
 pub mod plan;

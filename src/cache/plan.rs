@@ -1,22 +1,23 @@
-//! Who has what of the cached datasets, and what each rank must do to get its own back.
+//! Decides, from the records of all nodes, which cached datasets can be recovered and what each
+//! rank must do.
 //!
 //! Rank 0 gathers one [`Inventory`] per node and decides; every other rank receives its
-//! [`Order`]. All of it is pure, and rank 0 is the one place that holds a few dozen bytes
-//! for every rank of the job.
+//! [`RecoveryOrder`]. All functions are pure. Only rank 0 holds data of every rank, a few dozen
+//! bytes each.
 
 use crate::format::dataset::HIGHEST;
-use crate::format::{Dataset, Name, Reddesc};
+use crate::format::{Dataset, Filemap, Name, Reddesc};
 use crate::redundancy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One rank's completion record, as found on a node.
+/// A rank's completion record, as found on a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub struct Held {
-    /// Index of the store that holds it.
+pub struct CachedRecord {
+    /// Index of the store.
     pub store: usize,
-    /// The level of nodes below which it lies; see [`Layout::at`](super::layout::Layout::at).
+    /// Level of nodes; see [`Layout::at`](super::layout::Layout::at).
     pub level: Option<usize>,
     /// The rank that wrote it.
     pub rank: usize,
@@ -26,11 +27,26 @@ pub struct Held {
     pub dataset: Dataset,
     /// How it was protected.
     pub reddesc: Reddesc,
-    /// The prefix directory that it was written for, if that is not the one of this run.
-    pub other: Option<Name>,
+    /// The prefix directory that the dataset was written for, if it differs from the one of this
+    /// run.
+    pub other_prefix: Option<Name>,
 }
 
-/// A dataset directory by store and id.
+impl From<Filemap> for CachedRecord {
+    fn from(map: Filemap) -> Self {
+        CachedRecord {
+            store: 0,
+            level: None,
+            rank: map.rank,
+            ranks: map.ranks,
+            dataset: map.dataset,
+            reddesc: map.reddesc,
+            other_prefix: map.prefix,
+        }
+    }
+}
+
+/// A dataset's directory, by store and id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct Slot {
@@ -40,90 +56,90 @@ pub struct Slot {
     pub id: u64,
 }
 
-/// All that one node's leader found in its stores.
+/// What the leader of one node found in its stores.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct Inventory {
     /// Completion records that can be read.
-    pub held: Vec<Held>,
-    /// Datasets set aside by an earlier run.
+    pub records: Vec<CachedRecord>,
+    /// Datasets that an earlier run quarantined.
     pub quarantined: Vec<Slot>,
     /// Directories of datasets, with or without records.
     pub present: Vec<Slot>,
-    /// Those of them with records that could not be read for now.
+    /// Those of `present` with records that could not be read but may be readable later.
     pub unread: Vec<Slot>,
-    /// What was found damaged, in words.
+    /// Descriptions of damage.
     pub notes: Vec<Name>,
 }
 
 /// A cached dataset that may be used for a restart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// The dataset, from any of its records.
+    /// The dataset.
     pub dataset: Dataset,
-    /// Its store.
+    /// Index of its store.
     pub store: usize,
     /// Number of ranks that wrote it.
     pub ranks: usize,
-    /// Per rank, the leaders of the nodes that hold its record, and at which level.
+    /// For each rank, the leaders of the nodes that hold its record, and the level of the record.
     holders: BTreeMap<usize, Vec<(usize, Option<usize>)>>,
-    /// Per rank, how it was protected; known for a lost rank from its set.
+    /// For each rank, its redundancy descriptor. A lost rank's is known from other members of its
+    /// set.
     sets: BTreeMap<usize, Reddesc>,
-    /// Ranks whose only records contradict those of the others; they count as lost.
+    /// Ranks whose only records contradict the records of others. They count as lost.
     pub disputed: Vec<usize>,
-    /// The prefix directory of the run that wrote it, if all records say that it is another
-    /// than that of this run.
-    pub other: Option<Name>,
+    /// The prefix directory of the run that wrote it, if all records name another one than this
+    /// run's.
+    pub other_prefix: Option<Name>,
 }
 
-/// What one rank does for one dataset.
+/// What one rank does to recover one dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub struct Order {
+pub struct RecoveryOrder {
     /// Index of the store.
     pub store: usize,
     /// The dataset.
     pub dataset: Dataset,
-    /// This rank's own place in its redundancy set.
+    /// This rank's redundancy descriptor.
     pub reddesc: Reddesc,
-    /// Who has its files: this rank itself if they are on its node already, another rank
-    /// that sends them, nobody if they must be rebuilt.
+    /// The rank that has this rank's files: the rank itself if they are on its node, another rank
+    /// that sends them, or `None` if they must be rebuilt.
     pub source: Option<usize>,
-    /// The level at which its files lie, if anybody has them; they keep it when they are sent.
+    /// The level of its files, if some rank has them. They keep it when they are sent.
     pub level: Option<usize>,
     /// The round in which they are sent.
     pub round: usize,
-    /// What this rank sends, one a round.
-    pub sends: Vec<Sent>,
-    /// Rounds until all have theirs.
+    /// The parts that this rank sends, one in each round.
+    pub sends: Vec<PartToSend>,
+    /// Number of rounds, the same on all ranks.
     pub rounds: usize,
-    /// For each member of its set, who has its files, if they come home within the set while
-    /// what is lost is rebuilt; then none of them is sent in rounds. Empty if not.
+    /// For each member of the set, the rank that has its files, if they are moved within the set
+    /// during the rebuild and not in rounds. Empty otherwise.
     pub holders: Vec<usize>,
-    /// The part that this rank sends within its set.
-    pub holds: Option<Sent>,
+    /// The part of another member that this rank sends during the rebuild.
+    pub holds: Option<PartToSend>,
 }
 
-impl Order {
-    /// True if the files of this rank come home within its set.
-    pub fn comes_home(&self, rank: usize) -> bool {
+impl RecoveryOrder {
+    /// True if the files of this rank are moved to it during the rebuild.
+    pub fn relocates_in_rebuild(&self, rank: usize) -> bool {
         !self.holders.is_empty() && self.source.is_some_and(|from| from != rank)
     }
 }
 
-/// A rank's part of a dataset that another rank has and sends to it.
+/// A rank's part of a dataset, which another rank holds and sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub struct Sent {
-    /// The rank whose part it is.
+pub struct PartToSend {
+    /// The rank that the part belongs to.
     pub rank: usize,
-    /// The level at which it lies.
+    /// The level of the part.
     pub level: Option<usize>,
 }
 
-/// True if the record's description of its set can be trusted to index with, and its numbers to
-/// count on from.
-pub fn sound(held: &Held) -> bool {
+/// True if the record's description of its set is valid, and its ids are in range.
+pub fn is_consistent(held: &CachedRecord) -> bool {
     let members = &held.reddesc.members;
     held.dataset.id <= HIGHEST
         && held.dataset.ckpt.is_none_or(|ckpt| ckpt <= HIGHEST)
@@ -137,14 +153,14 @@ pub fn sound(held: &Held) -> bool {
             == members.len()
 }
 
-/// All cached datasets, newest first. `inventories` are those of the leaders, with their world
-/// ranks. Records of one id that stem from different times (a node that was away comes back
-/// with an old one) make different candidates; so it is not the id that tells which is newer.
+/// All cached datasets, newest first. `inventories` come with the world rank of the leader that
+/// made them. Records with one id but different creation times make different candidates: a node
+/// that was away may return with an old dataset. So ids do not tell which candidate is newer.
 pub fn candidates(inventories: &[(usize, Inventory)]) -> Vec<Candidate> {
-    type Records<'a> = Vec<(usize, &'a Held)>;
+    type Records<'a> = Vec<(usize, &'a CachedRecord)>;
     let mut found: BTreeMap<(u64, u64, usize, usize), Records> = BTreeMap::new();
     for (leader, inventory) in inventories {
-        for held in inventory.held.iter().filter(|held| sound(held)) {
+        for held in inventory.records.iter().filter(|held| is_consistent(held)) {
             let dataset = &held.dataset;
             let key = (dataset.created, dataset.id, held.ranks, held.store);
             found.entry(key).or_default().push((*leader, held));
@@ -156,11 +172,10 @@ pub fn candidates(inventories: &[(usize, Inventory)]) -> Vec<Candidate> {
         .collect()
 }
 
-/// One dataset from all its records. Where they contradict each other (a forged record, or
-/// one of an earlier fetch of the same dataset), those count that most others support, so
-/// that the sets in use never overlap: ranks that disagree about their set would wait for
-/// each other for ever.
-fn candidate(records: &[(usize, &Held)]) -> Option<Candidate> {
+/// Makes one candidate from all records of a dataset. Records may contradict each other: one may be
+/// forged, or left from an earlier fetch. Then those that most other records agree with count, so
+/// that sets never overlap. Ranks that disagree about their set would wait for each other forever.
+fn candidate(records: &[(usize, &CachedRecord)]) -> Option<Candidate> {
     let mut datasets: Vec<(&Dataset, usize)> = Vec::new();
     for (_, held) in records {
         match datasets
@@ -178,12 +193,15 @@ fn candidate(records: &[(usize, &Held)]) -> Option<Candidate> {
     let dataset = most.map(|(dataset, _)| *dataset)?;
     let first = records.first()?.1;
 
-    let mut claims: BTreeMap<Claim, Vec<&(usize, &Held)>> = BTreeMap::new();
+    let mut descriptions: BTreeMap<SetDescription, Vec<&(usize, &CachedRecord)>> = BTreeMap::new();
     for record in records.iter().filter(|(_, held)| held.dataset == *dataset) {
-        claims.entry(claim(record.1)).or_default().push(record);
+        descriptions
+            .entry(set_description(record.1))
+            .or_default()
+            .push(record);
     }
-    let mut claims: Vec<_> = claims.into_values().collect();
-    claims.sort_by_key(|supporters| std::cmp::Reverse(supporters.len()));
+    let mut descriptions: Vec<_> = descriptions.into_values().collect();
+    descriptions.sort_by_key(|supporters| std::cmp::Reverse(supporters.len()));
     let mut candidate = Candidate {
         dataset: dataset.clone(),
         store: first.store,
@@ -191,12 +209,15 @@ fn candidate(records: &[(usize, &Held)]) -> Option<Candidate> {
         holders: BTreeMap::new(),
         sets: BTreeMap::new(),
         disputed: Vec::new(),
-        other: None,
+        other_prefix: None,
     };
-    let mut homes = records.iter().filter(|(_, held)| held.dataset == *dataset);
-    let other = homes.next().and_then(|(_, held)| held.other.clone());
-    candidate.other = other.filter(|_| homes.all(|(_, held)| held.other.is_some()));
-    for supporters in claims {
+    let mut same_dataset = records.iter().filter(|(_, held)| held.dataset == *dataset);
+    let other = same_dataset
+        .next()
+        .and_then(|(_, held)| held.other_prefix.clone());
+    candidate.other_prefix =
+        other.filter(|_| same_dataset.all(|(_, held)| held.other_prefix.is_some()));
+    for supporters in descriptions {
         let Some((_, one)) = supporters.first() else {
             continue;
         };
@@ -226,10 +247,10 @@ fn candidate(records: &[(usize, &Held)]) -> Option<Candidate> {
     Some(candidate)
 }
 
-/// What a record says of its set, as far as the members of a set must agree on it.
-type Claim<'a> = (&'a [usize], &'a str, usize);
+/// What all members of a set must agree on: members, scheme, number of failures.
+type SetDescription<'a> = (&'a [usize], &'a str, usize);
 
-fn claim(held: &Held) -> Claim<'_> {
+fn set_description(held: &CachedRecord) -> SetDescription<'_> {
     let Reddesc {
         members,
         scheme,
@@ -240,12 +261,12 @@ fn claim(held: &Held) -> Claim<'_> {
 }
 
 impl Candidate {
-    /// How a rank was protected, as far as any record tells.
+    /// The redundancy descriptor of a rank, if any record tells it.
     pub fn set_of(&self, rank: usize) -> Option<&Reddesc> {
         self.sets.get(&rank)
     }
 
-    /// Where it is.
+    /// Store and id.
     pub fn slot(&self) -> Slot {
         Slot {
             store: self.store,
@@ -253,21 +274,21 @@ impl Candidate {
         }
     }
 
-    /// The ranks without a record anywhere.
+    /// The ranks that have no record on any node.
     pub fn lost(&self) -> Vec<usize> {
         (0..self.ranks)
             .filter(|rank| !self.holders.contains_key(rank))
             .collect()
     }
 
-    /// True if it could be brought back on as many ranks as wrote it, as far as records tell. Their
-    /// number is from the records, so it is not counted to.
+    /// True if, according to the records, the dataset can be recovered on as many ranks as wrote
+    /// it. `ranks` comes from a record, so no loop runs up to it before it is checked.
     pub fn is_whole(&self) -> bool {
         self.sets.len() >= self.ranks && self.recoverable(self.ranks).is_ok()
     }
 
-    /// Whether it can be brought back on `size` ranks, as far as records tell; the reason
-    /// why not, in words.
+    /// Checks, by the records, that the dataset can be recovered on `size` ranks. The error is the
+    /// reason why not.
     pub fn recoverable(&self, size: usize) -> Result<(), String> {
         if self.ranks != size {
             return Err(format!(
@@ -283,7 +304,7 @@ impl Candidate {
                     ranks_in_words(&lost)
                 ));
             };
-            let Some(scheme) = redundancy::of(reddesc) else {
+            let Some(scheme) = redundancy::scheme_of(reddesc) else {
                 let name = &reddesc.scheme;
                 return Err(format!("its scheme {name} is not known to this release"));
             };
@@ -307,14 +328,16 @@ impl Candidate {
         Ok(())
     }
 
-    /// How many of the groups in `groups` (the group of each rank: those in which ranks and
-    /// what they store now fail together) may be lost, whichever they are, once it is `whole` on
-    /// this run's ranks or else as it is; and how many it was made to survive.
+    /// How many failure groups may be lost, whichever they are: now, and as the dataset was
+    /// written. `groups` has the group of each rank, whose ranks and files are lost together.
+    /// `whole` says that all parts are on the nodes of this run; otherwise the losses that the
+    /// records show are subtracted.
     pub fn tolerates(&self, groups: &[usize], whole: bool) -> (usize, usize) {
         let lost = if whole { Vec::new() } else { self.lost() };
         let whole_sets = self.sets.values().filter(|d| d.set_rank == 0);
         let each = whole_sets.map(|reddesc| {
-            let losses = redundancy::of(reddesc).map_or(0, |s| s.losses(reddesc.members.len()));
+            let losses =
+                redundancy::scheme_of(reddesc).map_or(0, |s| s.losses(reddesc.members.len()));
             let gone = reddesc.members.iter().filter(|m| lost.contains(m)).count();
             let set = redundancy::Set::new(0, reddesc.members.clone());
             let left = losses.saturating_sub(gone);
@@ -324,16 +347,15 @@ impl Candidate {
         each.reduce(least).unwrap_or_default()
     }
 
-    /// The orders of all ranks. `leaders[r]` is the rank that acts for the node and store
-    /// where rank r runs now. All ranks of a node share in what must be sent from there, most
-    /// gladly for members of their own set. Only for a candidate that is
-    /// [`Candidate::recoverable`].
-    pub fn orders(&self, leaders: &[usize]) -> Option<Vec<Order>> {
-        let mut crews: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    /// The orders of all ranks, for a candidate that is [`Candidate::recoverable`]. `leaders[r]` is
+    /// the rank that acts for the node and store where rank r runs now. All ranks of a node share
+    /// the sending from that node; members of the receiver's set come first.
+    pub fn orders(&self, leaders: &[usize]) -> Option<Vec<RecoveryOrder>> {
+        let mut ranks_of: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (rank, leader) in leaders.iter().enumerate() {
-            crews.entry(*leader).or_default().push(rank);
+            ranks_of.entry(*leader).or_default().push(rank);
         }
-        let mut sends: BTreeMap<usize, Vec<Sent>> = BTreeMap::new();
+        let mut sends: BTreeMap<usize, Vec<PartToSend>> = BTreeMap::new();
         let mut sources = Vec::with_capacity(leaders.len());
         for (rank, leader) in leaders.iter().enumerate() {
             let holders = self.holders.get(&rank).map_or(&[][..], Vec::as_slice);
@@ -341,10 +363,11 @@ impl Candidate {
                 sources.push((Some(rank), *level, 0));
                 continue;
             }
-            // The least busy of all that can, so that nodes with copies share the work too.
+            // The rank with the fewest parts to send is chosen, so that all nodes with copies share
+            // the work.
             let each = holders.iter().flat_map(|(holder, level)| {
-                let crew = crews.get(holder).map_or(&[][..], Vec::as_slice);
-                crew.iter().map(|one| (*one, *level))
+                let senders = ranks_of.get(holder).map_or(&[][..], Vec::as_slice);
+                senders.iter().map(|one| (*one, *level))
             });
             let members = self.sets.get(&rank).map_or(&[][..], |set| &set.members);
             let busy = |(one, _): &(usize, _)| {
@@ -355,13 +378,13 @@ impl Candidate {
                 None => (None, None, 0),
                 Some((from, level)) => {
                     let queue = sends.entry(from).or_default();
-                    queue.push(Sent { rank, level });
+                    queue.push(PartToSend { rank, level });
                     (Some(from), level, queue.len() - 1)
                 }
             });
         }
-        let holders = self.homeward(&sources, &sends);
-        let mut holds: BTreeMap<usize, Sent> = BTreeMap::new();
+        let holders = self.holders_within_sets(&sources, &sends);
+        let mut holds: BTreeMap<usize, PartToSend> = BTreeMap::new();
         for (rank, (source, ..)) in sources.iter().enumerate() {
             if let Some(from) = source.filter(|from| *from != rank)
                 && holders.contains_key(&rank)
@@ -375,7 +398,7 @@ impl Candidate {
             .into_iter()
             .enumerate()
             .map(|(rank, (source, level, round))| {
-                Some(Order {
+                Some(RecoveryOrder {
                     store: self.store,
                     dataset: self.dataset.clone(),
                     reddesc: self.sets.get(&rank)?.clone(),
@@ -391,12 +414,13 @@ impl Candidate {
             .collect()
     }
 
-    /// By rank, who has the files of the members of its set, for all sets whose files can come
-    /// home within the set: what is away is with other members, which have that alone to send.
-    fn homeward(
+    /// For each rank of the sets whose parts are moved during the rebuild: the holders of all
+    /// members' files. This is possible if each part that is on another node is with a member of
+    /// the set that has no other part to send.
+    fn holders_within_sets(
         &self,
         sources: &[(Option<usize>, Option<usize>, usize)],
-        sends: &BTreeMap<usize, Vec<Sent>>,
+        sends: &BTreeMap<usize, Vec<PartToSend>>,
     ) -> BTreeMap<usize, Vec<usize>> {
         let mut holders = BTreeMap::new();
         for set in self.sets.values().filter(|set| set.set_rank == 0) {
@@ -407,7 +431,7 @@ impl Candidate {
             let within = |(_, holder): (&usize, &usize)| {
                 members.contains(holder) && sends.get(holder).is_some_and(|sent| sent.len() == 1)
             };
-            let protected = redundancy::of(set).is_some_and(|s| s.losses(members.len()) > 0);
+            let protected = redundancy::scheme_of(set).is_some_and(|s| s.losses(members.len()) > 0);
             if protected && away.peek().is_some() && away.all(within) {
                 holders.extend(members.iter().map(|member| (*member, held.clone())));
             }
@@ -416,7 +440,7 @@ impl Candidate {
     }
 }
 
-/// "rank 3", "ranks 1, 2 and 5".
+/// A list of ranks in words: "rank 3", "ranks 1, 2 and 5".
 pub fn ranks_in_words(ranks: &[usize]) -> String {
     const SHOWN: usize = 8;
     let list = |ranks: &[usize]| {

@@ -1,4 +1,4 @@
-//! What is planned from inventories that differ, overlap and lie.
+//! Plans from inventories that differ, overlap or contain false records.
 
 use super::plan::*;
 use crate::format::dataset::HIGHEST;
@@ -6,9 +6,9 @@ use crate::format::{Dataset, Reddesc};
 
 const CREATED: u64 = 1_795_221_727_420_067;
 
-/// The record of `rank` in a set of `members`, of dataset 3.
-fn held(rank: usize, members: &[usize]) -> Held {
-    Held {
+/// The record of `rank` for dataset 3, in a set of `members`.
+fn held(rank: usize, members: &[usize]) -> CachedRecord {
+    CachedRecord {
         store: 0,
         level: None,
         rank,
@@ -31,24 +31,24 @@ fn held(rank: usize, members: &[usize]) -> Held {
             interval: 1,
             store: "/dev/shm".into(),
         },
-        other: None,
+        other_prefix: None,
     }
 }
 
-/// One node per list, whose leader is its number.
-fn inventories(nodes: Vec<Vec<Held>>) -> Vec<(usize, Inventory)> {
-    let inventory = |held| Inventory {
-        held,
+/// One inventory per list; the leader is its index.
+fn inventories(nodes: Vec<Vec<CachedRecord>>) -> Vec<(usize, Inventory)> {
+    let inventory = |records| Inventory {
+        records,
         ..Inventory::default()
     };
     nodes.into_iter().map(inventory).enumerate().collect()
 }
 
-fn four() -> Vec<Vec<Held>> {
+fn four() -> Vec<Vec<CachedRecord>> {
     (0..4).map(|rank| vec![held(rank, &[0, 1, 2, 3])]).collect()
 }
 
-fn only(nodes: Vec<Vec<Held>>) -> Candidate {
+fn only(nodes: Vec<Vec<CachedRecord>>) -> Candidate {
     let mut found = candidates(&inventories(nodes));
     assert_eq!(found.len(), 1);
     found.remove(0)
@@ -71,8 +71,8 @@ fn the_ranks_of_a_node_share_in_what_is_sent_from_it() {
     nodes[0].extend(second);
     let third = nodes.remove(1);
     nodes[0].extend(third);
-    // Ranks 0 to 2 lie on the node of leader 0, where ranks 0 and 3 run now; rank 3 lies
-    // on the node of leader 1, where ranks 1 and 2 run.
+    // The parts of ranks 0 to 2 are with leader 0, where ranks 0 and 3 run now. The part of rank 3
+    // is with leader 1, where ranks 1 and 2 run.
     let orders = only(nodes).orders(&[0, 1, 1, 0]).unwrap();
     let lent: Vec<Option<usize>> = orders.iter().map(|o| o.holds.map(|s| s.rank)).collect();
     assert_eq!(lent, [Some(1), Some(3), None, Some(2)]);
@@ -80,14 +80,14 @@ fn the_ranks_of_a_node_share_in_what_is_sent_from_it() {
         let order = &orders[rank];
         assert_eq!((order.source, order.rounds), (Some(from), 0));
         assert_eq!(order.holders, [0, 0, 3, 1]);
-        assert_eq!(order.comes_home(rank), rank != 0);
+        assert_eq!(order.relocates_in_rebuild(rank), rank != 0);
     }
 }
 
 #[test]
 fn files_come_home_within_their_set_only_if_its_members_have_them_and_one_each() {
-    // Each rank where another of its set was; then sets of two, whose files the other
-    // set's ranks have; then one rank with two parts.
+    // Three cases: each rank runs where another member of its set was; the parts of sets of two are
+    // with ranks of the other set; one rank holds two parts.
     let orders = only(four()).orders(&[1, 2, 3, 0]).unwrap();
     assert!(
         orders
@@ -95,7 +95,7 @@ fn files_come_home_within_their_set_only_if_its_members_have_them_and_one_each()
             .all(|o| o.holders == [3, 0, 1, 2] && o.sends.is_empty())
     );
     let sets = |rank: usize| held(rank, &[rank / 2 * 2, rank / 2 * 2 + 1]);
-    let nodes: Vec<Vec<Held>> = (0..4).map(|rank| vec![sets(rank)]).collect();
+    let nodes: Vec<Vec<CachedRecord>> = (0..4).map(|rank| vec![sets(rank)]).collect();
     let orders = only(nodes.clone()).orders(&[2, 3, 0, 1]).unwrap();
     assert!(
         orders
@@ -120,8 +120,8 @@ fn files_come_home_within_their_set_only_if_its_members_have_them_and_one_each()
 
 #[test]
 fn a_rank_that_sends_several_parts_sends_one_a_round() {
-    // All lie where rank 0 runs, alone.
-    let all: Vec<Held> = four().into_iter().flatten().collect();
+    // All parts are where only rank 0 runs.
+    let all: Vec<CachedRecord> = four().into_iter().flatten().collect();
     let orders = only(vec![all]).orders(&[0, 1, 2, 3]).unwrap();
     let sent: Vec<usize> = orders[0].sends.iter().map(|sent| sent.rank).collect();
     assert_eq!((sent, orders[0].holds), (vec![1, 2, 3], None));
@@ -136,14 +136,14 @@ fn a_part_keeps_the_level_at_which_it_was_found() {
         .iter_mut()
         .zip(5..)
         .for_each(|(node, level)| node[0].level = Some(level));
-    // One store for all, which rank 0 leads; then rank 1 runs at another one.
-    let all: Vec<Held> = nodes.into_iter().flatten().collect();
+    // One store for all, led by rank 0; then rank 1 uses another store.
+    let all: Vec<CachedRecord> = nodes.into_iter().flatten().collect();
     let orders = only(vec![all]).orders(&[0, 1, 0, 0]).unwrap();
     let found: Vec<_> = orders.iter().map(|o| (o.source, o.level)).collect();
     let at = |source, level| (Some(source), Some(level));
     assert_eq!(found, [at(0, 5), at(0, 6), at(2, 7), at(3, 8)]);
     let (rank, level) = (1, Some(6));
-    assert_eq!(orders[0].holds, Some(Sent { rank, level }));
+    assert_eq!(orders[0].holds, Some(PartToSend { rank, level }));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn says_what_it_stands_where_its_ranks_are_now() {
     let candidate = only(nodes.clone());
     assert_eq!(candidate.tolerates(&[0, 1, 2, 3], true), (2, 2));
     assert_eq!(candidate.tolerates(&[0, 0, 1, 2], true), (1, 2));
-    // With a rank lost, of which nothing is rebuilt.
+    // One rank is lost, and nothing of it can be rebuilt.
     nodes[1].clear();
     let candidate = only(nodes);
     assert_eq!(candidate.tolerates(&[0, 1, 2, 3], false), (1, 2));
@@ -168,7 +168,8 @@ fn says_what_it_stands_where_its_ranks_are_now() {
 
 #[test]
 fn a_rank_alone_in_its_set_is_lost_with_its_node() {
-    let mut nodes: Vec<Vec<Held>> = (0..3).map(|rank| vec![held(rank, &[0, 1, 2])]).collect();
+    let mut nodes: Vec<Vec<CachedRecord>> =
+        (0..3).map(|rank| vec![held(rank, &[0, 1, 2])]).collect();
     nodes.push(vec![held(3, &[3])]);
     assert_eq!(only(nodes).tolerates(&[0, 1, 2, 3], true), (0, 0));
 }
@@ -205,9 +206,9 @@ fn a_candidate_says_where_it_is_and_how_each_rank_was_protected() {
 
 #[test]
 fn copies_on_several_nodes_share_the_work() {
-    // The nodes of ranks 0 and 1 both have the parts of ranks 2 and 3.
+    // Both nodes of ranks 0 and 1 have the parts of ranks 2 and 3.
     let mut nodes = four();
-    let copies: Vec<Held> = nodes.drain(2..).flatten().collect();
+    let copies: Vec<CachedRecord> = nodes.drain(2..).flatten().collect();
     nodes
         .iter_mut()
         .for_each(|node| node.extend(copies.clone()));
@@ -260,10 +261,10 @@ fn of_contradicting_sets_the_one_with_most_records_counts() {
     }
 }
 
-/// The same where the one that lies comes first by all that records are sorted by.
+/// The same if the false record comes first in every order that records are sorted by.
 #[test]
 fn one_record_that_sorts_first_does_not_outvote_three() {
-    let alone = |mut one: Held, scheme: &str| {
+    let alone = |mut one: CachedRecord, scheme: &str| {
         one.reddesc.scheme = scheme.to_string();
         one
     };
@@ -288,7 +289,7 @@ fn one_record_that_sorts_first_does_not_outvote_three() {
 
 #[test]
 fn ranks_whose_records_are_disputed_are_named_once_each_in_order() {
-    // Old records of ranks 3 and 1 lie on two nodes each, those of rank 3 are found first.
+    // Old records of ranks 3 and 1 are on two nodes each; those of rank 3 are found first.
     let stale = |rank: usize| {
         let mut one = held(rank, &[0, 1, 2, 3]);
         one.dataset.ckpt = None;
@@ -387,17 +388,20 @@ fn of_another_prefix_directory_is_what_all_records_say_is() {
     let mut nodes = four();
     let other = Some("/elsewhere".into());
     for held in nodes[..3].iter_mut().flatten() {
-        held.other = other.clone();
+        held.other_prefix = other.clone();
     }
-    assert_eq!(candidates(&inventories(nodes.clone()))[0].other, None);
-    nodes[3][0].other = other.clone();
-    assert_eq!(candidates(&inventories(nodes))[0].other, other);
+    assert_eq!(
+        candidates(&inventories(nodes.clone()))[0].other_prefix,
+        None
+    );
+    nodes[3][0].other_prefix = other.clone();
+    assert_eq!(candidates(&inventories(nodes))[0].other_prefix, other);
 }
 
 #[test]
 fn records_that_cannot_be_indexed_with_are_not_sound() {
-    assert!(sound(&held(2, &[0, 2])));
-    let lies: [fn(&mut Held); 8] = [
+    assert!(is_consistent(&held(2, &[0, 2])));
+    let lies: [fn(&mut CachedRecord); 8] = [
         |h| h.dataset.id = HIGHEST + 1,
         |h| h.dataset.ckpt = Some(HIGHEST + 1),
         |h| h.rank = 4,
@@ -410,7 +414,7 @@ fn records_that_cannot_be_indexed_with_are_not_sound() {
     for lie in lies {
         let mut one = held(2, &[2, 3]);
         lie(&mut one);
-        assert!(!sound(&one), "{one:?}");
+        assert!(!is_consistent(&one), "{one:?}");
     }
 }
 

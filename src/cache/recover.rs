@@ -1,13 +1,14 @@
-//! Brings one cached dataset back: moved to where its ranks are, verified, rebuilt.
+//! Recovers one cached dataset: moves parts to the nodes of their ranks, verifies and rebuilds
+//! them.
 
 use super::layout::Layout;
-use super::plan::{Order, Sent};
+use super::plan::{PartToSend, RecoveryOrder};
 use super::{dataset, relocate};
 use crate::comm::{Communicator, Tag, Term, collective};
+use crate::format;
 use crate::format::filemap::Filemap;
-use crate::format::{self, Name};
 use crate::redundancy::{
-    self, Context, Found, Health, HeldPart, Outcome, Proof, Record, Scheme, Set,
+    self, Context, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
 };
 use crate::store::{Files, retry};
 use crate::{Error, Result};
@@ -16,13 +17,13 @@ use std::path::{Path, PathBuf};
 
 const REBUILD: Tag = 0x38;
 
-/// What everybody needs for a recovery.
+/// What all steps of a recovery use.
 pub struct CacheAccess<'a> {
     /// All ranks.
     pub comm: &'a dyn Communicator,
     /// The cache's files.
     pub files: &'a dyn Files,
-    /// The store of the dataset, on this rank's node, with the level of this rank's part.
+    /// The store of the dataset on this rank's node, at the level of this rank's part.
     pub layout: &'a Layout,
     /// This rank's node.
     pub node: &'a str,
@@ -32,37 +33,37 @@ pub struct CacheAccess<'a> {
     pub piece: usize,
 }
 
-/// A dataset that is whole again.
+/// A dataset that was recovered.
 #[derive(Debug)]
 pub struct Recovered {
     /// This rank's record.
     pub filemap: Filemap,
-    /// What was damaged here, if anything was.
+    /// Damage that was found on this rank's node.
     pub damage: Vec<Error>,
-    /// How many ranks had their files rebuilt.
+    /// Number of ranks whose files were rebuilt.
     pub restored: usize,
-    /// How many ranks took part in making lost redundancy anew, with all files intact.
+    /// Number of ranks that had all files but took part in rebuilding redundancy.
     pub encoded: usize,
 }
 
-/// Why a dataset is not whole.
+/// Why a dataset could not be recovered.
 #[derive(Debug)]
-pub struct Failed {
-    /// The collective verdict.
+pub struct RecoveryFailure {
+    /// The error that all ranks agreed on.
     pub error: Error,
-    /// What was damaged here, if anything was.
+    /// Damage that was found on this rank's node.
     pub damage: Vec<Error>,
-    /// True if the data are gone or damaged beyond repair; false if something else went
-    /// wrong on the way, so that a later attempt may succeed.
+    /// True if data are lost or damaged beyond repair. False if something else failed, so that a
+    /// later attempt may succeed.
     pub beyond_repair: bool,
 }
 
-/// Carries out the orders of all ranks for one dataset. Collective. The outer error is the
-/// transport's; all ranks agree on the inner one.
-pub fn attempt(
+/// Carries out the orders of all ranks for one dataset. Collective. The outer error is a failure of
+/// communication; the inner result is the same on all ranks.
+pub fn recover_dataset(
     access: &CacheAccess,
-    order: &Order,
-) -> Result<std::result::Result<Recovered, Failed>> {
+    order: &RecoveryOrder,
+) -> Result<std::result::Result<Recovered, RecoveryFailure>> {
     let &CacheAccess {
         comm,
         files,
@@ -72,13 +73,13 @@ pub fn attempt(
         ..
     } = access;
     let mut damage = Vec::new();
-    let moved = relocate::run(comm, files, layout, order, piece, &mut damage)?;
+    let moved = relocate::move_parts(comm, files, layout, order, piece, &mut damage)?;
     let local = rebuild(access, order, moved, &mut damage);
 
     let beyond = |error: &Error| matches!(error, Error::Dataset { .. } | Error::Corrupt { .. });
     let (restored, encoded) = match &local {
-        Ok((_, Outcome::Restored)) => (1, 0),
-        Ok((_, Outcome::Encoded)) => (0, 1),
+        Ok((_, RebuildOutcome::Restored)) => (1, 0),
+        Ok((_, RebuildOutcome::Encoded)) => (0, 1),
         _ => (0, 0),
     };
     let mut terms = [
@@ -94,8 +95,8 @@ pub fn attempt(
     match collective::agree_with(comm, node, local, &mut terms) {
         Ok((filemap, _)) => {
             let id = order.dataset.id;
-            let sent: Vec<Sent> = order.sends.iter().copied().chain(order.holds).collect();
-            damage.extend(relocate::leftovers(files, layout, id, &sent));
+            let sent: Vec<PartToSend> = order.sends.iter().copied().chain(order.holds).collect();
+            damage.extend(relocate::discard_sent_parts(files, layout, id, &sent));
             Ok(Ok(Recovered {
                 filemap,
                 damage,
@@ -104,7 +105,7 @@ pub fn attempt(
             }))
         }
         Err(error @ Error::Comm { .. }) => Err(error),
-        Err(error) => Ok(Err(Failed {
+        Err(error) => Ok(Err(RecoveryFailure {
             error,
             damage,
             beyond_repair: terms[2].value() == 0,
@@ -112,14 +113,14 @@ pub fn attempt(
     }
 }
 
-/// This rank's share: check what is here, rebuild with the set, write the record anew if it has
-/// changed.
+/// Checks this rank's files, rebuilds with the set, and writes the record if it has changed.
+/// Collective over the set.
 fn rebuild(
     access: &CacheAccess,
-    order: &Order,
+    order: &RecoveryOrder,
     moved: Result<BTreeMap<PathBuf, u32>>,
     damage: &mut Vec<Error>,
-) -> Result<(Filemap, Outcome)> {
+) -> Result<(Filemap, RebuildOutcome)> {
     let &CacheAccess {
         comm,
         files,
@@ -131,10 +132,11 @@ fn rebuild(
     let (id, rank) = (order.dataset.id, comm.rank());
     let reddesc = &order.reddesc;
     let unusable = |what: &str| Error::dataset(id, order.dataset.name.to_string(), what);
-    // These depend on the order alone, and orders of one set agree, so all members return.
+    // These checks depend on the order alone, which agrees within a set: all members return or
+    // none.
     let set = Set::new(reddesc.set_rank, reddesc.members.clone())
         .ok_or_else(|| unusable("its redundancy set is damaged"))?;
-    let scheme = redundancy::of(reddesc).ok_or_else(|| {
+    let scheme = redundancy::scheme_of(reddesc).ok_or_else(|| {
         unusable(&format!(
             "its redundancy scheme {} is not known to this release",
             reddesc.scheme
@@ -145,12 +147,12 @@ fn rebuild(
         Ok(moved) => (moved, Ok(())),
         Err(error) => (BTreeMap::new(), Err(error)),
     };
-    let comes_home = order.comes_home(rank);
-    // Where another has the part, nothing here counts. Without one, files that are here may
-    // still be whole.
-    let ready = ready.and_then(|()| match comes_home {
-        true => dataset::begin(files, layout, id, rank),
-        false => dataset::directories(files, layout, id, rank),
+    let relocates_in_rebuild = order.relocates_in_rebuild(rank);
+    // If another rank holds the part, files here do not count. If nobody has a record, files that
+    // are here may still be whole.
+    let ready = ready.and_then(|()| match relocates_in_rebuild {
+        true => dataset::make_empty_directories(files, layout, id, rank),
+        false => dataset::make_directories(files, layout, id, rank),
     });
     let (data_dir, meta_dir) = (layout.data(id, rank), layout.meta(id));
     let context = Context {
@@ -164,18 +166,18 @@ fn rebuild(
         holders: &order.holders,
         sync: true,
     };
-    let source = order.source.filter(|_| !comes_home);
+    let source = order.source.filter(|_| !relocates_in_rebuild);
     let mut before = None;
-    let mut mine = match source.map(|_| record_of(access, order, layout, rank)) {
+    let mut mine = match source.map(|_| read_record(access, order, layout, rank)) {
         Some(Ok(map)) => {
             let record = Record::from(map.clone());
             before = Some(map);
-            damage.extend(clear_way(&context, &*scheme, &record).err());
-            let proof = match order.source {
-                Some(from) if from != rank => Proof::Sums(&moved),
-                _ => Proof::Size,
+            damage.extend(remove_obstacles(&context, &scheme, &record).err());
+            let verification = match order.source {
+                Some(from) if from != rank => Verification::Checksums(&moved),
+                _ => Verification::SizesOnly,
             };
-            Some(Found::new(&*scheme, &context, record, proof))
+            Some(LocalPart::new(&scheme, &context, record, verification))
         }
         Some(Err(error)) => {
             damage.push(error);
@@ -183,64 +185,40 @@ fn rebuild(
         }
         None => None,
     };
-    let place = order.holds.and_then(|sent| Place::new(access, order, sent));
-    let mut lent = place.as_ref().and_then(|place| {
-        let theirs = Context {
-            set: &place.set,
-            data_dir: &place.data_dir,
-            meta_dir: &place.meta_dir,
-            ..context
-        };
-        let record = match record_of(access, order, &place.layout, place.rank) {
-            Ok(map) => Record::from(map),
-            Err(error) => {
-                damage.push(error);
-                return None;
-            }
-        };
-        Some(HeldPart {
-            set: &place.set,
-            data_dir: &place.data_dir,
-            meta_dir: &place.meta_dir,
-            found: Found::new(&*scheme, &theirs, record, Proof::Size),
-            trouble: Vec::new(),
-        })
-    });
-    let rebuilt = scheme.rebuild(&context, &mut mine, lent.as_mut());
-    if let Some(HeldPart { found, trouble, .. }) = lent {
-        let Health { data, parity } = found.health;
-        damage.extend([data, parity].into_iter().filter_map(Result::err));
-        damage.extend(trouble);
+    let mut held = match order
+        .holds
+        .map(|sent| held_part(access, order, &context, sent))
+    {
+        Some(Ok(held)) => Some(held),
+        Some(Err(error)) => {
+            damage.push(error);
+            None
+        }
+        None => None,
+    };
+    let rebuilt = scheme.rebuild(&context, &mut mine, held.as_mut());
+    if let Some(HeldPart { part, problems, .. }) = held {
+        damage.extend(part.health.errors());
+        damage.extend(problems);
     }
-    if let Some(Health { data, parity }) = mine.map(|found| found.health) {
-        damage.extend([data, parity].into_iter().filter_map(Result::err));
-    }
-    // Why files could not be brought here says more than that the set misses them. Their
-    // holder still has them.
+    damage.extend(mine.into_iter().flat_map(|mine| mine.health.errors()));
+    // Why files could not be moved here is more useful than the set's error that they are missing.
+    // Their holder still has them.
     if !matches!(rebuilt, Err(Error::Comm { .. }))
         && let Err(error) = ready
     {
-        // Another rank's error may be the one that is told.
+        // All ranks may report the error of another rank.
         damage.push(error.clone());
         return Err(error);
     }
     let (record, outcome) = rebuilt?;
-    let filemap = Filemap {
-        rank,
-        ranks: comm.size(),
-        node: Name::from(node),
-        prefix: Some(Name::from(prefix)),
-        bypass: false,
-        dataset: record.dataset,
-        reddesc: record.reddesc,
-        files: record.files,
-    };
-    // Whose files were made anew has lost its record before.
-    let there = before.filter(|_| outcome != Outcome::Restored);
+    let filemap = record.into_filemap(comm.size(), node, Some(prefix.into()));
+    // If the files were rebuilt, the record was removed before.
+    let there = before.filter(|_| outcome != RebuildOutcome::Restored);
     if there.as_ref() != Some(&filemap) {
         match write_record(access, &filemap) {
-            // The one that is there is as good.
-            Err(error) if there.is_some_and(|there| differ_in_place(&there, &filemap)) => {
+            // The existing record is as good.
+            Err(error) if there.is_some_and(|there| equal_but_for_location(&there, &filemap)) => {
                 damage.push(error);
             }
             other => other?,
@@ -249,8 +227,8 @@ fn rebuild(
     Ok((filemap, outcome))
 }
 
-/// True if records say the same of a rank's part, whatever node and prefix directory they name.
-fn differ_in_place(one: &Filemap, other: &Filemap) -> bool {
+/// True if records agree on everything but node and prefix directory.
+fn equal_but_for_location(one: &Filemap, other: &Filemap) -> bool {
     let Filemap { node, prefix, .. } = other.clone();
     let one = one.clone();
     Filemap {
@@ -260,20 +238,21 @@ fn differ_in_place(one: &Filemap, other: &Filemap) -> bool {
     } == *other
 }
 
-/// Puts this rank's record in place, whatever is there.
+/// Writes this rank's record, and removes anything else at its path.
 fn write_record(access: &CacheAccess, filemap: &Filemap) -> Result<()> {
     let CacheAccess { files, layout, .. } = access;
     let id = filemap.dataset.id;
     let path = layout.filemap(id, filemap.rank);
-    if let Some(other) = redundancy::in_the_way(*files, &layout.meta(id), &path)? {
+    if let Some(other) = redundancy::find_obstacle(*files, &layout.meta(id), &path)? {
         files.remove_tree(&other)?;
     }
-    dataset::record(*files, layout, filemap)
+    dataset::write_record(*files, layout, filemap)
 }
 
-/// Removes what stands where a file or a directory of files belongs and is none, so that the
-/// file can be made anew. Nothing of the application is lost: it wrote regular files.
-fn clear_way(context: &Context, scheme: &dyn Scheme, record: &Record) -> Result<()> {
+/// Removes anything but a file from the path of a file, and anything but a directory from the path
+/// of a directory, so that the files can be rebuilt. The application wrote regular files, so
+/// nothing of it is lost.
+fn remove_obstacles(context: &Context, scheme: &RedundancyScheme, record: &Record) -> Result<()> {
     let mut wanted = Vec::new();
     for file in &record.files.files {
         wanted.push((context.data_dir, file.file.below(context.data_dir)?));
@@ -281,49 +260,43 @@ fn clear_way(context: &Context, scheme: &dyn Scheme, record: &Record) -> Result<
     let parity = scheme.redundancy_file(context.meta_dir, context.set);
     wanted.extend(parity.map(|path| (context.meta_dir, path)));
     for (root, path) in wanted {
-        if let Some(other) = redundancy::in_the_way(context.files, root, &path)? {
+        if let Some(other) = redundancy::find_obstacle(context.files, root, &path)? {
             context.files.remove_tree(&other)?;
         }
     }
     Ok(())
 }
 
-/// Where the part lies that this rank has of another.
-struct Place {
+/// The part that this rank holds for another member of its set.
+fn held_part(
+    access: &CacheAccess,
+    order: &RecoveryOrder,
+    context: &Context,
+    sent: PartToSend,
+) -> Result<HeldPart> {
+    let (id, layout) = (order.dataset.id, access.layout.at(sent.level));
+    let record = Record::from(read_record(access, order, &layout, sent.rank)?);
+    HeldPart::new(context, record, layout.data(id, sent.rank), layout.meta(id))
+}
+
+/// Reads the record of a rank's part in `layout`. It must belong to the dataset and set of the
+/// order.
+fn read_record(
+    access: &CacheAccess,
+    order: &RecoveryOrder,
+    layout: &Layout,
     rank: usize,
-    set: Set,
-    layout: Layout,
-    data_dir: PathBuf,
-    meta_dir: PathBuf,
-}
-
-impl Place {
-    fn new(access: &CacheAccess, order: &Order, sent: Sent) -> Option<Place> {
-        let (id, layout) = (order.dataset.id, access.layout.at(sent.level));
-        let members = &order.reddesc.members;
-        let index = members.iter().position(|member| *member == sent.rank)?;
-        Some(Place {
-            rank: sent.rank,
-            set: Set::new(index, members.clone())?,
-            data_dir: layout.data(id, sent.rank),
-            meta_dir: layout.meta(id),
-            layout,
-        })
-    }
-}
-
-/// The record of a rank's part in `layout`.
-fn record_of(access: &CacheAccess, order: &Order, layout: &Layout, rank: usize) -> Result<Filemap> {
+) -> Result<Filemap> {
     let path = layout.filemap(order.dataset.id, rank);
     let map: Filemap = retry(|| format::read(access.files, &path))?;
     let same = map.rank == rank
         && map.dataset.created == order.dataset.created
         && map.reddesc.members == order.reddesc.members;
     if !same {
-        return Err(Error::Corrupt {
+        return Err(Error::corrupt(
             path,
-            what: "is the record of another dataset or rank".to_string(),
-        });
+            "is the record of another dataset or rank",
+        ));
     }
     Ok(map)
 }

@@ -1,14 +1,14 @@
-//! Moves cached files to the nodes where their ranks run now, where they do not come home within
-//! their redundancy set (`redundancy/rebuild/home.rs`).
+//! Moves cached files to the nodes where their ranks run now, unless the rebuild of their
+//! redundancy set moves them (`redundancy/rebuild/relocated.rs`).
 //!
-//! Rank 0 has planned rounds: in one round a rank sends to at most one other and receives
-//! from at most one. Within a round all ranks go piece by piece, a window of receives posted
-//! before anything is waited for, so no circle of ranks can block: the one that is furthest
-//! behind waits for what has been sent already.
+//! Rank 0 plans rounds, in which each rank sends to at most one other rank and receives from at
+//! most one. Within a round all ranks go through the files piece by piece. Receives are posted
+//! several pieces ahead of any wait, so a circle of ranks cannot deadlock: the rank that is
+//! furthest behind waits for a piece that was sent already.
 
 use super::dataset;
 use super::layout::Layout;
-use super::plan::{Order, Sent};
+use super::plan::{PartToSend, RecoveryOrder};
 use crate::comm::{Communicator, Pending, Tag};
 use crate::format::filemap::Filemap;
 use crate::format::{Name, from_message, to_message};
@@ -22,44 +22,45 @@ use std::path::{Path, PathBuf};
 const MANIFEST: Tag = 0x30;
 const DATA: Tag = 0x31;
 
-/// Messages under way in each direction.
+/// Messages in progress in each direction.
 const WINDOW: usize = 4;
 
-/// Largest piece, bytes. All that is under way is to stay in the cache of one core, from its
-/// arrival to its file; that is worth more than a thread that writes.
+/// Largest piece, bytes. All pieces in progress should stay in the cache of one core between their
+/// arrival and their write. This gains more than a thread for writing.
 const PIECE: usize = 128 << 10;
 
-/// One file under way.
+/// A file that is sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-struct Item {
+struct FileToMove {
     /// Path below the dataset's directory.
     path: Name,
     /// Size, bytes.
     size: u64,
 }
 
-/// All that a rank's part consists of on the sending node. What is missing there is simply
-/// not in it: the receiver's check finds out, and the file is rebuilt.
+/// The files of a rank's part on the sending node. A missing file is left out; the receiver detects
+/// this, and the file is rebuilt.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 struct Manifest {
-    items: Vec<Item>,
+    items: Vec<FileToMove>,
 }
 
-/// Brings this rank's files here and sends what others need, as `order` says. `layout` is
-/// the store of the dataset on this rank's node, with the level of this rank's part. Gives the
-/// checksums of what was written here, and to `trouble` what could not be read here. The copies
-/// sent stay where they are until the dataset is known to be good (see [`leftovers`]).
-/// Collective over all ranks with an order of the same dataset; the inner result is local, the
-/// caller agrees.
-pub fn run(
+/// Receives this rank's files and sends what others need, as `order` says. `layout` is the store of
+/// the dataset on this rank's node, at the level of this rank's part. Returns the checksums of the
+/// files that were received. Read errors of sent files are added to `problems`. The sent copies are
+/// kept until the dataset is known to be good (see [`discard_sent_parts`]).
+///
+/// Collective over all ranks. The outer error is a failure of communication. The inner result is
+/// local; the caller must agree on it.
+pub fn move_parts(
     comm: &dyn Communicator,
     files: &dyn Files,
     layout: &Layout,
-    order: &Order,
+    order: &RecoveryOrder,
     piece: usize,
-    trouble: &mut Vec<Error>,
+    problems: &mut Vec<Error>,
 ) -> Result<Result<BTreeMap<PathBuf, u32>>> {
     let id = order.dataset.id;
     let (mut result, mut arrived) = (Ok(()), BTreeMap::new());
@@ -69,11 +70,11 @@ pub fn run(
             .source
             .filter(|&from| from != comm.rank() && order.round == round)
             .filter(|_| order.holders.is_empty());
-        // An unreadable record sends nothing; the receiver then has its part rebuilt.
+        // Without a readable record nothing is sent; the receiver has its part rebuilt.
         let outgoing = to.map(|to| {
             let manifest = manifest(files, layout, id, to);
             manifest.unwrap_or_else(|error| {
-                trouble.push(error);
+                problems.push(error);
                 Manifest::default()
             })
         });
@@ -89,15 +90,15 @@ pub fn run(
         if let Some(pending) = announced {
             pending.wait()?;
         }
-        let room = incoming.as_ref().map_or(Ok(()), |manifest| {
-            make_room(files, layout, id, comm.rank(), manifest)
+        let prepared = incoming.as_ref().map_or(Ok(()), |manifest| {
+            prepare_to_receive(files, layout, id, comm.rank(), manifest)
         });
 
         let root = layout.dataset(id);
-        let reader = Part::new(files, &root, outgoing.unwrap_or_default(), piece);
-        let writer = Part::new(files, &root, incoming.unwrap_or_default(), piece);
-        let (sums, unread) = exchange(comm, (to, reader), (from, writer), room)?;
-        trouble.extend(unread);
+        let reader = PartTransfer::new(files, &root, outgoing.unwrap_or_default(), piece);
+        let writer = PartTransfer::new(files, &root, incoming.unwrap_or_default(), piece);
+        let (sums, read_error) = exchange(comm, (to, reader), (from, writer), prepared)?;
+        problems.extend(read_error);
         match sums {
             Ok(sums) => arrived.extend(sums),
             Err(error) => result = result.and(Err(error)),
@@ -106,19 +107,20 @@ pub fn run(
     Ok(result.map(|()| arrived))
 }
 
-/// Paths and checksums of what was written in a round, and why not all could be read.
-type Round = (Result<Vec<(PathBuf, u32)>>, Option<Error>);
+/// Paths and checksums of the files that were received in a round, and the first read error of the
+/// sent ones.
+type RoundResult = (Result<Vec<(PathBuf, u32)>>, Option<Error>);
 
-/// One round: sends what `reader` has, and `writer` takes what comes if there is room. The error
-/// is the transport's.
+/// One round: sends the files of `reader` and writes what arrives with `writer`, unless `prepared`
+/// is an error. The outer error is a failure of communication.
 fn exchange(
     comm: &dyn Communicator,
-    (to, mut reader): (Option<usize>, Part),
-    (from, mut writer): (Option<usize>, Part),
-    room: Result<()>,
-) -> Result<Round> {
+    (to, mut reader): (Option<usize>, PartTransfer),
+    (from, mut writer): (Option<usize>, PartTransfer),
+    prepared: Result<()>,
+) -> Result<RoundResult> {
     let mut expected = writer.steps.clone();
-    let mut written = room;
+    let mut written = prepared;
     let mut spare: Vec<Vec<u8>> = Vec::new();
     let (mut arriving, mut leaving) = (VecDeque::new(), VecDeque::new());
     loop {
@@ -139,7 +141,7 @@ fn exchange(
         }
         if let Some(pending) = arriving.pop_front() {
             let bytes = pending.wait()?;
-            // After a failure the rest still has to arrive.
+            // After a failure the remaining messages must still be received.
             written = written.and_then(|()| writer.write(&bytes));
             spare.push(bytes);
         }
@@ -147,34 +149,39 @@ fn exchange(
     while !leaving.is_empty() {
         reader.recycle(&mut leaving)?;
     }
-    Ok((written.map(|()| writer.sums().collect()), reader.unread))
+    Ok((written.map(|()| writer.sums().collect()), reader.read_error))
 }
 
-/// Takes what was sent to ranks that run elsewhere now out of sight, for
-/// [`dataset::empty_trash`] to delete, and gives what could not be removed, which does no harm
-/// there. Local, for the rank that sent it.
-pub fn leftovers(files: &dyn Files, layout: &Layout, id: u64, sends: &[Sent]) -> Vec<Error> {
+/// Moves the parts that were sent to other ranks to the trash, which [`dataset::empty_trash`]
+/// deletes. Returns errors of files that could not be removed; such files do no harm. Local, on the
+/// rank that sent the parts.
+pub fn discard_sent_parts(
+    files: &dyn Files,
+    layout: &Layout,
+    id: u64,
+    sends: &[PartToSend],
+) -> Vec<Error> {
     let mut errors = Vec::new();
     for sent in sends {
         let layout = &layout.at(sent.level);
-        // If the record cannot be read, only the name of the redundancy file is not known.
+        // If the record cannot be read, only the name of the redundancy file is unknown.
         let items = manifest(files, layout, id, *sent).unwrap_or_default().items;
         let (root, data) = (layout.dataset(id), layout.data(id, sent.rank));
-        // First of all, so that a kill does not leave the record of files that are gone.
+        // The record goes first, so that a killed process never leaves a record without its files.
         let record = layout.filemap(id, sent.rank);
         errors.extend(files.remove_tree(&record).err());
         let others = items.iter().filter_map(|item| item.path.below(&root).ok());
         let others = others.filter(|path| *path != record && !path.starts_with(&data));
         for path in std::iter::once(data.clone()).chain(others) {
-            errors.extend(dataset::cast_out(files, layout, id, &path).err());
+            errors.extend(dataset::move_to_trash(files, layout, id, &path).err());
         }
     }
     errors
 }
 
-/// What there is of a rank's part: its record last, so that the record never comes before
-/// what it describes.
-fn manifest(files: &dyn Files, layout: &Layout, id: u64, sent: Sent) -> Result<Manifest> {
+/// The files of a rank's part. The record is last, so that it never arrives before the files it
+/// describes.
+fn manifest(files: &dyn Files, layout: &Layout, id: u64, sent: PartToSend) -> Result<Manifest> {
     let (layout, rank) = (&layout.at(sent.level), sent.rank);
     let record = layout.filemap(id, rank);
     let filemap: Filemap = format::read(files, &record)?;
@@ -194,7 +201,7 @@ fn manifest(files: &dyn Files, layout: &Layout, id: u64, sent: Sent) -> Result<M
         let (Some(stat), Ok(below)) = (stat, path.strip_prefix(&root)) else {
             continue;
         };
-        manifest.items.push(Item {
+        manifest.items.push(FileToMove {
             path: Name::from(below),
             size: stat.size,
         });
@@ -202,15 +209,16 @@ fn manifest(files: &dyn Files, layout: &Layout, id: u64, sent: Sent) -> Result<M
     Ok(manifest)
 }
 
-/// Makes the directories of what will arrive, and the empty files, for which no piece comes.
-fn make_room(
+/// Makes the directories of the files that will arrive, and the empty files, for which no piece is
+/// sent.
+fn prepare_to_receive(
     files: &dyn Files,
     layout: &Layout,
     id: u64,
     rank: usize,
     manifest: &Manifest,
 ) -> Result<()> {
-    dataset::begin(files, layout, id, rank)?;
+    dataset::make_empty_directories(files, layout, id, rank)?;
     let root = layout.dataset(id);
     for item in &manifest.items {
         let path = item.path.below(&root)?;
@@ -229,47 +237,47 @@ fn make_room(
 
 /// A piece of a file.
 #[derive(Clone, Copy)]
-struct Step {
+struct Piece {
     item: usize,
     offset: u64,
     len: usize,
 }
 
-/// One end of a transfer: the files of a manifest, piece by piece.
-struct Part<'a> {
+/// One side of a transfer, which goes through the files of a manifest piece by piece.
+struct PartTransfer<'a> {
     files: &'a dyn Files,
     root: &'a Path,
-    items: Vec<Item>,
-    steps: std::vec::IntoIter<Step>,
+    items: Vec<FileToMove>,
+    steps: std::vec::IntoIter<Piece>,
     open: Option<(usize, Box<dyn File>)>,
-    /// What was written, item by item.
+    /// Checksum of the written bytes of each file.
     sums: Vec<Hasher>,
-    /// Why something could not be read.
-    unread: Option<Error>,
+    /// The first read error.
+    read_error: Option<Error>,
     /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> PartTransfer<'a> {
     fn new(files: &'a dyn Files, root: &'a Path, manifest: Manifest, piece: usize) -> Self {
         let piece = piece.clamp(1, PIECE) as u64;
         let items = manifest.items;
-        let steps: Vec<Step> = items
+        let steps: Vec<Piece> = items
             .iter()
             .enumerate()
-            .flat_map(|(item, Item { size, .. })| {
-                (0..size.div_ceil(piece)).map(move |i| Step {
+            .flat_map(|(item, FileToMove { size, .. })| {
+                (0..size.div_ceil(piece)).map(move |i| Piece {
                     item,
                     offset: i * piece,
                     len: (size - i * piece).min(piece) as usize,
                 })
             })
             .collect();
-        Part {
+        PartTransfer {
             files,
             root,
             sums: vec![Hasher::new(); items.len()],
-            unread: None,
+            read_error: None,
             items,
             steps: steps.into_iter(),
             open: None,
@@ -277,7 +285,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    fn buffer(&mut self, step: &Step) -> Vec<u8> {
+    fn buffer(&mut self, step: &Piece) -> Vec<u8> {
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.resize(step.len, 0);
         buffer
@@ -291,17 +299,17 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// The bytes of a step. From the first that cannot be read on they are zeros: the order of
-    /// messages is kept, and no record arrives that would make the receiver's part count before
-    /// that of its holder, which may be whole.
-    fn read(&mut self, step: &Step) -> Vec<u8> {
+    /// The bytes of a piece. After the first read error all pieces are zeros: the receiver gets the
+    /// messages that it expects but no valid record, so its part does not replace the holder's
+    /// part, which may be whole.
+    fn read(&mut self, step: &Piece) -> Vec<u8> {
         let mut buffer = self.buffer(step);
-        if self.unread.is_none() {
+        if self.read_error.is_none() {
             let file = self.file(step.item, |files, path, _| files.open(path));
             let done = file.and_then(|file| file.read_at(step.offset, &mut buffer));
-            self.unread = done.err();
+            self.read_error = done.err();
         }
-        if self.unread.is_some() {
+        if self.read_error.is_some() {
             buffer.fill(0);
         }
         buffer
@@ -322,8 +330,8 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// Paths and checksums of what was written. Those of a file that could not be are wrong,
-    /// and the whole transfer has failed.
+    /// Paths and checksums of the files that were written. Checksums of incomplete files are wrong,
+    /// but then the whole transfer has failed.
     fn sums(self) -> impl Iterator<Item = (PathBuf, u32)> {
         let root = self.root;
         let each = self.items.into_iter().zip(self.sums);
@@ -338,7 +346,7 @@ impl<'a> Part<'a> {
         let file = match self.open.take() {
             Some((at, file)) if at == item => file,
             _ => {
-                let Item { path, size } = &self.items[item];
+                let FileToMove { path, size } = &self.items[item];
                 open(self.files, &path.below(self.root)?, *size)?
             }
         };
@@ -385,10 +393,10 @@ mod tests {
         }
     }
 
-    /// Rank `rank`'s part on its node.
+    /// Writes the part of `rank` on its node.
     fn write(root: &Path, rank: usize) {
         let layout = layout(root, rank);
-        dataset::begin(&Posix, &layout, ID, rank).unwrap();
+        dataset::make_empty_directories(&Posix, &layout, ID, rank).unwrap();
         let mut files = Vec::new();
         for at in 0..SIZES.len() {
             let path = layout.data(ID, rank).join(name(at));
@@ -413,12 +421,12 @@ mod tests {
             reddesc: reddesc(rank),
             files: RankFiles { rank, files },
         };
-        dataset::record(&Posix, &layout, &filemap).unwrap();
+        dataset::write_record(&Posix, &layout, &filemap).unwrap();
     }
 
-    /// Rank r runs where rank r + 1 was, and gets its part from where it was itself.
-    fn order(rank: usize) -> Order {
-        Order {
+    /// Rank r runs where rank r + 1 was, and gets its part from the node where it was itself.
+    fn order(rank: usize) -> RecoveryOrder {
+        RecoveryOrder {
             store: 0,
             dataset: Dataset {
                 id: ID,
@@ -428,7 +436,7 @@ mod tests {
             source: Some((rank + 2) % 3),
             level: None,
             round: 0,
-            sends: vec![Sent {
+            sends: vec![PartToSend {
                 rank: (rank + 1) % 3,
                 level: None,
             }],
@@ -448,9 +456,9 @@ mod tests {
                 let rank = comm.rank();
                 let here = layout(root, (rank + 1) % 3);
                 let order = order(rank);
-                // The rank that sends acts for the node it runs on, which has the part of
-                // its right neighbour.
-                run(&*comm, &Posix, &here, &order, piece, &mut Vec::new())
+                // Each rank sends from the node it runs on, which has the part of its right
+                // neighbour.
+                move_parts(&*comm, &Posix, &here, &order, piece, &mut Vec::new())
                     .unwrap()
                     .unwrap();
                 comm.barrier().unwrap();
@@ -464,7 +472,7 @@ mod tests {
                 assert_eq!(map.rank, rank);
 
                 comm.barrier().unwrap();
-                assert_eq!(leftovers(&Posix, &here, ID, &order.sends), []);
+                assert_eq!(discard_sent_parts(&Posix, &here, ID, &order.sends), []);
                 let sent = order.sends[0].rank;
                 assert_eq!(Posix.stat(&here.filemap(ID, sent)).unwrap(), None);
                 assert_eq!(Posix.stat(&here.data(ID, sent)).unwrap(), None);
@@ -479,17 +487,17 @@ mod tests {
         for name in ["before", "record"] {
             std::fs::write(dir.path().join(name), b"content").unwrap();
         }
-        let items = ["before", "gone", "record"].map(|name| Item {
+        let items = ["before", "gone", "record"].map(|name| FileToMove {
             path: Name::from(name),
             size: 7,
         });
         let items = items.to_vec();
-        let mut part = Part::new(&Posix, dir.path(), Manifest { items }, 64);
-        let steps: Vec<Step> = part.steps.clone().collect();
+        let mut part = PartTransfer::new(&Posix, dir.path(), Manifest { items }, 64);
+        let steps: Vec<Piece> = part.steps.clone().collect();
         let sent: Vec<Vec<u8>> = steps.iter().map(|step| part.read(step)).collect();
         assert_eq!(sent, [&b"content"[..], &[0; 7], &[0; 7]]);
-        let unread = part.unread.unwrap().to_string();
-        assert!(unread.contains("gone"), "{unread}");
+        let read_error = part.read_error.unwrap().to_string();
+        assert!(read_error.contains("gone"), "{read_error}");
     }
 
     #[test]
@@ -502,7 +510,7 @@ mod tests {
         threads::run(3, |comm| {
             let rank = comm.rank();
             let here = layout(root, (rank + 1) % 3);
-            run(&*comm, &Posix, &here, &order(rank), 64, &mut Vec::new())
+            move_parts(&*comm, &Posix, &here, &order(rank), 64, &mut Vec::new())
                 .unwrap()
                 .unwrap();
             let map: Result<Filemap> = format::read(&Posix, &here.filemap(ID, rank));
@@ -510,7 +518,10 @@ mod tests {
             let third = here.data(ID, rank).join(name(2));
             assert_eq!(third.exists(), rank == 2);
             comm.barrier().unwrap();
-            assert_eq!(leftovers(&Posix, &here, ID, &order(rank).sends), []);
+            assert_eq!(
+                discard_sent_parts(&Posix, &here, ID, &order(rank).sends),
+                []
+            );
             assert_eq!(Posix.stat(&here.data(ID, (rank + 1) % 3)).unwrap(), None);
         });
     }

@@ -5,9 +5,9 @@ use super::{Command, Group, Outcome, Run, caches};
 use crate::cache::plan::ranks_in_words;
 use crate::format::print::escaped;
 use crate::redundancy::offline::DatasetLocation;
-use crate::scavenge::foreign::{self, Foreign, is_foreign};
-use crate::scavenge::mend::{Scope, choose};
-use crate::scavenge::{build, caches::held, home::Saved};
+use crate::scavenge::rebuild::{Scope, choose};
+use crate::scavenge::scr_v3::{self, ScrV3Dataset, is_from_scr_v3};
+use crate::scavenge::{build, caches::list_datasets, locations::PrefixLocation};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -47,7 +47,7 @@ impl Run for Options {
 
 impl Options {
     fn cached(&self, call: &mut Call, here: &caches::Here) -> Outcome {
-        let (datasets, problems) = held(&*here.files(), &here.caches)?;
+        let (datasets, problems) = list_datasets(&*here.files(), &here.caches)?;
         for problem in &problems {
             call.warn(problem);
         }
@@ -79,14 +79,14 @@ impl Options {
 /// What the prefix directory has of a dataset.
 fn saved(call: &mut Call, here: &caches::Here, id: u64) -> Outcome {
     let (prefix, files) = (&here.job.prefix, &*here.files());
-    if let Ok(Some((dataset, ranks))) = build::finished(files, prefix, id) {
+    if let Ok(Some((dataset, ranks))) = build::read_complete(files, prefix, id) {
         let name = escaped(&dataset.name);
         writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: complete")?;
         return Ok(ExitCode::SUCCESS);
     }
-    let surveys = match build::read(files, prefix, id) {
-        Err(_) if is_foreign(files, &prefix.dataset(id)).unwrap_or(false) => {
-            let Foreign { dataset, entries } = foreign::read(files, prefix, id)?;
+    let sources = match build::read(files, prefix, id) {
+        Err(_) if is_from_scr_v3(files, &prefix.dataset(id)).unwrap_or(false) => {
+            let ScrV3Dataset { dataset, entries } = scr_v3::read(files, prefix, id)?;
             let (name, ranks) = (escaped(&dataset.name), entries.len());
             let text = "all files are there";
             writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: {text}")?;
@@ -94,13 +94,13 @@ fn saved(call: &mut Call, here: &caches::Here, id: u64) -> Outcome {
         }
         other => other?,
     };
-    let (meta_dir, home) = (&prefix.dataset(id), &Saved(prefix));
+    let (meta_dir, data) = (&prefix.dataset(id), &PrefixLocation(prefix));
     let location = DatasetLocation {
         files,
         meta_dir,
-        home,
+        data,
     };
-    let plan = choose(location, &surveys, Scope::Data)?;
+    let plan = choose(location, &sources, Scope::Data)?;
     for note in plan.notes() {
         call.warn(&note);
     }
@@ -109,7 +109,7 @@ fn saved(call: &mut Call, here: &caches::Here, id: u64) -> Outcome {
         [] => "all files are there".to_string(),
         lost => format!("files of {} can be rebuilt", ranks_in_words(lost)),
     };
-    let (name, ranks) = (escaped(&plan.survey.dataset.name), plan.survey.ranks);
+    let (name, ranks) = (escaped(&plan.source.dataset.name), plan.source.ranks);
     writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: {text}")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,7 @@ use crate::format::flush_file::{Entry, FlushFile};
 use crate::job::hostlist::{compress, expand};
 use crate::job::{Answer, Launcher};
 use crate::policy::halt::FINALIZED;
-use crate::policy::save::{Item, save};
+use crate::policy::save::{SaveCandidate, save};
 use crate::prefix::records;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -126,7 +126,7 @@ pub(super) fn finish(
 }
 
 /// What a dataset is, and whether it is to be saved.
-fn told(item: &Item) -> String {
+fn told(item: &SaveCandidate) -> String {
     let kind = match (item.checkpoint, item.output) {
         (true, true) => "checkpoint and output",
         (true, false) => "checkpoint",
@@ -139,8 +139,8 @@ fn told(item: &Item) -> String {
 }
 
 /// The datasets of the flush file.
-fn recorded(record: &FlushFile) -> BTreeMap<u64, Item> {
-    let item = |entry: &Entry| Item {
+fn recorded(record: &FlushFile) -> BTreeMap<u64, SaveCandidate> {
+    let item = |entry: &Entry| SaveCandidate {
         output: entry.output,
         checkpoint: entry.ckpt,
         saved: !entry.needs_flush(),
@@ -158,7 +158,7 @@ fn items(
     call: &mut Call,
     nodes: &Nodes,
     record: FlushFile,
-) -> Result<BTreeMap<u64, Item>, Failure> {
+) -> Result<BTreeMap<u64, SaveCandidate>, Failure> {
     let mut items = recorded(&record);
     let mut held: BTreeMap<u64, Held> = BTreeMap::new();
     for answer in nodes.ask(&["inspect"])? {
@@ -180,7 +180,7 @@ fn items(
 /// What the nodes that are up have of a dataset.
 #[derive(Default)]
 struct Held {
-    item: Item,
+    item: SaveCandidate,
     here: u64,
     ranks: u64,
 }

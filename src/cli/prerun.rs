@@ -4,7 +4,7 @@ use super::call::{Call, Failure};
 use super::job::Job;
 use super::{Command, Group, Outcome, Run, place};
 use crate::format::print::escaped;
-use crate::policy::halt::OWN;
+use crate::policy::halt::SET_BY_SCR;
 use crate::prefix::{index, records};
 use std::io::Write;
 use std::path::PathBuf;
@@ -87,7 +87,7 @@ pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
         }
     }
     // The conditions behind these stand beside them, and are looked at again.
-    let own = |reason: &String| OWN.contains(&reason.as_str());
+    let own = |reason: &String| SET_BY_SCR.contains(&reason.as_str());
     if let Some(reason) = halt.exit_reason.as_ref().map(escaped).filter(own) {
         records::update_halt(files, prefix, |halt| halt.exit_reason = None)?;
         done.push(format!("forgot that the last run ended with {reason}"));

@@ -8,10 +8,11 @@ use crate::cache::plan::ranks_in_words;
 use crate::format::print::escaped;
 use crate::job::Environment;
 use crate::prefix::paths::Prefix;
+use crate::redundancy::ParityFileName;
 use crate::redundancy::offline::DatasetLocation;
-use crate::scavenge::home::{Cached, Saved};
-use crate::scavenge::mend::{Plan, Scope, choose};
-use crate::scavenge::survey::{Survey, read, set_of_file};
+use crate::scavenge::dataset_records::{DatasetRecords, read};
+use crate::scavenge::locations::{CacheLocation, PrefixLocation};
+use crate::scavenge::rebuild::{RebuildPlan, Scope, choose};
 use crate::store::{Files, posix::Posix};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -62,30 +63,30 @@ impl Run for Options {
             Some(prefix) => place::files(prefix),
             None => Posix.beneath(std::slice::from_ref(&place.dir)),
         };
-        let mut surveys = read(files, &place.meta, None)?;
-        self.choose(call.name, &mut surveys)?;
+        let mut sources = read(files, &place.meta, None)?;
+        self.choose(call.name, &mut sources)?;
         let scope = match self.scheme.as_deref() {
             Some("map") => Scope::Records,
             _ => Scope::Everything,
         };
-        let saved = place.prefix.as_ref().map(Saved);
-        let cached = Cached(place.dir);
+        let saved = place.prefix.as_ref().map(PrefixLocation);
+        let cached = CacheLocation(place.dir);
         let location = DatasetLocation {
             files,
             meta_dir: &place.meta,
-            home: match &saved {
+            data: match &saved {
                 Some(saved) => saved,
                 None => &cached,
             },
         };
-        let plan = choose(location, &surveys, scope)?;
+        let plan = choose(location, &sources, scope)?;
         for note in plan.notes() {
             call.warn(&note);
         }
         plan.verdict.clone()?;
         let done = plan.is_whole() || !self.dry_run;
         let text = tell(&plan, self.dry_run);
-        let Survey { dataset, ranks, .. } = plan.survey;
+        let DatasetRecords { dataset, ranks, .. } = plan.source;
         if !self.dry_run {
             plan.carry_out(&Environment::of_process().host)?;
         }
@@ -104,11 +105,11 @@ impl Run for Options {
 }
 
 /// What is lost, and what becomes of it.
-fn tell(plan: &Plan, dry: bool) -> String {
+fn tell(plan: &RebuildPlan, dry: bool) -> String {
     let parts = [
         ("files", &plan.losses.data),
         ("redundancy", &plan.losses.redundancy),
-        ("records", &plan.records),
+        ("records", &plan.missing_records),
     ];
     let lost: Vec<String> = parts
         .into_iter()
@@ -124,7 +125,7 @@ fn tell(plan: &Plan, dry: bool) -> String {
 
 impl Options {
     /// Leaves only the sets that were asked for.
-    fn choose(&self, name: &str, surveys: &mut Vec<Survey>) -> Result<(), Failure> {
+    fn choose(&self, name: &str, sources: &mut Vec<DatasetRecords>) -> Result<(), Failure> {
         let classic = name.strip_prefix("scr_rebuild_");
         let asked = self.scheme.as_deref().filter(|word| *word != "map");
         if let (Some(classic), Some(asked)) = (classic, asked)
@@ -136,31 +137,32 @@ impl Options {
         }
         let scheme = asked.or(classic);
         let named = self.files.iter().map(|path| {
-            let file = path.file_name().and_then(|name| name.to_str());
-            file.and_then(|file| set_of_file(file, scheme))
-                .ok_or_else(|| {
-                    let scheme = scheme.unwrap_or("xor");
-                    let path = path.display();
-                    Failure::said(format!(
-                        "{path} is no redundancy file's name, such as 2_of_4_in_0.{scheme}"
-                    ))
-                })
+            let name = path.file_name().and_then(ParityFileName::parse);
+            let wanted = |word: &str| name.is_some_and(|n| word.eq_ignore_ascii_case(n.scheme));
+            let name = name.filter(|_| scheme.is_none_or(wanted));
+            name.map(|name| name.set).ok_or_else(|| {
+                let scheme = scheme.unwrap_or("xor");
+                let path = path.display();
+                Failure::said(format!(
+                    "{path} is no redundancy file's name, such as 2_of_4_in_0.{scheme}"
+                ))
+            })
         });
         let named: BTreeSet<usize> = named.collect::<Result<_, _>>()?;
         if named.is_empty() && scheme.is_none() {
             return Ok(());
         }
-        for survey in surveys.iter_mut() {
-            survey.sets.retain(|set| {
+        for source in sources.iter_mut() {
+            source.sets.retain(|set| {
                 scheme.is_none_or(|scheme| set.scheme.eq_ignore_ascii_case(scheme))
                     && (named.is_empty() || named.contains(&set.set_id))
             });
             if !named.is_empty() {
-                survey.unknown.clear();
+                source.unknown.clear();
             }
         }
-        surveys.retain(|survey| !survey.sets.is_empty());
-        if surveys.is_empty() {
+        sources.retain(|source| !source.sets.is_empty());
+        if sources.is_empty() {
             return Err(Failure::said(
                 "the dataset has no such redundancy set; `scr print filemap_0` shows one",
             ));

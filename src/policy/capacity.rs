@@ -1,39 +1,39 @@
-//! Will the next dataset fit into a node's store?
+//! Decides whether the next dataset will fit into a node's store.
 //!
-//! Nobody knows how large it will be. The best guess is the last dataset of the same
-//! descriptor on the same node, redundancy included, so that is what must fit; where there was
-//! none, nothing is refused. A program whose checkpoints shrink may be refused one that would
-//! fit by less than it shrank: the message says so, and how to switch the check off.
+//! Its size is not known in advance. The estimate is the last dataset of the same descriptor on the
+//! same node, with its redundancy. If there was none, nothing is refused. A program whose
+//! checkpoints shrink may be refused a checkpoint that would just fit; the message says so, and how
+//! to switch the check off.
 
-/// Whether a store has room.
+/// Whether the next dataset fits into a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Room {
-    /// It has.
+pub enum Fit {
+    /// It fits now.
     Now,
-    /// Once what is to be deleted is deleted: that must be waited for.
-    Later,
-    /// Once so many datasets more are deleted than the count of the store demands.
-    More(usize),
-    /// Not even then.
+    /// It fits once the evicted datasets are deleted, which must be waited for.
+    AfterDeletion,
+    /// It fits once so many more datasets are deleted than the limit of the store demands.
+    AfterEvicting(usize),
+    /// It does not fit.
     Never,
 }
 
-/// The room for `need` bytes in a store with `free` bytes, and `deleted` more once the
-/// datasets that must go are deleted. `None` where a size is not known: what is not known to
-/// be too little is enough, but what goes should be gone first.
-pub fn room(need: Option<u64>, free: u64, deleted: Option<u64>) -> Room {
+/// Whether `need` bytes fit into a store with `free` bytes, and `deleted` more once the evicted
+/// datasets are deleted. `None` means that a size is not known: then the dataset is assumed to fit,
+/// but evicted datasets must be deleted first.
+pub fn check_fit(need: Option<u64>, free: u64, deleted: Option<u64>) -> Fit {
     match (need, deleted) {
-        (Some(need), _) if need <= free => Room::Now,
-        (None, Some(0)) => Room::Now,
-        (Some(need), Some(deleted)) if need > free.saturating_add(deleted) => Room::Never,
-        _ => Room::Later,
+        (Some(need), _) if need <= free => Fit::Now,
+        (None, Some(0)) => Fit::Now,
+        (Some(need), Some(deleted)) if need > free.saturating_add(deleted) => Fit::Never,
+        _ => Fit::AfterDeletion,
     }
 }
 
-/// How many datasets of these `sizes`, in this order, must go besides, where there will be `room`
-/// without: so many that `wanted` bytes fit; all of them if these do not, but the `need` does.
-/// `None` if not even that fits then.
-pub fn more(need: u64, wanted: u64, mut room: u64, sizes: &[u64]) -> Option<usize> {
+/// How many more datasets of these `sizes`, in this order, must be evicted so that `wanted` bytes
+/// fit, if `room` bytes are free without that. All of them, if only the `need` can be satisfied.
+/// `None` if not even that.
+pub fn additional_evictions(need: u64, wanted: u64, mut room: u64, sizes: &[u64]) -> Option<usize> {
     for (count, size) in sizes.iter().enumerate() {
         if room >= wanted {
             return Some(count);
@@ -43,16 +43,16 @@ pub fn more(need: u64, wanted: u64, mut room: u64, sizes: &[u64]) -> Option<usiz
     (room >= need).then_some(sizes.len())
 }
 
-/// What is asked for after so many datasets in a row that could not be completed: they may have
-/// been larger than the last one that was, so it is doubled each time.
-pub fn wanted(need: u64, failures: u32) -> u64 {
+/// The space to ask for after so many consecutive datasets that could not be completed. They may
+/// have been larger than the last complete one, so it doubles each time.
+pub fn space_wanted(need: u64, failures: u32) -> u64 {
     let factor = 1u64.checked_shl(failures).unwrap_or(u64::MAX);
     need.saturating_mul(factor)
 }
 
-/// What a dataset of `data` bytes takes in a set of `members` where each keeps redundancy
-/// against `losses` losses, copies (`PARTNER`) or blocks of parity. Bytes; an estimate for
-/// ranks that have about as much as each other.
+/// Estimated size of a dataset of `data` bytes with its redundancy, bytes. In a set of `members`,
+/// each rank keeps redundancy against `losses` losses: copies (`PARTNER`) or blocks of parity. All
+/// ranks are assumed to have the same amount of data.
 pub fn with_redundancy(data: u64, copies: bool, members: usize, losses: usize) -> u64 {
     let (members, losses) = (members as u64, losses as u64);
     let extra = match members.saturating_sub(losses) {
@@ -65,36 +65,39 @@ pub fn with_redundancy(data: u64, copies: bool, members: usize, losses: usize) -
 
 #[cfg(test)]
 mod tests {
-    use super::{Room, more, room, wanted, with_redundancy};
+    use super::{Fit, additional_evictions, check_fit, space_wanted, with_redundancy};
 
     #[test]
     fn at_each_edge() {
-        assert_eq!(room(Some(10), 10, Some(0)), Room::Now);
-        assert_eq!(room(Some(10), 9, Some(0)), Room::Never);
-        assert_eq!(room(Some(10), 9, Some(1)), Room::Later);
-        assert_eq!(room(Some(10), 0, Some(9)), Room::Never);
-        assert_eq!(room(Some(10), 0, None), Room::Later);
-        assert_eq!(room(Some(u64::MAX), 1, Some(u64::MAX)), Room::Later);
-        assert_eq!(room(None, 0, Some(0)), Room::Now, "nothing to wait for");
-        assert_eq!(room(None, 0, Some(1)), Room::Later);
-        assert_eq!(room(None, 1 << 40, None), Room::Later);
+        assert_eq!(check_fit(Some(10), 10, Some(0)), Fit::Now);
+        assert_eq!(check_fit(Some(10), 9, Some(0)), Fit::Never);
+        assert_eq!(check_fit(Some(10), 9, Some(1)), Fit::AfterDeletion);
+        assert_eq!(check_fit(Some(10), 0, Some(9)), Fit::Never);
+        assert_eq!(check_fit(Some(10), 0, None), Fit::AfterDeletion);
+        assert_eq!(
+            check_fit(Some(u64::MAX), 1, Some(u64::MAX)),
+            Fit::AfterDeletion
+        );
+        assert_eq!(check_fit(None, 0, Some(0)), Fit::Now, "nothing to wait for");
+        assert_eq!(check_fit(None, 0, Some(1)), Fit::AfterDeletion);
+        assert_eq!(check_fit(None, 1 << 40, None), Fit::AfterDeletion);
     }
 
     #[test]
     fn as_few_more_as_will_do() {
-        assert_eq!(more(10, 10, 10, &[5, 5]), Some(0));
-        assert_eq!(more(10, 10, 9, &[1, 5]), Some(1));
-        assert_eq!(more(10, 10, 4, &[5, 0, 1, 9]), Some(3));
-        assert_eq!(more(10, 10, 4, &[5]), None);
-        assert_eq!(more(10, 10, 9, &[]), None);
-        assert_eq!(more(10, 10, u64::MAX, &[u64::MAX]), Some(0));
-        // What would be better is not demanded.
-        assert_eq!(more(10, 20, 10, &[5, 5, 5]), Some(2));
-        assert_eq!(more(10, 20, 10, &[5]), Some(1));
-        assert_eq!(more(10, 20, 4, &[5]), None);
-        assert_eq!(wanted(10, 0), 10);
-        assert_eq!(wanted(10, 3), 80);
-        assert_eq!(wanted(10, 64), u64::MAX);
+        assert_eq!(additional_evictions(10, 10, 10, &[5, 5]), Some(0));
+        assert_eq!(additional_evictions(10, 10, 9, &[1, 5]), Some(1));
+        assert_eq!(additional_evictions(10, 10, 4, &[5, 0, 1, 9]), Some(3));
+        assert_eq!(additional_evictions(10, 10, 4, &[5]), None);
+        assert_eq!(additional_evictions(10, 10, 9, &[]), None);
+        assert_eq!(additional_evictions(10, 10, u64::MAX, &[u64::MAX]), Some(0));
+        // `wanted` is not required.
+        assert_eq!(additional_evictions(10, 20, 10, &[5, 5, 5]), Some(2));
+        assert_eq!(additional_evictions(10, 20, 10, &[5]), Some(1));
+        assert_eq!(additional_evictions(10, 20, 4, &[5]), None);
+        assert_eq!(space_wanted(10, 0), 10);
+        assert_eq!(space_wanted(10, 3), 80);
+        assert_eq!(space_wanted(10, 64), u64::MAX);
     }
 
     #[test]

@@ -1,31 +1,31 @@
-//! When is a checkpoint due? (`SCR_Need_checkpoint`)
+//! Decides when a checkpoint is due (`SCR_Need_checkpoint`).
 
-/// The rules that the user set. Zero switches a rule off.
+/// The user's rules. Zero switches a rule off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
-    /// `SCR_CHECKPOINT_INTERVAL`: every so many calls of `SCR_Need_checkpoint`.
+    /// `SCR_CHECKPOINT_INTERVAL`: a checkpoint after so many calls of `SCR_Need_checkpoint`.
     pub interval: u64,
     /// `SCR_CHECKPOINT_SECONDS`: at most so many seconds between two checkpoints.
     pub seconds: u64,
-    /// `SCR_CHECKPOINT_OVERHEAD`: largest share of the run time, percent.
+    /// `SCR_CHECKPOINT_OVERHEAD`: largest share of checkpoints in the run time, percent.
     pub overhead: f64,
 }
 
-/// What has happened so far in this run.
+/// What has happened in this run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct History {
     /// Calls of `SCR_Need_checkpoint`, this one included.
     pub calls: u64,
     /// Checkpoints made.
     pub checkpoints: u64,
-    /// Seconds spent in them altogether.
+    /// Seconds spent in checkpoints.
     pub cost: f64,
-    /// Seconds since the end of the last one, or since the start of the run.
+    /// Seconds since the end of the last checkpoint, or since the start of the run.
     pub since_last: f64,
 }
 
-/// True if a checkpoint is due; `halting` says that a halt condition holds, which makes one
-/// due at once so that nothing is lost.
+/// True if a checkpoint is due. If a halt condition holds (`halting`), one is due at once, so that
+/// no work is lost.
 pub fn due(rules: &Rules, history: &History, halting: bool) -> bool {
     halting
         || (rules.interval > 0 && history.calls.is_multiple_of(rules.interval))
@@ -33,7 +33,7 @@ pub fn due(rules: &Rules, history: &History, halting: bool) -> bool {
         || (rules.overhead > 0.0 && affordable(rules.overhead, history))
 }
 
-/// The next checkpoint, if it costs what the ones before did, keeps within the share.
+/// True if the next checkpoint, at the average cost of the earlier ones, stays within the share.
 fn affordable(percent: f64, history: &History) -> bool {
     if history.checkpoints == 0 {
         return true;

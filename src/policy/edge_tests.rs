@@ -1,9 +1,9 @@
-//! What the decisions say at the edges that their own examples leave out.
+//! Decisions at limits that the tests of the modules do not cover.
 
 use super::capacity::with_redundancy;
 use super::checkpoint::{History, Rules, due};
 use super::flush;
-use super::run::{Nodes, Why};
+use super::run::{NodeCount, StopReason};
 
 #[test]
 fn a_set_that_can_lose_all_its_members_keeps_no_redundancy() {
@@ -21,7 +21,7 @@ fn the_share_of_checkpoints_goes_by_what_one_costs_on_average() {
         seconds: 0,
         overhead: 10.0,
     };
-    // Four took 8 seconds: one takes 2, which is 10 percent of 20.
+    // Four checkpoints took 8 seconds, so one takes 2, which is 10 percent of 20.
     let at = |since_last| History {
         calls: 1,
         checkpoints: 4,
@@ -40,15 +40,15 @@ fn where_nothing_is_to_be_flushed_no_id_is_an_exception() {
 
 #[test]
 fn each_reason_to_launch_no_more_says_what_would_change_it() {
-    let nodes = |up| Why::TooFewNodes(Nodes { up, needed: 4 });
+    let nodes = |up| StopReason::TooFewNodes(NodeCount { up, needed: 4 });
     for (why, said) in [
-        (Why::Done, "the program ended with exit code 0"),
-        (Why::Finalized, "SCR_Finalize"),
-        (Why::Signal("SIGTERM"), "SIGTERM was received"),
-        (Why::Halt(vec!["A".into(), "B".into()]), "A, B"),
-        (Why::Halt(vec!["A".into()]), "scr_halt"),
-        (Why::NoRunLeft(1), "one launch was allowed (SCR_RUNS"),
-        (Why::NoRunLeft(7), "7 launches were allowed"),
+        (StopReason::Done, "the program ended with exit code 0"),
+        (StopReason::Finalized, "SCR_Finalize"),
+        (StopReason::Signal("SIGTERM"), "SIGTERM was received"),
+        (StopReason::Halt(vec!["A".into(), "B".into()]), "A, B"),
+        (StopReason::Halt(vec!["A".into()]), "scr_halt"),
+        (StopReason::NoRunLeft(1), "one launch was allowed (SCR_RUNS"),
+        (StopReason::NoRunLeft(7), "7 launches were allowed"),
         (nodes(0), "no node can be used"),
         (
             nodes(3),

@@ -1,12 +1,12 @@
-//! When is a dataset copied to the prefix directory?
+//! Decides when a dataset is flushed to the prefix directory.
 
-/// True if a good dataset must be flushed when it completes: it is `output`, or it is a
-/// checkpoint whose id `every` divides (`SCR_FLUSH`; 0 means never).
+/// True if a good dataset must be flushed when it completes. This holds for `output`, and for
+/// checkpoints whose id is a multiple of `every` (`SCR_FLUSH`; 0 means never).
 pub fn due(checkpoint: Option<u64>, output: bool, every: u64) -> bool {
     output || (every > 0 && checkpoint.is_some_and(|id| id.is_multiple_of(every)))
 }
 
-/// True if the newest checkpoint must still be flushed at the end of the run.
+/// True if the newest checkpoint must be flushed at the end of the run.
 pub fn due_at_end(in_prefix: bool, every: u64) -> bool {
     every > 0 && !in_prefix
 }

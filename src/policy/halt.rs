@@ -1,6 +1,6 @@
-//! When must the run stop? (`SCR_Should_exit`, the halt file)
+//! Decides when the run must stop (`SCR_Should_exit`, the halt file).
 
-/// What the halt file asks for; times are seconds since the epoch.
+/// The conditions in the halt file. Times are seconds since the epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Conditions {
     /// `ExitReason`.
@@ -15,11 +15,11 @@ pub struct Conditions {
     pub halt_seconds: Option<i64>,
 }
 
-/// The reason that a normal end leaves behind; it does not stop the next run.
+/// The reason that a normal end leaves in the halt file. It does not stop the next run.
 pub const FINALIZED: &str = "SCR_FINALIZE_CALLED";
 
-/// The reasons that SCR itself leaves in the halt file. Any other was put there by a user.
-pub const OWN: [&str; 5] = [
+/// The reasons that SCR itself writes to the halt file. Users write any others.
+pub const SET_BY_SCR: [&str; 5] = [
     FINALIZED,
     TIME_LIMIT,
     NO_CHECKPOINTS_LEFT,
@@ -32,8 +32,8 @@ const NO_CHECKPOINTS_LEFT: &str = "NO_CHECKPOINTS_LEFT";
 const EXIT_BEFORE_TIME: &str = "EXIT_BEFORE_TIME";
 const EXIT_AFTER_TIME: &str = "EXIT_AFTER_TIME";
 
-/// Reasons to stop now, in the order of SCR v3.1.0; empty if there is none. `end` is when
-/// the allocation ends, if known.
+/// The reasons to stop now, in the order of SCR v3.1.0. `end` is the end of the allocation, if it
+/// is known.
 pub fn reasons(conditions: &Conditions, now: i64, end: Option<i64>) -> Vec<String> {
     let mut found = Vec::new();
     let halt_seconds = conditions.halt_seconds.unwrap_or(0);

@@ -1,10 +1,10 @@
-//! Decisions without input or output: each is a function of what its caller has read.
+//! Decisions, as pure functions: callers pass everything that they depend on.
 
 pub mod capacity;
 pub mod checkpoint;
 #[cfg(test)]
 mod edge_tests;
-pub mod evict;
+pub mod eviction;
 pub mod flush;
 pub mod halt;
 pub mod run;

@@ -1,94 +1,94 @@
-//! What does the run loop do next? (`scr_run`)
+//! Decides what the run loop does next (`scr_run`).
 
 use super::halt::FINALIZED;
 use std::fmt;
 
-/// What the loop knows when it has to decide.
+/// What the decision depends on.
 #[derive(Debug, Clone, Default)]
-pub struct State {
-    /// Launches so far.
+pub struct LoopState {
+    /// Number of launches so far.
     pub launches: u64,
-    /// Most launches; `None` for no limit.
+    /// Limit for launches; `None` for no limit.
     pub limit: Option<u64>,
     /// Exit code of the last launch; `None` before the first.
     pub code: Option<i32>,
-    /// The last launch was ended because it made no progress.
+    /// True if the last launch was killed because it made no progress.
     pub hung: bool,
-    /// Halt conditions that hold, in words of SCR.
+    /// Halt conditions that hold, as SCR names them.
     pub halts: Vec<String>,
-    /// The signal by which the loop itself was asked to end.
+    /// The signal that asked the loop to end.
     pub signal: Option<&'static str>,
-    /// Nodes, if they were tested since the last launch.
-    pub nodes: Option<Nodes>,
+    /// Result of the node tests since the last launch; `None` if there were none.
+    pub nodes: Option<NodeCount>,
 }
 
-/// Nodes that can be used, and nodes that a launch needs.
+/// Usable nodes, and nodes that a launch needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Nodes {
-    /// Nodes left.
+pub struct NodeCount {
+    /// Usable nodes.
     pub up: u64,
-    /// Nodes needed.
+    /// Nodes that a launch needs.
     pub needed: u64,
 }
 
-/// What comes next.
+/// The next step of the loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Next {
-    /// Find out which nodes can be used.
+pub enum NextStep {
+    /// Test which nodes can be used.
     Test,
     /// Launch the program.
     Launch,
-    /// Launch no more.
-    Stop(Why),
+    /// End the loop.
+    Stop(StopReason),
 }
 
-/// Why there is no other launch.
+/// Why the loop ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
-    /// The program ended well.
+pub enum StopReason {
+    /// The program ended with exit code 0.
     Done,
-    /// It called SCR_Finalize, so it was at its end, whatever its exit code.
+    /// The program called SCR_Finalize, so it was finished, whatever its exit code.
     Finalized,
-    /// The loop was asked to end.
+    /// The loop received a signal.
     Signal(&'static str),
     /// Halt conditions hold.
     Halt(Vec<String>),
-    /// All launches are used up.
+    /// The limit of launches is reached.
     NoRunLeft(u64),
-    /// Not enough nodes can be used.
-    TooFewNodes(Nodes),
+    /// Too few nodes can be used.
+    TooFewNodes(NodeCount),
 }
 
-/// The decision. Reasons that the user gave, or that are the program's own, come before those
-/// that only forbid another launch; nodes are tested last, because that takes longest.
-pub fn next(state: &State) -> Next {
+/// The next step. Reasons of the user and of the program come first, then limits. Nodes are tested
+/// last, because that takes longest.
+pub fn next_step(state: &LoopState) -> NextStep {
     let finalized = state.halts.iter().any(|reason| reason == FINALIZED);
     let others = || state.halts.iter().filter(|reason| *reason != FINALIZED);
-    Next::Stop(match state {
-        State {
+    NextStep::Stop(match state {
+        LoopState {
             signal: Some(name), ..
-        } => Why::Signal(name),
-        State {
+        } => StopReason::Signal(name),
+        LoopState {
             code: Some(0),
             hung: false,
             ..
-        } => Why::Done,
-        _ if others().next().is_some() => Why::Halt(others().cloned().collect()),
-        _ if finalized && !state.hung => Why::Finalized,
-        State {
+        } => StopReason::Done,
+        _ if others().next().is_some() => StopReason::Halt(others().cloned().collect()),
+        _ if finalized && !state.hung => StopReason::Finalized,
+        LoopState {
             limit: Some(limit),
             launches,
             ..
-        } if launches >= limit => Why::NoRunLeft(*limit),
-        State { nodes: None, .. } => return Next::Test,
-        State {
+        } if launches >= limit => StopReason::NoRunLeft(*limit),
+        LoopState { nodes: None, .. } => return NextStep::Test,
+        LoopState {
             nodes: Some(nodes), ..
-        } if nodes.up == 0 || nodes.up < nodes.needed => Why::TooFewNodes(*nodes),
-        _ => return Next::Launch,
+        } if nodes.up == 0 || nodes.up < nodes.needed => StopReason::TooFewNodes(*nodes),
+        _ => return NextStep::Launch,
     })
 }
 
-/// Most launches, from `SCR_RUNS` and `SCR_RETRIES`; `None` for no limit.
+/// The limit for launches, from `SCR_RUNS` and `SCR_RETRIES`; `None` for no limit.
 pub fn limit(runs: Option<i64>, retries: Option<i64>) -> Option<u64> {
     let asked = match (runs, retries) {
         (Some(runs), _) if runs < 0 => return None,
@@ -99,12 +99,12 @@ pub fn limit(runs: Option<i64>, retries: Option<i64>) -> Option<u64> {
     Some(u64::try_from(asked).unwrap_or(1).max(1))
 }
 
-/// Longest pause after launches that came to nothing, seconds.
+/// Longest pause after launches without progress, seconds.
 const LONGEST_PAUSE: u64 = 60;
 
-/// Seconds to wait before the next launch: `settle` if nodes were lost, so that the scheduler
-/// can put itself in order, and more and more after `fruitless` launches in a row which made no
-/// progress, so that a program that cannot start does not keep the scheduler busy.
+/// Pause before the next launch, seconds: `settle` if nodes were lost, to give the scheduler time.
+/// After `fruitless` consecutive launches without progress it grows, so that a program that cannot
+/// start does not keep the scheduler busy.
 pub fn pause(lost_nodes: bool, settle: u64, fruitless: u32) -> u64 {
     let settle = if lost_nodes { settle } else { 0 };
     let back_off = match fruitless {
@@ -116,25 +116,25 @@ pub fn pause(lost_nodes: bool, settle: u64, fruitless: u32) -> u64 {
     settle.max(back_off)
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Done => f.write_str("the program ended with exit code 0"),
-            Why::Finalized => {
+            StopReason::Done => f.write_str("the program ended with exit code 0"),
+            StopReason::Finalized => {
                 f.write_str("the program has called SCR_Finalize, so it was at its end")
             }
-            Why::Signal(name) => write!(f, "{name} was received"),
-            Why::Halt(reasons) => write!(
+            StopReason::Signal(name) => write!(f, "{name} was received"),
+            StopReason::Halt(reasons) => write!(
                 f,
                 "a halt condition holds: {} (scr_halt shows and unsets conditions)",
                 reasons.join(", ")
             ),
-            Why::NoRunLeft(1) => {
+            StopReason::NoRunLeft(1) => {
                 f.write_str("one launch was allowed (SCR_RUNS or SCR_RETRIES allows more)")
             }
-            Why::NoRunLeft(limit) => write!(f, "{limit} launches were allowed"),
-            Why::TooFewNodes(Nodes { up: 0, .. }) => f.write_str("no node can be used"),
-            Why::TooFewNodes(Nodes { up, needed }) => write!(
+            StopReason::NoRunLeft(limit) => write!(f, "{limit} launches were allowed"),
+            StopReason::TooFewNodes(NodeCount { up: 0, .. }) => f.write_str("no node can be used"),
+            StopReason::TooFewNodes(NodeCount { up, needed }) => write!(
                 f,
                 "nodes_remaining={up} < nodes_needed={needed} (SCR_MIN_NODES says how many are needed)"
             ),
@@ -146,12 +146,12 @@ impl fmt::Display for Why {
 mod tests {
     use super::*;
 
-    fn after(code: i32) -> State {
-        State {
+    fn after(code: i32) -> LoopState {
+        LoopState {
             launches: 1,
             limit: Some(3),
             code: Some(code),
-            ..State::default()
+            ..LoopState::default()
         }
     }
 
@@ -159,103 +159,103 @@ mod tests {
         halts.iter().map(|halt| halt.to_string()).collect()
     }
 
-    const ENOUGH: Option<Nodes> = Some(Nodes { up: 4, needed: 4 });
+    const ENOUGH: Option<NodeCount> = Some(NodeCount { up: 4, needed: 4 });
 
     #[test]
     fn the_table() {
-        let first = State {
+        let first = LoopState {
             limit: Some(1),
-            ..State::default()
+            ..LoopState::default()
         };
         let cases = [
-            (first.clone(), Next::Test),
+            (first.clone(), NextStep::Test),
             (
-                State {
+                LoopState {
                     nodes: ENOUGH,
                     ..first.clone()
                 },
-                Next::Launch,
+                NextStep::Launch,
             ),
             (
-                State {
+                LoopState {
                     halts: some(&["JOB_HALTED"]),
                     ..first
                 },
-                Next::Stop(Why::Halt(some(&["JOB_HALTED"]))),
+                NextStep::Stop(StopReason::Halt(some(&["JOB_HALTED"]))),
             ),
-            (after(0), Next::Stop(Why::Done)),
-            (after(1), Next::Test),
+            (after(0), NextStep::Stop(StopReason::Done)),
+            (after(1), NextStep::Test),
             (
-                State {
+                LoopState {
                     nodes: ENOUGH,
                     ..after(137)
                 },
-                Next::Launch,
+                NextStep::Launch,
             ),
             (
-                State {
+                LoopState {
                     limit: Some(1),
                     ..after(1)
                 },
-                Next::Stop(Why::NoRunLeft(1)),
+                NextStep::Stop(StopReason::NoRunLeft(1)),
             ),
             (
-                State {
+                LoopState {
                     limit: None,
                     launches: u64::MAX,
                     nodes: ENOUGH,
                     ..after(1)
                 },
-                Next::Launch,
+                NextStep::Launch,
             ),
             (
-                State {
+                LoopState {
                     halts: some(&[FINALIZED]),
                     ..after(1)
                 },
-                Next::Stop(Why::Finalized),
+                NextStep::Stop(StopReason::Finalized),
             ),
             // Such as a program that exits by itself when SCR asks it to.
             (
-                State {
+                LoopState {
                     halts: some(&["NO_CHECKPOINTS_LEFT"]),
                     ..after(0)
                 },
-                Next::Stop(Why::Done),
+                NextStep::Stop(StopReason::Done),
             ),
             (
-                State {
+                LoopState {
                     halts: some(&[FINALIZED, "X"]),
                     ..after(9)
                 },
-                Next::Stop(Why::Halt(some(&["X"]))),
+                NextStep::Stop(StopReason::Halt(some(&["X"]))),
             ),
             (
-                State {
+                LoopState {
                     signal: Some("SIGTERM"),
                     ..after(143)
                 },
-                Next::Stop(Why::Signal("SIGTERM")),
+                NextStep::Stop(StopReason::Signal("SIGTERM")),
             ),
-            // What a launcher returns when it is told to end the step may be 0.
+            // A launcher may return 0 when it is told to end the step.
             (
-                State {
+                LoopState {
                     hung: true,
                     ..after(0)
                 },
-                Next::Test,
+                NextStep::Test,
             ),
             (
-                State {
+                LoopState {
                     hung: true,
                     nodes: ENOUGH,
                     ..after(137)
                 },
-                Next::Launch,
+                NextStep::Launch,
             ),
         ];
         for (state, expected) in cases {
-            assert_eq!(next(&state), expected, "{state:?}");
+            assert_eq!(next_step(&state), expected, "{state:?}");
         }
     }
 
@@ -268,16 +268,16 @@ mod tests {
             (1, 0, true),
             (0, 0, false),
         ] {
-            let nodes = Nodes { up, needed };
-            let state = State {
+            let nodes = NodeCount { up, needed };
+            let state = LoopState {
                 nodes: Some(nodes),
                 ..after(1)
             };
             let expected = match launches {
-                true => Next::Launch,
-                false => Next::Stop(Why::TooFewNodes(nodes)),
+                true => NextStep::Launch,
+                false => NextStep::Stop(StopReason::TooFewNodes(nodes)),
             };
-            assert_eq!(next(&state), expected);
+            assert_eq!(next_step(&state), expected);
         }
     }
 

@@ -1,40 +1,40 @@
-//! Which datasets of a job that is over are saved, and in which order? (`scr_postrun`)
+//! Decides which datasets are saved after a job, and in which order (`scr_postrun`).
 
 use std::collections::BTreeMap;
 
 /// A dataset in the caches of the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Item {
-    /// It is wanted in the prefix directory in any case.
+pub struct SaveCandidate {
+    /// True if it must be in the prefix directory.
     pub output: bool,
-    /// A run can restart from it.
+    /// True if a run can restart from it.
     pub checkpoint: bool,
-    /// The prefix directory has all of it.
+    /// True if the prefix directory has all of it.
     pub saved: bool,
 }
 
-/// What became of them.
+/// The result of [`save`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Saved {
-    /// Datasets that are in the prefix directory now and were not before.
+pub struct SaveResult {
+    /// Datasets that were saved.
     pub new: Vec<u64>,
-    /// Datasets that should be and are not.
+    /// Datasets that could not be saved.
     pub failed: Vec<u64>,
-    /// The newest checkpoint that is in the prefix directory.
+    /// The newest checkpoint in the prefix directory.
     pub checkpoint: Option<u64>,
 }
 
-/// Calls `save` for one dataset after the other, which says whether it succeeded: for output
-/// datasets, oldest first, until one fails; then for checkpoints, newest first, until one is in
-/// the prefix directory. After a failed output only checkpoints before it count, so that a
-/// restart writes that output again.
+/// Calls `save`, which returns true on success, for one dataset after the other: first for output,
+/// oldest first, until one fails; then for checkpoints, newest first, until one is in the prefix
+/// directory. After output that failed, only older checkpoints count, so that a restart writes that
+/// output again.
 pub fn save<E>(
-    items: &BTreeMap<u64, Item>,
+    items: &BTreeMap<u64, SaveCandidate>,
     mut save: impl FnMut(u64) -> Result<bool, E>,
-) -> Result<Saved, E> {
-    let mut done = Saved::default();
+) -> Result<SaveResult, E> {
+    let mut done = SaveResult::default();
     let mut limit = None;
-    let mut one = |id: u64, item: &Item, done: &mut Saved| {
+    let mut one = |id: u64, item: &SaveCandidate, done: &mut SaveResult| {
         if item.saved || done.new.contains(&id) {
             return Ok(true);
         }
@@ -70,10 +70,10 @@ mod tests {
     use super::*;
     use std::convert::Infallible;
 
-    /// Kinds by id from 1: `c` checkpoint, `o` output, `b` both; upper case: saved already.
-    fn run(kinds: &str, fail: &[u64]) -> (Vec<u64>, Saved) {
+    /// Datasets with ids from 1: `c` checkpoint, `o` output, `b` both; upper case if already saved.
+    fn run(kinds: &str, fail: &[u64]) -> (Vec<u64>, SaveResult) {
         let items = (1..).zip(kinds.chars()).map(|(id, kind)| {
-            let item = Item {
+            let item = SaveCandidate {
                 output: matches!(kind, 'o' | 'b' | 'O' | 'B'),
                 checkpoint: matches!(kind, 'c' | 'b' | 'C' | 'B'),
                 saved: kind.is_uppercase(),

@@ -1,19 +1,19 @@
-//! Is a run still getting on? (`SCR_WATCHDOG`)
+//! Decides whether a run still makes progress (`SCR_WATCHDOG`).
 
 use crate::format::flush_file::{FLUSHING, FlushFile, SYNC_FLUSHING};
 use std::time::Duration;
 
-/// How long a run may stand still.
+/// How long a run may go without progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Without a new dataset (`SCR_WATCHDOG_TIMEOUT`).
+    /// Limit without a new dataset (`SCR_WATCHDOG_TIMEOUT`).
     pub cache: Duration,
-    /// While the prefix directory is read or written (`SCR_WATCHDOG_TIMEOUT_PFS`).
+    /// Limit while the prefix directory is read or written (`SCR_WATCHDOG_TIMEOUT_PFS`).
     pub prefix: Duration,
 }
 
-/// Watches one launch. Progress is any change of the flush file, in which the library enters
-/// each dataset and where it is.
+/// Watches one launch. Any change of the flush file counts as progress: the library enters each
+/// dataset there, and its locations.
 #[derive(Debug)]
 pub struct Watchdog {
     limits: Limits,
@@ -23,7 +23,7 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Begins with what the flush file says before the launch.
+    /// Starts with the content of the flush file before the launch.
     pub fn new(limits: Limits, before: Option<FlushFile>) -> Self {
         Watchdog {
             limits,
@@ -33,15 +33,15 @@ impl Watchdog {
         }
     }
 
-    /// How often to look.
+    /// Time between two calls of [`Watchdog::look`].
     pub fn interval(&self) -> Duration {
         let shortest = self.limits.cache.min(self.limits.prefix);
         (shortest / 10).clamp(Duration::from_millis(200), Duration::from_secs(10))
     }
 
-    /// Takes what the flush file says now; `None` if it cannot be read. `passed` is the time
-    /// since the last look. True if the run has stood still for too long. A look that comes late
-    /// counts as one that came in time: then it was the watchdog that stood still.
+    /// Compares with the current flush file (`None` if it cannot be read). `passed` is the time
+    /// since the last call; if it is longer than two intervals, only two count, since the watchdog
+    /// itself was late. Returns true if the run made no progress for too long.
     pub fn look(&mut self, now: Option<FlushFile>, passed: Duration) -> bool {
         if now.is_some() && now != self.seen {
             self.seen = now;
@@ -52,8 +52,8 @@ impl Watchdog {
         self.still > self.limit()
     }
 
-    /// The limit that holds now. Until there is a new dataset the program starts, and may read
-    /// its checkpoint from the prefix directory.
+    /// The limit that holds now. Before the first new dataset, the program may still be reading its
+    /// checkpoint from the prefix directory.
     pub fn limit(&self) -> Duration {
         let last = self
             .seen
@@ -68,7 +68,7 @@ impl Watchdog {
     }
 }
 
-/// The highest id; 0 if there is no dataset.
+/// The highest dataset id; 0 if there is none.
 fn newest(file: &Option<FlushFile>) -> u64 {
     let last = file.as_ref().and_then(|file| file.datasets.keys().last());
     last.copied().unwrap_or(0)
@@ -95,40 +95,45 @@ mod tests {
         })
     }
 
-    /// Seconds until it barks.
-    fn patience(dog: &mut Watchdog, now: &Option<FlushFile>) -> usize {
-        (1..100).find(|_| dog.look(now.clone(), SECOND)).unwrap()
+    /// Seconds until the watchdog reports a hang.
+    fn seconds_until_alarm(watchdog: &mut Watchdog, now: &Option<FlushFile>) -> usize {
+        (1..100)
+            .find(|_| watchdog.look(now.clone(), SECOND))
+            .unwrap()
     }
 
     #[test]
     fn it_waits_as_long_as_what_goes_on_may_take() {
-        let mut dog = Watchdog::new(LIMITS, None);
+        let mut watchdog = Watchdog::new(LIMITS, None);
         assert_eq!(
-            patience(&mut dog, &None),
+            seconds_until_alarm(&mut watchdog, &None),
             31,
             "the start may read the prefix directory"
         );
-        let mut dog = Watchdog::new(LIMITS, file(1, "CACHE"));
-        assert!(!dog.look(file(2, "CACHE"), SECOND));
-        assert_eq!(patience(&mut dog, &file(2, "CACHE")), 11);
-        assert!(!dog.look(file(2, SYNC_FLUSHING), SECOND));
-        assert_eq!(patience(&mut dog, &file(2, SYNC_FLUSHING)), 31);
+        let mut watchdog = Watchdog::new(LIMITS, file(1, "CACHE"));
+        assert!(!watchdog.look(file(2, "CACHE"), SECOND));
+        assert_eq!(seconds_until_alarm(&mut watchdog, &file(2, "CACHE")), 11);
+        assert!(!watchdog.look(file(2, SYNC_FLUSHING), SECOND));
+        assert_eq!(
+            seconds_until_alarm(&mut watchdog, &file(2, SYNC_FLUSHING)),
+            31
+        );
     }
 
     #[test]
     fn each_change_is_progress() {
-        let mut dog = Watchdog::new(LIMITS, None);
+        let mut watchdog = Watchdog::new(LIMITS, None);
         for id in 1..100 {
-            assert!(!dog.look(file(id, "CACHE"), SECOND * 9));
+            assert!(!watchdog.look(file(id, "CACHE"), SECOND * 9));
         }
-        // A file that is just being replaced, or damaged, says nothing.
-        assert!(!dog.look(None, SECOND));
+        // A file that is damaged or being replaced is ignored.
+        assert!(!watchdog.look(None, SECOND));
     }
 
     #[test]
     fn its_own_standstill_is_not_the_run_s() {
-        let mut dog = Watchdog::new(LIMITS, None);
-        dog.look(file(1, "CACHE"), SECOND);
-        assert!(!dog.look(file(1, "CACHE"), SECOND * 1000));
+        let mut watchdog = Watchdog::new(LIMITS, None);
+        watchdog.look(file(1, "CACHE"), SECOND);
+        assert!(!watchdog.look(file(1, "CACHE"), SECOND * 1000));
     }
 }

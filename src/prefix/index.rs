@@ -3,14 +3,15 @@
 use super::paths::Prefix;
 use crate::format::Dataset;
 use crate::format::index::Index;
-use crate::store::{Files, Lock, retry};
+pub use crate::store::without_locks;
+use crate::store::{Files, Lock, LockAttempt, retry, wait_for_lock};
 use crate::{Error, Result};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long to wait for another process that changes metadata of the same prefix. Each
 /// change takes milliseconds; after so long something is wrong.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads the index; an empty one if there is no file yet.
 ///
@@ -103,33 +104,18 @@ fn enter_if(
     }
 }
 
-/// Waits for the lock on `path`. A file system that knows no locks is taken as it is: there
-/// nothing better can be had.
+/// Waits for the lock on `path`. `None` on a file system without locks, where changes by two
+/// processes at once cannot be prevented. Local.
 pub fn lock(files: &dyn Files, path: &Path) -> Result<Option<Box<dyn Lock>>> {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        match files.try_lock(path) {
-            Ok(Some(lock)) => return Ok(Some(lock)),
-            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
-            Ok(None) => {
-                return Err(Error::Config {
-                    place: path.display().to_string(),
-                    what: format!(
-                        "is locked by another process for {} seconds; end that process",
-                        PATIENCE.as_secs()
-                    ),
-                });
-            }
-            Err(error) if without_locks(&error) => return Ok(None),
-            Err(error) => return Err(error),
-        }
+    match wait_for_lock(files, path, Instant::now() + LOCK_TIMEOUT)? {
+        LockAttempt::Acquired(lock) => Ok(Some(lock)),
+        LockAttempt::Unsupported => Ok(None),
+        LockAttempt::HeldByOther => Err(Error::Config {
+            place: path.display().to_string(),
+            what: format!(
+                "is locked by another process for {} seconds; end that process",
+                LOCK_TIMEOUT.as_secs()
+            ),
+        }),
     }
-}
-
-/// True for what `flock` says on a file system that does not support it.
-pub fn without_locks(error: &Error) -> bool {
-    matches!(
-        error.errno(),
-        Some(libc::ENOSYS | libc::EOPNOTSUPP | libc::ENOLCK | libc::EBADF | libc::EINVAL)
-    )
 }

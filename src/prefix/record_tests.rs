@@ -192,21 +192,6 @@ fn only_one_has_the_lock() {
 }
 
 #[test]
-fn a_file_system_without_locks_is_taken_as_it_is() {
-    let error = |errno| crate::Error::io("lock", "/p", std::io::Error::from_raw_os_error(errno));
-    for errno in [
-        libc::ENOSYS,
-        libc::EOPNOTSUPP,
-        libc::ENOLCK,
-        libc::EBADF,
-        libc::EINVAL,
-    ] {
-        assert!(index::without_locks(&error(errno)));
-    }
-    assert!(!index::without_locks(&error(libc::EIO)));
-}
-
-#[test]
 fn of_all_ranks_with_a_file_the_lowest_owns_it() {
     const RANKS: usize = 5;
     // File f is registered by each rank that f divides, file 0 by all; in turned order.

@@ -1,10 +1,10 @@
-//! What the schemes have in common, and in what they differ: pure arithmetic.
+//! The codes of the schemes: pure arithmetic.
 //!
-//! A set protects *columns*. A column has a few blocks of data, each from another member,
-//! and some blocks of redundancy, each kept by another member again; any as many blocks as
-//! there are of data give all the others. So encoding, rebuilding files and rebuilding
-//! redundancy are one thing, done for each column: get enough blocks together, and compute
-//! those that are missing. With N members and k blocks of redundancy in a column:
+//! A set protects *columns*. A column has some blocks of data and some blocks of redundancy, each
+//! on another member. Any of its blocks, if they are as many as its blocks of data, determine all
+//! others. So encoding, rebuilding files and rebuilding redundancy are the same operation for each
+//! column: collect enough blocks, and compute the missing ones. With N members and k blocks of
+//! redundancy in a column:
 //!
 //! | scheme | columns | blocks of data | redundancy |
 //! |---|---|---|---|
@@ -12,15 +12,14 @@
 //! | XOR | N | N - 1 chunks | one, on the member with the column's number |
 //! | RS | N | N - k chunks | k, on that member and its k - 1 left neighbours |
 //!
-//! For XOR and RS a member's logical file is cut into as many chunks as it has in columns,
-//! given to those columns in rising order. The layout, and for RS the coefficients, are those
-//! of SCR v3.1.0, so files of both can be compared. XOR is RS with k = 1, but for all its
-//! coefficients being 1.
+//! For XOR and RS, a member's logical file is cut into as many chunks as there are columns in which
+//! it has data, in rising order. The layout, and the coefficients of RS, are those of SCR v3.1.0,
+//! so files of both can be compared. XOR is RS with k = 1, except that all its coefficients are 1.
 
 use super::kernel::field::{inverse, mul};
 
-/// Members and blocks of redundancy in a column, together.
-pub const MOST_BLOCKS: usize = 256;
+/// Limit for members plus blocks of redundancy in a column.
+pub const MAX_BLOCKS: usize = 256;
 
 /// The kinds of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,20 +34,20 @@ pub enum CodeKind {
 
 /// Where a member has its block of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// Chunk of this number of its logical file.
+pub enum BlockPlace {
+    /// This chunk of its logical file.
     Data(usize),
-    /// Block of this number of its redundancy file.
+    /// This block of its redundancy file.
     Parity(usize),
 }
 
 /// A block of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
-    /// Index in the set of the member that has it.
+    /// Index of the member in the set.
     pub member: usize,
-    /// Where.
-    pub place: Place,
+    /// Where the member has it.
+    pub place: BlockPlace,
 }
 
 /// The code of one set.
@@ -61,9 +60,9 @@ pub struct Code {
 }
 
 impl Code {
-    /// The code for a set of `members`, which stands `failures` losses, or as many as the set
-    /// can: XOR 1, the others fewer than there are members, and [`MOST_BLOCKS`] less the
-    /// members. `None` if that is none at all.
+    /// The code for a set of `members` that tolerates `failures` losses. It tolerates fewer if the
+    /// set is too small: XOR tolerates 1, the others less than the number of members, and members
+    /// plus losses are at most [`MAX_BLOCKS`]. `None` if it would tolerate none.
     pub fn new(kind: CodeKind, members: usize, failures: usize) -> Option<Code> {
         let most = members.saturating_sub(1);
         let parities = match kind {
@@ -71,8 +70,8 @@ impl Code {
             CodeKind::Xor => most.min(1),
             CodeKind::Rs => failures.min(most),
         };
-        // No more points in the field; the same bound keeps the others' sets in reason.
-        let parities = parities.min(MOST_BLOCKS.saturating_sub(members));
+        // The field has no more points. XOR and PARTNER get the same limit, to keep sets small.
+        let parities = parities.min(MAX_BLOCKS.saturating_sub(members));
         let rows = match kind {
             CodeKind::Rs if parities > 0 => (0..parities).map(|i| row(members, i)).collect(),
             _ => Vec::new(),
@@ -85,17 +84,17 @@ impl Code {
         })
     }
 
-    /// Members, and so columns.
+    /// Number of members, which is also the number of columns.
     pub fn members(&self) -> usize {
         self.members
     }
 
-    /// Blocks of redundancy in a column, and on each member: so many members may be lost.
+    /// Blocks of redundancy in a column, and on each member. As many members may be lost.
     pub fn parities(&self) -> usize {
         self.parities
     }
 
-    /// Blocks of data in a column: so many of its blocks give all others.
+    /// Blocks of data in a column. Any so many of its blocks give all others.
     pub fn data(&self) -> usize {
         match self.kind {
             CodeKind::Partner => 1,
@@ -103,17 +102,16 @@ impl Code {
         }
     }
 
-    /// The blocks of a column: those of data, then those of redundancy. All are of different
-    /// members.
+    /// The blocks of a column: data first, then redundancy. Each is on another member.
     pub fn column(&self, column: usize) -> Vec<Block> {
         let (n, k) = (self.members, self.parities);
         let data = |member, number| Block {
             member,
-            place: Place::Data(number),
+            place: BlockPlace::Data(number),
         };
         let parity = |member, number| Block {
             member,
-            place: Place::Parity(number),
+            place: BlockPlace::Parity(number),
         };
         match self.kind {
             CodeKind::Partner => {
@@ -131,15 +129,15 @@ impl Code {
         }
     }
 
-    /// Which of its chunks a member has in a column: it has none in the columns whose
+    /// The number of a member's chunk in a column. A member has no chunk in columns whose
     /// redundancy it keeps.
     fn chunk_number(&self, column: usize, member: usize) -> usize {
         let kept = (0..self.parities).map(|i| (member + i) % self.members);
         column - kept.filter(|c| *c < column).count()
     }
 
-    /// Size of the chunks of XOR and RS for logical files of these sizes, bytes, at least 1;
-    /// 0 with PARTNER, which does not cut.
+    /// Size of the chunks of XOR and RS for logical files of these sizes: bytes, at least 1. 0 for
+    /// PARTNER, which has no chunks.
     pub fn chunk(&self, sizes: &[u64]) -> u64 {
         match self.kind {
             CodeKind::Partner => 0,
@@ -158,9 +156,8 @@ impl Code {
         }
     }
 
-    /// True if each column has enough blocks left, when those members have lost their data
-    /// and those their redundancy. Always true if no more than [`Code::parities`] have lost
-    /// anything.
+    /// True if each column has enough blocks left after these members lost their data and those
+    /// their redundancy. Always true if at most [`Code::parities`] members lost anything.
     pub fn recoverable(&self, data_lost: &[bool], parity_lost: &[bool]) -> bool {
         let is = |flags: &[bool], member: usize| flags.get(member).copied().unwrap_or(false);
         (0..self.members).all(|column| {
@@ -168,16 +165,16 @@ impl Code {
                 .column(column)
                 .into_iter()
                 .filter(|block| match block.place {
-                    Place::Data(_) => !is(data_lost, block.member),
-                    Place::Parity(_) => !is(parity_lost, block.member),
+                    BlockPlace::Data(_) => !is(data_lost, block.member),
+                    BlockPlace::Parity(_) => !is(parity_lost, block.member),
                 });
             left.count() >= self.data()
         })
     }
 
-    /// Coefficients that give the blocks `targets` of a column from the blocks `sources`,
-    /// target by target; both are positions in [`Code::column`]. There must be
-    /// [`Code::data`] different sources; `None` otherwise.
+    /// The coefficients that give the blocks `targets` of a column from the blocks `sources`,
+    /// target by target. Both are positions in [`Code::column`]. `None` unless there are
+    /// [`Code::data`] different sources.
     pub fn solve(&self, column: usize, sources: &[usize], targets: &[usize]) -> Option<Vec<u8>> {
         let blocks = self.column(column);
         let size = self.data();
@@ -204,7 +201,7 @@ impl Code {
         Some(coefficients)
     }
 
-    /// How block `position` comes from the blocks of data.
+    /// The coefficients of block `position` over the blocks of data.
     fn in_data(&self, blocks: &[Block], position: usize) -> Vec<u8> {
         let Some(parity) = position.checked_sub(self.data()) else {
             return (0..self.data()).map(|i| u8::from(i == position)).collect();
@@ -218,10 +215,9 @@ impl Code {
     }
 }
 
-/// Row `members + number` of the matrix with entries `row ^ column` once operations on its
-/// columns have made its first rows those of the identity: the value at the point
-/// `members + number` of the polynomials that are 1 at one of the points `0..members` and 0
-/// at the others.
+/// Row `members + number` of the matrix with entries `row ^ column`, after column operations that
+/// turn its first `members` rows into the identity. Entry `s` is the value at the point `members +
+/// number` of the polynomial that is 1 at the point `s` and 0 at the other points below `members`.
 fn row(members: usize, number: usize) -> Vec<u8> {
     let at = (members + number) as u8;
     let value = |s: usize| {
@@ -234,7 +230,7 @@ fn row(members: usize, number: usize) -> Vec<u8> {
     (0..members).map(value).collect()
 }
 
-/// The inverse of a square matrix, by elimination; `None` if it has none.
+/// The inverse of a square matrix, by elimination; `None` if it is singular.
 fn invert(mut matrix: Vec<Vec<u8>>) -> Option<Vec<Vec<u8>>> {
     let size = matrix.len();
     for (i, row) in matrix.iter_mut().enumerate() {
@@ -340,17 +336,23 @@ mod tests {
                 code.data()
             };
             for places in seen {
-                let data: Vec<Place> = (0..chunks).map(Place::Data).collect();
-                let found = places.iter().filter(|p| matches!(p, Place::Data(_)));
+                let data: Vec<BlockPlace> = (0..chunks).map(BlockPlace::Data).collect();
+                let found = places.iter().filter(|p| matches!(p, BlockPlace::Data(_)));
                 assert!(found.eq(&data), "chunks in rising order");
                 for i in 0..code.parities() {
-                    assert_eq!(places.iter().filter(|p| **p == Place::Parity(i)).count(), 1);
+                    assert_eq!(
+                        places
+                            .iter()
+                            .filter(|p| **p == BlockPlace::Parity(i))
+                            .count(),
+                        1
+                    );
                 }
             }
         }
     }
 
-    /// The sums that [`any_enough_blocks_give_all_others`] takes for granted.
+    /// [`any_enough_blocks_give_all_others`] relies on these sums.
     #[test]
     fn redundancy_is_made_of_the_data_of_its_column_as_the_code_says() {
         for code in codes() {
@@ -417,7 +419,7 @@ mod tests {
                 let count = lost.iter().filter(|l| **l).count();
                 let whole = code.recoverable(&lost, &lost);
                 let by_rule = match code.kind {
-                    // One of the next k on the right has the copy.
+                    // One of the next k members on the right has the copy.
                     CodeKind::Partner => (0..n)
                         .filter(|m| lost[*m])
                         .all(|m| (1..=code.parities()).any(|i| !lost[(m + i) % n])),

@@ -1,14 +1,14 @@
-//! Makes the redundancy of a set.
+//! Writes the redundancy of a set.
 //!
-//! Two rounds of small messages within the set, one before the data flow and one after, tell
-//! everybody all that is needed: sizes and lists of files, then checksums and failures.
+//! The members exchange small messages twice: sizes and lists of files before the data, checksums
+//! and failures after it.
 
 use super::code::Code;
-use super::logical::{Reader, same_crc, total};
+use super::logical::{LogicalReader, same_crc, total_size};
 use super::member_io::MemberIo;
-use super::parity_file::{Output, header};
-use super::pipeline::{self, Route, Task};
-use super::{Context, FAILURE_LIMIT, First, Record};
+use super::parity_file::{ParityWriter, header};
+use super::pipeline::{self, PieceTask, Route};
+use super::{Context, FAILURE_LIMIT, FirstError, Record};
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::format::{from_message, to_message};
@@ -16,22 +16,23 @@ use crate::store::write_behind::WriteBehind;
 use crate::{Error, Result};
 use std::path::PathBuf;
 
-/// Numbers in front of the first message: dataset, its time, message size, bytes of data.
+/// Numbers at the start of the first message: dataset id, creation time, message size, bytes of
+/// data.
 const NUMBERS: usize = 4;
 
-/// Encodes a set of two or more. Once the members know each other's sizes, nothing but the
-/// transport stops the exchange: a rank that failed takes part with zeros.
+/// Encodes a set of two or more. Once the members know each other's sizes, only a failure of
+/// communication stops the exchange: a rank that fails sends zeros.
 pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record) -> Result<()> {
     let mut local = MemberIo::default();
     let keepers = code.parities();
 
-    // A list that has no form as a message goes out empty, which the neighbours refuse.
+    // A list that cannot be serialized is sent empty, which the neighbours refuse.
     let list = local
         .first
         .keep(to_message(&record.files))
         .unwrap_or_default();
     let sizes = record.files.files.iter().map(|f| f.size);
-    let size = local.first.keep(total(sizes)).unwrap_or(0);
+    let size = local.first.keep(total_size(sizes)).unwrap_or(0);
     let dataset = &record.dataset;
     let mine = [dataset.id, dataset.created, context.piece as u64, size];
     let bytes = |steps| {
@@ -46,7 +47,7 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
         let what = "the members of a redundancy set do not agree on dataset or message size";
         return Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
     }
-    // A size that no file system has comes from a member that has failed.
+    // A size that no file system allows comes from a member that has failed.
     let size_of = |numbers: &Vec<u64>| {
         numbers
             .last()
@@ -57,17 +58,18 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     let sizes: Vec<u64> = all.iter().map(|(numbers, _)| size_of(numbers)).collect();
 
     let lefts = context.set.lefts(keepers).zip(context.set.left_indices());
-    let partners = lefts.map(|(rank, index)| accept(all.get(index).map_or(&[], |a| a.1), rank));
+    let partners =
+        lefts.map(|(rank, index)| parse_file_list(all.get(index).map_or(&[], |a| a.1), rank));
     let partners = local.first.keep(partners.collect::<Result<Vec<_>>>());
     local.chunk = code.chunk(&sizes);
     let header = partners.map(|partners| header(context, record, local.chunk, partners));
     if let Some(header) = &header {
-        let output = Output::create(context.files, path, header);
-        local.output = local.first.keep(output.map(WriteBehind::here));
+        let output = ParityWriter::create(context.files, path, header);
+        local.output = local.first.keep(output.map(WriteBehind::direct));
     }
     let reader = context
         .paths(&record.files)
-        .and_then(|list| Reader::new(context.files, list, true));
+        .and_then(|list| LogicalReader::new(context.files, list, true));
     local.reader = local.first.keep(reader);
 
     let routes = routes(code)?;
@@ -92,9 +94,9 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     let output = output.and_then(|output| first.keep(output.finish()));
     if let Some(reader) = reader.filter(|_| !first.failed()) {
         let sums = first.keep(reader.finish());
-        sums.and_then(|sums| first.keep(settle(context, &mut record.files, &sums)));
+        sums.and_then(|sums| first.keep(record_checksums(context, &mut record.files, &sums)));
     }
-    let theirs = conclude(
+    let theirs = exchange_checksums(
         context,
         &mut first,
         keepers,
@@ -109,7 +111,8 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     first.result(())
 }
 
-/// One route for each column: the first of its keepers computes, for the others too.
+/// One route for each column. The first member that keeps redundancy of it computes, also for the
+/// others.
 fn routes(code: &Code) -> Result<Vec<Route>> {
     let data = code.data();
     let positions: Vec<usize> = (0..data + code.parities()).collect();
@@ -125,23 +128,23 @@ fn routes(code: &Code) -> Result<Vec<Route>> {
                 targets,
                 coefficients: coefficients
                     .ok_or_else(|| Error::format(0, "the code has no solution"))?,
-                carried: Vec::new(),
+                relocated: Vec::new(),
             })
         })
         .collect()
 }
 
-/// All columns side by side, piece by piece, so that every member works on one all the time.
+/// All columns side by side, piece by piece, so that every member is busy all the time.
 fn tasks<'a>(
     code: &'a Code,
     routes: &'a [Route],
     sizes: &'a [u64],
     piece: usize,
-) -> impl Iterator<Item = Task> + 'a {
+) -> impl Iterator<Item = PieceTask> + 'a {
     let lengths: Vec<u64> = (0..routes.len()).map(|c| code.length(sizes, c)).collect();
     pipeline::side_by_side(lengths, piece).map(|(column, offset, length)| {
         let targets = routes.get(column).map_or(&[][..], |route| &route.targets);
-        Task {
+        PieceTask {
             route: column,
             worker: targets.first().copied().unwrap_or(0),
             offset,
@@ -150,12 +153,12 @@ fn tasks<'a>(
     })
 }
 
-/// Tells all members whether this one has failed, and its right neighbours its checksums.
-/// Afterwards all have failed or none; then the checksums of the left neighbours' files are
-/// returned, nearest first.
-fn conclude(
+/// Tells all members whether this one has failed, and sends its checksums to its right neighbours.
+/// Afterwards all members have failed or none. Returns the checksums of the left neighbours' files,
+/// nearest first. One round of messages.
+fn exchange_checksums(
     context: &Context,
-    first: &mut First,
+    first: &mut FirstError,
     keepers: usize,
     files: &RankFiles,
     header: Option<&ParityHeader>,
@@ -188,12 +191,12 @@ fn conclude(
         }
         match message.split_at_checked(length) {
             Some((theirs, failure)) => {
-                first.hear(context.member(index), failure, &record.dataset);
+                first.take_over(context.member(index), failure, &record.dataset);
                 if let Some(place) = sums.get_mut(index) {
                     *place = theirs.to_vec();
                 }
             }
-            None => first.hear(
+            None => first.take_over(
                 context.member(index),
                 b"sent too few checksums",
                 &record.dataset,
@@ -224,8 +227,8 @@ fn complete(mut header: ParityHeader, record: &Record, theirs: &[Vec<u8>]) -> Re
     Ok(header)
 }
 
-/// Puts the checksums into the record. One that is there already must agree.
-pub fn settle(context: &Context, list: &mut RankFiles, sums: &[u32]) -> Result<()> {
+/// Enters the checksums in the list. One that is there already must agree.
+pub fn record_checksums(context: &Context, list: &mut RankFiles, sums: &[u32]) -> Result<()> {
     let paths = context.paths(list)?;
     for ((file, crc), (path, _)) in list.files.iter_mut().zip(sums).zip(paths) {
         same_crc(&path, *crc, file.crc)?;
@@ -235,7 +238,7 @@ pub fn settle(context: &Context, list: &mut RankFiles, sums: &[u32]) -> Result<(
 }
 
 /// The list of files in a message from `rank`.
-pub fn accept(message: &[u8], rank: usize) -> Result<RankFiles> {
+pub fn parse_file_list(message: &[u8], rank: usize) -> Result<RankFiles> {
     let list: RankFiles = from_message(message)?;
     if list.rank != rank {
         let what = format!("rank {rank} sent the files of rank {}", list.rank);
@@ -249,7 +252,7 @@ pub fn to_bytes(numbers: &[u64]) -> Vec<u8> {
     numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
 }
 
-/// Up to `count` numbers at the start of a message, and the rest of it.
+/// Up to `count` numbers at the start of a message, and the rest of the message.
 pub fn from_bytes(message: &[u8], count: usize) -> (Vec<u64>, &[u8]) {
     let (head, rest) = message.split_at(message.len().min(8 * count));
     let (words, _) = head.as_chunks::<8>();

@@ -1,19 +1,18 @@
-//! A rank's files, joined in list order, as one zero-padded logical file (the SCR developer
-//! guide, "XOR algorithm"). Checksums of the files are collected while their bytes pass.
+//! A rank's files, joined in list order to one logical file, which is padded with zeros (the SCR
+//! developer guide, "XOR algorithm"). Checksums of the files are taken while they are read.
 
 use super::pipeline;
-use super::sums::{BLOCK, Sums};
+use super::sums::{BLOCK, Checksums};
 use crate::store::{File, Files, Stat};
 use crate::{Error, Result};
 use crc32fast::Hasher;
 use std::path::PathBuf;
 
-/// Files a [`Reader`] keeps open at once. A rank may have many thousands.
+/// Files that a [`LogicalReader`] keeps open at once. A rank may have many thousands.
 const MAX_OPEN: usize = 32;
 
-/// Sum of the sizes of a rank's files, or an error if it does not fit 63 bits (no file
-/// system's offsets do either).
-pub fn total(sizes: impl IntoIterator<Item = u64>) -> Result<u64> {
+/// Sum of the sizes of a rank's files. It must fit 63 bits, as offsets in file systems do.
+pub fn total_size(sizes: impl IntoIterator<Item = u64>) -> Result<u64> {
     let sum = sizes
         .into_iter()
         .try_fold(0u64, |sum, size| sum.checked_add(size));
@@ -21,56 +20,59 @@ pub fn total(sizes: impl IntoIterator<Item = u64>) -> Result<u64> {
         .ok_or_else(|| Error::format(0, "the sizes of the files add up to more than 2^63 bytes"))
 }
 
-struct Part {
+struct FileSpan {
     path: PathBuf,
-    /// Place in the logical file.
+    /// Offset in the logical file.
     start: u64,
     size: u64,
-    sums: Sums,
+    sums: Checksums,
 }
 
-impl Part {
+impl FileSpan {
     fn end(&self) -> u64 {
         self.start + self.size
     }
 
-    /// CRC32 of the whole file; an error unless each byte was read exactly once.
+    /// CRC32 of the whole file. An error unless each byte was read exactly once.
     fn crc(&mut self) -> Result<u32> {
-        self.sums.crc(self.size).map_err(|at| Error::Corrupt {
-            path: self.path.clone(),
-            what: format!("only {at} of {} bytes were read", self.size),
+        self.sums.crc(self.size).map_err(|at| {
+            Error::corrupt(
+                self.path.clone(),
+                format!("only {at} of {} bytes were read", self.size),
+            )
         })
     }
 }
 
-/// Reads a rank's files as one.
-pub struct Reader<'a> {
+/// Reads a rank's files as one file.
+pub struct LogicalReader<'a> {
     files: &'a dyn Files,
-    parts: Vec<Part>,
-    /// Most recently used last.
+    parts: Vec<FileSpan>,
+    /// Open files with their indices, most recently used last.
     open: Vec<(usize, Box<dyn File>)>,
     size: u64,
     checksum: bool,
     most_open: usize,
 }
 
-impl<'a> Reader<'a> {
-    /// The files at these paths, of these sizes (bytes), in this order. None is opened yet.
-    /// Without `checksum`, neither [`Reader::finish`] nor [`Reader::prove`] may be called.
+impl<'a> LogicalReader<'a> {
+    /// A reader of the files at these paths, of these sizes (bytes), in this order. Opens none yet.
+    /// Without `checksum`, [`LogicalReader::finish`] and [`LogicalReader::verify`] must not be
+    /// called.
     pub fn new(files: &'a dyn Files, list: Vec<(PathBuf, u64)>, checksum: bool) -> Result<Self> {
-        let size = total(list.iter().map(|(_, size)| *size))?;
+        let size = total_size(list.iter().map(|(_, size)| *size))?;
         let mut start = 0;
         let parts = list.into_iter().map(|(path, size)| {
-            let part = Part {
+            let part = FileSpan {
                 path,
                 start,
                 size,
-                sums: Sums::default(),
+                sums: Checksums::default(),
             };
             start = part.end();
             part
         });
-        Ok(Reader {
+        Ok(LogicalReader {
             files,
             parts: parts.collect(),
             open: Vec::new(),
@@ -80,7 +82,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Keeps at most so many files open (at least 1), for one of many readers in a process.
+    /// Limits the number of open files (at least 1), for a process with many readers.
     pub fn with_open(mut self, most: usize) -> Self {
         self.most_open = most.clamp(1, MAX_OPEN);
         self
@@ -91,8 +93,8 @@ impl<'a> Reader<'a> {
         self.size
     }
 
-    /// Fills `buffer` from `offset`, with zeros beyond the end. An error, with the content of
-    /// `buffer` undefined, if a file cannot be read or is not as large as its record says.
+    /// Fills `buffer` from `offset`, with zeros after the end. It is an error, and the content of
+    /// `buffer` is undefined, if a file cannot be read or its size differs from its record.
     pub fn read_at(&mut self, offset: u64, mut buffer: &mut [u8]) -> Result<()> {
         let mut offset = offset;
         let mut index = self.parts.partition_point(|p| p.end() <= offset);
@@ -117,7 +119,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The open file `index`; opened, and its size compared, at first use.
+    /// The open file `index`. At its first use it is opened and its size is compared.
     fn handle(&mut self, index: usize) -> Result<&dyn File> {
         let slot = if let Some(at) = self.open.iter().rposition(|(i, _)| *i == index) {
             self.open.remove(at)
@@ -140,22 +142,21 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// CRC32 of each file, after each byte was read exactly once. Files without bytes are
-    /// looked up now: they must exist and be empty.
+    /// CRC32 of each file, after each byte was read exactly once. Also checks that files of size 0
+    /// exist.
     pub fn finish(self) -> Result<Vec<u32>> {
         let files = self.files;
-        let crc = |mut part: Part| {
+        let crc = |mut part: FileSpan| {
             if part.size == 0 {
-                exists(files, &part.path, 0)?;
+                check_file(files, &part.path, 0)?;
             }
             part.crc()
         };
         self.parts.into_iter().map(crc).collect()
     }
 
-    /// Reads what was not read yet, and compares each file with its checksum, where there is
-    /// one.
-    pub fn prove(mut self, expected: impl IntoIterator<Item = Option<u32>>) -> Result<()> {
+    /// Reads what was not read yet, and compares each file with its checksum, if it has one.
+    pub fn verify(mut self, expected: impl IntoIterator<Item = Option<u32>>) -> Result<()> {
         self.read_rest()?;
         let paths: Vec<PathBuf> = self.parts.iter().map(|p| p.path.clone()).collect();
         let mut found = paths.iter().zip(self.finish()?).zip(expected);
@@ -179,14 +180,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// An error unless `path` is a file of `size` bytes.
-pub fn exists(files: &dyn Files, path: &std::path::Path, size: u64) -> Result<()> {
+/// Returns an error unless `path` is a regular file of `size` bytes.
+pub fn check_file(files: &dyn Files, path: &std::path::Path, size: u64) -> Result<()> {
     match files.stat(path)? {
         Some(stat) if stat.kind == crate::store::FileKind::File => same_size(path, stat.size, size),
-        Some(_) => Err(Error::Corrupt {
-            path: path.into(),
-            what: "not a regular file".into(),
-        }),
+        Some(_) => Err(Error::corrupt(path, "not a regular file")),
         None => {
             let missing = std::io::Error::from_raw_os_error(libc::ENOENT);
             Err(Error::io("find", path, missing))
@@ -199,44 +197,40 @@ fn same_size(path: &std::path::Path, found: u64, expected: u64) -> Result<()> {
         return Ok(());
     }
     let what = format!("has {found} bytes, its record says {expected}");
-    Err(Error::Corrupt {
-        path: path.to_path_buf(),
-        what,
-    })
+    Err(Error::corrupt(path, what))
 }
 
-/// A file to be made by a [`Writer`].
-pub struct Target {
-    /// Where; its directory exists.
+/// A file that a [`LogicalWriter`] writes.
+pub struct FileToWrite {
+    /// Its path; the directory exists.
     pub path: PathBuf,
     /// Expected CRC32, if known.
     pub crc: Option<u32>,
-    /// Size to make, and mode, owner and times to give it in the end.
+    /// Size, mode, owner and times to give it.
     pub stat: Stat,
 }
 
 /// Writes a rank's files from their logical file, front to back, and verifies each.
-pub struct Writer<'a> {
+pub struct LogicalWriter<'a> {
     files: &'a dyn Files,
-    targets: std::vec::IntoIter<Target>,
-    current: Option<(Target, Box<dyn File>, u64, Hasher)>,
+    targets: std::vec::IntoIter<FileToWrite>,
+    current: Option<(FileToWrite, Box<dyn File>, u64, Hasher)>,
 }
 
-impl<'a> Writer<'a> {
-    /// Nothing is made yet.
-    pub fn new(files: &'a dyn Files, targets: Vec<Target>) -> Self {
-        Writer {
+impl<'a> LogicalWriter<'a> {
+    /// A writer; it creates the files as their bytes come.
+    pub fn new(files: &'a dyn Files, targets: Vec<FileToWrite>) -> Self {
+        LogicalWriter {
             files,
             targets: targets.into_iter(),
             current: None,
         }
     }
 
-    /// Writes the next bytes. What comes after the last file is padding and dropped.
+    /// Writes the next bytes. Bytes after the last file are padding and are dropped.
     ///
-    /// Each file replaces whatever file or link has its name. When its last byte is written
-    /// it is compared with its checksum, which is an error if it differs, and gets mode and
-    /// times.
+    /// Each file replaces any file or link at its path. After its last byte, its checksum is
+    /// compared, and its mode and times are set.
     pub fn append(&mut self, mut data: &[u8]) -> Result<()> {
         loop {
             let Some((target, file, at, hasher)) = &mut self.current else {
@@ -262,7 +256,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Makes what files without bytes are left; an error if bytes are missing.
+    /// Creates the remaining files of size 0. An error if bytes are missing.
     pub fn finish(mut self) -> Result<()> {
         self.append(&[])?;
         match self.current {
@@ -288,7 +282,7 @@ impl<'a> Writer<'a> {
         };
         drop(file);
         same_crc(&target.path, hasher.finalize(), target.crc)?;
-        // Its content would pass every later check, so without its mode it must not stay.
+        // Without its mode the file must not stay: its content would pass every later check.
         self.files
             .restore(&target.path, &target.stat)
             .inspect_err(|_| {
@@ -297,15 +291,12 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// An error if `expected` is known and `found` is something else.
+/// Returns an error if `expected` is known and differs from `found`.
 pub fn same_crc(path: &std::path::Path, found: u32, expected: Option<u32>) -> Result<()> {
     match expected {
         Some(expected) if expected != found => {
             let what = format!("CRC32 is 0x{found:08x}, its record says 0x{expected:08x}");
-            Err(Error::Corrupt {
-                path: path.to_path_buf(),
-                what,
-            })
+            Err(Error::corrupt(path, what))
         }
         _ => Ok(()),
     }
@@ -336,7 +327,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (list, mut whole) = write(dir.path(), &[0, 5, 0, 0, 300, 1, 0]);
         whole.resize(400, 0);
-        let mut reader = Reader::new(&Posix, list, false).unwrap();
+        let mut reader = LogicalReader::new(&Posix, list, false).unwrap();
         assert_eq!(reader.size(), 306);
         for offset in 0..320 {
             for length in [0, 1, 6, 79] {
@@ -354,14 +345,14 @@ mod tests {
         assert_eq!(buffer, [0; 3]);
     }
 
-    /// As an encode of eight members reads: seven streams, a window of pieces each in turn.
+    /// Reads as an encode of eight members does: seven streams, a window of pieces of each in turn.
     #[test]
     fn checksums_of_thousands_of_files_in_interleaved_streams() {
         let dir = tempfile::tempdir().unwrap();
         let mut sizes = vec![7usize; 3000];
         sizes.extend([40_000, 0, 1]);
         let (list, whole) = write(dir.path(), &sizes);
-        let mut reader = Reader::new(&Posix, list.clone(), true).unwrap();
+        let mut reader = LogicalReader::new(&Posix, list.clone(), true).unwrap();
         let (streams, piece) = (7, 500);
         let chunk = whole.len().div_ceil(streams);
         let mut buffer = vec![0; piece];
@@ -388,7 +379,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (list, whole) = write(dir.path(), &[3; 40]);
         for (asked, most) in [(0, 1), (5, 5), (1000, MAX_OPEN)] {
-            let mut reader = Reader::new(&Posix, list.clone(), false).unwrap();
+            let mut reader = LogicalReader::new(&Posix, list.clone(), false).unwrap();
             reader = reader.with_open(asked);
             let mut buffer = vec![0; whole.len()];
             reader.read_at(0, &mut buffer).unwrap();
@@ -401,7 +392,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (list, _) = write(dir.path(), &[10, 0]);
         let read = |list: Vec<(PathBuf, u64)>, bytes: usize| {
-            let mut reader = Reader::new(&Posix, list, true).unwrap();
+            let mut reader = LogicalReader::new(&Posix, list, true).unwrap();
             reader.read_at(0, &mut vec![0; bytes])?;
             reader.finish()
         };
@@ -422,7 +413,7 @@ mod tests {
         std::fs::remove_file(&list[1].0).unwrap();
         assert!(read(list.clone(), 10).unwrap_err().is_not_found());
         let huge = vec![(PathBuf::from("/a"), u64::MAX), (PathBuf::from("/b"), 2)];
-        assert!(Reader::new(&Posix, huge, true).is_err());
+        assert!(LogicalReader::new(&Posix, huge, true).is_err());
     }
 
     #[test]
@@ -435,7 +426,7 @@ mod tests {
             .collect();
         let targets = |wrong: bool| {
             let crc = |i: usize| crc32fast::hash([&whole[..4], &[], &whole[4..]][i]);
-            let target = |i: usize| Target {
+            let target = |i: usize| FileToWrite {
                 path: list[i].0.clone(),
                 crc: Some(crc(i) ^ u32::from(wrong && i == 2)),
                 stat: stats[i],
@@ -443,7 +434,7 @@ mod tests {
             (0..3).map(target).collect::<Vec<_>>()
         };
         for piece in 1..9 {
-            let mut writer = Writer::new(&Posix, targets(false));
+            let mut writer = LogicalWriter::new(&Posix, targets(false));
             let padded = [&whole[..], &[0; 5]].concat();
             padded
                 .chunks(piece)
@@ -456,10 +447,10 @@ mod tests {
                 stats[0].mtime
             );
         }
-        let mut writer = Writer::new(&Posix, targets(true));
+        let mut writer = LogicalWriter::new(&Posix, targets(true));
         let text = writer.append(&whole).unwrap_err().to_string();
         assert!(text.contains("f2: CRC32"), "{text}");
-        let mut writer = Writer::new(&Posix, targets(false));
+        let mut writer = LogicalWriter::new(&Posix, targets(false));
         writer.append(&whole[..6]).unwrap();
         assert!(writer.finish().is_err());
     }

@@ -1,111 +1,111 @@
-//! What one member reads and writes while blocks flow.
+//! What one member reads and writes while blocks are exchanged.
 
-use super::First;
-use super::code::{Code, Place};
-use super::logical::{Reader, Writer};
-use super::parity_file::{Input, Output};
-use super::pipeline::Ends;
+use super::FirstError;
+use super::code::{BlockPlace, Code};
+use super::logical::{LogicalReader, LogicalWriter};
+use super::parity_file::{ParityReader, ParityWriter};
+use super::pipeline::MemberBlocks;
 use super::sums::BLOCK;
-use crate::store::write_behind::{Sink, WriteBehind};
+use crate::store::write_behind::{BlockSink, WriteBehind};
 use crate::{Error, Result};
 
-/// This member's files, those that are there and those that are made. After the first error
-/// of a file it is neither read nor written, zeros go out, and the flow goes on.
+/// The open files of this member. After its first error a file is no longer read or written; the
+/// member sends zeros instead and the exchange goes on.
 #[derive(Default)]
 pub struct MemberIo<'a> {
-    /// Its block of each route.
-    pub places: Vec<Option<Place>>,
+    /// For each route, the place of this member's block.
+    pub places: Vec<Option<BlockPlace>>,
     /// Bytes of a chunk.
     pub chunk: u64,
-    /// Data to be read.
-    pub reader: Option<Reader<'a>>,
-    /// Redundancy to be read.
-    pub input: Option<Input>,
-    /// Data to be made.
-    pub writer: Option<WriteBehind<'a, Writer<'a>>>,
-    /// Redundancy to be made.
-    pub output: Option<WriteBehind<'a, Output>>,
-    /// Data that come home.
-    pub data_relocated: Option<Writer<'a>>,
-    /// Redundancy that comes home.
-    pub parity_relocated: Option<Output>,
-    /// What this member holds of another.
-    pub lent: Option<HeldReader<'a>>,
+    /// Data to read.
+    pub reader: Option<LogicalReader<'a>>,
+    /// Redundancy to read.
+    pub input: Option<ParityReader>,
+    /// Data to rebuild.
+    pub writer: Option<WriteBehind<'a, LogicalWriter<'a>>>,
+    /// Redundancy to rebuild.
+    pub output: Option<WriteBehind<'a, ParityWriter>>,
+    /// Data that another rank holds and sends to this one.
+    pub data_relocated: Option<LogicalWriter<'a>>,
+    /// Redundancy that another rank holds and sends to this one.
+    pub parity_relocated: Option<ParityWriter>,
+    /// The part of another member that this rank holds.
+    pub held_part: Option<HeldReader<'a>>,
     /// Why the data cannot be read, or are wrong.
-    pub data: First,
+    pub data: FirstError,
     /// Why the redundancy cannot be read.
-    pub parity: First,
-    /// Why what comes home cannot be written.
-    pub home: First,
-    /// What else failed.
-    pub first: First,
+    pub parity: FirstError,
+    /// Why moved files cannot be written.
+    pub home: FirstError,
+    /// Any other error.
+    pub first: FirstError,
 }
 
-/// What a member holds of another, to be read.
+/// The part of another member that this rank holds, open for reading.
 #[derive(Default)]
 pub struct HeldReader<'a> {
-    /// The other's block of each route.
-    pub places: Vec<Option<Place>>,
+    /// For each route, the place of the other member's block.
+    pub places: Vec<Option<BlockPlace>>,
     /// Its data.
-    pub reader: Option<Reader<'a>>,
+    pub reader: Option<LogicalReader<'a>>,
     /// Its redundancy.
-    pub input: Option<Input>,
+    pub input: Option<ParityReader>,
     /// Why the data cannot be read.
-    pub data: First,
+    pub data: FirstError,
     /// Why the redundancy cannot be read.
-    pub parity: First,
+    pub parity: FirstError,
 }
 
-impl Sink for Writer<'_> {
+impl BlockSink for LogicalWriter<'_> {
     fn put(&mut self, _: usize, bytes: &[u8]) -> Result<()> {
         self.append(bytes)
     }
 }
 
-impl Sink for Output {
+impl BlockSink for ParityWriter {
     fn put(&mut self, block: usize, bytes: &[u8]) -> Result<()> {
         self.append(block, bytes)
     }
 }
 
 impl MemberIo<'_> {
-    /// The place of member `me` in the given columns.
+    /// The places of the blocks of member `me` in the given columns.
     pub fn places(
         code: &Code,
         columns: impl Iterator<Item = usize>,
         me: usize,
-    ) -> Vec<Option<Place>> {
+    ) -> Vec<Option<BlockPlace>> {
         let mine = |column| code.column(column).into_iter().find(|b| b.member == me);
         columns.map(|c| mine(c).map(|b| b.place)).collect()
     }
 
-    fn place(&self, route: usize) -> Option<Place> {
+    fn place(&self, route: usize) -> Option<BlockPlace> {
         self.places.get(route).copied().flatten()
     }
 }
 
-/// A block that is to be read: its place, the bytes of a chunk, and where it may be.
-struct Source<'s, 'a> {
-    place: Option<Place>,
+/// The files from which a block is read.
+struct BlockSource<'s, 'a> {
+    place: Option<BlockPlace>,
     chunk: u64,
-    reader: &'s mut Option<Reader<'a>>,
-    input: &'s mut Option<Input>,
-    /// What kept data and redundancy from being read.
-    data: &'s mut First,
-    parity: &'s mut First,
+    reader: &'s mut Option<LogicalReader<'a>>,
+    input: &'s mut Option<ParityReader>,
+    /// Read errors of data and redundancy.
+    data: &'s mut FirstError,
+    parity: &'s mut FirstError,
 }
 
-impl Source<'_, '_> {
-    /// Zeros if it cannot be read.
+impl BlockSource<'_, '_> {
+    /// Fills `buffer` with the block, or with zeros after an error.
     fn read(mut self, offset: u64, buffer: &mut [u8]) {
         let failed = |source: &Self| match source.place {
-            Some(Place::Parity(_)) => source.parity.failed(),
+            Some(BlockPlace::Parity(_)) => source.parity.failed(),
             _ => source.data.failed(),
         };
         if !failed(&self) {
             let filled = self.fill(offset, buffer);
             match self.place {
-                Some(Place::Parity(_)) => self.parity.keep(filled),
+                Some(BlockPlace::Parity(_)) => self.parity.keep(filled),
                 _ => self.data.keep(filled),
             };
         }
@@ -114,16 +114,16 @@ impl Source<'_, '_> {
         }
     }
 
-    /// Block by block, so that the checksum finds the bytes in the processor's cache.
+    /// Reads in blocks that fit the processor's cache, for the checksum.
     fn fill(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let mut offset = offset;
         for block in buffer.chunks_mut(BLOCK) {
             match (self.place, &mut self.reader, &mut self.input) {
-                (Some(Place::Data(number)), Some(reader), _) => {
+                (Some(BlockPlace::Data(number)), Some(reader), _) => {
                     let start = (number as u64).saturating_mul(self.chunk);
                     reader.read_at(start.saturating_add(offset), block)?;
                 }
-                (Some(Place::Parity(number)), _, Some(input)) => {
+                (Some(BlockPlace::Parity(number)), _, Some(input)) => {
                     input.read_at(number, offset, block)?;
                 }
                 _ => return Err(unplanned()),
@@ -138,9 +138,9 @@ fn unplanned() -> Error {
     Error::format(0, "a block was asked for that is not here")
 }
 
-impl Ends for MemberIo<'_> {
+impl MemberBlocks for MemberIo<'_> {
     fn read(&mut self, route: usize, offset: u64, buffer: &mut [u8]) {
-        let source = Source {
+        let source = BlockSource {
             place: self.place(route),
             chunk: self.chunk,
             reader: &mut self.reader,
@@ -152,22 +152,22 @@ impl Ends for MemberIo<'_> {
     }
 
     fn read_held(&mut self, route: usize, offset: u64, buffer: &mut [u8]) {
-        let Some(lent) = &mut self.lent else {
+        let Some(held_part) = &mut self.held_part else {
             return buffer.fill(0);
         };
-        let source = Source {
-            place: lent.places.get(route).copied().flatten(),
+        let source = BlockSource {
+            place: held_part.places.get(route).copied().flatten(),
             chunk: self.chunk,
-            reader: &mut lent.reader,
-            input: &mut lent.input,
-            data: &mut lent.data,
-            parity: &mut lent.parity,
+            reader: &mut held_part.reader,
+            input: &mut held_part.input,
+            data: &mut held_part.data,
+            parity: &mut held_part.parity,
         };
         source.read(offset, buffer);
     }
 
-    /// Bytes that are wrong are a loss to be found; bytes that cannot be written are a failure.
-    fn arrive(&mut self, route: usize, bytes: &[u8]) {
+    /// Wrong content counts as a loss that was found. Failed writes are errors.
+    fn write_relocated(&mut self, route: usize, bytes: &[u8]) {
         if self.home.failed() {
             return;
         }
@@ -176,9 +176,9 @@ impl Ends for MemberIo<'_> {
             &mut self.data_relocated,
             &mut self.parity_relocated,
         ) {
-            (Some(Place::Data(_)), Some(_), _) if self.data.failed() => return,
-            (Some(Place::Data(_)), Some(writer), _) => (writer.append(bytes), &mut self.data),
-            (Some(Place::Parity(number)), _, Some(output)) => {
+            (Some(BlockPlace::Data(_)), Some(_), _) if self.data.failed() => return,
+            (Some(BlockPlace::Data(_)), Some(writer), _) => (writer.append(bytes), &mut self.data),
+            (Some(BlockPlace::Parity(number)), _, Some(output)) => {
                 (output.append(number, bytes), &mut self.parity)
             }
             _ => return,
@@ -191,8 +191,8 @@ impl Ends for MemberIo<'_> {
 
     fn write(&mut self, route: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {
         match (self.place(route), &mut self.writer, &mut self.output) {
-            (Some(Place::Data(_)), Some(writer), _) => writer.put(0, bytes),
-            (Some(Place::Parity(number)), _, Some(output)) => output.put(number, bytes),
+            (Some(BlockPlace::Data(_)), Some(writer), _) => writer.put(0, bytes),
+            (Some(BlockPlace::Parity(number)), _, Some(output)) => output.put(number, bytes),
             _ => {
                 self.first.keep::<()>(Err(unplanned()));
                 Some(bytes)

@@ -1,19 +1,19 @@
-//! Redundancy schemes: what lets a dataset in cache outlive the loss of a node.
+//! Redundancy schemes, which let a cached dataset survive the loss of a node.
 //!
-//! A [`Scheme`] works on one set of ranks at a time ([`sets`]), which exchange messages among
-//! themselves only; no communicator is made. [`mod@code`] says which blocks protect which,
-//! `encode` and `rebuild` make them, `flow` moves them with several messages under way,
-//! [`kernel`] computes, [`logical`] joins a rank's files to one.
+//! A [`RedundancyScheme`] works on one set of ranks ([`sets`]). The members exchange messages among
+//! themselves only, without a communicator of their own. [`mod@code`] says which blocks protect
+//! which, `encode` and `rebuild` make them, `pipeline` moves them with several messages in
+//! progress, [`kernel`] computes, [`logical`] joins a rank's files to one.
 
 pub mod code;
 mod encode;
-mod erasure;
 pub mod kernel;
 pub mod logical;
 mod member_io;
 mod parity_file;
 mod pipeline;
 mod rebuild;
+mod scheme;
 pub mod sets;
 mod single;
 mod sums;
@@ -28,12 +28,14 @@ mod testing;
 #[cfg(test)]
 mod xor_tests;
 
-pub use code::MOST_BLOCKS;
-pub use parity_file::{is_redundancy_file, named, next};
+pub use code::MAX_BLOCKS;
+pub use parity_file::{ParityFileName, final_name, temporary_name};
 pub use rebuild::offline;
-pub use sets::{Set, plan, survives};
+pub use scheme::{RedundancyScheme, by_name, scheme_of};
+pub use sets::{Set, make_sets, survives};
 
 use crate::comm::{Communicator, Tag};
+use crate::format::Name;
 use crate::format::dataset::Dataset;
 use crate::format::filemap::{Filemap, Reddesc};
 use crate::format::files::RankFiles;
@@ -42,47 +44,62 @@ use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A number of tolerated losses that no failure of nodes reaches, as of a dataset in a store that
-/// outlives the nodes.
+/// Number of tolerated losses of a dataset that no loss of nodes can destroy, because its store is
+/// not in the nodes.
 pub const EVERYTHING: usize = u32::MAX as usize;
 
-/// Where a scheme works and with whom.
+/// What a scheme works with on one rank.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// All ranks; the members of `set` are ranks of it.
     pub comm: &'a dyn Communicator,
-    /// The cache's file system.
+    /// The cache's files.
     pub files: &'a dyn Files,
     /// The set of this rank.
     pub set: &'a Set,
-    /// Existing directory below which the names of this rank's files lie.
+    /// Directory of this rank's files, which exists.
     pub data_dir: &'a Path,
-    /// Existing directory for the redundancy file.
+    /// Directory of the redundancy file, which exists.
     pub meta_dir: &'a Path,
-    /// Largest message, bytes (`SCR_MPI_BUF_SIZE`), the same on all members. About 4 MiB of
-    /// buffers are used, whatever it is, and 6 while parts come home: messages are smaller in
-    /// large sets.
+    /// Largest message, bytes (`SCR_MPI_BUF_SIZE`), the same on all members. Messages are smaller
+    /// in large sets: buffers take about 4 MiB in all, 6 MiB while parts are moved between nodes.
     pub piece: usize,
-    /// Tag of all messages. Two calls may use one tag, one after the other.
+    /// Tag of all messages. Calls that do not overlap may use the same tag.
     pub tag: Tag,
-    /// For each member the rank that has its part, where that is not the member itself: the
-    /// part comes home in [`Scheme::rebuild`]. Each member holds that of one other at most.
-    /// Empty if all have their own.
+    /// For each member, the rank that holds its part. [`RedundancyScheme::rebuild`] moves parts
+    /// that another rank holds. Each member holds the part of at most one other. Empty if all
+    /// members hold their own.
     pub holders: &'a [usize],
-    /// Bring the redundancy file to stable storage (one fsync). Without it the file survives
-    /// a killed process, not a power loss.
+    /// Sync the redundancy file. Without it, the file survives a killed process but not a power
+    /// loss.
     pub sync: bool,
 }
 
-/// What a rank knows of its part of a dataset.
+/// What a completion record says of one rank's part of a dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// The dataset.
     pub dataset: Dataset,
-    /// Scheme and set that protect it.
+    /// The scheme and the set.
     pub reddesc: Reddesc,
-    /// The files of this rank, in the order in which they are joined.
+    /// The files of this rank, in the order in which they form the logical file.
     pub files: RankFiles,
+}
+
+impl Record {
+    /// The completion record of a rank on `node`, in a run of `ranks` ranks.
+    pub fn into_filemap(self, ranks: usize, node: &str, prefix: Option<Name>) -> Filemap {
+        Filemap {
+            rank: self.files.rank,
+            ranks,
+            node: node.into(),
+            prefix,
+            bypass: false,
+            dataset: self.dataset,
+            reddesc: self.reddesc,
+            files: self.files,
+        }
+    }
 }
 
 impl From<Filemap> for Record {
@@ -95,170 +112,128 @@ impl From<Filemap> for Record {
     }
 }
 
-/// The state of what one rank holds of a dataset.
+/// State of one rank's part of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Health {
-    /// Whether all application files are there with their recorded sizes and checksums.
+pub struct PartHealth {
+    /// `Ok` if all application files exist with their recorded sizes and checksums.
     pub data: Result<()>,
-    /// The same of the redundancy file. `Ok` for a scheme that has none.
+    /// `Ok` if the redundancy file is valid, or the scheme has none.
     pub parity: Result<()>,
 }
 
-/// How the content of files is compared with their record.
-#[derive(Debug, Clone, Copy)]
-pub enum Proof<'a> {
-    /// Every byte is read.
-    Read,
-    /// Not now: only names, sizes and the header of the redundancy file.
-    Size,
-    /// By the checksums of whole files, taken while they were written just now.
-    Sums(&'a BTreeMap<PathBuf, u32>),
+impl PartHealth {
+    /// What is wrong with the part.
+    pub fn errors(self) -> impl Iterator<Item = Error> {
+        [self.data, self.parity].into_iter().filter_map(Result::err)
+    }
 }
 
-/// What one rank has for a rebuild.
+/// How the content of files is compared with the record.
+#[derive(Debug, Clone, Copy)]
+pub enum Verification<'a> {
+    /// Every byte is read.
+    Full,
+    /// The content is not read: only names, sizes and the header of the redundancy file.
+    SizesOnly,
+    /// By checksums of whole files that were taken while the files were written.
+    Checksums(&'a BTreeMap<PathBuf, u32>),
+}
+
+/// A rank's part as a rebuild finds it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct LocalPart {
     /// Its record.
     pub record: Record,
     /// The state of its files.
-    pub health: Health,
-    /// Whether `health` tells of their content too, not of [`Proof::Size`] alone.
-    pub proven: bool,
+    pub health: PartHealth,
+    /// True if `health` includes the content, so [`Verification::SizesOnly`] was not used.
+    pub verified: bool,
 }
 
-impl Found {
-    /// What `scheme` finds of a record.
-    pub fn new(scheme: &dyn Scheme, context: &Context, record: Record, proof: Proof) -> Found {
-        Found {
-            health: scheme.check(context, &record, proof),
-            proven: !matches!(proof, Proof::Size),
+impl LocalPart {
+    /// Checks the files of `record`. Local.
+    pub fn new(
+        scheme: &RedundancyScheme,
+        context: &Context,
+        record: Record,
+        verification: Verification,
+    ) -> LocalPart {
+        LocalPart {
+            health: scheme.check(context, &record, verification),
+            verified: !matches!(verification, Verification::SizesOnly),
             record,
         }
     }
 }
 
-/// What a rank has of another member of the set.
-pub struct HeldPart<'a> {
-    /// The set as that member sees it.
-    pub set: &'a Set,
-    /// Where its files are.
-    pub data_dir: &'a Path,
-    /// Where its redundancy file is.
-    pub meta_dir: &'a Path,
-    /// What is there, by [`Proof::Size`].
-    pub found: Found,
-    /// Why not all of it could be read.
-    pub trouble: Vec<Error>,
+/// The part of another member of the set, which this rank holds.
+pub struct HeldPart {
+    set: Set,
+    data_dir: PathBuf,
+    meta_dir: PathBuf,
+    /// The part, checked by [`Verification::SizesOnly`].
+    pub part: LocalPart,
+    /// Read errors.
+    pub problems: Vec<Error>,
 }
 
-/// What [`Scheme::rebuild`] did on this rank.
+impl HeldPart {
+    /// The part of the member whose `record` is given, with its files in `data_dir` and its
+    /// redundancy file in `meta_dir`. Local.
+    pub fn new(
+        context: &Context,
+        record: Record,
+        data_dir: PathBuf,
+        meta_dir: PathBuf,
+    ) -> Result<HeldPart> {
+        let (members, rank) = (&record.reddesc.members, record.files.rank);
+        let damaged = || Error::format(0, "the redundancy set of a record is damaged");
+        let index = members.iter().position(|member| *member == rank);
+        let set = Set::new(index.unwrap_or(usize::MAX), members.clone()).ok_or_else(damaged)?;
+        let scheme = scheme_of(&record.reddesc).ok_or_else(damaged)?;
+        let theirs = Context {
+            set: &set,
+            data_dir: &data_dir,
+            meta_dir: &meta_dir,
+            ..*context
+        };
+        let part = LocalPart::new(&scheme, &theirs, record, Verification::SizesOnly);
+        Ok(HeldPart {
+            set,
+            data_dir,
+            meta_dir,
+            part,
+            problems: Vec::new(),
+        })
+    }
+
+    /// The context of the member whose part it is, with this node's paths.
+    fn context<'a>(&'a self, context: &Context<'a>) -> Context<'a> {
+        Context {
+            set: &self.set,
+            data_dir: &self.data_dir,
+            meta_dir: &self.meta_dir,
+            ..*context
+        }
+    }
+}
+
+/// What [`RedundancyScheme::rebuild`] did on this rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RebuildOutcome {
     /// Nothing was missing in the set.
     Intact,
-    /// All application files were there; the redundancy of the set was made anew.
+    /// All application files were there; redundancy of the set was rebuilt.
     Encoded,
-    /// This rank's files were made anew.
+    /// This rank's files were rebuilt.
     Restored,
-    /// Another rank's files were made anew, with this rank's help.
+    /// This rank helped to rebuild the files of another.
     Helped,
 }
 
-/// A way to protect datasets.
-pub trait Scheme: Send + Sync {
-    /// The name in configuration and records: `XOR`.
-    fn name(&self) -> &'static str;
-
-    /// Members of a set of so many that may be lost, whichever they are.
-    fn losses(&self, members: usize) -> usize;
-
-    /// True if a set survives the loss of exactly these members, by their place in it. Some
-    /// schemes survive some losses of more members than [`Scheme::losses`].
-    fn recoverable(&self, lost: &[bool]) -> bool;
-
-    /// The redundancy file of a rank in this set, if the scheme makes one.
-    fn redundancy_file(&self, meta_dir: &Path, set: &Set) -> Option<PathBuf>;
-
-    /// Makes the redundancy data. Where that means to read the application files, their
-    /// checksums go into `record` from the same pass; checksums that are there already must
-    /// agree.
-    ///
-    /// Collective over the members of the set. A rank that fails takes part in all messages
-    /// to the end; then every member returns an error that names the cause, and no redundancy
-    /// file is valid. Only what fails after that, in the last write, is one rank's own, so a
-    /// verdict over all ranks must follow anyway. A failing transport returns at once.
-    fn encode(&self, context: &Context, record: &mut Record) -> Result<()>;
-
-    /// Compares what is on disk with `record`, which [`Scheme::encode`] or
-    /// [`Scheme::rebuild`] gave, reading each byte at most once. MemberIo.
-    fn check(&self, context: &Context, record: &Record, proof: Proof) -> Health;
-
-    /// Makes anew what the set lost, full redundancy included, and gives this rank's record.
-    ///
-    /// `mine` is what this rank has; `None` if it has no record. What is not proven yet is
-    /// compared with its checksums in the pass that rebuilds a lost rank, else in one of its
-    /// own. What does not agree counts as lost: it is noted in `mine`, and the rebuild
-    /// begins again without it.
-    ///
-    /// What is here of a rank without a record is compared with what a neighbour knows of it,
-    /// and is its own again if all of it is right; else it is removed, with the useless record,
-    /// right before its files are made anew.
-    ///
-    /// If the set lost more than the scheme tolerates, every member gets [`Error::Dataset`], and
-    /// no file is touched. Other errors are as in
-    /// [`Scheme::encode`]. Files that are made anew are compared with their recorded
-    /// checksums.
-    ///
-    /// A part that another member has ([`Context::holders`]), `lent` there, comes home in the
-    /// same pass, and `mine` tells of it afterwards. The holder keeps what it has.
-    ///
-    /// Collective over the members of the set.
-    fn rebuild(
-        &self,
-        context: &Context,
-        mine: &mut Option<Found>,
-        lent: Option<&mut HeldPart>,
-    ) -> Result<(Record, Outcome)>;
-}
-
-/// The scheme of that name, in any case of letters, that tolerates so many losses where it can
-/// (the same as one with fewer where the set is too small for them).
-pub fn by_name(name: &str, failures: usize) -> Option<Box<dyn Scheme>> {
-    if name.eq_ignore_ascii_case("SINGLE") {
-        return Some(Box::new(single::Single));
-    }
-    let (kind, failures) = (kind(name)?, failures.max(1));
-    Some(Box::new(erasure::Erasure { kind, failures }))
-}
-
-/// The kind of code of a scheme that has one.
-fn kind(name: &str) -> Option<code::CodeKind> {
-    match () {
-        () if name.eq_ignore_ascii_case("PARTNER") => Some(code::CodeKind::Partner),
-        () if name.eq_ignore_ascii_case("XOR") => Some(code::CodeKind::Xor),
-        () if name.eq_ignore_ascii_case("RS") => Some(code::CodeKind::Rs),
-        () => None,
-    }
-}
-
-/// The code that a descriptor says; `None` for SINGLE and a set of one.
-fn code_of(reddesc: &Reddesc) -> Result<Option<code::Code>> {
-    let (name, members) = (reddesc.scheme.as_str(), reddesc.members.len());
-    if name.eq_ignore_ascii_case("SINGLE") {
-        return Ok(None);
-    }
-    let what = || format!("its redundancy scheme {name} is not known to this release");
-    let kind = kind(name).ok_or_else(|| Error::format(0, what()))?;
-    erasure::code(kind, members, reddesc.set_failures.max(1))
-}
-
-/// The scheme that a descriptor says; `None` if there is none of its name.
-pub fn of(reddesc: &Reddesc) -> Option<Box<dyn Scheme>> {
-    by_name(&reddesc.scheme, reddesc.set_failures)
-}
-
 impl Context<'_> {
-    /// Paths and sizes of a rank's files in cache. An error if a name leads elsewhere.
+    /// Paths and sizes of a rank's files in cache. A name that leads out of the directory is an
+    /// error.
     fn paths(&self, list: &RankFiles) -> Result<Vec<(PathBuf, u64)>> {
         list.files
             .iter()
@@ -266,7 +241,7 @@ impl Context<'_> {
             .collect()
     }
 
-    /// The set, checked against the communicator.
+    /// The members of the set, checked against the communicator.
     fn members(&self) -> Result<&[usize]> {
         let members = &self.set.members;
         let size = self.comm.size();
@@ -279,26 +254,26 @@ impl Context<'_> {
         }
     }
 
-    /// World rank of the one that has the part of the member at that place in the set.
+    /// World rank of the rank that holds the part of a member.
     fn holder(&self, index: usize) -> usize {
         let holder = self.holders.get(index).copied();
         holder.unwrap_or_else(|| self.member(index))
     }
 
-    /// The members whose part others have.
-    fn away(&self) -> Vec<usize> {
+    /// The members whose parts other ranks hold.
+    fn relocated_members(&self) -> Vec<usize> {
         let all = 0..self.holders.len();
         all.filter(|index| self.holder(*index) != self.member(*index))
             .collect()
     }
 
-    /// World rank of the member at that place in the set.
+    /// World rank of a member.
     fn member(&self, index: usize) -> usize {
         self.set.members.get(index).copied().unwrap_or(self.set.id)
     }
 
-    /// Sends each message to its rank and receives one from each of the others. One round.
-    fn deliver(
+    /// Sends each message to its rank, and receives one from each rank in `from`. One round.
+    fn send_and_receive(
         &self,
         to: impl Iterator<Item = (usize, Vec<u8>)>,
         from: impl Iterator<Item = usize>,
@@ -315,21 +290,21 @@ impl Context<'_> {
         Ok(messages)
     }
 
-    /// Sends `make(steps)` to the member that many steps to the right, and gives what all
-    /// members sent to this one, in set order; its own place has `make(0)`. One round.
+    /// Sends `make(steps)` to the member that many steps to the right. Returns what all members
+    /// sent to this one, in set order; its own entry is `make(0)`. One round.
     fn exchange(&self, make: impl Fn(usize) -> Vec<u8>) -> Result<Vec<Vec<u8>>> {
         let to = (1..self.set.size()).map(|steps| (self.set.right(steps), make(steps)));
         let others = self.set.members.iter().copied();
         let from = others.filter(|rank| *rank != self.comm.rank());
-        let mut messages = self.deliver(to, from)?;
+        let mut messages = self.send_and_receive(to, from)?;
         messages.insert(self.set.index.min(messages.len()), make(0));
         Ok(messages)
     }
 }
 
-/// What stands where the file `path` below `root`, or a directory on the way to it, belongs, and is
-/// none; the outermost. Nothing may be done beyond it: it may be a link.
-pub fn in_the_way(files: &dyn Files, root: &Path, path: &Path) -> Result<Option<PathBuf>> {
+/// The first component of `path` below `root` that exists and is not a directory, or, for `path`
+/// itself, not a file. It may be a link, so nothing behind it may be used. `None` if there is none.
+pub fn find_obstacle(files: &dyn Files, root: &Path, path: &Path) -> Result<Option<PathBuf>> {
     let mut here = root.to_path_buf();
     for component in path.strip_prefix(root).unwrap_or(path).components() {
         here.push(component);
@@ -338,7 +313,7 @@ pub fn in_the_way(files: &dyn Files, root: &Path, path: &Path) -> Result<Option<
             false => FileKind::Directory,
         };
         match files.stat(&here)? {
-            // What is missing has nothing below it.
+            // Nothing exists below a missing directory.
             None => break,
             Some(stat) if stat.kind == kind => {}
             Some(_) => return Ok(Some(here)),
@@ -347,26 +322,26 @@ pub fn in_the_way(files: &dyn Files, root: &Path, path: &Path) -> Result<Option<
     Ok(None)
 }
 
-/// What a member says of the turn of a rebuild that is over. The greatest counts.
+/// What a member says at the end of a round of a rebuild. The greatest value counts.
 #[derive(Clone, Copy)]
 enum Round {
-    /// All is done.
+    /// The rebuild is complete.
     Last = 0,
-    /// There must be another.
+    /// Another round is needed.
     Again = 1,
-    /// There must be none: something is not where another would look for it.
+    /// No other round is possible: a moved part could not be written.
     Stop = 2,
 }
 
-/// Characters of an error that other ranks are told.
+/// Longest error text sent to other ranks, characters.
 const FAILURE_LIMIT: usize = 600;
 
 /// Keeps the first error of a rank that must go on exchanging messages.
 #[derive(Default)]
-struct First(Option<Error>);
+struct FirstError(Option<Error>);
 
-impl First {
-    /// The value, or `None` with the error kept if it is the first.
+impl FirstError {
+    /// The value of `result`, or `None`. An error is kept if it is the first.
     fn keep<T>(&mut self, result: Result<T>) -> Option<T> {
         result
             .map_err(|e| {
@@ -379,14 +354,14 @@ impl First {
         self.0.is_some()
     }
 
-    /// The failure for others, shortened; empty if there is none.
+    /// The error for other ranks, shortened; empty if there is none.
     fn text(&self, limit: usize) -> String {
         let text = self.0.as_ref().map_or_else(String::new, Error::to_string);
         text.chars().take(limit).collect()
     }
 
-    /// Takes over the failure that `rank` told, if it told one and this is the first.
-    fn hear(&mut self, rank: usize, failure: &[u8], dataset: &Dataset) {
+    /// Keeps the error text that `rank` sent, if it sent one and this is the first.
+    fn take_over(&mut self, rank: usize, failure: &[u8], dataset: &Dataset) {
         if !failure.is_empty() {
             let what = format!("rank {rank}: {}", String::from_utf8_lossy(failure));
             let name = dataset.name.to_string();
@@ -395,11 +370,15 @@ impl First {
         }
     }
 
-    /// Tells all members of the set whether this one has failed, and takes over the failure
-    /// of another if it has not: afterwards all have failed or none. True if any member asks for
-    /// another turn and none says that there must be none. One round. The outer error is the
-    /// transport's.
-    fn share(&mut self, context: &Context, dataset: &Dataset, turn: Round) -> Result<bool> {
+    /// Tells all members whether this one has failed. Afterwards all members have failed or none.
+    /// Returns true if another round is needed and possible. One round of messages. The outer error
+    /// is a failure of communication.
+    fn share_with_set(
+        &mut self,
+        context: &Context,
+        dataset: &Dataset,
+        turn: Round,
+    ) -> Result<bool> {
         let text = self.text(FAILURE_LIMIT).into_bytes();
         let messages = context.exchange(|_| [&[turn as u8], &text[..]].concat())?;
         let mut all = Round::Last as u8;
@@ -407,7 +386,7 @@ impl First {
             let (turn, failure) = message.split_first().unwrap_or((&0, &[]));
             all = all.max(*turn);
             if *rank != context.comm.rank() {
-                self.hear(*rank, failure, dataset);
+                self.take_over(*rank, failure, dataset);
             }
         }
         Ok(all == Round::Again as u8)

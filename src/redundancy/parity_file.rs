@@ -1,9 +1,9 @@
-//! The redundancy file on disk: a header ([`ParityHeader`]), then the blocks of parity, or
-//! of copies, one for each left neighbour listed in the header.
+//! The redundancy file on disk: a header ([`ParityHeader`]), then one block of parity, or one copy,
+//! for each left neighbour listed in the header.
 
-use super::logical::{same_crc, total};
+use super::logical::{same_crc, total_size};
 use super::pipeline::pieces;
-use super::sums::{BLOCK, Sums};
+use super::sums::{BLOCK, Checksums};
 use super::{Context, Record, Set};
 use crate::format::parity::{Group, ParityHeader};
 use crate::format::{encode_record, files::RankFiles, read_header};
@@ -14,17 +14,45 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// `<index + 1>_of_<size>_in_<id>.<scheme>` in `meta_dir` (the SCR developer guide, "XOR
-/// file").
-pub fn path(meta_dir: &Path, set: &Set, scheme: &str) -> PathBuf {
-    let (place, size, id) = (set.index + 1, set.size(), set.id);
-    let scheme = scheme.to_ascii_lowercase();
-    meta_dir.join(format!("{place}_of_{size}_in_{id}.{scheme}"))
+/// The name of a redundancy file: `<position>_of_<size>_in_<set>.<scheme>` (the SCR developer
+/// guide, "XOR file").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParityFileName {
+    /// Position of the rank in its set, counted from 1.
+    pub position: usize,
+    /// Number of members of the set.
+    pub size: usize,
+    /// Number of the set.
+    pub set: usize,
+    /// The scheme, in upper case.
+    pub scheme: &'static str,
 }
 
-/// The header of this rank's redundancy file, from its record and the files of its left
-/// neighbours, nearest first. Checksums that are not known yet are there as 0, to have their
-/// place.
+impl ParityFileName {
+    /// The parts of a file's name; `None` if it is not the name of a redundancy file.
+    pub fn parse(name: &OsStr) -> Option<Self> {
+        let (stem, extension) = name.to_str()?.rsplit_once('.')?;
+        let (position, rest) = stem.split_once("_of_")?;
+        let (size, set) = rest.split_once("_in_")?;
+        let same = |scheme: &&str| scheme.to_ascii_lowercase() == extension;
+        Some(ParityFileName {
+            position: position.parse().ok()?,
+            size: size.parse().ok()?,
+            set: set.parse().ok()?,
+            scheme: ["PARTNER", "XOR", "RS"].into_iter().find(same)?,
+        })
+    }
+}
+
+/// The path of this rank's redundancy file; see [`ParityFileName`].
+pub fn path(meta_dir: &Path, set: &Set, scheme: &str) -> PathBuf {
+    let (position, size, id) = (set.index + 1, set.size(), set.id);
+    let scheme = scheme.to_ascii_lowercase();
+    meta_dir.join(format!("{position}_of_{size}_in_{id}.{scheme}"))
+}
+
+/// The header of this rank's redundancy file, from its record and the files of its left neighbours,
+/// nearest first. Unknown checksums are 0, so that the header gets its final size.
 pub fn header(
     context: &Context,
     record: &Record,
@@ -51,72 +79,66 @@ pub fn header(
     }
 }
 
-/// Where each block begins, counted from the end of the header, and where the last one ends.
+/// Offset of each block from the end of the header, and the end of the last block.
 fn bounds(header: &ParityHeader) -> Result<Vec<u64>> {
     let mut bounds = vec![0u64];
     for list in header.partners() {
         let length = match header.chunk {
-            0 => total(list.files.iter().map(|f| f.size))?,
+            0 => total_size(list.files.iter().map(|f| f.size))?,
             chunk => chunk,
         };
         let last = bounds.last().copied().unwrap_or(0);
-        bounds.push(total([last, length])?);
+        bounds.push(total_size([last, length])?);
     }
     Ok(bounds)
 }
 
-/// Whether a file in the directory of records is a redundancy file, by its name.
-pub fn is_redundancy_file(name: &OsStr) -> bool {
-    const ENDS: [&str; 3] = [".partner", ".xor", ".rs"];
-    let text = name.to_str().unwrap_or_default();
-    text.contains("_of_") && !text.starts_with(NEXT) && ENDS.iter().any(|end| text.ends_with(end))
+const TEMPORARY: &str = "next_";
+
+/// The name of the redundancy file `name` until it is complete. An existing file of this name is
+/// overwritten, so that its space is used again.
+pub fn temporary_name(name: &OsStr) -> OsString {
+    let mut temporary = OsString::from(TEMPORARY);
+    temporary.push(name);
+    temporary
 }
 
-const NEXT: &str = "next_";
-
-/// The name under which the redundancy file `name` is being written. A file of that name may
-/// be there beforehand: its space is used again, its content never.
-pub fn next(name: &OsStr) -> OsString {
-    let mut next = OsString::from(NEXT);
-    next.push(name);
-    next
-}
-
-/// The name that a redundancy file gets, or has, if it is or was being written as `name`.
-pub fn named(name: &OsStr) -> &OsStr {
-    let bare = name.as_bytes().strip_prefix(NEXT.as_bytes());
+/// The final name of a redundancy file that is called `name`, which may be its temporary name.
+pub fn final_name(name: &OsStr) -> &OsStr {
+    let bare = name.as_bytes().strip_prefix(TEMPORARY.as_bytes());
     bare.map_or(name, OsStr::from_bytes)
 }
 
-/// A redundancy file that is being written, each block front to back, under the name of
-/// [`next`]. It gets its own in [`Output::finish`].
-pub struct Output {
+/// A redundancy file that is being written, each block front to back. It has a [`temporary_name`]
+/// until [`ParityWriter::finish`].
+pub struct ParityWriter {
     path: PathBuf,
-    next: PathBuf,
+    temporary: PathBuf,
     file: Box<dyn File>,
     /// Bytes of the header.
     start: u64,
     bounds: Vec<u64>,
-    /// For each block, how much of it is there, and its checksum.
+    /// For each block, the bytes written so far and their checksum.
     blocks: Vec<(u64, Hasher)>,
 }
 
-impl Output {
-    /// Removes the file `path` and begins the next, with room for the header and its blocks.
-    /// The checksums in `header` need not be right yet, only present: they have a fixed width.
+impl ParityWriter {
+    /// Removes the file `path` and starts its successor, with space for header and blocks. All
+    /// checksums must be present in `header`, since they have a fixed width, but their values may
+    /// still change.
     pub fn create(files: &dyn Files, path: PathBuf, header: &ParityHeader) -> Result<Self> {
         let start = encode_record(header)?.len() as u64;
         let bounds = bounds(header)?;
-        let size = total([start, bounds.last().copied().unwrap_or(0)])?;
-        // A rank without a record could not look what is in the way here.
+        let size = total_size([start, bounds.last().copied().unwrap_or(0)])?;
+        // A rank without a record has not removed obstacles at this path.
         files.remove_tree(&path)?;
-        let next = path.with_file_name(next(path.file_name().unwrap_or_default()));
-        let file = files.rewrite(&next, 0o600)?;
+        let temporary = path.with_file_name(temporary_name(path.file_name().unwrap_or_default()));
+        let file = files.rewrite(&temporary, 0o600)?;
         file.allocate(size)?;
         let blocks = header.partners().map(|_| (0, Hasher::new())).collect();
-        Ok(Output {
+        Ok(ParityWriter {
             path,
-            next,
+            temporary,
             file,
             start,
             bounds,
@@ -136,8 +158,8 @@ impl Output {
         Ok(())
     }
 
-    /// Writes the header, with all checksums, syncs the file if asked to, and gives it its
-    /// name. The directory is not synced.
+    /// Writes the header with all checksums, syncs the file if `sync` is set, and renames it to its
+    /// final name. Does not sync the directory.
     pub fn finish(self, files: &dyn Files, mut header: ParityHeader, sync: bool) -> Result<()> {
         header.crc = Some(self.crc()?);
         let bytes = encode_record(&header)?;
@@ -148,10 +170,10 @@ impl Output {
         if sync {
             self.file.sync()?;
         }
-        files.rename(&self.next, &self.path)
+        files.rename(&self.temporary, &self.path)
     }
 
-    /// Checksum of all blocks; an error if one is not complete.
+    /// Checksum of all blocks. An error if one is incomplete.
     fn crc(&self) -> Result<u32> {
         let mut sum = Hasher::new();
         for ((at, hasher), ends) in self.blocks.iter().zip(self.bounds.windows(2)) {
@@ -163,35 +185,35 @@ impl Output {
         Ok(sum.finalize())
     }
 
-    /// Compares the blocks with the checksum that `header` has of them.
-    pub fn prove(&self, header: &ParityHeader) -> Result<()> {
+    /// Compares the blocks with the checksum in `header`.
+    pub fn verify(&self, header: &ParityHeader) -> Result<()> {
         same_crc(&self.path, self.crc()?, header.crc)
     }
 
     fn unplanned(&self) -> Error {
-        Error::Corrupt {
-            path: self.path.clone(),
-            what: "header or blocks are not as long as was planned".to_string(),
-        }
+        Error::corrupt(
+            self.path.clone(),
+            "header or blocks are not as long as was planned",
+        )
     }
 }
 
-/// A redundancy file that is there.
-pub struct Input {
+/// A redundancy file that is open for reading.
+pub struct ParityReader {
     path: PathBuf,
     file: Box<dyn File>,
     start: u64,
     bounds: Vec<u64>,
-    /// Of what was read of the blocks, from the end of the header; `None` if their content is
+    /// Checksums of the bytes read, counted from the end of the header. `None` if the content is
     /// known to be right.
-    sums: Option<Sums>,
-    /// Its header, which belongs to the record and the set it was opened with.
+    sums: Option<Checksums>,
+    /// The header, checked against the record and the set.
     pub header: ParityHeader,
 }
 
-impl Input {
-    /// Opens the file of this rank, and sees that it is of this dataset, set and rank, that
-    /// it describes the same files as `record`, that it has `blocks` blocks, and its size.
+impl ParityReader {
+    /// Opens the file of this rank and checks its header and size: it must belong to this dataset,
+    /// set and rank, describe the same files as `record`, and have `blocks` blocks.
     pub fn open(context: &Context, path: PathBuf, record: &Record, blocks: usize) -> Result<Self> {
         let file = context.files.open(&path)?;
         let (header, start): (ParityHeader, u64) = read_header(file.as_ref(), &path)?;
@@ -202,10 +224,7 @@ impl Input {
                 return Ok(());
             }
             let what = format!("{what} is {found}, expected {wanted}");
-            Err(Error::Corrupt {
-                path: path.clone(),
-                what,
-            })
+            Err(Error::corrupt(path.clone(), what))
         };
         expect(&own.id, "its dataset", &record.dataset.id)?;
         expect(
@@ -221,25 +240,23 @@ impl Input {
         expect(&list(&partners), "its left neighbour", &list(&lefts))?;
         if header.current != record.files {
             let what = "it describes other files than the record of the rank".to_string();
-            return Err(Error::Corrupt { path, what });
+            return Err(Error::corrupt(path, what));
         }
-        let bounds = bounds(&header).map_err(|_| Error::Corrupt {
-            path: path.clone(),
-            what: "its size would be more than 2^63 bytes".to_string(),
-        })?;
+        let bounds = bounds(&header)
+            .map_err(|_| Error::corrupt(path.clone(), "its size would be more than 2^63 bytes"))?;
         let end = bounds.last().copied().unwrap_or(0);
         expect(&file.size()?, "its size", &start.saturating_add(end))?;
-        Ok(Input {
+        Ok(ParityReader {
             path,
             file,
             start,
             bounds,
-            sums: Some(Sums::default()),
+            sums: Some(Checksums::default()),
             header,
         })
     }
 
-    /// The content is known to be right: no checksum is taken from here on.
+    /// Takes no checksums from here on: the content is known to be right.
     pub fn trusted(mut self) -> Self {
         self.sums = None;
         self
@@ -251,7 +268,7 @@ impl Input {
         self.read(from.saturating_add(offset), buffer)
     }
 
-    /// The same, counted from the end of the header.
+    /// The same, with an offset from the end of the header.
     fn read(&mut self, at: u64, buffer: &mut [u8]) -> Result<()> {
         self.file.read_at(self.start.saturating_add(at), buffer)?;
         if let Some(sums) = &mut self.sums {
@@ -261,7 +278,7 @@ impl Input {
     }
 
     /// Reads what was not read yet, and compares all blocks with their checksum.
-    pub fn prove(&mut self) -> Result<()> {
+    pub fn verify(&mut self) -> Result<()> {
         let size = self.bounds.last().copied().unwrap_or(0);
         let gaps = self.sums.as_mut().map(|sums| sums.gaps(size));
         let mut buffer = Vec::new();
@@ -274,16 +291,18 @@ impl Input {
         let Some(sums) = &mut self.sums else {
             return Ok(());
         };
-        let found = sums.crc(size).map_err(|at| Error::Corrupt {
-            path: self.path.clone(),
-            what: format!("only {at} of {size} bytes were read"),
+        let found = sums.crc(size).map_err(|at| {
+            Error::corrupt(
+                self.path.clone(),
+                format!("only {at} of {size} bytes were read"),
+            )
         })?;
         same_crc(&self.path, found, self.header.crc)
     }
 
-    /// Compares the checksum `found` of the whole file, header included, with that of the
-    /// header and what it says of the blocks.
-    pub fn prove_by(&self, found: u32) -> Result<()> {
+    /// Compares `found`, the checksum of the whole file, with the header's bytes and the checksum
+    /// of the blocks in it.
+    pub fn verify_whole_file(&self, found: u32) -> Result<()> {
         let Some(crc) = self.header.crc else {
             return Ok(());
         };
@@ -300,11 +319,45 @@ impl Input {
     }
 }
 
-/// World ranks for people, shortened.
+/// World ranks for messages; a long list is shortened.
 pub fn list(ranks: &[usize]) -> String {
     let mut text: Vec<String> = ranks.iter().take(16).map(usize::to_string).collect();
     if ranks.len() > 16 {
         text.push(format!("... {} in all", ranks.len()));
     }
     text.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_redundancy_files_are_read_as_they_are_written() {
+        let set = Set::new(2, vec![7, 8, 9, 10]).unwrap();
+        for scheme in ["XOR", "RS", "PARTNER"] {
+            let path = path(Path::new("/d"), &set, scheme);
+            let name = path.file_name().unwrap();
+            let expected = ParityFileName {
+                position: 3,
+                size: 4,
+                set: 7,
+                scheme,
+            };
+            assert_eq!(ParityFileName::parse(name), Some(expected));
+            let temporary = temporary_name(name);
+            assert_eq!(ParityFileName::parse(&temporary), None);
+            assert_eq!((final_name(&temporary), final_name(name)), (name, name));
+        }
+        for other in [
+            "3_of_4_in_0",
+            "3_of_4_in_0.txt",
+            "3_of_4_in_0.XOR",
+            "x_of_4_in_0.xor",
+            "_of__in_.rs",
+            ".xor",
+        ] {
+            assert_eq!(ParityFileName::parse(OsStr::new(other)), None, "{other}");
+        }
+    }
 }

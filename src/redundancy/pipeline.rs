@@ -1,20 +1,19 @@
-//! Moves blocks through a set: from the members that have some to the member that computes,
-//! and from there to those that keep the results.
+//! Moves blocks through a set: from the members that have them to the member that computes, and
+//! from there to the members that keep the results.
 //!
-//! All members walk through one list of tasks, each a piece of a column. A task passes three
-//! stages, a window of tasks apart: its sources are read and sent; they are computed with;
-//! the results are written. So many large messages are under way at any time, receives are
-//! posted ahead of most sends, and disk, network and arithmetic overlap. A stage waits only
-//! for stages of earlier steps of others, so the member that is furthest behind never waits
-//! in vain, and nothing can block for ever.
+//! All members go through the same list of tasks, each a piece of a column. A task passes three
+//! stages, a window of tasks apart: its sources are read and sent; the worker computes; the results
+//! are written. So many large messages are in progress at any time, receives are posted before most
+//! sends, and disk, network and arithmetic overlap. A stage waits only for earlier steps of other
+//! members. So the member that is furthest behind can always continue, and there is no deadlock.
 //!
-//! Where a member's blocks lie on another member's node ([`Context::holders`]), a stage comes
-//! before these: the holder sends them to the member, which keeps what arrives and works with
-//! it, as if it had read it. If the holder is the one that computes, it does so with what it has.
+//! If another rank holds a member's part ([`Context::holders`]), one more stage comes first: the
+//! holder sends the member's blocks to it. The member writes them, and uses them as if it had read
+//! them. If the holder is the worker, it uses the blocks that it holds.
 //!
-//! What moves is little: where d blocks make k, d + k - 1 of them travel, since the member
-//! that computes has one of them. Encoding sends 1 + (k - 1) / d bytes for each byte of data
-//! (PARTNER: k), the same on every member.
+//! Few bytes are sent: for d blocks that give k results, d + k - 1 are sent, since the worker has
+//! one of them. Encoding sends 1 + (k - 1) / d bytes for each byte of data (PARTNER: k), the same
+//! on every member.
 
 use super::Context;
 use super::kernel::Kernel;
@@ -22,60 +21,61 @@ use crate::Result;
 use crate::comm::Pending;
 use std::collections::VecDeque;
 
-/// Bytes in the buffers of one stage, of which there are about four.
+/// Bytes in the buffers of one stage. There are about four stages.
 const STAGE: usize = 1 << 20;
 
-/// A piece is not made smaller than this to save memory.
+/// Smallest piece that saving memory leads to, bytes.
 const SMALLEST: usize = 16 << 10;
 
-/// Tasks in one stage if the parameter allows, for sets of two as well.
+/// Tasks in one stage, in sets of two as well, if `SCR_MPI_BUF_SIZE` allows it.
 const LEAST_TASKS: usize = 4;
 
-/// Most tasks in one stage, so that small pieces do not make long queues.
+/// Most tasks in one stage, which limits the queues of small pieces.
 const MOST_TASKS: usize = 64;
 
 /// What is done with one column. Members are indices in the set.
 pub struct Route {
-    /// Who has the blocks to compute with.
+    /// Members whose blocks are the input.
     pub sources: Vec<usize>,
-    /// Who gets the results.
+    /// Members that keep the results.
     pub targets: Vec<usize>,
     /// For each target, the coefficient of each source.
     pub coefficients: Vec<u8>,
-    /// Whose blocks come home from their holders, sources or not.
-    pub carried: Vec<usize>,
+    /// Members whose blocks their holders send to them, whether they are sources or not.
+    pub relocated: Vec<usize>,
 }
 
 /// One piece of a column.
-pub struct Task {
+pub struct PieceTask {
     /// Index of its route.
     pub route: usize,
-    /// Who computes.
+    /// The member that computes.
     pub worker: usize,
-    /// Place in the block, bytes.
+    /// Offset in the block, bytes.
     pub offset: u64,
     /// Length, bytes.
     pub length: usize,
 }
 
-/// A member's own blocks. Neither function fails: the exchange goes on whatever happens.
-pub trait Ends {
+/// The blocks of a member. No function fails: the exchange goes on after an error.
+pub trait MemberBlocks {
     /// Fills `buffer` from this member's block for that route.
     fn read(&mut self, route: usize, offset: u64, buffer: &mut [u8]);
-    /// Takes the next bytes of this member's block; those of one route come in order. Gives a
+    /// Takes the next bytes of this member's result; those of one route come in order. Returns a
     /// buffer for reuse, if there is one.
     fn write(&mut self, route: usize, bytes: Vec<u8>) -> Option<Vec<u8>>;
-    /// Fills `buffer` from the block of the member whose part this one holds.
+    /// Fills `buffer` from the block of the member whose part this rank holds.
     fn read_held(&mut self, _route: usize, _offset: u64, buffer: &mut [u8]) {
         buffer.fill(0);
     }
-    /// Takes the next bytes of this member's block, from its holder; in order for each route.
-    fn arrive(&mut self, _route: usize, _bytes: &[u8]) {}
+    /// Takes the next bytes of this member's block from its holder; those of one route come in
+    /// order.
+    fn write_relocated(&mut self, _route: usize, _bytes: &[u8]) {}
 }
 
-/// Length of pieces and tasks in a stage, from `SCR_MPI_BUF_SIZE` and the size of a set.
-/// Each member works once in as many tasks as there are members, so at least as many are
-/// under way.
+/// Length of pieces, and number of tasks in a stage, from `SCR_MPI_BUF_SIZE` and the size of a set.
+/// A stage has at least as many tasks as there are members, so that each member computes one of
+/// them.
 pub fn shape(piece: usize, members: usize) -> (usize, usize) {
     let members = members.max(1);
     let piece = piece.clamp(1, (STAGE / members.max(LEAST_TASKS)).max(SMALLEST));
@@ -90,8 +90,8 @@ pub fn pieces(length: u64, piece: usize) -> impl Iterator<Item = (u64, usize)> {
         .map(move |at| (at, (length - at).min(piece as u64) as usize))
 }
 
-/// Offsets and lengths of the pieces of blocks of these lengths, side by side: of each block its
-/// first piece, then of each the next. With each comes the place of its block in `lengths`.
+/// The pieces of blocks of these lengths, side by side: the first piece of each block, then the
+/// second of each, and so on. Gives the index of the block, offset and length.
 pub fn side_by_side(lengths: Vec<u64>, piece: usize) -> impl Iterator<Item = (usize, u64, usize)> {
     let longest = lengths.iter().copied().max().unwrap_or(0);
     pieces(longest, piece).flat_map(move |(offset, most)| {
@@ -103,91 +103,93 @@ pub fn side_by_side(lengths: Vec<u64>, piece: usize) -> impl Iterator<Item = (us
     })
 }
 
-/// A task of which this member has some part.
-struct Flight {
-    task: Task,
-    /// This member's block, on its way from its holder.
-    arriving: Option<Input>,
-    /// For a worker that is the holder of a source: that block.
+/// A task that this member takes part in.
+struct TaskInProgress {
+    task: PieceTask,
+    /// This member's block, which its holder sends.
+    arriving: Option<Buffer>,
+    /// If the worker holds the part of a source: that source's block.
     held: Option<Vec<u8>>,
-    /// For the worker: the sources, in order; what it has is here already.
-    inputs: Vec<Input>,
-    /// This member's result: here, or on its way.
-    result: Option<Input>,
+    /// On the worker: the sources, in order.
+    inputs: Vec<Buffer>,
+    /// On a target: its result.
+    result: Option<Buffer>,
     sends: Vec<Box<dyn Pending>>,
 }
 
-enum Input {
-    Here(Vec<u8>),
-    Coming(Box<dyn Pending>),
+enum Buffer {
+    Ready(Vec<u8>),
+    Pending(Box<dyn Pending>),
 }
 
-impl Input {
+impl Buffer {
     fn get(self) -> Result<Vec<u8>> {
         match self {
-            Input::Here(buffer) => Ok(buffer),
-            Input::Coming(pending) => pending.wait(),
+            Buffer::Ready(buffer) => Ok(buffer),
+            Buffer::Pending(pending) => pending.wait(),
         }
     }
 }
 
-/// Carries out all tasks. All members of the set call it with the same routes, tasks and
-/// window. An error is the transport's.
+/// Carries out all tasks. Collective: all members of the set call it with the same routes, tasks
+/// and window. Errors are failures of communication.
 pub fn run(
     context: &Context,
     routes: &[Route],
-    tasks: impl Iterator<Item = Task>,
+    tasks: impl Iterator<Item = PieceTask>,
     window: usize,
-    ends: &mut dyn Ends,
+    ends: &mut dyn MemberBlocks,
 ) -> Result<()> {
-    let mut flow = Flow {
+    let mut pipeline = Pipeline {
         context,
         routes,
         ends,
         kernel: Kernel::best(),
         spare: Vec::new(),
     };
-    let carries = routes.iter().any(|route| !route.carried.is_empty());
-    let ahead = if carries { window } else { 0 };
+    let relocates = routes.iter().any(|route| !route.relocated.is_empty());
+    let ahead = if relocates { window } else { 0 };
     let (mut coming, mut gathering) = (VecDeque::new(), VecDeque::new());
     let mut spreading = VecDeque::new();
     for task in tasks {
-        coming.push_back(flow.carry(task)?);
+        coming.push_back(pipeline.relocate(task)?);
         if coming.len() > ahead
-            && let Some(flight) = coming.pop_front()
+            && let Some(current) = coming.pop_front()
         {
-            gathering.push_back(flow.gather(flight)?);
+            gathering.push_back(pipeline.send_sources(current)?);
         }
         if gathering.len() > window
-            && let Some(flight) = gathering.pop_front()
+            && let Some(current) = gathering.pop_front()
         {
-            spreading.push_back(flow.compute(flight)?);
+            spreading.push_back(pipeline.compute(current)?);
         }
         if spreading.len() > window
-            && let Some(flight) = spreading.pop_front()
+            && let Some(current) = spreading.pop_front()
         {
-            flow.keep(flight)?;
+            pipeline.store_result(current)?;
         }
     }
-    for flight in coming {
-        gathering.push_back(flow.gather(flight)?);
+    for current in coming {
+        gathering.push_back(pipeline.send_sources(current)?);
     }
-    for flight in gathering {
-        spreading.push_back(flow.compute(flight)?);
+    for current in gathering {
+        spreading.push_back(pipeline.compute(current)?);
     }
-    spreading.into_iter().try_for_each(|f| flow.keep(f))
+    spreading
+        .into_iter()
+        .try_for_each(|f| pipeline.store_result(f))
 }
 
-struct Flow<'a> {
+struct Pipeline<'a> {
     context: &'a Context<'a>,
     routes: &'a [Route],
-    ends: &'a mut dyn Ends,
+    ends: &'a mut dyn MemberBlocks,
     kernel: Kernel,
     /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
 }
 
-impl<'a> Flow<'a> {
+impl<'a> Pipeline<'a> {
     fn buffer(&mut self, length: usize) -> Vec<u8> {
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.resize(length, 0);
@@ -201,44 +203,44 @@ impl<'a> Flow<'a> {
             .isend(context.member(member), context.tag, buffer)
     }
 
-    fn receive(&mut self, member: usize, length: usize) -> Result<Input> {
+    fn receive(&mut self, member: usize, length: usize) -> Result<Buffer> {
         self.receive_from(self.context.member(member), length)
     }
 
-    fn receive_from(&mut self, rank: usize, length: usize) -> Result<Input> {
+    fn receive_from(&mut self, rank: usize, length: usize) -> Result<Buffer> {
         let buffer = self.buffer(length);
         let pending = self.context.comm.irecv(rank, self.context.tag, buffer)?;
-        Ok(Input::Coming(pending))
+        Ok(Buffer::Pending(pending))
     }
 
-    fn route(&self, task: &Task) -> &'a Route {
+    fn route(&self, task: &PieceTask) -> &'a Route {
         const NONE: &Route = &Route {
             sources: Vec::new(),
             targets: Vec::new(),
             coefficients: Vec::new(),
-            carried: Vec::new(),
+            relocated: Vec::new(),
         };
         self.routes.get(task.route).unwrap_or(NONE)
     }
 
-    /// Whether the one that computes is the holder of that source.
-    fn holds(&self, task: &Task, source: usize) -> bool {
+    /// True if the worker holds the part of that source.
+    fn worker_holds(&self, task: &PieceTask, source: usize) -> bool {
         let worker = self.context.member(task.worker);
         task.worker != source && self.context.holder(source) == worker
     }
 
-    /// The stage before the first: holders send, and members ask for what is theirs.
-    fn carry(&mut self, task: Task) -> Result<Flight> {
+    /// Stage before the first: holders send, and members post receives for their own blocks.
+    fn relocate(&mut self, task: PieceTask) -> Result<TaskInProgress> {
         let (route, context) = (self.route(&task), self.context);
         let (mut arriving, mut held, mut sends) = (None, None, Vec::new());
-        for member in &route.carried {
+        for member in &route.relocated {
             let holder = context.holder(*member);
             if *member == context.set.index {
                 arriving = Some(self.receive_from(holder, task.length)?);
             } else if holder == context.comm.rank() {
                 let mut buffer = self.buffer(task.length);
                 self.ends.read_held(task.route, task.offset, &mut buffer);
-                if self.holds(&task, *member) && route.sources.contains(member) {
+                if self.worker_holds(&task, *member) && route.sources.contains(member) {
                     let mut copy = self.spare.pop().unwrap_or_default();
                     copy.clone_from(&buffer);
                     held = Some(copy);
@@ -246,7 +248,7 @@ impl<'a> Flow<'a> {
                 sends.push(self.send(*member, buffer)?);
             }
         }
-        Ok(Flight {
+        Ok(TaskInProgress {
             task,
             arriving,
             held,
@@ -256,56 +258,58 @@ impl<'a> Flow<'a> {
         })
     }
 
-    /// First stage: what this member has is read and sent, what it will compute with is
-    /// asked for.
-    fn gather(&mut self, mut flight: Flight) -> Result<Flight> {
-        let (route, me) = (self.route(&flight.task), self.context.set.index);
-        let &Task {
+    /// First stage: sources are read and sent, and the worker posts receives for them.
+    fn send_sources(&mut self, mut current: TaskInProgress) -> Result<TaskInProgress> {
+        let (route, me) = (self.route(&current.task), self.context.set.index);
+        let &PieceTask {
             worker,
             offset,
             length,
             ..
-        } = &flight.task;
-        self.recycle(&mut flight.sends)?;
-        let mut arrived = flight.arriving.take().map(Input::get).transpose()?;
+        } = &current.task;
+        self.recycle(&mut current.sends)?;
+        let mut arrived = current.arriving.take().map(Buffer::get).transpose()?;
         if let Some(bytes) = &arrived {
-            self.ends.arrive(flight.task.route, bytes);
+            self.ends.write_relocated(current.task.route, bytes);
         }
         for source in &route.sources {
-            if self.holds(&flight.task, *source) {
-                flight.inputs.extend(flight.held.take().map(Input::Here));
+            if self.worker_holds(&current.task, *source) {
+                current
+                    .inputs
+                    .extend(current.held.take().map(Buffer::Ready));
             } else if *source == me {
                 let buffer = arrived.take().unwrap_or_else(|| {
                     let mut buffer = self.buffer(length);
-                    self.ends.read(flight.task.route, offset, &mut buffer);
+                    self.ends.read(current.task.route, offset, &mut buffer);
                     buffer
                 });
                 if worker == me {
-                    flight.inputs.push(Input::Here(buffer));
+                    current.inputs.push(Buffer::Ready(buffer));
                 } else {
-                    flight.sends.push(self.send(worker, buffer)?);
+                    current.sends.push(self.send(worker, buffer)?);
                 }
             } else if worker == me {
-                flight.inputs.push(self.receive(*source, length)?);
+                current.inputs.push(self.receive(*source, length)?);
             }
         }
         self.spare.extend(arrived);
-        Ok(flight)
+        Ok(current)
     }
 
-    /// Second stage: the worker computes and sends, the targets ask for their results.
-    fn compute(&mut self, mut flight: Flight) -> Result<Flight> {
-        let (route, me) = (self.route(&flight.task), self.context.set.index);
-        let length = flight.task.length;
-        self.recycle(&mut flight.sends)?;
-        if flight.task.worker != me || route.targets.is_empty() {
+    /// Second stage: the worker computes and sends, and the targets post receives for their
+    /// results.
+    fn compute(&mut self, mut current: TaskInProgress) -> Result<TaskInProgress> {
+        let (route, me) = (self.route(&current.task), self.context.set.index);
+        let length = current.task.length;
+        self.recycle(&mut current.sends)?;
+        if current.task.worker != me || route.targets.is_empty() {
             if route.targets.contains(&me) {
-                flight.result = Some(self.receive(flight.task.worker, length)?);
+                current.result = Some(self.receive(current.task.worker, length)?);
             }
-            return Ok(flight);
+            return Ok(current);
         }
-        let inputs = std::mem::take(&mut flight.inputs).into_iter();
-        let inputs = inputs.map(Input::get).collect::<Result<Vec<_>>>()?;
+        let inputs = std::mem::take(&mut current.inputs).into_iter();
+        let inputs = inputs.map(Buffer::get).collect::<Result<Vec<_>>>()?;
         let results = if route.coefficients == [1] {
             inputs
         } else {
@@ -320,22 +324,22 @@ impl<'a> Flow<'a> {
         };
         for (target, result) in route.targets.iter().zip(results) {
             if *target == me {
-                flight.result = Some(Input::Here(result));
+                current.result = Some(Buffer::Ready(result));
             } else {
-                flight.sends.push(self.send(*target, result)?);
+                current.sends.push(self.send(*target, result)?);
             }
         }
-        Ok(flight)
+        Ok(current)
     }
 
-    /// Last stage: a target keeps its result.
-    fn keep(&mut self, mut flight: Flight) -> Result<()> {
-        if let Some(result) = flight.result.take() {
+    /// Last stage: a target writes its result.
+    fn store_result(&mut self, mut current: TaskInProgress) -> Result<()> {
+        if let Some(result) = current.result.take() {
             let buffer = result.get()?;
             self.spare
-                .extend(self.ends.write(flight.task.route, buffer));
+                .extend(self.ends.write(current.task.route, buffer));
         }
-        self.recycle(&mut flight.sends)
+        self.recycle(&mut current.sends)
     }
 
     fn recycle(&mut self, sends: &mut Vec<Box<dyn Pending>>) -> Result<()> {

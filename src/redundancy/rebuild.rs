@@ -1,22 +1,22 @@
-//! Makes what a set lost anew: files, redundancy, or both.
+//! Rebuilds what a set lost: files, redundancy, or both.
 //!
-//! Every member tells what it has; all come to the same verdict. A rank without a record
-//! gets it from a right neighbour, whose redundancy file holds it; then who needs a new
-//! redundancy file gets the lists of its left neighbours. Then the blocks flow, column by
-//! column, in the order in which lost files are written. In each column enough members send
-//! what they have; which of them do, and which of these computes, goes round, so that all
-//! links and disks work at once. Who lost data and redundancy writes both side by side.
+//! Every member announces what it has, and all come to the same verdict. A rank without a record
+//! gets it from a right neighbour, whose redundancy file contains it. Ranks that need a new
+//! redundancy file get the file lists of their left neighbours. Then the blocks are exchanged
+//! column by column, in the order in which lost files are written. Which members send, and which of
+//! them computes, changes from piece to piece, so that all links and disks are used. A rank that
+//! lost data and redundancy writes both at the same time.
 //!
-//! What the survivors have is compared with its checksums in the same pass, and what the flow
-//! did not read, after it. A survivor whose content proves bad says so, and all begin again
-//! with one loss more, so that what was rebuilt of bad data is made again. Where somebody would
-//! write over what is left of its own files, all are proven first, and who has files without a
-//! record (`left`) sees whether they are right.
+//! The content of the survivors is compared with its checksums in the same pass; what the pass did
+//! not read is read after it. If content turns out to be damaged, its rank announces that, and the
+//! rebuild starts another round with one more loss. If a rank would overwrite files that may be
+//! right, all survivors are verified first, and files of ranks without a record are verified too
+//! (`orphans`).
 //!
-//! A part that lies on another member's node comes home in the first such pass (`home`): its
-//! holder sends, it is written where its rank is, and blocks that arrive are what others are
-//! rebuilt from.
+//! A part that another member holds is moved in the first round that rebuilds (`relocated`): its
+//! holder sends it, its rank writes it, and the blocks that arrive are used to rebuild others.
 
+mod lost_records;
 pub mod offline;
 mod orphans;
 mod relocated;
@@ -26,91 +26,106 @@ mod verdict;
 #[cfg(test)]
 mod verdict_tests;
 
-use self::restore::{Have, restore};
-use self::verdict::{DATA, LEFT, PARITY, PROVEN, RECORD, State, judge};
+use self::restore::{RoundInput, restore};
+use self::verdict::{DATA, MemberState, PARITY, RECORD, UNVERIFIED, VERIFIED, judge};
 use super::code::Code;
-use super::logical::{Target, total};
-use super::parity_file::{self, Input, Output};
-use super::{Context, First, Found, HeldPart, Outcome, Proof, Record, Round, Scheme};
+use super::logical::{FileToWrite, total_size};
+use super::parity_file::{self, ParityReader, ParityWriter};
+use super::{
+    Context, FirstError, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Round,
+    Verification,
+};
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::{Error, Result};
 use std::path::PathBuf;
 
-/// See [`Scheme::rebuild`]; the set has at least two members.
+/// See [`RedundancyScheme::rebuild`]; the set has at least two members.
 pub fn rebuild(
     context: &Context,
-    scheme: &dyn Scheme,
+    scheme: &RedundancyScheme,
     code: &Code,
-    mine: &mut Option<Found>,
-    mut lent: Option<&mut HeldPart>,
-) -> Result<(Record, Outcome)> {
+    mine: &mut Option<LocalPart>,
+    mut held_part: Option<&mut HeldPart>,
+) -> Result<(Record, RebuildOutcome)> {
     let context = &mut Context { ..*context };
-    let mut away = relocated::introduce(context, code, scheme.name(), mine, lent.as_deref_mut())?;
-    // Later it is what was rebuilt that is here.
+    let mut away = relocated::exchange_held_parts(
+        context,
+        code,
+        scheme.name(),
+        mine,
+        held_part.as_deref_mut(),
+    )?;
+    // In later rounds these files may be what was rebuilt.
     let mut first_turn = true;
-    // Each turn but the last proves what was not proven, looks at what is left or finds a loss
-    // that was not known, so there is a last one.
+    // Each round but the last verifies content, examines files without a record, or finds a new
+    // loss. So the number of rounds is limited.
     loop {
         let path = parity_file::path(context.meta_dir, context.set, scheme.name());
-        let (mut state, parity) = own(context, code, path.clone(), mine.as_ref(), away.take());
-        if std::mem::take(&mut first_turn) && state.lacks(RECORD) && orphans::any(context, &path) {
-            state.has |= LEFT;
+        let (mut state, parity) =
+            local_state(context, code, path.clone(), mine.as_ref(), away.take());
+        if std::mem::take(&mut first_turn)
+            && state.lacks(RECORD)
+            && orphans::has_files(context, &path)
+        {
+            state.has |= UNVERIFIED;
         }
         let messages = context.exchange(|_| state.to_bytes())?;
-        let read = |m: &Vec<u8>| State::from_bytes(m, code.parities());
-        let all: Vec<State> = messages.iter().map(read).collect();
+        let read = |m: &Vec<u8>| MemberState::from_bytes(m, code.parities());
+        let all: Vec<MemberState> = messages.iter().map(read).collect();
         let id = all.iter().find(|s| s.id != 0).map_or(0, |s| s.id);
         let verdict = judge(context, code, scheme.name(), all).map_err(|what| {
-            let (dataset, here) = complain(mine.as_ref());
+            let (dataset, here) = describe_damage(mine.as_ref());
             Error::dataset(id, dataset, format!("{what}{here}"))
         })?;
         let outcome = match verdict.all.get(context.set.index) {
-            Some(me) if me.lacks(DATA) => Outcome::Restored,
-            _ if verdict.any_lacks(DATA) => Outcome::Helped,
-            _ if verdict.any_lacks(PARITY) => Outcome::Encoded,
-            _ => Outcome::Intact,
+            Some(me) if me.lacks(DATA) => RebuildOutcome::Restored,
+            _ if verdict.any_lacks(DATA) => RebuildOutcome::Helped,
+            _ if verdict.any_lacks(PARITY) => RebuildOutcome::Encoded,
+            _ => RebuildOutcome::Intact,
         };
-        // A record that is of no use counts as none.
+        // A record that cannot be used counts as lost.
         let record = mine.as_ref().filter(|_| !state.lacks(RECORD));
         let record = record.map(|mine| mine.record.clone());
-        let proven = mine.as_ref().is_none_or(|mine| mine.proven);
+        let verified = mine.as_ref().is_none_or(|mine| mine.verified);
         let verify_first = verdict.must_verify_first();
         let told = match verify_first {
-            true => orphans::tell(context, code, &verdict, parity.as_ref())?,
+            true => orphans::exchange_records(context, code, &verdict, parity.as_ref())?,
             false => None,
         };
-        let idle = verify_first || outcome == Outcome::Intact;
-        let (mut made, health) = if idle && context.away().is_empty() {
-            prove(context, scheme, record, proven)
+        let idle = verify_first || outcome == RebuildOutcome::Intact;
+        let (mut made, health) = if idle && context.relocated_members().is_empty() {
+            verify_all(context, scheme, record, verified)
         } else {
-            let lent = lent.as_deref_mut();
-            let have = Have {
+            let held_part = held_part.as_deref_mut();
+            let have = RoundInput {
                 scheme: scheme.name(),
                 record,
                 parity,
-                proven,
-                lent,
+                verified,
+                held_part,
             };
             let (context, rebuild) = (&*context, !verify_first);
             std::thread::scope(|scope| {
                 restore(scope, context, code, path, &verdict, have, rebuild)
             })?
         };
-        // All that could come home has.
+        // Parts are moved only once.
         context.holders = &[];
-        let worse = mine.as_mut().is_some_and(|mine| learn(mine, health));
-        if mine.is_none() && !state.lacks(LEFT) {
-            *mine = told.and_then(|record| orphans::recognize(context, scheme, record));
+        let worse = mine
+            .as_mut()
+            .is_some_and(|mine| update_health(mine, health));
+        if mine.is_none() && !state.lacks(UNVERIFIED) {
+            *mine = told.and_then(|record| orphans::verify_files(context, scheme, record));
         }
         let dataset = made.record.as_ref().map(|record| record.dataset.clone());
         let dataset = dataset.unwrap_or_default();
-        let turn = match made.stranded {
+        let turn = match made.relocation_failed {
             true => Round::Stop,
             false if verify_first || worse => Round::Again,
             false => Round::Last,
         };
-        if made.first.share(context, &dataset, turn)? {
+        if made.first.share_with_set(context, &dataset, turn)? {
             continue;
         }
         if let (Some((output, header)), false) = (made.output, made.first.failed()) {
@@ -125,8 +140,8 @@ pub fn rebuild(
 
 /// The redundancy file of this rank.
 enum Parity {
-    Here(Input),
-    /// On another node; this is its header.
+    Here(ParityReader),
+    /// The header of a file that another rank holds.
     Away(ParityHeader),
 }
 
@@ -139,41 +154,41 @@ impl Parity {
     }
 }
 
-/// What one turn made.
+/// The result of one round.
 #[derive(Default)]
-struct Made {
+struct RoundOutput {
     record: Option<Record>,
-    /// A redundancy file that lacks its header and its name.
-    output: Option<(Output, ParityHeader)>,
-    /// What failed.
-    first: First,
-    /// Whether that kept something from coming home.
-    stranded: bool,
+    /// A redundancy file without its header and its final name.
+    output: Option<(ParityWriter, ParityHeader)>,
+    /// The first error.
+    first: FirstError,
+    /// True if a moved part could not be written.
+    relocation_failed: bool,
 }
 
-/// What a survivor's files turned out to be, if that is known now: data, redundancy.
+/// Whether a survivor's data and redundancy are right, if that is known now.
 type Findings = Option<(Result<()>, Result<()>)>;
 
-/// Nothing is missing: sees whether the content is right, too.
-fn prove(
+/// Verifies the content of a set that misses nothing.
+fn verify_all(
     context: &Context,
-    scheme: &dyn Scheme,
+    scheme: &RedundancyScheme,
     record: Option<Record>,
-    proven: bool,
-) -> (Made, Findings) {
+    verified: bool,
+) -> (RoundOutput, Findings) {
     let health = record
         .as_ref()
-        .filter(|_| !proven)
-        .map(|record| scheme.check(context, record, Proof::Read));
-    let made = Made {
+        .filter(|_| !verified)
+        .map(|record| scheme.check(context, record, Verification::Full));
+    let made = RoundOutput {
         record,
-        ..Made::default()
+        ..RoundOutput::default()
     };
     (made, health.map(|health| (health.data, health.parity)))
 }
 
-/// Takes over what was found out. True if that is a loss that was not known before.
-fn learn(mine: &mut Found, findings: Findings) -> bool {
+/// Enters what was found in `mine`. Returns true if that is a new loss.
+fn update_health(mine: &mut LocalPart, findings: Findings) -> bool {
     let Some((data, parity)) = findings else {
         return false;
     };
@@ -187,13 +202,13 @@ fn learn(mine: &mut Found, findings: Findings) -> bool {
             worse = true;
         }
     }
-    mine.proven = true;
+    mine.verified = true;
     worse
 }
 
-/// The name of the dataset, and what is wrong on this rank, for an error.
-fn complain(mine: Option<&Found>) -> (String, String) {
-    let Some(Found { record, health, .. }) = mine else {
+/// For an error message: the name of the dataset, and the damage on this rank.
+fn describe_damage(mine: Option<&LocalPart>) -> (String, String) {
+    let Some(LocalPart { record, health, .. }) = mine else {
         return (String::new(), String::new());
     };
     let damage = health.data.as_ref().err().or(health.parity.as_ref().err());
@@ -201,15 +216,15 @@ fn complain(mine: Option<&Found>) -> (String, String) {
     (record.dataset.name.to_string(), here)
 }
 
-/// What this member has.
-fn own(
+/// The state that this member announces, and its redundancy file.
+fn local_state(
     context: &Context,
     code: &Code,
     path: PathBuf,
-    mine: Option<&Found>,
+    mine: Option<&LocalPart>,
     away: Option<ParityHeader>,
-) -> (State, Option<Parity>) {
-    let mut state = State {
+) -> (MemberState, Option<Parity>) {
+    let mut state = MemberState {
         has: 0,
         id: 0,
         created: 0,
@@ -218,16 +233,16 @@ fn own(
         size: 0,
         lefts: vec![0; code.parities()],
     };
-    let Some(Found {
+    let Some(LocalPart {
         record,
         health,
-        proven,
+        verified,
     }) = mine
     else {
         return (state, None);
     };
-    let size = |list: &RankFiles| total(list.files.iter().map(|f| f.size));
-    // A record whose names lead elsewhere, or whose sizes are absurd, is none.
+    let size = |list: &RankFiles| total_size(list.files.iter().map(|f| f.size));
+    // A record with names that lead out of the directory, or with impossible sizes, counts as lost.
     let usable = context
         .paths(&record.files)
         .and_then(|_| size(&record.files));
@@ -239,14 +254,14 @@ fn own(
     if health.data.is_ok() {
         state.has |= DATA;
     }
-    if *proven {
-        state.has |= PROVEN;
+    if *verified {
+        state.has |= VERIFIED;
     }
     let parity = match away {
         Some(header) => Some(Parity::Away(header)),
         None if context.holder(context.set.index) != context.comm.rank() => None,
         None => {
-            let open = |()| Input::open(context, path, record, code.parities());
+            let open = |()| ParityReader::open(context, path, record, code.parities());
             let input = health.parity.clone().and_then(open).ok();
             input.map(Parity::Here)
         }
@@ -254,17 +269,17 @@ fn own(
     if let Some(header) = parity.as_ref().map(Parity::header) {
         state.has |= PARITY;
         state.chunk = header.chunk;
-        // The file could be opened, so its sizes add up.
+        // The file was opened, which checks that its sizes can be added.
         state.lefts = header.partners().map(|p| size(p).unwrap_or(0)).collect();
     }
     (state, parity)
 }
 
-/// A rank's files, to be written.
-fn targets(context: &Context, record: &Record) -> Result<Vec<Target>> {
+/// The files of a rank, to be written.
+fn targets(context: &Context, record: &Record) -> Result<Vec<FileToWrite>> {
     let paths = context.paths(&record.files)?;
     let targets = paths.into_iter().zip(&record.files.files);
-    let targets = targets.map(|((path, _), meta)| Target {
+    let targets = targets.map(|((path, _), meta)| FileToWrite {
         path,
         crc: meta.crc,
         stat: meta.stat(),

@@ -1,9 +1,10 @@
-//! Parts that come home while what is lost is rebuilt, on thread ranks and real files.
+//! Tests of rebuilds that move parts between nodes, on thread ranks and real files.
 
 use super::code::CodeKind;
-use super::erasure::Erasure;
 use super::testing::{Cluster, flip};
-use super::{Context, Found, HeldPart, Outcome, Proof, Record, Scheme, Set};
+use super::{
+    Context, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
+};
 use crate::comm::counting::Counting;
 use crate::comm::threads;
 use crate::store::Files;
@@ -13,7 +14,7 @@ use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What lies below a directory: content, mode, and time of files of the application.
+/// The files below a directory: content, mode, and for application files the time.
 type Tree = BTreeMap<PathBuf, (Vec<u8>, u32, Option<(i64, u32)>)>;
 
 fn tree(root: &Path) -> Tree {
@@ -37,18 +38,22 @@ fn tree(root: &Path) -> Tree {
 
 /// An encoded dataset on the nodes on which it was written.
 struct Site {
-    scheme: Erasure,
+    scheme: RedundancyScheme,
     cluster: Cluster,
     records: Vec<Record>,
-    /// What each node had.
+    /// Files of each node after encoding.
     before: Vec<Tree>,
-    /// The nodes on which ranks run that have moved.
+    /// Directories of the nodes that ranks have moved to.
     new: tempfile::TempDir,
 }
 
-/// What a rank says in the end, what was wrong with the part that it holds, and how many bytes
-/// it sent.
-type Answer = (Result<(Record, Outcome)>, Option<Found>, Vec<Error>, u64);
+/// Result of a rank, problems with the part that it holds, and bytes that it sent.
+type Answer = (
+    Result<(Record, RebuildOutcome)>,
+    Option<LocalPart>,
+    Vec<Error>,
+    u64,
+);
 
 impl Site {
     fn new(kind: CodeKind, failures: usize, members: usize) -> Self {
@@ -64,7 +69,10 @@ impl Site {
     fn of(kind: CodeKind, failures: usize, files: Vec<Vec<usize>>, piece: usize) -> Self {
         let members = files.len();
         let cluster = Cluster::new(files, piece);
-        let scheme = Erasure { kind, failures };
+        let scheme = RedundancyScheme {
+            kind: Some(kind),
+            failures,
+        };
         let records = cluster.encode(&scheme);
         let mut site = Site {
             scheme,
@@ -85,7 +93,7 @@ impl Site {
         self.new.path().join(format!("r{rank}"))
     }
 
-    /// Who has whose files if each rank runs where the one `shift` further on was.
+    /// The holders, if each rank runs where the rank `shift` further on was.
     fn shifted(&self, shift: usize, lost: &[usize]) -> Vec<usize> {
         let members = self.cluster.size();
         let holder = |member: usize| match lost.contains(&member) {
@@ -95,8 +103,8 @@ impl Site {
         (0..members).map(holder).collect()
     }
 
-    /// Brings all home; `spoil` may do something to a part after its holder has looked at it,
-    /// and says whether the holder has no record of it.
+    /// Rebuilds and moves all parts. `spoil` may damage a part after its holder examined it, and
+    /// returns whether the holder has no record of it.
     fn bring(
         &self,
         files: &dyn Files,
@@ -131,48 +139,31 @@ impl Site {
                 holders,
                 sync: true,
             };
-            let found = |context: &Context, rank: usize| {
-                Found::new(
-                    &self.scheme,
-                    context,
-                    self.records[rank].clone(),
-                    Proof::Size,
-                )
-            };
-            let mut mine = stays.then(|| found(&context, rank));
+            let mut mine = stays.then(|| {
+                let record = self.records[rank].clone();
+                LocalPart::new(&self.scheme, &context, record, Verification::SizesOnly)
+            });
             let member = (0..size).find(|m| *m != rank && holders[*m] == rank);
             let member = member.unwrap_or(rank);
-            let (theirs, root) = (set(member), self.old(member));
-            let (data_dir, meta_dir) = (root.join("data"), root.join("meta"));
-            let mut lent = (member != rank).then(|| HeldPart {
-                set: &theirs,
-                data_dir: &data_dir,
-                meta_dir: &meta_dir,
-                found: found(
-                    &Context {
-                        set: &theirs,
-                        data_dir: &data_dir,
-                        meta_dir: &meta_dir,
-                        ..context
-                    },
-                    member,
-                ),
-                trouble: Vec::new(),
+            let root = self.old(member);
+            let mut held_part = (member != rank).then(|| {
+                let record = self.records[member].clone();
+                HeldPart::new(&context, record, root.join("data"), root.join("meta")).unwrap()
             });
-            if lent.is_some() && spoil(member) {
-                lent = None;
+            if held_part.is_some() && spoil(member) {
+                held_part = None;
             }
-            let result = self.scheme.rebuild(&context, &mut mine, lent.as_mut());
-            let trouble = lent.map_or(Vec::new(), |lent| {
-                let health = [lent.found.health.data, lent.found.health.parity];
+            let result = self.scheme.rebuild(&context, &mut mine, held_part.as_mut());
+            let problems = held_part.map_or(Vec::new(), |held_part| {
+                let health = [held_part.part.health.data, held_part.part.health.parity];
                 let known = health.into_iter().filter_map(Result::err);
-                known.chain(lent.trouble).collect()
+                known.chain(held_part.problems).collect()
             });
-            (result, mine, trouble, comm.tally().counts().bytes)
+            (result, mine, problems, comm.tally().counts().bytes)
         })
     }
 
-    /// All have what they had, where they are now, and holders keep what they hold.
+    /// All ranks have their files at their new node, and holders still have their copies.
     fn all_home(&self, holders: &[usize], lost: &[usize], story: &str) {
         for (rank, before) in self.before.iter().enumerate() {
             let stays = holders[rank] == rank && !lost.contains(&rank);
@@ -185,7 +176,7 @@ impl Site {
         }
     }
 
-    /// Puts a node back as it was.
+    /// Restores the files of a node.
     fn mend(&self, rank: usize) {
         for (below, (bytes, mode, time)) in &self.before[rank] {
             let path = self.old(rank).join(below);
@@ -235,7 +226,7 @@ fn all_come_home_whoever_is_lost_and_wherever_they_go() {
                 let (record, outcome) = result.as_ref().unwrap();
                 assert_eq!(record, &site.records[rank], "{story}");
                 let restored = lost.contains(&rank);
-                assert_eq!(*outcome == Outcome::Restored, restored, "{story}");
+                assert_eq!(*outcome == RebuildOutcome::Restored, restored, "{story}");
             }
         }
         for rank in 0..members {
@@ -247,9 +238,9 @@ fn all_come_home_whoever_is_lost_and_wherever_they_go() {
 #[test]
 fn what_a_holder_needs_itself_takes_no_message() {
     for (kind, members, blocks) in [
-        // The other's data and redundancy; what was lost are copies of these.
+        // Data and redundancy of the other rank are sent; lost files are copies of these.
         (CodeKind::Partner, 2, 2),
-        // In each of four columns three come home, and two go where two others are.
+        // In each of four columns three blocks are moved, and two go to where two others are.
         (CodeKind::Xor, 4, 20),
     ] {
         let chunk = 10_000;
@@ -289,7 +280,7 @@ fn some_stay_while_others_change_places() {
     }
 }
 
-/// Where a bit flips, or a file is gone, in what others hold or in what stays.
+/// A flipped bit or a missing file, in held parts and in others.
 #[test]
 fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
     for (kind, failures) in [
@@ -331,7 +322,8 @@ fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
                         let answers = site.bring(&Posix, &holders, &lost, later);
                         let away = holders[victim] != victim;
                         let harmless = matches!(how, "gone later" | "unknown") && !away;
-                        // PARTNER tolerates some losses of two, depending on where they are.
+                        // PARTNER tolerates some losses of two members, depending on their
+                        // positions.
                         let too_much = lost.len() + 1 > failures && !harmless;
                         let all = answers.iter().all(|(result, ..)| result.is_ok());
                         if all {
@@ -349,10 +341,12 @@ fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
                             found.health.data.is_err() || found.health.parity.is_err()
                         });
                         assert!(told || harmless, "{story}: {:?}", answers[victim].1);
-                        let trouble = answers.iter().any(|(_, _, trouble, _)| !trouble.is_empty());
-                        // A flipped bit is found where it arrives, except in a header.
+                        let problems = answers
+                            .iter()
+                            .any(|(_, _, problems, _)| !problems.is_empty());
+                        // A flipped bit is found by the receiver, except in a header.
                         let holder_knows = away && how != "unknown";
-                        assert!(trouble == holder_knows || how == "flipped", "{story}");
+                        assert!(problems == holder_knows || how == "flipped", "{story}");
                         site.mend(victim);
                     }
                 }
@@ -361,7 +355,7 @@ fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
     }
 }
 
-/// Every change to a file fails once, on whichever rank it then is.
+/// Each operation on the file system fails once, on whichever rank does it.
 #[test]
 fn a_failing_disk_on_the_way_hangs_nobody_and_loses_nothing() {
     for kind in [CodeKind::Xor, CodeKind::Partner] {

@@ -1,11 +1,10 @@
-//! PARTNER and RS on thread ranks and real files: layouts against naive oracles, every
-//! subset of losses that they stand and some that they do not.
+//! PARTNER and RS on thread ranks and real files: layouts compared with simple oracles, every
+//! subset of losses that is tolerated, and some that are not.
 
 use super::code::CodeKind;
-use super::erasure::Erasure;
 use super::kernel::field::{inverse, mul, power};
 use super::testing::{Cluster, Snapshot, flip};
-use super::{Found, Outcome, Proof, Record, Scheme};
+use super::{LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
 use crate::comm::counting::Counting;
 use crate::comm::threads;
 use crate::format::parity::ParityHeader;
@@ -16,28 +15,31 @@ use crate::store::posix::Posix;
 use crate::{Error, Result};
 use std::path::PathBuf;
 
-fn scheme(kind: CodeKind, failures: usize) -> Erasure {
-    Erasure { kind, failures }
+fn scheme(kind: CodeKind, failures: usize) -> RedundancyScheme {
+    RedundancyScheme {
+        kind: Some(kind),
+        failures,
+    }
 }
 
-/// Members with no, one or several files, whose sizes differ.
+/// Members with no, one or several files of different sizes.
 fn cluster(members: usize, piece: usize) -> Cluster {
     const SIZES: [usize; 6] = [0, 700, 1, 333, 90, 1024];
     let files = |rank: usize| (0..(rank * 5 + members) % 4).map(move |f| SIZES[(rank + f) % 6]);
     Cluster::new((0..members).map(|r| files(r).collect()).collect(), piece)
 }
 
-fn parity_path(cluster: &Cluster, scheme: &Erasure, rank: usize) -> PathBuf {
+fn parity_path(cluster: &Cluster, scheme: &RedundancyScheme, rank: usize) -> PathBuf {
     let extension = scheme.name().to_lowercase();
     let name = format!("{}_of_{}_in_0.{extension}", rank + 1, cluster.size());
     cluster.meta(rank).join(name)
 }
 
-/// The redundancy that a rank should hold, written from the layout of SCR v3.1.0.
-fn oracle(cluster: &Cluster, scheme: &Erasure) -> Vec<Vec<u8>> {
+/// The redundancy that each rank should have, from the layout of SCR v3.1.0.
+fn oracle(cluster: &Cluster, scheme: &RedundancyScheme) -> Vec<Vec<u8>> {
     let (n, k) = (cluster.size(), scheme.failures);
     let logical: Vec<Vec<u8>> = (0..n).map(|rank| cluster.logical(rank)).collect();
-    if scheme.kind == CodeKind::Partner {
+    if scheme.kind == Some(CodeKind::Partner) {
         let lefts =
             |rank: usize| (1..=k).flat_map(move |i| (rank + n - i) % n..=(rank + n - i) % n);
         return (0..n)
@@ -73,7 +75,7 @@ fn oracle(cluster: &Cluster, scheme: &Erasure) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Powers, brought by operations on columns to the identity in the first rows.
+/// A matrix of powers, transformed by column operations so that its first rows are the identity.
 fn reduced(n: usize, k: usize) -> Vec<Vec<u8>> {
     let row = |r: usize| (0..n).map(|c| power(r as u8, c)).collect();
     let mut m: Vec<Vec<u8>> = (0..n + k).map(row).collect();
@@ -129,7 +131,7 @@ fn redundancy_is_that_of_the_definition() {
     }
 }
 
-/// What a member can lose.
+/// What a member loses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Loss {
     Rank,
@@ -137,16 +139,16 @@ enum Loss {
     Parity,
 }
 
-/// A set with all that belongs to it, to be damaged and repaired.
+/// An encoded set, to be damaged and rebuilt.
 struct Bench {
     cluster: Cluster,
-    scheme: Erasure,
+    scheme: RedundancyScheme,
     records: Vec<Record>,
     before: Vec<Snapshot>,
 }
 
 impl Bench {
-    fn new(cluster: Cluster, scheme: Erasure) -> Bench {
+    fn new(cluster: Cluster, scheme: RedundancyScheme) -> Bench {
         let records = cluster.encode(&scheme);
         let before = (0..cluster.size()).map(|r| cluster.snapshot(r)).collect();
         Bench {
@@ -196,12 +198,12 @@ impl Bench {
         for (rank, result) in results.into_iter().enumerate() {
             let (record, outcome) = result.unwrap_or_else(|e| panic!("{what}: rank {rank}: {e}"));
             assert_eq!(record, self.records[rank], "{what}: rank {rank}");
-            assert_ne!(outcome, Outcome::Intact, "{what}");
+            assert_ne!(outcome, RebuildOutcome::Intact, "{what}");
         }
         assert!(self.snapshots() == self.before, "{what}");
     }
 
-    /// Fails, touches nothing, and is then given back what it lost.
+    /// The rebuild fails and changes no file. Afterwards the lost files are put back.
     fn does_not_survive(&self, losses: &[(usize, Loss)]) {
         let amnesiac = self.damage(losses);
         let what = format!(
@@ -212,7 +214,7 @@ impl Bench {
         let left = self.snapshots();
         for result in self.cluster.rebuild(&self.scheme, &self.records, &amnesiac) {
             let error = result.expect_err(&what);
-            // Where everybody has lost everything, nobody knows even the number.
+            // If everybody lost everything, not even the dataset id is known.
             assert!(
                 matches!(error, Error::Dataset { id: 6 | 0, .. }),
                 "{error:?}"
@@ -247,15 +249,15 @@ fn subsets(n: usize, size: usize) -> impl Iterator<Item = Vec<usize>> {
         .map(move |bits| (0..n).filter(|i| bits >> i & 1 == 1).collect())
 }
 
-/// Each member of the subset loses something; what, changes from case to case.
+/// Each member of the subset loses something, which varies with `salt`.
 fn losses(subset: &[usize], salt: usize) -> Vec<(usize, Loss)> {
     const KINDS: [Loss; 3] = [Loss::Rank, Loss::Data, Loss::Parity];
     let pick = |(i, rank): (usize, &usize)| (*rank, KINDS[(salt / 3usize.pow(i as u32)) % 3]);
     subset.iter().enumerate().map(pick).collect()
 }
 
-/// Every subset of lost members up to the tolerance: all of them wholly, and once more with
-/// a mixture of losses that changes; then one more, which is too many.
+/// Every subset of lost members up to the tolerance, with total losses and with mixed ones. Then
+/// one more loss, which is too many.
 fn every_subset(kind: CodeKind, members: usize, k: usize) {
     every_nth_subset(kind, members, k, 1);
 }
@@ -270,7 +272,7 @@ fn every_nth_subset(kind: CodeKind, members: usize, k: usize, step: usize) {
             bench.survives(&whole);
             salt += 1;
             let mixed = losses(&subset, salt);
-            // A rank without files that loses its files has lost nothing.
+            // A rank without files loses nothing.
             if mixed
                 .iter()
                 .any(|(r, l)| *l != Loss::Data || !bench.records[*r].files.files.is_empty())
@@ -319,7 +321,7 @@ fn rs_stands_every_subset_in_sets_up_to_twelve() {
     }
 }
 
-/// All of them take minutes, so a sample stands for them unless `SCR_TEST_ALL` is set.
+/// All subsets take minutes, so only a sample is tested unless `SCR_TEST_ALL` is set.
 #[test]
 fn rs_stands_every_subset_in_the_largest_sets() {
     let step = if std::env::var_os("SCR_TEST_ALL").is_some() {
@@ -373,7 +375,7 @@ fn redundancy_of_other_members_or_other_codes_does_not_count() {
     let text = checked[1].parity.clone().unwrap_err().to_string();
     assert!(text.contains("its rank is 2, expected 1"), "{text}");
     std::fs::write(path(1), &own).unwrap();
-    // Named as if it were of a code with more blocks.
+    // A redundancy file of a code with more blocks.
     let more = scheme(CodeKind::Rs, 3);
     let checked = bench.cluster.check(&more, &bench.records);
     let text = checked[0].parity.clone().unwrap_err().to_string();
@@ -383,8 +385,8 @@ fn redundancy_of_other_members_or_other_codes_does_not_count() {
     );
 }
 
-/// Nothing tells of the bad content beforehand: the sizes are right. It is found while the
-/// survivor helps to rebuild another, or after, where the rebuild did not need it.
+/// The damage is not visible before: sizes are right. It is found while the survivor helps to
+/// rebuild another, or afterwards if the rebuild did not read it.
 #[test]
 fn bad_content_of_a_survivor_counts_as_one_loss_more() {
     for kind in [CodeKind::Rs, CodeKind::Partner, CodeKind::Xor] {
@@ -426,8 +428,8 @@ fn bad_content_of_a_survivor_counts_as_one_loss_more() {
     }
 }
 
-/// One rank's damage shows at once, another's only when it is read. Too much for XOR: then all
-/// is left as it was found.
+/// Damage of one rank is visible at once, damage of another only when it is read. This is too much
+/// for XOR, and all files stay as they were.
 #[test]
 fn what_is_left_of_damaged_files_is_not_written_over_in_vain() {
     let bench = Bench::new(cluster(4, 100), scheme(CodeKind::Xor, 1));
@@ -488,7 +490,7 @@ fn an_encode_moves_each_byte_once_and_what_the_others_need() {
     }
 }
 
-/// Every change to a file fails once, on whichever rank it then is.
+/// Each operation on the file system fails once, on whichever rank does it.
 #[test]
 fn a_failing_disk_hangs_nobody() {
     for kind in [CodeKind::Rs, CodeKind::Partner] {
@@ -499,7 +501,8 @@ fn a_failing_disk_hangs_nobody() {
                 if encode {
                     return bench.scheme.encode(context, &mut record).map(|()| record);
                 }
-                let found = || Found::new(&bench.scheme, context, record, Proof::Size);
+                let found =
+                    || LocalPart::new(&bench.scheme, context, record, Verification::SizesOnly);
                 let mut mine = (rank != 1).then(found);
                 let rebuilt = bench.scheme.rebuild(context, &mut mine, None);
                 rebuilt.map(|(record, _)| record)

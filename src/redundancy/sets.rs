@@ -7,16 +7,17 @@ use std::sync::Arc;
 /// neighbour of the last is the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Set {
-    /// Lowest world rank among the members (the SCR developer guide, "XOR file").
+    /// Number of the set: the lowest world rank among the members (the SCR developer guide, "XOR
+    /// file").
     pub id: usize,
-    /// This rank's place in `members`.
+    /// Index of this rank in `members`.
     pub index: usize,
-    /// World ranks in set order. Shared: all members of a set see one list.
+    /// World ranks in set order. All members of a set share one list.
     pub members: Arc<[usize]>,
 }
 
 impl Set {
-    /// The set of `members`, seen by the one at `index`. `None` if there is none at `index`.
+    /// The set of `members`, seen by the one at `index`. `None` if `index` is out of range.
     pub fn new(index: usize, members: impl Into<Arc<[usize]>>) -> Option<Set> {
         let members = members.into();
         let id = *members.iter().min()?;
@@ -41,26 +42,26 @@ impl Set {
             .filter_map(|i| self.members.get(i).copied())
     }
 
-    /// Places in `members` of all others, nearest left neighbour first.
+    /// Indices in `members` of all others, nearest left neighbour first.
     pub fn left_indices(&self) -> impl Iterator<Item = usize> + use<> {
         let (index, size) = (self.index, self.size());
         (1..size).map(move |steps| (index + size - steps) % size)
     }
 }
 
-/// Divides all ranks into sets; entry `r` is the set of world rank `r`.
+/// Divides all ranks into sets; entry `r` of the result is the set of world rank `r`.
 ///
-/// `failure_group[r]` numbers the group of ranks (commonly a node) that is lost together
+/// `failure_group[r]` is the number of the group of ranks (commonly a node) that is lost together
 /// with rank `r`. In order of importance:
 ///
 /// 1. sets have at least 2 members (unless there is only one rank);
 /// 2. no set holds two members of one failure group, unless a group is larger than half of
 ///    all ranks, which makes that impossible under 1;
 /// 3. sets have at least `set_size` members, unless a group is larger than the number of
-///    such sets;
+///    such sets.
 ///
-/// and always set sizes differ by at most one. Members are in rising order of world rank.
-pub fn plan(failure_group: &[usize], set_size: usize) -> Vec<Set> {
+/// Set sizes always differ by at most one. Members are in rising order of world rank.
+pub fn make_sets(failure_group: &[usize], set_size: usize) -> Vec<Set> {
     let ranks = failure_group.len();
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (rank, group) in failure_group.iter().enumerate() {
@@ -72,7 +73,7 @@ pub fn plan(failure_group: &[usize], set_size: usize) -> Vec<Set> {
     let largest = groups.first().map_or(1, Vec::len);
     let count = largest.max(ranks / set_size.max(2)).min(ranks / 2).max(1);
 
-    // A group of at most `count` ranks, dealt in a row, meets no set twice.
+    // A group has at most `count` ranks. They go to consecutive sets, so no set gets two of them.
     let mut sets: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (rank, at) in groups.into_iter().flatten().zip((0..count).cycle()) {
         sets[at].push(rank);
@@ -88,8 +89,8 @@ pub fn plan(failure_group: &[usize], set_size: usize) -> Vec<Set> {
     seen.into_iter().map(|(_, set)| set).collect()
 }
 
-/// How many failure groups, whichever they are, can be lost together when each set can
-/// rebuild `losses` of its members. A set that has no more members than that protects none.
+/// How many failure groups, whichever they are, can be lost together if each set can rebuild
+/// `losses` of its members. The answer is 0 if a set has no more than `losses` members.
 pub fn survives(sets: &[Set], failure_group: &[usize], losses: usize) -> usize {
     sets.iter()
         .filter(|set| set.index == 0)
@@ -119,7 +120,7 @@ pub fn survives(sets: &[Set], failure_group: &[usize], losses: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Group numbers of ranks laid out in blocks of the given sizes.
+    /// Group numbers of ranks in groups of the given sizes.
     fn blocks(sizes: &[usize]) -> Vec<usize> {
         sizes
             .iter()
@@ -138,10 +139,10 @@ mod tests {
         all
     }
 
-    /// All promises of [`plan`], checked on one shape.
+    /// Checks all properties of [`make_sets`] for one layout.
     fn check(groups: &[usize], set_size: usize) {
         let shape = format!("groups {groups:?}, set size {set_size}");
-        let sets = plan(groups, set_size);
+        let sets = make_sets(groups, set_size);
         let ranks = groups.len();
         assert_eq!(sets.len(), ranks, "{shape}");
         for (rank, set) in sets.iter().enumerate() {
@@ -187,7 +188,7 @@ mod tests {
                     check(&cyclic, set_size);
                 }
             }
-            // Uneven nodes: every way to give 1 to 4 ranks to each of 5 nodes.
+            // Uneven nodes: all ways to give 1 to 4 ranks to each of 5 nodes.
             for code in 0..4usize.pow(5) {
                 let sizes: Vec<usize> = (0..5).map(|i| code / 4usize.pow(i) % 4 + 1).collect();
                 check(&blocks(&sizes), set_size);
@@ -199,29 +200,29 @@ mod tests {
     #[test]
     fn some_layouts_by_hand() {
         assert_eq!(
-            members(&plan(&blocks(&[2; 4]), 8)),
+            members(&make_sets(&blocks(&[2; 4]), 8)),
             [[0, 2, 4, 6], [1, 3, 5, 7]]
         );
-        assert_eq!(members(&plan(&blocks(&[1; 5]), 8)), [[0, 1, 2, 3, 4]]);
-        assert_eq!(members(&plan(&blocks(&[1; 4]), 2)), [[0, 2], [1, 3]]);
-        assert_eq!(members(&plan(&[7], 8)), [[0]]);
-        assert!(plan(&[], 8).is_empty());
+        assert_eq!(members(&make_sets(&blocks(&[1; 5]), 8)), [[0, 1, 2, 3, 4]]);
+        assert_eq!(members(&make_sets(&blocks(&[1; 4]), 2)), [[0, 2], [1, 3]]);
+        assert_eq!(members(&make_sets(&[7], 8)), [[0]]);
+        assert!(make_sets(&[], 8).is_empty());
     }
 
     #[test]
     fn says_how_many_groups_can_be_lost() {
         let apart = blocks(&[1; 6]);
-        assert_eq!(survives(&plan(&apart, 6), &apart, 3), 3);
+        assert_eq!(survives(&make_sets(&apart, 6), &apart, 3), 3);
         let paired = blocks(&[2, 2]);
         let one = [Set::new(0, vec![0, 1, 2, 3]).unwrap()];
         assert_eq!(survives(&one, &paired, 1), 0);
         assert_eq!(survives(&one, &paired, 3), 1);
         assert_eq!(survives(&one, &paired, 4), 0);
-        assert_eq!(survives(&plan(&[0], 8), &[0], 1), 0);
+        assert_eq!(survives(&make_sets(&[0], 8), &[0], 1), 0);
     }
 
-    /// By the definition: the most groups that can go, any as many of them, so that no set
-    /// loses more than it can rebuild. All ways to lay six ranks out in three groups.
+    /// By the definition: the largest number of groups such that no set loses more than it can
+    /// rebuild, whichever groups are lost. For all ways to place six ranks in three groups.
     #[test]
     fn groups_that_can_be_lost_are_those_of_the_definition() {
         const RANKS: usize = 6;

@@ -1,104 +1,73 @@
-//! SINGLE: no redundancy. The files are protected from a killed job, not from a lost node.
+//! SINGLE: no redundancy. Files survive a killed job, but not a lost node.
 
-use super::logical::{Reader, exists, same_crc};
-use super::{Context, Found, Health, HeldPart, Outcome, Proof, Record, Scheme, Set};
+use super::encode::record_checksums;
+use super::logical::{LogicalReader, check_file, same_crc};
+use super::{Context, LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The scheme.
-pub struct Single;
+/// Takes the checksums in one read of the files. Without them a restart could not detect
+/// damage. Checksums that are there already must agree.
+pub(super) fn encode(context: &Context, record: &mut Record) -> Result<()> {
+    let paths = context.paths(&record.files)?;
+    let mut reader = LogicalReader::new(context.files, paths, true)?;
+    reader.read_rest()?;
+    record_checksums(context, &mut record.files, &reader.finish()?)
+}
 
-impl Scheme for Single {
-    fn name(&self) -> &'static str {
-        "SINGLE"
+/// Verifies this rank's files: a set of one has nothing to rebuild them from.
+pub(super) fn rebuild(
+    scheme: &RedundancyScheme,
+    context: &Context,
+    mine: &mut Option<LocalPart>,
+) -> Result<(Record, RebuildOutcome)> {
+    let what = |why: &str| format!("{why}, and SINGLE keeps no redundancy");
+    let Some(mine) = mine else {
+        let what = what("the record of this rank is lost");
+        return Err(Error::dataset(0, "", what));
+    };
+    if !mine.verified && mine.health.data.is_ok() {
+        *mine = LocalPart::new(scheme, context, mine.record.clone(), Verification::Full);
     }
-
-    fn losses(&self, _: usize) -> usize {
-        0
-    }
-
-    fn recoverable(&self, lost: &[bool]) -> bool {
-        !lost.contains(&true)
-    }
-
-    fn redundancy_file(&self, _: &Path, _: &Set) -> Option<PathBuf> {
-        None
-    }
-
-    /// Takes the checksums: the one read of the files, without which a restart could not
-    /// tell good data from bad. Those that are known already must agree.
-    fn encode(&self, context: &Context, record: &mut Record) -> Result<()> {
-        let paths = context.paths(&record.files)?;
-        let mut reader = Reader::new(context.files, paths.clone(), true)?;
-        reader.read_rest()?;
-        let sums = reader.finish()?;
-        let mut found = paths.iter().zip(sums).zip(&mut record.files.files);
-        found.try_for_each(|(((path, _), crc), meta)| {
-            same_crc(path, crc, meta.crc)?;
-            meta.crc = Some(crc);
-            Ok(())
-        })
-    }
-
-    fn check(&self, context: &Context, record: &Record, proof: Proof) -> Health {
-        Health {
-            data: check_data(context, record, proof),
-            parity: Ok(()),
-        }
-    }
-
-    /// A set of one has no other member that could hold anything.
-    fn rebuild(
-        &self,
-        context: &Context,
-        mine: &mut Option<Found>,
-        _: Option<&mut HeldPart>,
-    ) -> Result<(Record, Outcome)> {
-        let what = |why: &str| format!("{why}, and SINGLE keeps no redundancy");
-        let Some(mine) = mine else {
-            let what = what("the record of this rank is lost");
-            return Err(Error::dataset(0, "", what));
-        };
-        if !mine.proven && mine.health.data.is_ok() {
-            *mine = Found::new(self, context, mine.record.clone(), Proof::Read);
-        }
-        match &mine.health.data {
-            Ok(()) => Ok((mine.record.clone(), Outcome::Intact)),
-            Err(why) => {
-                let dataset = &mine.record.dataset;
-                let what = what(&why.to_string());
-                Err(Error::dataset(dataset.id, dataset.name.to_string(), what))
-            }
+    match &mine.health.data {
+        Ok(()) => Ok((mine.record.clone(), RebuildOutcome::Intact)),
+        Err(why) => {
+            let dataset = &mine.record.dataset;
+            let what = what(&why.to_string());
+            Err(Error::dataset(dataset.id, dataset.name.to_string(), what))
         }
     }
 }
 
-/// Compares the sizes of all files of a rank, and their checksums where there are any.
-pub(super) fn check_data(context: &Context, record: &Record, proof: Proof) -> Result<()> {
+/// Compares the sizes of all files of a rank, and their checksums if they have any.
+pub(super) fn check_data(
+    context: &Context,
+    record: &Record,
+    verification: Verification,
+) -> Result<()> {
     let paths = context.paths(&record.files)?;
     let sums = || record.files.files.iter().map(|f| f.crc);
-    if let Proof::Read = proof
+    if let Verification::Full = verification
         && sums().any(|crc| crc.is_some())
     {
-        return Reader::new(context.files, paths, true)?.prove(sums());
+        return LogicalReader::new(context.files, paths, true)?.verify(sums());
     }
     paths
         .iter()
         .zip(sums())
         .try_for_each(|((path, size), expected)| {
-            exists(context.files, path, *size)?;
-            match proof {
-                Proof::Sums(found) => same_crc(path, written(found, path)?, expected),
-                Proof::Read | Proof::Size => Ok(()),
+            check_file(context.files, path, *size)?;
+            match verification {
+                Verification::Checksums(found) => same_crc(path, written(found, path)?, expected),
+                Verification::Full | Verification::SizesOnly => Ok(()),
             }
         })
 }
 
-/// The checksum of a file that was written just now.
+/// The checksum of a file that was just written.
 pub(super) fn written(sums: &BTreeMap<PathBuf, u32>, path: &Path) -> Result<u32> {
-    sums.get(path).copied().ok_or_else(|| Error::Corrupt {
-        path: path.to_path_buf(),
-        what: "did not come with the other files of its rank".to_string(),
-    })
+    sums.get(path)
+        .copied()
+        .ok_or_else(|| Error::corrupt(path, "did not come with the other files of its rank"))
 }

@@ -1,8 +1,8 @@
-//! CRC32 of a whole whose bytes pass in a few ascending streams.
+//! CRC32 of a file whose bytes are read in a few ascending streams.
 
 use crc32fast::Hasher;
 
-/// Bytes read at a time: small enough that the checksum finds them in the processor's cache.
+/// Bytes read at a time. They are still in the processor's cache when the checksum is taken.
 pub const BLOCK: usize = 256 << 10;
 
 /// Checksum of the bytes `start..end`.
@@ -12,15 +12,15 @@ struct Segment {
     hasher: Hasher,
 }
 
-/// What has passed.
+/// Checksums of the bytes that were read.
 #[derive(Default)]
-pub struct Sums {
+pub struct Checksums {
     segments: Vec<Segment>,
 }
 
-impl Sums {
-    /// Adds bytes at `offset` to the segment that ends there. A scheme reads in few streams,
-    /// so there are few segments to look through.
+impl Checksums {
+    /// Adds bytes at `offset` to the segment that ends there. There are few streams, so there are
+    /// few segments to search.
     pub fn add(&mut self, offset: u64, bytes: &[u8]) {
         let end = offset + bytes.len() as u64;
         if let Some(segment) = self.segments.iter_mut().find(|s| s.end == offset) {
@@ -37,7 +37,7 @@ impl Sums {
         }
     }
 
-    /// Which of the first `size` bytes have not passed yet: offsets and lengths.
+    /// Offsets and lengths of those of the first `size` bytes that were not added yet.
     pub fn gaps(&mut self, size: u64) -> Vec<(u64, u64)> {
         self.segments.sort_by_key(|s| s.start);
         let (mut gaps, mut at) = (Vec::new(), 0);
@@ -51,8 +51,8 @@ impl Sums {
         gaps
     }
 
-    /// CRC32 of the first `size` bytes. An error, the number of bytes that can be told of,
-    /// unless each passed exactly once.
+    /// CRC32 of the first `size` bytes, each of which must have been added exactly once. The error
+    /// is the number of bytes up to the first gap or overlap.
     pub fn crc(&mut self, size: u64) -> Result<u32, u64> {
         self.segments.sort_by_key(|s| s.start);
         let (mut crc, mut at) = (Hasher::new(), 0);
@@ -79,7 +79,7 @@ mod tests {
         let bytes: Vec<u8> = (0..100u8).collect();
         let whole = crc32fast::hash(&bytes);
         for mask in 0..1u32 << 10 {
-            let mut sums = Sums::default();
+            let mut sums = Checksums::default();
             let has = |i: usize| mask >> i & 1 == 1;
             for i in (0..10).rev().filter(|i| has(*i)) {
                 sums.add(10 * i as u64, &bytes[10 * i..10 * i + 10]);
@@ -94,7 +94,7 @@ mod tests {
             }
             assert_eq!((sums.crc(100), sums.gaps(100)), (Ok(whole), vec![]));
         }
-        assert_eq!(Sums::default().crc(0), Ok(0));
-        assert_eq!(Sums::default().crc(3), Err(0));
+        assert_eq!(Checksums::default().crc(0), Ok(0));
+        assert_eq!(Checksums::default().crc(3), Err(0));
     }
 }

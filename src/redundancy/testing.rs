@@ -1,6 +1,8 @@
-//! A small cluster of thread ranks with real files, for the tests of the schemes.
+//! A cluster of thread ranks with real files, for tests of the schemes.
 
-use super::{Context, Found, Health, Outcome, Proof, Record, Scheme, Set};
+use super::{
+    Context, LocalPart, PartHealth, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
+};
 use crate::Result;
 use crate::comm::{Communicator, threads};
 use crate::format::Name;
@@ -20,7 +22,7 @@ pub struct Cluster {
     pub piece: usize,
 }
 
-/// Paths below a rank's directory with content, mode and time of change.
+/// Paths below a rank's directory, with content, mode and modification time.
 pub type Snapshot = BTreeMap<PathBuf, (Vec<u8>, u32, (i64, u32))>;
 
 impl Cluster {
@@ -83,7 +85,7 @@ impl Cluster {
             .join(format!("{}_of_{}_in_0.xor", rank + 1, self.size()))
     }
 
-    /// What a file holds: noise that differs between files.
+    /// Content of a file: noise that differs between files.
     pub fn content(&self, rank: usize, file: usize) -> Vec<u8> {
         let mut state = (rank as u64 + 1) * 0x9e37_79b9 + file as u64 * 77 + 1;
         let mut next = || {
@@ -95,7 +97,7 @@ impl Cluster {
         (0..self.sizes[rank][file]).map(|_| next()).collect()
     }
 
-    /// A rank's files joined, as the naive oracle wants them.
+    /// A rank's files, joined.
     pub fn logical(&self, rank: usize) -> Vec<u8> {
         (0..self.sizes[rank].len())
             .flat_map(|file| self.content(rank, file))
@@ -166,8 +168,8 @@ impl Cluster {
         body(&context, rank)
     }
 
-    /// Encodes on all ranks, which must work, and gives the records.
-    pub fn encode(&self, scheme: &dyn Scheme) -> Vec<Record> {
+    /// Encodes on all ranks, which must succeed, and returns the records.
+    pub fn encode(&self, scheme: &RedundancyScheme) -> Vec<Record> {
         let records = self.run(&Posix, |context, rank| {
             let mut record = self.record(rank);
             scheme.encode(context, &mut record).map(|()| record)
@@ -175,22 +177,22 @@ impl Cluster {
         records.into_iter().map(|r| r.unwrap()).collect()
     }
 
-    pub fn check(&self, scheme: &dyn Scheme, records: &[Record]) -> Vec<Health> {
+    pub fn check(&self, scheme: &RedundancyScheme, records: &[Record]) -> Vec<PartHealth> {
         self.run(&Posix, |context, rank| {
-            scheme.check(context, &records[rank], Proof::Read)
+            scheme.check(context, &records[rank], Verification::Full)
         })
     }
 
-    /// Rebuilds on all ranks; those in `amnesiac` have lost their record.
+    /// Rebuilds on all ranks. Those in `amnesiac` have lost their record.
     pub fn rebuild(
         &self,
-        scheme: &dyn Scheme,
+        scheme: &RedundancyScheme,
         records: &[Record],
         amnesiac: &[usize],
-    ) -> Vec<Result<(Record, Outcome)>> {
+    ) -> Vec<Result<(Record, RebuildOutcome)>> {
         self.run(&Posix, |context, rank| {
             let mine = (!amnesiac.contains(&rank)).then(|| records[rank].clone());
-            let found = |record| Found::new(scheme, context, record, Proof::Size);
+            let found = |record| LocalPart::new(scheme, context, record, Verification::SizesOnly);
             scheme.rebuild(context, &mut mine.map(found), None)
         })
     }
@@ -206,7 +208,7 @@ impl Cluster {
                     queue.push(path);
                 } else {
                     let stat = Posix.stat(&path).unwrap().unwrap();
-                    // A redundancy file has no time of its own to keep.
+                    // The time of redundancy files is not kept.
                     let time = if path.starts_with(self.data(rank)) {
                         stat.mtime
                     } else {
@@ -222,7 +224,7 @@ impl Cluster {
         found
     }
 
-    /// Forgets a whole rank: empty directories remain.
+    /// Removes everything of a rank; empty directories remain.
     pub fn lose(&self, rank: usize) {
         for dir in [self.data(rank), self.meta(rank)] {
             std::fs::remove_dir_all(&dir).unwrap();

@@ -1,5 +1,5 @@
-//! How ranks find each other: every rank tells rank 0 where it is, and hears with whom it
-//! shares what.
+//! The nodes, stores and redundancy sets of a run. Every rank sends a report to rank 0 and gets an
+//! assignment.
 
 use crate::config::descriptors::{Descriptors, Scheme, SchemeDescriptor};
 use crate::format::Name;
@@ -8,79 +8,81 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a rank says about itself.
+/// A rank's report to rank 0: its node, failure groups and stores.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 #[derive(Default)]
 pub struct RankReport {
     /// Its node.
     pub node: Name,
-    /// For each redundancy descriptor, the failure group that it belongs to.
+    /// For each redundancy descriptor, the failure group of this rank.
     pub failure: Vec<Name>,
-    /// For each store, the instance that it reaches: those with the same share it.
+    /// For each store, the instance that this rank uses. Ranks with the same instance share it.
     pub sharing: Vec<Name>,
-    /// The fingerprint of all that must be the same on all ranks; see `session/consistency.rs`.
+    /// Fingerprint of the settings that must be the same on all ranks; see
+    /// `session/consistency.rs`.
     pub common: u64,
 }
 
-/// What must be known of a redundancy descriptor to make its sets.
+/// A redundancy descriptor, as far as the sets depend on it.
 #[derive(Debug, Clone, Default)]
-pub struct Plan {
+pub struct SetPlan {
     scheme: String,
     set_size: usize,
     set_failures: usize,
     store: usize,
-    /// The store is not in a node, so no node's loss takes away what it holds.
+    /// True if the store is not in the nodes, so that it survives their loss.
     outlives: bool,
-    /// What messages call a failure group.
+    /// The word for a failure group in messages.
     group: String,
 }
 
-/// What a rank is told.
+/// What rank 0 tells a rank.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 #[derive(Default)]
 pub struct RankAssignment {
     /// Number of nodes of the run.
     pub nodes: u64,
-    /// The number of this rank's node among them, from 0.
+    /// Number of this rank's node, from 0.
     pub node: usize,
-    /// With whom it shares each store.
+    /// For each store, the ranks that share it.
     pub stores: Vec<StoreSharing>,
     /// For each redundancy descriptor, this rank's set.
     pub sets: Vec<SetMembership>,
-    /// For each redundancy descriptor, how many failure groups may be lost, whichever they
-    /// are; [`EVERYTHING`] for a store that outlives the nodes. The same on all ranks.
+    /// For each redundancy descriptor, the number of failure groups that may be lost, whichever
+    /// they are. [`EVERYTHING`] for a store that is not in the nodes. The same on all ranks.
     pub tolerates: Vec<usize>,
-    /// To rank 0: descriptors that cannot protect as configured.
+    /// Only on rank 0: descriptors that cannot protect as configured.
     pub notes: Vec<Note>,
-    /// To a rank with other settings than rank 0, and nothing else then: rank 0's node.
+    /// If this rank's settings differ from those of rank 0: the node of rank 0. Everything else is
+    /// empty then.
     pub first_different: Option<Name>,
 }
 
-/// Who uses one instance of a store together.
+/// The ranks that use one instance of a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 pub struct StoreSharing {
-    /// The rank that acts for all.
+    /// The rank that acts for all of them.
     pub leader: usize,
-    /// To the leader: the others; none if it is shared by all ranks of the run.
+    /// Only on the leader: the other ranks. Empty if all ranks of the run share the store.
     pub followers: Vec<usize>,
-    /// All ranks of the run share it.
+    /// True if all ranks of the run share the store.
     pub all: bool,
 }
 
-/// What the user should know of a redundancy descriptor.
+/// A message to the user about a redundancy descriptor.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 pub struct Note {
     /// Index of the descriptor.
     pub plan: usize,
-    /// What, in words.
+    /// The message.
     pub text: Name,
 }
 
-/// A place in a set.
+/// A rank's position in a set, as a message.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 #[derive(Default)]
@@ -90,12 +92,12 @@ pub struct SetMembership {
 }
 
 impl SetMembership {
-    /// Members of the set.
+    /// Number of members.
     pub fn size(&self) -> usize {
         self.members.len()
     }
 
-    /// As a set; the place is checked, though it comes from rank 0.
+    /// Converts to a set. Fails if the position is not valid.
     pub fn set(self) -> Result<Set> {
         Set::new(self.index, self.members)
             .ok_or_else(|| Error::format(0, "rank 0 gave this rank no place in a redundancy set"))
@@ -103,13 +105,13 @@ impl SetMembership {
 }
 
 impl RankReport {
-    /// From this rank's descriptors, and the fingerprint of what must be the same on all.
+    /// The report of this rank. `common` is the fingerprint of its settings.
     pub fn new(node: &str, descriptors: &Descriptors, common: u64) -> RankReport {
         let group = |name: &str| descriptors.groups.get(name).map_or("", String::as_str);
         let (schemes, stores) = (&descriptors.schemes, &descriptors.stores);
         let failure = schemes.iter().map(|s| group(&s.group).into());
-        // A group that is wider than a node names the instance; in a node it is the directory,
-        // since ranks of a node may have different ones.
+        // A store that is wider than a node is identified by its group. A store in a node is
+        // identified by its directory too, since ranks of a node may use different directories.
         let sharing = stores.iter().map(|s| {
             let text = match s.outlives_nodes() {
                 true => group(&s.group).to_string(),
@@ -126,13 +128,13 @@ impl RankReport {
     }
 }
 
-impl Plan {
-    /// One for each redundancy descriptor.
-    pub fn all(descriptors: &Descriptors) -> Vec<Plan> {
+impl SetPlan {
+    /// The plans of all redundancy descriptors.
+    pub fn all(descriptors: &Descriptors) -> Vec<SetPlan> {
         let Descriptors {
             schemes, stores, ..
         } = descriptors;
-        let plan = |s: &SchemeDescriptor| Plan {
+        let plan = |s: &SchemeDescriptor| SetPlan {
             scheme: s.scheme.word().to_string(),
             set_size: s.set_size as usize,
             set_failures: s.set_failures as usize,
@@ -147,15 +149,15 @@ impl Plan {
     }
 }
 
-/// Rank 0: the lowest rank whose settings are not its own.
+/// The lowest rank whose settings differ from those of rank 0. Rank 0 only.
 pub fn first_different(reports: &[RankReport]) -> Option<usize> {
     let first = reports.first()?;
     reports.iter().position(|h| h.common != first.common)
 }
 
-/// Rank 0: the answers to all, in the order of ranks, for its redundancy descriptors. Every
-/// rank must have said as much as rank 0 did.
-pub fn answer(reports: &[RankReport], plans: &[Plan]) -> Result<Vec<RankAssignment>> {
+/// The assignments of all ranks, in rank order. Every rank must report as many groups and stores as
+/// rank 0. Rank 0 only.
+pub fn assign(reports: &[RankReport], plans: &[SetPlan]) -> Result<Vec<RankAssignment>> {
     let Some(first) = reports.first() else {
         return Ok(Vec::new());
     };
@@ -199,14 +201,14 @@ pub fn answer(reports: &[RankReport], plans: &[Plan]) -> Result<Vec<RankAssignme
     Ok(answers)
 }
 
-/// Rank 0: the failure domain of each rank for datasets that lie in `store`: ranks of a node,
-/// or of one instance of the store, lose what they have together.
+/// The failure domain of each rank for datasets in `store`: ranks of a node, or of one instance of
+/// the store, lose their data together. Rank 0 only.
 pub fn domains_of_nodes(reports: &[RankReport], store: usize) -> Vec<usize> {
     domains(reports, |h| &h.node, store)
 }
 
-/// Numbers the classes into which ranks fall that have the same group or the same instance of
-/// a store, directly or through others.
+/// Numbers the failure domains. Ranks are in one domain if they share a group or an instance of the
+/// store, directly or through other ranks.
 fn domains<'a>(
     reports: &'a [RankReport],
     group: impl Fn(&'a RankReport) -> &'a Name,
@@ -216,7 +218,7 @@ fn domains<'a>(
     let none = Name::default();
     let instance = |h: &'a RankReport| h.sharing.get(store);
     let instances = numbered(reports.iter().map(|h| instance(h).unwrap_or(&none)));
-    // Groups are joined through instances: the lowest group that is reached names the class.
+    // Joins groups that share an instance. A domain is identified by its lowest group.
     let mut lowest: Vec<usize> = (0..count(&groups)).collect();
     let root = |lowest: &[usize], mut at: usize| {
         while let Some(next) = lowest.get(at).copied().filter(|next| *next != at) {
@@ -236,7 +238,7 @@ fn domains<'a>(
     numbered(classes.iter())
 }
 
-/// Who shares a store, from the name of each rank's instance.
+/// The ranks that share a store, from the instance that each rank uses.
 fn shares<'a>(instances: impl Iterator<Item = &'a Name>) -> Vec<StoreSharing> {
     let instances = numbered(instances);
     let mut ranks: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -274,14 +276,14 @@ fn numbered<'a, T: Ord + 'a>(names: impl Iterator<Item = &'a T>) -> Vec<usize> {
         .collect()
 }
 
-/// How many different ones there are.
+/// Number of different values.
 fn count(numbers: &[usize]) -> usize {
     numbers.iter().collect::<BTreeSet<_>>().len()
 }
 
-/// The sets of one descriptor, how many failure groups may be lost, and what the user should
-/// know.
-fn sets(plan: &Plan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
+/// The sets of one descriptor, the number of failure groups that may be lost, and a message to the
+/// user.
+fn sets(plan: &SetPlan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
     let (word, failures) = (plan.scheme.as_str(), plan.set_failures);
     let alone = || {
         let ranks = 0..groups.len();
@@ -306,16 +308,16 @@ fn sets(plan: &Plan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
         let note = format!("{why}, so {so}: datasets are kept with SINGLE");
         return (alone(), outlives, Some(note));
     }
-    // Smaller sets protect better, so they may replace those that no code can span.
-    let mut size = plan.set_size.clamp(2, redundancy::MOST_BLOCKS);
-    let mut sets = redundancy::plan(groups, size);
+    // Smaller sets protect better, so they replace sets that are too large for the code.
+    let mut size = plan.set_size.clamp(2, redundancy::MAX_BLOCKS);
+    let mut sets = redundancy::make_sets(groups, size);
     let spans = |sets: &[Set]| {
         let largest = sets.iter().map(Set::size).max().unwrap_or(0);
-        largest + failures <= redundancy::MOST_BLOCKS
+        largest + failures <= redundancy::MAX_BLOCKS
     };
     while size > 2 && !spans(&sets) {
         size /= 2;
-        sets = redundancy::plan(groups, size);
+        sets = redundancy::make_sets(groups, size);
     }
     let smallest = sets.iter().map(Set::size).min().unwrap_or(0);
     let survived = redundancy::survives(&sets, groups, scheme.losses(smallest));
@@ -339,7 +341,7 @@ fn sets(plan: &Plan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
     (sets, survived.max(outlives), note)
 }
 
-/// "node", "nodes"; only the first word changes.
+/// "node" or "nodes". Only the first word gets the plural.
 fn plural(what: &str, count: usize) -> String {
     match (count, what.split_once(' ')) {
         (1, _) => what.to_string(),
@@ -352,17 +354,18 @@ fn plural(what: &str, count: usize) -> String {
 mod tests {
     use super::*;
 
-    fn plan(scheme: &str, set_size: usize, set_failures: usize) -> Plan {
-        Plan {
+    fn plan(scheme: &str, set_size: usize, set_failures: usize) -> SetPlan {
+        SetPlan {
             scheme: scheme.to_string(),
             set_size,
             set_failures,
             group: "node".to_string(),
-            ..Plan::default()
+            ..SetPlan::default()
         }
     }
 
-    /// Ranks on nodes, with one XOR descriptor over nodes and one store at `dir(node)`.
+    /// Reports of ranks on `nodes`, with one XOR descriptor over nodes and one store at
+    /// `dir(node)`.
     fn reports(nodes: &[&str], dir: impl Fn(&str) -> String) -> Vec<RankReport> {
         let report = |node: &&str| RankReport {
             node: (*node).into(),
@@ -373,13 +376,13 @@ mod tests {
         nodes.iter().map(report).collect()
     }
 
-    /// The answers for one XOR descriptor in the first store.
+    /// The assignments for one XOR descriptor in the first store.
     fn assignments(reports: &[RankReport], outlives: bool) -> Vec<RankAssignment> {
-        let plan = Plan {
+        let plan = SetPlan {
             outlives,
             ..plan("XOR", 8, 1)
         };
-        answer(reports, &[plan]).unwrap()
+        assign(reports, &[plan]).unwrap()
     }
 
     fn sets_of(answers: Vec<RankAssignment>) -> Vec<Vec<usize>> {
@@ -420,7 +423,7 @@ mod tests {
         assert_eq!(leaders(&two), [0, 1]);
     }
 
-    /// Four nodes in two racks; the store is one for each rack, or one for all.
+    /// Four nodes in two racks. The store is one per rack, or one for all.
     fn racked(store: impl Fn(usize) -> &'static str) -> Vec<RankReport> {
         let mut reports = reports(&["a", "b", "c", "d"], |_| String::new());
         for (rank, report) in reports.iter_mut().enumerate() {
@@ -483,7 +486,7 @@ mod tests {
         assert!(answers[1].notes.is_empty());
         assert_eq!(sets_of(answers), [[0], [1]]);
 
-        // Five of six ranks on one node: some set must hold two of them.
+        // Five of six ranks are on one node, so some set must hold two of them.
         let crowded = ["a", "a", "a", "a", "a", "b"];
         let answers = assignments(&reports(&crowded, |_| "/shm".to_string()), false);
         assert!(
@@ -515,10 +518,10 @@ mod tests {
         for change in changes {
             let mut reports = reports(&["a", "b", "c"], |_| "/shm".to_string());
             change(&mut reports[1]);
-            let error = answer(&reports, &[plan("XOR", 8, 1)]).unwrap_err();
+            let error = assign(&reports, &[plan("XOR", 8, 1)]).unwrap_err();
             assert!(error.to_string().contains("rank 1"), "{error}");
         }
-        assert!(answer(&[], &[]).unwrap().is_empty());
+        assert!(assign(&[], &[]).unwrap().is_empty());
     }
 
     #[test]
@@ -542,7 +545,7 @@ mod tests {
         assert!(note("RS", 2, &[0, 1]).contains("the loss of any 1 node, not of 2"));
         assert!(note("PARTNER", 3, &[0, 1, 2]).contains("any 2 nodes, not of 3"));
         assert!(note("RS", 2, &[0, 0]).contains("kept with SINGLE"));
-        // Three of four ranks on one node: a set holds two of them.
+        // Three of four ranks are on one node, so a set holds two of them.
         assert!(note("XOR", 1, &[0, 0, 0, 1]).contains("spread ranks evenly"));
         assert_eq!(note("SINGLE", 0, &nodes), "");
         assert_eq!(plural("group of POWER", 2), "groups of POWER");

@@ -1,10 +1,9 @@
-//! XOR on thread ranks and real files: layout against a naive oracle, every single loss,
-//! losses beyond the tolerance, failing disks, and what it costs in messages.
+//! XOR on thread ranks and real files: layout compared with a simple oracle, every single loss, too
+//! many losses, failing disks, and numbers of messages.
 
 use super::code::CodeKind;
-use super::erasure::Erasure;
 use super::testing::{Cluster, Snapshot, flip};
-use super::{Found, Outcome, Proof, Record, Scheme};
+use super::{LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
 use crate::comm::counting::Counting;
 use crate::comm::threads;
 use crate::format::parity::ParityHeader;
@@ -14,14 +13,14 @@ use crate::store::faulty::Faulty;
 use crate::store::posix::Posix;
 use crate::{Error, Result};
 
-fn xor() -> &'static dyn Scheme {
-    &Erasure {
-        kind: CodeKind::Xor,
+fn xor() -> &'static RedundancyScheme {
+    &RedundancyScheme {
+        kind: Some(CodeKind::Xor),
         failures: 1,
     }
 }
 
-/// Clusters of every size with 0 to 5 files a rank, sizes from nothing to some pieces.
+/// Clusters of every size, with 0 to 5 files per rank, from empty files to some pieces.
 fn shapes() -> impl Iterator<Item = Cluster> {
     const SIZES: [usize; 8] = [0, 1, 3, 1000, 4097, 0, 777, 20_001];
     (2..=9).flat_map(|members| {
@@ -34,7 +33,7 @@ fn shapes() -> impl Iterator<Item = Cluster> {
                         .map(|f| SIZES[(rank * 3 + f * 5 + salt) % SIZES.len()])
                         .collect()
                 };
-                // Tiny pieces with tiny files, or a test takes its time in messages.
+                // Small pieces go with small files, or there would be too many messages.
                 let small = |list: Vec<usize>| -> Vec<usize> {
                     list.into_iter()
                         .map(|n| if piece == 64 { n % 2000 } else { n })
@@ -106,14 +105,14 @@ fn parity_is_that_of_the_definition() {
     }
 }
 
-/// Breaks something, rebuilds, and compares everything on disk with what was there.
+/// Damages something, rebuilds, and compares everything on disk with the state before.
 fn recovers(
     cluster: &Cluster,
     records: &[Record],
     before: &[Snapshot],
     amnesiac: &[usize],
     what: &str,
-    outcome: impl Fn(usize) -> Outcome,
+    outcome: impl Fn(usize) -> RebuildOutcome,
 ) {
     for (rank, result) in cluster
         .rebuild(xor(), records, amnesiac)
@@ -137,14 +136,14 @@ fn every_single_loss_is_repaired() {
         let records = cluster.encode(xor());
         let before = snapshots(&cluster);
         recovers(&cluster, &records, &before, &[], "nothing lost", |_| {
-            Outcome::Intact
+            RebuildOutcome::Intact
         });
         for lost in 0..cluster.size() {
             let restored = |r: usize| {
                 if r == lost {
-                    Outcome::Restored
+                    RebuildOutcome::Restored
                 } else {
-                    Outcome::Helped
+                    RebuildOutcome::Helped
                 }
             };
             cluster.lose(lost);
@@ -154,19 +153,19 @@ fn every_single_loss_is_repaired() {
 
             std::fs::remove_file(cluster.xor_file(lost)).unwrap();
             recovers(&cluster, &records, &before, &[], "XOR file", |_| {
-                Outcome::Encoded
+                RebuildOutcome::Encoded
             });
         }
     }
 }
 
-/// Loses each data file of one rank in turn, or cuts it, in the place of the rank's all.
+/// Loses or truncates each data file of one rank in turn.
 fn recovers_file(cluster: &Cluster, records: &[Record], before: &[Snapshot], lost: usize) {
     let restored = |r: usize| {
         if r == lost {
-            Outcome::Restored
+            RebuildOutcome::Restored
         } else {
-            Outcome::Helped
+            RebuildOutcome::Helped
         }
     };
     for file in 0..records[lost].files.files.len() {
@@ -209,9 +208,9 @@ fn one_flipped_bit_anywhere_is_found_and_repaired() {
                 );
                 let restored = |r: usize| {
                     if r == rank {
-                        Outcome::Restored
+                        RebuildOutcome::Restored
                     } else {
-                        Outcome::Helped
+                        RebuildOutcome::Helped
                     }
                 };
                 recovers(&cluster, &records, &before, &[], "flipped data", restored);
@@ -223,7 +222,7 @@ fn one_flipped_bit_anywhere_is_found_and_repaired() {
             let found = cluster.check(xor(), &records)[rank].parity.clone();
             assert!(found.unwrap_err().to_string().contains(".xor"), "byte {at}");
             recovers(&cluster, &records, &before, &[], "flipped parity", |_| {
-                Outcome::Encoded
+                RebuildOutcome::Encoded
             });
         }
     }
@@ -241,7 +240,7 @@ fn losing_more_fails_and_touches_nothing() {
                 .map(|f| std::fs::read(cluster.file(b, f)).unwrap())
                 .collect();
             std::fs::remove_file(cluster.file(a, 1)).unwrap();
-            // Data of one and redundancy of another, then data of both.
+            // Data of one rank and redundancy of another, then data of both.
             let parity = std::fs::read(cluster.xor_file(b)).unwrap();
             std::fs::remove_file(cluster.xor_file(b)).unwrap();
             fails(
@@ -254,7 +253,7 @@ fn losing_more_fails_and_touches_nothing() {
             std::fs::remove_file(cluster.file(b, 0)).unwrap();
             let (low, high) = (a.min(b), a.max(b));
             fails(&cluster, &records, a, &format!("ranks {low}, {high}"));
-            // Back, for the next pair.
+            // Put back for the next pair.
             std::fs::write(cluster.file(b, 0), &kept[0]).unwrap();
             std::fs::write(cluster.file(a, 1), cluster.content(a, 1)).unwrap();
         }
@@ -317,7 +316,7 @@ fn files_of_another_rank_dataset_or_time_do_not_count() {
             .to_string();
         assert!(found.contains(words), "{words}: {found}");
         recovers(&cluster, &records, &before, &[], words, |_| {
-            Outcome::Encoded
+            RebuildOutcome::Encoded
         });
     }
 }
@@ -326,7 +325,7 @@ fn files_of_another_rank_dataset_or_time_do_not_count() {
 fn hostile_names_in_a_neighbours_record_are_refused() {
     let cluster = Cluster::new(vec![vec![50], vec![50]], 64);
     let records = cluster.encode(xor());
-    // Rank 1 keeps the record of rank 0, and is made to lie about where its file was.
+    // Rank 1 keeps the record of rank 0, and gets a false path for its file.
     let (mut header, start) = header(&cluster, 1);
     let parity = std::fs::read(cluster.xor_file(1)).unwrap()[start as usize..].to_vec();
     header.partner.files[0].file = Name::from("../outside");
@@ -360,7 +359,7 @@ fn checksums_that_are_known_are_never_replaced() {
             .contains("0x12345678"),
         "{results:?}"
     );
-    // The others are told the cause, and have no redundancy file that counts.
+    // The others get the cause, and have no valid redundancy file.
     for innocent in [0, 2] {
         let text = results[innocent].clone().unwrap_err().to_string();
         assert!(
@@ -373,7 +372,7 @@ fn checksums_that_are_known_are_never_replaced() {
     assert!(checked.iter().all(|health| health.parity.is_err()));
 }
 
-/// Every change to a file fails once, on whichever rank it then is, or there is no room.
+/// Each operation on the file system fails once, on whichever rank does it, or the disk is full.
 #[test]
 fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
     let cluster = Cluster::new(vec![vec![3000, 10], vec![2500], vec![0, 700, 1]], 512);
@@ -386,7 +385,7 @@ fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
                 if job == "encode" {
                     return xor().encode(context, &mut record.clone()).map(|()| record);
                 }
-                let found = || Found::new(xor(), context, record, Proof::Size);
+                let found = || LocalPart::new(xor(), context, record, Verification::SizesOnly);
                 let mut mine = (rank != 1).then(found);
                 xor()
                     .rebuild(context, &mut mine, None)
@@ -417,7 +416,7 @@ fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
                 Some(libc::ENOSPC),
                 "{job}: operation {n}"
             );
-            // Whatever passes a check afterwards is what it should be.
+            // Files that pass a check afterwards must be right.
             let checked = cluster.check(xor(), &records);
             for (rank, health) in checked.iter().enumerate().filter(|(_, h)| h.parity.is_ok()) {
                 let path = cluster.xor_file(rank);
@@ -437,7 +436,7 @@ fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
         }
         let full = Faulty::new(Posix);
         full.faults().limit_space(Some(100));
-        // Nothing is there whose removal would make room.
+        // Nothing can be removed to make space.
         if job == "encode" {
             (0..3).for_each(|rank| std::fs::remove_file(cluster.xor_file(rank)).unwrap());
         } else {
@@ -502,8 +501,8 @@ fn an_encode_costs_the_messages_it_must() {
         let messages = chunk.div_ceil(piece) * (members - 1);
         for count in counts {
             assert_eq!(count.rounds, 0, "members of other sets are not waited for");
-            // Two more to all others: sizes and success, to the right neighbour with the
-            // list of files and their checksums.
+            // Each member sends two more messages to all others: sizes and success. Those to the
+            // right neighbour include the list of files and their checksums.
             assert_eq!(count.messages as usize, messages + 2 * (members - 1));
             let rest = count.bytes as usize - data;
             assert!(

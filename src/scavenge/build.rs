@@ -1,10 +1,11 @@
-//! Makes a dataset of the parts that were copied to the prefix directory: rebuilds what is
-//! missing, writes what a flush would have written, and enters it in the index.
+//! Completes a dataset from the parts that were copied to the prefix directory: rebuilds what is
+//! missing, writes the metadata that a flush would have written, and enters the dataset in the
+//! index.
 
-use super::foreign::{self, Foreign, is_foreign};
-use super::home::Saved;
-use super::mend::{Scope, choose};
-use super::survey::{self, Survey, redundancy_name};
+use super::dataset_records::{self, DatasetRecords};
+use super::locations::PrefixLocation;
+use super::rebuild::{Scope, choose};
+use super::scr_v3::{self, ScrV3Dataset, is_from_scr_v3};
 use crate::cache::layout::filemap_rank;
 use crate::format::index::Index;
 use crate::format::rank2file::{FileEntry, RankEntry};
@@ -12,6 +13,7 @@ use crate::format::summary::Summary;
 use crate::format::{self, Dataset, flush_file};
 use crate::prefix::paths::Prefix;
 use crate::prefix::{flush, index, rank2file, records};
+use crate::redundancy::ParityFileName;
 use crate::redundancy::offline::DatasetLocation;
 use crate::store::{FileKind, Files};
 use crate::{Error, Result};
@@ -28,14 +30,14 @@ pub struct Built {
     pub rebuilt: Vec<usize>,
 }
 
-/// Completes dataset `id`: what was scavenged of it, or what a flush left that had come to its
-/// end but for the index. New completion records name `node`; the index shows `time`; `notes`
-/// hears what was found damaged on the way. May be killed and repeated. Local: one process
-/// does it, after all copies have ended.
+/// Completes dataset `id` from its scavenged parts, or from a flush that only missed the index. New
+/// completion records name `node`; the index shows `time`; damage that was found is described in
+/// `notes`. It may be killed and repeated. Local: one process calls it, after all copies have
+/// ended.
 ///
 /// # Errors
-/// There is nothing of it, or more is lost than its redundancy tolerates; then no file is
-/// touched, and the index is as it was.
+/// There is nothing of the dataset, or more is lost than its redundancy tolerates. Then no file is
+/// changed, and the index is as it was.
 pub fn build(
     files: &dyn Files,
     prefix: &Prefix,
@@ -43,7 +45,7 @@ pub fn build(
     (node, time): (&str, &str),
     notes: &mut Vec<String>,
 ) -> Result<Built> {
-    let (dir, home) = (prefix.dataset(id), Saved(prefix));
+    let (dir, data) = (prefix.dataset(id), PrefixLocation(prefix));
     if files
         .stat(&dir)?
         .is_none_or(|s| s.kind != FileKind::Directory)
@@ -52,14 +54,14 @@ pub fn build(
         return Err(Error::dataset(id, "", what));
     }
     let _lock = index::lock(files, &dir)?;
-    let surveys = read(files, prefix, id);
+    let sources = read(files, prefix, id);
     let location = DatasetLocation {
         files,
         meta_dir: &dir,
-        home: &home,
+        data: &data,
     };
-    let plan = match &surveys {
-        Ok(surveys) => choose(location, surveys, Scope::Data),
+    let plan = match &sources {
+        Ok(sources) => choose(location, sources, Scope::Data),
         Err(error) => Err(error.clone()),
     };
     let verdict = plan.and_then(|plan| {
@@ -68,23 +70,23 @@ pub fn build(
     });
     let plan = match verdict {
         Ok(plan) => plan,
-        // What is complete needs no records any more.
+        // A complete dataset needs no records any more.
         Err(error) => {
-            let (dataset, ranks) = match finished(files, prefix, id) {
+            let (dataset, ranks) = match read_complete(files, prefix, id) {
                 Ok(Some(finished)) => finished,
-                Err(why) if surveys.is_err() => return Err(why),
-                _ if surveys.is_err() && is_foreign(files, &dir)? => {
-                    let found = foreign::read(files, prefix, id)?;
-                    found.settle(files, prefix)?;
-                    let Foreign { dataset, entries } = found;
+                Err(why) if sources.is_err() => return Err(why),
+                _ if sources.is_err() && is_from_scr_v3(files, &dir)? => {
+                    let found = scr_v3::read(files, prefix, id)?;
+                    found.sync(files, prefix)?;
+                    let ScrV3Dataset { dataset, entries } = found;
                     let ranks = entries.len() as u64;
                     let entries = entries.into_values().collect();
-                    (write(files, prefix, &dataset, entries)?, ranks)
+                    (write_metadata(files, prefix, &dataset, entries)?, ranks)
                 }
                 _ => return Err(error),
             };
-            enter(files, prefix, &dataset, time, false)?;
-            tidy(files, &dir)?;
+            enter_in_index(files, prefix, &dataset, time, false)?;
+            remove_records(files, &dir)?;
             return Ok(Built {
                 dataset,
                 ranks,
@@ -92,37 +94,37 @@ pub fn build(
             });
         }
     };
-    let (survey, rebuilt) = (plan.survey, plan.losses.data.clone());
+    let (source, rebuilt) = (plan.source, plan.losses.data.clone());
     let lists = plan.carry_out(node)?;
-    if !lists.keys().copied().eq(0..survey.ranks) {
-        let name = survey.dataset.name.to_string();
+    if !lists.keys().copied().eq(0..source.ranks) {
+        let name = source.dataset.name.to_string();
         return Err(Error::dataset(id, name, "ranks are missing"));
     }
     let entries = lists.values().map(rank2file::entry_of).collect();
-    let dataset = write(files, prefix, &survey.dataset, entries)?;
-    enter(files, prefix, &dataset, time, true)?;
-    tidy(files, &dir)?;
+    let dataset = write_metadata(files, prefix, &source.dataset, entries)?;
+    enter_in_index(files, prefix, &dataset, time, true)?;
+    remove_records(files, &dir)?;
     Ok(Built {
         dataset,
-        ranks: survey.ranks as u64,
+        ranks: source.ranks as u64,
         rebuilt,
     })
 }
 
-/// What was copied of a dataset, newest first, without those of an earlier time than the one
-/// of that number that the last run had.
-pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Vec<Survey>> {
-    let mut surveys = survey::read(files, &prefix.dataset(id), Some(id))?;
+/// The scavenged datasets of this id, newest first. Leaves out datasets that are older than the one
+/// that the last run had under this id.
+pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Vec<DatasetRecords>> {
+    let mut sources = dataset_records::read(files, &prefix.dataset(id), Some(id))?;
     let oldest = created(files, prefix, id);
-    surveys.retain(|survey| oldest.is_none_or(|oldest| survey.dataset.created >= oldest));
-    if surveys.is_empty() {
+    sources.retain(|source| oldest.is_none_or(|oldest| source.dataset.created >= oldest));
+    if sources.is_empty() {
         let what = "only an earlier dataset of that number was copied to the prefix directory";
         return Err(Error::dataset(id, "", what));
     }
-    Ok(surveys)
+    Ok(sources)
 }
 
-/// When the dataset of this number was begun that the last run had in its cache.
+/// Creation time of the dataset that the last run had in its cache under this id.
 fn created(files: &dyn Files, prefix: &Prefix, id: u64) -> Option<u64> {
     let record = records::read_flush_file(files, prefix).unwrap_or_default();
     let entry = record.datasets.get(&id)?.dataset.as_ref()?;
@@ -132,8 +134,12 @@ fn created(files: &dyn Files, prefix: &Prefix, id: u64) -> Option<u64> {
 /// The dataset and its number of ranks, if its summary says that it is complete.
 ///
 /// # Errors
-/// It says so, but a file is missing or has another size than was recorded.
-pub fn finished(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Option<(Dataset, u64)>> {
+/// The summary says so, but a file is missing or its size differs from the record.
+pub fn read_complete(
+    files: &dyn Files,
+    prefix: &Prefix,
+    id: u64,
+) -> Result<Option<(Dataset, u64)>> {
     let dir = prefix.dataset(id);
     let Ok(summary) = format::read::<Summary>(files, &dir.join("summary.scr")) else {
         return Ok(None);
@@ -144,13 +150,13 @@ pub fn finished(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Option<(D
     if !fits || oldest.is_some_and(|oldest| dataset.created < oldest) {
         return Ok(None);
     }
-    all_there(files, prefix, id, ", and what could rebuild it is gone")?;
+    check_files(files, prefix, id, ", and what could rebuild it is gone")?;
     Ok(Some((dataset, rank2file::ranks(files, &dir)?)))
 }
 
-/// Looks whether each file that the rank2file of a dataset lists is there with its size; if
-/// not, `so` is what that means.
-fn all_there(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<()> {
+/// Checks that each file in the rank2file of a dataset exists with its size. The error message ends
+/// with `so`.
+fn check_files(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<()> {
     rank2file::for_each(files, &prefix.dataset(id), |_, entry| {
         for (name, recorded) in &entry.files {
             let path = prefix.absolute(name)?;
@@ -158,27 +164,27 @@ fn all_there(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<()
             let same = stat.is_some_and(|s| recorded.size.is_none_or(|size| size == s.size));
             if !same {
                 let what = format!("is missing, or has another size than was recorded{so}");
-                return Err(Error::Corrupt { path, what });
+                return Err(Error::corrupt(path, what));
             }
         }
         Ok(())
     })
 }
 
-/// Says that all of a dataset is in the prefix directory whose flush has come as far as its
-/// rank2file, and whose files were brought by other means: writes the summary, and marks it in
-/// the flush file. The index is not changed.
+/// Marks a dataset as complete in the prefix directory: writes its summary and updates the flush
+/// file. For datasets whose flush got as far as the rank2file, and whose files were copied by other
+/// means. Does not change the index.
 ///
 /// # Errors
-/// A file that the rank2file lists is not there, or there is no rank2file.
+/// A file in the rank2file is missing, or there is no rank2file.
 pub fn certify(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
-    all_there(files, prefix, dataset.id, "")?;
+    check_files(files, prefix, dataset.id, "")?;
     flush::seal(files, prefix, dataset)?;
     mark_flushed(files, prefix, dataset.id)
 }
 
-/// Writes rank2file and summary, durably, from the inside out. One entry for each rank.
-fn write(
+/// Writes rank2file and summary, synced, in this order. There is one entry for each rank.
+fn write_metadata(
     files: &dyn Files,
     prefix: &Prefix,
     dataset: &Dataset,
@@ -203,10 +209,10 @@ fn write(
     Ok(dataset)
 }
 
-/// The dataset is complete: says so in index and flush file. A checkpoint becomes current,
-/// unless a newer good one is. A failed restart from it is forgotten if its files were
-/// `verified` since.
-fn enter(
+/// Enters a complete dataset in index and flush file. A checkpoint becomes the current one, unless
+/// a newer good one is. A failed restart from it is forgotten if its files were `verified` since
+/// then.
+fn enter_in_index(
     files: &dyn Files,
     prefix: &Prefix,
     dataset: &Dataset,
@@ -235,7 +241,7 @@ fn enter(
     mark_flushed(files, prefix, dataset.id)
 }
 
-/// Says in the flush file, if that knows the dataset, that the prefix directory has all of it.
+/// Marks the dataset as flushed, if the flush file has an entry for it.
 fn mark_flushed(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<()> {
     let flush = records::read_flush_file(files, prefix).unwrap_or_default();
     if flush.datasets.contains_key(&id) {
@@ -251,15 +257,15 @@ fn mark_flushed(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<()> {
     Ok(())
 }
 
-/// Removes what only a rebuild needs, but nothing of SCR v3.1.0, which keeps it.
-fn tidy(files: &dyn Files, dir: &Path) -> Result<()> {
-    if is_foreign(files, dir)? {
+/// Removes the records that only a rebuild needs. Records of SCR v3.1.0 stay, as they do with SCR
+/// v3.1.0.
+fn remove_records(files: &dyn Files, dir: &Path) -> Result<()> {
+    if is_from_scr_v3(files, dir)? {
         return Ok(());
     }
     for name in files.list(dir)? {
-        let ours = name
-            .to_str()
-            .is_some_and(|name| filemap_rank(name).is_some() || redundancy_name(name).is_some());
+        let ours = name.to_str().and_then(filemap_rank).is_some()
+            || ParityFileName::parse(&name).is_some();
         if ours {
             files.remove_file(&dir.join(name))?;
         }

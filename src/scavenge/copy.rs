@@ -1,11 +1,12 @@
-//! Copies what one node has of a dataset from its cache to the prefix directory.
+//! Copies the parts of a dataset in one node's cache to the prefix directory.
 //!
-//! Data go to their paths, completion records and redundancy files to the dataset's directory
-//! in `.scr`. The record of a rank goes last: where it is, the rank's files were whole and on
-//! stable storage. So a copy that is killed, or repeated, or done for several nodes at once,
-//! does no harm, and files that are there already are not copied again.
+//! Data files go to their paths, completion records and redundancy files to the dataset's directory
+//! in `.scr`. The record of a rank is written last, after its files are complete and synced. So a
+//! copy may be killed, repeated, or run on several nodes at once, and does not copy again the files
+//! that are already there.
 
-use super::caches::{self, Part};
+use super::caches;
+use crate::cache::inventory::DirectoryRecords;
 use crate::cache::layout::{Layout, filemap_name};
 use crate::format::filemap::Filemap;
 use crate::format::summary::Summary;
@@ -21,73 +22,75 @@ use std::path::{Path, PathBuf};
 /// Which redundancy files are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redundancy {
-    /// All.
+    /// All redundancy files.
     All,
-    /// Those of sets of which the prefix directory lacks a rank: for a second round, after all
-    /// nodes have copied their data.
+    /// Those of sets that miss a rank's record in the prefix directory. For a second pass, after
+    /// all nodes have copied their data.
     Needed,
-    /// None.
+    /// No redundancy files.
     None,
 }
 
-/// What a copy works with.
+/// What a copy uses.
 #[derive(Clone, Copy)]
 pub struct CopySettings<'a> {
     /// Cache and prefix.
     pub files: &'a dyn Files,
     /// The prefix directory.
     pub prefix: &'a Prefix,
-    /// This node. In a store that all nodes see, a first round (without redundancy) leaves
-    /// the ranks of the others to them.
+    /// Name of this node. In a store that all nodes see, a pass without redundancy copies only the
+    /// ranks of this node.
     pub node: &'a str,
     /// Which redundancy files are copied.
     pub redundancy: Redundancy,
     /// Copy buffer, bytes (`SCR_FILE_BUF_SIZE`).
     pub buffer: usize,
-    /// Give the copies mode and times of the files (`SCR_COPY_METADATA`).
+    /// Give copies the mode and times of the files (`SCR_COPY_METADATA`).
     pub metadata: bool,
 }
 
-/// What was copied.
+/// The result of a copy.
 #[derive(Debug, Default)]
-pub struct Copied {
-    /// The dataset; `None` if this node has nothing of it.
+pub struct CopyResult {
+    /// The dataset; `None` if there is nothing of it on this node.
     pub dataset: Option<Dataset>,
     /// Ranks whose files are in the prefix directory now.
     pub ranks: BTreeSet<usize>,
-    /// Files that were copied, and their bytes; those that were there are not counted.
+    /// Number of files that were copied. Files that were already there do not count.
     pub files: u64,
-    /// See `files`.
+    /// Bytes in these files.
     pub bytes: u64,
-    /// What could not be copied. A rank with a damaged file is left out; all else goes on.
+    /// What could not be copied. Ranks with a damaged file are left out; all others are copied.
     pub problems: Vec<Error>,
 }
 
-/// Copies the part of dataset `id` that is in `stores`, those of one node. The index has the
-/// dataset as not complete from then on, unless it is complete there. Local.
-pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> Copied {
-    let mut node = Node {
+/// Copies the parts of dataset `id` that are in `stores`, the caches of one node. From then on the
+/// index has the dataset as not complete, unless it was complete before. Local.
+pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> CopyResult {
+    let mut node = NodeCopy {
         settings,
         id,
         dir: settings.prefix.dataset(id),
         buffer: vec![0; settings.buffer.max(1)],
-        done: Copied::default(),
+        done: CopyResult::default(),
     };
     let mut parts = Vec::new();
     for layout in stores {
-        match caches::parts(settings.files, layout, id) {
+        let problems = &mut node.done.problems;
+        match caches::records(settings.files, layout, id, problems) {
             Ok(found) => parts.extend(found),
             Err(error) => node.done.problems.push(error),
         }
     }
-    for (layout, part) in &mut parts {
-        node.done.problems.append(&mut part.problems);
+    for (layout, records) in &mut parts {
         if layout.level().is_some() && settings.redundancy == Redundancy::None {
-            part.maps.retain(|map| map.node == settings.node.into());
+            records
+                .filemaps
+                .retain(|map| map.node == settings.node.into());
         }
     }
-    // A node that was away may have a dataset of that number from an earlier time.
-    let maps = parts.iter().flat_map(|(_, part)| &part.maps);
+    // A node that was away may have an older dataset of this id.
+    let maps = parts.iter().flat_map(|(_, records)| &records.filemaps);
     let newest = maps.max_by_key(|map| map.dataset.created);
     let Some(dataset) = newest.map(|map| map.dataset.clone()) else {
         return node.done;
@@ -96,32 +99,33 @@ pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> Copied {
         node.done.problems.push(error);
         return node.done;
     }
-    for (layout, part) in &parts {
-        let maps = part.maps.iter();
+    for (layout, records) in &parts {
+        let maps = records.filemaps.iter();
         for map in maps.filter(|map| map.dataset.created == dataset.created) {
             match node.rank(layout, map) {
                 Ok(()) => drop(node.done.ranks.insert(map.rank)),
                 Err(error) => node.done.problems.push(error),
             }
         }
-        node.redundancy(layout, part);
+        node.redundancy(layout, records);
     }
     node.done.dataset = Some(dataset);
     node.done
 }
 
-struct Node<'a> {
+struct NodeCopy<'a> {
     settings: &'a CopySettings<'a>,
     id: u64,
     /// The dataset's directory in `.scr` of the prefix directory.
     dir: PathBuf,
     buffer: Vec<u8>,
-    done: Copied,
+    done: CopyResult,
 }
 
-impl Node<'_> {
-    /// Sees that the dataset is not of an earlier time, and that nobody takes what is there of
-    /// another one for it, nor for complete what is now being changed.
+impl NodeCopy<'_> {
+    /// Prepares the prefix directory. The dataset must not be older than one of the same id there.
+    /// The index entry and the removal of an old summary keep others from using the dataset while
+    /// it is incomplete.
     fn begin(&mut self, dataset: &Dataset) -> Result<()> {
         let CopySettings { files, prefix, .. } = *self.settings;
         let flush = records::read_flush_file(files, prefix).unwrap_or_default();
@@ -133,7 +137,7 @@ impl Node<'_> {
         }
         match index::enter_once(files, prefix, dataset) {
             Err(error @ Error::Dataset { .. }) => return Err(error),
-            // Bookkeeping can wait; the node's cache may not be there much longer.
+            // An error in the index is no reason to stop: the node's cache may soon be gone.
             Err(error) => self.done.problems.push(error),
             Ok(()) => {}
         }
@@ -160,7 +164,7 @@ impl Node<'_> {
         for file in &map.files.files {
             let from = file.file.below(&data);
             let paths = from.and_then(|from| Ok((from, prefix.absolute(&file.file)?)));
-            // What is wrong with a name is wrong with the record.
+            // An invalid name means that the record is damaged.
             let record = layout.filemap(self.id, map.rank);
             let (from, to) = paths.map_err(|e| e.in_file(record))?;
             self.file(&from, &to, file)?;
@@ -185,14 +189,15 @@ impl Node<'_> {
         let there = files.stat(to)?;
         let there = there.filter(|stat| stat.kind == FileKind::File && stat.size == meta.size);
         if let Some(stat) = there {
-            // The times come last, after the content is on stable storage.
+            // Times are set last, after the content was synced. So equal times mean that the copy
+            // is complete.
             if metadata && stat.mtime == meta.mtime {
                 return Ok(());
             }
             let found = checksum(files, to, &mut self.buffer)?;
             if meta.crc.is_some() && found == expected {
                 files.open(to)?.sync()?;
-                return self.dress(to, &meta.stat());
+                return self.restore_attributes(to, &meta.stat());
             }
         }
         if let Some(parent) = to.parent() {
@@ -201,52 +206,53 @@ impl Node<'_> {
         copy_file(files, from, to, Some(&expected), &mut self.buffer)?;
         self.done.files += 1;
         self.done.bytes += meta.size;
-        self.dress(to, &meta.stat())
+        self.restore_attributes(to, &meta.stat())
     }
 
-    fn dress(&self, path: &Path, stat: &Stat) -> Result<()> {
+    fn restore_attributes(&self, path: &Path, stat: &Stat) -> Result<()> {
         match self.settings.metadata {
             true => self.settings.files.restore(path, stat),
             false => Ok(()),
         }
     }
 
-    fn redundancy(&mut self, layout: &Layout, part: &Part) {
-        for (set, name) in &part.redundancy {
+    fn redundancy(&mut self, layout: &Layout, records: &DirectoryRecords) {
+        for (name, file) in &records.redundancy {
             let wanted = match self.settings.redundancy {
                 Redundancy::All => true,
-                Redundancy::Needed => self.lacks(*set, part),
+                Redundancy::Needed => self.lacks_record(name.set, records),
                 Redundancy::None => false,
             };
             if wanted {
-                let from = layout.meta(self.id).join(name);
-                let copied = self.redundancy_file(&from, &self.dir.join(name));
+                let from = layout.meta(self.id).join(file);
+                let copied = self.redundancy_file(&from, &self.dir.join(file));
                 self.done.problems.extend(copied.err());
             }
         }
     }
 
-    /// True if the prefix directory lacks the record of a member, or may.
-    fn lacks(&self, set: usize, part: &Part) -> bool {
-        let of_set = part.maps.iter().find(|map| map.reddesc.set_id == set);
+    /// True if the record of a member may be missing in the prefix directory.
+    fn lacks_record(&self, set: usize, records: &DirectoryRecords) -> bool {
+        let of_set = records
+            .filemaps
+            .iter()
+            .find(|map| map.reddesc.set_id == set);
         of_set.is_none_or(|map| {
             let mut members = map.reddesc.members.iter();
             members.any(|rank| {
                 let path = self.dir.join(filemap_name(*rank));
                 let there = format::read::<Filemap>(self.settings.files, &path);
-                // It may be that of an earlier dataset of the number.
+                // It may belong to an earlier dataset of this id.
                 !there.is_ok_and(|there| there.dataset == map.dataset)
             })
         })
     }
 
-    /// It says itself of what it is, and is compared with its checksums when it is used.
+    /// Copies a redundancy file. Its header says which dataset it belongs to, and its checksums are
+    /// compared when it is used.
     fn redundancy_file(&mut self, from: &Path, to: &Path) -> Result<()> {
         let files = self.settings.files;
-        let missing = || Error::Corrupt {
-            path: from.to_path_buf(),
-            what: "is gone".to_string(),
-        };
+        let missing = || Error::corrupt(from, "is gone");
         let stat = files.stat(from)?.ok_or_else(missing)?;
         let there = files.stat(to)?;
         if there.is_some_and(|there| (there.size, there.mtime) == (stat.size, stat.mtime)) {

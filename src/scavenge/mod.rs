@@ -1,33 +1,34 @@
-//! What is done with a dataset after its job, without a job: its parts in the nodes are copied
-//! to the prefix directory, what is missing is rebuilt, and the whole is entered in the index.
-//! Everything here is local: one process does it, no ranks.
+//! Saves datasets after their job has ended: copies their parts from the nodes to the prefix
+//! directory, rebuilds what is missing, and enters the datasets in the index. Everything here runs
+//! in one process, without ranks.
 //!
 //! ```text
-//! let copied = copy(&settings, &caches, id);               // on each node that is up
-//! let built = build(&files, &prefix, id, ..)?;           // then on one
+//! let copied = copy(&settings, &caches, id);             // on each node that is up
+//! let built = build(&files, &prefix, id, ..)?;           // then on one node
 //! ```
 //!
-//! [`survey`] reads the records of a directory, [`mend`] makes a dataset whole from what is
-//! there, [`mod@copy`] and [`mod@build`] use them; [`foreign`] reads what SCR v3.1.0 left. [`save`] does all for nodes whose caches
-//! one process can reach.
+//! [`dataset_records`] reads the records of a directory, [`mod@rebuild`] rebuilds a dataset,
+//! [`scr_v3`] reads datasets that SCR v3.1.0 scavenged. [`mod@copy`] and [`mod@build`] use them.
+//! [`save`] does everything if one process can reach the caches of all nodes.
 
 pub mod build;
 pub mod caches;
 pub mod copy;
-pub mod foreign;
-pub mod home;
-pub mod mend;
-pub mod survey;
+pub mod dataset_records;
+pub mod locations;
+pub mod rebuild;
+
+pub mod scr_v3;
 
 pub use build::{Built, build};
-pub use copy::{Copied, Redundancy, copy};
+pub use copy::{CopyResult, Redundancy, copy};
 
 use crate::Result;
 use crate::cache::layout::Layout;
 
-/// Saves dataset `id` from the caches of several nodes, each with its name: data
-/// first, and redundancy files of those sets only of which a rank is missing then; see
-/// [`copy()`] and [`build()`]. Local.
+/// Saves dataset `id` from the caches of several nodes, each with its name. Copies the data of all
+/// nodes first, then the redundancy files of sets that still miss a rank; see [`copy()`] and
+/// [`build()`]. Local.
 pub fn save(
     settings: &copy::CopySettings,
     nodes: &[(&str, Vec<Layout>)],

@@ -210,7 +210,7 @@ impl CachedDatasets {
             run.tell_not_removed(run.files.remove_tree(&layout.quarantine(slot.id)));
             run.tell_not_removed(dataset::discard(&*run.files, &layout, slot.id));
             if let Some(id) = reused_by {
-                let moved = dataset::bequeath(&*run.files, &layout, slot.id, id);
+                let moved = dataset::recycle_redundancy(&*run.files, &layout, slot.id, id);
                 self.recycled.extend(moved);
             }
             trash.push((layout, slot.id));

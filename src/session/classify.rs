@@ -75,7 +75,7 @@ impl RestartSearch {
         let mut left = Vec::new();
         found.retain(|candidate| {
             let Dataset { id, created, .. } = candidate.dataset;
-            let Some(other) = candidate.other.as_ref() else {
+            let Some(other) = candidate.other_prefix.as_ref() else {
                 return true;
             };
             if self.completed.contains(&(id, created)) {

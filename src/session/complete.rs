@@ -246,7 +246,7 @@ pub(super) fn protect(run: &Run, store: usize, filemap: &mut Filemap) -> Result<
     let (data_dir, meta_dir) = (layout.data(id, run.rank()), layout.meta(id));
     let reddesc = &filemap.reddesc;
     let missing = || Error::format(0, format!("no scheme {}", reddesc.scheme));
-    let scheme = redundancy::of(reddesc).ok_or_else(missing)?;
+    let scheme = redundancy::scheme_of(reddesc).ok_or_else(missing)?;
     let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone())
         .ok_or_else(|| Error::format(0, "no redundancy set"))?;
     let context = Context {
@@ -267,5 +267,5 @@ pub(super) fn protect(run: &Run, store: usize, filemap: &mut Filemap) -> Result<
     };
     scheme.encode(&context, &mut record)?;
     filemap.files = record.files;
-    dataset::record(&*run.files, layout, filemap)
+    dataset::write_record(&*run.files, layout, filemap)
 }

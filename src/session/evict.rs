@@ -5,7 +5,7 @@ use super::run::Run;
 use super::search::RestartSearch;
 use crate::Result;
 use crate::cache::plan::Slot;
-use crate::policy::evict::{Entry, victims};
+use crate::policy::eviction::{EvictionCandidate, select_evicted};
 
 impl CachedDatasets {
     /// Removes datasets from the cache and from everything that refers to them. Never fails: a rank
@@ -60,7 +60,7 @@ impl CachedDatasets {
     ) -> Vec<Slot> {
         let offered = search.offered.as_ref().map(|files| files.dataset.id);
         let cached = self.entries.iter().map(|c| {
-            let entry = Entry {
+            let entry = EvictionCandidate {
                 id: c.dataset.id,
                 here: c.store == store && c.bypass == bypass,
                 usable: true,
@@ -72,7 +72,7 @@ impl CachedDatasets {
             (c.slot(), entry)
         });
         let unusable = self.unusable.iter().map(|slot| {
-            let entry = Entry {
+            let entry = EvictionCandidate {
                 id: slot.id,
                 here: slot.store == store && !bypass,
                 usable: false,
@@ -83,9 +83,9 @@ impl CachedDatasets {
             };
             (*slot, entry)
         });
-        let (slots, entries): (Vec<Slot>, Vec<Entry>) = cached.chain(unusable).unzip();
+        let (slots, entries): (Vec<Slot>, Vec<EvictionCandidate>) = cached.chain(unusable).unzip();
         let count = run.descriptors.stores[store].count as usize;
-        let gone = victims(&entries, count, more).into_iter();
+        let gone = select_evicted(&entries, count, more).into_iter();
         gone.filter_map(|at| slots.get(at).copied()).collect()
     }
 

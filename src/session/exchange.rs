@@ -10,7 +10,7 @@ use crate::config::descriptors::Descriptors;
 use crate::format::{from_message, from_tree, to_message, unpack};
 use crate::redundancy::Set;
 use crate::redundancy::topology::{
-    Plan, RankAssignment, RankReport, SetMembership, answer, domains_of_nodes, first_different,
+    RankAssignment, RankReport, SetMembership, SetPlan, assign, domains_of_nodes, first_different,
 };
 
 /// Exchanges report and answer. Gives the answer and this rank's sets; on rank 0 the search knows all
@@ -95,7 +95,7 @@ fn answers(
         }
         return Ok((messages, search));
     }
-    let answers = answer(&reports, &Plan::all(descriptors))?;
+    let answers = assign(&reports, &SetPlan::all(descriptors))?;
     for store in 0..descriptors.stores.len() {
         let sharing = answers.iter().filter_map(|a| a.stores.get(store));
         search

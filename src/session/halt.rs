@@ -143,7 +143,8 @@ impl HaltState {
             run.keep_record(|| {
                 records::update_halt(&*run.files, &run.prefix, |halt| {
                     // A reason that the user has given stays until the user unsets it.
-                    let own = |reason: &mut Name| halt::OWN.contains(&reason.to_string().as_str());
+                    let own =
+                        |reason: &mut Name| halt::SET_BY_SCR.contains(&reason.to_string().as_str());
                     halt.exit_reason.take_if(own);
                     halt.exit_reason.get_or_insert(recorded);
                 })

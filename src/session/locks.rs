@@ -4,7 +4,7 @@
 
 use super::cached::CachedDatasets;
 use super::run::Run;
-use crate::cache::adopt::adopt;
+use crate::cache::earlier_runs::take_over_earlier_runs;
 use crate::cache::layout::Layout;
 use crate::format::{self, Name};
 use crate::job::holders;
@@ -191,13 +191,13 @@ fn lock_store(files: &dyn Files, layout: &Layout, owner: &Owner, end: Instant) -
             // The directory could not be made. Who writes to it later gets the reason.
             Err(error) if error.is_not_found() => return Ok(Locked::ByThisRun(None)),
             Err(error) if without_locks(&error) => {
-                adopt(files, layout)?;
+                take_over_earlier_runs(files, layout)?;
                 return Ok(Locked::ByThisRun(None));
             }
             other => other?,
         };
         if lock.is_some() {
-            adopt(files, layout)?;
+            take_over_earlier_runs(files, layout)?;
             // Without the file other runs know less. A full file system must not stop this one.
             let _ = format::write(files, &path, owner, Durability::Atomic);
             return Ok(Locked::ByThisRun(lock));

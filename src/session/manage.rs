@@ -131,8 +131,9 @@ impl Session {
     pub(super) fn purge_cache(&self, locked: Result<()>) -> Result<()> {
         let run = &self.run;
         let mut led = run.stores.iter().filter(|store| store.leader);
-        let purged = locked
-            .and_then(|()| led.try_for_each(|store| dataset::purge(&*run.files, &store.layout)));
+        let purged = locked.and_then(|()| {
+            led.try_for_each(|store| dataset::delete_all(&*run.files, &store.layout))
+        });
         run.agree(purged)
     }
 }

@@ -9,7 +9,7 @@ use crate::cache::dataset;
 use crate::comm::{Term, collective};
 use crate::config::descriptors::choose;
 use crate::format::{Dataset, Name};
-use crate::policy::capacity::Room;
+use crate::policy::capacity::Fit;
 use crate::prefix::index;
 use crate::prefix::paths::MAX_FILENAME;
 use crate::{Error, Result};
@@ -120,8 +120,8 @@ impl Session {
         });
         // How many datasets more must be evicted, plus one; 0 if there is room without waiting.
         let evict = match &room {
-            Ok(Room::Later) => 1,
-            Ok(Room::More(count)) => {
+            Ok(Fit::AfterDeletion) => 1,
+            Ok(Fit::AfterEvicting(count)) => {
                 i64::try_from(*count).map_or(i64::MAX, |n| n.saturating_add(1))
             }
             _ => 0,
@@ -164,7 +164,7 @@ impl Session {
             && !target.bypass
         {
             let layout = &run.stores[target.store].layout;
-            let removed = dataset::abandon(&*run.files, layout, id, run.rank());
+            let removed = dataset::remove_directories(&*run.files, layout, id, run.rank());
             run.tell_not_removed(removed);
         }
         let target = ready?;
@@ -275,7 +275,7 @@ fn make_directories(run: &Run, dataset: &Dataset, target: Target) -> Result<()> 
     let descriptor = &run.descriptors.stores[target.store];
     require_base(&*run.files, descriptor, run.node())?;
     let layout = &run.stores[target.store].layout;
-    dataset::begin(&*run.files, layout, dataset.id, run.rank())
+    dataset::make_empty_directories(&*run.files, layout, dataset.id, run.rank())
 }
 
 /// A number that differs if name or flags differ, but for a chance of one in 2^63.

@@ -8,8 +8,8 @@ use super::search::{Rejected, Restart};
 use super::space::share_size;
 use super::unavailable::Unavailable;
 use crate::cache::layout::Layout;
-use crate::cache::plan::{Inventory, Order, Slot};
-use crate::cache::recover::{self, CacheAccess, Failed, Recovered};
+use crate::cache::plan::{Inventory, RecoveryOrder, Slot};
+use crate::cache::recover::{self, CacheAccess, Recovered, RecoveryFailure};
 use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
 use crate::events::Severity;
@@ -203,7 +203,7 @@ impl Restart<'_> {
     }
 
     /// Recovers one dataset by rank 0's order. True if it is complete now. Collective.
-    fn carry_out(&mut self, order: &Order, tolerates: usize) -> Result<bool> {
+    fn carry_out(&mut self, order: &RecoveryOrder, tolerates: usize) -> Result<bool> {
         let begun = Instant::now();
         let run = self.run;
         let Some(store) = run.stores.get(order.store) else {
@@ -222,9 +222,9 @@ impl Restart<'_> {
             prefix: run.prefix.real(),
             piece: run.settings.mpi_buf_size,
         };
-        let result = recover::attempt(&access, order)?;
+        let result = recover::recover_dataset(&access, order)?;
         let damage = match &result {
-            Ok(Recovered { damage, .. }) | Err(Failed { damage, .. }) => damage,
+            Ok(Recovered { damage, .. }) | Err(RecoveryFailure { damage, .. }) => damage,
         };
         let named = title(&order.dataset);
         for error in damage {
@@ -248,7 +248,7 @@ impl Restart<'_> {
 
     /// A dataset could not be recovered. If a later attempt may succeed, no older one is offered.
     /// Local; what all ranks know stays the same on all.
-    fn recovery_failed(&mut self, order: &Order, failed: &Failed) {
+    fn recovery_failed(&mut self, order: &RecoveryOrder, failed: &RecoveryFailure) {
         let dataset = &order.dataset;
         let slot = Slot {
             store: order.store,
@@ -276,7 +276,7 @@ impl Restart<'_> {
     /// earlier restarts that were killed left in its directory. Collective, without a round.
     fn add_recovered(
         &mut self,
-        order: &Order,
+        order: &RecoveryOrder,
         recovered: Recovered,
         layout: &Layout,
         tolerates: usize,
@@ -313,7 +313,7 @@ impl Restart<'_> {
         let id = order.dataset.id;
         let mut trash = !order.sends.is_empty() || order.holds.is_some();
         if run.led_store(store).is_some() {
-            let strays = dataset::tidy(&*run.files, layout, id);
+            let strays = dataset::discard_stray_files(&*run.files, layout, id);
             trash |= strays.as_ref().is_ok_and(|any| *any);
             run.tell_not_removed(strays.map(drop));
         }

@@ -5,7 +5,7 @@ use super::cached::title;
 use super::other_ranks::wrong_ranks;
 use super::search::{Rejected, Restart};
 use crate::Result;
-use crate::cache::plan::{Candidate, Order, Slot, ranks_in_words};
+use crate::cache::plan::{Candidate, RecoveryOrder, Slot, ranks_in_words};
 use crate::config::descriptors::StoreDescriptor;
 use crate::events::Severity;
 use crate::format::{Dataset, Name, to_message};
@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 pub(super) struct NextStep {
     pub rejected: Rejected,
     /// The dataset to recover, if there is one to try.
-    pub order: Option<Order>,
+    pub order: Option<RecoveryOrder>,
     /// How many failure groups may be lost once it is recovered.
     pub tolerates: usize,
     /// With no order: the other datasets in the cache.
@@ -458,8 +458,8 @@ mod tests {
         for completed in [true, false] {
             let (run, _) = run_in(&dir, &[("SCR_CACHE_PURGE", "0")]);
             let mut inventory = found(3, 1);
-            inventory.held[0].rank = 1;
-            inventory.held[0].reddesc.members = vec![1];
+            inventory.records[0].rank = 1;
+            inventory.records[0].reddesc.members = vec![1];
             // A record of rank 1 of 1 is not possible, so rank 0 is lost.
             if completed {
                 was_complete(&run, &[3]);

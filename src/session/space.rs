@@ -11,7 +11,9 @@ use crate::config::Scheme;
 use crate::config::descriptors::SchemeDescriptor;
 use crate::format::Dataset;
 use crate::format::filemap::Filemap;
-use crate::policy::capacity::{Room, more, room, wanted, with_redundancy};
+use crate::policy::capacity::{
+    Fit, additional_evictions, check_fit, space_wanted, with_redundancy,
+};
 use crate::redundancy::topology::StoreSharing;
 use crate::{Error, Result, redundancy};
 
@@ -44,16 +46,11 @@ impl CachedDatasets {
     ///
     /// # Errors
     /// The store has no room, not even after evictions.
-    pub fn check_space(
-        &mut self,
-        run: &Run,
-        search: &RestartSearch,
-        next: Planned,
-    ) -> Result<Room> {
+    pub fn check_space(&mut self, run: &Run, search: &RestartSearch, next: Planned) -> Result<Fit> {
         let at = run.descriptors.schemes[next.scheme].store;
         let Store { layout, leader, .. } = &run.stores[at];
         if next.bypass || !leader || !run.settings.cache_check {
-            return Ok(Room::Now);
+            return Ok(Fit::Now);
         }
         let job = layout.job();
         // A file system that does not tell its free space can only be tried.
@@ -62,15 +59,15 @@ impl CachedDatasets {
         let demanded = self.victims(run, search, at, false, 0);
         let nothing_to_delete = demanded.is_empty() && !self.deletion.is_running();
         // After failures more space is asked for than the last complete dataset took.
-        let hoped = need.map(|need| wanted(need, self.failures));
-        let verdict = room(hoped, free(), nothing_to_delete.then_some(0));
+        let hoped = need.map(|need| space_wanted(need, self.failures));
+        let verdict = check_fit(hoped, free(), nothing_to_delete.then_some(0));
         let (Some(need), Some(hoped)) = (need, hoped) else {
             return Ok(match self.failures {
                 0 => verdict,
-                _ => Room::More(self.dispensable(run, search, at)),
+                _ => Fit::AfterEvicting(self.dispensable(run, search, at)),
             });
         };
-        if verdict == Room::Now {
+        if verdict == Fit::Now {
             return Ok(verdict);
         }
         // The guess says no: find out exactly, which takes time.
@@ -82,9 +79,9 @@ impl CachedDatasets {
         let then = first
             .iter()
             .fold(left, |sum, size| sum.saturating_add(*size));
-        match more(need, hoped, then, rest) {
-            Some(0) => Ok(Room::Later),
-            Some(count) => Ok(Room::More(count)),
+        match additional_evictions(need, hoped, then, rest) {
+            Some(0) => Ok(Fit::AfterDeletion),
+            Some(count) => Ok(Fit::AfterEvicting(count)),
             None => Err(no_space(
                 run,
                 at,
@@ -142,7 +139,7 @@ impl CachedDatasets {
         let places = [layout.dataset(slot.id), layout.quarantine(slot.id)];
         let sizes = places
             .iter()
-            .map(|path| dataset::volume(&*run.files, path, BLOCK));
+            .map(|path| dataset::disk_usage(&*run.files, path, BLOCK));
         sizes.map(Result::unwrap_or_default).sum()
     }
 
@@ -204,7 +201,7 @@ fn own_size(run: &Run, layout: &Layout, filemap: &Filemap) -> (u64, u64) {
     let added = dataset::redundancy_file(layout, filemap)
         .into_iter()
         .chain([record]);
-    let sizes = added.map(|path| dataset::volume(&*run.files, &path, BLOCK));
+    let sizes = added.map(|path| dataset::disk_usage(&*run.files, &path, BLOCK));
     let added: u64 = sizes.map(Result::unwrap_or_default).sum();
     (data, data.saturating_add(added))
 }
@@ -281,7 +278,7 @@ mod tests {
         (run, faults)
     }
 
-    fn check(all: &mut CachedDatasets, run: &Run) -> Result<Room> {
+    fn check(all: &mut CachedDatasets, run: &Run) -> Result<Fit> {
         let planned = Planned {
             dataset: &checkpoint(9),
             scheme: 0,
@@ -307,17 +304,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (run, _) = run_with(&dir, 0);
         let mut all = CachedDatasets::default();
-        assert_eq!(check(&mut all, &run), Ok(Room::Now));
+        assert_eq!(check(&mut all, &run), Ok(Fit::Now));
         // After failures what no restart can use goes, then all that is dispensable.
         all.failures = 1;
         all.unusable = vec![Slot { store: 0, id: 1 }];
         all.insert(cached(2));
         all.insert(cached(3));
-        assert_eq!(check(&mut all, &run), Ok(Room::More(0)));
+        assert_eq!(check(&mut all, &run), Ok(Fit::AfterEvicting(0)));
         all.failures = 2;
-        assert_eq!(check(&mut all, &run), Ok(Room::More(0)));
+        assert_eq!(check(&mut all, &run), Ok(Fit::AfterEvicting(0)));
         all.entries.pop();
-        assert_eq!(check(&mut all, &run), Ok(Room::More(0)));
+        assert_eq!(check(&mut all, &run), Ok(Fit::AfterEvicting(0)));
     }
 
     #[test]
@@ -325,7 +322,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (run, faults) = run_with(&dir, 100);
         let mut all = last_one_took(100);
-        assert_eq!(check(&mut all, &run), Ok(Room::Now));
+        assert_eq!(check(&mut all, &run), Ok(Fit::Now));
         faults.limit_space(Some(99));
         let refused = check(&mut all, &run).unwrap_err().to_string();
         for part in [
@@ -342,7 +339,7 @@ mod tests {
             one.bytes = Some(1);
             all.insert(one);
         }
-        assert_eq!(check(&mut all, &run), Ok(Room::Later));
+        assert_eq!(check(&mut all, &run), Ok(Fit::AfterDeletion));
     }
 
     #[test]
@@ -354,7 +351,7 @@ mod tests {
         saved.in_prefix = true;
         saved.bytes = Some(50);
         all.insert(saved);
-        assert_eq!(check(&mut all, &run), Ok(Room::More(1)));
+        assert_eq!(check(&mut all, &run), Ok(Fit::AfterEvicting(1)));
         all.entries[0].in_prefix = false;
         assert!(check(&mut all, &run).is_err(), "the only copy stays");
     }
@@ -368,9 +365,9 @@ mod tests {
         saved.in_prefix = true;
         saved.bytes = Some(10);
         all.insert(saved);
-        assert_eq!(check(&mut all, &run), Ok(Room::Now));
+        assert_eq!(check(&mut all, &run), Ok(Fit::Now));
         all.failures = 1;
-        assert_eq!(check(&mut all, &run), Ok(Room::More(1)));
+        assert_eq!(check(&mut all, &run), Ok(Fit::AfterEvicting(1)));
     }
 
     #[test]

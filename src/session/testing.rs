@@ -3,7 +3,7 @@
 use super::cached::CachedDataset;
 use super::run::{Run, Store};
 use crate::cache::layout::Layout;
-use crate::cache::plan::{Held, Inventory, Slot};
+use crate::cache::plan::{CachedRecord, Inventory, Slot};
 use crate::comm::solo::Solo;
 use crate::config::descriptors::descriptors;
 use crate::config::{Config, Environment, Settings};
@@ -135,17 +135,17 @@ fn single(rank: usize) -> Reddesc {
 
 /// What a leader finds of a checkpoint that `ranks` ranks wrote with SINGLE: all their records.
 pub(super) fn found(id: u64, ranks: usize) -> Inventory {
-    let held = |rank| Held {
+    let record = |rank| CachedRecord {
         store: 0,
         level: None,
         rank,
         ranks,
         dataset: checkpoint(id),
         reddesc: single(rank),
-        other: None,
+        other_prefix: None,
     };
     Inventory {
-        held: (0..ranks).map(held).collect(),
+        records: (0..ranks).map(record).collect(),
         present: vec![Slot { store: 0, id }],
         ..Inventory::default()
     }
@@ -155,7 +155,7 @@ pub(super) fn found(id: u64, ranks: usize) -> Inventory {
 pub(super) fn joined(inventories: Vec<Inventory>) -> Inventory {
     let mut all = Inventory::default();
     for one in inventories {
-        all.held.extend(one.held);
+        all.records.extend(one.records);
         all.present.extend(one.present);
         all.unread.extend(one.unread);
     }

@@ -1,10 +1,10 @@
-//! Finding the place of an operation without following links.
+//! Resolves paths without following links.
 //!
-//! Below some directories, the roots, nobody but SCR and the program decides where a path leads:
-//! below the prefix directory, and below the directories of a job in the caches. There the parent
-//! of each path is opened first, relative to its root, and no component may be a symbolic link;
-//! what is done is then done relative to the open parent. So it makes no difference who puts a
-//! link there, nor when. A root itself may be reached through links.
+//! Below some directories, the roots, only SCR and the program may decide where a path leads: below
+//! the prefix directory, and below the directories of a job in the caches. There, the parent of
+//! each path is opened first, relative to its root, and no component may be a symbolic link. The
+//! operation then works relative to the open parent. So links that someone puts there at any time
+//! have no effect. A root itself may be reached through links.
 
 use super::file::{failed, refused};
 use crate::{Error, Result};
@@ -17,22 +17,22 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 
-/// A handle on a directory, for use as a starting point only.
+/// Flags to open a directory as a starting point only.
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A path, as a name relative to an open directory.
 pub(super) struct At<'a> {
-    /// The parent, if the path is below a root; then `name` is one component.
+    /// The parent, if the path is below a root. Then `name` is one component.
     parent: Option<OwnedFd>,
     name: &'a Path,
     path: &'a Path,
 }
 
 impl<'a> At<'a> {
-    /// The place of `path`, for `action`.
+    /// Resolves `path` for `action`.
     ///
     /// # Errors
-    /// The parent cannot be opened, or there is a link on the way to it.
+    /// The parent cannot be opened, or one of its components is a link.
     pub fn find(roots: &[PathBuf], action: &'static str, path: &'a Path) -> Result<At<'a>> {
         let Some((root, below)) = root_of(roots, path) else {
             let (parent, name) = (None, path);
@@ -41,12 +41,12 @@ impl<'a> At<'a> {
         let (Some(above), Some(name)) = (below.parent(), below.file_name()) else {
             return Err(no_plain_names(action, path));
         };
-        let way = Way { root, path, action };
-        let (parent, name) = (Some(way.open(above)?), Path::new(name));
+        let resolver = Resolver { root, path, action };
+        let (parent, name) = (Some(resolver.open(above)?), Path::new(name));
         Ok(At { parent, name, path })
     }
 
-    /// What [`At::name`] is relative to.
+    /// The directory that [`At::name`] is relative to.
     pub fn dir(&self) -> BorrowedFd<'_> {
         self.parent.as_ref().map_or(CWD, AsFd::as_fd)
     }
@@ -56,8 +56,7 @@ impl<'a> At<'a> {
         self.name
     }
 
-    /// The parent as a handle, and the last component; `None` for a path without one, such as
-    /// `/`.
+    /// The open parent, and the last component; `None` for a path without one, such as `/`.
     pub fn parent(self) -> rustix::io::Result<Option<(OwnedFd, &'a OsStr)>> {
         let Some(name) = self.path.file_name() else {
             return Ok(None);
@@ -70,7 +69,7 @@ impl<'a> At<'a> {
         Ok(Some((parent, name)))
     }
 
-    /// Opens what is there. Below a root a link in the last component is not followed either.
+    /// Opens the path. Below a root, a link in the last component is not followed either.
     pub fn open(&self, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         let no_link = match self.parent {
             Some(_) => OFlags::NOFOLLOW,
@@ -80,7 +79,7 @@ impl<'a> At<'a> {
         retry_on_intr(|| openat(self.dir(), self.name, flags, Mode::empty()))
     }
 
-    /// The error of `action` here; says so if the reason is a link.
+    /// The error of `action` on this path. Its text names a link, if a link is the reason.
     pub fn error(&self, action: &'static str, errno: Errno) -> Error {
         match (&self.parent, errno) {
             (Some(parent), Errno::NOTDIR | Errno::LOOP) => {
@@ -94,7 +93,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// Makes the directory `path` and those above it that are missing, with `mode` less the umask.
+/// Makes the directory `path` and its missing parents, with `mode` less the umask.
 pub(super) fn make_dirs(roots: &[PathBuf], path: &Path, mode: u32) -> Result<()> {
     let action = "make directory";
     let plain = |path: &Path| {
@@ -105,10 +104,10 @@ pub(super) fn make_dirs(roots: &[PathBuf], path: &Path, mode: u32) -> Result<()>
         return plain(path);
     };
     plain(root)?;
-    Way { root, path, action }.make(below, Mode::from_raw_mode(mode))
+    Resolver { root, path, action }.make(below, Mode::from_raw_mode(mode))
 }
 
-/// The innermost root that `path` is below, and the rest of the path. A root itself is below none.
+/// The innermost root that `path` is below, and the rest of the path. `None` for a root itself.
 fn root_of<'r, 'p>(roots: &'r [PathBuf], path: &'p Path) -> Option<(&'r Path, &'p Path)> {
     let below = roots
         .iter()
@@ -117,14 +116,14 @@ fn root_of<'r, 'p>(roots: &'r [PathBuf], path: &'p Path) -> Option<(&'r Path, &'
     innermost.filter(|(_, below)| !below.as_os_str().is_empty())
 }
 
-/// From a root to a directory, on behalf of an action on a path.
-struct Way<'a> {
+/// Resolves the directory of `path` below a root, for `action`.
+struct Resolver<'a> {
     root: &'a Path,
     path: &'a Path,
     action: &'static str,
 }
 
-impl Way<'_> {
+impl Resolver<'_> {
     fn failed(&self, errno: Errno) -> Error {
         failed(self.action, self.path, errno)
     }
@@ -146,8 +145,8 @@ impl Way<'_> {
         let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         match retry_on_intr(|| openat2(&top, below, DIRECTORY, Mode::empty(), how)) {
             Ok(directory) => Ok(directory),
-            // A kernel before 5.6, or a sandbox, does not know the call; or there is a link,
-            // which is to be named.
+            // The call is unknown to kernels before 5.6 and to sandboxes. Or there is a link, which
+            // the error must name.
             Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN | Errno::LOOP | Errno::NOTDIR) => {
                 self.step(top, below, |_, _| Ok(()))
             }
@@ -155,7 +154,7 @@ impl Way<'_> {
         }
     }
 
-    /// Makes what is missing of the directory `below` the root.
+    /// Makes the directory `below` the root and its missing parents.
     fn make(&self, below: &Path, mode: Mode) -> Result<()> {
         if self.open(below).is_ok() {
             return Ok(());
@@ -164,8 +163,9 @@ impl Way<'_> {
         self.step(self.top()?, below, make).map(drop)
     }
 
-    /// Goes from directory to directory, after `before` for each. What that fails with counts
-    /// only where there is no directory then: a read-only file system says so of one that exists.
+    /// Opens one component after the other, and calls `before` for each. Errors of `before` count
+    /// only if the directory then does not exist: a read-only file system also reports them for
+    /// directories that exist.
     fn step(
         &self,
         top: OwnedFd,
@@ -196,7 +196,7 @@ impl Way<'_> {
     }
 }
 
-/// What is to be said of a link that is in the way; `None` if it is none.
+/// The error text if the component is a link; `None` if it is not.
 fn link(parent: &OwnedFd, name: &OsStr, path: &Path) -> Option<String> {
     let target = readlinkat(parent, name, Vec::new()).ok()?;
     let target = Path::new(OsStr::from_bytes(target.as_bytes()));
@@ -213,7 +213,7 @@ fn no_plain_names(action: &'static str, path: &Path) -> Error {
     refused(action, path, Errno::INVAL, text)
 }
 
-/// The place of the directory `path` with all links followed, as far as it is there.
+/// The path of a directory with all links resolved. Its last components need not exist.
 pub(super) fn real_dir(path: &Path) -> Result<PathBuf> {
     for above in path.ancestors() {
         match std::fs::canonicalize(above) {
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// The kernel's way, and that of a kernel or sandbox without openat2, say the same.
+    /// Resolving in the kernel, and step by step without openat2, gives the same results.
     #[test]
     fn both_ways_find_the_same_directories_and_the_same_links() {
         let dir = tempfile::tempdir().unwrap();
@@ -270,13 +270,13 @@ mod tests {
                 ("a/../a", Some((Errno::INVAL, "plain names"))),
             ] {
                 let path = root.join(below).join("f");
-                let way = Way {
+                let resolver = Resolver {
                     root: &root,
                     path: &path,
                     action: "open",
                 };
-                let kernel = way.open(Path::new(below));
-                let steps = way.step(way.top().unwrap(), Path::new(below), |_, _| Ok(()));
+                let kernel = resolver.open(Path::new(below));
+                let steps = resolver.step(resolver.top().unwrap(), Path::new(below), |_, _| Ok(()));
                 for found in [kernel, steps] {
                     let told = found.err().map(|e| (e.errno().unwrap(), e.to_string()));
                     let errno = expected.map(|(errno, _)| errno.raw_os_error());

@@ -1,16 +1,16 @@
-//! Threads of ours in somebody else's process: they take no signals.
+//! Blocks signals in the threads that SCR starts in the application's process.
 //!
-//! A signal to a process goes to any thread that has not blocked it. A handler of the
-//! application expects to run on one of the application's own.
+//! A signal to a process goes to any thread that has not blocked it. A signal handler of the
+//! application expects to run on one of the application's own threads.
 
 use std::mem::MaybeUninit;
 
-/// While one of these lives, the calling thread has all signals blocked, and so have, for good,
-/// the threads that it starts meanwhile.
+/// While a value exists, the calling thread has all signals blocked. Threads that it starts
+/// meanwhile have them blocked until they end.
 pub struct BlockedSignals(Option<libc::sigset_t>);
 
 impl BlockedSignals {
-    /// Blocks them. If that is not possible nothing is changed.
+    /// Blocks all signals. If that fails, nothing changes.
     pub fn new() -> BlockedSignals {
         let mut all = MaybeUninit::<libc::sigset_t>::uninit();
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
@@ -44,7 +44,7 @@ impl Drop for BlockedSignals {
 mod tests {
     use super::*;
 
-    /// Whether the calling thread has SIGUSR1 blocked.
+    /// True if the calling thread has SIGUSR1 blocked.
     fn blocked() -> bool {
         let mut now = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: with no new set, the old one is written to a live local.
@@ -57,9 +57,9 @@ mod tests {
     #[test]
     fn a_thread_started_meanwhile_hears_nothing_and_the_caller_does_again() {
         assert!(!blocked());
-        let deaf = BlockedSignals::new();
+        let blocking = BlockedSignals::new();
         let thread = std::thread::spawn(blocked);
-        drop(deaf);
+        drop(blocking);
         assert!(thread.join().unwrap());
         assert!(!blocked());
     }

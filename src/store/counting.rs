@@ -1,4 +1,4 @@
-//! What the library asks of the file system, in numbers that do not depend on the machine.
+//! Counts operations on the file system, which do not depend on the machine's speed.
 
 use super::{Durability, File, Files, Lock, Space, Stat};
 use crate::Result;
@@ -7,14 +7,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The counts of a [`Counting`], for whoever holds a clone: by the name of the operation, as
-/// the methods of [`Files`] and [`File`] are called, and "sync" for each file or directory
-/// that is brought to stable storage, those of [`Files::replace`] included.
+/// The counts of a [`CountingFiles`], by the names of the methods of [`Files`] and [`File`]. "sync"
+/// counts each synced file or directory, including those of [`Files::replace`].
 #[derive(Debug, Clone, Default)]
-pub struct Tally(Arc<Mutex<BTreeMap<&'static str, u64>>>);
+pub struct FileTally(Arc<Mutex<BTreeMap<&'static str, u64>>>);
 
-impl Tally {
-    /// The counts since the last time, which this is.
+impl FileTally {
+    /// The counts since the last call.
     pub fn take(&self) -> BTreeMap<&'static str, u64> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -25,37 +24,37 @@ impl Tally {
     }
 }
 
-/// A file system that counts what goes through it.
-pub struct Counting<F: ?Sized> {
-    tally: Tally,
+/// Counts the operations on `inner`.
+pub struct CountingFiles<F: ?Sized> {
+    tally: FileTally,
     inner: Arc<F>,
 }
 
-impl<F: Files> Counting<F> {
-    /// Counts the use of `inner`, from zero.
+impl<F: Files> CountingFiles<F> {
+    /// Starts at zero.
     pub fn new(inner: F) -> Self {
-        Counting {
+        CountingFiles {
             inner: Arc::new(inner),
-            tally: Tally::default(),
+            tally: FileTally::default(),
         }
     }
 
-    /// The counts, which can be read while and after this is in use.
-    pub fn tally(&self) -> Tally {
+    /// The counts, which can be read during and after the use of this value.
+    pub fn tally(&self) -> FileTally {
         self.tally.clone()
     }
 }
 
-impl<F: ?Sized> Counting<F> {
+impl<F: ?Sized> CountingFiles<F> {
     fn wrap(&self, file: Box<dyn File>) -> Box<dyn File> {
         let tally = self.tally.clone();
         Box::new(CountingFile { inner: file, tally })
     }
 }
 
-impl<F: Files + ?Sized> Files for Counting<F> {
+impl<F: Files + ?Sized> Files for CountingFiles<F> {
     fn beneath(&self, roots: &[PathBuf]) -> Arc<dyn Files> {
-        Arc::new(Counting {
+        Arc::new(CountingFiles {
             tally: self.tally.clone(),
             inner: self.inner.beneath(roots),
         })
@@ -158,7 +157,7 @@ impl<F: Files + ?Sized> Files for Counting<F> {
 
 struct CountingFile {
     inner: Box<dyn File>,
-    tally: Tally,
+    tally: FileTally,
 }
 
 impl File for CountingFile {

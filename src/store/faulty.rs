@@ -1,24 +1,23 @@
-//! Disks that fill up, calls that fail and processes that die, on purpose, for tests.
+//! A file system for tests, on which disks fill up, calls fail and processes die.
 //!
-//! The fault model. Operations that change something are counted, from 1: `create`,
-//! `rewrite`, `replace`, `make_dirs`, `make_private_dirs`, `rename`, `remove_file`, `remove_dir`,
-//! `remove_tree`, `sync_dir`, `restore`, and `write_at`, `allocate` and `sync` of files. At a
-//! chosen one
+//! Operations that change something are counted, from 1: `create`, `rewrite`, `replace`,
+//! `make_dirs`, `make_private_dirs`, `rename`, `remove_file`, `remove_dir`, `remove_tree`,
+//! `sync_dir`, `restore`, and `write_at`, `allocate` and `sync` of files. At a chosen operation
 //!
-//! - the call fails with an errno and does nothing, and the process goes on; or
-//! - the process dies: the operation is half done (half of the bytes written, the temporary
-//!   file of `replace` left behind half written, half of a tree removed, anything else not
+//! - the call fails with an errno and does nothing, and the process continues; or
+//! - the process dies: the operation is half done (half of the bytes are written, the temporary
+//!   file of `replace` is left half written, half of a tree is removed, anything else is not
 //!   done), and every later operation of any kind fails.
 //!
-//! A crash test counts the operations of a first run, and in the next dies at each of them.
-//! What was done before stays, as after a killed process; loss of unsynced data by a power
-//! failure is not modelled.
+//! A crash test counts the operations of a first run, and then dies at each of them in turn.
+//! Completed operations remain, as after a killed process; the loss of unsynced data in a power
+//! failure is not simulated.
 //!
-//! One path may be made unreadable, as a bad disk would, for good or for so many reads.
+//! One path may be made unreadable, for ever or for a number of reads.
 //!
-//! A limit of space makes a full disk: file content counts, directories are free. What
-//! is removed or replaced through this value is given back. A disk that is full altogether takes
-//! nothing that needs room: no byte, no new file, no new directory.
+//! A limit of space simulates a full disk: file content counts, directories are free. Removed and
+//! replaced content is given back. A disk can also be completely full: then nothing that needs
+//! space succeeds, not even a new file or directory.
 
 use super::{Durability, File, FileKind, Files, Lock, Space, Stat};
 use crate::{Error, Result};
@@ -28,72 +27,72 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
-struct State {
+struct FaultState {
     operations: u64,
     fail: Option<(u64, i32)>,
     die: Option<u64>,
     dead: bool,
-    /// What cannot be read, and why, and for how many reads more.
+    /// A path that cannot be read, the errno, and for how many more reads.
     unreadable: Option<(PathBuf, i32, u64)>,
-    /// Bytes in all and bytes left.
+    /// Total and remaining bytes.
     space: Option<(u64, u64)>,
-    /// Nothing takes anything new.
+    /// True if the disk is completely full.
     full: bool,
 }
 
-/// Sets the faults of a [`Faulty`], and tells what became of them, also while it is in use.
+/// Sets the faults of a [`Faulty`], and reports on them, also while it is in use.
 #[derive(Debug, Clone, Default)]
-pub struct Faults(Arc<Mutex<State>>);
+pub struct Faults(Arc<Mutex<FaultState>>);
 
 impl Faults {
-    /// Operations so far that changed something or tried to.
+    /// Number of changing operations so far, including failed ones.
     pub fn operations(&self) -> u64 {
         self.state().operations
     }
 
-    /// Lets operation number `n`, counted from the start, fail with `errno`.
+    /// Makes operation `n` fail with `errno`. Operations are counted from the start.
     pub fn fail_at(&self, n: u64, errno: i32) {
         self.state().fail = Some((n, errno));
     }
 
-    /// Lets the process die in operation number `n`, counted from the start.
+    /// Makes the process die in operation `n`, counted from the start.
     pub fn die_at(&self, n: u64) {
         self.state().die = Some(n);
     }
 
-    /// Lets all reads of the file at `path` fail with an errno; `None` for no file. Also the end of
-    /// a path will do, of whole names.
+    /// Makes all reads of a file fail with an errno; `None` for no file. The path may also be the
+    /// last components of a path.
     pub fn fail_reads(&self, which: Option<(PathBuf, i32)>) {
         self.state().unreadable = which.map(|(path, errno)| (path, errno, u64::MAX));
     }
 
-    /// Lets the next `times` reads of the file at `path` fail with an errno, and no later one.
+    /// Makes the next `times` reads of the file at `path` fail with an errno.
     pub fn fail_next_reads(&self, path: PathBuf, errno: i32, times: u64) {
         self.state().unreadable = Some((path, errno, times));
     }
 
-    /// How many of the reads that were to fail have not been tried.
+    /// Number of reads that are still to fail.
     pub fn reads_to_fail(&self) -> u64 {
         let state = self.state();
         state.unreadable.as_ref().map_or(0, |(_, _, left)| *left)
     }
 
-    /// Whether the process has died.
+    /// True if the process has died.
     pub fn is_dead(&self) -> bool {
         self.state().dead
     }
 
-    /// Leaves room for `bytes` more; `None` for as much as the file system below has.
+    /// Leaves space for `bytes` more; `None` for no limit.
     pub fn limit_space(&self, bytes: Option<u64>) {
         self.state().space = bytes.map(|bytes| (bytes, bytes));
     }
 
-    /// Whether from now on all that needs any room fails with ENOSPC.
+    /// If `full`, everything that needs space fails with ENOSPC from now on.
     pub fn fill_up(&self, full: bool) {
         self.state().full = full;
     }
 
-    /// An error if there is no room for something `new`.
+    /// Returns an error if there is no space for something `new`.
     fn room(&self, action: &'static str, path: &Path, new: bool) -> Result<()> {
         match new && self.state().full {
             true => Err(injected(action, path, libc::ENOSPC)),
@@ -101,11 +100,11 @@ impl Faults {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FaultState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing works for the dead.
+    /// Returns an error if the process has died.
     fn alive(&self, action: &'static str, path: &Path) -> Result<()> {
         if self.is_dead() {
             Err(death(action, path))
@@ -124,7 +123,7 @@ impl Faults {
         }
     }
 
-    /// Counts a changing operation and does it, unless it is to fail. `torn` does half of it.
+    /// Counts a changing operation and does it, unless it must fail. `torn` does half of it.
     fn change<T>(
         &self,
         action: &'static str,
@@ -153,7 +152,7 @@ impl Faults {
         whole()
     }
 
-    /// Takes as much of `bytes` as there is room for.
+    /// Uses up to `bytes` of the remaining space, and returns how many.
     fn take_space(&self, bytes: u64) -> u64 {
         match &mut self.state().space {
             Some((_, left)) => {
@@ -187,14 +186,14 @@ fn death(action: &'static str, path: &Path) -> Error {
     }
 }
 
-/// A file system with faults. Without any set it does what `inner` does.
+/// A file system with faults. Without faults it does what `inner` does.
 pub struct Faulty<F: ?Sized> {
     faults: Faults,
     inner: Arc<F>,
 }
 
 impl<F: Files> Faulty<F> {
-    /// Wraps `inner`; there are no faults yet.
+    /// Wraps `inner`, without faults.
     pub fn new(inner: F) -> Self {
         Faulty {
             inner: Arc::new(inner),
@@ -202,7 +201,7 @@ impl<F: Files> Faulty<F> {
         }
     }
 
-    /// The faults, to set and to ask.
+    /// The faults, to set and to query.
     pub fn faults(&self) -> Faults {
         self.faults.clone()
     }
@@ -218,7 +217,7 @@ impl<F: Files + ?Sized> Faulty<F> {
         self.faults.change(action, path, || (), whole)
     }
 
-    /// An error if there is nothing at `path` and no room for it.
+    /// Returns an error if nothing exists at `path` and there is no space for it.
     fn room_at(&self, action: &'static str, path: &Path) -> Result<()> {
         self.faults
             .room(action, path, self.inner.stat(path)?.is_none())
@@ -252,7 +251,7 @@ impl<F: Files + ?Sized> Faulty<F> {
         Ok(bytes)
     }
 
-    /// Removes every other entry of a directory.
+    /// Removes every second entry of a directory.
     fn remove_half(&self, path: &Path) {
         for name in self
             .inner
@@ -265,7 +264,7 @@ impl<F: Files + ?Sized> Faulty<F> {
         }
     }
 
-    /// Leaves a temporary file as of a `replace` that did not come to its end.
+    /// Leaves the temporary file of an interrupted `replace`.
     fn half_replace(&self, path: &Path, data: &[u8]) {
         let mut name = OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
@@ -429,7 +428,7 @@ impl<F: Files + ?Sized> Files for Faulty<F> {
     }
 }
 
-/// Keeps the promise that after a failed write or sync nothing succeeds.
+/// After a failed write or sync, every later call fails, as with a real file.
 struct FaultyFile {
     inner: Box<dyn File>,
     path: PathBuf,
@@ -465,7 +464,7 @@ impl FaultyFile {
         result
     }
 
-    /// Bytes by which the file would grow to reach `end`, and how many of them there are.
+    /// Bytes by which the file must grow to reach `end`, and how many of them are available.
     fn grow(&self, end: u64) -> Result<(u64, u64)> {
         let growth = end.saturating_sub(self.inner.size()?);
         Ok((growth, self.faults.take_space(growth)))
@@ -499,7 +498,7 @@ impl File for FaultyFile {
             if taken == growth {
                 return self.inner.write_at(offset, data);
             }
-            // What fits is written, as a real disk would.
+            // Writes as much as fits, as a real disk does.
             let fits = length.saturating_sub(growth - taken);
             let fits = usize::try_from(fits).ok().and_then(|fits| data.get(..fits));
             self.inner.write_at(offset, fits.unwrap_or_default())?;

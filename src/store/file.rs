@@ -2,18 +2,18 @@
 
 use super::File;
 use crate::{Error, Result};
-use rustix::fd::OwnedFd;
-use rustix::fs::{FallocateFlags, fallocate, fstat, fstatfs, fsync, ftruncate};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{FallocateFlags, Mode, fallocate, fstat, fstatfs, fsync, ftruncate};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-/// An error of the system, with what was tried and where.
+/// An error of the system, with the action and the path.
 pub(super) fn failed(action: &'static str, path: &Path, errno: Errno) -> Error {
     Error::io(action, path, errno.into())
 }
 
-/// An error that we found ourselves; `errno` is the closest that the system has for it.
+/// An error that SCR itself detected; `errno` is the closest one of the system.
 pub(super) fn refused(
     action: &'static str,
     path: &Path,
@@ -29,8 +29,8 @@ pub(super) fn refused(
     }
 }
 
-/// Once a write or sync has failed, the system may have dropped the data and would report
-/// success the next time; so every later call repeats that first error.
+/// An open file. After a failed write or sync the system may have dropped the data, and would
+/// report success the next time. So every later call returns that first error.
 pub(super) struct PosixFile {
     fd: OwnedFd,
     path: PathBuf,
@@ -118,7 +118,7 @@ impl File for PosixFile {
         if size > 0 {
             self.change("allocate", || reserve(&self.fd, size))?;
         }
-        // Reserving makes a file longer, never shorter.
+        // Reserving never makes a file shorter.
         self.change("set the size of", || ftruncate(&self.fd, size))
     }
 
@@ -127,8 +127,8 @@ impl File for PosixFile {
     }
 }
 
-/// Reserves space. In tmpfs that would take every page there and then, at the price of
-/// writing it twice, so there the free space is only looked at.
+/// Reserves space. In tmpfs, reserving would write every page an extra time, so there only the free
+/// space is compared.
 fn reserve(fd: &OwnedFd, size: u64) -> rustix::io::Result<()> {
     const TMPFS: u64 = 0x0102_1994;
     let system = fstatfs(fd)?;
@@ -142,8 +142,14 @@ fn reserve(fd: &OwnedFd, size: u64) -> rustix::io::Result<()> {
         };
     }
     match fallocate(fd, FallocateFlags::empty(), 0, size) {
-        // What the file system cannot reserve is found out by writing.
+        // If space cannot be reserved, a full disk is noticed while writing.
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
         other => other,
     }
+}
+
+/// Changes the mode of an `O_PATH` handle, which fchmod does not accept.
+pub(super) fn chmod_handle(handle: &OwnedFd, mode: Mode) -> rustix::io::Result<()> {
+    let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    retry_on_intr(|| rustix::fs::chmod(path.as_str(), mode))
 }

@@ -1,10 +1,10 @@
 //! The real file system.
 
 use super::beneath::{self, At};
-use super::file::{PosixFile, failed, refused};
+use super::file::{PosixFile, chmod_handle, failed, refused};
 use super::{Durability, File, FileKind, Files, Lock, Space, Stat, private, tree};
 use crate::Result;
-use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use rustix::fd::{IntoRawFd, OwnedFd};
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, Timespec, Timestamps, Uid, chownat,
     flock, fstat, fstatvfs, fsync, ftruncate, openat, renameat, statat, unlinkat, utimensat,
@@ -16,40 +16,39 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Files and directories of the operating system. Linux: modes are set through /proc where
-/// that is the only way that follows no link.
+/// Files and directories of the operating system (Linux). Modes are set through /proc if there is
+/// no other way that follows no link.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Posix;
 
 impl Posix {
-    /// Whether [`Files::make_private_dirs`] would accept what there is of `below`. Nothing is
-    /// made. Local.
+    /// Checks whether [`Files::make_private_dirs`] would accept the directories of `below` that
+    /// exist. Makes none. Local.
     ///
     /// # Errors
-    /// A directory that is there is a link, somebody else's, or open to others.
+    /// A directory is a link, belongs to another user, or is writable by others.
     pub fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
         private::check_all(base, below)
     }
 }
 
-/// The same, where nothing beneath some directories is reached through a link; see
-/// [`Files::beneath`].
+/// The same file system, with directories below which no link is followed; see [`Files::beneath`].
 #[derive(Debug, Clone, Default)]
 pub struct Beneath {
     roots: Vec<PathBuf>,
 }
 
 impl Beneath {
-    /// Follows no link beneath `roots`.
+    /// Follows no link below `roots`.
     pub fn new(roots: &[PathBuf]) -> Self {
         let roots = roots.to_vec();
         Beneath { roots }
     }
 }
 
-/// The operating system, told where it may not follow links.
+/// An operating system with directories below which no link is followed.
 pub trait System: Send + Sync {
-    /// The directories beneath which no link is followed.
+    /// These directories.
     fn roots(&self) -> &[PathBuf];
 }
 
@@ -65,19 +64,20 @@ impl System for Beneath {
     }
 }
 
-/// Never block on a FIFO, never follow the last component, never leak into a child.
+/// Flags that avoid blocking on a FIFO, following a link in the last component, and leaking into a
+/// child.
 const SAFE: OFlags = OFlags::CLOEXEC
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK);
 
-/// How many temporary names [`Files::replace`] tries; more than one is taken only if a process
-/// of the same number, on another node, is writing the same file or died while it did.
+/// How many temporary names [`Files::replace`] tries. A name is in use only if a process with the
+/// same number on another node is writing the same file, or died while it did.
 const NAMES: u32 = 1000;
 
 /// Bytes of the target's name in a temporary name, whose limit is 255 (NAME_MAX).
 const NAME_PART: usize = 200;
 
-/// Opens a regular file, and tells what it is.
+/// Opens a regular file, and returns its attributes.
 fn open_regular(
     action: &'static str,
     path: &Path,
@@ -121,9 +121,8 @@ fn open_to_read(roots: &[PathBuf], path: &Path) -> Result<PosixFile> {
     Ok(PosixFile::new(fd, path))
 }
 
-/// Opens a file to be written, made if there is none. One that has other names, too, loses this
-/// one, and a new file gets it: who made the others, such as a copy by `cp -l`, counts on what
-/// they hold.
+/// Opens a file for writing, and creates it if it is missing. A file with several hard links is
+/// unlinked and created again: the other links, such as those of `cp -l`, must keep their content.
 fn open_to_write(roots: &[PathBuf], path: &Path, mode: u32) -> Result<OwnedFd> {
     const ACTION: &str = "create";
     let at = At::find(roots, ACTION, path)?;
@@ -155,7 +154,7 @@ impl<S: System> Files for S {
 
     fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
         let fd = open_to_write(self.roots(), path, mode)?;
-        // Truncated only now that it is known to be a regular file, and ours alone.
+        // Truncated only now, when it is known to be a regular file without other links.
         retry_on_intr(|| ftruncate(&fd, 0)).map_err(|errno| failed("truncate", path, errno))?;
         Ok(Box::new(PosixFile::new(fd, path)))
     }
@@ -195,7 +194,7 @@ impl<S: System> Files for S {
             if durability == Durability::Synced {
                 file.sync()?;
             }
-            // Some network file systems tell of a full disk only here.
+            // Some network file systems report a full disk only here.
             close(file.into_fd()).map_err(|errno| failed("close", &temporary, errno))?;
             self.rename(&temporary, path)
         })();
@@ -311,7 +310,7 @@ impl<S: System> Files for S {
             return Err(refused("restore attributes of", path, Errno::INVAL, text));
         }
         let chown = |uid, gid| match chownat(&handle, "", uid, gid, AtFlags::EMPTY_PATH) {
-            // Not permitted, or unknown to this user namespace.
+            // Not permitted, or the id is unknown to this user namespace.
             Err(Errno::PERM | Errno::INVAL) => Ok(()),
             other => other,
         };
@@ -323,7 +322,7 @@ impl<S: System> Files for S {
         }
         let found = convert(&fstat(&handle).map_err(fail)?);
         let same_owner = (found.uid, found.gid) == (stat.uid, stat.gid);
-        // Set-id bits are a right of their owner, not of whoever has the file now.
+        // Set-id bits must not pass to another owner.
         let mode = stat.mode & if same_owner { 0o7777 } else { 0o1777 };
         chmod_handle(&handle, Mode::from_raw_mode(mode)).map_err(fail)?;
         let time = |(tv_sec, nsec): (i64, u32)| Timespec {
@@ -367,11 +366,11 @@ impl<S: System> Files for S {
     }
 }
 
-/// Appends to a regular file, made if there is none, with a single system call. No link beneath
-/// `roots` is followed.
+/// Appends to a regular file with a single system call, and creates the file if it is missing. No
+/// link below `roots` is followed.
 ///
 /// # Errors
-/// The file cannot be opened, or not all was written.
+/// The file cannot be opened, or not all bytes were written.
 pub fn append(roots: &[PathBuf], path: &Path, mode: u32, data: &[u8]) -> Result<()> {
     let at = At::find(roots, "write", path)?;
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
@@ -388,14 +387,14 @@ pub fn append(roots: &[PathBuf], path: &Path, mode: u32, data: &[u8]) -> Result<
     }
 }
 
-/// The lock goes with the open file.
+/// The system releases the lock when the file is closed.
 struct PosixLock {
     _fd: OwnedFd,
 }
 
 impl Lock for PosixLock {}
 
-/// A new file `.<name>.tmp.<pid>.<n>` beside `path`.
+/// Creates `.<name>.tmp.<pid>.<n>` beside `path`.
 fn create_temporary(roots: &[PathBuf], path: &Path) -> Result<(OwnedFd, PathBuf)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().ok_or_else(|| {
@@ -428,7 +427,7 @@ fn create_temporary(roots: &[PathBuf], path: &Path) -> Result<(OwnedFd, PathBuf)
     }
 }
 
-/// Closes, and tells of an error. After EINTR Linux has closed the descriptor anyway.
+/// Closes a file and reports errors. After EINTR, Linux has closed the descriptor anyway.
 fn close(fd: OwnedFd) -> rustix::io::Result<()> {
     // SAFETY: the descriptor was owned, and is given up by `into_raw_fd`.
     match unsafe { libc::close(fd.into_raw_fd()) } {
@@ -438,12 +437,6 @@ fn close(fd: OwnedFd) -> rustix::io::Result<()> {
             Some(errno) => Err(errno),
         },
     }
-}
-
-/// Changes the mode of an `O_PATH` handle, which fchmod refuses.
-pub(super) fn chmod_handle(handle: &OwnedFd, mode: Mode) -> rustix::io::Result<()> {
-    let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
-    retry_on_intr(|| rustix::fs::chmod(path.as_str(), mode))
 }
 
 fn convert(stat: &rustix::fs::Stat) -> Stat {

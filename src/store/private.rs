@@ -1,4 +1,4 @@
-//! Directories that nobody else can have prepared for us.
+//! Directories that no other user can have prepared.
 
 use super::beneath::At;
 use super::file::{failed, refused};
@@ -11,17 +11,17 @@ use std::path::{Component, Path, PathBuf};
 
 const ACTION: &str = "use directory";
 
-/// Makes the directories of `below` under `base`, see
+/// Makes the directories of `below` under `base`; see
 /// [`Files::make_private_dirs`](super::Files::make_private_dirs).
 ///
-/// Each step works relative to the directory that was checked before it, so that nothing
-/// can be exchanged between check and use. In a `base` that passes [`check_base`] nobody but us,
-/// and who is trusted there, can then rename the first of ours away.
+/// Each step works relative to the directory that was checked before, so that nothing can be
+/// exchanged between check and use. In a `base` that passes [`check_base`], only this user and
+/// trusted ones can rename the first directory.
 pub(super) fn make(roots: &[PathBuf], base: &Path, below: &Path) -> Result<()> {
     walk(roots, base, below, true)
 }
 
-/// The same without making any: those that are there must be ours.
+/// Checks the directories that exist, and makes none.
 pub(super) fn check_all(base: &Path, below: &Path) -> Result<()> {
     match walk(&[], base, below, false) {
         Err(error) if error.is_not_found() => Ok(()),
@@ -71,9 +71,9 @@ fn walk(roots: &[PathBuf], base: &Path, below: &Path, make: bool) -> Result<()> 
     Ok(())
 }
 
-/// Who may rename what is in a base directory could put his own directories in place of ours. That
-/// is everybody who may write to it, unless it is sticky, and its owner. Its group is trusted: where
-/// the umask is 002 directories are made so that it may write.
+/// A user who may rename entries of a base directory could put other directories in place of ours.
+/// This is its owner, and, unless it is sticky, everybody who may write to it. Its group is
+/// trusted: with umask 002, directories are writable by their group.
 fn check_base(directory: &OwnedFd, base: &Path) -> Result<()> {
     const STICKY: u32 = 0o1000;
     let stat = fstat(directory).map_err(|errno| failed(ACTION, base, errno))?;

@@ -1,14 +1,14 @@
-//! Trouble that may pass is given a moment to pass.
+//! Repeats operations that failed with a transient error.
 
 use crate::Result;
 use std::time::Duration;
 
-/// How long to wait before each further attempt. Short: this is for one error in many calls, and
-/// what lasts longer is told to the user, who can start again.
+/// Pauses before the further attempts. They are short: they help against a single failure. Errors
+/// that last are reported to the user, who can start again.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
 
-/// Does `work`, which only reads, again after an error that [may pass](crate::Error::is_transient):
-/// three attempts in all. Any other error, and that of the last attempt, is given as it is. Local.
+/// Repeats `work`, which must only read, after a [transient](crate::Error::is_transient) error:
+/// three attempts in all. Returns any other error, and that of the last attempt. Local.
 pub fn retry<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
     for pause in PAUSES {
         match work() {
@@ -24,7 +24,7 @@ mod tests {
     use super::retry;
     use crate::Error;
 
-    /// What comes of work that fails with `errno` so many times, and how often it was done.
+    /// The result of work that fails with `errno` this often, and the number of attempts.
     fn tried(failures: u32, errno: i32) -> (crate::Result<()>, u32) {
         let mut attempts = 0;
         let result = retry(|| {

@@ -1,13 +1,11 @@
-//! Removal of a directory with all below it.
+//! Removal of a directory with its content.
 //!
-//! Everything happens relative to an open directory, and directories are opened without
-//! following links, so no link leads outside. Only one directory is open at a time: the way
-//! back up is `..`, which must be the directory that was left. So neither depth nor path
-//! length has a limit.
+//! Everything works relative to an open directory, and directories are opened without following
+//! links. So no link leads outside. Only one directory is open at a time: the way back up is `..`,
+//! which must be the directory that was left. So depth and path length have no limit.
 
 use super::beneath::At;
-use super::file::{failed, refused};
-use super::posix::chmod_handle;
+use super::file::{chmod_handle, failed, refused};
 use crate::Result;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, fstat, openat, unlinkat};
@@ -17,22 +15,21 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// How often a directory into which someone else keeps putting files is emptied again.
+/// How often a directory is emptied again if other processes add files to it.
 const TRIES: u32 = 4;
 
 const ACTION: &str = "remove";
 
-/// A directory on the way from the root of the removal to where we are.
-struct Level {
-    /// What it is called in the level above.
+/// A directory between the root of the removal and the current one.
+struct DirectoryLevel {
+    /// Its name in the level above.
     name: OsString,
     identity: (u64, u64),
     directories: Vec<OsString>,
     tries: u32,
 }
 
-/// Removes `path`, whatever it is. It is no error if there is nothing. Beneath `roots` no link
-/// leads to it.
+/// Removes `path`. A missing path is no error. Below `roots`, no link is followed.
 pub(super) fn remove(roots: &[PathBuf], path: &Path) -> Result<()> {
     let parent = match At::find(roots, ACTION, path).map(At::parent) {
         Err(error) if error.is_not_found() => return Ok(()),
@@ -47,7 +44,7 @@ pub(super) fn remove(roots: &[PathBuf], path: &Path) -> Result<()> {
     };
     match unlink(&parent, name) {
         Ok(()) => Ok(()),
-        Err(Errno::ISDIR) => Walk {
+        Err(Errno::ISDIR) => TreeRemoval {
             root: path,
             levels: Vec::new(),
         }
@@ -56,12 +53,12 @@ pub(super) fn remove(roots: &[PathBuf], path: &Path) -> Result<()> {
     }
 }
 
-struct Walk<'a> {
+struct TreeRemoval<'a> {
     root: &'a Path,
-    levels: Vec<Level>,
+    levels: Vec<DirectoryLevel>,
 }
 
-impl Walk<'_> {
+impl TreeRemoval<'_> {
     fn run(mut self, parent: OwnedFd, name: &OsStr) -> Result<()> {
         let top = identity(&parent).map_err(|errno| failed(ACTION, self.root, errno))?;
         let mut here = self
@@ -74,7 +71,7 @@ impl Walk<'_> {
                 }
                 continue;
             }
-            // Empty now: up, and remove it from there.
+            // The directory is empty now. It is removed from the one above.
             let above = self
                 .levels
                 .len()
@@ -82,7 +79,7 @@ impl Walk<'_> {
                 .and_then(|i| self.levels.get(i));
             let expected = above.map_or(top, |level| level.identity);
             here = self.ascend(&here, expected)?;
-            let Some(Level { name, tries, .. }) = self.levels.pop() else {
+            let Some(DirectoryLevel { name, tries, .. }) = self.levels.pop() else {
                 break;
             };
             match retry_on_intr(|| unlinkat(&here, &name, AtFlags::REMOVEDIR)) {
@@ -98,8 +95,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Opens a directory, removes what is not a directory in it and notes what is. `None` if
-    /// it is gone, or was no directory (any more) and is removed.
+    /// Opens a directory, removes everything in it but directories, and lists these. Returns `None`
+    /// if the directory is gone, or was something else, which is then removed.
     fn descend(&mut self, parent: &OwnedFd, name: OsString, tries: u32) -> Result<Option<OwnedFd>> {
         let path = self.path(&name);
         let fail = |errno| failed(ACTION, &path, errno);
@@ -133,7 +130,7 @@ impl Walk<'_> {
             }
         }
         let identity = identity(&directory).map_err(fail)?;
-        self.levels.push(Level {
+        self.levels.push(DirectoryLevel {
             name,
             identity,
             directories,
@@ -168,7 +165,7 @@ impl Walk<'_> {
     }
 }
 
-/// Makes a directory of ours readable where its mode keeps even us out.
+/// Opens a directory of this user for reading, even if its mode does not allow that.
 fn open_directory(parent: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     let open = |flags| {
         let flags = flags | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -187,7 +184,7 @@ fn open_directory(parent: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd>
     }
 }
 
-/// Removes what is not a directory; gives ISDIR if it is one.
+/// Removes anything but a directory; fails with ISDIR for a directory.
 fn unlink(parent: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
     match retry_on_intr(|| unlinkat(parent, name, AtFlags::empty())) {
         Err(Errno::NOENT) => Ok(()),

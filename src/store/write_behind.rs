@@ -1,7 +1,7 @@
-//! Writing behind: files are written by a thread of their own while messages go on.
+//! Writes files in a thread while messages are exchanged.
 //!
-//! A rank whose files are rebuilt writes more than anybody else does meanwhile; so it should not
-//! also stop to receive.
+//! A rank whose files are rebuilt writes more than the others, so writing should not keep it from
+//! receiving.
 
 use super::block_signals::BlockedSignals;
 use crate::Result;
@@ -9,21 +9,21 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-/// Buffers that may wait to be written.
+/// Limit for buffers that wait to be written.
 const QUEUE: usize = 4;
 
-/// What takes bytes in order.
-pub trait Sink: Send {
+/// Takes the bytes of blocks in order.
+pub trait BlockSink: Send {
     /// Takes the next bytes of a block.
     fn put(&mut self, block: usize, bytes: &[u8]) -> Result<()>;
 }
 
-/// A sink that is used here or by a thread. After its first error nothing reaches it.
+/// A sink, used directly or by a thread. After its first error it gets no more bytes.
 pub enum WriteBehind<'scope, T> {
-    /// Used here, with how that went.
-    Here(T, Result<()>),
+    /// Used directly; the first error is kept.
+    Direct(T, Result<()>),
     /// Used by a thread.
-    There(Thread<'scope, T>),
+    Threaded(Thread<'scope, T>),
 }
 
 /// A thread with a sink.
@@ -33,13 +33,13 @@ pub struct Thread<'scope, T> {
     thread: ScopedJoinHandle<'scope, Option<(T, Result<()>)>>,
 }
 
-impl<'scope, T: Sink + 'scope> WriteBehind<'scope, T> {
-    /// To be used by the caller's thread.
-    pub fn here(sink: T) -> Self {
-        WriteBehind::Here(sink, Ok(()))
+impl<'scope, T: BlockSink + 'scope> WriteBehind<'scope, T> {
+    /// Uses the sink in the caller's thread.
+    pub fn direct(sink: T) -> Self {
+        WriteBehind::Direct(sink, Ok(()))
     }
 
-    /// To be used by a new thread; by the caller's if there can be none.
+    /// Uses the sink in a new thread, or in the caller's if no thread can be started.
     pub fn start<'env>(scope: &'scope Scope<'scope, 'env>, sink: T) -> Self {
         let (hand_over, sinks) = sync_channel::<T>(1);
         let (jobs, queue) = sync_channel::<(usize, Vec<u8>)>(QUEUE);
@@ -50,51 +50,51 @@ impl<'scope, T: Sink + 'scope> WriteBehind<'scope, T> {
                 if result.is_ok() {
                     result = sink.put(block, &bytes);
                 }
-                // Nobody may be there any more to use it again.
+                // The receiver may be gone.
                 let _ = give_back.send(bytes);
             }
             Some((sink, result))
         };
-        let deaf = BlockedSignals::new();
+        let blocked = BlockedSignals::new();
         let started = Builder::new()
             .name("scr-write".to_string())
             .spawn_scoped(scope, work);
-        drop(deaf);
+        drop(blocked);
         match started {
             Ok(thread) => match hand_over.send(sink) {
-                Ok(()) => WriteBehind::There(Thread {
+                Ok(()) => WriteBehind::Threaded(Thread {
                     jobs,
                     spare,
                     thread,
                 }),
-                Err(refused) => WriteBehind::here(refused.0),
+                Err(refused) => WriteBehind::direct(refused.0),
             },
-            Err(_) => WriteBehind::here(sink),
+            Err(_) => WriteBehind::direct(sink),
         }
     }
 
-    /// Takes the next bytes of a block. Gives a buffer for reuse, if there is one.
+    /// Passes on the next bytes of a block. Returns a buffer for reuse, if there is one.
     pub fn put(&mut self, block: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {
         match self {
-            WriteBehind::Here(sink, result) => {
+            WriteBehind::Direct(sink, result) => {
                 if result.is_ok() {
                     *result = sink.put(block, &bytes);
                 }
                 Some(bytes)
             }
-            // A thread that is gone tells why in `finish`.
-            WriteBehind::There(there) => match there.jobs.send((block, bytes)) {
-                Ok(()) => there.spare.try_recv().ok(),
+            // If the thread is gone, `finish` returns its error.
+            WriteBehind::Threaded(writer) => match writer.jobs.send((block, bytes)) {
+                Ok(()) => writer.spare.try_recv().ok(),
                 Err(refused) => Some(refused.0.1),
             },
         }
     }
 
-    /// The sink, once all that was put has reached it.
+    /// The sink, after it got all bytes; or its first error.
     pub fn finish(self) -> Result<T> {
         let (sink, result) = match self {
-            WriteBehind::Here(sink, result) => (sink, result),
-            WriteBehind::There(Thread { jobs, thread, .. }) => {
+            WriteBehind::Direct(sink, result) => (sink, result),
+            WriteBehind::Threaded(Thread { jobs, thread, .. }) => {
                 drop(jobs);
                 let ended = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
                 ended.ok_or_else(|| crate::Error::format(0, "a writing thread had no file"))?

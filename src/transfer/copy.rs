@@ -1,15 +1,15 @@
-//! Copies a file and takes its checksum in the same pass.
+//! Copies a file and computes its checksum in the same pass.
 
 use crate::store::{File, Files};
 use crate::{Error, Result};
 use std::path::Path;
 
-/// What is known, or was found, about the content of a file.
+/// Recorded or measured content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Content {
     /// Size, bytes.
     pub size: u64,
-    /// CRC32 (zlib, IEEE 802.3); `None` if nobody recorded one.
+    /// CRC32 (zlib, IEEE 802.3), if recorded.
     pub crc: Option<u32>,
 }
 
@@ -17,32 +17,31 @@ impl Content {
     /// Compares with what was `recorded` for the file at `path`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] with both values.
+    /// [`Error::Corrupt`], with both values.
     pub fn check(&self, recorded: &Content, path: &Path) -> Result<()> {
         if self.size != recorded.size {
-            return Err(Error::Corrupt {
-                path: path.to_path_buf(),
-                what: format!("has {} bytes, {} were recorded", self.size, recorded.size),
-            });
+            return Err(Error::corrupt(
+                path,
+                format!("has {} bytes, {} were recorded", self.size, recorded.size),
+            ));
         }
         match (self.crc, recorded.crc) {
-            (Some(found), Some(wanted)) if found != wanted => Err(Error::Corrupt {
-                path: path.to_path_buf(),
-                what: format!("has CRC32 0x{found:08x}, 0x{wanted:08x} was recorded"),
-            }),
+            (Some(found), Some(wanted)) if found != wanted => Err(Error::corrupt(
+                path,
+                format!("has CRC32 0x{found:08x}, 0x{wanted:08x} was recorded"),
+            )),
             _ => Ok(()),
         }
     }
 }
 
-/// Size and checksum of a file, read once through `buffer` (not empty).
+/// Size and checksum of a file, which is read once through `buffer` (not empty).
 pub fn checksum(files: &dyn Files, path: &Path, buffer: &mut [u8]) -> Result<Content> {
     pass(&*files.open(path)?, buffer, |_, _| Ok(()))
 }
 
-/// Copies `from` over `to`, mode 0666 less the umask, and syncs it. The directory of `to`
-/// must exist. If `recorded` is given, a content that differs is an error, and `to` is then
-/// removed: what is there was never good.
+/// Copies `from` over `to` (mode 0666 less the umask) and syncs it. The directory of `to` must
+/// exist. If the content differs from `recorded`, this is an error and `to` is removed.
 pub fn copy(
     files: &dyn Files,
     from: &Path,
@@ -65,7 +64,7 @@ pub fn copy(
         })
         .and_then(|found| target.sync().map(|()| found));
     if done.is_err() {
-        // The first error is the one to report.
+        // The first error is reported.
         let _ = files.remove_file(to);
     }
     done

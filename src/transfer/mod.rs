@@ -1,4 +1,4 @@
-//! Moving bytes between stores.
+//! Copying between stores, and flow control.
 
 pub mod copy;
 pub mod turns;

@@ -1,13 +1,13 @@
-//! Flow control: at most so many ranks at a time.
+//! Flow control: a limit for the ranks that work at the same time.
 
 use crate::Result;
 use crate::comm::{Communicator, Tag};
 
 const TURN: Tag = 0x10;
 
-/// Runs `body` on every rank, on at most `width` (at least 1) ranks at once: rank r starts
-/// when rank r - width is done. The outer error is the transport's; the body's own result
-/// comes back whatever it is, so that a failure never stops the others. Collective.
+/// Runs `body` on every rank, on at most `width` (at least 1) ranks at the same time: rank r starts
+/// when rank r - width is done. A failure of `body` does not stop other ranks. The outer error is a
+/// failure of communication; the inner result is that of `body`. Collective.
 pub fn in_turns<T>(
     comm: &dyn Communicator,
     width: usize,

@@ -84,7 +84,7 @@ pub(super) fn look(
             if let Err(error) = Posix.check_private_dirs(&store.dir, layout.below()) {
                 report.wrong(error, "");
             }
-            let held = dataset::volume(&Posix, &layout.job(), 4096).unwrap_or(0);
+            let held = dataset::disk_usage(&Posix, &layout.job(), 4096).unwrap_or(0);
             *place = space.map(|free| free.saturating_add(held));
         }
     }

@@ -10,7 +10,7 @@ use crate::job::Environment;
 use crate::policy::capacity::with_redundancy;
 use crate::redundancy;
 use crate::redundancy::EVERYTHING;
-use crate::redundancy::topology::{Plan, RankAssignment, RankReport, answer};
+use crate::redundancy::topology::{RankAssignment, RankReport, SetPlan, assign};
 use std::collections::{BTreeMap, HashSet};
 
 /// Most ranks that are thought of.
@@ -116,8 +116,8 @@ impl Sets {
             let report = || RankReport::new(name, descriptors, 0);
             reports.extend((0..shape.ranks).map(|_| report()));
         }
-        let plans = of_nodes.first().map(Plan::all).unwrap_or_default();
-        Ok(Sets(answer(&reports, &plans)?))
+        let plans = of_nodes.first().map(SetPlan::all).unwrap_or_default();
+        Ok(Sets(assign(&reports, &plans)?))
     }
 
     /// Reports which losses each redundancy descriptor survives.

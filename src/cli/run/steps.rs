@@ -13,7 +13,7 @@ use crate::format::print::escaped;
 use crate::job::clock::local_time;
 use crate::job::hostlist::{compress, minus};
 use crate::job::{Down, Launcher, Report, launcher};
-use crate::policy::run::{Next, Nodes, State, Why, limit, next, pause};
+use crate::policy::run::{LoopState, NextStep, NodeCount, StopReason, limit, next_step, pause};
 use crate::policy::watchdog::Limits;
 use crate::prefix::records;
 use std::io::Write;
@@ -27,7 +27,7 @@ pub(super) struct Steps<'a> {
     launcher: &'a Launcher,
     options: &'a Options,
     nodes: Vec<String>,
-    /// Nodes that were down once.
+    /// NodeCount that were down once.
     down: Vec<Down>,
     /// Among them, since the last launch.
     lost: bool,
@@ -38,7 +38,7 @@ pub(super) struct Steps<'a> {
     end: Option<i64>,
     input: Option<u64>,
     signals: Signals,
-    state: State,
+    state: LoopState,
 }
 
 impl<'a> Steps<'a> {
@@ -63,9 +63,9 @@ impl<'a> Steps<'a> {
         }
         let settle = job.number("SCR_SETTLE_SECONDS")?;
         Ok(Steps {
-            state: State {
+            state: LoopState {
                 limit: limit(job.number("SCR_RUNS")?, job.number("SCR_RETRIES")?),
-                ..State::default()
+                ..LoopState::default()
             },
             down: Vec::new(),
             lost: false,
@@ -116,17 +116,17 @@ impl<'a> Steps<'a> {
             let seconds = halt_seconds(self.job)?;
             self.state.halts = halt_reasons(&self.job.prefix, seconds, || Ok(self.end))?;
             self.state.signal = self.signals.end();
-            match next(&self.state) {
-                Next::Test => self.test()?,
-                Next::Launch if !waited => {
+            match next_step(&self.state) {
+                NextStep::Test => self.test()?,
+                NextStep::Launch if !waited => {
                     self.rest();
                     waited = true;
                 }
-                Next::Launch => {
+                NextStep::Launch => {
                     self.launch()?;
                     waited = false;
                 }
-                Next::Stop(why) => {
+                NextStep::Stop(why) => {
                     self.say(&stopped(&why, self.state.launches));
                     return Ok(());
                 }
@@ -153,7 +153,7 @@ impl<'a> Steps<'a> {
         self.lost = !first && !down.is_empty();
         let up = left.len() - down.len().min(left.len());
         self.down.extend(down);
-        self.state.nodes = Some(Nodes {
+        self.state.nodes = Some(NodeCount {
             up: up as u64,
             needed: needed_nodes(job, self.nodes.len())?,
         });
@@ -285,7 +285,7 @@ fn say(call: &mut Call, text: &str) {
     let _ = call.out.flush();
 }
 
-fn stopped(why: &Why, launches: u64) -> String {
+fn stopped(why: &StopReason, launches: u64) -> String {
     let what = match launches {
         0 => "the program is not launched",
         _ => "no other launch",

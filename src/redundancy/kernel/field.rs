@@ -1,5 +1,5 @@
-//! The field of 256 elements, polynomial 0x11D: the one of SCR v3.1.0, so that parity is
-//! comparable. Readable arithmetic that all engines are measured against.
+//! Arithmetic in the field of 256 elements with polynomial 0x11D, as in SCR v3.1.0, so that parity
+//! files can be compared. Simple code that all engines are tested against.
 
 /// The product.
 pub const fn mul(a: u8, b: u8) -> u8 {
@@ -8,7 +8,7 @@ pub const fn mul(a: u8, b: u8) -> u8 {
         if b & 1 != 0 {
             product ^= a;
         }
-        // Times x; what leaves on the left is x^8 = x^4 + x^3 + x^2 + 1.
+        // Multiplies by x; a carry is replaced by x^8 = x^4 + x^3 + x^2 + 1.
         let carry = a & 0x80 != 0;
         a <<= 1;
         if carry {
@@ -22,7 +22,7 @@ pub const fn mul(a: u8, b: u8) -> u8 {
 /// `base` to the power `exponent`; anything to the power 0 is 1.
 pub const fn power(base: u8, exponent: usize) -> u8 {
     let mut result = 1;
-    // The non-zero elements are a group of 255.
+    // The non-zero elements form a group of 255.
     let mut left = if base == 0 && exponent > 0 {
         return 0;
     } else {
@@ -35,20 +35,19 @@ pub const fn power(base: u8, exponent: usize) -> u8 {
     result
 }
 
-/// The element whose product with `a` is 1; 0 for 0, which has none.
+/// The multiplicative inverse; 0 for 0, which has none.
 pub const fn inverse(a: u8) -> u8 {
     power(a, 254)
 }
 
 /// Multiplication by one element, in the forms that engines use.
 pub(super) struct Factor {
-    /// The element.
     pub value: u8,
     /// Its products with 0 to 15.
     pub low: [u8; 16],
     /// Its products with 0, 16, 32 to 240.
     pub high: [u8; 16],
-    /// The same as a linear map of bits: row `i` of the matrix is byte `7 - i`.
+    /// The multiplication as a linear map of bits: row `i` of the matrix is byte `7 - i`.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
     pub affine: u64,
 }

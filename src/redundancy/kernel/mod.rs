@@ -1,9 +1,9 @@
-//! The arithmetic of the schemes, on slices: sums of products in the field of 256 elements
-//! with polynomial 0x11D, where a sum is an exclusive or.
+//! The arithmetic of the schemes: sums of products in the field of 256 elements with polynomial
+//! 0x11D, in which a sum is an exclusive or.
 //!
-//! Encoding and decoding are the same call, [`Kernel::apply`], with other coefficients. All
-//! engines give the same bytes; tests compare them with each other, with [`field`], and with
-//! fixed checksums.
+//! Encoding and decoding are the same call, [`Kernel::apply`], with different coefficients. All
+//! engines give the same bytes; tests compare them with each other, with [`field`], and with fixed
+//! checksums.
 
 pub mod field;
 #[cfg(target_arch = "aarch64")]
@@ -18,7 +18,7 @@ mod x86;
 use std::fmt;
 use vector::Job;
 
-/// An engine that this processor has: there is no way to make one that it lacks.
+/// An engine that this processor supports; others cannot be constructed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Kernel(Engine);
 
@@ -38,12 +38,12 @@ enum Engine {
 }
 
 impl Kernel {
-    /// The fastest that this processor has.
+    /// The fastest engine of this processor.
     pub fn best() -> Kernel {
         Kernel::all().next().unwrap_or(Kernel(Engine::Portable))
     }
 
-    /// All that this processor has, fastest first.
+    /// All engines of this processor, fastest first.
     pub fn all() -> impl Iterator<Item = Kernel> {
         #[cfg(target_arch = "x86_64")]
         let known = {
@@ -68,7 +68,7 @@ impl Kernel {
             .filter_map(|(there, engine)| there.then_some(Kernel(engine)))
     }
 
-    /// For people: `AVX-512 + GFNI`.
+    /// Name for messages, such as `AVX-512 + GFNI`.
     pub fn name(self) -> &'static str {
         match self.0 {
             Engine::Portable => "portable",
@@ -85,16 +85,16 @@ impl Kernel {
         }
     }
 
-    /// Each destination becomes a sum of products of all sources; the coefficient of source
-    /// `s` in destination `d` is `coefficients[d * sources.len() + s]`, or 0 if there is
-    /// none. Sources are read once (again for every four destinations). Works over the
-    /// length of the shortest slice; best in the processor's cache, at 16 to 256 KiB.
+    /// Sets each destination to a sum of products of all sources. The coefficient of source `s` in
+    /// destination `d` is `coefficients[d * sources.len() + s]`, or 0 if it is missing. Sources are
+    /// read once for every four destinations. Processes the length of the shortest slice; fastest
+    /// for slices of 16 to 256 KiB, which fit the processor's cache.
     pub fn apply(self, coefficients: &[u8], sources: &[&[u8]], destinations: &mut [&mut [u8]]) {
         self.run(&Job::new(coefficients, sources, destinations, false));
     }
 
-    /// Adds to each destination what one more source contributes, `coefficients[d]` times
-    /// the source; otherwise as [`Kernel::apply`].
+    /// Adds one more source to each destination, multiplied by `coefficients[d]`; otherwise as
+    /// [`Kernel::apply`].
     pub fn update(self, coefficients: &[u8], source: &[u8], destinations: &mut [&mut [u8]]) {
         self.run(&Job::new(coefficients, &[source], destinations, true));
     }

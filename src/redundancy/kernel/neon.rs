@@ -1,5 +1,5 @@
-//! The vectors of 64-bit ARM, which every such processor has. Products are looked up in
-//! tables of 16, for the low and the high half of each byte.
+//! Vectors of 64-bit ARM, which all such processors have. Products are looked up in tables of 16
+//! entries, for the low and the high half of each byte.
 
 use super::field::Factor;
 use super::vector::{Job, Vector};

@@ -1,12 +1,12 @@
-//! For processors that we know nothing of: eight elements in a machine word, which compilers
-//! turn into whatever vectors there are.
+//! For all other processors: eight elements in a machine word, which compilers turn into vectors if
+//! possible.
 
 use super::field::Factor;
 use super::vector::{Job, Vector};
 
 const WORDS: usize = 4;
 
-/// Words, so many that the compiler sees vectors.
+/// As many words as a compiler needs to use vectors.
 #[derive(Clone, Copy)]
 pub(super) struct Words([u64; WORDS]);
 
@@ -21,7 +21,7 @@ impl Words {
     }
 }
 
-/// Each of eight elements times x.
+/// Multiplies each of eight elements by x.
 #[inline(always)]
 fn double(word: u64) -> u64 {
     let carry = word >> 7 & 0x0101_0101_0101_0101;

@@ -1,9 +1,9 @@
-//! All engines against the field, at every length and alignment, and against fixed
-//! checksums, so that they agree with each other and with parity written years ago.
+//! All engines compared with the field at every length and alignment, and with fixed checksums, so
+//! that they agree with each other and with parity of earlier releases.
 
 use super::{Kernel, field};
 
-/// Noise; the same for ever.
+/// Reproducible noise.
 fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -100,8 +100,8 @@ fn every_length_and_alignment() {
     }
 }
 
-/// The last byte of a source is the last of its allocation, so a read beyond it would be
-/// seen by the tools that look for such.
+/// The last byte of a source is the last of its allocation, so that memory checkers detect a read
+/// beyond it.
 #[test]
 fn every_number_of_sources_and_destinations() {
     for kernel in Kernel::all() {
@@ -122,7 +122,7 @@ fn every_number_of_sources_and_destinations() {
     }
 }
 
-/// These numbers must never change: parity of earlier releases lies in caches.
+/// These numbers must never change: caches hold parity of earlier releases.
 #[test]
 fn parity_has_fixed_checksums() {
     let data: Vec<Vec<u8>> = (0..8).map(|s| noise(s + 1, 10_007)).collect();

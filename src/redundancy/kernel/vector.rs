@@ -1,10 +1,11 @@
-//! The one loop that all engines share, over vectors of whatever width they have.
+//! The loop that all engines share, over vectors of any width.
 
 use super::field::{FACTORS, Factor};
 use std::marker::PhantomData;
 
-/// A register full of field elements. The functions must be called only where the processor
-/// has what the implementation needs; they are inlined into functions that say so.
+/// A register of field elements. The functions may only be called on processors with the
+/// instructions that the implementation needs. They are inlined into functions that enable these
+/// instructions.
 pub(super) trait Vector: Copy {
     /// Bytes in a register.
     const BYTES: usize;
@@ -34,14 +35,14 @@ pub(super) trait Vector: Copy {
     unsafe fn mul(self, factor: &'static Factor) -> Self;
 }
 
-/// No register is wider.
+/// Width of the widest register.
 const MOST_BYTES: usize = 64;
 
-/// Sums of products to be computed: `destinations[d]` becomes the sum over `s` of
-/// `factors[d][s] * sources[s]`, added to what is there if `add`.
+/// Sums of products to compute: `destinations[d]` becomes the sum over `s` of `factors[d][s] *
+/// sources[s]`, added to its old content if `add`.
 ///
-/// All pointers are valid for `length` bytes as long as `'a` lasts, and a destination
-/// overlaps with nothing else: that is what the slices that they come from say.
+/// All pointers are valid for `length` bytes during `'a`, and no destination overlaps with anything
+/// else. The slices that they come from guarantee that.
 pub(super) struct Job<'a> {
     sources: Vec<*const u8>,
     destinations: Vec<*mut u8>,
@@ -55,7 +56,7 @@ pub(super) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// Over the length of the shortest slice. Coefficients that are missing count as 0.
+    /// Processes the length of the shortest slice. Missing coefficients count as 0.
     pub fn new(
         coefficients: &[u8],
         sources: &[&'a [u8]],
@@ -84,7 +85,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Does it.
+    /// Computes the sums.
     ///
     /// # Safety
     /// The processor has the engine `V`.
@@ -100,8 +101,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Up to four destinations at a time, whose sums stay in registers. If there are more,
-    /// the sources are read again, from the processor's nearest cache.
+    /// Up to four destinations at a time, whose sums stay in registers. For more destinations the
+    /// sources are read again, from the nearest cache.
     ///
     /// # Safety
     /// As [`Job::run`].
@@ -130,8 +131,8 @@ impl<'a> Job<'a> {
         self.rest(whole);
     }
 
-    /// The first bytes, so many that registers are then stored where they fill lines of the
-    /// cache: twice as fast for wide ones. Gives their number.
+    /// The first bytes, up to an address from which stores of registers fill whole cache lines.
+    /// This doubles the speed of wide registers. Returns their number.
     ///
     /// # Safety
     /// As [`Job::run`].
@@ -185,8 +186,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The most frequent case, `destination ^= source`, without any search for pointers. Gives
-    /// how far it came.
+    /// The most frequent case, `destination ^= source`, without looking up pointers. Returns the
+    /// offset at which it ended.
     ///
     /// # Safety
     /// As [`Job::strip`]; there is a source.
@@ -231,7 +232,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// What [`Job::step`] stores.
+    /// The values that [`Job::step`] stores.
     ///
     /// # Safety
     /// As [`Job::step`].
@@ -274,7 +275,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// What is left behind the last whole register, byte by byte.
+    /// The bytes after the last whole register, one by one.
     fn rest(&self, whole: usize) {
         let rows = self.factors.chunks(self.sources.len().max(1));
         let rows = rows.chain(std::iter::repeat(&[][..]));

@@ -1,9 +1,9 @@
-//! The vectors of x86-64.
+//! Vectors of x86-64.
 //!
-//! Multiplication by a constant is linear, so two look-ups in tables of 16 (the low and the
-//! high half of each byte) give the product: `pshufb` makes 32 or 64 of them at once. GFNI
-//! applies any 8 x 8 matrix of bits to each byte instead; its own multiplication is of
-//! another field (0x11B).
+//! Multiplication by a constant is linear, so two look-ups in tables of 16 entries (for the low and
+//! the high half of each byte) give the product. `pshufb` does 32 or 64 look-ups at once. GFNI
+//! instead applies an 8 x 8 bit matrix to each byte; its own multiplication is in another field
+//! (0x11B).
 
 use super::field::Factor;
 use super::vector::{Job, Vector};

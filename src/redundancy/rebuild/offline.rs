@@ -1,48 +1,47 @@
-//! The rebuild of one set by one process, from files alone: for commands that run when no job
-//! does.
+//! Rebuilds one set in one process, from files alone, for commands that run outside of a job.
 //!
-//! What members of a set would tell each other is read here from the files of all of them.
-//! The verdict, the routes of the blocks, reading and writing are those of the rebuild in a
-//! job; only the flow is a plain loop, a piece of a column at a time.
+//! Instead of messages, the files of all members are read here. Verdict, routes, reading and
+//! writing are the same as in a job's rebuild. Only the exchange is replaced by a loop over pieces
+//! of columns.
 
-use super::routes::{routes, tasks};
+use super::routes::{plan_routes, rebuild_tasks};
 use super::verdict::Verdict;
 use super::*;
+use crate::comm::Communicator;
 use crate::comm::solo::Solo;
-use crate::comm::{Communicator, Pending, Tag, Term};
 use crate::format::filemap::Reddesc;
 use crate::format::{Dataset, read_header};
-use crate::redundancy::code::Place;
+use crate::redundancy::code::BlockPlace;
 use crate::redundancy::kernel::Kernel;
-use crate::redundancy::logical::{Reader, Writer};
+use crate::redundancy::logical::{LogicalReader, LogicalWriter};
 use crate::redundancy::member_io::MemberIo;
 use crate::redundancy::parity_file::header;
-use crate::redundancy::pipeline::{self, Route, Task};
+use crate::redundancy::pipeline::{self, PieceTask, Route};
 use crate::redundancy::single::check_data;
-use crate::redundancy::{Health, Set, code_of};
+use crate::redundancy::{PartHealth, Set, scheme_of};
 use crate::store::Files;
 use crate::store::write_behind::WriteBehind;
 use std::path::Path;
 
-/// Bytes in the buffers for one piece of a column, all its blocks together.
+/// Bytes in the buffers for one piece of a column, for all its blocks together.
 const BUFFERS: usize = 8 << 20;
 
-/// Files of data that are open at once, of all members together.
+/// Data files open at the same time, of all members together.
 const MOST_OPEN: usize = 256;
 
-/// Where the application files of each rank lie.
-pub trait Home: Sync {
-    /// The directory to which the names of a rank's files are relative.
-    fn dir(&self, rank: usize) -> PathBuf;
+/// Where the application files of each rank are.
+pub trait DataLocation: Sync {
+    /// The directory that the names of a rank's files are relative to.
+    fn directory(&self, rank: usize) -> PathBuf;
 
-    /// Sees that files of these names, which may be hostile, belong there.
-    fn admit(&self, list: &RankFiles) -> Result<()>;
+    /// Checks that these names, which are not trusted, lead to files in the directory.
+    fn check_names(&self, list: &RankFiles) -> Result<()>;
 
     /// Makes the directories for these files.
     fn make_dirs(&self, files: &dyn Files, list: &RankFiles) -> Result<()>;
 
-    /// Brings files that were made there to stable storage, where that matters.
-    fn settle(&self, files: &dyn Files, list: &RankFiles) -> Result<()>;
+    /// Syncs rebuilt files, if files in this location must survive a power loss.
+    fn sync(&self, files: &dyn Files, list: &RankFiles) -> Result<()>;
 }
 
 /// Where the files of a dataset are.
@@ -50,15 +49,15 @@ pub trait Home: Sync {
 pub struct DatasetLocation<'a> {
     /// The file system.
     pub files: &'a dyn Files,
-    /// The directory with the redundancy files.
+    /// The directory of the redundancy files.
     pub meta_dir: &'a Path,
-    /// The application files.
-    pub home: &'a dyn Home,
+    /// The location of the application files.
+    pub data: &'a dyn DataLocation,
 }
 
 /// A set of a dataset, as its records describe it.
 #[derive(Debug, Clone, Copy)]
-pub struct Claim<'a> {
+pub struct SetRecord<'a> {
     /// The dataset.
     pub dataset: &'a Dataset,
     /// Number of ranks that wrote it.
@@ -67,126 +66,101 @@ pub struct Claim<'a> {
     pub reddesc: &'a Reddesc,
 }
 
-/// What is there of one member.
+/// What was found of one member.
 #[derive(Debug, Clone)]
 pub struct Member {
     /// World rank.
     pub rank: usize,
-    /// Its record, wherever it was found; `None` if nobody knows it any more.
+    /// Its record, from any source; `None` if there is none.
     pub record: Option<Record>,
-    /// Its files, every byte of them compared with the record.
-    pub health: Health,
+    /// The state of its files, with every byte compared.
+    pub health: PartHealth,
 }
 
-/// World ranks of a set that have lost something.
+/// World ranks of a set that lost something.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Losses {
-    /// Their files.
+    /// Ranks that lost files.
     pub data: Vec<usize>,
-    /// Their redundancy file.
+    /// Ranks that lost their redundancy file.
     pub redundancy: Vec<usize>,
 }
 
-/// A set that was looked at.
-pub struct Patient<'a> {
+/// A set that was examined.
+pub struct ExaminedSet<'a> {
     location: DatasetLocation<'a>,
-    claim: Claim<'a>,
+    claim: SetRecord<'a>,
     code: Option<Code>,
-    seats: Vec<Seat>,
-    /// The members in the order of the set.
+    contexts: Vec<MemberContext>,
+    /// The members in set order.
     pub members: Vec<Member>,
 }
 
 /// The verdict on a set, and the redundancy files of its members that can be read.
-type Judged = (Verdict, Vec<Option<Input>>);
+type Judged = (Verdict, Vec<Option<ParityReader>>);
 
-/// What one member's [`Context`] refers to.
-struct Seat {
-    comm: Alone,
+/// What the [`Context`] of one member refers to.
+struct MemberContext {
+    comm: Solo,
     set: Set,
     data_dir: PathBuf,
 }
 
-/// A rank that knows its number and has nobody to talk to.
-struct Alone {
-    rank: usize,
-    size: usize,
-    solo: Solo,
-}
-
-impl Communicator for Alone {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-    fn size(&self) -> usize {
-        self.size
-    }
-    fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
-        self.solo.isend(to, tag, data)
-    }
-    fn irecv(&self, from: usize, tag: Tag, buffer: Vec<u8>) -> Result<Box<dyn Pending>> {
-        self.solo.irecv(from, tag, buffer)
-    }
-    fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
-        self.solo.recv(from, tag)
-    }
-    fn barrier(&self) -> Result<()> {
-        self.solo.barrier()
-    }
-    fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
-        self.solo.allreduce(terms)
-    }
-    fn abort(&self, code: i32) -> ! {
-        self.solo.abort(code)
-    }
-}
-
-/// Looks at all that a set has, reading each byte once. `known` gives the list of files in a
-/// rank's own completion record. Where there is none, the rank's redundancy file knows it, or
-/// that of a right neighbour. MemberIo.
+/// Examines the files of a set, and reads each byte once. `known` gives the file list of a rank's
+/// own completion record. If there is none, the list comes from the redundancy file of the rank or
+/// of a right neighbour. Local.
 ///
 /// # Errors
-/// The scheme is not known, or no set is like this. What is wrong with the files is not an
-/// error here but told in [`Patient::members`].
+/// The scheme is unknown, or the set is invalid. Missing or damaged files are no error here; see
+/// [`ExaminedSet::members`].
 pub fn examine<'a>(
     location: DatasetLocation<'a>,
-    claim: Claim<'a>,
+    claim: SetRecord<'a>,
     known: &dyn Fn(usize) -> Option<RankFiles>,
-) -> Result<Patient<'a>> {
-    let Claim {
+) -> Result<ExaminedSet<'a>> {
+    let SetRecord {
         dataset,
         ranks,
         reddesc,
     } = claim;
     let unusable = |what: String| Error::dataset(dataset.id, dataset.name.to_string(), what);
-    let code = code_of(reddesc).map_err(|e| unusable(e.to_string()))?;
-    let seats = reddesc.members.iter().enumerate().map(|(index, &rank)| {
+    let unknown = || {
+        let name = &reddesc.scheme;
+        unusable(format!(
+            "its redundancy scheme {name} is not known to this release"
+        ))
+    };
+    let scheme = scheme_of(reddesc).ok_or_else(unknown)?;
+    let code = scheme
+        .code(reddesc.members.len())
+        .map_err(|e| unusable(e.to_string()))?;
+    let contexts = reddesc.members.iter().enumerate().map(|(index, &rank)| {
         let set = Set::new(index, reddesc.members.clone());
         let set = set.filter(|_| rank < ranks);
         let set = set.ok_or_else(|| unusable("its redundancy set is damaged".to_string()))?;
-        let (size, solo) = (ranks, Solo::new());
-        Ok(Seat {
-            comm: Alone { rank, size, solo },
+        Ok(MemberContext {
+            comm: Solo::of_rank(rank, ranks),
             set,
-            data_dir: location.home.dir(rank),
+            data_dir: location.data.directory(rank),
         })
     });
-    let mut patient = Patient {
+    let mut set = ExaminedSet {
         location,
         claim,
         code,
-        seats: seats.collect::<Result<_>>()?,
+        contexts: contexts.collect::<Result<_>>()?,
         members: Vec::new(),
     };
-    for index in 0..patient.seats.len() {
-        let member = patient.look(index, known)?;
-        patient.members.push(member);
+    for index in 0..set.contexts.len() {
+        let member = set.examine_member(index, known)?;
+        set.members.push(member);
     }
-    Ok(patient)
+    Ok(set)
 }
 
-impl<'a> Patient<'a> {
-    /// What is lost, if the scheme tolerates it. The error names dataset, set and ranks.
+impl<'a> ExaminedSet<'a> {
+    /// The losses. An error, which names dataset, set and ranks, if the scheme does not tolerate
+    /// them.
     pub fn verdict(&self) -> Result<Losses> {
         let judged = self.judge()?;
         let lack = |what: u64| {
@@ -200,16 +174,16 @@ impl<'a> Patient<'a> {
         })
     }
 
-    /// Makes anew what is missing, and gives the records of all members. Each file is compared
-    /// with its recorded checksum as its last byte is written. With `redundancy` the redundancy
-    /// files are made anew too, synced; without it none is touched. The completion records are
-    /// the caller's: those of ranks without data must be gone before, and are to be written
-    /// after this. MemberIo; memory is bounded whatever the size of the files.
+    /// Rebuilds what is missing, and returns the records of all members. Each file is compared with
+    /// its recorded checksum after its last byte was written. With `redundancy`, redundancy files
+    /// are rebuilt too and synced; without, they are not changed. The caller must remove the
+    /// completion records of ranks without data before, and write them after this. Memory is
+    /// bounded for files of any size. Local.
     ///
     /// # Errors
-    /// As [`Patient::verdict`], and then no file is touched; or a file cannot be read or
-    /// written, and then those ranks are as lost as before.
-    pub fn mend(&self, redundancy: bool) -> Result<Vec<Record>> {
+    /// As [`ExaminedSet::verdict`]; then no file is changed. Or a file cannot be read or written;
+    /// then the lost files are still lost.
+    pub fn rebuild(&self, redundancy: bool) -> Result<Vec<Record>> {
         if let (Some((verdict, inputs)), Some(code)) = (self.judge()?, &self.code) {
             self.restore(code, &verdict, inputs, redundancy)?;
         }
@@ -226,12 +200,12 @@ impl<'a> Patient<'a> {
 
     fn context(&self, index: usize) -> Result<Context<'_>> {
         let missing = || Error::format(0, "no such member");
-        let seat = self.seats.get(index).ok_or_else(missing)?;
+        let member = self.contexts.get(index).ok_or_else(missing)?;
         Ok(Context {
-            comm: &seat.comm,
+            comm: &member.comm,
             files: self.location.files,
-            set: &seat.set,
-            data_dir: &seat.data_dir,
+            set: &member.set,
+            data_dir: &member.data_dir,
             meta_dir: self.location.meta_dir,
             piece: self.piece(),
             tag: 0,
@@ -240,7 +214,7 @@ impl<'a> Patient<'a> {
         })
     }
 
-    /// Bytes of each block that are worked on at a time.
+    /// Bytes of each block in one step.
     fn piece(&self) -> usize {
         let blocks = self.code.as_ref().map_or(1, |c| c.data() + c.parities());
         (BUFFERS / blocks.max(1)).clamp(16 << 10, 1 << 20)
@@ -251,14 +225,18 @@ impl<'a> Patient<'a> {
         parity_file::path(context.meta_dir, context.set, scheme)
     }
 
-    fn look(&self, index: usize, known: &dyn Fn(usize) -> Option<RankFiles>) -> Result<Member> {
+    fn examine_member(
+        &self,
+        index: usize,
+        known: &dyn Fn(usize) -> Option<RankFiles>,
+    ) -> Result<Member> {
         let context = self.context(index)?;
         let rank = context.comm.rank();
         let own = known(rank).and_then(|list| self.record(index, list));
-        let record = own.or_else(|| self.recall(index));
+        let record = own.or_else(|| self.record_from_redundancy(index));
         let Some(record) = record else {
             let what = || self.lost(format!("the record of rank {rank} is lost"));
-            let health = Health {
+            let health = PartHealth {
                 data: Err(what()),
                 parity: Err(what()),
             };
@@ -271,12 +249,13 @@ impl<'a> Patient<'a> {
         let parity = match &self.code {
             Some(code) => {
                 let path = self.redundancy_file(&context);
-                Input::open(&context, path, &record, code.parities()).and_then(|mut p| p.prove())
+                ParityReader::open(&context, path, &record, code.parities())
+                    .and_then(|mut p| p.verify())
             }
             None => Ok(()),
         };
-        let health = Health {
-            data: check_data(&context, &record, Proof::Read),
+        let health = PartHealth {
+            data: check_data(&context, &record, Verification::Full),
             parity,
         };
         Ok(Member {
@@ -286,10 +265,10 @@ impl<'a> Patient<'a> {
         })
     }
 
-    /// A list of files as a member's record, if it is fit to be used.
+    /// A file list as a member's record, if its names and sizes are valid.
     fn record(&self, index: usize, list: RankFiles) -> Option<Record> {
-        let usable = total(list.files.iter().map(|f| f.size)).is_ok()
-            && self.location.home.admit(&list).is_ok();
+        let usable = total_size(list.files.iter().map(|f| f.size)).is_ok()
+            && self.location.data.check_names(&list).is_ok();
         let reddesc = self.claim.reddesc.of_member(index)?;
         usable.then(|| Record {
             dataset: self.claim.dataset.clone(),
@@ -298,11 +277,11 @@ impl<'a> Patient<'a> {
         })
     }
 
-    /// The record of a member that has lost its own, from the headers of its redundancy file
-    /// and those of its right neighbours.
-    fn recall(&self, index: usize) -> Option<Record> {
+    /// The record of a member that lost its own, from the header of its redundancy file or of a
+    /// right neighbour's.
+    fn record_from_redundancy(&self, index: usize) -> Option<Record> {
         let code = self.code.as_ref()?;
-        let rank = self.seats.get(index)?.comm.rank();
+        let rank = self.contexts.get(index)?.comm.rank();
         (0..=code.parities()).find_map(|steps| {
             let keeper = self.context((index + steps) % code.members()).ok()?;
             let path = self.redundancy_file(&keeper);
@@ -318,7 +297,7 @@ impl<'a> Patient<'a> {
         })
     }
 
-    /// `None` if there is nothing to do for a set without redundancy.
+    /// `None` for a set without redundancy that lost nothing.
     fn judge(&self) -> Result<Option<Judged>> {
         let Some(code) = &self.code else {
             let mut lost = self.members.iter().filter(|m| m.health.data.is_err());
@@ -334,12 +313,12 @@ impl<'a> Patient<'a> {
         for (index, member) in self.members.iter().enumerate() {
             let context = self.context(index)?;
             let path = self.redundancy_file(&context);
-            let mine = member.record.clone().map(|record| Found {
+            let mine = member.record.clone().map(|record| LocalPart {
                 record,
                 health: member.health.clone(),
-                proven: true,
+                verified: true,
             });
-            let (state, parity) = own(&context, code, path, mine.as_ref(), None);
+            let (state, parity) = local_state(&context, code, path, mine.as_ref(), None);
             states.push(state);
             inputs.push(match parity {
                 Some(Parity::Here(input)) => Some(input.trusted()),
@@ -356,10 +335,10 @@ impl<'a> Patient<'a> {
         &self,
         code: &Code,
         verdict: &Verdict,
-        inputs: Vec<Option<Input>>,
+        inputs: Vec<Option<ParityReader>>,
         redundancy: bool,
     ) -> Result<()> {
-        let (mut columns, mut routes) = routes(code, &verdict.all, &[], true)?;
+        let (mut columns, mut routes) = plan_routes(code, &verdict.all, &[], true)?;
         if !redundancy {
             (columns, routes) = without_redundancy(code, columns, routes);
         }
@@ -379,12 +358,16 @@ impl<'a> Patient<'a> {
             };
             if state.lacks(DATA) {
                 let location = &self.location;
-                location.home.make_dirs(location.files, &record.files)?;
+                location.data.make_dirs(location.files, &record.files)?;
                 let targets = targets(&context, record)?;
-                local.writer = Some(WriteBehind::here(Writer::new(location.files, targets)));
+                local.writer = Some(WriteBehind::direct(LogicalWriter::new(
+                    location.files,
+                    targets,
+                )));
             } else {
                 let most = MOST_OPEN / code.members().max(1);
-                let reader = Reader::new(context.files, context.paths(&record.files)?, false)?;
+                let reader =
+                    LogicalReader::new(context.files, context.paths(&record.files)?, false)?;
                 local.reader = Some(reader.with_open(most));
             }
             let mut heading = None;
@@ -393,7 +376,7 @@ impl<'a> Patient<'a> {
             } else if redundancy {
                 let new = header(&context, record, chunk, self.lefts(code, index)?);
                 let path = self.redundancy_file(&context);
-                local.output = Some(WriteBehind::here(Output::create(
+                local.output = Some(WriteBehind::direct(ParityWriter::create(
                     context.files,
                     path,
                     &new,
@@ -404,8 +387,8 @@ impl<'a> Patient<'a> {
             headings.push(heading);
         }
         let piece = self.piece();
-        for task in tasks(code, &columns, &routes, &verdict.sizes, piece) {
-            step(&routes, &task, &mut locals)?;
+        for task in rebuild_tasks(code, &columns, &routes, &verdict.sizes, piece) {
+            run_task(&routes, &task, &mut locals)?;
         }
         for (local, heading) in locals.into_iter().zip(headings) {
             if let Some(writer) = local.writer {
@@ -420,7 +403,7 @@ impl<'a> Patient<'a> {
         Ok(())
     }
 
-    /// The files of a member's left neighbours, as its redundancy file tells them.
+    /// The files of a member's left neighbours, for the header of its redundancy file.
     fn lefts(&self, code: &Code, index: usize) -> Result<Vec<RankFiles>> {
         let members = code.members();
         let lefts = (1..=code.parities()).map(|steps| {
@@ -433,15 +416,15 @@ impl<'a> Patient<'a> {
     }
 }
 
-/// One piece of a column: read, computed, written.
-fn step(routes: &[Route], task: &Task, locals: &mut [MemberIo]) -> Result<()> {
+/// Reads, computes and writes one piece of a column.
+fn run_task(routes: &[Route], task: &PieceTask, locals: &mut [MemberIo]) -> Result<()> {
     let missing = || Error::format(0, "no such member");
     let route = routes.get(task.route).ok_or_else(missing)?;
     let mut sources = vec![vec![0; task.length]; route.sources.len()];
     let mut results = vec![vec![0; task.length]; route.targets.len()];
     for (member, buffer) in route.sources.iter().zip(&mut sources) {
         let local = locals.get_mut(*member).ok_or_else(missing)?;
-        pipeline::Ends::read(local, task.route, task.offset, buffer);
+        pipeline::MemberBlocks::read(local, task.route, task.offset, buffer);
         failure(local)?;
     }
     let sources: Vec<&[u8]> = sources.iter().map(Vec::as_slice).collect();
@@ -449,13 +432,13 @@ fn step(routes: &[Route], task: &Task, locals: &mut [MemberIo]) -> Result<()> {
     Kernel::best().apply(&route.coefficients, &sources, &mut slices);
     for (member, result) in route.targets.iter().zip(results) {
         let local = locals.get_mut(*member).ok_or_else(missing)?;
-        pipeline::Ends::write(local, task.route, result);
+        pipeline::MemberBlocks::write(local, task.route, result);
         failure(local)?;
     }
     Ok(())
 }
 
-/// What kept a member from reading or writing.
+/// The error of a member that could not read or write.
 fn failure(local: &mut MemberIo) -> Result<()> {
     let firsts = [&mut local.first, &mut local.data, &mut local.parity];
     firsts
@@ -463,7 +446,7 @@ fn failure(local: &mut MemberIo) -> Result<()> {
         .try_for_each(|first| std::mem::take(first).result(()))
 }
 
-/// The routes that end in lost data, and only as far as they do.
+/// The routes and targets that rebuild data, without those that rebuild redundancy.
 fn without_redundancy(
     code: &Code,
     columns: Vec<usize>,
@@ -476,7 +459,7 @@ fn without_redundancy(
             let blocks = code.column(column);
             let is_data = |member: usize| {
                 let block = blocks.iter().find(|b| b.member == member);
-                block.is_some_and(|b| matches!(b.place, Place::Data(_)))
+                block.is_some_and(|b| matches!(b.place, BlockPlace::Data(_)))
             };
             let rows = route.coefficients.chunks(route.sources.len().max(1));
             let kept = route.targets.iter().zip(rows).filter(|(t, _)| is_data(**t));

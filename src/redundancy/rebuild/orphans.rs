@@ -1,25 +1,28 @@
-//! What is left of a rank without a record: only the record may be lost, or not be readable for
-//! now. So nothing of it is removed before it was looked at and the others were proven.
+//! Files of a rank without a record. Perhaps only the record is lost, or cannot be read at the
+//! moment. So nothing is removed before the files were examined and the other members verified.
 
-use super::restore::{adopt, learn_record, tell as tell_header};
+use super::lost_records::{receive_header, record_from_header, send_header};
 use super::verdict::{RECORD, Verdict};
 use super::{Parity, targets};
 use crate::Result;
 use crate::format::filemap::filemap_name;
 use crate::redundancy::code::Code;
-use crate::redundancy::{Context, First, Found, Proof, Record, Scheme, in_the_way};
+use crate::redundancy::{
+    Context, FirstError, LocalPart, Record, RedundancyScheme, Verification, find_obstacle,
+};
 use std::path::Path;
 
-/// Whether there is anything. What cannot be looked at counts: it may be whole the next time.
-pub(super) fn any(context: &Context, parity: &Path) -> bool {
+/// True if there are files. Also true if they cannot be read: they may be whole at the next
+/// attempt.
+pub(super) fn has_files(context: &Context, parity: &Path) -> bool {
     let data = context.files.list(context.data_dir);
     let data = data.map_or_else(|error| !error.is_not_found(), |names| !names.is_empty());
     data || !matches!(context.files.stat(parity), Ok(None))
 }
 
-/// Those without a record hear from a right neighbour what it was; what does not fit is as good
-/// as nothing. One round. The error is the transport's.
-pub(super) fn tell(
+/// Ranks without a record receive it from a right neighbour. A record that does not fit is ignored.
+/// One round of messages. Errors are failures of communication.
+pub(super) fn exchange_records(
     context: &Context,
     code: &Code,
     verdict: &Verdict,
@@ -27,36 +30,41 @@ pub(super) fn tell(
 ) -> Result<Option<Record>> {
     let me = verdict.all.get(context.set.index);
     if me.is_some_and(|state| state.lacks(RECORD)) {
-        let theirs = learn_record(context, verdict)?;
+        let theirs = receive_header(context, verdict)?;
         let chunk = code.chunk(&verdict.sizes);
-        let record = theirs.and_then(|theirs| adopt(context, verdict, theirs, chunk));
+        let record = theirs.and_then(|theirs| record_from_header(context, verdict, theirs, chunk));
         return Ok(record.ok());
     }
     let header = parity.map(Parity::header);
-    tell_header(context, verdict, header, &mut First::default())?;
+    send_header(context, verdict, header, &mut FirstError::default())?;
     Ok(None)
 }
 
-/// What is here, if it is all that the record says.
-pub(super) fn recognize(context: &Context, scheme: &dyn Scheme, record: Record) -> Option<Found> {
+/// The files of this rank, if they are all that the record lists and their content is right.
+pub(super) fn verify_files(
+    context: &Context,
+    scheme: &RedundancyScheme,
+    record: Record,
+) -> Option<LocalPart> {
     let targets = targets(context, &record).ok()?;
-    let is_plain = |path: &Path| in_the_way(context.files, context.data_dir, path);
+    let is_plain = |path: &Path| find_obstacle(context.files, context.data_dir, path);
     if !targets
         .iter()
         .all(|t| matches!(is_plain(&t.path), Ok(None)))
     {
         return None;
     }
-    let found = Found::new(scheme, context, record, Proof::Read);
+    let found = LocalPart::new(scheme, context, record, Verification::Full);
     found.health.data.as_ref().ok()?;
-    // A kill while they were rebuilt may have come between the last byte of one and its mode.
+    // An earlier rebuild may have been killed after the last byte of a file and before its mode was
+    // set.
     let mut each = targets.iter();
     let restored = each.try_for_each(|t| context.files.restore(&t.path, &t.stat));
     restored.ok().map(|()| found)
 }
 
-/// Makes way for new files. The record goes first, so that it never describes what is gone.
-pub(super) fn clear(context: &Context) -> Result<()> {
+/// Removes the files of this rank. The record goes first, so that it never describes missing files.
+pub(super) fn remove_files(context: &Context) -> Result<()> {
     let (files, data) = (context.files, context.data_dir);
     let record = filemap_name(context.comm.rank());
     files.remove_tree(&context.meta_dir.join(record))?;

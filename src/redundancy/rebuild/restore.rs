@@ -1,52 +1,54 @@
-//! One turn of a rebuild: lists are told, blocks flow, and what they were is found out.
+//! One round of a rebuild: records and lists are exchanged, then blocks, and their content is
+//! verified.
 
-use super::routes::{homeward, routes, tasks, workers};
-use super::verdict::{DATA, PARITY, RECORD, Verdict};
-use super::{Findings, Made, Parity, targets};
+use super::lost_records::{receive_header, record_from_header, send_header};
+use super::routes::{plan_routes, rebuild_tasks, relocation_tasks, workers};
+use super::verdict::{DATA, PARITY, Verdict};
+use super::{Findings, Parity, RoundOutput, targets};
 use super::{orphans, relocated};
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
-use crate::format::{from_message, to_message};
+use crate::format::to_message;
 use crate::redundancy::code::Code;
-use crate::redundancy::encode::accept;
-use crate::redundancy::logical::{Reader, Writer, total};
+use crate::redundancy::encode::parse_file_list;
+use crate::redundancy::logical::{LogicalReader, LogicalWriter};
 use crate::redundancy::member_io::{HeldReader, MemberIo};
-use crate::redundancy::parity_file::{Input, Output, header};
+use crate::redundancy::parity_file::{ParityReader, ParityWriter, header};
 use crate::redundancy::pipeline;
-use crate::redundancy::{Context, First, HeldPart, Record};
+use crate::redundancy::{Context, HeldPart, Record};
 use crate::store::write_behind::WriteBehind;
 use crate::{Error, Result};
 use std::path::PathBuf;
 use std::thread::Scope;
 
-/// What a turn has to work with.
-pub(super) struct Have<'h, 'l> {
+/// What this rank has at the start of a round.
+pub(super) struct RoundInput<'h> {
     /// Name of the scheme.
     pub scheme: &'static str,
     pub record: Option<Record>,
     pub parity: Option<Parity>,
-    /// Whether what is here is known to be right.
-    pub proven: bool,
-    pub lent: Option<&'h mut HeldPart<'l>>,
+    /// True if the content is known to be right.
+    pub verified: bool,
+    pub held_part: Option<&'h mut HeldPart>,
 }
 
-/// Does what the verdict asks for; without `rebuild`, only what lies elsewhere comes home.
+/// Rebuilds what the verdict asks for. Without `rebuild`, only moves parts that other ranks hold.
 pub(super) fn restore<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     context: &'env Context<'env>,
     code: &Code,
     path: PathBuf,
     verdict: &Verdict,
-    have: Have,
+    have: RoundInput,
     rebuild: bool,
-) -> Result<(Made, Findings)> {
+) -> Result<(RoundOutput, Findings)> {
     let me = context.set.index;
-    let Have {
+    let RoundInput {
         scheme,
         record,
         parity,
-        proven,
-        lent,
+        verified,
+        held_part,
     } = have;
     let lacks = |what| verdict.all.get(me).is_none_or(|s| s.lacks(what));
     let is_away = context.holder(me) != context.comm.rank();
@@ -59,14 +61,14 @@ pub(super) fn restore<'scope, 'env>(
         _ if !rebuild => record,
         Some(record) => {
             let header = parity.as_ref().map(Parity::header);
-            tell(context, verdict, header, &mut local.first)?;
+            send_header(context, verdict, header, &mut local.first)?;
             Some(record)
         }
         None => {
-            let theirs = learn_record(context, verdict)?;
+            let theirs = receive_header(context, verdict)?;
             local
                 .first
-                .keep(theirs.and_then(|h| adopt(context, verdict, h, local.chunk)))
+                .keep(theirs.and_then(|h| record_from_header(context, verdict, h, local.chunk)))
         }
     };
     let partners = match rebuild {
@@ -76,10 +78,10 @@ pub(super) fn restore<'scope, 'env>(
     let mut coming = None;
     match parity.filter(|_| !lacks(PARITY)) {
         Some(Parity::Here(input)) => {
-            local.input = Some(if proven { input.trusted() } else { input });
+            local.input = Some(if verified { input.trusted() } else { input });
         }
         Some(Parity::Away(header)) => {
-            let output = Output::create(context.files, path.clone(), &header);
+            let output = ParityWriter::create(context.files, path.clone(), &header);
             local.parity_relocated = local.home.keep(output);
             coming = Some(header);
         }
@@ -93,7 +95,7 @@ pub(super) fn restore<'scope, 'env>(
         if lacks(DATA) {
             let make = || {
                 if !survivor {
-                    orphans::clear(context)?;
+                    orphans::remove_files(context)?;
                 }
                 new_files(context, record)
             };
@@ -104,14 +106,14 @@ pub(super) fn restore<'scope, 'env>(
             let writer = new_files(context, record);
             local.data_relocated = local.home.keep(writer);
         } else {
-            summed = !proven && sums.iter().any(Option::is_some);
+            summed = !verified && sums.iter().any(Option::is_some);
             let list = context.paths(&record.files);
-            let reader = list.and_then(|list| Reader::new(context.files, list, summed));
+            let reader = list.and_then(|list| LogicalReader::new(context.files, list, summed));
             local.reader = local.data.keep(reader);
         }
         if let Some(partners) = partners {
             let new = header(context, record, local.chunk, partners);
-            let output = Output::create(context.files, path, &new);
+            let output = ParityWriter::create(context.files, path, &new);
             local.output = local
                 .first
                 .keep(output.map(|o| WriteBehind::start(scope, o)));
@@ -119,36 +121,41 @@ pub(super) fn restore<'scope, 'env>(
         }
     }
 
-    let away = context.away();
-    let (columns, routes) = routes(code, &verdict.all, &away, rebuild)?;
+    let away = context.relocated_members();
+    let (columns, routes) = plan_routes(code, &verdict.all, &away, rebuild)?;
     let places = |member| MemberIo::places(code, columns.iter().copied(), member);
     local.places = places(me);
-    local.lent = lent
-        .as_ref()
-        .zip(relocated::held(context))
-        .map(|(lent, member)| {
-            let mut lending = lending(context, code, verdict, (scheme, lent), member);
-            lending.places = places(member);
-            lending
-        });
+    local.held_part =
+        held_part
+            .as_ref()
+            .zip(relocated::held_member(context))
+            .map(|(held_part, member)| {
+                let mut held_reader =
+                    held_reader(context, code, verdict, (scheme, held_part), member);
+                held_reader.places = places(member);
+                held_reader
+            });
     let (piece, window) = pipeline::shape(context.piece, code.members());
     let sizes = &verdict.sizes;
     if away.is_empty() {
-        let tasks = tasks(code, &columns, &routes, sizes, piece);
+        let tasks = rebuild_tasks(code, &columns, &routes, sizes, piece);
         pipeline::run(context, &routes, tasks, window, &mut local)?;
     } else {
         let workers = workers(context, &routes);
-        let tasks = homeward(code, &columns, &workers, sizes, piece);
+        let tasks = relocation_tasks(code, &columns, &workers, sizes, piece);
         pipeline::run(context, &routes, tasks, window, &mut local)?;
-        let lending = local.lent.take();
-        let read = lending.as_ref();
+        let held_reader = local.held_part.take();
+        let read = held_reader.as_ref();
         let read = read.map_or((true, true), |l| (!l.data.failed(), !l.parity.failed()));
-        if let (Some(lending), Some(lent)) = (lending, lent) {
-            let all = [lending.data.result(()), lending.parity.result(())];
-            lent.trouble.extend(all.into_iter().filter_map(Result::err));
+        if let (Some(held_reader), Some(held_part)) = (held_reader, held_part) {
+            let all = [held_reader.data.result(()), held_reader.parity.result(())];
+            held_part
+                .problems
+                .extend(all.into_iter().filter_map(Result::err));
         }
         let dataset = record.as_ref().map(|record| record.dataset.clone());
-        let (data, parity) = relocated::conclude(context, read, &dataset.unwrap_or_default())?;
+        let (data, parity) =
+            relocated::exchange_read_results(context, read, &dataset.unwrap_or_default())?;
         local.data.keep(data);
         local.parity.keep(parity);
     }
@@ -157,37 +164,40 @@ pub(super) fn restore<'scope, 'env>(
     Ok((made, findings.filter(|_| survivor)))
 }
 
-/// What there is of a part that is lent. What cannot be opened is not sent right, and said so.
-fn lending<'a>(
+/// Opens a held part for reading. If that fails, zeros are sent and the error is kept.
+fn held_reader<'a>(
     context: &Context<'a>,
     code: &Code,
     verdict: &Verdict,
-    (scheme, lent): (&str, &HeldPart),
+    (scheme, held_part): (&str, &HeldPart),
     member: usize,
 ) -> HeldReader<'a> {
-    let mut lending = HeldReader::default();
+    let mut held_reader = HeldReader::default();
     let has = |what| verdict.all.get(member).is_some_and(|s| !s.lacks(what));
     if has(DATA) {
-        let list = lent.context(context).paths(&lent.found.record.files);
-        let reader = list.and_then(|list| Reader::new(context.files, list, false));
-        lending.reader = lending.data.keep(reader);
+        let list = held_part
+            .context(context)
+            .paths(&held_part.part.record.files);
+        let reader = list.and_then(|list| LogicalReader::new(context.files, list, false));
+        held_reader.reader = held_reader.data.keep(reader);
     }
     if has(PARITY) {
-        let input = relocated::open(context, code, scheme, lent);
-        lending.input = lending.parity.keep(input.map(Input::trusted));
+        let input = relocated::open(context, code, scheme, held_part);
+        held_reader.input = held_reader.parity.keep(input.map(ParityReader::trusted));
     }
-    lending
+    held_reader
 }
 
-/// The flow is over: reads what it did not read, if the checksums `sums` are to be compared,
-/// and waits for what is being written. `coming` is the header of redundancy that came home.
+/// Ends the round after the exchange: compares with the checksums `sums`, if given, for which it
+/// reads what was not read yet, and waits for all writes. `coming` is the header of a redundancy
+/// file that another rank sent.
 fn finish(
     context: &Context,
     local: MemberIo,
     record: Option<Record>,
     (heading, coming): (Option<ParityHeader>, Option<ParityHeader>),
     sums: Option<Vec<Option<u32>>>,
-) -> (Made, Findings) {
+) -> (RoundOutput, Findings) {
     let MemberIo {
         reader,
         input,
@@ -202,10 +212,10 @@ fn finish(
         ..
     } = local;
     if let (Some(reader), Some(sums), false) = (reader, sums, data.failed()) {
-        data.keep(reader.prove(sums));
+        data.keep(reader.verify(sums));
     }
     if let Some(mut input) = input.filter(|_| !parity.failed()) {
-        parity.keep(input.prove());
+        parity.keep(input.verify());
     }
     if let Some(writer) = data_relocated.filter(|_| !data.failed() && !home.failed()) {
         match writer.finish() {
@@ -215,87 +225,28 @@ fn finish(
     }
     let wrong = parity.failed() || home.failed();
     if let (Some(output), Some(header), false) = (parity_relocated, coming, wrong)
-        && parity.keep(output.prove(&header)).is_some()
+        && parity.keep(output.verify(&header)).is_some()
     {
         home.keep(output.finish(context.files, header, context.sync));
     }
-    let stranded = home.failed();
+    let relocation_failed = home.failed();
     first.keep(home.result(()));
     if let Some(writer) = writer {
-        first.keep(writer.finish().and_then(Writer::finish));
+        first.keep(writer.finish().and_then(LogicalWriter::finish));
     }
     let output = output.and_then(|output| first.keep(output.finish()));
-    let made = Made {
+    let made = RoundOutput {
         record,
         output: output.zip(heading),
         first,
-        stranded,
+        relocation_failed,
     };
     (made, Some((data.result(()), parity.result(()))))
 }
 
-/// Gives those without a record the header that knows it.
-pub(super) fn tell(
-    context: &Context,
-    verdict: &Verdict,
-    header: Option<&ParityHeader>,
-    first: &mut First,
-) -> Result<()> {
-    let asks = verdict.donors.iter().enumerate();
-    let asking: Vec<usize> = asks
-        .filter(|(_, donor)| **donor == Some(context.set.index))
-        .map(|(member, _)| context.member(member))
-        .collect();
-    if asking.is_empty() {
-        return Ok(());
-    }
-    let message = header.map(to_message);
-    let message = message.and_then(|m| first.keep(m)).unwrap_or_default();
-    let to = asking.into_iter().map(|rank| (rank, message.clone()));
-    context.deliver(to, std::iter::empty()).map(drop)
-}
-
-/// The other side of [`tell`]. The outer error is the transport's.
-pub(super) fn learn_record(context: &Context, verdict: &Verdict) -> Result<Result<ParityHeader>> {
-    let donor = verdict.donors.get(context.set.index).copied().flatten();
-    let from = donor.map(|index| context.member(index));
-    let heard = context.deliver(std::iter::empty(), from.into_iter())?;
-    let message = heard.first().map_or(&[][..], |m| m);
-    Ok(from_message(message))
-}
-
-/// The record of a rank that lost it, from a right neighbour's header, which is not trusted.
-pub(super) fn adopt(
-    context: &Context,
-    verdict: &Verdict,
-    theirs: ParityHeader,
-    chunk: u64,
-) -> Result<Record> {
-    let (set, rank) = (context.set, context.comm.rank());
-    let (id, created) = (theirs.dataset.id, theirs.dataset.created);
-    let mut peers = verdict.all.iter().filter(|s| !s.lacks(RECORD));
-    let mut fits = peers.all(|s| (s.id, s.created) == (id, created));
-    fits &= theirs.group.0[..] == set.members[..] && theirs.chunk == chunk;
-    let files = theirs.partners().find(|list| list.rank == rank).cloned();
-    let size = files
-        .as_ref()
-        .map(|list| total(list.files.iter().map(|f| f.size)));
-    fits &= size.transpose()?.as_ref() == verdict.sizes.get(set.index);
-    let (Some(files), true) = (files, fits) else {
-        let what = format!("the right neighbour's record does not fit rank {rank} of this set");
-        return Err(Error::dataset(id, theirs.dataset.name.to_string(), what));
-    };
-    let reddesc = theirs.reddesc.of_member(set.index);
-    let reddesc = reddesc.filter(|r| r.members[..] == set.members[..]);
-    Ok(Record {
-        dataset: theirs.dataset,
-        reddesc: reddesc.ok_or_else(|| Error::format(0, "the descriptor is of another set"))?,
-        files,
-    })
-}
-
-/// The files of the left neighbours of those that make a new redundancy file; `None` for the
-/// others, and after a failure. The error is the transport's.
+/// Exchanges file lists. Returns the files of the left neighbours on ranks that write a new
+/// redundancy file, and `None` on others and after an error. The outer error is a failure of
+/// communication.
 fn neighbours(
     context: &Context,
     code: &Code,
@@ -318,19 +269,19 @@ fn neighbours(
         .unwrap_or_default();
     let to = asking.into_iter().map(|rank| (rank, message.clone()));
     let from = set.lefts(if needs(set.index) { keepers } else { 0 });
-    let heard = context.deliver(to, from)?;
+    let heard = context.send_and_receive(to, from)?;
     if !needs(set.index) {
         return Ok(None);
     }
     let lists = set
         .lefts(keepers)
         .zip(&heard)
-        .map(|(rank, m)| accept(m, rank));
+        .map(|(rank, m)| parse_file_list(m, rank));
     Ok(local.first.keep(lists.collect()))
 }
 
-/// Makes the directories of a rank's files, and will write them.
-fn new_files<'a>(context: &Context<'a>, record: &Record) -> Result<Writer<'a>> {
+/// Makes the directories of a rank's files, and a writer for the files.
+fn new_files<'a>(context: &Context<'a>, record: &Record) -> Result<LogicalWriter<'a>> {
     let targets = targets(context, record)?;
     for meta in &record.files.files {
         let parent = meta.file.as_path().parent();
@@ -338,5 +289,5 @@ fn new_files<'a>(context: &Context<'a>, record: &Record) -> Result<Writer<'a>> {
             context.files.make_private_dirs(context.data_dir, parent)?;
         }
     }
-    Ok(Writer::new(context.files, targets))
+    Ok(LogicalWriter::new(context.files, targets))
 }

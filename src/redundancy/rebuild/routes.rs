@@ -1,23 +1,24 @@
-//! Which blocks flow from whom to whom, and in which order.
+//! Which blocks are sent between which members, and in which order.
 
-use super::verdict::{DATA, PARITY, State};
+use super::verdict::{DATA, MemberState, PARITY};
 use crate::redundancy::Context;
-use crate::redundancy::code::{Block, Code, Place};
-use crate::redundancy::pipeline::{self, Route, Task};
+use crate::redundancy::code::{Block, BlockPlace, Code};
+use crate::redundancy::pipeline::{self, PieceTask, Route};
 use crate::{Error, Result};
 
-/// The columns that lost a block, in rising order, and how these come back; beside them those
-/// with blocks of `away`, the members whose part others hold, which come home.
-pub(super) fn routes(
+/// The columns that lost a block, in rising order, and how their blocks are rebuilt. Includes
+/// columns with blocks of the members `away`, which their holders send. Without `rebuild`, only
+/// these.
+pub(super) fn plan_routes(
     code: &Code,
-    all: &[State],
+    all: &[MemberState],
     away: &[usize],
     rebuild: bool,
 ) -> Result<(Vec<usize>, Vec<Route>)> {
     let lost = |block: &Block| {
         let what = match block.place {
-            Place::Data(_) => DATA,
-            Place::Parity(_) => PARITY,
+            BlockPlace::Data(_) => DATA,
+            BlockPlace::Parity(_) => PARITY,
         };
         all.get(block.member).is_none_or(|state| state.lacks(what))
     };
@@ -28,18 +29,18 @@ pub(super) fn routes(
             (0..blocks.len()).partition(|b| blocks.get(*b).is_some_and(lost));
         let home = blocks.iter().filter(|block| !lost(block));
         let home = home.map(|block| block.member);
-        let carried: Vec<usize> = home.filter(|member| away.contains(member)).collect();
+        let relocated: Vec<usize> = home.filter(|member| away.contains(member)).collect();
         if !rebuild {
             targets.clear();
         }
         if targets.is_empty() {
-            if !carried.is_empty() {
+            if !relocated.is_empty() {
                 columns.push(column);
                 routes.push(Route {
                     sources: Vec::new(),
                     targets: Vec::new(),
                     coefficients: Vec::new(),
-                    carried,
+                    relocated,
                 });
             }
             continue;
@@ -59,14 +60,14 @@ pub(super) fn routes(
             sources: members(sources),
             targets: members(targets),
             coefficients,
-            carried,
+            relocated,
         });
     }
     Ok((columns, routes))
 }
 
-/// For each route, who may compute: those that have most of what it takes in hand, their own or
-/// another's, or keep a result, so that the fewest messages are needed.
+/// For each route, the members that need the fewest messages to compute it: those that have, hold
+/// or keep the most of its blocks.
 pub(super) fn workers(context: &Context, routes: &[Route]) -> Vec<Vec<usize>> {
     let set = context.set;
     let holders = (0..set.size()).map(|member| match context.holder(member) {
@@ -93,17 +94,17 @@ pub(super) fn workers(context: &Context, routes: &[Route]) -> Vec<Vec<usize>> {
     routes.iter().map(best).collect()
 }
 
-/// The tasks if files come home: these, too, are written front to back. Each member has some of
-/// its data, at most one block, in each column of XOR and RS, so that all have something to do in
-/// one after the other; and one block in all of PARTNER's, which go side by side. Who computes
-/// goes round among the `workers` of a route.
-pub(super) fn homeward<'a>(
+/// The tasks of a round in which parts are moved. They, too, are written front to back. Columns of
+/// XOR and RS are done one after the other: each member has at most one block in a column, so all
+/// members are busy. Columns of PARTNER are done side by side, since a member has data in only one
+/// of them. The `workers` of a route take turns.
+pub(super) fn relocation_tasks<'a>(
     code: &'a Code,
     columns: &'a [usize],
     workers: &'a [Vec<usize>],
     sizes: &'a [u64],
     piece: usize,
-) -> impl Iterator<Item = Task> + 'a {
+) -> impl Iterator<Item = PieceTask> + 'a {
     let beside = match code.chunk(sizes) {
         0 => columns.len(),
         _ => 1,
@@ -116,7 +117,7 @@ pub(super) fn homeward<'a>(
             let index = group * beside + at;
             let workers = workers.get(index).map_or(&[][..], |workers| workers);
             let worker = workers.get((turn + index) % workers.len().max(1));
-            Task {
+            PieceTask {
                 route: index,
                 worker: worker.copied().unwrap_or(0),
                 offset,
@@ -126,20 +127,20 @@ pub(super) fn homeward<'a>(
     })
 }
 
-/// Column after column, so that lost files are written front to back; beside the columns with
-/// lost data go those with nothing but lost redundancy. Who computes goes round with every
-/// piece.
-pub(super) fn tasks<'a>(
+/// The tasks of a round without moved parts: column after column, so that lost files are written
+/// front to back. Columns that lost only redundancy are done in between. The workers change with
+/// every piece.
+pub(super) fn rebuild_tasks<'a>(
     code: &'a Code,
     columns: &'a [usize],
     routes: &'a [Route],
     sizes: &'a [u64],
     piece: usize,
-) -> impl Iterator<Item = Task> + 'a {
+) -> impl Iterator<Item = PieceTask> + 'a {
     let holds_data = move |(column, route): &(&usize, &Route)| {
         let blocks = code.column(**column);
         let mut lost = blocks.iter().filter(|b| route.targets.contains(&b.member));
-        lost.any(|b| matches!(b.place, Place::Data(_)))
+        lost.any(|b| matches!(b.place, BlockPlace::Data(_)))
     };
     let lane = move |data: bool| {
         let each = columns.iter().zip(routes).enumerate();
@@ -152,7 +153,7 @@ pub(super) fn tasks<'a>(
             let pieces = pipeline::pieces(code.length(sizes, *column), piece);
             pieces.enumerate().map(move |(turn, (offset, length))| {
                 let at = (turn + column) % route.sources.len().max(1);
-                Task {
+                PieceTask {
                     route: index,
                     worker: route.sources.get(at).copied().unwrap_or(0),
                     offset,
@@ -164,7 +165,7 @@ pub(super) fn tasks<'a>(
     };
     let (mut data, mut rest) = (lane(true), lane(false));
     std::iter::from_fn(move || {
-        // The same arithmetic everywhere, so the same order.
+        // All members do the same arithmetic, so they get the same order.
         let first = data.0.peek().is_some() && (data.2 <= rest.2 || rest.0.peek().is_none());
         let (tasks, total, done) = if first { &mut data } else { &mut rest };
         let task = tasks.next()?;

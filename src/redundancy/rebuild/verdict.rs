@@ -1,4 +1,4 @@
-//! What the members of a set tell each other of their losses, and what all conclude from it.
+//! The states that the members of a set announce, and the verdict that follows from them.
 
 use crate::redundancy::Context;
 use crate::redundancy::code::Code;
@@ -8,29 +8,29 @@ use crate::redundancy::parity_file::list;
 pub(super) const RECORD: u64 = 1;
 pub(super) const DATA: u64 = 2;
 pub(super) const PARITY: u64 = 4;
-/// All that it has was compared with its checksums.
-pub(super) const PROVEN: u64 = 8;
-/// It has no record of use, but something that may be its files, and was not looked at yet.
-pub(super) const LEFT: u64 = 16;
+/// All its content was compared with its checksums.
+pub(super) const VERIFIED: u64 = 8;
+/// It has no usable record, but has files that were not examined yet.
+pub(super) const UNVERIFIED: u64 = 16;
 
-/// Numbers of a [`State`] in a message, before the sizes of the neighbours.
+/// Numbers of a [`MemberState`] in a message, before the sizes of the neighbours.
 const NUMBERS: usize = 6;
 
-/// What one member tells the others.
-pub(super) struct State {
-    /// What it has whole.
+/// The state of a member, as it announces it to the others.
+pub(super) struct MemberState {
+    /// The parts that are whole, as flags.
     pub has: u64,
     pub id: u64,
     pub created: u64,
     pub piece: u64,
-    /// From its redundancy file.
+    /// Chunk size in its redundancy file.
     pub chunk: u64,
-    /// Bytes of its files, and of those of its left neighbours as its redundancy file says.
+    /// Bytes of its files, and of its left neighbours' files according to its redundancy file.
     pub size: u64,
     pub lefts: Vec<u64>,
 }
 
-impl State {
+impl MemberState {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut numbers = vec![
             self.has,
@@ -44,12 +44,12 @@ impl State {
         to_bytes(&numbers)
     }
 
-    pub fn from_bytes(message: &[u8], neighbours: usize) -> State {
+    pub fn from_bytes(message: &[u8], neighbours: usize) -> MemberState {
         let (mut numbers, _) = from_bytes(message, NUMBERS + neighbours);
         numbers.resize(NUMBERS + neighbours, 0);
         let lefts = numbers.split_off(NUMBERS);
         let number = |i: usize| numbers.get(i).copied().unwrap_or(0);
-        State {
+        MemberState {
             has: number(0),
             id: number(1),
             created: number(2),
@@ -68,12 +68,12 @@ impl State {
     }
 }
 
-/// What all members know before anything is done.
+/// The verdict, which is the same on all members.
 pub(super) struct Verdict {
-    pub all: Vec<State>,
+    pub all: Vec<MemberState>,
     /// Bytes of each member's files.
     pub sizes: Vec<u64>,
-    /// For a member without a record, who tells it.
+    /// For a member without a record: the member that sends it.
     pub donors: Vec<Option<usize>>,
 }
 
@@ -82,28 +82,28 @@ impl Verdict {
         self.all.iter().any(|s| s.lacks(what))
     }
 
-    /// Whether a rank would write over what is left of its own files before it is known what
-    /// that is, and that what the others have is right. If too much of it is not, these files
-    /// must still be there.
+    /// True if a rank would overwrite files of its own that may be right, or needs survivors that
+    /// are not verified yet. If too many of these turn out to be damaged, the files must still be
+    /// there.
     pub fn must_verify_first(&self) -> bool {
         let present = || self.all.iter().filter(|s| !s.lacks(RECORD));
         let damaged = present().any(|s| s.lacks(DATA) || s.lacks(PARITY));
-        let left = self.all.iter().any(|s| !s.lacks(LEFT));
-        left || damaged && present().any(|s| s.lacks(PROVEN))
+        let left = self.all.iter().any(|s| !s.lacks(UNVERIFIED));
+        left || damaged && present().any(|s| s.lacks(VERIFIED))
     }
 }
 
-/// The same answer on all members, from what they announced. An error says why not.
+/// Derives the verdict from the announced states. The error says why the set cannot be rebuilt.
 pub(super) fn judge(
     context: &Context,
     code: &Code,
     name: &str,
-    mut all: Vec<State>,
+    mut all: Vec<MemberState>,
 ) -> std::result::Result<Verdict, String> {
     let (members, keepers) = (code.members(), code.parities());
     let set = list(&context.set.members);
     let with_record = || all.iter().filter(|s| !s.lacks(RECORD));
-    let same = |f: fn(&State) -> u64| {
+    let same = |f: fn(&MemberState) -> u64| {
         let mut values = with_record().map(f);
         let first = values.next();
         values.all(|v| Some(v) == first)
@@ -121,7 +121,7 @@ pub(super) fn judge(
             "the ranks {set} of a redundancy set do not agree on the message size"
         ));
     }
-    // A right neighbour that has its redundancy file knows the files of a rank.
+    // A right neighbour knows the files of a rank from its redundancy file.
     let donor = |member: usize| {
         (1..=keepers)
             .map(|steps| (steps, (member + steps) % members))
@@ -137,10 +137,10 @@ pub(super) fn judge(
         Some((Some(index), *size))
     });
     let Some(known) = known.collect::<Option<Vec<_>>>() else {
-        return Err(complaint(context, code, name, &all));
+        return Err(describe_losses(context, code, name, &all));
     };
     let (donors, sizes): (Vec<Option<usize>>, Vec<u64>) = known.into_iter().unzip();
-    // A redundancy file that was made of files of other sizes does not count.
+    // Redundancy files for other file sizes do not count.
     let chunk = code.chunk(&sizes);
     for (member, state) in all.iter_mut().enumerate() {
         let left = |steps: usize| sizes.get((member + members - steps) % members);
@@ -160,14 +160,14 @@ pub(super) fn judge(
         !state.lacks(RECORD) || donor.is_some_and(sound)
     });
     if !informed || !code.recoverable(&flags(DATA), &flags(PARITY)) {
-        return Err(complaint(context, code, name, &all));
+        return Err(describe_losses(context, code, name, &all));
     }
     Ok(Verdict { all, sizes, donors })
 }
 
-/// Which losses are too many.
-fn complaint(context: &Context, code: &Code, name: &str, all: &[State]) -> String {
-    let ranks = |pick: &dyn Fn(&State) -> bool| -> Vec<usize> {
+/// Describes losses that are too many.
+fn describe_losses(context: &Context, code: &Code, name: &str, all: &[MemberState]) -> String {
+    let ranks = |pick: &dyn Fn(&MemberState) -> bool| -> Vec<usize> {
         let both = all.iter().zip(context.set.members.iter());
         both.filter(|(s, _)| pick(s)).map(|(_, r)| *r).collect()
     };

@@ -1,4 +1,4 @@
-//! The verdict on each kind of loss, from announcements alone: no file, no message.
+//! The verdict on each kind of loss, from announced states alone, without files or messages.
 
 use super::verdict::*;
 use crate::comm::solo::Solo;
@@ -7,10 +7,10 @@ use crate::redundancy::{Context, Set};
 use crate::store::posix::Posix;
 use std::path::Path;
 
-const ALL: u64 = RECORD | DATA | PARITY | PROVEN;
+const ALL: u64 = RECORD | DATA | PARITY | VERIFIED;
 const SIZES: [u64; 4] = [100, 7, 0, 61];
 
-/// Sets of four: a copy on two neighbours, one sum, two sums.
+/// Sets of four: two copies, one sum, two sums.
 fn codes() -> [Code; 3] {
     [
         (CodeKind::Partner, 2),
@@ -24,10 +24,10 @@ fn rs() -> Code {
     Code::new(CodeKind::Rs, SIZES.len(), 2).unwrap()
 }
 
-/// What members say who have all.
-fn whole(code: &Code) -> Vec<State> {
+/// The states of members that have everything.
+fn whole(code: &Code) -> Vec<MemberState> {
     let left = |member: usize, steps: usize| SIZES[(member + SIZES.len() - steps) % SIZES.len()];
-    let state = |(member, size): (usize, &u64)| State {
+    let state = |(member, size): (usize, &u64)| MemberState {
         has: ALL,
         id: 6,
         created: 1_312_850_690_668_536,
@@ -41,15 +41,15 @@ fn whole(code: &Code) -> Vec<State> {
     SIZES.iter().enumerate().map(state).collect()
 }
 
-/// What a member says that has nothing.
-fn lose(state: &mut State) {
+/// The state of a member that has nothing.
+fn lose(state: &mut MemberState) {
     let lefts = vec![0; state.lefts.len()];
     (state.has, state.id, state.created) = (0, 0, 0);
     (state.chunk, state.size, state.lefts) = (0, 0, lefts);
 }
 
-/// The verdict of a set of world ranks 10 to 13.
-fn verdict(code: &Code, all: Vec<State>) -> Result<Verdict, String> {
+/// The verdict for a set of world ranks 10 to 13.
+fn verdict(code: &Code, all: Vec<MemberState>) -> Result<Verdict, String> {
     let set = Set::new(0, vec![10, 11, 12, 13]).unwrap();
     let context = Context {
         comm: &Solo::new(),
@@ -65,7 +65,7 @@ fn verdict(code: &Code, all: Vec<State>) -> Result<Verdict, String> {
     judge(&context, code, "RS", all)
 }
 
-fn refused(code: &Code, all: Vec<State>) -> String {
+fn refused(code: &Code, all: Vec<MemberState>) -> String {
     verdict(code, all).err().expect("too much is lost")
 }
 
@@ -80,8 +80,8 @@ fn where_nothing_is_lost_all_keep_what_they_have() {
     }
 }
 
-/// All ways for each of four members to have all, nothing, no redundancy, or no data: can it be
-/// repaired, who tells of a lost record, and how large are the files?
+/// All ways for each of four members to have everything, nothing, no redundancy, or no data. Checks
+/// whether the set can be rebuilt, who sends lost records, and the sizes of files.
 #[test]
 fn every_combination_of_losses_is_judged_by_the_rule() {
     for code in codes() {
@@ -127,7 +127,7 @@ fn every_combination_of_losses_is_judged_by_the_rule() {
 
 #[test]
 fn redundancy_of_files_of_other_sizes_counts_as_lost() {
-    let lies: [fn(&mut State); 3] = [
+    let lies: [fn(&mut MemberState); 3] = [
         |state| state.chunk += 1,
         |state| state.lefts[0] += 1,
         |state| state.lefts[1] += 1,
@@ -141,7 +141,7 @@ fn redundancy_of_files_of_other_sizes_counts_as_lost() {
     }
 }
 
-/// What member 1 says of member 0 is all that is known of it, and its redundancy is of no use.
+/// Only member 1 knows the files of member 0, and its redundancy cannot be used.
 #[test]
 fn a_record_is_not_learned_from_redundancy_that_does_not_fit() {
     let mut all = whole(&rs());
@@ -152,7 +152,7 @@ fn a_record_is_not_learned_from_redundancy_that_does_not_fit() {
         why.contains("the files of rank 10 and the redundancy of rank 11"),
         "{why}"
     );
-    // It is the member that was lost whose size counts, not what it says.
+    // The size that counts is the lost member's, as its neighbour knows it.
     let mut all = whole(&rs());
     lose(&mut all[0]);
     all[0].size = 9999;
@@ -161,7 +161,7 @@ fn a_record_is_not_learned_from_redundancy_that_does_not_fit() {
 
 #[test]
 fn files_of_different_datasets_are_never_joined() {
-    let others: [fn(&mut State); 2] = [|state| state.id += 1, |state| state.created -= 1];
+    let others: [fn(&mut MemberState); 2] = [|state| state.id += 1, |state| state.created -= 1];
     for other in others {
         for member in 0..4 {
             let mut all = whole(&rs());
@@ -169,7 +169,7 @@ fn files_of_different_datasets_are_never_joined() {
             let why =
                 "the ranks 10, 11, 12, 13 of a redundancy set hold files of different datasets";
             assert_eq!(refused(&rs(), all), why);
-            // Without a record it does not matter what else is said.
+            // Without a record, other announcements do not matter.
             let mut all = whole(&rs());
             other(&mut all[member]);
             all[member].has = 0;
@@ -212,22 +212,22 @@ fn an_error_names_what_is_lost_and_what_would_have_been_repaired() {
     );
 }
 
-/// Files must not be written over before it is known that all the others are right.
+/// Files must not be overwritten before all others are verified.
 #[test]
 fn it_is_rash_to_write_over_what_is_left_before_all_is_proven() {
     let [.., rs] = codes();
     for (has, other, verify_first) in [
-        // Lost with its record: there is nothing to write over.
+        // Files and record are lost: there is nothing to overwrite.
         (0, ALL, false),
-        (0, ALL & !PROVEN, false),
-        // Something is left, and nobody has looked.
-        (LEFT, ALL, true),
+        (0, ALL & !VERIFIED, false),
+        // There are files that were not examined.
+        (UNVERIFIED, ALL, true),
         (ALL & !DATA, ALL, false),
-        (ALL & !DATA, ALL & !PROVEN, true),
+        (ALL & !DATA, ALL & !VERIFIED, true),
         (ALL & !PARITY, ALL, false),
-        (ALL & !PARITY, ALL & !PROVEN, true),
-        (ALL & !(DATA | PROVEN), ALL, true),
-        (ALL, ALL & !PROVEN, false),
+        (ALL & !PARITY, ALL & !VERIFIED, true),
+        (ALL & !(DATA | VERIFIED), ALL, true),
+        (ALL, ALL & !VERIFIED, false),
     ] {
         let mut all = whole(&rs);
         (all[1].has, all[2].has) = (has, other);
@@ -238,7 +238,7 @@ fn it_is_rash_to_write_over_what_is_left_before_all_is_proven() {
 
 #[test]
 fn what_is_announced_arrives_and_anything_else_does_no_harm() {
-    let sent = State {
+    let sent = MemberState {
         has: 1,
         id: 2,
         created: 3,
@@ -247,20 +247,20 @@ fn what_is_announced_arrives_and_anything_else_does_no_harm() {
         size: 6,
         lefts: vec![7, 8],
     };
-    let numbers = |s: &State| [s.has, s.id, s.created, s.piece, s.chunk, s.size];
+    let numbers = |s: &MemberState| [s.has, s.id, s.created, s.piece, s.chunk, s.size];
     let message = sent.to_bytes();
-    let got = State::from_bytes(&message, 2);
+    let got = MemberState::from_bytes(&message, 2);
     assert_eq!((numbers(&got), got.lefts), ([1, 2, 3, 4, 5, 6], vec![7, 8]));
-    // Cut, for more neighbours, and with sizes whose sum would overflow.
-    let got = State::from_bytes(&message[..8 * 2 + 3], 2);
+    // Messages that are cut short, have more neighbours, or have sizes whose sum would overflow.
+    let got = MemberState::from_bytes(&message[..8 * 2 + 3], 2);
     assert_eq!((numbers(&got), got.lefts), ([1, 2, 0, 0, 0, 0], vec![0, 0]));
-    let got = State::from_bytes(&message, 3);
+    let got = MemberState::from_bytes(&message, 3);
     assert_eq!((got.size, got.lefts), (6, vec![7, 8, 0]));
-    let got = State::from_bytes(&message, 1);
+    let got = MemberState::from_bytes(&message, 1);
     assert_eq!((got.size, got.lefts), (6, vec![7]));
     const MOST: u64 = i64::MAX as u64 / 4;
     let mut huge = sent;
     (huge.size, huge.lefts) = (MOST + 1, vec![MOST, u64::MAX]);
-    let got = State::from_bytes(&huge.to_bytes(), 2);
+    let got = MemberState::from_bytes(&huge.to_bytes(), 2);
     assert_eq!((got.size, got.lefts), (MOST, vec![MOST, MOST]));
 }

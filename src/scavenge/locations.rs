@@ -1,27 +1,27 @@
-//! Where the files of a dataset lie: in a cache, or at their own places in the prefix directory.
+//! Where the files of a dataset are: in a cache, or at their paths in the prefix directory.
 
 use crate::Result;
 use crate::cache::layout::rank_dir;
 use crate::format::RankFiles;
 use crate::prefix::paths::Prefix;
-use crate::redundancy::offline::Home;
+use crate::redundancy::offline::DataLocation;
 use crate::store::Files;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A dataset's directory in a cache: files are in `rank_<r>` below it.
-pub struct Cached(
+/// A dataset in a cache. Its files are in `rank_<r>` below its directory.
+pub struct CacheLocation(
     /// The dataset's directory.
     pub PathBuf,
 );
 
-impl Home for Cached {
-    fn dir(&self, rank: usize) -> PathBuf {
+impl DataLocation for CacheLocation {
+    fn directory(&self, rank: usize) -> PathBuf {
         self.0.join(rank_dir(rank))
     }
 
-    fn admit(&self, list: &RankFiles) -> Result<()> {
-        let dir = self.dir(list.rank);
+    fn check_names(&self, list: &RankFiles) -> Result<()> {
+        let dir = self.directory(list.rank);
         let mut names = list.files.iter();
         names.try_for_each(|file| file.file.below(&dir).map(drop))
     }
@@ -32,24 +32,24 @@ impl Home for Cached {
         dirs.try_for_each(|dir| files.make_private_dirs(&self.0, &own.join(dir)))
     }
 
-    fn settle(&self, _: &dyn Files, _: &RankFiles) -> Result<()> {
-        // As the job left them: files in a cache are not synced.
+    fn sync(&self, _: &dyn Files, _: &RankFiles) -> Result<()> {
+        // Files in a cache are never synced.
         Ok(())
     }
 }
 
 /// The prefix directory.
-pub struct Saved<'a>(
-    /// Which.
+pub struct PrefixLocation<'a>(
+    /// Its paths.
     pub &'a Prefix,
 );
 
-impl Home for Saved<'_> {
-    fn dir(&self, _: usize) -> PathBuf {
+impl DataLocation for PrefixLocation<'_> {
+    fn directory(&self, _: usize) -> PathBuf {
         self.0.root().to_path_buf()
     }
 
-    fn admit(&self, list: &RankFiles) -> Result<()> {
+    fn check_names(&self, list: &RankFiles) -> Result<()> {
         let mut names = list.files.iter();
         names.try_for_each(|file| self.0.absolute(&file.file).map(drop))
     }
@@ -59,7 +59,7 @@ impl Home for Saved<'_> {
         dirs.try_for_each(|dir| files.make_dirs(&self.0.root().join(dir)))
     }
 
-    fn settle(&self, files: &dyn Files, list: &RankFiles) -> Result<()> {
+    fn sync(&self, files: &dyn Files, list: &RankFiles) -> Result<()> {
         for file in &list.files {
             files.open(&self.0.absolute(&file.file)?)?.sync()?;
         }
@@ -71,7 +71,7 @@ impl Home for Saved<'_> {
     }
 }
 
-/// The directories in which a rank has files, relative to its own.
+/// The directories with files of a rank, relative to the rank's directory.
 fn parents(list: &RankFiles) -> BTreeSet<&Path> {
     let paths = list.files.iter().map(|file| file.file.as_path());
     paths.filter_map(Path::parent).collect()

@@ -1,5 +1,5 @@
-//! A dataset that SCR v3.1.0 scavenged and did not build: filemaps of its own form, which name
-//! absolute paths, beside `.redset` files.
+//! A dataset that SCR v3.1.0 scavenged but did not build. It has `.redset` files, and filemaps of
+//! its own format, which name absolute paths.
 //!
 //! ```text
 //!   FILE
@@ -13,8 +13,8 @@
 //!         ...
 //! ```
 //!
-//! If all files are there the dataset is completed from these. What is lost can be rebuilt by
-//! SCR v3.1.0 only.
+//! If all files are there, they are used to complete the dataset. Lost files can be rebuilt by SCR
+//! v3.1.0 only.
 
 use crate::cache::layout::filemap_rank;
 use crate::cache::plan::ranks_in_words;
@@ -27,24 +27,25 @@ use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// More ranks than a program has, so that a damaged number does no harm.
+/// Limit for the number of ranks in a damaged filemap; no program has as many.
 const MOST_RANKS: usize = 1 << 22;
 
-/// What is there of such a dataset.
+/// What is left of such a dataset.
 #[derive(Debug)]
-pub struct Foreign {
+pub struct ScrV3Dataset {
     /// The dataset, from flush file or index: its filemaps do not name it.
     pub dataset: Dataset,
     /// Entries of the ranks whose files are all there, with the recorded sizes.
     pub entries: BTreeMap<usize, RankEntry>,
 }
 
-impl Foreign {
-    /// Brings its files to stable storage, as whoever copied them may not have done. Local.
+impl ScrV3Dataset {
+    /// Syncs the files of the dataset, since the program that copied them may not have done so.
+    /// Local.
     ///
     /// # Errors
     /// A file is gone, or cannot be synced.
-    pub fn settle(&self, files: &dyn Files, prefix: &Prefix) -> Result<()> {
+    pub fn sync(&self, files: &dyn Files, prefix: &Prefix) -> Result<()> {
         let mut dirs = BTreeSet::new();
         for name in self.entries.values().flat_map(|entry| entry.files.keys()) {
             let path = prefix.absolute(name)?;
@@ -55,23 +56,23 @@ impl Foreign {
     }
 }
 
-/// True if the directory of a dataset has redundancy files of SCR v3.1.0, as each of its
-/// scavenged datasets has. Local.
+/// True if the directory of a dataset has redundancy files of SCR v3.1.0, as all its scavenged
+/// datasets have. Local.
 ///
 /// # Errors
 /// The directory cannot be read.
-pub fn is_foreign(files: &dyn Files, dir: &Path) -> Result<bool> {
+pub fn is_from_scr_v3(files: &dyn Files, dir: &Path) -> Result<bool> {
     let names = files.list(dir)?;
     let ours = |name: &str| name.ends_with(".redset");
     Ok(names.iter().filter_map(|name| name.to_str()).any(ours))
 }
 
-/// Looks at what SCR v3.1.0 scavenged of dataset `id`. Local.
+/// Reads what SCR v3.1.0 scavenged of dataset `id`. Local.
 ///
 /// # Errors
-/// Nobody knows what the dataset is, files of a rank are lost, or records contradict each
-/// other.
-pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Foreign> {
+/// Neither flush file nor index describe the dataset, files of a rank are lost, or records
+/// contradict each other.
+pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<ScrV3Dataset> {
     let dir = prefix.dataset(id);
     let dataset = describe(files, prefix, id)?;
     let unusable = |what: String| Error::dataset(id, dataset.name.to_string(), what);
@@ -81,7 +82,7 @@ pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Foreign> {
             continue;
         };
         let path = dir.join(&name);
-        // A rank whose record is of no use has lost its files.
+        // A rank without a readable record counts as lost.
         let Ok(tree) = read_tree(files, &path) else {
             continue;
         };
@@ -118,10 +119,10 @@ pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Foreign> {
             ranks_in_words(&lost)
         )));
     }
-    Ok(Foreign { dataset, entries })
+    Ok(ScrV3Dataset { dataset, entries })
 }
 
-/// The dataset that the last run had under this number.
+/// The dataset that the last run had under this id.
 fn describe(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Dataset> {
     let record = records::read_flush_file(files, prefix).unwrap_or_default();
     let told = record
@@ -138,14 +139,14 @@ fn describe(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Dataset> {
     })
 }
 
-/// The files of a filemap; `None` if one of them is not there as recorded.
+/// The files of a filemap; `None` if one of them is missing or its size differs.
 fn present(files: &dyn Files, prefix: &Prefix, tree: &Tree) -> Result<Option<RankEntry>> {
     let mut list = Vec::new();
     for (_, file) in tree.get("FILE").into_iter().flat_map(Tree::iter) {
         let Some((path, size, crc)) = file.get("META").and_then(recorded) else {
             return Ok(None);
         };
-        // It may be hostile, or of a prefix directory that was moved since.
+        // The path may be an attack, or the prefix directory may have been moved.
         let Ok(name) = prefix.relative(&path, prefix.root()) else {
             return Ok(None);
         };
@@ -161,7 +162,7 @@ fn present(files: &dyn Files, prefix: &Prefix, tree: &Tree) -> Result<Option<Ran
     Ok(Some(rank2file::entry(list)))
 }
 
-/// Path, size and checksum in the description of a file that is complete.
+/// Path, size and checksum of a file, if its entry says that it is complete.
 fn recorded(meta: &Tree) -> Option<(PathBuf, u64, Option<u32>)> {
     let dir = from_bytes(meta.value("PATH")?.as_bytes());
     let path = dir.join(from_bytes(meta.value("NAME")?.as_bytes()));

@@ -1,23 +1,26 @@
-//! A run takes over what earlier runs of its job have left in a store.
+//! A run takes over what earlier runs of its job left in a store.
 //!
-//! Each run writes below a directory of its own. What it finds of others it renames into that
-//! directory, before it looks at any of it. That takes no room, and from then on a process that
-//! is left of an earlier run, whatever it was about to do, finds nothing under the names that it
-//! knows. It may make some of these directories again: they have no completion record, so what
-//! they hold is nothing, and the next run deletes it.
+//! Each run writes below a directory of its own. It renames what it finds of other runs into that
+//! directory before it looks at the content. Renaming takes no space. It also protects the data: a
+//! process of an earlier run that still lives does not find the paths that it knows. Such a process
+//! may make some of the directories again; these have no completion record, so they count as empty
+//! and the next run deletes them.
 
+use super::dataset::{self, rename};
 use super::inventory;
-use super::layout::{Layout, Place, place, run_of_dir};
+use super::layout::{CacheEntry, Layout, run_of_dir};
 use crate::Result;
 use crate::store::{FileKind, Files, retry};
-use std::ffi::OsString;
 use std::path::Path;
 
-/// The runs that have a directory in the store of `layout`, each with its layout; none if the job
-/// has nothing there. Local.
-pub fn runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
+/// The runs that have a directory in the store of `layout`, each with its own layout. Local.
+pub fn list_runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
+    let names = match retry(|| files.list(&layout.job())) {
+        Err(error) if error.is_not_found() => return Ok(Vec::new()),
+        other => other?,
+    };
     let mut runs = Vec::new();
-    for name in list(files, &layout.job())? {
+    for name in names {
         let Some(run) = name.to_str().and_then(run_of_dir) else {
             continue;
         };
@@ -30,24 +33,23 @@ pub fn runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
     Ok(runs)
 }
 
-/// Renames what other runs have left in a store into the directory of the run of `layout`. One
-/// rank per store calls this, which holds the lock on the job's directory. Local.
+/// Renames what other runs left in a store into the directory of the run of `layout`. One rank per
+/// store calls this, and it must hold the lock on the job's directory. Local.
 ///
 /// # Errors
-/// A directory cannot be read or renamed: what lies there may be whole, so to go on as if it were
-/// lost would be wrong.
-pub fn adopt(files: &dyn Files, layout: &Layout) -> Result<()> {
-    let mut others = runs(files, layout)?;
+/// A directory cannot be read or renamed. It may hold whole datasets, so the caller must not go on
+/// as if they were lost.
+pub fn take_over_earlier_runs(files: &dyn Files, layout: &Layout) -> Result<()> {
+    let mut others = list_runs(files, layout)?;
     others.retain(|other| other.run() != layout.run());
     let mut sized = Vec::with_capacity(others.len());
     for other in others {
-        let names = list(files, &other.root())?;
-        let places = names.iter().filter_map(|name| place(name.to_str()?));
-        let datasets = places.filter(|place| matches!(place, Place::Dataset(_)));
+        let entries = dataset::entries(files, &other)?.into_iter();
+        let datasets = entries.filter(|(_, entry)| matches!(entry, CacheEntry::Dataset(_)));
         sized.push((datasets.count(), other));
     }
-    // There is more than one only after an earlier run's process has made directories anew. The
-    // one that has most goes as a whole.
+    // There are several only if a process of an earlier run made directories again. The run with
+    // the most datasets is renamed as a whole.
     sized.sort_by_key(|(datasets, _)| *datasets);
     if files.stat(&layout.root())?.is_none()
         && let Some((_, other)) = sized.pop()
@@ -59,63 +61,46 @@ pub fn adopt(files: &dyn Files, layout: &Layout) -> Result<()> {
         .try_for_each(|(_, other)| merge(files, other, layout))
 }
 
-/// Moves what is in the directory of one run into that of another.
+/// Moves what is in the directory of one run into the directory of another.
 fn merge(files: &dyn Files, from: &Layout, to: &Layout) -> Result<()> {
-    for name in list(files, &from.root())? {
+    for (name, entry) in dataset::entries(files, from)? {
         let (source, target) = (from.root().join(&name), to.root().join(&name));
-        let gone = match name.to_str().and_then(place) {
-            None => continue,
-            Some(Place::Trash(_)) => &source,
-            Some(_) if files.stat(&target)?.is_none() => {
+        let gone = match entry {
+            CacheEntry::Trash(_) => &source,
+            _ if files.stat(&target)?.is_none() => {
                 rename(files, &source, &target)?;
                 continue;
             }
-            Some(Place::Quarantine(_)) => &source,
-            Some(Place::Dataset(id)) => match (newest(files, from, id)?, newest(files, to, id)?) {
+            CacheEntry::Quarantine(_) => &source,
+            CacheEntry::Dataset(id) => match (newest(files, from, id)?, newest(files, to, id)?) {
                 (Some(there), Some(here)) if there > here => &target,
                 (Some(_), Some(_)) => &source,
-                // Which one counts is not known now: both stay as they are.
+                // A record could not be read, so it is not known which dataset is newer. Both stay.
                 _ => continue,
             },
         };
-        // What cannot be deleted does no harm: the next run tries again.
+        // If it cannot be deleted, the next run tries again.
         let deleted = files.remove_tree(gone);
         if deleted.is_ok() && *gone == target {
             rename(files, &source, &target)?;
         }
     }
-    // It stays if there is anything left in it.
+    // Fails if something is left in the directory, which then stays.
     let _ = files.remove_dir(&from.root());
     Ok(())
 }
 
-/// When the newest dataset began of which there is a record in the directory of dataset `id`; 0
-/// if there is none, and `None` if a record cannot be read now.
+/// The latest creation time in the records of dataset `id`; 0 if there are no records, `None` if a
+/// record cannot be read at the moment.
 fn newest(files: &dyn Files, layout: &Layout, id: u64) -> Result<Option<u64>> {
-    let found = inventory::records(files, Path::new(""), layout, id)?;
-    let created = found.held.iter().map(|held| held.dataset.created).max();
+    let found = inventory::read_dataset(files, Path::new(""), layout, id)?;
+    let created = found.records.iter().map(|held| held.dataset.created).max();
     Ok(found.unread.is_empty().then_some(created.unwrap_or(0)))
-}
-
-fn list(files: &dyn Files, path: &Path) -> Result<Vec<OsString>> {
-    match retry(|| files.list(path)) {
-        Err(error) if error.is_not_found() => Ok(Vec::new()),
-        other => other,
-    }
-}
-
-fn rename(files: &dyn Files, from: &Path, to: &Path) -> Result<()> {
-    match files.rename(from, to) {
-        // Two emulated nodes may share one directory, and the other was first.
-        Err(error) if error.is_not_found() => Ok(()),
-        other => other,
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::dataset;
     use crate::format::{Dataset, Filemap, RankFiles, Reddesc};
     use crate::store::posix::Posix;
 
@@ -123,10 +108,10 @@ mod tests {
         Layout::new(root, "user1", "1001").of_run(run)
     }
 
-    /// A dataset of one rank, with a file that tells which it is; without a time of creation it
-    /// gets no record.
+    /// Writes a dataset of one rank with one file, which says which dataset it is. Without a
+    /// creation time it gets no record.
     fn write(layout: &Layout, id: u64, created: Option<u64>) {
-        dataset::begin(&Posix, layout, id, 0).unwrap();
+        dataset::make_empty_directories(&Posix, layout, id, 0).unwrap();
         let text = format!("{:x} {created:?}", layout.run().unwrap());
         std::fs::write(layout.data(id, 0).join("f"), text).unwrap();
         let Some(created) = created else { return };
@@ -157,7 +142,7 @@ mod tests {
                 files: Vec::new(),
             },
         };
-        dataset::record(&Posix, layout, &filemap).unwrap();
+        dataset::write_record(&Posix, layout, &filemap).unwrap();
     }
 
     fn read(layout: &Layout, id: u64) -> String {
@@ -168,7 +153,7 @@ mod tests {
     fn all_that_runs_have_left_is_taken_over_and_of_one_number_the_newest() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
-        // Of run 1 there is a process that has made directories anew.
+        // A process of run 1 has made directories again.
         let (one, two) = (layout(root, 1), layout(root, 2));
         write(&one, 4, None);
         write(&one, 6, Some(9));
@@ -182,23 +167,23 @@ mod tests {
         }
         std::fs::write(one.root().join("x"), "not ours").unwrap();
         let here = layout(root, 3);
-        adopt(&Posix, &here).unwrap();
+        take_over_earlier_runs(&Posix, &here).unwrap();
         assert_eq!(read(&here, 4), "2 Some(40)");
         assert_eq!(read(&here, 5), "2 Some(50)");
         assert_eq!(read(&here, 6), "2 Some(60)");
         assert_eq!(read(&here, 7), "2 Some(70)");
         assert!(here.quarantine(2).exists() && !here.trash(3).exists());
         assert!(!two.root().exists());
-        assert_eq!(list(&Posix, &one.root()).unwrap(), ["x"]);
+        assert_eq!(Posix.list(&one.root()).unwrap(), ["x"]);
 
-        // The next one has more than the one that is newer in one dataset.
+        // Run 3 has more datasets than run 4, but run 4 has a newer dataset 6.
         let late = layout(root, 4);
         write(&late, 6, Some(61));
         let next = layout(root, 5);
-        adopt(&Posix, &next).unwrap();
+        take_over_earlier_runs(&Posix, &next).unwrap();
         assert_eq!(read(&next, 6), "4 Some(61)");
         assert_eq!(read(&next, 7), "2 Some(70)");
-        let runs = runs(&Posix, &next).unwrap();
+        let runs = list_runs(&Posix, &next).unwrap();
         let runs: Vec<_> = runs.iter().map(Layout::run).collect();
         assert_eq!(runs, [Some(1), Some(5)]);
     }
@@ -213,7 +198,7 @@ mod tests {
         let link = layout(dir.path(), 2).root();
         std::os::unix::fs::symlink(&outside, &link).unwrap();
         std::fs::write(layout(dir.path(), 3).root(), "a file").unwrap();
-        adopt(&Posix, &here).unwrap();
+        take_over_earlier_runs(&Posix, &here).unwrap();
         assert!(!here.root().exists());
         assert_eq!(std::fs::read_link(&link).unwrap(), outside);
     }
@@ -222,7 +207,7 @@ mod tests {
     fn a_store_that_the_job_has_nothing_in_is_left_as_it_is() {
         let dir = tempfile::tempdir().unwrap();
         let here = layout(dir.path(), 1);
-        adopt(&Posix, &here).unwrap();
+        take_over_earlier_runs(&Posix, &here).unwrap();
         assert!(!here.job().exists());
     }
 }

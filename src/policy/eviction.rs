@@ -1,46 +1,47 @@
-//! What leaves the cache before a new dataset comes in?
+//! Decides which datasets are evicted from the cache before a new one is written.
 //!
-//! A cached checkpoint is worth something for each number of losses that it tolerates: it counts
-//! where no newer one tolerates as many. So, of what is in the store that needs room, these go
-//! first, in this order:
+//! A cached checkpoint is useful if, for some number of losses, no newer checkpoint tolerates as
+//! many. So datasets of the store that needs space are evicted in this order:
 //!
-//! 1. what no restart can use, oldest first;
+//! 1. datasets that no restart can use, oldest first;
 //! 2. output that is in the prefix directory;
-//! 3. checkpoints for which a newer one, anywhere, tolerates at least as much, oldest first;
+//! 3. checkpoints for which a newer one, in any store, tolerates at least as much, oldest first;
 //! 4. checkpoints that a restart finds in the prefix directory;
 //! 5. output that is nowhere else;
 //! 6. of the rest, where each is older and safer than the next, the least safe.
 //!
-//! So the last checkpoint that tolerates a loss is never given up for one that tolerates less, nor
-//! the last checkpoint of all for anything else. What the program was offered and may be about
-//! to read goes last. The number of datasets in a store is a hard bound all the same.
+//! So the last checkpoint that tolerates a loss is not evicted before one that tolerates less, and
+//! the last checkpoint of all is evicted after anything else. Datasets that were offered to the
+//! program, which may be about to read them, are evicted last. The limit for the number of datasets
+//! in a store always holds.
 //!
-//! Where there is less room than that number needs, more may go of the first four kinds, but for
-//! what was offered: whatever happens then, a restart finds as new a checkpoint as before.
+//! If there is too little space, more datasets of the first four classes may be evicted, except
+//! offered ones. A restart then still finds as new a checkpoint as before.
 
 use crate::redundancy::EVERYTHING;
 
-/// A dataset in the cache, as far as eviction cares.
+/// A cached dataset, as far as eviction depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
-    /// Dataset id: a higher one is newer.
+pub struct EvictionCandidate {
+    /// Dataset id; a higher id is newer.
     pub id: u64,
-    /// It is in the store that needs room. The others are what is left besides.
+    /// True if it is in the store that needs space. Datasets in other stores only count for
+    /// comparison.
     pub here: bool,
-    /// False for what no restart can use: quarantined, or written by another number of ranks.
+    /// False if no restart can use it: quarantined, or written by another number of ranks.
     pub usable: bool,
-    /// A program can restart from it.
+    /// True if a program can restart from it.
     pub checkpoint: bool,
-    /// How many failure groups may be lost, whichever they are; [`EVERYTHING`] at most.
+    /// How many failure groups may be lost, whichever they are; at most [`EVERYTHING`].
     pub tolerates: usize,
-    /// It is in the prefix directory too, where a restart would find it.
+    /// True if it is also in the prefix directory, where a restart finds it.
     pub saved: bool,
-    /// It is offered to the program for a restart.
+    /// True if it is offered to the program for a restart.
     pub offered: bool,
 }
 
-impl Entry {
-    /// Losses after which a restart can still have it.
+impl EvictionCandidate {
+    /// The number of losses after which a restart still finds it.
     fn safety(&self) -> usize {
         if self.saved {
             EVERYTHING
@@ -49,31 +50,31 @@ impl Entry {
         }
     }
 
-    /// True if a restart would take this one and never the other.
-    fn outdoes(&self, other: &Entry) -> bool {
+    /// True if a restart always prefers this dataset to the other.
+    fn replaces(&self, other: &EvictionCandidate) -> bool {
         let counts = self.usable && self.checkpoint;
         counts && self.id > other.id && self.safety() >= other.safety()
     }
 
-    /// Of what kind it is; see the module.
-    fn class(&self, all: &[Entry]) -> u8 {
+    /// Its class, from 1 to 6, in the order of the module's documentation.
+    fn class(&self, all: &[EvictionCandidate]) -> u8 {
         match () {
             () if !self.usable => 1,
             () if !self.checkpoint && self.saved => 2,
-            () if self.checkpoint && all.iter().any(|other| other.outdoes(self)) => 3,
+            () if self.checkpoint && all.iter().any(|other| other.replaces(self)) => 3,
             () if self.checkpoint && self.saved => 4,
             () if !self.checkpoint => 5,
             () => 6,
         }
     }
 
-    /// True if no restart is worse off without it.
-    fn is_spare(&self, all: &[Entry]) -> bool {
+    /// True if evicting it makes no restart worse.
+    fn is_dispensable(&self, all: &[EvictionCandidate]) -> bool {
         !self.offered && self.class(all) <= 4
     }
 
-    /// Least worth first.
-    fn worth(&self, all: &[Entry]) -> (bool, u8, u64) {
+    /// Sort key: datasets with lower keys are evicted first.
+    fn eviction_order(&self, all: &[EvictionCandidate]) -> (bool, u8, u64) {
         let class = self.class(all);
         let age = if class == 6 {
             u64::MAX - self.id
@@ -84,17 +85,18 @@ impl Entry {
     }
 }
 
-/// Positions in `entries` to delete, in this order, so that with the new dataset the store
-/// holds at most `count` (at least 1); and up to so many `more`, of what no restart is worse off
-/// without.
-pub fn victims(entries: &[Entry], count: usize, more: usize) -> Vec<usize> {
+/// Indices in `entries` of the datasets to evict, in order, so that with the new dataset the store
+/// holds at most `count` (at least 1). Evicts up to `more` further datasets that no restart needs.
+pub fn select_evicted(entries: &[EvictionCandidate], count: usize, more: usize) -> Vec<usize> {
     let here = entries.iter().enumerate().filter(|(_, entry)| entry.here);
-    let mut order: Vec<_> = here.map(|(at, e)| (e.worth(entries), at)).collect();
+    let mut order: Vec<_> = here
+        .map(|(at, e)| (e.eviction_order(entries), at))
+        .collect();
     order.sort_unstable();
-    // These are the first.
+    // Dispensable datasets come first in `order`.
     let spare = order
         .iter()
-        .filter(|(_, at)| entries[*at].is_spare(entries));
+        .filter(|(_, at)| entries[*at].is_dispensable(entries));
     let spare = spare.count();
     let above = (order.len() + 1).saturating_sub(count.max(1));
     order.truncate(above.saturating_add(more).min(spare).max(above));
@@ -103,11 +105,11 @@ pub fn victims(entries: &[Entry], count: usize, more: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{EVERYTHING, Entry, victims};
+    use super::{EVERYTHING, EvictionCandidate, select_evicted};
 
     /// A checkpoint in the store that tolerates so many losses.
-    fn ck(id: u64, tolerates: usize) -> Entry {
-        Entry {
+    fn ck(id: u64, tolerates: usize) -> EvictionCandidate {
+        EvictionCandidate {
             id,
             here: true,
             usable: true,
@@ -118,8 +120,8 @@ mod tests {
         }
     }
 
-    fn ids(entries: &[Entry], count: usize) -> Vec<u64> {
-        let gone = victims(entries, count, 0).into_iter();
+    fn ids(entries: &[EvictionCandidate], count: usize) -> Vec<u64> {
+        let gone = select_evicted(entries, count, 0).into_iter();
         gone.map(|at| entries[at].id).collect()
     }
 
@@ -133,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_goes_first() {
-        let unusable = Entry {
+        let unusable = EvictionCandidate {
             usable: false,
             ..ck(9, 0)
         };
@@ -142,33 +144,41 @@ mod tests {
 
     #[test]
     fn what_can_be_done_without_goes_where_room_is_short_and_never_the_last_good_one() {
-        let unusable = |id| Entry {
+        let unusable = |id| EvictionCandidate {
             usable: false,
             ..ck(id, 0)
         };
         let entries = [unusable(2), ck(5, 0), unusable(1)];
-        assert_eq!(victims(&entries, 9, 0), [0usize; 0]);
-        assert_eq!(victims(&entries, 9, 1), [2]);
-        assert_eq!(victims(&entries, 9, 9), [2, 0]);
-        assert_eq!(victims(&entries, 1, 9), [2, 0, 1], "the count says so");
-        // Older ones that stand as little, but not the one that tolerates more.
+        assert_eq!(select_evicted(&entries, 9, 0), [0usize; 0]);
+        assert_eq!(select_evicted(&entries, 9, 1), [2]);
+        assert_eq!(select_evicted(&entries, 9, 9), [2, 0]);
+        assert_eq!(
+            select_evicted(&entries, 1, 9),
+            [2, 0, 1],
+            "the count says so"
+        );
+        // Older checkpoints that tolerate as little are evicted, but not the one that tolerates
+        // more.
         let entries = [ck(1, 0), ck(2, 1), ck(3, 0), ck(4, 0)];
-        assert_eq!(victims(&entries, 9, 9), [0, 2]);
-        assert_eq!(victims(&entries, 4, 1), [0, 2]);
-        // What is in the prefix directory; not what was offered, nor output that is nowhere else.
-        let saved = |entry| Entry {
+        assert_eq!(select_evicted(&entries, 9, 9), [0, 2]);
+        assert_eq!(select_evicted(&entries, 4, 1), [0, 2]);
+        // Saved datasets are evicted, but not offered ones, nor output that is nowhere else.
+        let saved = |entry| EvictionCandidate {
             saved: true,
             ..entry
         };
-        let output = Entry {
+        let output = EvictionCandidate {
             checkpoint: false,
             ..ck(3, 0)
         };
-        let offered = Entry {
+        let offered = EvictionCandidate {
             offered: true,
             ..saved(ck(4, 0))
         };
-        assert_eq!(victims(&[saved(ck(2, 0)), output, offered], 9, 9), [0]);
+        assert_eq!(
+            select_evicted(&[saved(ck(2, 0)), output, offered], 9, 9),
+            [0]
+        );
     }
 
     #[test]
@@ -176,13 +186,13 @@ mod tests {
         assert_eq!(ids(&[ck(4, 1), ck(7, 0)], 2), [7]);
         assert_eq!(ids(&[ck(4, 1), ck(7, 0), ck(8, 1)], 3), [4]);
         assert_eq!(ids(&[ck(8, 2), ck(12, 1), ck(13, 0)], 2), [13, 12]);
-        // Unless another store, or the prefix directory, has a newer one that tolerates as much.
-        let elsewhere = Entry {
+        // Another store, or the prefix directory, has a newer one that tolerates as much.
+        let elsewhere = EvictionCandidate {
             here: false,
             ..ck(6, 1)
         };
         assert_eq!(ids(&[ck(4, 1), ck(7, 0), elsewhere], 2), [4]);
-        let saved = Entry {
+        let saved = EvictionCandidate {
             saved: true,
             ..ck(5, 0)
         };
@@ -191,7 +201,7 @@ mod tests {
 
     #[test]
     fn output_goes_before_the_last_checkpoint_and_saved_output_before_any() {
-        let output = |id, saved| Entry {
+        let output = |id, saved| EvictionCandidate {
             checkpoint: false,
             saved,
             ..ck(id, 0)
@@ -202,19 +212,19 @@ mod tests {
 
     #[test]
     fn what_is_offered_goes_last() {
-        let offered = Entry {
+        let offered = EvictionCandidate {
             offered: true,
             ..ck(2, 0)
         };
         assert_eq!(ids(&[offered, ck(3, 2)], 1), [3, 2]);
     }
 
-    /// What is left of `entries` without those in `gone`, as the user sees it: what was offered
-    /// is there; then, for each number of losses, most first, the checkpoint to restart from;
-    /// then the output that is nowhere else, then what can be used at all.
-    fn quality(entries: &[Entry], gone: &[usize]) -> Vec<u64> {
+    /// What the user has after the eviction of `gone`, as a list to compare: the offered dataset;
+    /// then, for each number of losses, highest first, the checkpoint to restart from; then output
+    /// that is nowhere else; then everything that can be used.
+    fn quality(entries: &[EvictionCandidate], gone: &[usize]) -> Vec<u64> {
         let kept = |at: &usize| !gone.contains(at);
-        let count = |what: &dyn Fn(&Entry) -> bool| {
+        let count = |what: &dyn Fn(&EvictionCandidate) -> bool| {
             let kept = (0..entries.len()).filter(kept).map(|at| &entries[at]);
             kept.filter(|e| what(e)).count() as u64
         };
@@ -233,7 +243,7 @@ mod tests {
         all
     }
 
-    /// All ways to choose `count` of `from`.
+    /// All ways to choose `count` elements of `from`.
     fn choices(from: &[usize], count: usize) -> Vec<Vec<usize>> {
         match (from, count) {
             (_, 0) => vec![Vec::new()],
@@ -259,8 +269,8 @@ mod tests {
         for _ in 0..4000 {
             let size = 1 + random(7);
             let tolerates = [0, 0, 1, 2, 3, EVERYTHING];
-            let mut entries: Vec<Entry> = (1..=size)
-                .map(|id| Entry {
+            let mut entries: Vec<EvictionCandidate> = (1..=size)
+                .map(|id| EvictionCandidate {
                     here: random(4) > 0,
                     usable: random(5) > 0,
                     checkpoint: random(5) > 0,
@@ -278,7 +288,7 @@ mod tests {
             }
             entries.rotate_left(random(size) as usize);
             let count = random(size + 1) as usize;
-            let gone = victims(&entries, count, 0);
+            let gone = select_evicted(&entries, count, 0);
             let here: Vec<usize> = (0..entries.len()).filter(|at| entries[*at].here).collect();
             assert!(gone.iter().all(|at| here.contains(at)));
             assert_eq!(
@@ -297,23 +307,35 @@ mod tests {
         }
     }
 
-    /// Where room is short: of what is `here`, as much as is asked for goes besides `gone`, no
-    /// restart is worse off by that, and there is nothing else of which that is true.
-    fn spares_nothing_else(entries: &[Entry], gone: &[usize], here: &[usize], count: usize) {
-        // But for what is only one of several.
-        let worth = |gone: &[usize]| {
+    /// If space is short: besides `gone`, as many of the datasets `here` as asked for are evicted,
+    /// none of them makes a restart worse, and no others have this property.
+    fn spares_nothing_else(
+        entries: &[EvictionCandidate],
+        gone: &[usize],
+        here: &[usize],
+        count: usize,
+    ) {
+        // Without what is only one of several.
+        let eviction_order = |gone: &[usize]| {
             let mut all = quality(entries, gone);
             all.pop();
             all
         };
-        let all = victims(entries, count, usize::MAX);
-        assert_eq!(worth(&all), worth(gone), "{entries:?}: {all:?}, {count}");
+        let all = select_evicted(entries, count, usize::MAX);
+        assert_eq!(
+            eviction_order(&all),
+            eviction_order(gone),
+            "{entries:?}: {all:?}, {count}"
+        );
         for at in here.iter().filter(|at| !all.contains(at)) {
             let without = [&all[..], &[*at]].concat();
-            assert!(worth(&without) < worth(&all), "{entries:?}: {at} is spare");
+            assert!(
+                eviction_order(&without) < eviction_order(&all),
+                "{entries:?}: {at} is spare"
+            );
         }
         for more in 0..=here.len() {
-            let some = victims(entries, count, more);
+            let some = select_evicted(entries, count, more);
             assert_eq!(some, all[..all.len().min(gone.len() + more)]);
         }
     }

@@ -1,0 +1,236 @@
+//! Rebuilds a dataset from its files. All sets are examined before the first file is changed, so
+//! that a dataset that cannot be rebuilt stays as it is.
+
+use super::dataset_records::DatasetRecords;
+use crate::cache::layout::filemap_name;
+use crate::cache::plan::ranks_in_words;
+use crate::format::{self, Dataset, FileMeta, RankFiles};
+use crate::redundancy::Record;
+use crate::redundancy::offline::{DatasetLocation, ExaminedSet, Losses, SetRecord, examine};
+use crate::store::{Durability, FileKind};
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+
+/// What a rebuild restores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Files, completion records and redundancy. Everything is read.
+    Everything,
+    /// Missing files and completion records. In sets with all records, files with the recorded size
+    /// and modification time are not read: they count as unchanged since they were copied.
+    Data,
+    /// Completion records of ranks whose files are all there. Everything is read.
+    Records,
+}
+
+/// The damage of a dataset, and how to rebuild it.
+pub struct RebuildPlan<'a> {
+    location: DatasetLocation<'a>,
+    /// The dataset.
+    pub source: &'a DatasetRecords,
+    scope: Scope,
+    sets: Vec<(ExaminedSet<'a>, Losses)>,
+    /// Why a newer dataset of this id was not chosen.
+    newer_error: Option<Error>,
+    /// Missing and damaged files, by rank.
+    pub damage: Vec<(usize, Error)>,
+    /// Ranks that lost something.
+    pub losses: Losses,
+    /// Ranks without a completion record.
+    pub missing_records: Vec<usize>,
+    /// Why the dataset cannot be rebuilt, if so.
+    pub verdict: Result<()>,
+}
+
+/// Examines the dataset that `source` describes. Changes nothing. Local.
+///
+/// # Errors
+/// The dataset's scheme is unknown. Losses that cannot be rebuilt are no error here; see
+/// [`RebuildPlan::verdict`].
+pub fn plan<'a>(
+    location: DatasetLocation<'a>,
+    source: &'a DatasetRecords,
+    scope: Scope,
+) -> Result<RebuildPlan<'a>> {
+    let mut plan = RebuildPlan {
+        location,
+        source,
+        scope,
+        sets: Vec::new(),
+        newer_error: None,
+        damage: Vec::new(),
+        losses: Losses::default(),
+        missing_records: Vec::new(),
+        verdict: Ok(()),
+    };
+    if !source.unknown.is_empty() {
+        let what = format!(
+            "the files of {} are lost, and with them all that could rebuild them",
+            ranks_in_words(&source.unknown)
+        );
+        plan.fail(lost(&source.dataset, what));
+    }
+    for reddesc in &source.sets {
+        let mut members = reddesc.members.iter();
+        if scope == Scope::Data && members.all(|rank| plan.looks_unchanged(*rank)) {
+            continue;
+        }
+        let claim = SetRecord {
+            dataset: &source.dataset,
+            ranks: source.ranks,
+            reddesc,
+        };
+        let known = |rank| source.filemaps.get(&rank).map(|map| map.files.clone());
+        let set = examine(location, claim, &known)?;
+        for member in &set.members {
+            let parity = member.health.parity.clone().err();
+            let parity = parity.filter(|_| scope != Scope::Data && member.record.is_some());
+            let errors = member.health.data.clone().err().into_iter().chain(parity);
+            plan.damage.extend(errors.map(|error| (member.rank, error)));
+            if !plan.has_record(member.rank, member.record.as_ref()) {
+                plan.missing_records.push(member.rank);
+            }
+        }
+        match set.verdict() {
+            Ok(losses) => {
+                plan.losses.data.extend(&losses.data);
+                plan.losses.redundancy.extend(&losses.redundancy);
+                plan.sets.push((set, losses));
+            }
+            Err(error) => plan.fail(error),
+        }
+    }
+    Ok(plan)
+}
+
+/// The plan for the newest of several datasets that can be rebuilt. If none can, the plan for the
+/// newest.
+pub fn choose<'a>(
+    location: DatasetLocation<'a>,
+    sources: &'a [DatasetRecords],
+    scope: Scope,
+) -> Result<RebuildPlan<'a>> {
+    let mut newest: Option<RebuildPlan> = None;
+    for source in sources {
+        let mut plan = plan(location, source, scope)?;
+        if plan.verdict.is_ok() {
+            plan.newer_error = newest.and_then(|newest| newest.verdict.err());
+            return Ok(plan);
+        }
+        newest.get_or_insert(plan);
+    }
+    newest.ok_or_else(|| Error::corrupt(location.meta_dir, "holds no dataset that was asked for"))
+}
+
+fn lost(dataset: &Dataset, what: String) -> Error {
+    Error::dataset(dataset.id, dataset.name.to_string(), what)
+}
+
+impl RebuildPlan<'_> {
+    /// Descriptions of everything that was ignored, missing or damaged.
+    pub fn notes(&self) -> Vec<String> {
+        let damage = self.damage.iter();
+        let damage = damage.map(|(rank, error)| format!("rank {rank}: {error}"));
+        let newer = self.newer_error.iter();
+        let newer = newer.map(|error| format!("{error}; an older one of that number is used"));
+        let passed = self.source.notes.iter().cloned();
+        passed.chain(newer).chain(damage).collect()
+    }
+
+    fn fail(&mut self, error: Error) {
+        if self.verdict.is_ok() {
+            self.verdict = Err(error);
+        }
+    }
+
+    /// True if the rank's record is there, and its files have the recorded sizes and times.
+    fn looks_unchanged(&self, rank: usize) -> bool {
+        let same = |file: &FileMeta| {
+            let path = file.file.below(&self.location.data.directory(rank)).ok()?;
+            let stat = self.location.files.stat(&path).ok()??;
+            Some(stat.kind == FileKind::File && stat.size == file.size && stat.mtime == file.mtime)
+        };
+        let map = self.source.filemaps.get(&rank);
+        map.is_some_and(|map| {
+            self.location.data.check_names(&map.files).is_ok()
+                && map.files.files.iter().all(|file| same(file) == Some(true))
+        })
+    }
+
+    /// True if the rank has a completion record with this file list.
+    fn has_record(&self, rank: usize, known: Option<&Record>) -> bool {
+        let map = self.source.filemaps.get(&rank);
+        map.zip(known)
+            .is_some_and(|(map, known)| map.files == known.files)
+    }
+
+    /// Sets mode and times of files whose record was lost, since a killed process may not have set
+    /// them.
+    fn restore_attributes(&self, list: &RankFiles) -> Result<()> {
+        let DatasetLocation { files, data, .. } = self.location;
+        let dir = data.directory(list.rank);
+        list.files.iter().try_for_each(|file| {
+            let path = file.file.below(&dir)?;
+            let wanted = file.stat();
+            match files.stat(&path)? {
+                Some(stat) if (stat.mode, stat.mtime) == (wanted.mode, wanted.mtime) => Ok(()),
+                _ => files.restore(&path, &wanted),
+            }
+        })
+    }
+
+    /// True if nothing must be rebuilt.
+    pub fn is_whole(&self) -> bool {
+        let redundancy = self.scope != Scope::Data && !self.losses.redundancy.is_empty();
+        self.verdict.is_ok()
+            && self.losses.data.is_empty()
+            && self.missing_records.is_empty()
+            && !redundancy
+    }
+
+    /// Rebuilds the dataset, set by set, and returns the file lists of all ranks. New completion
+    /// records name `node`. If it is killed, lost files are still lost. Local.
+    ///
+    /// # Errors
+    /// [`RebuildPlan::verdict`]; then nothing is changed. Or a file cannot be read or written.
+    pub fn carry_out(self, node: &str) -> Result<BTreeMap<usize, RankFiles>> {
+        self.verdict.clone()?;
+        let DatasetLocation {
+            files, meta_dir, ..
+        } = self.location;
+        let path = |rank: usize| meta_dir.join(filemap_name(rank));
+        let maps = self.source.filemaps.iter();
+        let mut lists: BTreeMap<usize, RankFiles> =
+            maps.map(|(rank, map)| (*rank, map.files.clone())).collect();
+        for (set, losses) in &self.sets {
+            let records = if self.scope == Scope::Records {
+                with_files(set)
+            } else {
+                // A record says that the files are whole, so it is removed before they are rebuilt.
+                for rank in &losses.data {
+                    files.remove_file(&path(*rank))?;
+                }
+                set.rebuild(self.scope == Scope::Everything)?
+            };
+            for record in records {
+                let rank = record.files.rank;
+                lists.insert(rank, record.files.clone());
+                let rebuilt = losses.data.contains(&rank);
+                if rebuilt || !self.has_record(rank, Some(&record)) {
+                    if !rebuilt {
+                        self.restore_attributes(&record.files)?;
+                    }
+                    self.location.data.sync(files, &record.files)?;
+                    let map = record.into_filemap(self.source.ranks, node, None);
+                    format::write(files, &path(rank), &map, Durability::Synced)?;
+                }
+            }
+        }
+        Ok(lists)
+    }
+}
+
+fn with_files(set: &ExaminedSet) -> Vec<Record> {
+    let there = set.members.iter().filter(|m| m.health.data.is_ok());
+    there.filter_map(|m| m.record.clone()).collect()
+}
