@@ -3,7 +3,7 @@
 //! Rules for context: name the thing (file, parameter, dataset), the place (path, rank,
 //! node, offset) and the remedy if there is one. The layer that knows a fact adds it.
 
-use crate::shown::escaped;
+use crate::text::escaped;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};

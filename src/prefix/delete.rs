@@ -10,7 +10,7 @@ use crate::comm::{Term, collective};
 use crate::format::index::Index;
 use crate::format::rank2file::{BASE, RankEntry};
 use crate::format::{Name, from_message, to_message};
-use crate::shown::option;
+use crate::text::option;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

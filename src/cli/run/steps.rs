@@ -281,7 +281,7 @@ const SETTLE: u64 = 2;
 /// A line for the user, at once. That nobody reads it is no reason to stop.
 fn say(call: &mut Call, text: &str) {
     let time = local_time(SystemTime::now());
-    let _ = writeln!(call.out, "scr_run: {time}: {}", crate::shown::escaped(text));
+    let _ = writeln!(call.out, "scr_run: {time}: {}", crate::text::escaped(text));
     let _ = call.out.flush();
 }
 
