@@ -1,16 +1,16 @@
-//! Text that others have chosen, made fit to be shown: names in files, paths, values.
+//! Text for people: untrusted text made safe to print, words quoted for a shell, plurals.
 //!
-//! What is printed must not do anything to a terminal, or look like another line or another
-//! text: control characters, and those that only direct how others are shown (bidirectional
-//! marks, characters without width), become `\x` and two hexadecimal digits for each byte.
-//! [`Error`](crate::Error), [`Event`](crate::events::Event) and the commands escape the whole
-//! of what they say, so who makes a message need not think of it. What is escaped already stays
-//! as it is.
+//! Names in files, paths and values are chosen by others. When printed, they must not control the
+//! terminal or look like another line. So control characters, and characters that only change how
+//! others are shown (bidirectional marks, characters without width), become `\x` and two
+//! hexadecimal digits for each byte. [`Error`](crate::Error), [`Event`](crate::events::Event) and
+//! the commands escape their whole text, so the code that makes a message does not have to.
+//! Escaping a second time changes nothing.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A text of one line, escaped.
+/// Escapes a text of one line.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     match text.contains(is_hidden) {
         true => Cow::Owned(escaped_bytes(text.as_bytes())),
@@ -18,14 +18,14 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text of several lines: newlines are left as they are. Only for texts of our own in which
-/// what comes from elsewhere is escaped already.
+/// Escapes each line of a text and keeps the newlines. Only for texts of our own in which untrusted
+/// parts are escaped already.
 pub fn escaped_lines(text: &str) -> String {
     let lines: Vec<Cow<'_, str>> = text.split('\n').map(escaped).collect();
     lines.join("\n")
 }
 
-/// Bytes as a text of one line; those that are not UTF-8 are escaped too.
+/// Escapes bytes as a text of one line. Bytes that are not UTF-8 are escaped too.
 pub fn escaped_bytes(bytes: &[u8]) -> String {
     let mut out = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -40,33 +40,78 @@ pub fn escaped_bytes(bytes: &[u8]) -> String {
     out
 }
 
-/// A word of a command line as a user can type it in a shell. One with characters that cannot be
-/// typed is written as `$'...'`, which bash, ksh and zsh know.
-pub fn quoted(word: &[u8]) -> String {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(byte);
-    if !word.is_empty() && word.iter().all(plain) {
-        return String::from_utf8_lossy(word).into_owned();
-    }
-    match std::str::from_utf8(word) {
-        Ok(text) if !text.contains(is_hidden) => format!("'{}'", text.replace('\'', r"'\''")),
-        _ => {
-            let escaped: Vec<u8> = word.iter().fold(Vec::new(), |mut out, byte| {
-                if matches!(byte, b'\'' | b'\\') {
-                    out.push(b'\\');
-                }
-                out.push(*byte);
-                out
-            });
-            format!("$'{}'", escaped_bytes(&escaped))
-        }
+/// The first `most` characters of a value, escaped, with `...` if there are more.
+pub fn excerpt(value: &str, most: usize) -> String {
+    match value.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", escaped(&value[..end])),
+        None => escaped(value).into_owned(),
     }
 }
 
-/// An option with a value, both as [`quoted`]: `--drop ck.1`, but `--drop=-x`, which is no other
-/// option.
+/// Quotes a word so that a user can type it in a shell. A word with characters that cannot be typed
+/// is written as `$'...'`, which bash, ksh and zsh know.
+pub fn quoted(word: &[u8]) -> String {
+    let text = std::str::from_utf8(word).ok();
+    let typed = text.filter(|text| !text.contains(is_hidden));
+    if let Some(Ok(word)) = typed.map(shlex::try_quote) {
+        return word.into_owned();
+    }
+    let mut escaped = Vec::new();
+    for byte in word {
+        if matches!(byte, b'\'' | b'\\') {
+            escaped.push(b'\\');
+        }
+        escaped.push(*byte);
+    }
+    format!("$'{}'", escaped_bytes(&escaped))
+}
+
+/// An option with a value, quoted: `--drop ck.1`. A value that begins with `-` is joined with `=`,
+/// so that it is not read as another option.
 pub fn option(name: &str, value: &[u8]) -> String {
     let between = if value.starts_with(b"-") { '=' } else { ' ' };
     format!("{name}{between}{}", quoted(value))
+}
+
+/// A noun in the number that fits `count`: "node", "nodes", "groups of POWER". Only the first word
+/// changes.
+pub fn plural(count: usize, noun: &str) -> Cow<'_, str> {
+    match (count, noun.split_once(' ')) {
+        (1, _) => noun.into(),
+        (_, Some((first, rest))) => format!("{first}s {rest}").into(),
+        (_, None) => format!("{noun}s").into(),
+    }
+}
+
+/// A count with its noun: "1 file", "2 files".
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {}", plural(count, noun))
+}
+
+/// World ranks separated by commas: at most 16, then how many there are.
+pub fn list_of_ranks(ranks: &[usize]) -> String {
+    const MOST: usize = 16;
+    let mut text: Vec<String> = ranks.iter().take(MOST).map(usize::to_string).collect();
+    if ranks.len() > MOST {
+        text.push(format!("... {} in all", ranks.len()));
+    }
+    text.join(", ")
+}
+
+/// "rank 3", "ranks 1, 2 and 5": at most 8, then how many more.
+pub fn ranks_in_words(ranks: &[usize]) -> String {
+    const MOST: usize = 8;
+    match ranks {
+        [] => "no rank".to_string(),
+        [one] => format!("rank {one}"),
+        [rest @ .., last] if ranks.len() <= MOST => {
+            format!("ranks {} and {last}", list_of_ranks(rest))
+        }
+        _ => {
+            let first = list_of_ranks(&ranks[..MOST]);
+            format!("ranks {first} and {} more", ranks.len() - MOST)
+        }
+    }
 }
 
 fn is_hidden(letter: char) -> bool {
@@ -138,5 +183,33 @@ mod tests {
         assert_eq!(quoted(b"ck.1"), "ck.1");
         assert_eq!(option("--drop", b"a b"), "--drop 'a b'");
         assert_eq!(option("--drop", b"-x"), "--drop=-x");
+    }
+
+    #[test]
+    fn long_values_are_cut_between_characters() {
+        assert_eq!(excerpt(&"é".repeat(80), 80), "é".repeat(80));
+        assert_eq!(excerpt(&"é".repeat(81), 80), "é".repeat(80) + "...");
+        assert_eq!(excerpt("a\x07", 80), "a\\x07");
+    }
+
+    #[test]
+    fn nouns_follow_their_number() {
+        assert_eq!(counted(0, "file"), "0 files");
+        assert_eq!(counted(1, "group of POWER"), "1 group of POWER");
+        assert_eq!(counted(2, "group of POWER"), "2 groups of POWER");
+        assert_eq!(list_of_ranks(&[3, 5]), "3, 5");
+        let many: Vec<usize> = (0..17).collect();
+        assert!(list_of_ranks(&many).ends_with(", 15, ... 17 in all"));
+        assert_eq!(ranks_in_words(&[]), "no rank");
+        assert_eq!(ranks_in_words(&[3]), "rank 3");
+        assert_eq!(ranks_in_words(&[1, 2, 5]), "ranks 1, 2 and 5");
+        let edge = [
+            (8, " 6 and 7"),
+            (9, " 6, 7 and 1 more"),
+            (17, " 6, 7 and 9 more"),
+        ];
+        for (count, end) in edge {
+            assert!(ranks_in_words(&many[..count]).ends_with(end), "{count}");
+        }
     }
 }

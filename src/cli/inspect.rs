@@ -2,12 +2,12 @@
 
 use super::call::Call;
 use super::{Command, Group, Outcome, Run, caches};
-use crate::cache::plan::ranks_in_words;
 use crate::format::print::escaped;
 use crate::redundancy::offline::DatasetLocation;
 use crate::scavenge::foreign::{self, Foreign, is_foreign};
 use crate::scavenge::mend::{Scope, choose};
 use crate::scavenge::{build, caches::held, home::Saved};
+use crate::text::ranks_in_words;
 use std::io::Write;
 use std::process::ExitCode;
 

@@ -11,6 +11,7 @@ use crate::cache::layout::Layout;
 use crate::format::print::escaped;
 use crate::job::hostlist::{compress, expand, minus, unique};
 use crate::job::{Answer, Launcher, Remote, Task, clock};
+use crate::text::excerpt;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -247,11 +248,7 @@ fn told(answer: &Answer) -> String {
         .lines()
         .find_map(|line| line.split_once("scr copy: "));
     match line {
-        Some((_, text)) => text
-            .chars()
-            .take(500)
-            .flat_map(char::escape_debug)
-            .collect(),
+        Some((_, text)) => excerpt(text, 500),
         None => answer.why(),
     }
 }

@@ -6,6 +6,7 @@ use super::layer::{Item, Items, Layer, Value};
 use super::scan::quote;
 use super::table::{self, Parameter};
 use super::value::{Typed, ValueKind};
+use crate::text::excerpt;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -264,15 +265,11 @@ impl Config {
 
 /// The error for a text that does not fit.
 pub(super) fn malformed(name: &str, value: &Value, text: &str, kind: &ValueKind) -> Error {
-    // Long or unprintable text would hide the message.
-    let mut shown: String = text.chars().take(60).flat_map(char::escape_debug).collect();
-    if text.chars().nth(60).is_some() {
-        shown.push_str("...");
-    }
     Error::Config {
         place: value.place.clone(),
         what: format!(
-            "{name} is `{shown}` but must be {}; correct or remove it",
+            "{name} is `{}` but must be {}; correct or remove it",
+            excerpt(text, 60),
             kind.allowed()
         ),
     }

@@ -2,6 +2,7 @@
 //! so is the time they may take.
 
 use super::Environment;
+use crate::text::excerpt;
 use crate::{Error, Result};
 use std::ffi::OsString;
 use std::io::Read;
@@ -42,8 +43,7 @@ impl Finished {
     pub fn why(&self) -> String {
         let said = |text: &str| {
             let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-            let line = line.chars().take(200).flat_map(char::escape_debug);
-            Some(format!(": {}", line.collect::<String>()))
+            Some(format!(": {}", excerpt(line, 200)))
         };
         let words = said(&self.err).or_else(|| said(&self.out));
         let words = words.unwrap_or_default();

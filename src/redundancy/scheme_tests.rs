@@ -446,7 +446,7 @@ fn what_is_left_of_damaged_files_is_not_written_over_in_vain() {
     let before = bench.snapshots();
     for result in bench.cluster.rebuild(&bench.scheme, &bench.records, &[]) {
         let text = result.unwrap_err().to_string();
-        assert!(text.contains("ranks 1, 2 are lost or damaged"), "{text}");
+        assert!(text.contains("ranks 1 and 2 are lost or damaged"), "{text}");
     }
     assert!(bench.snapshots() == before);
 }

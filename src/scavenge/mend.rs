@@ -3,12 +3,12 @@
 
 use super::survey::Survey;
 use crate::cache::layout::filemap_name;
-use crate::cache::plan::ranks_in_words;
 use crate::format::filemap::Filemap;
 use crate::format::{self, Dataset, FileMeta, Name, RankFiles};
 use crate::redundancy::Record;
 use crate::redundancy::offline::{Claim, DatasetLocation, Losses, Patient, examine};
 use crate::store::{Durability, FileKind};
+use crate::text::ranks_in_words;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 

@@ -4,6 +4,7 @@ use super::super::manager::same_host;
 use super::super::program::{ask, failed, signal};
 use super::super::{Environment, identity::scheduler_job};
 use super::LauncherKind;
+use crate::text::excerpt;
 use crate::{Error, Result};
 use std::time::{Duration, Instant};
 
@@ -53,9 +54,8 @@ fn started_by(line: &str, host: &str, pid: u32) -> Option<String> {
 pub(super) fn kill(kind: LauncherKind, environment: &Environment, step: &str) -> Result<()> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '+' | '_');
     if step.is_empty() || !step.chars().all(plain) {
-        let shown: String = step.chars().take(80).flat_map(char::escape_debug).collect();
         return Err(Error::Config {
-            place: format!("job step '{shown}'"),
+            place: format!("job step '{}'", excerpt(step, 80)),
             what: "is no id of a job step".to_string(),
         });
     }
