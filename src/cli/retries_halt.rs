@@ -4,6 +4,7 @@ use super::call::{Call, Failure};
 use super::job::Job;
 use super::{Command, Group, Outcome, Run, place};
 use crate::format::print::escaped;
+use crate::job::clock;
 use crate::policy::halt::{Conditions, FINALIZED, reasons};
 use crate::prefix::{paths::Prefix, records};
 use std::io::Write;
@@ -73,7 +74,7 @@ pub(super) fn halt_reasons(
         exit_after: halt.exit_after,
         halt_seconds: halt.halt_seconds.or(seconds),
     };
-    let mut found = reasons(&conditions, super::time::now(), end);
+    let mut found = reasons(&conditions, clock::now(), end);
     if conditions.reason.as_deref() == Some(FINALIZED) {
         found.insert(0, FINALIZED.to_string());
     }
