@@ -163,6 +163,30 @@ impl Error {
         }
     }
 
+    /// A parameter or a line that cannot be used; `place` is where it was set.
+    pub fn config(place: impl Into<String>, what: impl Into<String>) -> Self {
+        Error::Config {
+            place: place.into(),
+            what: what.into(),
+        }
+    }
+
+    /// A file that is not as it was written, and how that was noticed.
+    pub fn corrupt(path: impl Into<PathBuf>, what: impl Into<String>) -> Self {
+        Error::Corrupt {
+            path: path.into(),
+            what: what.into(),
+        }
+    }
+
+    /// A failure of the transport in `call`.
+    pub fn comm(call: impl Into<String>, what: impl Into<String>) -> Self {
+        Error::Comm {
+            call: call.into(),
+            what: what.into(),
+        }
+    }
+
     /// A dataset that cannot be used, and why.
     pub fn dataset(id: u64, name: impl Into<String>, what: impl Into<String>) -> Self {
         Error::Dataset {

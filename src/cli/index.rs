@@ -237,10 +237,7 @@ pub(super) fn unknown(prefix: &Prefix, index: &Index, name: &Name, what: &str) -
             "`{shown}' is not the name of {what} there; `scr index --list` shows the checkpoints"
         ),
     };
-    Error::Config {
-        place: prefix.file("index.scr").display().to_string(),
-        what,
-    }
+    Error::config(prefix.file("index.scr").display().to_string(), what)
 }
 
 /// Enters the dataset that a summary describes.

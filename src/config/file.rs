@@ -11,10 +11,10 @@ use std::path::Path;
 /// spoil other lines.
 pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<(Layer, Vec<String>)> {
     if bytes.len() as u64 > MAX_FILE {
-        return Err(Error::Config {
-            place: path.display().to_string(),
-            what: format!("is larger than {MAX_FILE} bytes; is it a configuration file?"),
-        });
+        return Err(Error::config(
+            path.display().to_string(),
+            format!("is larger than {MAX_FILE} bytes; is it a configuration file?"),
+        ));
     }
     // Some editors begin a file with a byte order mark, which is no part of the text.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);

@@ -168,10 +168,9 @@ impl Config {
     /// Replaces the variables of a value. `name` is what messages call it.
     pub fn expand(&self, name: &str, value: &Value) -> Result<String> {
         let expanded = expand(&value.text, &self.environment);
-        expanded.map(|e| e.text).map_err(|what| Error::Config {
-            place: value.place.clone(),
-            what: format!("{name} {what}"),
-        })
+        expanded
+            .map(|e| e.text)
+            .map_err(|what| Error::config(&value.place, format!("{name} {what}")))
     }
 
     /// The value that counts, or the compiled default, converted. `None` if there is neither.
@@ -196,10 +195,10 @@ impl Config {
     pub fn prefix(&self) -> Result<PathBuf> {
         let given = self.get("SCR_PREFIX")?;
         if given.as_ref().is_some_and(String::is_empty) {
-            return Err(Error::Config {
-                place: self.origin("SCR_PREFIX"),
-                what: "SCR_PREFIX is empty after its variables were replaced".into(),
-            });
+            return Err(Error::config(
+                self.origin("SCR_PREFIX"),
+                "SCR_PREFIX is empty after its variables were replaced",
+            ));
         }
         Ok(self.absolute(given.as_deref().unwrap_or(".")))
     }
@@ -265,14 +264,14 @@ impl Config {
 
 /// The error for a text that does not fit.
 pub(super) fn malformed(name: &str, value: &Value, text: &str, kind: &ValueKind) -> Error {
-    Error::Config {
-        place: value.place.clone(),
-        what: format!(
+    Error::config(
+        &value.place,
+        format!(
             "{name} is `{}` but must be {}; correct or remove it",
             excerpt(text, 60),
             kind.allowed()
         ),
-    }
+    )
 }
 
 fn env_layer(environment: &Environment) -> Layer {

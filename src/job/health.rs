@@ -47,13 +47,13 @@ pub fn tests(environment: &Environment, lookup: Lookup, default: &str) -> Result
         // The second name is that of earlier releases.
         "echo" | "pdsh_echo" => Ok(Test::Echo),
         "dir_capacity" => Ok(Test::DirCapacity),
-        _ => Err(Error::Config {
-            place: NAME.to_string(),
-            what: format!(
+        _ => Err(Error::config(
+            NAME,
+            format!(
                 "'{}' is no node test; use ping, echo, dir_capacity or none",
                 excerpt(word, 80)
             ),
-        }),
+        )),
     };
     words.map(test).collect()
 }

@@ -28,10 +28,7 @@ pub fn expand(text: &str) -> Result<Vec<String>> {
     let mut hosts = Vec::new();
     for word in words(text) {
         word.and_then(|word| name(word, &mut hosts))
-            .map_err(|what| Error::Config {
-                place: format!("host list '{}'", excerpt(text, 80)),
-                what,
-            })?;
+            .map_err(|what| Error::config(format!("host list '{}'", excerpt(text, 80)), what))?;
     }
     Ok(hosts)
 }

@@ -143,10 +143,10 @@ pub fn end_time(environment: &Environment, lookup: Lookup) -> Result<Option<Know
     match text.trim().parse::<i64>() {
         Ok(0) => Ok(None),
         Ok(value) if value > 0 => Ok(Some(Known { value, source })),
-        _ => Err(Error::Config {
-            place: source.to_string(),
-            what: format!("'{}' is no time in seconds since 1970", excerpt(&text, 80)),
-        }),
+        _ => Err(Error::config(
+            source.to_string(),
+            format!("'{}' is no time in seconds since 1970", excerpt(&text, 80)),
+        )),
     }
 }
 
@@ -182,10 +182,7 @@ fn component(value: String, source: Source) -> Result<Known<String>> {
         "'{}' {flaw}; it names a directory, so give it one plain name",
         excerpt(&value, 80)
     );
-    Err(Error::Config {
-        place: source.to_string(),
-        what,
-    })
+    Err(Error::config(source.to_string(), what))
 }
 
 /// FNV-1a, 64 bits: fixed for good, since the id must be the same in the next run.

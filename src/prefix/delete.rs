@@ -222,7 +222,7 @@ fn keep_shared(
             Ok(None) => {
                 let path = access.prefix.dataset(known.id);
                 let what = "has no rank2file".to_string();
-                return Err(known.unreadable(so, Error::Corrupt { path, what }));
+                return Err(known.unreadable(so, Error::corrupt(path, what)));
             }
             Err(error) => return Err(known.unreadable(so, error)),
         }

@@ -112,13 +112,13 @@ pub fn lock(files: &dyn Files, path: &Path) -> Result<Option<Box<dyn Lock>>> {
             Ok(Some(lock)) => return Ok(Some(lock)),
             Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
             Ok(None) => {
-                return Err(Error::Config {
-                    place: path.display().to_string(),
-                    what: format!(
+                return Err(Error::config(
+                    path.display().to_string(),
+                    format!(
                         "is locked by another process for {} seconds; end that process",
                         PATIENCE.as_secs()
                     ),
-                });
+                ));
             }
             Err(error) if without_locks(&error) => return Ok(None),
             Err(error) => return Err(error),

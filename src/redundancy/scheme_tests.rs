@@ -406,7 +406,7 @@ fn bad_content_of_a_survivor_counts_as_one_loss_more() {
             let what = format!("{} {survivor} {of_data}", bench.scheme.name());
             let results = bench.cluster.rebuild(&bench.scheme, &bench.records, &[1]);
             if kind == CodeKind::Xor {
-                let told = |e: Error| e.to_string().contains(&format!("ranks 1, {survivor}"));
+                let told = |e: Error| e.to_string().contains(&format!("ranks 1 and {survivor}"));
                 let named = |r: &Result<_>| {
                     let text = r.as_ref().map_or_else(Error::to_string, |_| String::new());
                     text.contains(&victim.display().to_string())

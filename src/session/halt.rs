@@ -7,7 +7,6 @@ use crate::comm::Term;
 use crate::config::Config;
 use crate::events::Severity;
 use crate::format::flush_file;
-use crate::format::halt::Halt;
 use crate::format::index::Entry;
 use crate::format::{Dataset, Name};
 use crate::job::{Environment, clock, manager, signal};
@@ -122,7 +121,7 @@ impl Session {
             Some(1..) => self.end_of_allocation(),
             _ => None,
         };
-        Ok(halt::reasons(&conditions(&halt), clock::now(), end))
+        Ok(halt::reasons(&halt, clock::now(), end))
     }
 
     /// Rank 0: when the allocation ends, in seconds since the epoch, if anybody knows. Found
@@ -444,15 +443,5 @@ impl Session {
                 ),
             )),
         })
-    }
-}
-
-fn conditions(halt: &Halt) -> halt::Conditions {
-    halt::Conditions {
-        reason: halt.exit_reason.as_ref().map(ToString::to_string),
-        checkpoints_left: halt.checkpoints_left,
-        exit_before: halt.exit_before,
-        exit_after: halt.exit_after,
-        halt_seconds: halt.halt_seconds,
     }
 }
