@@ -250,8 +250,7 @@ impl Process {
         };
         collective::bcast(comm, 0, &mut bytes)?;
         if comm.rank() != 0 {
-            let variables = environment.vars.iter().map(|(k, v)| (k.clone(), v.clone()));
-            self.config = Config::from_bytes(&bytes, variables.collect())?;
+            self.config = Config::from_bytes(&bytes, environment)?;
         }
         Ok(())
     }

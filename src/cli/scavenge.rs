@@ -156,10 +156,11 @@ impl<'a> Nodes<'a> {
         command.extend(["--prefix".into(), job.prefix.root().into()]);
         command.extend(["--cntldir".into(), control.into_os_string()]);
         let own = ["SCR_NODE_NAME", "SCR_PREFIX"];
-        let variables = job.environment.vars.iter();
-        let set = variables
-            .filter(|(name, _)| name.starts_with("SCR_") && !own.contains(&name.as_str()))
-            .map(|(name, value)| (name.clone(), value.clone()))
+        let set = job
+            .environment
+            .variables()
+            .filter(|(name, _)| name.starts_with("SCR_") && !own.contains(name))
+            .map(|(name, value)| (name.to_string(), value.to_string()))
             .collect();
         Ok(self
             .remote

@@ -3,9 +3,9 @@
 //! Numbers are 32 bits, little-endian; a text is its length and its bytes; a list is its
 //! count and its entries. Sender and receiver are the same program, so there is no version.
 
-use super::environment::Environment;
 use super::layer::{Item, Layer, Value};
 use super::layers::Config;
+use crate::job::Environment;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -51,7 +51,7 @@ impl Config {
         if !input.rest.is_empty() {
             return Err(input.bad("bytes after the end of the settings"));
         }
-        config.localise(environment);
+        config.localise(environment)?;
         Ok(config)
     }
 

@@ -1,11 +1,12 @@
 //! All sources of settings together.
 
-use super::environment::{Environment, expand};
+use super::expand::expand;
 use super::file;
 use super::layer::{Item, Items, Layer, Value};
 use super::scan::quote;
 use super::table::{self, Parameter};
 use super::value::{Typed, ValueKind};
+use crate::job::Environment;
 use crate::text::excerpt;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
@@ -64,14 +65,15 @@ impl Config {
     ///
     /// `read_file` gives the content of a file, `None` if there is no such file, and should
     /// refuse files larger than [`super::MAX_FILE`]. `cwd` is absolute: relative paths are
-    /// taken from it. An environment variable that is set to nothing counts as unset.
-    /// Lines that cannot be used become warnings; on `Err` nothing has changed.
+    /// taken from it. An environment variable that is set to nothing counts as unset; a parameter
+    /// in it that is not UTF-8 is an error. Lines that cannot be used become warnings; on `Err` nothing has changed.
     pub fn load(
         &mut self,
         environment: Environment,
         cwd: &Path,
         read_file: &dyn Fn(&Path) -> Result<Option<Vec<u8>>>,
     ) -> Result<()> {
+        environment.check_text(table::names())?;
         let mut next = Config {
             env: env_layer(&environment),
             call: self.call.clone(),
@@ -228,7 +230,8 @@ impl Config {
     }
 
     /// Puts this process's own values into settings that came from rank 0.
-    pub(super) fn localise(&mut self, environment: Environment) {
+    pub(super) fn localise(&mut self, environment: Environment) -> Result<()> {
+        environment.check_text(LOCAL)?;
         let own = env_layer(&environment);
         for p in table::PARAMETERS {
             let (mine, theirs) = (own.plain.get(p.name), self.env.plain.get(p.name));
@@ -249,6 +252,7 @@ impl Config {
             self.env.plain.remove("SCR_NODE_NAME");
         }
         self.environment = environment;
+        Ok(())
     }
 
     /// All sources, highest first.

@@ -16,7 +16,7 @@ mod codec;
 mod describe;
 pub mod descriptors;
 pub mod docs;
-mod environment;
+mod expand;
 mod file;
 mod layer;
 mod layers;
@@ -29,7 +29,6 @@ pub mod value;
 mod warnings;
 
 pub use descriptors::{Descriptors, Scheme, SchemeDescriptor, StoreDescriptor, View};
-pub use environment::Environment;
 pub use layer::{Item, Value};
 pub use layers::{Config, Source};
 pub use settings::{FlushType, Settings};

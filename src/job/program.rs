@@ -62,8 +62,9 @@ pub fn find(environment: &Environment, name: &str) -> Option<PathBuf> {
         let path = environment.cwd.join(name);
         return runs(&path).then_some(path);
     }
-    let path = environment.get("PATH").unwrap_or("/usr/bin:/bin");
-    let mut dirs = path.split(':').filter(|dir| !dir.is_empty());
+    let path = environment.get_os("PATH");
+    let dirs = std::env::split_paths(path.unwrap_or("/usr/bin:/bin".as_ref()));
+    let mut dirs = dirs.filter(|dir| !dir.as_os_str().is_empty());
     dirs.find_map(|dir| {
         let path = environment.cwd.join(dir).join(name);
         runs(&path).then_some(path)

@@ -8,7 +8,7 @@ use super::state::State;
 use super::{Ids, Search, Session, Store, consistency, stale};
 use crate::comm::{Communicator, Term, collective};
 use crate::config::descriptors::{Descriptors, StoreDescriptor, View};
-use crate::config::{self, Config, MAX_FILE, Settings};
+use crate::config::{Config, MAX_FILE, Settings};
 use crate::events::{Event, Severity, Sink, Speaker};
 use crate::format::flush_file;
 use crate::format::index::Index;
@@ -392,7 +392,7 @@ fn unfinished(index: &Index) -> Option<String> {
 fn receive(message: &[u8], environment: &Environment, config: &mut Config) -> Result<RunInfo> {
     let (tree, used) = unpack(message)?;
     let settings = message.get(used..).unwrap_or_default();
-    config.take_over(settings, variables(environment))?;
+    config.take_over(settings, environment.clone())?;
     from_tree(&tree)
 }
 
@@ -402,15 +402,7 @@ pub fn load(files: &dyn Files, environment: &Environment, config: &mut Config) -
         Err(error) if error.is_not_found() => Ok(None),
         other => other.map(Some),
     };
-    config.load(variables(environment), &environment.cwd, &read_file)
-}
-
-fn variables(environment: &Environment) -> config::Environment {
-    environment
-        .vars
-        .iter()
-        .map(|(k, v)| (k.clone(), v.clone()))
-        .collect()
+    config.load(environment.clone(), &environment.cwd, &read_file)
 }
 
 /// One live run per prefix directory: the lock dies with rank 0.

@@ -1,8 +1,11 @@
 use super::super::layer::Item;
-use super::super::{Config, Environment, MAX_FILE, Source};
+use super::super::{Config, MAX_FILE, Source};
 use super::{load, reload};
+use crate::job::Environment;
 use crate::{Error, Result};
 use std::cell::RefCell;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 fn get(config: &Config, name: &str) -> Option<String> {
@@ -77,6 +80,40 @@ fn calls_say_which_user_file() {
         config.take_warnings(),
         ["SCR_CONF_FILE: there is no file /c"]
     );
+}
+
+/// A directory with bytes that are not UTF-8 is used as it is, or refused: never another one.
+#[test]
+fn a_prefix_directory_that_is_not_text_is_refused() {
+    let bad = || OsString::from_vec(b"/p/\xff".to_vec());
+    let cwd = PathBuf::from(bad());
+    let load = |environment: Environment, user: &'static [u8]| {
+        let mut config = Config::new();
+        let read = |path: &Path| Ok(path.ends_with(".scrconf").then(|| user.to_vec()));
+        config.load(environment, &cwd, &read).map(|()| config)
+    };
+    let mut config = load(Environment::default(), b"").unwrap();
+    assert_eq!(config.prefix().unwrap(), cwd);
+    let error = config.call("SCR_PREFIX=/p/\u{fffd}").unwrap_err();
+    assert!(error.to_string().contains("not UTF-8"), "{error}");
+
+    let set = [("SCR_PREFIX", bad())].into_iter().collect();
+    let used = [("SCR_PREFIX", "/p/$DIR".into()), ("DIR", bad())];
+    let refused = [
+        load(set, b"").map(drop),
+        load(used.into_iter().collect(), b"").map(drop),
+        load(Environment::default(), b"# \xe9\nSCR_PREFIX=/p/\xff\n").map(drop),
+    ];
+    for result in refused {
+        let error = result.unwrap_err().to_string();
+        assert!(
+            error.contains("SCR_PREFIX") && error.contains("not UTF-8"),
+            "{error}"
+        );
+    }
+    let cache = [("SCR_CACHE_BASE", bad())].into_iter().collect();
+    let error = Config::from_bytes(&config.to_bytes(), cache).unwrap_err();
+    assert!(error.to_string().contains("SCR_CACHE_BASE"), "{error}");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Bytes that nobody would write, from a fixed seed.
 
 use super::super::descriptors::descriptors;
-use super::super::{Config, Environment, Settings};
+use super::super::{Config, Settings};
 use super::load;
+use crate::job::Environment;
 use std::path::Path;
 
 /// xorshift64*: short, and the same everywhere.
@@ -20,7 +21,7 @@ impl Random {
     fn text(&mut self) -> Vec<u8> {
         const PARTS: [&str; 24] = [
             "SCR_FLUSH",
-            "SCR_PREFIX",
+            "SCR_JOB_NAME",
             "CKPT",
             "STORE",
             "GROUPS",
