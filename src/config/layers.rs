@@ -10,7 +10,7 @@ use crate::job::Environment;
 use crate::text::excerpt;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Where a setting comes from; an earlier source beats a later one, and all of them beat the
 /// compiled default.
@@ -38,7 +38,7 @@ const SYSTEM_FILE: &str = match option_env!("SCR_CONFIG_FILE") {
 /// Everything that was set, by source. Of a multi-item parameter the highest source that
 /// has any item counts, whole.
 ///
-/// Rank 0 calls [`Config::load`]; the others get [`Config::to_bytes`] of it.
+/// Rank 0 calls [`Config::load`]; the others get [`Config::to_message`] of it.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
     pub(super) env: Layer,
@@ -207,7 +207,7 @@ impl Config {
 
     /// `path` taken from the current directory of rank 0, `.` and `..` folded.
     pub fn absolute(&self, path: &str) -> PathBuf {
-        fold(&self.cwd.join(path))
+        fold_dots(&self.cwd.join(path))
     }
 
     /// Text of `<prefix>/.scr/app.conf`: what `SCR_Config` set, so that commands which run
@@ -288,17 +288,16 @@ fn env_layer(environment: &Environment) -> Layer {
     layer
 }
 
-/// Folds `.` and `..` of an absolute path by its text alone.
-fn fold(path: &Path) -> PathBuf {
-    use std::path::Component;
-    let mut out = PathBuf::new();
+/// Folds `.`, `..` and repeated slashes of an absolute path, as text.
+pub fn fold_dots(path: &Path) -> PathBuf {
+    let mut out = PathBuf::from("/");
     for part in path.components() {
         match part {
-            Component::CurDir => {}
+            Component::Normal(name) => out.push(name),
             Component::ParentDir => {
                 out.pop();
             }
-            part => out.push(part),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
         }
     }
     out

@@ -12,7 +12,6 @@
 //! [`MAX_FILE`] and [`MAX_TEXT`], and no input makes these modules panic.
 
 mod call;
-mod codec;
 mod describe;
 pub mod descriptors;
 pub mod docs;
@@ -20,6 +19,7 @@ mod expand;
 mod file;
 mod layer;
 mod layers;
+mod message;
 mod scan;
 pub mod settings;
 pub mod table;
@@ -30,7 +30,7 @@ mod warnings;
 
 pub use descriptors::{Descriptors, Scheme, SchemeDescriptor, StoreDescriptor, View};
 pub use layer::{Item, Value};
-pub use layers::{Config, Source};
+pub use layers::{Config, Source, fold_dots};
 pub use settings::{FlushType, Settings};
 
 /// Largest configuration file, bytes.

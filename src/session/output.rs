@@ -6,7 +6,7 @@ use super::{ENCODE, Phase, Session};
 use crate::cache::dataset;
 use crate::cache::plan::Slot;
 use crate::comm::{Term, collective};
-use crate::config::descriptors::choose;
+use crate::config::{descriptors::choose, fold_dots};
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
@@ -14,7 +14,7 @@ use crate::policy::capacity::Room;
 use crate::policy::flush;
 use crate::prefix::flush::owners;
 use crate::prefix::index;
-use crate::prefix::paths::{MAX_FILENAME, clean, dir_of_program, seen_by_program};
+use crate::prefix::paths::{MAX_FILENAME, dir_of_program, seen_by_program};
 use crate::redundancy::{self, Context, Record};
 use crate::store::FileKind;
 use crate::{Error, Result};
@@ -357,7 +357,7 @@ impl Session {
         };
         let id = phase.dataset.id;
         let path = if phase.bypass {
-            clean(&self.cwd.join(name))
+            fold_dots(&self.cwd.join(name))
         } else {
             let store = self.descriptors.schemes[phase.scheme].store;
             self.stores[store].layout.data(id, rank).join(&relative)

@@ -376,7 +376,9 @@ fn run_info(
         run: RandomState::new().hash_one(std::process::id()),
     };
     // A tree is followed by what is not its own: the settings.
-    Ok(Some([to_message(&run_info)?, config.to_bytes()].concat()))
+    Ok(Some(
+        [to_message(&run_info)?, config.to_message()?].concat(),
+    ))
 }
 
 /// The newest dataset in the index, if it is not complete, in words: what a restart lacks is never

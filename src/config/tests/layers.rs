@@ -112,14 +112,14 @@ fn a_prefix_directory_that_is_not_text_is_refused() {
         );
     }
     let cache = [("SCR_CACHE_BASE", bad())].into_iter().collect();
-    let error = Config::from_bytes(&config.to_bytes(), cache).unwrap_err();
+    let error = Config::from_message(&config.to_message().unwrap(), cache).unwrap_err();
     assert!(error.to_string().contains("SCR_CACHE_BASE"), "{error}");
 }
 
 #[test]
 fn a_file_that_cannot_be_read_changes_nothing() {
     let mut config = load(&[("SCR_FLUSH", "1")], "SCR_DEBUG=1", "");
-    let before = config.to_bytes();
+    let before = config.to_message().unwrap();
     let failed = config.load(Environment::default(), Path::new("/"), &|path| {
         Err(Error::io(
             "open",
@@ -132,7 +132,7 @@ fn a_file_that_cannot_be_read_changes_nothing() {
         Ok(Some(vec![b'#'; MAX_FILE as usize + 1]))
     });
     assert!(failed.unwrap_err().to_string().contains("larger than"));
-    assert_eq!(config.to_bytes(), before);
+    assert_eq!(config.to_message().unwrap(), before);
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn other_ranks_take_over_all_but_what_is_theirs() {
         ("TAG", "one"),
     ];
     let own: Environment = own.into_iter().collect();
-    let mut other = Config::from_bytes(&config.to_bytes(), own).unwrap();
+    let mut other = Config::from_message(&config.to_message().unwrap(), own).unwrap();
     for (name, value) in [
         ("SCR_NODE_NAME", None),
         ("SCR_CACHE_BASE", Some("/l/n1")),
