@@ -239,19 +239,15 @@ impl Process {
             return Ok(());
         }
         let loaded = match comm.rank() {
-            0 => load(&Posix, &environment, &mut self.config),
-            _ => Ok(()),
+            0 => {
+                load(&Posix, &environment, &mut self.config).and_then(|()| self.config.to_message())
+            }
+            _ => Ok(Vec::new()),
         };
-        collective::agree(comm, &environment.host, loaded)?;
-        let mut bytes = if comm.rank() == 0 {
-            self.config.to_bytes()
-        } else {
-            Vec::new()
-        };
-        collective::bcast(comm, 0, &mut bytes)?;
+        let mut message = collective::agree(comm, &environment.host, loaded)?;
+        collective::bcast(comm, 0, &mut message)?;
         if comm.rank() != 0 {
-            let variables = environment.vars.iter().map(|(k, v)| (k.clone(), v.clone()));
-            self.config = Config::from_bytes(&bytes, variables.collect())?;
+            self.config = Config::from_message(&message, environment)?;
         }
         Ok(())
     }

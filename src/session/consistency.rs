@@ -158,8 +158,9 @@ fn shown(value: Option<&String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::descriptors::descriptors;
     use crate::config::table;
-    use crate::config::{Environment, descriptors::descriptors};
+    use crate::job::Environment;
 
     fn loaded(variables: &[(&str, &str)]) -> (Config, Settings, Descriptors) {
         let mut config = Config::new();

@@ -14,7 +14,7 @@ use crate::format::index::Index;
 use crate::format::{self, Dataset, Name};
 use crate::prefix::fetch::{Fetched, Refused, Target, Wanted, Why, fetch};
 use crate::prefix::{index, records};
-use crate::shown::option;
+use crate::text::option;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -8,7 +8,6 @@ use crate::comm::{Term, collective};
 use crate::config::Config;
 use crate::events::Severity;
 use crate::format::Name;
-use crate::format::halt::Halt;
 use crate::job::{Environment, clock, manager, signal};
 use crate::policy::halt;
 use crate::prefix::records;
@@ -88,7 +87,7 @@ impl HaltState {
             Some(1..) => self.end_of_allocation(run),
             _ => None,
         };
-        Ok(halt::reasons(&conditions(&halt), clock::now(), end))
+        Ok(halt::reasons(&halt, clock::now(), end))
     }
 
     /// Rank 0: when the allocation ends, in seconds since the epoch, if it can be found out. It is
@@ -231,15 +230,5 @@ impl Session {
         self.state = State::Uninit;
         config.thaw();
         marked.map(|_| ()).and(flushed)
-    }
-}
-
-fn conditions(halt: &Halt) -> halt::Conditions {
-    halt::Conditions {
-        reason: halt.exit_reason.as_ref().map(ToString::to_string),
-        checkpoints_left: halt.checkpoints_left,
-        exit_before: halt.exit_before,
-        exit_after: halt.exit_after,
-        halt_seconds: halt.halt_seconds,
     }
 }

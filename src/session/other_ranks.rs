@@ -8,7 +8,7 @@ use super::state::Call;
 use crate::format::Name;
 use crate::format::index::{Entry, Index};
 use crate::prefix::{index, rank2file};
-use crate::shown::option;
+use crate::text::option;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -5,12 +5,13 @@ use super::cached::title;
 use super::other_ranks::wrong_ranks;
 use super::search::{Rejected, Restart};
 use crate::Result;
-use crate::cache::plan::{Candidate, RecoveryOrder, Slot, ranks_in_words};
+use crate::cache::plan::{Candidate, RecoveryOrder, Slot};
 use crate::config::descriptors::StoreDescriptor;
 use crate::events::Severity;
 use crate::format::{Dataset, Name, to_message};
 use crate::prefix::{index, records};
 use crate::redundancy::EVERYTHING;
+use crate::text::ranks_in_words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 

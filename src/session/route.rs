@@ -2,8 +2,9 @@
 
 use super::Session;
 use super::state::{Call, State};
+use crate::config::fold_dots;
 use crate::format::Name;
-use crate::prefix::paths::{MAX_FILENAME, clean, dir_of_program};
+use crate::prefix::paths::{MAX_FILENAME, dir_of_program};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -53,7 +54,7 @@ impl Session {
         let id = open.dataset.id;
         let layout = &run.stores[open.target.store].layout;
         let path = match open.target.bypass {
-            true => clean(&self.cwd.join(name)),
+            true => fold_dots(&self.cwd.join(name)),
             false => layout.data(id, run.rank()).join(&relative),
         };
         if path.as_os_str().len() >= MAX_FILENAME || open.files.contains_key(&relative) {

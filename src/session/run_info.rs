@@ -6,7 +6,7 @@ use super::locks::Locks;
 use super::other_ranks::OtherRanks;
 use super::run::record_not_written;
 use crate::Result;
-use crate::config::{self, Config, MAX_FILE, Settings};
+use crate::config::{Config, MAX_FILE, Settings};
 use crate::events::{Event, Severity, Sink, Speaker};
 use crate::format::index::Index;
 use crate::format::{Name, from_tree, to_message, unpack};
@@ -96,7 +96,7 @@ impl RootSetup<'_> {
             checkpoint: index.max_checkpoint(),
             run: RandomState::new().hash_one(std::process::id()),
         };
-        Ok(Some([to_message(&info)?, config.to_bytes()].concat()))
+        Ok(Some([to_message(&info)?, config.to_message()?].concat()))
     }
 
     fn tell(&self, severity: Severity, text: String) {
@@ -121,7 +121,7 @@ pub(super) fn receive(
 ) -> Result<RunInfo> {
     let (tree, used) = unpack(message)?;
     let settings = message.get(used..).unwrap_or_default();
-    config.take_over(settings, variables(environment))?;
+    config.take_over(settings, environment.clone())?;
     from_tree(&tree)
 }
 
@@ -131,13 +131,5 @@ pub fn load(files: &dyn Files, environment: &Environment, config: &mut Config) -
         Err(error) if error.is_not_found() => Ok(None),
         other => other.map(Some),
     };
-    config.load(variables(environment), &environment.cwd, &read_file)
-}
-
-fn variables(environment: &Environment) -> config::Environment {
-    environment
-        .vars
-        .iter()
-        .map(|(k, v)| (k.clone(), v.clone()))
-        .collect()
+    config.load(environment.clone(), &environment.cwd, &read_file)
 }
