@@ -42,9 +42,11 @@ pub enum Reply<T> {
 }
 
 fn process() -> Result<MutexGuard<'static, Option<Process>>> {
-    let mut guard = PROCESS.lock().map_err(|_| Error::Comm {
-        call: "SCR".to_string(),
-        what: "an internal error in an earlier call has left SCR unusable".to_string(),
+    let mut guard = PROCESS.lock().map_err(|_| {
+        Error::comm(
+            "SCR".to_string(),
+            "an internal error in an earlier call has left SCR unusable".to_string(),
+        )
     })?;
     guard.get_or_insert_with(|| Process {
         config: Config::new(),

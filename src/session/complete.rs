@@ -193,7 +193,7 @@ fn list_files(run: &Run, open: &OpenDataset) -> Result<Result<Vec<FileMeta>>> {
             Ok(None) => "was routed but not written".to_string(),
             Err(error) => return Ok(Err(error)),
         };
-        return Ok(Err(Error::Corrupt { path, what }));
+        return Ok(Err(Error::corrupt(path, what)));
     }
     Ok(Ok(list))
 }

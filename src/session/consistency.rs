@@ -76,10 +76,7 @@ pub fn difference(
              processes, or none on all"
         ),
     };
-    Error::Config {
-        place: named.place,
-        what,
-    }
+    Error::config(named.place, what)
 }
 
 /// The names from the root of a tree to a value.

@@ -63,10 +63,10 @@ impl LocalSetup {
 /// be needed for a restart. Local.
 fn make_directory(files: &dyn Files, store: &StoreDescriptor, layout: &Layout) -> Result<()> {
     match files.make_private_dirs(layout.base(), layout.below()) {
-        Err(error) if !error.is_full() => Err(Error::Config {
-            place: store.place.clone(),
-            what: format!("{error}{}", remedy(&error)),
-        }),
+        Err(error) if !error.is_full() => Err(Error::config(
+            store.place.clone(),
+            format!("{error}{}", remedy(&error)),
+        )),
         _ => Ok(()),
     }
 }
@@ -89,9 +89,9 @@ fn require_distinct(stores: &[StoreDescriptor]) -> Result<()> {
     for store in stores.iter().filter(|store| store.enabled) {
         let real = real(&store.dir);
         if let Some((_, other)) = seen.iter().find(|(dir, _)| *dir == real) {
-            return Err(Error::Config {
-                place: store.place.clone(),
-                what: format!(
+            return Err(Error::config(
+                store.place.clone(),
+                format!(
                     "{} is the same directory as {} ({}), by way of a symbolic link; keep one \
                      store, and write its directory as {} in all places",
                     store.dir.display(),
@@ -99,7 +99,7 @@ fn require_distinct(stores: &[StoreDescriptor]) -> Result<()> {
                     other.place,
                     real.display()
                 ),
-            });
+            ));
         }
         seen.push((real, store));
     }

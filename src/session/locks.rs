@@ -8,9 +8,9 @@ use crate::cache::earlier_runs::take_over_earlier_runs;
 use crate::cache::layout::Layout;
 use crate::format::{self, Name};
 use crate::job::holders;
-use crate::prefix::index::without_locks;
 use crate::prefix::paths::Prefix;
-use crate::store::{Durability, FileKind, Files, Lock};
+
+use crate::store::{Durability, FileKind, Files, Lock, LockAttempt, wait_for_lock};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -23,7 +23,7 @@ const OWNER: &str = ".scr.run";
 /// lock and not have named the run yet.
 const UNUSED_STORE: Duration = Duration::from_secs(1);
 
-/// How often a lock that another process holds is tried.
+/// How long to wait for the lock before the file that names its owner is read again.
 const RETRY: Duration = Duration::from_millis(20);
 
 /// The locks of this process. They end with it, however it ends.
@@ -71,20 +71,15 @@ impl Locks {
     /// # Errors
     /// Another run has it.
     pub fn of_prefix(files: &dyn Files, prefix: &Prefix, timeout: Duration) -> Result<Locks> {
-        let end = Instant::now() + timeout;
-        loop {
-            match files.try_lock(&prefix.meta()) {
-                Ok(None) if Instant::now() < end => std::thread::sleep(RETRY),
-                Ok(None) => return Err(prefix_in_use(prefix)),
-                Err(error) if !without_locks(&error) => return Err(error),
-                lock => {
-                    return Ok(Locks {
-                        _prefix: lock.ok().flatten(),
-                        stores: Vec::new(),
-                    });
-                }
-            }
-        }
+        let lock = match wait_for_lock(files, &prefix.meta(), Instant::now() + timeout)? {
+            LockAttempt::Acquired(lock) => Some(lock),
+            LockAttempt::Unsupported => None,
+            LockAttempt::HeldByOther => return Err(prefix_in_use(prefix)),
+        };
+        Ok(Locks {
+            _prefix: lock,
+            stores: Vec::new(),
+        })
     }
 
     /// Locks the stores that this rank leads, and takes over what earlier runs left in them. This
@@ -140,13 +135,13 @@ fn is_used(run: &Run, store: usize) -> bool {
 fn prefix_in_use(prefix: &Prefix) -> Error {
     // The process is known only on its own node.
     let who = holders::in_words(&prefix.meta()).map_or_else(String::new, |who| format!(" ({who})"));
-    Error::Config {
-        place: prefix.root().display().to_string(),
-        what: format!(
+    Error::config(
+        prefix.root().display().to_string(),
+        format!(
             "another run uses this prefix directory{who}; wait for its end, or give each run its \
              own SCR_PREFIX"
         ),
-    }
+    )
 }
 
 fn store_in_use(run: &Run, job: &Path, owner: &Owner) -> Error {
@@ -166,15 +161,15 @@ fn store_in_use(run: &Run, job: &Path, owner: &Owner) -> Error {
             format!("process {pid} on node {node} (rank {rank}) of {other_run}")
         }
     };
-    Error::Config {
-        place: job.display().to_string(),
-        what: format!(
+    Error::config(
+        job.display().to_string(),
+        format!(
             "on node {} this cache is held by {who} now; if that run was killed, end what is left \
              of it (kill -9), else wait for its end, or give each run of a job its own SCR_JOB_ID, \
              SCR_CACHE_BASE or nodes",
             run.node()
         ),
-    }
+    )
 }
 
 /// The identity of the run that a layout is for.
@@ -187,14 +182,16 @@ fn run_name(layout: &Layout) -> Name {
 fn lock_store(files: &dyn Files, layout: &Layout, owner: &Owner, end: Instant) -> Result<Locked> {
     let path = layout.job().join(OWNER);
     loop {
-        let lock = match files.try_lock(&layout.job()) {
-            // The directory could not be made. Who writes to it later gets the reason.
-            Err(error) if error.is_not_found() => return Ok(Locked::ByThisRun(None)),
-            Err(error) if without_locks(&error) => {
+        let lock = match wait_for_lock(files, &layout.job(), Instant::now() + RETRY) {
+            Ok(LockAttempt::Acquired(lock)) => Some(lock),
+            Ok(LockAttempt::HeldByOther) => None,
+            Ok(LockAttempt::Unsupported) => {
                 take_over_earlier_runs(files, layout)?;
                 return Ok(Locked::ByThisRun(None));
             }
-            other => other?,
+            // The directory could not be made. Who writes to it later gets the reason.
+            Err(error) if error.is_not_found() => return Ok(Locked::ByThisRun(None)),
+            Err(error) => return Err(error),
         };
         if lock.is_some() {
             take_over_earlier_runs(files, layout)?;
@@ -214,6 +211,5 @@ fn lock_store(files: &dyn Files, layout: &Layout, owner: &Owner, end: Instant) -
                 false => Locked::ByOther(other),
             });
         }
-        std::thread::sleep(RETRY);
     }
 }

@@ -129,16 +129,16 @@ impl OtherRanks {
         for id in &self.ids {
             if index.get(*id).is_some_and(is_usable) && has_file(run, *id, relative)? {
                 let name = index.name(*id).cloned().unwrap_or_default();
-                return Err(Error::Config {
-                    place: path.display().to_string(),
-                    what: format!(
+                return Err(Error::config(
+                    path.display().to_string(),
+                    format!(
                         "is a file of {}, which another number of ranks wrote, and is not \
                          overwritten; choose another path, or give that checkpoint up: `scr index \
                          {}`, or SCR_START_ANEW=1",
                         titled(*id, &name),
                         option("--drop", name.as_bytes())
                     ),
-                });
+                ));
             }
         }
         Ok(())

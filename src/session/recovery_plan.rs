@@ -11,7 +11,7 @@ use crate::events::Severity;
 use crate::format::{Dataset, Name, to_message};
 use crate::prefix::{index, records};
 use crate::redundancy::EVERYTHING;
-use crate::text::ranks_in_words;
+use crate::text::{plural, ranks_in_words};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -237,7 +237,7 @@ impl Restart<'_> {
                 "cached {}: ranks that protect each other are on one node now, so you survive the \
                  loss of any {now} {}, not of {}; the next checkpoint is protected anew",
                 title(&candidate.dataset),
-                if now == 1 { "node" } else { "nodes" },
+                plural(now, "node"),
                 now + 1
             );
             self.run.tell(Severity::Note, text);

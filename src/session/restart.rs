@@ -91,12 +91,12 @@ impl Session {
         }
         let prefix = self.run.prefix.root().display();
         if self.run.settings.require_restart {
-            return Err(Error::Config {
-                place: prefix.to_string(),
-                what: "has no checkpoint to restart from, and SCR_REQUIRE_RESTART=1 asks for \
+            return Err(Error::config(
+                prefix.to_string(),
+                "has no checkpoint to restart from, and SCR_REQUIRE_RESTART=1 asks for \
                        one; see the messages above, or unset it to start from the beginning"
                     .to_string(),
-            });
+            ));
         }
         let text = format!(
             "no checkpoint to restart from in the cache or in {prefix}: the program starts from \

@@ -12,14 +12,14 @@ pub(super) fn require_base(files: &dyn Files, store: &StoreDescriptor, node: &st
     if store.mkdir || files.stat(&store.dir)?.is_some_and(is_directory) {
         return Ok(());
     }
-    Err(Error::Config {
-        place: store.place.clone(),
-        what: format!(
+    Err(Error::config(
+        store.place.clone(),
+        format!(
             "STORE={} is no directory on node {node}, and MKDIR=0 says that SCR must not make it; \
              make it there, or set MKDIR=1",
             store.dir.display()
         ),
-    })
+    ))
 }
 
 /// Verifies that a store which is configured as shared by several nodes is: the other ranks must see
@@ -63,9 +63,9 @@ pub(super) fn confirm_shared(
         if files.read(&path(store), 64).is_ok_and(same) {
             return Ok(());
         }
-        Err(Error::Config {
-            place: descriptor.place.clone(),
-            what: format!(
+        Err(Error::config(
+            descriptor.place.clone(),
+            format!(
                 "STORE={} is not the same directory for all of GROUP={}: node {node} does not see \
                  what rank {} has put there; say GROUP=NODE and VIEW=PRIVATE for storage in the \
                  nodes",
@@ -73,7 +73,7 @@ pub(super) fn confirm_shared(
                 descriptor.group,
                 store.sharing.leader
             ),
-        })
+        ))
     });
     collective::agree(comm, node, seen)
 }
