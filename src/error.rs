@@ -3,7 +3,7 @@
 //! Rules for context: name the thing (file, parameter, dataset), the place (path, rank,
 //! node, offset) and the remedy if there is one. The layer that knows a fact adds it.
 
-use crate::shown::escaped;
+use crate::text::{escaped, plural};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -306,7 +306,6 @@ fn display_name(name: &str) -> String {
 fn others(count: usize) -> String {
     match count {
         0 | 1 => String::new(),
-        2 => " (and 1 other rank)".to_string(),
-        n => format!(" (and {} other ranks)", n - 1),
+        n => format!(" (and {} other {})", n - 1, plural(n - 1, "rank")),
     }
 }

@@ -3,7 +3,7 @@
 //! The library never prints: it hands an [`Event`] to a [`Sink`]. Standard error is one
 //! sink; logs and databases are others.
 
-use crate::shown::escaped;
+use crate::text::escaped;
 use std::fmt;
 use std::io::Write;
 use std::sync::atomic::{AtomicU8, Ordering};

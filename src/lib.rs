@@ -7,7 +7,7 @@
 //! ```
 //!
 //! `comm`, `store`, `format`, `config` and `job` lie underneath and know nothing of
-//! what is above them, and below these `error`, `events` and `shown`. A module may use those to its right and those underneath,
+//! what is above them, and below these `error`, `events` and `text`. A module may use those to its right and those underneath,
 //! never the reverse.
 
 pub mod cache;
@@ -26,8 +26,8 @@ pub mod prefix;
 pub mod redundancy;
 pub mod scavenge;
 pub mod session;
-pub mod shown;
 pub mod store;
+pub mod text;
 pub mod transfer;
 pub mod version;
 

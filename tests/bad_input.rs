@@ -15,6 +15,8 @@ use scr::session::{Session, Setup};
 use scr::store::Files;
 use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -397,6 +399,21 @@ fn no_user_home_job_or_scheduler_is_needed() {
         2,
         "two prefix directories never share a job id: {jobs:?}"
     );
+}
+
+/// No other directory may be used in its place.
+#[test]
+fn a_prefix_directory_that_is_not_text_is_refused_by_all_ranks() {
+    let site = Site::new();
+    let bad = OsString::from_vec(b"/p/\xff".to_vec());
+    let told = start(&site, |rank| {
+        site.environment(NODES[rank])
+            .with("SCR_PREFIX", bad.clone())
+    });
+    for result in told {
+        let text = result.unwrap_err().to_string();
+        assert!(text.contains("SCR_PREFIX is not UTF-8 text"), "{text}");
+    }
 }
 
 #[test]

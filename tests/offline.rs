@@ -380,7 +380,7 @@ fn a_set_beyond_repair_leaves_the_others_as_they_are() {
     let after = site.snapshot();
     let error = site.rebuild().unwrap_err().to_string();
     assert!(
-        error.contains("ranks 3, 4") && error.contains("set 1, 3, 4"),
+        error.contains("ranks 3 and 4") && error.contains("set 1, 3, 4"),
         "{error}"
     );
     assert!(site.snapshot() == after, "{error}");

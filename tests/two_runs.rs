@@ -20,7 +20,7 @@ fn start_another(site: &Site, bypass: &str) -> Result<(), String> {
     let started = threads::run(1, |comm| {
         let environment = site
             .environment("n0")
-            .with("SCR_PREFIX", &prefix.to_string_lossy())
+            .with("SCR_PREFIX", &prefix)
             .with("SCR_CACHE_BYPASS", bypass)
             .with_cwd(prefix.clone());
         let setup = Setup {

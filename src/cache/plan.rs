@@ -8,6 +8,7 @@
 use crate::format::dataset::HIGHEST;
 use crate::format::{Dataset, Filemap, Name, Reddesc};
 use crate::redundancy;
+use crate::text::ranks_in_words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -437,27 +438,5 @@ impl Candidate {
             }
         }
         holders
-    }
-}
-
-/// A list of ranks in words: "rank 3", "ranks 1, 2 and 5".
-pub fn ranks_in_words(ranks: &[usize]) -> String {
-    const SHOWN: usize = 8;
-    let list = |ranks: &[usize]| {
-        ranks
-            .iter()
-            .map(usize::to_string)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    match ranks {
-        [] => "no rank".to_string(),
-        [one] => format!("rank {one}"),
-        [rest @ .., last] if ranks.len() <= SHOWN => format!("ranks {} and {last}", list(rest)),
-        _ => format!(
-            "ranks {} and {} more",
-            list(&ranks[..SHOWN]),
-            ranks.len() - SHOWN
-        ),
     }
 }

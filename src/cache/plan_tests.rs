@@ -417,19 +417,3 @@ fn records_with_invalid_sets_are_not_consistent() {
         assert!(!is_consistent(&one), "{one:?}");
     }
 }
-
-#[test]
-fn ranks_are_named_as_people_do() {
-    assert_eq!(ranks_in_words(&[]), "no rank");
-    assert_eq!(ranks_in_words(&[3]), "rank 3");
-    assert_eq!(ranks_in_words(&[1, 2, 5]), "ranks 1, 2 and 5");
-    let many: Vec<usize> = (0..20).collect();
-    assert_eq!(
-        ranks_in_words(&many),
-        "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 12 more"
-    );
-    let edge = [(8, "6 and 7"), (9, "6, 7 and 1 more")];
-    for (count, end) in edge {
-        assert!(ranks_in_words(&many[..count]).ends_with(end), "{count}");
-    }
-}

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Runs the body of an interface function. An error or a panic gives `failure`, so that no
 /// unwinding crosses into C, where it would be undefined behaviour.
 pub fn guard<T>(failure: T, body: impl FnOnce() -> Result<T>) -> T {
-    // The state that a panic leaves behind is the session's to judge, as it holds the lock.
+    // A panic poisons the lock on the session, so later calls fail.
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => value,
         Ok(Err(_)) | Err(_) => failure,

@@ -36,12 +36,11 @@ pub const SCR_FLAG_CHECKPOINT: c_int = 1;
 /// The dataset must be written to the prefix directory.
 pub const SCR_FLAG_OUTPUT: c_int = 2;
 
-/// What failing calls return. Not in the header: SCR v3.1.0 has no name for it either.
+/// The return code of failed calls. It is not in the header: SCR v3.1.0 has no name for it.
 const FAILURE: c_int = 1;
 
-/// What a file's path is after a start that failed: one that nobody can make or open, since
-/// /dev/null is no directory. Nor what a program makes of it by appending something, as it could
-/// of an empty one.
+/// The path of every file after a start that failed. It cannot be made or opened, since /dev/null is no
+/// directory, not even if the program appends something to it.
 const NO_PATH: &[u8] = b"/dev/null/SCR_Start_failed";
 
 /// Starts the library. Collective over MPI_COMM_WORLD, after MPI_Init.

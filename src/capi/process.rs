@@ -1,4 +1,4 @@
-//! The one session of the process, and the way from a call in C to it.
+//! The one session of the process, and how a call from C reaches it.
 
 use super::signals;
 use crate::comm::mpi::Mpi;
@@ -14,30 +14,30 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
 
-/// What outlives a session: settings made through `SCR_Config`, and our rank, by the launcher
-/// until MPI has told it. No communicator, since nobody tells us when MPI ends.
+/// What outlives a session: the settings made with `SCR_Config`, and this process's rank, which is the
+/// launcher's until MPI gives it. There is no communicator: SCR does not learn when MPI ends.
 struct Process {
     config: Config,
     rank: usize,
     sink: Arc<Console>,
-    run: Run,
+    run: RunState,
 }
 
-enum Run {
+enum RunState {
     /// Before `SCR_Init`, and after `SCR_Finalize`.
     None(State),
-    /// `SCR_ENABLE=0`: calls have no effect, but their order is still checked.
+    /// `SCR_ENABLE=0`: calls have no effect, but their order is checked.
     Disabled(State),
     Active(Box<Session>),
 }
 
-/// What a call does on a live session.
+/// Result of a call that reached the session, or did not need to.
 pub enum Reply<T> {
     /// The session's answer.
     Done(T),
     /// SCR is disabled.
     Disabled,
-    /// There is no run, and the call does not need one.
+    /// No session is open, and the call does not need one.
     NoRun,
 }
 
@@ -50,12 +50,12 @@ fn process() -> Result<MutexGuard<'static, Option<Process>>> {
         config: Config::new(),
         rank: launched_rank(),
         sink: Arc::new(Console::default()),
-        run: Run::None(State::Uninit),
+        run: RunState::None(State::Uninit),
     });
     Ok(guard)
 }
 
-/// Runs `work` on the session. Prints an error once: rank 0 for all if the call is
+/// Runs `work` on the session. Reports an error once: rank 0 for all ranks if the call is
 /// collective, this rank otherwise.
 pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<Reply<T>> {
     let mut guard = process()?;
@@ -63,20 +63,20 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
         return Ok(Reply::Disabled);
     };
     match &mut process.run {
-        Run::None(state) => match call_without_run(state, call) {
+        RunState::None(state) => match call_without_run(state, call) {
             Ok(()) => Ok(Reply::NoRun),
             Err(error) => Err(process.report(call, error)),
         },
-        Run::Disabled(state) => match call_while_disabled(state, call) {
+        RunState::Disabled(state) => match call_while_disabled(state, call) {
             Ok(()) => {
                 if *state == State::Uninit {
-                    process.run = Run::None(State::Uninit);
+                    process.run = RunState::None(State::Uninit);
                 }
                 Ok(Reply::Disabled)
             }
             Err(error) => Err(process.report(call, error)),
         },
-        Run::Active(session) => {
+        RunState::Active(session) => {
             if let Ok(cwd) = std::env::current_dir() {
                 session.set_cwd(cwd);
             }
@@ -90,7 +90,7 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
             };
             if over {
                 signals::release();
-                process.run = Run::None(State::Uninit);
+                process.run = RunState::None(State::Uninit);
             }
             if exit {
                 leave(process);
@@ -100,7 +100,7 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
     }
 }
 
-/// A call without a run.
+/// A call before `SCR_Init` or after `SCR_Finalize`.
 fn call_without_run(state: &mut State, call: Call) -> Result<()> {
     let failed = state.failed();
     let next = state.after(call);
@@ -109,14 +109,14 @@ fn call_without_run(state: &mut State, call: Call) -> Result<()> {
         Err(_) => state.refused(call),
     };
     match next? {
-        // The program goes on after a start that failed, though it should not.
+        // The program has not checked that its start call failed.
         _ if failed => Err(Error::NotStarted { call: call.name() }),
         _ => Ok(()),
     }
 }
 
-/// A call while SCR is disabled. Every start fails then, so that a program may leave out the
-/// complete, or not.
+/// A call while SCR is disabled. A start leads to a failed phase, so that the program may call the
+/// complete call or leave it out.
 fn call_while_disabled(state: &mut State, call: Call) -> Result<()> {
     let next = state.after(call)?;
     *state = match call.starts() {
@@ -126,15 +126,15 @@ fn call_while_disabled(state: &mut State, call: Call) -> Result<()> {
     Ok(())
 }
 
-/// `SCR_HALT_EXIT`: the program ends here, on all ranks, as the user asked.
+/// Ends the program, on all ranks, as `SCR_HALT_EXIT` asks.
 fn leave(process: &mut Process) -> ! {
-    process.run = Run::None(State::Uninit);
+    process.run = RunState::None(State::Uninit);
     std::process::exit(0)
 }
 
 impl Process {
-    /// Says what went wrong: this rank for itself, or rank 0 for all that know the same. Nobody
-    /// repeats that a start has failed.
+    /// Reports an error: this rank its own, rank 0 one that all ranks have. That the start of a phase
+    /// has failed is not repeated.
     fn report(&self, call: Call, error: Error) -> Error {
         if matches!(error, Error::NotStarted { .. }) {
             return error;
@@ -150,7 +150,7 @@ impl Process {
 
     fn speaker(&self) -> Speaker {
         match &self.run {
-            Run::Active(session) => session.speaker().clone(),
+            RunState::Active(session) => session.speaker().clone(),
             _ => Speaker {
                 rank: self.rank,
                 node: Environment::of_process().host,
@@ -167,12 +167,12 @@ impl Process {
 
     fn init(&mut self) -> Result<bool> {
         let state = match &self.run {
-            Run::None(state) | Run::Disabled(state) => *state,
-            Run::Active(session) => session.state(),
+            RunState::None(state) | RunState::Disabled(state) => *state,
+            RunState::Active(session) => session.state(),
         };
         state.after(Call::Init)?;
         if disabled() {
-            self.run = Run::Disabled(State::Idle);
+            self.run = RunState::Disabled(State::Idle);
             return Ok(false);
         }
         let comm = self.all_ranks()?;
@@ -186,18 +186,18 @@ impl Process {
         self.run = match Session::init(setup, &mut self.config)? {
             Some(session) => {
                 signals::catch(session.halt_signals());
-                Run::Active(Box::new(session))
+                RunState::Active(Box::new(session))
             }
-            None => Run::Disabled(State::Idle),
+            None => RunState::Disabled(State::Idle),
         };
-        Ok(matches!(self.run, Run::Active(_)))
+        Ok(matches!(self.run, RunState::Active(_)))
     }
 
     fn config(&mut self, text: &str) -> Result<Option<String>> {
-        let off = disabled() || matches!(self.run, Run::Disabled(_));
+        let off = disabled() || matches!(self.run, RunState::Disabled(_));
         let loaded = match &self.run {
-            Run::Active(_) => Ok(()),
-            // A disabled SCR does without MPI.
+            RunState::Active(_) => Ok(()),
+            // A disabled SCR does not need MPI.
             _ if off => self.agree_on(&Solo::new(), text),
             // Before MPI_Init and after MPI_Finalize each process is alone.
             _ => match self.all_ranks() {
@@ -207,13 +207,13 @@ impl Process {
         };
         match (loaded, &self.run) {
             (Err(error @ Error::Usage { .. }), _) => Err(error),
-            // This one has an answer also where a file cannot be read, which SCR_Init will say.
+            // This query is answered even if a file cannot be read. SCR_Init reports that.
             (Err(_), _) if text.trim() == "SCR_ENABLE" => {
                 Ok(Some(if off { "0" } else { "1" }.to_string()))
             }
             (Err(error), _) => Err(error),
-            // It is too late to set anything.
-            (Ok(()), Run::Disabled(_)) => self.config.ask(text),
+            // After SCR_Init nothing can be set.
+            (Ok(()), RunState::Disabled(_)) => self.config.ask(text),
             (Ok(()), _) => self.config.call(text),
         }
     }
@@ -239,26 +239,22 @@ impl Process {
             return Ok(());
         }
         let loaded = match comm.rank() {
-            0 => load(&Posix, &environment, &mut self.config),
-            _ => Ok(()),
+            0 => {
+                load(&Posix, &environment, &mut self.config).and_then(|()| self.config.to_message())
+            }
+            _ => Ok(Vec::new()),
         };
-        collective::agree(comm, &environment.host, loaded)?;
-        let mut bytes = if comm.rank() == 0 {
-            self.config.to_bytes()
-        } else {
-            Vec::new()
-        };
-        collective::bcast(comm, 0, &mut bytes)?;
+        let mut message = collective::agree(comm, &environment.host, loaded)?;
+        collective::bcast(comm, 0, &mut message)?;
         if comm.rank() != 0 {
-            let variables = environment.vars.iter().map(|(k, v)| (k.clone(), v.clone()));
-            self.config = Config::from_bytes(&bytes, variables.collect())?;
+            self.config = Config::from_message(&message, environment)?;
         }
         Ok(())
     }
 }
 
-/// Our rank as launchers tell it, for messages before MPI has told it. Where none does, there
-/// is one process, or nobody knows: 0.
+/// This process's rank as the launcher gives it, for messages before MPI gives it. 0 if there is no
+/// launcher.
 fn launched_rank() -> usize {
     const NAMES: [&str; 6] = [
         "PMI_RANK",
@@ -272,7 +268,8 @@ fn launched_rank() -> usize {
     NAMES.iter().find_map(told).unwrap_or(0)
 }
 
-/// The environment is looked at before anything else: a disabled SCR does not even need MPI.
+/// True if the environment disables SCR. It is checked before anything else: a disabled SCR does not
+/// need MPI.
 fn disabled() -> bool {
     std::env::var("SCR_ENABLE").is_ok_and(|value| {
         ["0", "no", "off", "false"]
@@ -290,7 +287,7 @@ pub fn init() -> Result<bool> {
     let done = process
         .init()
         .map_err(|error| process.report(Call::Init, error))?;
-    if let Run::Active(session) = &process.run
+    if let RunState::Active(session) = &process.run
         && session.must_exit()
     {
         leave(process);
@@ -300,7 +297,7 @@ pub fn init() -> Result<bool> {
 
 /// `SCR_Finalize`.
 pub fn finalize() -> Result<Reply<()>> {
-    // The settings belong to the process, so they are lent to the session's end.
+    // The session changes the settings at its end, but they belong to the process.
     let mut config = match process()?.as_mut() {
         Some(process) => std::mem::take(&mut process.config),
         None => Config::new(),

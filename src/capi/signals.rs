@@ -1,7 +1,7 @@
-//! Signals that ask the run to stop (`SCR_HALT_SIGNALS`): caught, remembered, passed on.
+//! Signals that ask the run to stop (`SCR_HALT_SIGNALS`).
 //!
-//! The handler does only what a handler may do: it stores a number, and calls the handler that
-//! was there before it. [`received`] is asked when the program calls SCR.
+//! The handler stores the number of the signal and calls the program's own handler, if there is one.
+//! [`received`] gives the number when the program calls SCR.
 
 use std::ffi::{c_int, c_void};
 use std::mem::{MaybeUninit, transmute};
@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::SeqCst};
 /// The last signal that came; 0 for none.
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 
-/// What was done about a signal before us.
+/// The action of a signal before [`catch`].
 struct Before {
-    /// Our handler is in place, or one that may call it.
+    /// Our handler is set, or one that may call it.
     caught: AtomicBool,
     /// Address of a handler, SIG_DFL or SIG_IGN.
     handler: AtomicUsize,
@@ -21,7 +21,7 @@ struct Before {
     flags: AtomicI32,
 }
 
-/// By number of the signal: more than the highest that [`crate::job::signal`] names.
+/// By the number of the signal. There are more than the highest that [`crate::job::signal`] names.
 static BEFORE: [Before; 64] = [const {
     Before {
         caught: AtomicBool::new(false),
@@ -30,23 +30,23 @@ static BEFORE: [Before; 64] = [const {
     }
 }; 64];
 
-/// Catches `signals` from now on. A handler that the program has is called as before; where it
-/// has none, a signal no longer ends the program.
+/// Catches `signals` from now on. A handler of the program is still called; without one, the signal no
+/// longer ends the program.
 pub fn catch(signals: &[c_int]) {
     RECEIVED.store(0, SeqCst);
     for signal in signals.iter().copied() {
         let (Some(before), Some(mut action)) = (before(signal), action(signal)) else {
             continue;
         };
-        // Whoever set a handler over ours in an earlier run may call it: to set ours over that
-        // would make a circle.
+        // A handler that replaced ours in an earlier run may call it. If ours were set again, the two
+        // would call each other without end.
         if before.caught.swap(true, SeqCst) {
             continue;
         }
         before.handler.store(action.sa_sigaction, SeqCst);
         before.flags.store(action.sa_flags, SeqCst);
-        // A handler keeps its mask and stack, and what becomes of system calls. Without one,
-        // none of them may notice.
+        // A handler of the program keeps its mask, its stack, and whether system calls are restarted.
+        // Without a handler, system calls must not fail because of ours.
         let kept = libc::SA_NODEFER | libc::SA_ONSTACK | libc::SA_RESTART;
         action.sa_flags = match action.sa_sigaction {
             libc::SIG_DFL | libc::SIG_IGN => libc::SA_ONSTACK | libc::SA_RESTART,
@@ -58,7 +58,7 @@ pub fn catch(signals: &[c_int]) {
     }
 }
 
-/// Puts back all that [`catch`] found, unless the program has changed it since.
+/// Restores the actions that [`catch`] replaced, unless the program has changed them since.
 pub fn release() {
     for (signal, before) in (0..).zip(&BEFORE) {
         if before.caught.load(SeqCst)
@@ -73,7 +73,7 @@ pub fn release() {
     }
 }
 
-/// The last signal that came since [`catch`]; 0 for none.
+/// The last signal since [`catch`]; 0 for none.
 pub fn received() -> c_int {
     RECEIVED.load(SeqCst)
 }
@@ -108,16 +108,16 @@ extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut
     }
 }
 
-/// What is done about a signal now.
+/// The present action of a signal.
 fn action(signal: c_int) -> Option<libc::sigaction> {
     let mut action = MaybeUninit::zeroed();
-    // SAFETY: nothing is set; what is there is written to memory of its size.
+    // SAFETY: without a new action the call only writes the present one to `action`.
     let done = unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) };
-    // SAFETY: plain numbers, zero or as the call wrote them.
+    // SAFETY: all fields are plain numbers, zero or as the call wrote them.
     (done == 0).then(|| unsafe { action.assume_init() })
 }
 
-/// Does so from now on. This cannot fail for a signal that can be caught.
+/// Sets the action of a signal. This cannot fail for a signal that can be caught.
 fn set(signal: c_int, action: &libc::sigaction) {
     // SAFETY: the action is that of the program, or our handler, which lives as long as the
     // process and has the form that SA_SIGINFO says.

@@ -15,7 +15,7 @@ pub unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
     Some(unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
-/// The same as text; bytes that are not UTF-8 become replacement characters.
+/// [`bytes`] as text; bytes that are not UTF-8 become replacement characters.
 ///
 /// # Safety
 /// As for [`bytes`].
@@ -24,8 +24,8 @@ pub unsafe fn string(text: *const c_char) -> Option<String> {
     unsafe { bytes(text) }.map(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// Copies into a buffer of SCR_MAX_FILENAME bytes; false, and nothing copied, if it does not
-/// fit with its NUL. A NULL buffer takes nothing and is fine.
+/// Copies text and a NUL into a buffer of SCR_MAX_FILENAME bytes. False, without a copy, if they do not
+/// fit. Does nothing for a NULL buffer.
 ///
 /// # Safety
 /// `buffer` is NULL or has SCR_MAX_FILENAME bytes, and `text` is not in it.
@@ -45,7 +45,7 @@ pub unsafe fn copy_out(text: &[u8], buffer: *mut c_char) -> bool {
     true
 }
 
-/// Sets a flag, if there is one.
+/// Sets the flag, unless the pointer is NULL.
 ///
 /// # Safety
 /// `flag` is NULL or points to an int.
@@ -56,12 +56,12 @@ pub unsafe fn set(flag: *mut c_int, value: c_int) {
     }
 }
 
-/// A copy that the caller will `free`; NULL if there is no memory.
+/// A copy that the caller must `free`; NULL if there is no memory.
 pub fn heap_copy(text: &[u8]) -> *const c_char {
     // SAFETY: malloc may be called with any size.
     let copy: *mut u8 = unsafe { libc::malloc(text.len() + 1) }.cast();
     if !copy.is_null() {
-        // SAFETY: `copy` has room for the text and its NUL and is nobody else's.
+        // SAFETY: `copy` is new memory with space for the text and its NUL.
         unsafe {
             ptr::copy_nonoverlapping(text.as_ptr(), copy, text.len());
             *copy.add(text.len()) = 0;

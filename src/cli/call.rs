@@ -1,6 +1,6 @@
 //! One call of a command: where its output goes, and how it ends.
 
-use crate::shown::{escaped, escaped_lines};
+use crate::text::{escaped, escaped_lines};
 use crate::{Error, version};
 use std::fmt::{self, Display};
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};

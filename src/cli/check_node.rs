@@ -104,10 +104,10 @@ fn check(place: &Place, free: bool) -> Result<()> {
             false => (space.total, "in all"),
         };
         if have < bytes {
-            return Err(Error::Config {
-                place: place.dir.display().to_string(),
-                what: format!("{have} bytes {what}, but {bytes} are expected"),
-            });
+            return Err(Error::config(
+                place.dir.display().to_string(),
+                format!("{have} bytes {what}, but {bytes} are expected"),
+            ));
         }
     }
     write_there(&place.dir)

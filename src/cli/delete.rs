@@ -11,6 +11,7 @@ use crate::job::Environment;
 use crate::prefix::delete::{self, Plan};
 use crate::prefix::flush::PrefixAccess;
 use crate::prefix::{index, paths::Prefix};
+use crate::text::counted;
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::PathBuf;
@@ -68,8 +69,7 @@ pub(super) fn delete(
 fn list(call: &mut Call, what: &str, files: &BTreeSet<PathBuf>) -> Result<(), Failure> {
     let number = match files.len() {
         0 => "no file of its own".to_string(),
-        1 => "1 file:".to_string(),
-        n => format!("{n} files:"),
+        n => format!("{}:", counted(n, "file")),
     };
     writeln!(call.out, "To be deleted: {what} with {number}")?;
     for file in files.iter().take(MANY) {

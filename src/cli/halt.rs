@@ -1,9 +1,10 @@
 //! `scr halt`: asks a run to stop.
 
 use super::call::{Call, Failure};
-use super::{Command, Group, Outcome, Run, place, time};
+use super::{Command, Group, Outcome, Run, place};
 use crate::format::print::escaped;
 use crate::format::{Name, halt::Halt};
+use crate::job::clock;
 use crate::prefix::{index::lock, paths::Prefix, records};
 use std::fmt;
 use std::io::Write;
@@ -37,10 +38,10 @@ struct Options {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=MOST))]
     checkpoints: Option<i64>,
     /// Stop so that the job is over at this time, see --seconds
-    #[arg(short, long, value_name = "TIME", value_parser = time::parse)]
+    #[arg(short, long, value_name = "TIME", value_parser = clock::parse)]
     before: Option<i64>,
     /// Stop after the first checkpoint after this time
-    #[arg(short, long, value_name = "TIME", value_parser = time::parse)]
+    #[arg(short, long, value_name = "TIME", value_parser = clock::parse)]
     after: Option<i64>,
     /// Stop so many seconds before the end of the allocation, or before the time of --before;
     /// 0: as --immediate
@@ -120,7 +121,7 @@ impl Change {
     /// Its key in the halt file, and the value.
     fn parts(&self) -> (&'static str, Option<String>) {
         let number = |n: &Option<i64>| n.map(|n| n.to_string());
-        let time = |t: &Option<i64>| t.map(time::show);
+        let time = |t: &Option<i64>| t.map(clock::asctime);
         match self {
             Change::Checkpoints(value) => ("CheckpointsLeft", number(value)),
             Change::Before(value) => ("ExitBefore", time(value)),
@@ -229,12 +230,12 @@ pub(super) fn settings(path: &Path, halt: &Halt) -> String {
     let rows = [
         ("ExitReason:", halt.exit_reason.as_ref().map(escaped)),
         ("CheckpointsLeft:", number(halt.checkpoints_left)),
-        ("ExitAfter:", halt.exit_after.map(time::show)),
-        ("ExitBefore:", halt.exit_before.map(time::show)),
+        ("ExitAfter:", halt.exit_after.map(clock::asctime)),
+        ("ExitBefore:", halt.exit_before.map(clock::asctime)),
         ("HaltSeconds:", number(halt.halt_seconds)),
         (
             "ExitBefore - HaltSeconds:",
-            before.map(|(end, seconds)| time::show(end.saturating_sub(seconds))),
+            before.map(|(end, seconds)| clock::asctime(end.saturating_sub(seconds))),
         ),
     ];
     let lines = rows

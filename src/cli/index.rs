@@ -3,7 +3,6 @@
 use super::call::{Call, Failure};
 use super::delete::delete;
 use super::{Command, Group, Outcome, Run, place};
-use crate::cache::plan::ranks_in_words;
 use crate::format::flush_file::{CACHE, Entry};
 use crate::format::index::{Index, table};
 use crate::format::print::escaped;
@@ -12,6 +11,7 @@ use crate::job::Environment;
 use crate::job::clock::local_time;
 use crate::prefix::{index, paths::Prefix, records};
 use crate::scavenge::build;
+use crate::text::ranks_in_words;
 use crate::{Error, Result};
 use std::ffi::OsString;
 use std::io::Write;
@@ -237,10 +237,7 @@ pub(super) fn unknown(prefix: &Prefix, index: &Index, name: &Name, what: &str) -
             "`{shown}' is not the name of {what} there; `scr index --list` shows the checkpoints"
         ),
     };
-    Error::Config {
-        place: prefix.file("index.scr").display().to_string(),
-        what,
-    }
+    Error::config(prefix.file("index.scr").display().to_string(), what)
 }
 
 /// Enters the dataset that a summary describes.

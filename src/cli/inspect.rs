@@ -2,12 +2,12 @@
 
 use super::call::Call;
 use super::{Command, Group, Outcome, Run, caches};
-use crate::cache::plan::ranks_in_words;
 use crate::format::print::escaped;
 use crate::redundancy::offline::DatasetLocation;
 use crate::scavenge::rebuild::{Scope, choose};
 use crate::scavenge::scr_v3::{self, ScrV3Dataset, is_from_scr_v3};
 use crate::scavenge::{build, caches::list_datasets, locations::PrefixLocation};
+use crate::text::ranks_in_words;
 use std::io::Write;
 use std::process::ExitCode;
 

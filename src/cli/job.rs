@@ -9,7 +9,6 @@ use crate::job::{self, Environment, Launcher, Manager, Remote, manager};
 use crate::prefix::paths::Prefix;
 use crate::store::{Files, posix::Posix};
 use crate::{Error, format};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// What a command that works with nodes begins with.
@@ -173,28 +172,15 @@ pub(super) fn key_path(config: &Config, parent: &str, item: &Item) -> crate::Res
 /// with the record of the program's own settings.
 pub(super) fn load(prefix: Option<&Path>) -> Result<(Config, Vec<String>), Failure> {
     let cwd = place::absolute(Path::new(""))?;
-    let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let mut environment = Environment::of_process();
     if let Some(dir) = prefix {
-        variables.retain(|(name, _)| name != "SCR_PREFIX");
-        // The environment is text, and would leave it out.
-        let dir = cwd.join(dir).into_os_string().into_string();
-        let dir = dir.map_err(|dir| {
+        let dir = cwd.join(dir);
+        if dir.to_str().is_none() {
             let what = "is not UTF-8 text; a prefix directory needs a name that is";
-            Failure::said(format!("{} {what}", Path::new(&dir).display()))
-        })?;
-        variables.push(("SCR_PREFIX".into(), dir.into()));
+            return Err(Failure::said(format!("{} {what}", dir.display())));
+        }
+        environment = environment.with("SCR_PREFIX", dir);
     }
-    // To leave one out, such as SCR_PREFIX, would do the work in another place.
-    let odd = |(name, value): &&(OsString, OsString)| {
-        name.to_string_lossy().starts_with("SCR_") && value.to_str().is_none()
-    };
-    if let Some((name, _)) = variables.iter().find(odd) {
-        let name = name.to_string_lossy();
-        return Err(Failure::said(format!(
-            "environment: {name} is not UTF-8 text; correct or remove it"
-        )));
-    }
-    let environment: config::Environment = variables.into_iter().collect();
     let mut config = Config::new();
     config.load(environment.clone(), &cwd, &read)?;
 

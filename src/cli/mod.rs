@@ -48,7 +48,6 @@ mod run;
 mod scavenge;
 mod should_exit;
 mod test_runtime;
-mod time;
 mod watchdog;
 
 pub use help::definition;

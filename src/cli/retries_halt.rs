@@ -4,7 +4,8 @@ use super::call::{Call, Failure};
 use super::job::Job;
 use super::{Command, Group, Outcome, Run, place};
 use crate::format::print::escaped;
-use crate::policy::halt::{Conditions, FINALIZED, reasons};
+use crate::job::clock;
+use crate::policy::halt::{FINALIZED, reasons};
 use crate::prefix::{paths::Prefix, records};
 use std::io::Write;
 use std::process::ExitCode;
@@ -61,20 +62,16 @@ pub(super) fn halt_reasons(
     seconds: Option<i64>,
     end: impl FnOnce() -> Result<Option<i64>, Failure>,
 ) -> Result<Vec<String>, Failure> {
-    let halt = records::read_halt(&*place::files(prefix), prefix)?;
+    let mut halt = records::read_halt(&*place::files(prefix), prefix)?;
     let end = match halt.halt_seconds {
         Some(1..) => end()?,
         _ => None,
     };
-    let conditions = Conditions {
-        reason: halt.exit_reason.as_ref().map(escaped),
-        checkpoints_left: halt.checkpoints_left,
-        exit_before: halt.exit_before,
-        exit_after: halt.exit_after,
-        halt_seconds: halt.halt_seconds.or(seconds),
-    };
-    let mut found = reasons(&conditions, super::time::now(), end);
-    if conditions.reason.as_deref() == Some(FINALIZED) {
+    halt.halt_seconds = halt.halt_seconds.or(seconds);
+    halt.exit_reason = halt.exit_reason.map(|reason| escaped(&reason).into());
+    let finalized = halt.exit_reason == Some(FINALIZED.into());
+    let mut found = reasons(&halt, clock::now(), end);
+    if finalized {
         found.insert(0, FINALIZED.to_string());
     }
     Ok(found)

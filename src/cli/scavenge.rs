@@ -11,6 +11,7 @@ use crate::cache::layout::Layout;
 use crate::format::print::escaped;
 use crate::job::hostlist::{compress, expand, minus, unique};
 use crate::job::{Answer, Launcher, Remote, Task, clock};
+use crate::text::excerpt;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -155,10 +156,11 @@ impl<'a> Nodes<'a> {
         command.extend(["--prefix".into(), job.prefix.root().into()]);
         command.extend(["--cntldir".into(), control.into_os_string()]);
         let own = ["SCR_NODE_NAME", "SCR_PREFIX"];
-        let variables = job.environment.vars.iter();
-        let set = variables
-            .filter(|(name, _)| name.starts_with("SCR_") && !own.contains(&name.as_str()))
-            .map(|(name, value)| (name.clone(), value.clone()))
+        let set = job
+            .environment
+            .variables()
+            .filter(|(name, _)| name.starts_with("SCR_") && !own.contains(name))
+            .map(|(name, value)| (name.to_string(), value.to_string()))
             .collect();
         Ok(self
             .remote
@@ -247,11 +249,7 @@ fn told(answer: &Answer) -> String {
         .lines()
         .find_map(|line| line.split_once("scr copy: "));
     match line {
-        Some((_, text)) => text
-            .chars()
-            .take(500)
-            .flat_map(char::escape_debug)
-            .collect(),
+        Some((_, text)) => excerpt(text, 500),
         None => answer.why(),
     }
 }

@@ -305,8 +305,5 @@ fn wait_all(pending: Vec<Box<dyn Pending>>) -> Result<()> {
 }
 
 fn misuse(call: &str, what: impl Into<String>) -> Error {
-    Error::Comm {
-        call: call.to_string(),
-        what: what.into(),
-    }
+    Error::comm(call, what.into())
 }

@@ -134,10 +134,10 @@ fn check_rank(call: &str, rank: usize, size: usize) -> Result<()> {
     if rank < size {
         return Ok(());
     }
-    Err(Error::Comm {
-        call: format!("{call} with rank {rank}"),
-        what: format!("there are only {size} ranks, numbered from 0"),
-    })
+    Err(Error::comm(
+        format!("{call} with rank {rank}"),
+        format!("there are only {size} ranks, numbered from 0"),
+    ))
 }
 
 /// Error of a message whose length is not what the receiver asked for.
@@ -145,8 +145,8 @@ fn check_length(from: usize, tag: Tag, expected: usize, found: usize) -> Result<
     if expected == found {
         return Ok(());
     }
-    Err(Error::Comm {
-        call: format!("receive from rank {from}, tag {tag:#x}"),
-        what: format!("the message has {found} bytes, {expected} were expected"),
-    })
+    Err(Error::comm(
+        format!("receive from rank {from}, tag {tag:#x}"),
+        format!("the message has {found} bytes, {expected} were expected"),
+    ))
 }

@@ -183,6 +183,10 @@ fn tokens(text: &str) -> Result<Vec<Token>> {
     if text.len() > MAX_TEXT {
         return Err(usage(format!("the text is longer than {MAX_TEXT} bytes")));
     }
+    // C gives bytes; those that are not UTF-8 arrive as U+FFFD, and would name something else.
+    if text.contains(char::REPLACEMENT_CHARACTER) {
+        return Err(usage(format!("`{text}` is not UTF-8 text")));
+    }
     scan(text, Style::Call).map_err(|what| usage(format!("`{text}` {what}")))
 }
 

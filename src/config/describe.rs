@@ -54,10 +54,7 @@ struct Make<'a> {
 
 impl<'a> Make<'a> {
     fn fail(&mut self, place: &str, what: String) {
-        self.errors.push(Error::Config {
-            place: place.to_string(),
-            what,
-        });
+        self.errors.push(Error::config(place, what));
     }
 
     fn expand(&mut self, name: &str, text: &str, place: &str) -> String {
@@ -76,10 +73,7 @@ impl<'a> Make<'a> {
         let items = self.config.items(parent);
         if items.len() > MAX_DESCRIPTORS {
             let what = format!("there are more than {MAX_DESCRIPTORS} {parent} lines");
-            self.errors.push(Error::Config {
-                place: "configuration".into(),
-                what,
-            });
+            self.errors.push(Error::config("configuration", what));
         }
         items.take(MAX_DESCRIPTORS).collect()
     }

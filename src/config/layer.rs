@@ -2,10 +2,12 @@
 
 use super::scan::Token;
 use super::table;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A value as it was written, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
 pub struct Value {
     /// The text, variables not replaced.
     pub text: String,
@@ -14,7 +16,8 @@ pub struct Value {
 }
 
 /// One item of a multi-item parameter: `CKPT=0 TYPE=XOR`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
 pub struct Item {
     /// The value of the parent ("0"), variables not replaced.
     pub key: String,
@@ -28,7 +31,8 @@ pub struct Item {
 pub type Items = BTreeMap<String, Item>;
 
 /// One source.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
 pub(super) struct Layer {
     pub plain: BTreeMap<String, Value>,
     pub items: BTreeMap<String, Items>,

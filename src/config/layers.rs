@@ -1,14 +1,16 @@
 //! All sources of settings together.
 
-use super::environment::{Environment, expand};
+use super::expand::expand;
 use super::file;
 use super::layer::{Item, Items, Layer, Value};
 use super::scan::quote;
 use super::table::{self, Parameter};
 use super::value::{Typed, ValueKind};
+use crate::job::Environment;
+use crate::text::excerpt;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Where a setting comes from; an earlier source beats a later one, and all of them beat the
 /// compiled default.
@@ -36,7 +38,7 @@ const SYSTEM_FILE: &str = match option_env!("SCR_CONFIG_FILE") {
 /// Everything that was set, by source. Of a multi-item parameter the highest source that
 /// has any item counts, whole.
 ///
-/// Rank 0 calls [`Config::load`]; the others get [`Config::to_bytes`] of it.
+/// Rank 0 calls [`Config::load`]; the others get [`Config::to_message`] of it.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
     pub(super) env: Layer,
@@ -63,14 +65,15 @@ impl Config {
     ///
     /// `read_file` gives the content of a file, `None` if there is no such file, and should
     /// refuse files larger than [`super::MAX_FILE`]. `cwd` is absolute: relative paths are
-    /// taken from it. An environment variable that is set to nothing counts as unset.
-    /// Lines that cannot be used become warnings; on `Err` nothing has changed.
+    /// taken from it. An environment variable that is set to nothing counts as unset; a parameter
+    /// in it that is not UTF-8 is an error. Lines that cannot be used become warnings; on `Err` nothing has changed.
     pub fn load(
         &mut self,
         environment: Environment,
         cwd: &Path,
         read_file: &dyn Fn(&Path) -> Result<Option<Vec<u8>>>,
     ) -> Result<()> {
+        environment.check_text(table::names())?;
         let mut next = Config {
             env: env_layer(&environment),
             call: self.call.clone(),
@@ -167,10 +170,9 @@ impl Config {
     /// Replaces the variables of a value. `name` is what messages call it.
     pub fn expand(&self, name: &str, value: &Value) -> Result<String> {
         let expanded = expand(&value.text, &self.environment);
-        expanded.map(|e| e.text).map_err(|what| Error::Config {
-            place: value.place.clone(),
-            what: format!("{name} {what}"),
-        })
+        expanded
+            .map(|e| e.text)
+            .map_err(|what| Error::config(&value.place, format!("{name} {what}")))
     }
 
     /// The value that counts, or the compiled default, converted. `None` if there is neither.
@@ -195,17 +197,17 @@ impl Config {
     pub fn prefix(&self) -> Result<PathBuf> {
         let given = self.get("SCR_PREFIX")?;
         if given.as_ref().is_some_and(String::is_empty) {
-            return Err(Error::Config {
-                place: self.origin("SCR_PREFIX"),
-                what: "SCR_PREFIX is empty after its variables were replaced".into(),
-            });
+            return Err(Error::config(
+                self.origin("SCR_PREFIX"),
+                "SCR_PREFIX is empty after its variables were replaced",
+            ));
         }
         Ok(self.absolute(given.as_deref().unwrap_or(".")))
     }
 
     /// `path` taken from the current directory of rank 0, `.` and `..` folded.
     pub fn absolute(&self, path: &str) -> PathBuf {
-        fold(&self.cwd.join(path))
+        fold_dots(&self.cwd.join(path))
     }
 
     /// Text of `<prefix>/.scr/app.conf`: what `SCR_Config` set, so that commands which run
@@ -228,7 +230,8 @@ impl Config {
     }
 
     /// Puts this process's own values into settings that came from rank 0.
-    pub(super) fn localise(&mut self, environment: Environment) {
+    pub(super) fn localise(&mut self, environment: Environment) -> Result<()> {
+        environment.check_text(LOCAL)?;
         let own = env_layer(&environment);
         for p in table::PARAMETERS {
             let (mine, theirs) = (own.plain.get(p.name), self.env.plain.get(p.name));
@@ -249,6 +252,7 @@ impl Config {
             self.env.plain.remove("SCR_NODE_NAME");
         }
         self.environment = environment;
+        Ok(())
     }
 
     /// All sources, highest first.
@@ -264,18 +268,14 @@ impl Config {
 
 /// The error for a text that does not fit.
 pub(super) fn malformed(name: &str, value: &Value, text: &str, kind: &ValueKind) -> Error {
-    // Long or unprintable text would hide the message.
-    let mut shown: String = text.chars().take(60).flat_map(char::escape_debug).collect();
-    if text.chars().nth(60).is_some() {
-        shown.push_str("...");
-    }
-    Error::Config {
-        place: value.place.clone(),
-        what: format!(
-            "{name} is `{shown}` but must be {}; correct or remove it",
+    Error::config(
+        &value.place,
+        format!(
+            "{name} is `{}` but must be {}; correct or remove it",
+            excerpt(text, 60),
             kind.allowed()
         ),
-    }
+    )
 }
 
 fn env_layer(environment: &Environment) -> Layer {
@@ -288,17 +288,16 @@ fn env_layer(environment: &Environment) -> Layer {
     layer
 }
 
-/// Folds `.` and `..` of an absolute path by its text alone.
-fn fold(path: &Path) -> PathBuf {
-    use std::path::Component;
-    let mut out = PathBuf::new();
+/// Folds `.`, `..` and repeated slashes of an absolute path, as text.
+pub fn fold_dots(path: &Path) -> PathBuf {
+    let mut out = PathBuf::from("/");
     for part in path.components() {
         match part {
-            Component::CurDir => {}
+            Component::Normal(name) => out.push(name),
             Component::ParentDir => {
                 out.pop();
             }
-            part => out.push(part),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
         }
     }
     out

@@ -12,14 +12,14 @@
 //! [`MAX_FILE`] and [`MAX_TEXT`], and no input makes these modules panic.
 
 mod call;
-mod codec;
 mod describe;
 pub mod descriptors;
 pub mod docs;
-mod environment;
+mod expand;
 mod file;
 mod layer;
 mod layers;
+mod message;
 mod scan;
 pub mod settings;
 pub mod table;
@@ -29,9 +29,8 @@ pub mod value;
 mod warnings;
 
 pub use descriptors::{Descriptors, Scheme, SchemeDescriptor, StoreDescriptor, View};
-pub use environment::Environment;
 pub use layer::{Item, Value};
-pub use layers::{Config, Source};
+pub use layers::{Config, Source, fold_dots};
 pub use settings::{FlushType, Settings};
 
 /// Largest configuration file, bytes.

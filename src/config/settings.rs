@@ -211,10 +211,7 @@ pub(super) fn combine(errors: Vec<Error>) -> Option<Error> {
     let first = errors.next()?;
     let rest: String = errors.map(|error| format!("; {error}")).collect();
     match first {
-        Error::Config { place, what } => Some(Error::Config {
-            place,
-            what: what + &rest,
-        }),
+        Error::Config { place, what } => Some(Error::config(place, what + &rest)),
         other => Some(other),
     }
 }
@@ -239,10 +236,8 @@ impl Read<'_> {
 
     fn wrong(&mut self, name: &str, what: &str) {
         let place = self.config.origin(name);
-        self.errors.push(Error::Config {
-            place,
-            what: format!("{name} {what}"),
-        });
+        self.errors
+            .push(Error::config(place, format!("{name} {what}")));
     }
 
     fn bool(&mut self, name: &str) -> bool {

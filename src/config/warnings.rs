@@ -1,10 +1,11 @@
 //! What the user should hear about a configuration.
 
-use super::environment::expand;
+use super::MAX_WARNINGS;
+use super::expand::expand;
 use super::layer::{Item, Layer, Value};
 use super::layers::{Config, Source};
 use super::table::{self, Effect};
-use super::{Environment, MAX_WARNINGS};
+use crate::job::Environment;
 use std::collections::BTreeSet;
 
 /// Parameters that only some sources can set, because they say where the others are.
@@ -71,7 +72,8 @@ impl Config {
 /// Other software uses the prefix SCR_ too: only what looks like a slip is reported.
 fn note_environment(environment: &Environment) -> impl Iterator<Item = String> {
     let unknown = |n: &&str| n.starts_with("SCR_") && table::parameter(n).is_none();
-    environment.names().filter(unknown).filter_map(|name| {
+    let names = environment.variables().map(|(name, _)| name);
+    names.filter(unknown).filter_map(|name| {
         let near = table::nearest(name, table::names())?;
         Some(format!(
             "environment: no parameter {name}; did you mean {near}?"

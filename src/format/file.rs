@@ -207,10 +207,7 @@ pub(super) fn in_record(path: &Path, error: Error) -> Error {
 }
 
 fn corrupt(path: &Path, what: String) -> Error {
-    Error::Corrupt {
-        path: path.to_path_buf(),
-        what,
-    }
+    Error::corrupt(path, what)
 }
 
 #[cfg(test)]

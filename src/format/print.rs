@@ -1,7 +1,7 @@
 //! Trees as text.
 
 use super::{Name, Tree};
-use crate::shown::escaped_bytes;
+use crate::text::escaped_bytes;
 
 /// How a value is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ fn value(tree: &Tree) -> Option<&Name> {
         .filter(|name| tree.get(*name).is_some_and(Tree::is_empty))
 }
 
-/// A name as text in one line; see [`shown`](crate::shown).
+/// A name as text in one line; see [`text`](crate::text).
 pub fn escaped(name: &Name) -> String {
     escaped_bytes(name.as_bytes())
 }

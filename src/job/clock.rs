@@ -1,59 +1,65 @@
-//! Local time, as the index, the log and schedulers show it.
+//! Local time, as the index, the log, `scr halt` and schedulers write it.
 
+use jiff::{Timestamp, Zoned, civil::DateTime, tz::TimeZone};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// `YYYY-MM-DDTHH:MM:SS` in the local time zone (`TZ`).
 pub fn local_time(at: SystemTime) -> String {
-    let seconds = at.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()) as libc::time_t;
-    // SAFETY: `tm` is plain integers and a pointer, for which all zeros is a valid value.
-    let mut parts: libc::tm = unsafe { std::mem::zeroed() };
-    // SAFETY: both arguments are valid for the call; localtime_r keeps neither.
-    if unsafe { libc::localtime_r(&raw const seconds, &raw mut parts) }.is_null() {
-        return String::from("1970-01-01T00:00:00");
+    let since = at.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let local = local(i64::try_from(since).unwrap_or(i64::MAX)).unwrap_or_default();
+    local.strftime("%Y-%m-%dT%H:%M:%S").to_string()
+}
+
+/// The local time as asctime(3) writes it, without a newline: `Sat Nov 21 00:42:08 2026`. A time
+/// outside of the calendar's years is shown in seconds.
+pub fn asctime(seconds: i64) -> String {
+    match local(seconds) {
+        Some(time) => time.strftime("%a %b %e %H:%M:%S %Y").to_string(),
+        None => format!("{seconds} seconds since 1970"),
     }
-    format!(
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
-        parts.tm_year + 1900,
-        parts.tm_mon + 1,
-        parts.tm_mday,
-        parts.tm_hour,
-        parts.tm_min,
-        parts.tm_sec
-    )
+}
+
+fn local(seconds: i64) -> Option<Zoned> {
+    let at = Timestamp::from_second(seconds).ok()?;
+    Some(at.to_zoned(TimeZone::system()))
 }
 
 /// Seconds since the epoch.
 pub fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |d| i64::try_from(d.as_secs()).unwrap_or(i64::MAX))
+    Timestamp::now().as_second()
 }
 
-/// `YYYY-MM-DDTHH:MM:SS` of the local time zone (`TZ`) as seconds since the epoch. A blank may
-/// stand for the `T`, and the seconds may be left out.
+/// Reads `YYYY-MM-DDTHH:MM:SS` of the local time zone (`TZ`) as seconds since the epoch. A blank
+/// may replace the `T`, and the seconds may be left out.
 ///
 /// # Errors
 /// What is wrong, in words.
 pub fn parse(text: &str) -> Result<i64, String> {
-    let fields = fields(text)
+    let [year, month, day, hour, minute, second] = fields(text)
         .ok_or("write the local time as YYYY-MM-DDTHH:MM:SS, for example 2026-11-21T18:30:00")?;
-    let [year, month, day, hour, minute, second] = fields;
-    // SAFETY: `tm` is plain integers and a pointer, for which all zeros is a valid value.
-    let mut parts: libc::tm = unsafe { std::mem::zeroed() };
-    (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1900, month - 1, day);
-    (parts.tm_hour, parts.tm_min, parts.tm_sec) = (hour, minute, second);
-    // Whether it is summer time: let the system find out.
-    parts.tm_isdst = -1;
-    // SAFETY: the argument is valid for the call and not kept.
-    let seconds = unsafe { libc::mktime(&raw mut parts) };
-    let same = (parts.tm_year, parts.tm_mon, parts.tm_mday) == (year - 1900, month - 1, day)
-        && (parts.tm_hour, parts.tm_min, parts.tm_sec) == (hour, minute, second);
-    // The system moves what the calendar does not have, such as 30 February.
-    same.then_some(seconds)
-        .ok_or_else(|| "there is no such time".to_string())
+    let byte = |field| i8::try_from(field).ok();
+    let civil = || {
+        DateTime::new(
+            year,
+            byte(month)?,
+            byte(day)?,
+            byte(hour)?,
+            byte(minute)?,
+            byte(second)?,
+            0,
+        )
+        .ok()
+    };
+    let local = civil().and_then(|civil| {
+        let zoned = civil.to_zoned(TimeZone::system()).ok()?;
+        // A time that the clock skips in spring would be moved to the next hour.
+        (zoned.datetime() == civil).then(|| zoned.timestamp().as_second())
+    });
+    local.ok_or_else(|| "there is no such time".to_string())
 }
 
 /// Year, month, day, hour, minute and second, each of the right number of digits.
-fn fields(text: &str) -> Option<[i32; 6]> {
+fn fields(text: &str) -> Option<[i16; 6]> {
     let (date, clock) = text.split_once(['T', ' '])?;
     let number = |text: Option<&str>, digits: usize| {
         let text = text.filter(|t| t.len() == digits && t.bytes().all(|b| b.is_ascii_digit()))?;
@@ -73,8 +79,8 @@ fn fields(text: &str) -> Option<[i32; 6]> {
 
 #[cfg(test)]
 mod tests {
-    use super::local_time;
-    use std::time::{Duration, UNIX_EPOCH};
+    use super::*;
+    use std::time::Duration;
 
     #[test]
     fn has_the_shape_of_the_index() {
@@ -83,5 +89,58 @@ mod tests {
         assert!(text.starts_with("2026-11-2"), "{text}");
         assert!(text.ends_with(":07"), "{text}");
         assert_eq!(text.len(), 19);
+    }
+
+    #[test]
+    fn the_system_shows_the_same_time() {
+        for seconds in [0, 1_795_221_727, 1_814_000_000] {
+            let mut date = std::process::Command::new("date");
+            let date = date.args(["+%Y-%m-%dT%H:%M:%S", "-d", &format!("@{seconds}")]);
+            let system = String::from_utf8(date.output().unwrap().stdout).unwrap();
+            let ours = local_time(UNIX_EPOCH + Duration::from_secs(seconds));
+            assert_eq!(ours, system.trim());
+        }
+    }
+
+    #[test]
+    fn what_was_parsed_is_shown() {
+        let shown = |text| asctime(parse(text).unwrap());
+        // In winter and summer, so that no time zone's daylight saving hides a mistake.
+        assert_eq!(shown("2026-11-21T00:42:08"), "Sat Nov 21 00:42:08 2026");
+        assert_eq!(shown("2027-07-01 12:00"), "Thu Jul  1 12:00:00 2027");
+        assert_eq!(shown("2028-02-29T23:59:59"), "Tue Feb 29 23:59:59 2028");
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for bad in [
+            "",
+            "tomorrow",
+            "2026-11-21",
+            "T",
+            "2026-11-21T",
+            "2026-11-21T25:00:00",
+            "2026-13-01T00:00:00",
+            "2026-02-30T00:00:00",
+            "2026-11-21T00:60:00",
+            "2026-11-21T00:00:00:00",
+            "2026-11-21-01T00:00:00",
+            "26-11-21T00:00:00",
+            "2026-11-21T00:00:0x",
+            "+026-11-21T00:00:00",
+            "2026-11-21T00:00:00 ",
+            "٢٠٢٦-11-21T00:00:00",
+            "1795221727",
+        ] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn any_number_of_seconds_can_be_shown() {
+        for seconds in [i64::MIN, -1, 0, 1 << 40, i64::MAX] {
+            assert!(!asctime(seconds).is_empty());
+        }
+        assert!(asctime(i64::MAX).ends_with("seconds since 1970"));
     }
 }

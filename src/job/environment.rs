@@ -1,15 +1,19 @@
 //! What the operating system tells about this process, as a value that tests can make up.
 
+use crate::{Error, Result};
 use std::collections::BTreeMap;
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr, OsString};
 use std::mem::MaybeUninit;
 use std::path::PathBuf;
 
-/// The surroundings of a process. Nothing below `job` asks the system for these directly.
+/// Environment, user and host of a process. A value, so that ranks which are threads of one process
+/// can differ, as ranks on several nodes do.
+///
+/// Values that are not UTF-8 are never altered: [`Environment::get`] does not return them, and
+/// [`Environment::check_text`] makes them an error where another directory could be used instead.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// Environment variables. Bytes that are not UTF-8 are replaced by U+FFFD.
-    pub vars: BTreeMap<String, String>,
+    vars: BTreeMap<OsString, OsString>,
     /// Working directory; empty if it cannot be found out.
     pub cwd: PathBuf,
     /// Host name as uname(2) gives it.
@@ -21,14 +25,11 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// That of this process, now.
+    /// The environment of this process, now.
     pub fn of_process() -> Self {
-        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         let uid = rustix::process::geteuid().as_raw();
         Environment {
-            vars: std::env::vars_os()
-                .map(|(name, value)| (text(name), text(value)))
-                .collect(),
+            vars: std::env::vars_os().collect(),
             cwd: std::env::current_dir().unwrap_or_default(),
             host: rustix::system::uname()
                 .nodename()
@@ -44,15 +45,46 @@ impl Environment {
         Self::default()
     }
 
-    /// Value of a variable; `Some("")` if it is set but empty.
+    /// Value of a variable; `Some("")` if it is set but empty, `None` if it is not UTF-8.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.vars.get(name).map(String::as_str)
+        self.get_os(name)?.to_str()
+    }
+
+    /// Value of a variable, byte for byte.
+    pub fn get_os(&self, name: &str) -> Option<&OsStr> {
+        self.vars.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+
+    /// All variables that are UTF-8, with their values, sorted by name.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        let all = self.vars.iter();
+        all.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)))
+    }
+
+    /// True for a variable that is set to something that is not UTF-8.
+    pub fn is_unreadable(&self, name: &str) -> bool {
+        self.get_os(name)
+            .is_some_and(|value| value.to_str().is_none())
+    }
+
+    /// Checks that each of these variables is UTF-8 or not set.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub fn check_text<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<()> {
+        match names.into_iter().find(|name| self.is_unreadable(name)) {
+            Some(name) => Err(Error::config(
+                "environment",
+                format!("{name} is not UTF-8 text; correct or remove it"),
+            )),
+            None => Ok(()),
+        }
     }
 
     /// With a variable set.
     #[must_use]
-    pub fn with(mut self, name: &str, value: &str) -> Self {
-        self.vars.insert(name.to_string(), value.to_string());
+    pub fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.vars.insert(name.into(), value.into());
         self
     }
 
@@ -76,6 +108,19 @@ impl Environment {
         self.uid = uid;
         self.user_from_db = name.map(str::to_string);
         self
+    }
+}
+
+/// An environment with these variables and nothing else.
+impl<K: Into<OsString>, V: Into<OsString>> FromIterator<(K, V)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
+        let vars = pairs
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        Environment {
+            vars: vars.collect(),
+            ..Self::default()
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::manager::{Manager, list};
 use super::program::{find, run};
 use super::remote::{Answer, Remote, Task};
 use super::{Environment, Lookup, hostlist};
+use crate::text::excerpt;
 use crate::{Error, Result};
 use std::ffi::OsString;
 use std::time::Duration;
@@ -46,16 +47,13 @@ pub fn tests(environment: &Environment, lookup: Lookup, default: &str) -> Result
         // The second name is that of earlier releases.
         "echo" | "pdsh_echo" => Ok(Test::Echo),
         "dir_capacity" => Ok(Test::DirCapacity),
-        _ => Err(Error::Config {
-            place: NAME.to_string(),
-            what: format!(
+        _ => Err(Error::config(
+            NAME,
+            format!(
                 "'{}' is no node test; use ping, echo, dir_capacity or none",
-                word.chars()
-                    .take(80)
-                    .flat_map(char::escape_debug)
-                    .collect::<String>()
+                excerpt(word, 80)
             ),
-        }),
+        )),
     };
     words.map(test).collect()
 }
@@ -229,9 +227,8 @@ fn verdict(answer: &Answer) -> Option<String> {
         .out
         .lines()
         .find_map(|line| line.trim().strip_prefix("scr_check_node: FAIL: "));
-    let words = fail.map(|words| words.chars().take(300).flat_map(char::escape_debug));
-    Some(match words {
-        Some(words) => words.collect(),
+    Some(match fail {
+        Some(words) => excerpt(words, 300),
         None => format!("Failed to check its directories: {}", answer.why()),
     })
 }

@@ -6,6 +6,7 @@
 //! repeated names too. Text is untrusted: only characters of host names are let through (none
 //! of which a shell or a launcher would take for an option), and all sizes are bounded.
 
+use crate::text::excerpt;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, HashSet};
 
@@ -27,10 +28,7 @@ pub fn expand(text: &str) -> Result<Vec<String>> {
     let mut hosts = Vec::new();
     for word in words(text) {
         word.and_then(|word| name(word, &mut hosts))
-            .map_err(|what| Error::Config {
-                place: format!("host list '{}'", shown(text)),
-                what,
-            })?;
+            .map_err(|what| Error::config(format!("host list '{}'", excerpt(text, 80)), what))?;
     }
     Ok(hosts)
 }
@@ -121,7 +119,7 @@ fn words(text: &str) -> impl Iterator<Item = std::result::Result<&str, String>> 
         let (word, left) = rest.split_at(end.unwrap_or(rest.len()));
         rest = left;
         if inside {
-            return Some(Err(format!("'{}' lacks a ']'", shown(word))));
+            return Some(Err(format!("'{}' lacks a ']'", excerpt(word, 80))));
         }
         Some(Ok(word))
     })
@@ -133,7 +131,7 @@ fn name(word: &str, hosts: &mut Vec<String>) -> std::result::Result<(), String> 
     let mut rest = word;
     while let Some((plain, after)) = rest.split_once('[') {
         let Some((inside, tail)) = after.split_once(']') else {
-            return Err(format!("'{}' lacks a ']'", shown(word)));
+            return Err(format!("'{}' lacks a ']'", excerpt(word, 80)));
         };
         // Before it is repeated for each number.
         if plain.len() > MAX_NAME {
@@ -182,7 +180,7 @@ fn numbers(inside: &str, room: usize) -> std::result::Result<Vec<String>, String
         let (Some(first), Some(last)) = (digits(low), digits(high)) else {
             return Err(format!(
                 "'{}' is no number or range; write [3,5-7]",
-                shown(part)
+                excerpt(part, 80)
             ));
         };
         if first > last {
@@ -215,7 +213,7 @@ fn check(host: &str, word: &str) -> std::result::Result<(), String> {
         return Err(format!(
             "'{}' is no host name: letters, digits, '.', '_' and '-' may be in it, and it \
              does not begin with '-'",
-            shown(word)
+            excerpt(word, 80)
         ));
     }
     Ok(())
@@ -268,11 +266,4 @@ fn ranges(numbers: &[&str]) -> String {
 fn follows(low: &str, high: &str, number: &str) -> bool {
     let width = low.len();
     format!("{:0width$}", value(high) + 1) == number
-}
-
-/// As much of a text as a message should carry, without control characters.
-fn shown(text: &str) -> String {
-    let start = text.chars().take(80).flat_map(char::escape_debug);
-    let more = text.chars().nth(80).map(|_| "...");
-    start.collect::<String>() + more.unwrap_or("")
 }

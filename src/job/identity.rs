@@ -4,6 +4,7 @@
 //! is no plain name is refused.
 
 use super::Environment;
+use crate::text::excerpt;
 use crate::{Error, Result};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -142,10 +143,10 @@ pub fn end_time(environment: &Environment, lookup: Lookup) -> Result<Option<Know
     match text.trim().parse::<i64>() {
         Ok(0) => Ok(None),
         Ok(value) if value > 0 => Ok(Some(Known { value, source })),
-        _ => Err(Error::Config {
-            place: source.to_string(),
-            what: format!("'{}' is no time in seconds since 1970", shown(&text)),
-        }),
+        _ => Err(Error::config(
+            source.to_string(),
+            format!("'{}' is no time in seconds since 1970", excerpt(&text, 80)),
+        )),
     }
 }
 
@@ -179,21 +180,9 @@ fn component(value: String, source: Source) -> Result<Known<String>> {
     };
     let what = format!(
         "'{}' {flaw}; it names a directory, so give it one plain name",
-        shown(&value)
+        excerpt(&value, 80)
     );
-    Err(Error::Config {
-        place: source.to_string(),
-        what,
-    })
-}
-
-/// As much of a value as a message should carry, without control characters.
-fn shown(value: &str) -> String {
-    value
-        .chars()
-        .take(80)
-        .flat_map(char::escape_debug)
-        .collect()
+    Err(Error::config(source.to_string(), what))
 }
 
 /// FNV-1a, 64 bits: fixed for good, since the id must be the same in the next run.
@@ -306,7 +295,7 @@ mod tests {
             assert!(matches!(&error, Error::Config { place, .. } if place == "SCR_JOB_ID"));
             let text = error.to_string();
             assert!(
-                text.contains(&shown(value)) && !text.contains('\0'),
+                text.contains(&excerpt(value, 80)) && !text.contains('\0'),
                 "{text}"
             );
         }

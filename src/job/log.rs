@@ -248,10 +248,7 @@ pub fn read(path: &Path, mut each: impl FnMut(Line)) -> Result<u64> {
         .open(path)
         .map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(Error::Corrupt {
-            path: path.to_path_buf(),
-            what: "is not a regular file".to_string(),
-        });
+        return Err(Error::corrupt(path, "is not a regular file"));
     }
     let (mut file, mut bad) = (BufReader::new(file), 0);
     loop {

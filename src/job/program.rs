@@ -2,6 +2,7 @@
 //! so is the time they may take.
 
 use super::Environment;
+use crate::text::excerpt;
 use crate::{Error, Result};
 use std::ffi::OsString;
 use std::io::Read;
@@ -42,8 +43,7 @@ impl Finished {
     pub fn why(&self) -> String {
         let said = |text: &str| {
             let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-            let line = line.chars().take(200).flat_map(char::escape_debug);
-            Some(format!(": {}", line.collect::<String>()))
+            Some(format!(": {}", excerpt(line, 200)))
         };
         let words = said(&self.err).or_else(|| said(&self.out));
         let words = words.unwrap_or_default();
@@ -62,8 +62,9 @@ pub fn find(environment: &Environment, name: &str) -> Option<PathBuf> {
         let path = environment.cwd.join(name);
         return runs(&path).then_some(path);
     }
-    let path = environment.get("PATH").unwrap_or("/usr/bin:/bin");
-    let mut dirs = path.split(':').filter(|dir| !dir.is_empty());
+    let path = environment.get_os("PATH");
+    let dirs = std::env::split_paths(path.unwrap_or("/usr/bin:/bin".as_ref()));
+    let mut dirs = dirs.filter(|dir| !dir.as_os_str().is_empty());
     dirs.find_map(|dir| {
         let path = environment.cwd.join(dir).join(name);
         runs(&path).then_some(path)

@@ -1,19 +1,6 @@
 //! Decides when the run must stop (`SCR_Should_exit`, the halt file).
 
-/// The conditions in the halt file. Times are seconds since the epoch.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Conditions {
-    /// `ExitReason`.
-    pub reason: Option<String>,
-    /// `CheckpointsLeft`.
-    pub checkpoints_left: Option<i64>,
-    /// `ExitBefore`.
-    pub exit_before: Option<i64>,
-    /// `ExitAfter`.
-    pub exit_after: Option<i64>,
-    /// `HaltSeconds`.
-    pub halt_seconds: Option<i64>,
-}
+use crate::format::{Name, halt::Halt};
 
 /// The reason that a normal end leaves in the halt file. It does not stop the next run.
 pub const FINALIZED: &str = "SCR_FINALIZE_CALLED";
@@ -34,30 +21,27 @@ const EXIT_AFTER_TIME: &str = "EXIT_AFTER_TIME";
 
 /// The reasons to stop now, in the order of SCR v3.1.0. `end` is the end of the allocation, if it
 /// is known.
-pub fn reasons(conditions: &Conditions, now: i64, end: Option<i64>) -> Vec<String> {
+pub fn reasons(halt: &Halt, now: i64, end: Option<i64>) -> Vec<String> {
     let mut found = Vec::new();
-    let halt_seconds = conditions.halt_seconds.unwrap_or(0);
+    let halt_seconds = halt.halt_seconds.unwrap_or(0);
     if let Some(end) = end {
         let left = end.saturating_sub(now);
         if halt_seconds > 0 && left >= 0 && left <= halt_seconds {
             found.push(TIME_LIMIT.to_string());
         }
     }
-    if let Some(reason) = &conditions.reason
-        && reason != FINALIZED
-    {
-        found.push(reason.clone());
-    }
-    if conditions.checkpoints_left.is_some_and(|left| left <= 0) {
+    let reason = halt.exit_reason.as_ref().map(Name::to_string);
+    found.extend(reason.filter(|reason| reason != FINALIZED));
+    if halt.checkpoints_left.is_some_and(|left| left <= 0) {
         found.push(NO_CHECKPOINTS_LEFT.to_string());
     }
-    if conditions
+    if halt
         .exit_before
         .is_some_and(|t| now >= t.saturating_sub(halt_seconds))
     {
         found.push(EXIT_BEFORE_TIME.to_string());
     }
-    if conditions.exit_after.is_some_and(|t| now >= t) {
+    if halt.exit_after.is_some_and(|t| now >= t) {
         found.push(EXIT_AFTER_TIME.to_string());
     }
     found
@@ -65,14 +49,14 @@ pub fn reasons(conditions: &Conditions, now: i64, end: Option<i64>) -> Vec<Strin
 
 #[cfg(test)]
 mod tests {
-    use super::{Conditions, FINALIZED, reasons};
+    use super::*;
 
     #[test]
     fn each_condition_at_its_edge() {
-        let none = Conditions::default();
-        let check = |c: &Conditions, now, end| reasons(c, now, end).join(" ");
+        let none = Halt::default();
+        let check = |c: &Halt, now, end| reasons(c, now, end).join(" ");
         assert_eq!(check(&none, 100, Some(100)), "");
-        let c = Conditions {
+        let c = Halt {
             halt_seconds: Some(50),
             ..none.clone()
         };
@@ -84,28 +68,28 @@ mod tests {
             "an end in the past is not an end"
         );
         assert_eq!(check(&c, 100, None), "");
-        let c = Conditions {
-            reason: Some("JOB_HALTED".into()),
+        let c = Halt {
+            exit_reason: Some("JOB_HALTED".into()),
             ..none.clone()
         };
         assert_eq!(check(&c, 0, None), "JOB_HALTED");
-        let c = Conditions {
-            reason: Some(FINALIZED.into()),
+        let c = Halt {
+            exit_reason: Some(FINALIZED.into()),
             ..none.clone()
         };
         assert_eq!(check(&c, 0, None), "");
-        let c = Conditions {
+        let c = Halt {
             checkpoints_left: Some(1),
             ..none.clone()
         };
         assert_eq!(check(&c, 0, None), "");
-        let c = Conditions {
+        let c = Halt {
             checkpoints_left: Some(0),
             exit_after: Some(5),
             ..none.clone()
         };
         assert_eq!(check(&c, 5, None), "NO_CHECKPOINTS_LEFT EXIT_AFTER_TIME");
-        let c = Conditions {
+        let c = Halt {
             exit_before: Some(100),
             halt_seconds: Some(10),
             ..none

@@ -10,7 +10,7 @@ use crate::comm::{Term, collective};
 use crate::format::index::Index;
 use crate::format::rank2file::{BASE, RankEntry};
 use crate::format::{Name, from_message, to_message};
-use crate::shown::option;
+use crate::text::option;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -222,7 +222,7 @@ fn keep_shared(
             Ok(None) => {
                 let path = access.prefix.dataset(known.id);
                 let what = "has no rank2file".to_string();
-                return Err(known.unreadable(so, Error::Corrupt { path, what }));
+                return Err(known.unreadable(so, Error::corrupt(path, what)));
             }
             Err(error) => return Err(known.unreadable(so, error)),
         }

@@ -196,13 +196,13 @@ fn whole(dir: &Path, dataset: &Dataset, count: u64, size: u64) -> Result<()> {
     if recorded == (count, size) {
         return Ok(());
     }
-    Err(Error::Corrupt {
-        path: dir.join("summary.scr"),
-        what: format!(
+    Err(Error::corrupt(
+        dir.join("summary.scr"),
+        format!(
             "records {} files with {} bytes, but there are {count} with {size}",
             recorded.0, recorded.1
         ),
-    })
+    ))
 }
 
 /// Agrees on a result; the first term becomes the worst that any rank's error says of the
@@ -230,12 +230,7 @@ fn fits(access: &PrefixAccess, dir: &Path, wanted: &Wanted) -> Result<Dataset> {
     let path = dir.join("summary.scr");
     let summary: Summary = format::read(access.files, &path)?;
     let dataset = summary.dataset;
-    let odd = |what: String| {
-        Err(Error::Corrupt {
-            path: path.clone(),
-            what,
-        })
-    };
+    let odd = |what: String| Err(Error::corrupt(&path, what));
     if !summary.complete {
         return odd("says that the dataset is not complete".to_string());
     }
@@ -291,13 +286,13 @@ fn bring(
         .count
         .filter(|count| *count != entry.files.len() as u64)
     {
-        return Err(Error::Corrupt {
-            path: prefix.dataset(wanted.id),
-            what: format!(
+        return Err(Error::corrupt(
+            prefix.dataset(wanted.id),
+            format!(
                 "lists {} files of rank {rank}, {count} expected",
                 entry.files.len()
             ),
-        });
+        ));
     }
     let top = prefix.dataset(wanted.id).join(BASE);
     let (mut list, mut link) = (Vec::with_capacity(entry.files.len()), None);
@@ -316,16 +311,10 @@ fn bring(
         let stat = match stat? {
             Some(stat) if stat.kind == FileKind::File => stat,
             Some(_) => {
-                return Err(Error::Corrupt {
-                    path: from,
-                    what: "is not a regular file".into(),
-                });
+                return Err(Error::corrupt(from, "is not a regular file"));
             }
             None => {
-                return Err(Error::Corrupt {
-                    path: from,
-                    what: "is missing".into(),
-                });
+                return Err(Error::corrupt(from, "is missing"));
             }
         };
         let mut meta = FileMeta::new(name.clone(), name.clone(), &stat);

@@ -211,10 +211,7 @@ pub fn owners(comm: &dyn Communicator, mine: &[&Path]) -> Result<Vec<usize>> {
             by_home
                 .get_mut(&home(name))
                 .and_then(|queue| queue.pop_front())
-                .ok_or_else(|| Error::Comm {
-                    call: "exchange of file names".to_string(),
-                    what: "an answer is missing".to_string(),
-                })
+                .ok_or_else(|| Error::comm("exchange of file names", "an answer is missing"))
         })
         .collect()
 }

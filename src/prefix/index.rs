@@ -110,12 +110,12 @@ pub fn lock(files: &dyn Files, path: &Path) -> Result<Option<Box<dyn Lock>>> {
     match wait_for_lock(files, path, Instant::now() + LOCK_TIMEOUT)? {
         LockAttempt::Acquired(lock) => Ok(Some(lock)),
         LockAttempt::Unsupported => Ok(None),
-        LockAttempt::HeldByOther => Err(Error::Config {
-            place: path.display().to_string(),
-            what: format!(
+        LockAttempt::HeldByOther => Err(Error::config(
+            path.display().to_string(),
+            format!(
                 "is locked by another process for {} seconds; end that process",
                 LOCK_TIMEOUT.as_secs()
             ),
-        }),
+        )),
     }
 }

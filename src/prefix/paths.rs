@@ -1,11 +1,12 @@
 //! Names in the prefix directory.
 
+use crate::config::fold_dots;
 use crate::format::Name;
 use crate::store::{FileKind, Files};
 use crate::{Error, Result};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The longest path that fits an application's buffer, its terminator included.
@@ -22,7 +23,7 @@ impl Prefix {
     /// `root` as configured, absolute; symbolic links in it may be used by programs under
     /// either name.
     pub fn new(root: &Path) -> Self {
-        let root = clean(root);
+        let root = fold_dots(root);
         let real = std::fs::canonicalize(&root).unwrap_or_else(|_| root.clone());
         Prefix { root, real }
     }
@@ -70,7 +71,7 @@ impl Prefix {
     /// # Errors
     /// The path is not strictly below the prefix, or it is SCR's own `.scr`.
     pub fn relative(&self, name: &Path, cwd: &Path) -> Result<PathBuf> {
-        let path = clean(&cwd.join(name));
+        let path = fold_dots(&cwd.join(name));
         let below = path
             .strip_prefix(&self.root)
             .or_else(|_| path.strip_prefix(&self.real));
@@ -164,21 +165,6 @@ fn unless_link<T>(
         Err(error) if error.is_link() => look(&real(path)?),
         other => other,
     }
-}
-
-/// Folds `.`, `..` and repeated slashes of an absolute path, as text.
-pub fn clean(path: &Path) -> PathBuf {
-    let mut out = PathBuf::from("/");
-    for part in path.components() {
-        match part {
-            Component::Normal(name) => out.push(name),
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
-        }
-    }
-    out
 }
 
 /// A path from the bytes of a C string.

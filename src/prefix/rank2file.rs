@@ -203,10 +203,7 @@ fn tasks(ranks: usize, leaves: Vec<String>) -> Result<Vec<Vec<u8>>> {
 }
 
 fn odd(dir: &Path, rank: usize, what: &str) -> Error {
-    Error::Corrupt {
-        path: dir.join(BASE),
-        what: format!("rank {rank} {what}"),
-    }
+    Error::corrupt(dir.join(BASE), format!("rank {rank} {what}"))
 }
 
 /// How many ranks wrote the dataset. Local.
@@ -233,10 +230,7 @@ fn read_leaf(files: &dyn Files, dir: &Path, name: &Name) -> Result<Leaf> {
     let path = name.below(dir)?;
     match Rank2File::from_tree(&format::read_tree(files, &path)?) {
         Ok(Rank2File::Leaf(leaf)) => Ok(leaf),
-        Ok(Rank2File::Branch(_)) => Err(Error::Corrupt {
-            path,
-            what: "is a branch where a leaf must be".to_string(),
-        }),
+        Ok(Rank2File::Branch(_)) => Err(Error::corrupt(path, "is a branch where a leaf must be")),
         Err(error) => Err(error.in_file(path)),
     }
 }
@@ -244,10 +238,7 @@ fn read_leaf(files: &dyn Files, dir: &Path, name: &Name) -> Result<Leaf> {
 fn read_branch(files: &dyn Files, path: &Path) -> Result<Branch> {
     match Rank2File::from_tree(&format::read_tree(files, path)?) {
         Ok(Rank2File::Branch(branch)) => Ok(branch),
-        Ok(Rank2File::Leaf(_)) => Err(Error::Corrupt {
-            path: path.to_path_buf(),
-            what: "is a leaf where a branch must be".to_string(),
-        }),
+        Ok(Rank2File::Leaf(_)) => Err(Error::corrupt(path, "is a leaf where a branch must be")),
         Err(error) => Err(error.in_file(path)),
     }
 }
@@ -261,19 +252,19 @@ fn leaf_names(files: &dyn Files, dir: &Path) -> Result<Vec<String>> {
         let path = dir.join(name);
         let branch = read_branch(files, &path)?;
         if branch.level == 0 || branch.level >= above {
-            return Err(Error::Corrupt {
+            return Err(Error::corrupt(
                 path,
-                what: format!("has level {} below level {above}", branch.level),
-            });
+                format!("has level {} below level {above}", branch.level),
+            ));
         }
         for child in branch.children.values() {
             let (file, level) = child.file(branch.level).map_err(|e| e.in_file(&path))?;
             // Two ways to one file would let a small tree keep us busy for ever.
             if !seen.insert(file.clone()) {
-                return Err(Error::Corrupt {
+                return Err(Error::corrupt(
                     path,
-                    what: format!("names {file}, which another entry names too"),
-                });
+                    format!("names {file}, which another entry names too"),
+                ));
             }
             if level == 0 {
                 leaves.push(file)

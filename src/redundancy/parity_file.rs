@@ -8,6 +8,7 @@ use super::{Context, Record, Set};
 use crate::format::parity::{Group, ParityHeader};
 use crate::format::{encode_record, files::RankFiles, read_header};
 use crate::store::{File, Files};
+use crate::text::list_of_ranks;
 use crate::{Error, Result};
 use crc32fast::Hasher;
 use std::ffi::{OsStr, OsString};
@@ -234,10 +235,18 @@ impl ParityReader {
         )?;
         expect(&header.current.rank, "its rank", &context.member(set.index))?;
         expect(&header.ranks, "its number of ranks", &context.comm.size())?;
-        expect(&list(&header.group.0), "its set", &list(&set.members))?;
+        expect(
+            &list_of_ranks(&header.group.0),
+            "its set",
+            &list_of_ranks(&set.members),
+        )?;
         let partners: Vec<usize> = header.partners().map(|p| p.rank).collect();
         let lefts: Vec<usize> = set.lefts(blocks).collect();
-        expect(&list(&partners), "its left neighbour", &list(&lefts))?;
+        expect(
+            &list_of_ranks(&partners),
+            "its left neighbour",
+            &list_of_ranks(&lefts),
+        )?;
         if header.current != record.files {
             let what = "it describes other files than the record of the rank".to_string();
             return Err(Error::corrupt(path, what));
@@ -317,15 +326,6 @@ impl ParityReader {
         expected.combine(&Hasher::new_with_initial_len(crc, size));
         same_crc(&self.path, found, Some(expected.finalize()))
     }
-}
-
-/// World ranks for messages; a long list is shortened.
-pub fn list(ranks: &[usize]) -> String {
-    let mut text: Vec<String> = ranks.iter().take(16).map(usize::to_string).collect();
-    if ranks.len() > 16 {
-        text.push(format!("... {} in all", ranks.len()));
-    }
-    text.join(", ")
 }
 
 #[cfg(test)]

@@ -408,7 +408,7 @@ fn damaged_content_of_a_survivor_counts_as_another_loss() {
             let what = format!("{} {survivor} {of_data}", bench.scheme.name());
             let results = bench.cluster.rebuild(&bench.scheme, &bench.records, &[1]);
             if kind == CodeKind::Xor {
-                let told = |e: Error| e.to_string().contains(&format!("ranks 1, {survivor}"));
+                let told = |e: Error| e.to_string().contains(&format!("ranks 1 and {survivor}"));
                 let named = |r: &Result<_>| {
                     let text = r.as_ref().map_or_else(Error::to_string, |_| String::new());
                     text.contains(&victim.display().to_string())
@@ -448,7 +448,7 @@ fn damaged_files_are_not_overwritten_if_the_rebuild_fails() {
     let before = bench.snapshots();
     for result in bench.cluster.rebuild(&bench.scheme, &bench.records, &[]) {
         let text = result.unwrap_err().to_string();
-        assert!(text.contains("ranks 1, 2 are lost or damaged"), "{text}");
+        assert!(text.contains("ranks 1 and 2 are lost or damaged"), "{text}");
     }
     assert!(bench.snapshots() == before);
 }

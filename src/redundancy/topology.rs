@@ -4,6 +4,7 @@
 use crate::config::descriptors::{Descriptors, Scheme, SchemeDescriptor};
 use crate::format::Name;
 use crate::redundancy::{self, EVERYTHING, Set};
+use crate::text;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -337,21 +338,12 @@ fn sets(plan: &SetPlan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
         _ if survived < failures => Some(format!(
             "{word} is to survive {failures} losses, but with these ranks and nodes you survive \
              the loss of any {survived} {}, not of {}; use more nodes",
-            plural(group, survived),
+            text::plural(survived, group),
             survived + 1
         )),
         _ => None,
     };
     (sets, survived.max(outlives), note)
-}
-
-/// "node" or "nodes". Only the first word gets the plural.
-fn plural(what: &str, count: usize) -> String {
-    match (count, what.split_once(' ')) {
-        (1, _) => what.to_string(),
-        (_, Some((first, rest))) => format!("{first}s {rest}"),
-        (_, None) => format!("{what}s"),
-    }
 }
 
 #[cfg(test)]
@@ -552,7 +544,6 @@ mod tests {
         // Three of four ranks are on one node, so a set holds two of them.
         assert!(note("XOR", 1, &[0, 0, 0, 1]).contains("spread ranks evenly"));
         assert_eq!(note("SINGLE", 0, &nodes), "");
-        assert_eq!(plural("group of POWER", 2), "groups of POWER");
     }
 
     #[test]

@@ -252,7 +252,7 @@ fn too_many_losses_fail_and_change_no_file() {
             std::fs::write(cluster.xor_file(b), &parity).unwrap();
             std::fs::remove_file(cluster.file(b, 0)).unwrap();
             let (low, high) = (a.min(b), a.max(b));
-            fails(&cluster, &records, a, &format!("ranks {low}, {high}"));
+            fails(&cluster, &records, a, &format!("ranks {low} and {high}"));
             // Put back for the next pair.
             std::fs::write(cluster.file(b, 0), &kept[0]).unwrap();
             std::fs::write(cluster.file(a, 1), cluster.content(a, 1)).unwrap();

@@ -3,11 +3,11 @@
 
 use super::dataset_records::DatasetRecords;
 use crate::cache::layout::filemap_name;
-use crate::cache::plan::ranks_in_words;
 use crate::format::{self, Dataset, FileMeta, RankFiles};
 use crate::redundancy::Record;
 use crate::redundancy::offline::{DatasetLocation, ExaminedSet, Losses, SetRecord, examine};
 use crate::store::{Durability, FileKind};
+use crate::text::ranks_in_words;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 

@@ -17,12 +17,12 @@
 //! v3.1.0 only.
 
 use crate::cache::layout::filemap_rank;
-use crate::cache::plan::ranks_in_words;
 use crate::format::rank2file::RankEntry;
 use crate::format::{Dataset, Name, Tree, read_tree};
 use crate::prefix::paths::{Prefix, from_bytes};
 use crate::prefix::{index, rank2file, records};
 use crate::store::{FileKind, Files};
+use crate::text::ranks_in_words;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

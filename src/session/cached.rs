@@ -1,63 +1,84 @@
-//! What a session knows of the datasets in its cache.
+//! The datasets in this run's caches, and their removal.
 
+use super::deletion::BackgroundDeletion;
+use super::run::Run;
 use crate::Result;
+use crate::cache::dataset;
 use crate::cache::plan::Slot;
 use crate::format::filemap::Filemap;
+use crate::format::flush_file::FlushFile;
 use crate::format::{Dataset, Name};
 use crate::prefix::paths::seen_by_program;
+use crate::prefix::records;
 use crate::store::Files;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A dataset that counts against the cache size.
 #[derive(Debug, Clone)]
-pub struct Cached {
+pub(super) struct CachedDataset {
     /// Index of its store.
     pub store: usize,
-    /// What it is.
     pub dataset: Dataset,
-    /// Its data went straight to the prefix; nothing of it is in the store.
+    /// The program wrote it to the prefix directory; the store has none of its files.
     pub bypass: bool,
-    /// It is complete in the prefix too.
+    /// It is complete in the prefix directory too.
     pub in_prefix: bool,
-    /// The user has dropped it from the index: it is not to be flushed again, and no restart would
-    /// find it in the prefix.
+    /// The user has dropped it from the index: it is not flushed again, and a restart would not
+    /// find it in the prefix directory.
     pub dropped: bool,
-    /// How many failure groups may be lost without it, whichever they are.
+    /// How many failure groups may be lost without losing it.
     pub tolerates: usize,
-    /// The level of nodes below which this rank's part lies.
+    /// The level of nodes below which this rank's files lie; see [`Layout`](crate::cache::layout).
     pub level: Option<usize>,
-    /// To leaders: bytes in the store on this node, if they are known.
+    /// Leaders: bytes in the store on this node, if known.
     pub bytes: Option<u64>,
-    /// This rank's record; `None` for a dataset of an earlier run that nobody has asked for.
+    /// This rank's record. `None` for a dataset of an earlier run that has not been recovered.
     pub filemap: Option<Filemap>,
 }
 
-impl Cached {
-    /// Where it is.
+impl CachedDataset {
+    /// Its directory in the cache.
     pub fn slot(&self) -> Slot {
         Slot {
             store: self.store,
             id: self.dataset.id,
         }
     }
+
+    /// This rank's part of it, to be offered for a restart. `None` if it was not recovered.
+    pub fn restart_files(&self, run: &Run) -> Option<RestartFiles> {
+        let filemap = self.filemap.as_ref()?;
+        let root = if self.bypass {
+            run.prefix.root().to_path_buf()
+        } else {
+            let layout = &run.stores[self.store].layout;
+            layout.at(self.level).data(self.dataset.id, run.rank())
+        };
+        Some(RestartFiles {
+            dataset: self.dataset.clone(),
+            root,
+            bypass: self.bypass,
+            files: paths(filemap),
+        })
+    }
 }
 
-/// The checkpoint that is offered for a restart: this rank's part of it.
+/// This rank's files of the checkpoint that is offered for a restart.
 #[derive(Debug, Clone)]
-pub struct Part {
-    /// What it is.
+pub(super) struct RestartFiles {
     pub dataset: Dataset,
-    /// Directory below which the files lie: the rank's own in the cache, or the prefix.
+    /// Directory below which the files lie: this rank's own in the cache, or the prefix directory.
     pub root: PathBuf,
-    /// It is read where it lies in the prefix.
+    /// The files are read in the prefix directory.
     pub bypass: bool,
-    /// Paths relative to the prefix.
+    /// Paths relative to `root`.
     pub files: Vec<PathBuf>,
 }
 
-impl Part {
-    /// An error if the program cannot open this file of it. Local.
-    pub fn look(&self, files: &dyn Files, path: &Path) -> Result<()> {
+impl RestartFiles {
+    /// Fails if the program cannot open this file. Local.
+    pub fn check(&self, files: &dyn Files, path: &Path) -> Result<()> {
         let open = |path: &Path| files.open(path).map(drop);
         match self.bypass {
             true => seen_by_program(files, path, open),
@@ -65,19 +86,18 @@ impl Part {
         }
     }
 
-    /// The file that the program means by `relative`; by its last component alone, as the
-    /// classic interface allowed, if the path as a whole is not known and the name is
-    /// unique.
+    /// The file that the program calls `relative`. If no file has this path, the last component
+    /// decides, provided that it is unique: the classic interface of SCR allowed that.
     pub fn find(&self, relative: &Path) -> Option<&Path> {
         if let Some(file) = self.files.iter().find(|file| *file == relative) {
             return Some(file);
         }
         let name = relative.file_name()?;
-        let mut alike = self
+        let mut same_name = self
             .files
             .iter()
             .filter(|file| file.file_name() == Some(name));
-        match (alike.next(), alike.next()) {
+        match (same_name.next(), same_name.next()) {
             (Some(file), None) => Some(file),
             _ => None,
         }
@@ -85,21 +105,178 @@ impl Part {
 }
 
 /// The paths of a record's files.
-pub fn paths(filemap: &Filemap) -> Vec<PathBuf> {
-    filemap
-        .files
-        .files
-        .iter()
+pub(super) fn paths(filemap: &Filemap) -> Vec<PathBuf> {
+    let files = filemap.files.files.iter();
+    files
         .map(|file| file.file.as_path().to_path_buf())
         .collect()
 }
 
 /// "dataset 3 (ck.3)".
-pub fn title(dataset: &Dataset) -> String {
+pub(super) fn title(dataset: &Dataset) -> String {
     titled(dataset.id, &dataset.name)
 }
 
-/// The same from its parts.
-pub fn titled(id: u64, name: &Name) -> String {
+/// [`title`] from its parts.
+pub(super) fn titled(id: u64, name: &Name) -> String {
     format!("dataset {id} ({name})")
+}
+
+/// What all ranks that share a store have in it of one dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DatasetSize {
+    /// The program's files, bytes.
+    pub data: u64,
+    /// The same with redundancy and records, bytes.
+    pub all: u64,
+    pub checkpoint: bool,
+}
+
+/// All datasets in this run's caches. The entries are the same on all ranks, but for `level`,
+/// `bytes` and `filemap`.
+#[derive(Default)]
+pub(super) struct CachedDatasets {
+    pub entries: Vec<CachedDataset>,
+    /// Directories that no restart can use. They are evicted first. The same on all ranks.
+    pub unusable: Vec<Slot>,
+    /// Leaders: the size of the last dataset of each redundancy descriptor.
+    pub sizes: BTreeMap<usize, DatasetSize>,
+    /// How many datasets in a row could not be completed in the cache. The same on all ranks.
+    pub failures: u32,
+    pub deletion: BackgroundDeletion,
+    /// Leaders: redundancy files of evicted datasets whose space the open dataset reuses.
+    pub recycled: Vec<PathBuf>,
+}
+
+impl CachedDatasets {
+    pub fn get(&self, id: u64) -> Option<&CachedDataset> {
+        self.entries.iter().find(|cached| cached.dataset.id == id)
+    }
+
+    /// Adds a dataset, in place of any other of its id.
+    pub fn insert(&mut self, cached: CachedDataset) {
+        self.entries
+            .retain(|other| other.dataset.id != cached.dataset.id);
+        self.entries.push(cached);
+    }
+
+    /// The directories of the datasets that `wanted` chooses.
+    pub fn slots(&self, wanted: impl Fn(&CachedDataset) -> bool) -> Vec<Slot> {
+        let chosen = self.entries.iter().filter(|cached| wanted(cached));
+        chosen.map(CachedDataset::slot).collect()
+    }
+
+    /// Every directory with this id in any store.
+    pub fn slots_of_id(&self, id: u64) -> Vec<Slot> {
+        let mut slots = self.slots(|cached| cached.dataset.id == id);
+        slots.extend(self.unusable.iter().filter(|slot| slot.id == id));
+        slots.dedup();
+        slots
+    }
+
+    /// Sets the directories that no restart can use. One with records of several times may be in use;
+    /// it does not count then.
+    pub fn set_unusable(&mut self, slots: Vec<Slot>) {
+        let used = self.slots(|_| true);
+        self.unusable = slots;
+        self.unusable.retain(|slot| !used.contains(slot));
+        self.unusable.sort();
+        self.unusable.dedup();
+    }
+
+    /// The files of dataset `id` replace those of any other dataset of its name in the prefix
+    /// directory, which is not complete there any more. Local; the same on all ranks.
+    pub fn name_is_reused(&mut self, run: &Run, id: u64, name: &Name) {
+        let other = |c: &CachedDataset| c.dataset.name == *name && c.dataset.id != id;
+        let lost = self.slots(|c| other(c) && c.bypass);
+        let is_lost = |id: &u64| lost.iter().any(|slot| slot.id == *id);
+        self.entries.retain(|c| !is_lost(&c.dataset.id));
+        for cached in self.entries.iter_mut().filter(|c| other(c)) {
+            cached.dropped = cached.in_prefix;
+        }
+        if !lost.is_empty() {
+            note(run, |record| record.datasets.retain(|id, _| !is_lost(id)));
+        }
+    }
+
+    /// Leaders: renames the directories out of the way, and deletes them in the background. Local.
+    pub fn discard(&mut self, run: &Run, gone: &[Slot], reused_by: Option<u64>) {
+        let mut trash = Vec::new();
+        for slot in gone {
+            let Some(store) = run.led_store(slot.store) else {
+                continue;
+            };
+            let layout = store.layout.clone();
+            run.tell_not_removed(run.files.remove_tree(&layout.quarantine(slot.id)));
+            run.tell_not_removed(dataset::discard(&*run.files, &layout, slot.id));
+            if let Some(id) = reused_by {
+                let moved = dataset::recycle_redundancy(&*run.files, &layout, slot.id, id);
+                self.recycled.extend(moved);
+            }
+            trash.push((layout, slot.id));
+        }
+        self.deletion.start(&run.files, trash);
+    }
+}
+
+/// Changes the flush file. A failure is only reported: the datasets are as good without it. Local.
+pub(super) fn note(run: &Run, change: impl FnOnce(&mut FlushFile)) {
+    run.keep_record(|| records::update_flush_file(&*run.files, &run.prefix, change));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cached(store: usize, id: u64, name: &str) -> CachedDataset {
+        CachedDataset {
+            store,
+            dataset: Dataset {
+                id,
+                name: name.into(),
+                ..Dataset::default()
+            },
+            bypass: false,
+            in_prefix: false,
+            dropped: false,
+            tolerates: 0,
+            level: None,
+            bytes: None,
+            filemap: None,
+        }
+    }
+
+    #[test]
+    fn an_id_is_found_in_every_store_and_a_used_directory_is_not_unusable() {
+        let mut all = CachedDatasets::default();
+        all.insert(cached(0, 1, "a"));
+        all.insert(cached(0, 2, "b"));
+        let slot = |store, id| Slot { store, id };
+        all.set_unusable(vec![slot(1, 2), slot(0, 2), slot(1, 2), slot(0, 3)]);
+        assert_eq!(all.unusable, [slot(0, 3), slot(1, 2)]);
+        assert_eq!(all.slots_of_id(2), [slot(0, 2), slot(1, 2)]);
+        all.insert(cached(1, 1, "c"));
+        assert_eq!(
+            all.slots_of_id(1),
+            [slot(1, 1)],
+            "it takes the other's place"
+        );
+    }
+
+    #[test]
+    fn a_file_is_found_by_its_path_or_by_a_unique_last_component() {
+        let paths = ["d/a", "e/a", "d/b", "a"].map(PathBuf::from);
+        let files = RestartFiles {
+            dataset: Dataset::default(),
+            root: PathBuf::new(),
+            bypass: false,
+            files: paths.to_vec(),
+        };
+        let found = |path: &str| files.find(Path::new(path));
+        assert_eq!(found("e/a"), Some(Path::new("e/a")));
+        assert_eq!(found("a"), Some(Path::new("a")));
+        assert_eq!(found("other/b"), Some(Path::new("d/b")));
+        assert_eq!(found("other/a"), None, "three files have this name");
+        assert_eq!(found("c"), None);
+    }
 }

@@ -1,33 +1,41 @@
-//! Rank 0 sorts what was found in the cache: what may be tried, what is another run's, what is
-//! lost, and what can only be cleared away.
+//! Rank 0 classifies what was found in the caches: datasets that can be tried, datasets of other
+//! runs, datasets that are lost, and directories that can only be removed.
 
-use super::cached::title;
-use super::{Discarded, Session};
+use super::cached::{CachedDatasets, title};
+use super::run::Run;
+use super::search::{DatasetKey, Rejected, RestartSearch};
 use crate::cache::plan::{Candidate, Inventory, Slot, candidates};
-use crate::config::descriptors::choose;
 use crate::events::Severity;
 use crate::format::flush_file::{self, FlushFile};
 use crate::format::{Dataset, Name};
 use crate::prefix::records;
 use std::collections::BTreeMap;
 
-impl Session {
-    /// Rank 0: what may be tried, and what can only be cleared away.
-    pub(super) fn classify(&mut self, inventories: &[(usize, Inventory)]) {
-        let flush_file = records::read_flush_file(&*self.files, &self.prefix);
+impl RestartSearch {
+    /// Rank 0: fills the search, and the list of unusable directories, from the inventories of the
+    /// leaders. Local.
+    pub fn classify(
+        &mut self,
+        run: &Run,
+        cached: &mut CachedDatasets,
+        inventories: &[(usize, Inventory)],
+    ) {
+        let flush_file = records::read_flush_file(&*run.files, &run.prefix);
         if let Err(error) = &flush_file {
-            self.tell(Severity::Warning, format!("{error}; begun anew"));
+            let text = format!("{error}; a new one is written");
+            run.tell(Severity::Warning, text);
         }
         let flush_file = flush_file.unwrap_or_default();
-        let key =
-            |(id, entry): (&u64, &flush_file::Entry)| Some((*id, entry.dataset.as_ref()?.created));
-        self.search.completed = flush_file.datasets.iter().filter_map(key).collect();
+        let key = |(id, entry): (&u64, &flush_file::Entry)| -> Option<DatasetKey> {
+            Some((*id, entry.dataset.as_ref()?.created))
+        };
+        self.completed = flush_file.datasets.iter().filter_map(key).collect();
         let saved = flush_file.datasets.iter().filter(|(_, e)| !e.needs_flush());
-        self.search.saved = saved.filter_map(key).collect();
-        self.search.in_bypass = self.written_in_bypass(&flush_file);
+        self.saved = saved.filter_map(key).collect();
+        self.in_bypass = bypass_of_last_run(run, &flush_file);
         let mut found = candidates(inventories);
         found.reverse();
-        self.tell_lost(&flush_file, &found);
+        tell_lost(run, &flush_file, &found);
         let mut present: Vec<Slot> = inventories
             .iter()
             .flat_map(|(_, i)| i.present.iter().copied())
@@ -39,71 +47,38 @@ impl Session {
         let unread = inventories.iter().flat_map(|(_, i)| &i.unread);
         let unread: Vec<Slot> = unread.copied().collect();
         present.retain(|slot| !unread.contains(slot));
-        let others = self.leave_others(&mut found);
-        // Without any readable record, its id alone tells whether it was complete once.
-        let (kept, discard): (Vec<Slot>, Vec<Slot>) = present
+        let of_other_runs = self.leave_other_runs(run, &mut found);
+        // Without a readable record only the id tells whether a dataset was complete once.
+        let (quarantine, discard): (Vec<Slot>, Vec<Slot>) = present
             .into_iter()
             .partition(|slot| flush_file.datasets.contains_key(&slot.id));
-        self.tell_unfinished(&discard);
-        self.search.discarded = Discarded {
-            discard,
-            quarantine: kept,
-        };
-        self.unusable = inventories
+        tell_unfinished(run, &discard);
+        let unusable = inventories
             .iter()
             .flat_map(|(_, i)| i.quarantined.iter().copied())
             .chain(unread.iter().copied())
-            .chain(others)
-            .chain(self.search.discarded.quarantine.iter().copied())
-            .collect();
-        self.unusable.sort();
-        self.unusable.dedup();
-        self.search.unread = unread;
-        self.search.cached = found;
-    }
-
-    /// Rank 0: what the last run of this job wrote in bypass, if this run is to write in bypass,
-    /// too. SCR v3.1.0 has records of it in the cache, and restarts from it without a fetch.
-    fn written_in_bypass(&self, flush_file: &FlushFile) -> BTreeMap<(u64, u64), Name> {
-        if self.settings.cache_purge || !self.settings.distribute {
-            return BTreeMap::new();
-        }
-        let bypass = |d: &Dataset| {
-            let scheme = choose(&self.descriptors.schemes, d.ckpt, d.flag_output);
-            d.jobid == self.job && scheme.is_some_and(|scheme| scheme.bypass)
+            .chain(of_other_runs)
+            .chain(quarantine.iter().copied());
+        cached.set_unusable(unusable.collect());
+        self.rejected = Rejected {
+            discard,
+            quarantine,
         };
-        let entries = flush_file.datasets.values();
-        let cached = entries.filter(|entry| entry.is_at(flush_file::CACHE) && !entry.needs_flush());
-        let datasets = cached.filter_map(|entry| entry.dataset.as_ref());
-        datasets
-            .filter(|dataset| bypass(dataset))
-            .map(|dataset| ((dataset.id, dataset.created), dataset.name.clone()))
-            .collect()
+        self.unread = unread;
+        self.cached = found;
     }
 
-    /// Rank 0: names what never was complete. Its work is lost, so the user must hear of it.
-    fn tell_unfinished(&self, slots: &[Slot]) {
-        for slot in slots {
-            let text = format!(
-                "cached dataset {} was being written when the last run ended; it is not complete, \
-                 so it is deleted",
-                slot.id
-            );
-            self.tell(Severity::Warning, text);
-        }
-    }
-
-    /// Rank 0: takes out of `found` what a run of the same job in another prefix directory wrote,
-    /// which is no restart of this one. What this directory's record knows is this run's all the
-    /// same: the directory was moved, or has several names.
-    fn leave_others(&self, found: &mut Vec<Candidate>) -> Vec<Slot> {
+    /// Rank 0: takes out of `found` what a run of the same job wrote for another prefix directory.
+    /// A dataset in the flush file of this prefix directory is of this run nevertheless: the
+    /// directory was moved, or has several names. Local.
+    fn leave_other_runs(&self, run: &Run, found: &mut Vec<Candidate>) -> Vec<Slot> {
         let mut left = Vec::new();
         found.retain(|candidate| {
             let Dataset { id, created, .. } = candidate.dataset;
             let Some(other) = candidate.other_prefix.as_ref() else {
                 return true;
             };
-            if self.search.completed.contains(&(id, created)) {
+            if self.completed.contains(&(id, created)) {
                 return true;
             }
             let text = format!(
@@ -111,34 +86,65 @@ impl Session {
                  until room is needed",
                 title(&candidate.dataset),
                 other.as_path().display(),
-                self.prefix.real().display()
+                run.prefix.real().display()
             );
-            self.tell(Severity::Warning, text);
+            run.tell(Severity::Warning, text);
             left.push(candidate.slot());
             false
         });
         left
     }
+}
 
-    /// Rank 0: names the checkpoints that the run before had in its cache and nowhere else,
-    /// and of which nothing is left, so that going back to an older one is never silent.
-    fn tell_lost(&self, flush_file: &FlushFile, found: &[Candidate]) {
-        if self.settings.cache_purge || !self.settings.distribute {
-            return;
-        }
-        let entries = flush_file.datasets.values();
-        for dataset in entries
-            .filter(|entry| entry.is_at(flush_file::CACHE) && entry.needs_flush())
-            .filter_map(|entry| entry.dataset.as_ref())
-            .filter(|d| !found.iter().any(|c| c.dataset.created == d.created))
-        {
-            let text = format!(
-                "cached {} cannot be used: no rank's record of it is left in the stores of this \
-                 run's nodes, and it was not in the prefix directory; if its store is not \
-                 configured or enabled any more, configure it again (STORE, SCR_CACHE_BASE)",
-                title(dataset)
-            );
-            self.tell(Severity::Warning, text);
-        }
+/// Rank 0: what the last run of this job wrote in bypass, for datasets that this run writes in
+/// bypass, too. SCR v3.1.0 has records of them in the cache, and restarts from them without a fetch.
+fn bypass_of_last_run(run: &Run, flush_file: &FlushFile) -> BTreeMap<DatasetKey, Name> {
+    if run.settings.cache_purge || !run.settings.distribute {
+        return BTreeMap::new();
+    }
+    let in_bypass = |dataset: &Dataset| {
+        let descriptor = run.descriptor_of(dataset);
+        dataset.jobid == run.job && descriptor.is_some_and(|descriptor| descriptor.bypass)
+    };
+    let entries = flush_file.datasets.values();
+    let flushed = entries.filter(|entry| entry.is_at(flush_file::CACHE) && !entry.needs_flush());
+    let datasets = flushed.filter_map(|entry| entry.dataset.as_ref());
+    datasets
+        .filter(|dataset| in_bypass(dataset))
+        .map(|dataset| ((dataset.id, dataset.created), dataset.name.clone()))
+        .collect()
+}
+
+/// Rank 0: warns of datasets that never were complete: the user must know that their data are lost.
+fn tell_unfinished(run: &Run, slots: &[Slot]) {
+    for slot in slots {
+        let text = format!(
+            "cached dataset {} was being written when the last run ended; it is not complete, so \
+             it is deleted",
+            slot.id
+        );
+        run.tell(Severity::Warning, text);
+    }
+}
+
+/// Rank 0: warns of datasets that the last run had only in its cache, and of which no record is left:
+/// a restart from an older one must never be silent.
+fn tell_lost(run: &Run, flush_file: &FlushFile, found: &[Candidate]) {
+    if run.settings.cache_purge || !run.settings.distribute {
+        return;
+    }
+    let entries = flush_file.datasets.values();
+    for dataset in entries
+        .filter(|entry| entry.is_at(flush_file::CACHE) && entry.needs_flush())
+        .filter_map(|entry| entry.dataset.as_ref())
+        .filter(|d| !found.iter().any(|c| c.dataset.created == d.created))
+    {
+        let text = format!(
+            "cached {} cannot be used: no rank's record of it is left in the stores of this run's \
+             nodes, and it was not in the prefix directory; if its store is not configured or \
+             enabled any more, configure it again (STORE, SCR_CACHE_BASE)",
+            title(dataset)
+        );
+        run.tell(Severity::Warning, text);
     }
 }

@@ -1,6 +1,6 @@
-//! What must be the same on all ranks. A variable in a configuration file has another value
-//! wherever the environment has, and ranks that act on different settings would wait for each
-//! other for ever, or keep parts of a dataset in different stores.
+//! Verifies that all ranks have the same settings. A variable in a configuration file may have
+//! different values on different nodes. Ranks with different settings would wait for each other for
+//! ever, or keep the parts of a dataset in different stores.
 
 use crate::config::{Config, Descriptors, Settings};
 use crate::format::{Name, Tree, to_message, unpack};
@@ -8,9 +8,8 @@ use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hasher};
 
-/// Settings and descriptors of this rank, without what may differ: that is what these
-/// structures leave out when they are serialized. In the order in which a difference is looked
-/// for: much of what comes later follows from what comes before.
+/// Settings and descriptors of this rank as bytes. What may differ between ranks is not serialized. In
+/// the order in which a difference is searched: most of what is later follows from what is earlier.
 pub fn pack(settings: &Settings, descriptors: &Descriptors) -> Result<Vec<u8>> {
     let Descriptors {
         groups: _, // Those of this node; their names are compared where they are used.
@@ -22,16 +21,16 @@ pub fn pack(settings: &Settings, descriptors: &Descriptors) -> Result<Vec<u8>> {
     to_message(&(settings, stores, control, schemes))
 }
 
-/// A number for what [`pack`] made. Ranks are one program, so it is the same for the same.
+/// A number for the result of [`pack`]: the same for the same bytes, since all ranks run one program.
 pub fn fingerprint(common: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(common);
     hasher.finish()
 }
 
-/// The error of a rank that has other settings than rank 0, which is on node `root`: names the
-/// first that differs, of those that are set anywhere if there is one. `mine` and `theirs` are
-/// from [`pack`]. Local.
+/// The error of a rank that has other settings than rank 0, which is on node `root`. It names the first
+/// parameter that differs; one that is set somewhere comes before one with a default. `mine` and
+/// `theirs` are from [`pack`]. Local.
 pub fn difference(
     mine: &[u8],
     (root, theirs): (&Name, &[u8]),
@@ -59,7 +58,7 @@ pub fn difference(
     let is_set = |named: &Named| named.place != "default";
     let (path, named) = match first {
         Some((path, named)) if is_set(&named) => (path, named),
-        // Such as SCR_FETCH_BYPASS, which follows from SCR_GLOBAL_RESTART.
+        // Some defaults follow from another parameter, as SCR_FETCH_BYPASS from SCR_GLOBAL_RESTART.
         Some(first) => found.find(|(_, named)| is_set(named)).unwrap_or(first),
         None => return Error::format(0, "rank 0 takes equal settings for different ones"),
     };
@@ -86,7 +85,7 @@ pub fn difference(
 /// The names from the root of a tree to a value.
 type Path = Vec<Name>;
 
-/// All values of what [`pack`] made.
+/// All values in the result of [`pack`].
 fn values(common: &[u8]) -> Result<BTreeMap<Path, String>> {
     let mut values = BTreeMap::new();
     collect(&unpack(common)?.0, &mut Vec::new(), &mut values);
@@ -108,14 +107,14 @@ fn collect(tree: &Tree, path: &mut Path, values: &mut BTreeMap<Path, String>) {
     }
 }
 
-/// What a user calls a value, and where it is set.
+/// The user's name of a value, and where it is set.
 struct Named {
-    /// `None` if it is not a value but which store is meant.
+    /// `None` if the difference is not a value, but which store is meant.
     name: Option<String>,
     place: String,
 }
 
-/// From a path in what [`pack`] made.
+/// The name for a path in the result of [`pack`].
 fn named(path: &Path, config: &Config, descriptors: &Descriptors) -> Named {
     let words: Vec<&str> = path.iter().filter_map(Name::as_str).collect();
     let index = |text: &str| text.parse::<usize>().ok();
@@ -143,7 +142,7 @@ fn named(path: &Path, config: &Config, descriptors: &Descriptors) -> Named {
     }
 }
 
-/// A value in a message; long or unprintable text would hide the rest.
+/// A value in a message: shortened and escaped, so that it does not hide the rest.
 fn shown(value: Option<&String>) -> String {
     let Some(value) = value else {
         return "not set".to_string();
@@ -159,8 +158,9 @@ fn shown(value: Option<&String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::descriptors::descriptors;
     use crate::config::table;
-    use crate::config::{Environment, descriptors::descriptors};
+    use crate::job::Environment;
 
     fn loaded(variables: &[(&str, &str)]) -> (Config, Settings, Descriptors) {
         let mut config = Config::new();

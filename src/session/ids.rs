@@ -1,11 +1,11 @@
-//! The numbers of datasets and checkpoints. They never go back: a number names one dataset for
-//! good, so a new dataset can never take the index entry, the metadata or the cache directory of
-//! another one. (SCR v3.1.0 counts on from the checkpoint that was restarted from.)
+//! The ids of datasets and the numbers of checkpoints. They only rise: an id names one dataset for
+//! good, so a new dataset never takes the index entry, the metadata or the cache directory of another
+//! one. (SCR v3.1.0 counts on from the checkpoint that was restarted from.)
 
 use crate::format::dataset::HIGHEST;
 use crate::{Error, Result};
 
-/// The highest numbers that index, cache and this run know of. The same on all ranks.
+/// The highest that index, cache and this run have. The same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Ids {
     dataset: u64,
@@ -13,16 +13,16 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Learns of a dataset, and of its number among the checkpoints if it is one.
+    /// Takes note of a dataset, and of its number if it is a checkpoint.
     pub fn know(&mut self, dataset: u64, checkpoint: Option<u64>) {
         self.dataset = self.dataset.max(dataset);
         self.checkpoint = self.checkpoint.max(checkpoint.unwrap_or(0));
     }
 
-    /// The numbers of the next dataset, and of the next checkpoint.
+    /// The id of the next dataset, and the number of the next checkpoint.
     ///
     /// # Errors
-    /// There is no higher number.
+    /// The highest that is possible has been used.
     pub fn next(self, call: &'static str) -> Result<(u64, u64)> {
         let next = |last: u64| last.checked_add(1).filter(|next| *next <= HIGHEST);
         let both = next(self.dataset).zip(next(self.checkpoint));

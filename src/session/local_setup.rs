@@ -1,7 +1,8 @@
 //! What each rank finds out for itself in `SCR_Init`: its settings, its node, its directories.
 
 use super::consistency;
-use super::start::{RunInfo, require_base};
+use super::run_info::RunInfo;
+use super::stores::require_base;
 use crate::cache::layout::Layout;
 use crate::config::descriptors::{Descriptors, StoreDescriptor, descriptors};
 use crate::config::{Config, Settings};
@@ -10,45 +11,45 @@ use crate::store::Files;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Of one rank.
+/// Settings and directories of one rank.
 pub(super) struct LocalSetup {
     /// From rank 0.
-    pub run_info: RunInfo,
+    pub info: RunInfo,
     pub settings: Settings,
     pub node: String,
     pub descriptors: Descriptors,
-    /// Of each store, by its index.
+    /// By the index of the store.
     pub stores: Vec<Layout>,
-    /// What must be the same on all ranks, as [`consistency::pack`] made it.
+    /// What must be the same on all ranks, from [`consistency::pack`].
     pub common: Vec<u8>,
 }
 
 impl LocalSetup {
-    /// This rank's settings and directories, which are made. Local.
+    /// Reads this rank's settings and makes its directories. Local.
     pub fn find(
         files: &dyn Files,
         environment: &Environment,
         config: &Config,
-        run_info: RunInfo,
+        info: RunInfo,
     ) -> Result<LocalSetup> {
         let settings = Settings::from(config)?;
         let node = job::node_name(environment, &|_| settings.node_name.clone())?.value;
         let descriptors = descriptors(config, &settings, &node)?;
-        let (user, job) = (run_info.user.to_string(), run_info.job.to_string());
+        let (user, job) = (info.user.to_string(), info.job.to_string());
         let mut stores = Vec::with_capacity(descriptors.stores.len());
         for store in &descriptors.stores {
-            let layout = Layout::new(&store.dir, &user, &job).of_run(run_info.run);
+            let layout = Layout::new(&store.dir, &user, &job).of_run(info.run);
             if store.enabled {
                 require_base(files, store, &node)?;
             }
             if store.enabled || store.index == descriptors.control {
-                make(files, store, &layout)?;
+                make_directory(files, store, &layout)?;
             }
             stores.push(layout);
         }
         require_distinct(&descriptors.stores)?;
         Ok(LocalSetup {
-            run_info,
+            info,
             common: consistency::pack(&settings, &descriptors)?,
             settings,
             node,
@@ -58,9 +59,9 @@ impl LocalSetup {
     }
 }
 
-/// Makes this job's directory in a store. A full store is an error only where something is to go
-/// there. Local.
-fn make(files: &dyn Files, store: &StoreDescriptor, layout: &Layout) -> Result<()> {
+/// Makes this job's directory in a store. That the store is full is no error here: datasets in it may
+/// be needed for a restart. Local.
+fn make_directory(files: &dyn Files, store: &StoreDescriptor, layout: &Layout) -> Result<()> {
     match files.make_private_dirs(layout.base(), layout.below()) {
         Err(error) if !error.is_full() => Err(Error::Config {
             place: store.place.clone(),
@@ -70,7 +71,7 @@ fn make(files: &dyn Files, store: &StoreDescriptor, layout: &Layout) -> Result<(
     }
 }
 
-/// What to do where the system's words do not tell.
+/// What the user can do, for errors whose text does not say it.
 fn remedy(error: &Error) -> &'static str {
     match error.errno() {
         Some(libc::EEXIST) => "; it is no directory: remove it or name another",
@@ -80,8 +81,8 @@ fn remedy(error: &Error) -> &'static str {
     }
 }
 
-/// Two stores must not be one directory, or each would take the datasets of the other for
-/// leftovers. By their text they differ; links above them can still make them one. Local.
+/// Fails if two stores are one directory, by way of a symbolic link: each would take the datasets of
+/// the other for the remains of an earlier run. Local.
 fn require_distinct(stores: &[StoreDescriptor]) -> Result<()> {
     let real = |dir: &Path| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
     let mut seen: Vec<(PathBuf, &StoreDescriptor)> = Vec::new();

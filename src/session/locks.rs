@@ -1,27 +1,41 @@
-//! The cache of a job on a node belongs to one run at a time. A second one would take what the
-//! first is writing for what a killed run has left. The first may be a run that was killed, if
-//! one of its processes is still there, such as one that was stopped.
+//! Locks. A prefix directory belongs to one run at a time, and so does the cache of a job on a node:
+//! a second run would take what the first is writing for the remains of a killed run. The first may
+//! be a killed run of which one process is still there, such as one that was stopped.
 
-use super::Session;
+use super::cached::CachedDatasets;
+use super::run::Run;
 use crate::cache::earlier_runs::take_over_earlier_runs;
 use crate::cache::layout::Layout;
 use crate::format::{self, Name};
 use crate::job::holders;
 use crate::prefix::index::without_locks;
+use crate::prefix::paths::Prefix;
 use crate::store::{Durability, FileKind, Files, Lock};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// In a job's cache directory, beside those of its runs: who has it.
-const SIGN: &str = ".scr.run";
+/// The file in a job's cache directory that names the run that holds the lock.
+const OWNER: &str = ".scr.run";
 
-/// How long a store that this run does not need is waited for: another rank of this run may have
-/// it and not have said so yet.
-const GLANCE: Duration = Duration::from_secs(1);
+/// How long to wait for a store that this run does not need: another rank of this run may hold the
+/// lock and not have named the run yet.
+const UNUSED_STORE: Duration = Duration::from_secs(1);
 
-/// Who has the cache of a job on a node.
+/// How often a lock that another process holds is tried.
+const RETRY: Duration = Duration::from_millis(20);
+
+/// The locks of this process. They end with it, however it ends.
+#[derive(Default)]
+pub(super) struct Locks {
+    /// Rank 0: on the prefix directory.
+    _prefix: Option<Box<dyn Lock>>,
+    /// Leaders: on the cache directories, by the index of the store.
+    stores: Vec<(usize, Box<dyn Lock>)>,
+}
+
+/// The run that holds a job's cache directory.
 ///
 /// ```text
 ///   NODE = n3
@@ -32,7 +46,7 @@ const GLANCE: Duration = Duration::from_secs(1);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-struct Sign {
+struct Owner {
     /// The identity of the run, as in the name of its directory.
     run: Name,
     node: Name,
@@ -42,137 +56,164 @@ struct Sign {
     prefix: Name,
 }
 
-/// Whose a cache directory is.
-enum Claim {
-    /// This run's, for as long as the lock is held; without one where another rank of this run
-    /// holds it, or where the file system knows no locks.
-    Ours(Option<Box<dyn Lock>>),
-    /// That of another run, as its sign says.
-    Other(Sign),
+/// Result of locking a cache directory.
+enum Locked {
+    /// This run has it. There is no lock if another rank of this run holds it, or if the file
+    /// system has no locks.
+    ByThisRun(Option<Box<dyn Lock>>),
+    /// Another run has it.
+    ByOther(Owner),
 }
 
-impl Session {
-    /// Claims the stores that this rank acts for, and takes over what earlier runs have left there.
-    /// A store that no dataset of this run will go to is left to another run if that has it:
-    /// nobody here looks into it then. Waits so long for a run whose last processes may need a
-    /// moment to end. Local.
+impl Locks {
+    /// Rank 0: locks the prefix directory. Waits up to `timeout` for another run to end. Local.
+    ///
+    /// # Errors
+    /// Another run has it.
+    pub fn of_prefix(files: &dyn Files, prefix: &Prefix, timeout: Duration) -> Result<Locks> {
+        let end = Instant::now() + timeout;
+        loop {
+            match files.try_lock(&prefix.meta()) {
+                Ok(None) if Instant::now() < end => std::thread::sleep(RETRY),
+                Ok(None) => return Err(prefix_in_use(prefix)),
+                Err(error) if !without_locks(&error) => return Err(error),
+                lock => {
+                    return Ok(Locks {
+                        _prefix: lock.ok().flatten(),
+                        stores: Vec::new(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Locks the stores that this rank leads, and takes over what earlier runs left in them. This
+    /// rank no longer leads a store that another run has and that no dataset of this run will use.
+    /// Waits up to `timeout` for a run whose last processes are ending. Local.
     ///
     /// # Errors
     /// Another run has a store that this one needs, or what is in it cannot be taken over.
-    pub(super) fn claim_stores(&mut self, lock_timeout: Duration) -> Result<()> {
+    pub fn lock_stores(&mut self, run: &mut Run, timeout: Duration) -> Result<()> {
         let begun = Instant::now();
-        for at in 0..self.stores.len() {
-            let store = &self.stores[at];
-            if !store.leader {
+        for at in 0..run.stores.len() {
+            let Some(store) = run.led_store(at) else {
                 continue;
-            }
-            let (layout, used) = (store.layout.clone(), self.is_used(at));
-            let lock_timeout = if used {
-                lock_timeout
+            };
+            let (layout, used) = (store.layout.clone(), is_used(run, at));
+            let timeout = if used {
+                timeout
             } else {
-                lock_timeout.min(GLANCE)
+                timeout.min(UNUSED_STORE)
             };
-            let sign = Sign {
+            let owner = Owner {
                 run: run_name(&layout),
-                node: self.speaker.node.as_str().into(),
+                node: run.node().into(),
                 pid: std::process::id(),
-                rank: self.rank(),
-                prefix: Name::from(self.prefix.real()),
+                rank: run.rank(),
+                prefix: Name::from(run.prefix.real()),
             };
-            match claim(&*self.files, &layout, &sign, begun + lock_timeout)? {
-                Claim::Ours(lock) => self.claims.extend(lock.map(|lock| (at, lock))),
-                // Who does not need it keeps nobody from it.
-                Claim::Other(_) if !used => self.stores[at].leader = false,
-                Claim::Other(other) => return Err(self.taken(&layout.job(), &other)),
+            match lock_store(&*run.files, &layout, &owner, begun + timeout)? {
+                Locked::ByThisRun(lock) => self.stores.extend(lock.map(|lock| (at, lock))),
+                Locked::ByOther(_) if !used => run.stores[at].leader = false,
+                Locked::ByOther(other) => return Err(store_in_use(run, &layout.job(), &other)),
             }
         }
         Ok(())
     }
 
-    /// Lets others have the stores that no dataset of this run will go to, and that it found
-    /// nothing of use in. Local.
-    pub(super) fn release_stores(&mut self) {
-        let mut claims = std::mem::take(&mut self.claims);
-        let holds =
-            |store| self.cache.iter().any(|c| c.store == store) || self.unavailable.is_some();
-        claims.retain(|(store, _)| self.is_used(*store) || holds(*store));
-        self.claims = claims;
-    }
-
-    /// True if a dataset of this run may go to a store.
-    fn is_used(&self, store: usize) -> bool {
-        let schemes = &self.descriptors.schemes;
-        let mut here = schemes.iter().filter(|s| s.enabled && s.store == store);
-        here.any(|scheme| !scheme.bypass)
-    }
-
-    /// What to say of a cache that another run has.
-    fn taken(&self, job: &Path, sign: &Sign) -> Error {
-        // A run that could not sign has left the sign of the one before, or none.
-        let run = match sign.prefix.is_empty() {
-            true => "another run".to_string(),
-            false => format!("a run in {}", sign.prefix.as_path().display()),
-        };
-        let who = match holders::in_words(job) {
-            Some(who) => format!("{who} of {run}"),
-            // Seen from here, nobody: it is on another node, or in another container.
-            None if sign.pid == 0 => run,
-            None => {
-                let Sign {
-                    pid, node, rank, ..
-                } = sign;
-                format!("process {pid} on node {node} (rank {rank}) of {run}")
-            }
-        };
-        Error::Config {
-            place: job.display().to_string(),
-            what: format!(
-                "on node {} this cache is held by {who} now; if that run was killed, end what is \
-                 left of it (kill -9), else wait for its end, or give each run of a job its own \
-                 SCR_JOB_ID, SCR_CACHE_BASE or nodes",
-                self.speaker.node
-            ),
-        }
+    /// Unlocks the stores that no dataset of this run will use, and in which nothing of use was found.
+    /// With `keep_all` something may be there that cannot be read now. Local.
+    pub fn unlock_unused(&mut self, run: &Run, cached: &CachedDatasets, keep_all: bool) {
+        let holds = |store| cached.entries.iter().any(|c| c.store == store);
+        self.stores
+            .retain(|(store, _)| keep_all || is_used(run, *store) || holds(*store));
     }
 }
 
-/// The identity of the run that a layout is for, in words.
+/// True if a dataset of this run may be written to a store.
+fn is_used(run: &Run, store: usize) -> bool {
+    let schemes = &run.descriptors.schemes;
+    let mut here = schemes.iter().filter(|s| s.enabled && s.store == store);
+    here.any(|scheme| !scheme.bypass)
+}
+
+fn prefix_in_use(prefix: &Prefix) -> Error {
+    // The process is known only on its own node.
+    let who = holders::in_words(&prefix.meta()).map_or_else(String::new, |who| format!(" ({who})"));
+    Error::Config {
+        place: prefix.root().display().to_string(),
+        what: format!(
+            "another run uses this prefix directory{who}; wait for its end, or give each run its \
+             own SCR_PREFIX"
+        ),
+    }
+}
+
+fn store_in_use(run: &Run, job: &Path, owner: &Owner) -> Error {
+    // The file may be missing, or name an earlier run, if there was no space to write it.
+    let other_run = match owner.prefix.is_empty() {
+        true => "another run".to_string(),
+        false => format!("a run in {}", owner.prefix.as_path().display()),
+    };
+    let who = match holders::in_words(job) {
+        Some(who) => format!("{who} of {other_run}"),
+        // The process is on another node or in another container.
+        None if owner.pid == 0 => other_run,
+        None => {
+            let Owner {
+                pid, node, rank, ..
+            } = owner;
+            format!("process {pid} on node {node} (rank {rank}) of {other_run}")
+        }
+    };
+    Error::Config {
+        place: job.display().to_string(),
+        what: format!(
+            "on node {} this cache is held by {who} now; if that run was killed, end what is left \
+             of it (kill -9), else wait for its end, or give each run of a job its own SCR_JOB_ID, \
+             SCR_CACHE_BASE or nodes",
+            run.node()
+        ),
+    }
+}
+
+/// The identity of the run that a layout is for.
 fn run_name(layout: &Layout) -> Name {
     let root = layout.root();
     root.file_name().map(Name::from).unwrap_or_default()
 }
 
-/// Takes the lock on a job's directory, then what is in it, and only then says so.
-fn claim(files: &dyn Files, layout: &Layout, sign: &Sign, end: Instant) -> Result<Claim> {
-    let path = layout.job().join(SIGN);
+/// Locks a job's directory, takes over what is in it, and then names this run as its owner.
+fn lock_store(files: &dyn Files, layout: &Layout, owner: &Owner, end: Instant) -> Result<Locked> {
+    let path = layout.job().join(OWNER);
     loop {
         let lock = match files.try_lock(&layout.job()) {
-            // It could not be made. Whoever wants to write there will be told why.
-            Err(error) if error.is_not_found() => return Ok(Claim::Ours(None)),
+            // The directory could not be made. Who writes to it later gets the reason.
+            Err(error) if error.is_not_found() => return Ok(Locked::ByThisRun(None)),
             Err(error) if without_locks(&error) => {
                 take_over_earlier_runs(files, layout)?;
-                return Ok(Claim::Ours(None));
+                return Ok(Locked::ByThisRun(None));
             }
             other => other?,
         };
         if lock.is_some() {
             take_over_earlier_runs(files, layout)?;
-            // Without it others only know less; a full file system is no reason not to start.
-            let _ = format::write(files, &path, sign, Durability::Atomic);
-            return Ok(Claim::Ours(lock));
+            // Without the file other runs know less. A full file system must not stop this one.
+            let _ = format::write(files, &path, owner, Durability::Atomic);
+            return Ok(Locked::ByThisRun(lock));
         }
-        let other = format::read::<Sign>(files, &path).unwrap_or_default();
-        if other.run == sign.run {
-            return Ok(Claim::Ours(None));
+        let other = format::read::<Owner>(files, &path).unwrap_or_default();
+        if other.run == owner.run {
+            return Ok(Locked::ByThisRun(None));
         }
         if Instant::now() >= end {
-            // A rank of this run may have taken over what is there, and have had no room to sign.
+            // A rank of this run may have the lock and no space for the file.
             let root = files.stat(&layout.root())?;
             return Ok(match root.is_some_and(|s| s.kind == FileKind::Directory) {
-                true => Claim::Ours(None),
-                false => Claim::Other(other),
+                true => Locked::ByThisRun(None),
+                false => Locked::ByOther(other),
             });
         }
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(RETRY);
     }
 }

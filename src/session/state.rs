@@ -3,12 +3,12 @@
 
 use crate::{Error, Result};
 
-/// Where the application stands.
+/// Which phase the program is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// Before `SCR_Init`, or after `SCR_Finalize`.
     Uninit,
-    /// Outside of every phase.
+    /// Between phases.
     Idle,
     /// Between `SCR_Start_restart` and `SCR_Complete_restart`.
     Restart,
@@ -72,7 +72,7 @@ impl Call {
         }
     }
 
-    /// Whether it opens a phase.
+    /// True if it starts a phase.
     pub fn starts(self) -> bool {
         matches!(
             self,
@@ -82,11 +82,12 @@ impl Call {
 }
 
 impl State {
-    /// Where `call` leads from here, if it succeeds.
+    /// The state after `call`, if it succeeds.
     ///
-    /// A start that fails leads to a failed phase. In it a file has no path, and the complete
-    /// that belongs to the start ends it and fails too. So does any call that is allowed outside
-    /// of a phase: a program may leave the complete out where the start has failed.
+    /// A start that fails leads to a failed phase, in which a file has no path: a program that goes
+    /// on must not overwrite the file of an older dataset. The complete call ends the phase, and
+    /// fails. Any call that is allowed between phases ends it, too: a program may leave out the
+    /// complete call after a start that failed.
     ///
     /// # Errors
     /// [`Error::State`] naming the call, the state and the way out, if it is not allowed.
@@ -122,8 +123,8 @@ impl State {
         }
     }
 
-    /// Where `call` leads from here, if it fails or is not allowed: a start to a failed phase,
-    /// unless another phase is open; any other call nowhere.
+    /// The state after `call`, if it fails or is not allowed: a failed phase after a start, unless
+    /// another phase is open; else the same.
     pub fn refused(self, call: Call) -> State {
         match (self.outside(), call) {
             (State::Uninit, call) if call.starts() => State::FailedEarly,
@@ -134,17 +135,45 @@ impl State {
         }
     }
 
-    /// Whether the start of this phase has failed.
+    /// True if the start of this phase has failed.
     pub fn failed(self) -> bool {
         self.outside() != self
     }
 
-    /// The same without the failed phase.
+    /// The state before a failed phase; any other state is as it is.
     pub fn outside(self) -> State {
         match self {
             State::FailedRestart | State::FailedCheckpoint | State::FailedOutput => State::Idle,
             State::FailedEarly => State::Uninit,
             other => other,
+        }
+    }
+
+    /// Checks that `call` is allowed, and gives the state after it. A call other than a route that
+    /// follows a failed start ends the failed phase.
+    ///
+    /// # Errors
+    /// As [`State::after`].
+    pub(super) fn allow(&mut self, call: Call) -> Result<State> {
+        let next = self.after(call);
+        match &next {
+            Err(_) => *self = self.refused(call),
+            Ok(next) if !next.failed() => *self = self.outside(),
+            Ok(_) => {}
+        }
+        next
+    }
+
+    /// Ends a phase.
+    ///
+    /// # Errors
+    /// `call` is not allowed, or the start of the phase has failed. The same on all ranks.
+    pub(super) fn end_phase(&mut self, call: Call) -> Result<()> {
+        let failed = self.failed();
+        *self = self.allow(call)?;
+        match failed {
+            true => Err(Error::NotStarted { call: call.name() }),
+            false => Ok(()),
         }
     }
 

@@ -1,7 +1,6 @@
-//! A checkpoint that this run cannot use, though it is whole or may be. Nothing older is offered
-//! in its place: a restart that silently goes back, or starts over, can cost weeks of work.
+//! A checkpoint that this run cannot use, though it is whole or may be. No older one is offered in
+//! its place: a restart that silently goes back, or starts over, can cost weeks of work.
 
-use super::Session;
 use crate::Error;
 use crate::format::Dataset;
 
@@ -9,36 +8,22 @@ use crate::format::Dataset;
 #[derive(Debug, Clone)]
 pub(super) struct Unavailable {
     pub id: u64,
-    /// Its time of creation, microseconds since the epoch, if it is known.
+    /// Its time of creation, microseconds since the epoch, if known.
     pub created: Option<u64>,
-    /// It was found in the prefix directory, which the next search reads again; the cache is read
-    /// in `SCR_Init` only.
+    /// True if it was found in the prefix directory, which the next search reads again. The cache
+    /// is read only in `SCR_Init`.
     pub in_prefix: bool,
-    /// What `SCR_Have_restart` returns in its place.
+    /// What `SCR_Have_restart` returns.
     pub error: Error,
 }
 
 impl Unavailable {
-    /// True if `dataset` is this checkpoint (another copy of it may be readable), or a newer one.
-    fn is_no_newer_than(&self, dataset: &Dataset) -> bool {
+    /// True if `dataset` is this checkpoint, of which another copy may be readable, or a newer one.
+    pub fn is_no_newer_than(&self, dataset: &Dataset) -> bool {
         match self.created {
             Some(created) => dataset.created >= created,
             None => dataset.id >= self.id,
         }
-    }
-}
-
-impl Session {
-    /// True if a restart from `dataset` leaves out no newer checkpoint that may be whole. Local;
-    /// the same on all ranks.
-    pub(super) fn may_offer(&self, dataset: &Dataset) -> bool {
-        let unavailable = self.unavailable.as_ref();
-        unavailable.is_none_or(|newest| newest.is_no_newer_than(dataset))
-    }
-
-    /// Notes a checkpoint that cannot be used. The first one that a search meets is the newest.
-    pub(super) fn cannot_use(&mut self, unavailable: Unavailable) {
-        self.unavailable.get_or_insert(unavailable);
     }
 }
 

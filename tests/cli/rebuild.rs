@@ -120,7 +120,7 @@ fn more_than_the_scheme_stands_changes_nothing() {
         let text = "ERROR";
         let line = said.err.lines().find(|line| line.contains(text)).unwrap();
         assert!(
-            line.contains("dataset 1 (ck.1): the files of ranks 1, 3 are lost"),
+            line.contains("dataset 1 (ck.1): the files of ranks 1 and 3 are lost"),
             "{line}"
         );
         assert!(

@@ -132,7 +132,7 @@ fn what_cannot_be_saved_is_said() {
         assert_eq!((said.code, said.out.as_str()), (1, ""), "{said:?}");
         assert!(
             said.err
-                .contains("dataset 1 (ck.1): the files of ranks 4, 6 "),
+                .contains("dataset 1 (ck.1): the files of ranks 4 and 6 "),
             "{said:?}"
         );
     }

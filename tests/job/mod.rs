@@ -109,7 +109,7 @@ impl Site {
             .with_host(node)
             .with_cwd(self.prefix())
             .with("SCR_NODE_NAME", node)
-            .with("SCR_PREFIX", &self.prefix().to_string_lossy())
+            .with("SCR_PREFIX", self.prefix())
             .with("SCR_CACHE_BASE", &base)
             .with("SCR_CNTL_BASE", &base);
         for (name, value) in &self.vars {

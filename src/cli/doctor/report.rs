@@ -1,6 +1,6 @@
 //! What is told: facts in sections, then problems with their remedies.
 
-use crate::shown::escaped;
+use crate::text::escaped;
 use std::fmt::Display;
 
 /// Collects them.

@@ -11,6 +11,7 @@ use crate::policy::capacity::with_redundancy;
 use crate::redundancy;
 use crate::redundancy::EVERYTHING;
 use crate::redundancy::topology::{RankAssignment, RankReport, SetPlan, assign};
+use crate::text::{counted, plural};
 use std::collections::{BTreeMap, HashSet};
 
 /// Most ranks that are thought of.
@@ -272,21 +273,15 @@ fn used_for(scheme: &SchemeDescriptor) -> String {
 }
 
 fn survived(tolerates: usize, group: &str) -> String {
-    let (one, many) = match group {
-        "NODE" => ("node".to_string(), "nodes".to_string()),
-        other => (format!("group of {other}"), format!("groups of {other}")),
+    let one = match group {
+        "NODE" => "node".to_string(),
+        other => format!("group of {other}"),
     };
+    let many = plural(tolerates, &one);
     match tolerates {
         EVERYTHING => format!("the loss of any number of {many}"),
         0 => format!("a failure of processes, but not the loss of a {one}"),
         1 => format!("the loss of any 1 {one}, not of 2"),
         n => format!("the loss of any {n} {many}, not of {}", n + 1),
-    }
-}
-
-fn counted(number: usize, what: &str) -> String {
-    match number {
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn input() -> Option<u64> {
 /// that it started, and what a terminal sends comes from us, once.
 pub(super) fn start(
     command: &[OsString],
-    set: &[(&str, String)],
+    set: &[(&str, OsString)],
     input: Option<u64>,
 ) -> Result<Child, Failure> {
     let (word, arguments) = match command.split_first() {

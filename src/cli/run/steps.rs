@@ -16,6 +16,7 @@ use crate::job::{Down, Launcher, Report, launcher};
 use crate::policy::run::{LoopState, NextStep, NodeCount, StopReason, limit, next_step, pause};
 use crate::policy::watchdog::Limits;
 use crate::prefix::records;
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
@@ -206,22 +207,19 @@ impl<'a> Steps<'a> {
             words::shown(&command)
         ));
 
-        let mut set = vec![
-            (
-                "SCR_PREFIX",
-                job.prefix.root().to_string_lossy().into_owned(),
-            ),
-            ("SCR_JOB_ID", job.id()?),
-            ("SCR_END_TIME", self.end.unwrap_or(0).to_string()),
+        let mut set: Vec<(&str, OsString)> = vec![
+            ("SCR_PREFIX", job.prefix.root().into()),
+            ("SCR_JOB_ID", job.id()?.into()),
+            ("SCR_END_TIME", self.end.unwrap_or(0).to_string().into()),
         ];
-        set.extend(from.map(|name| (words::NAME, name)));
+        set.extend(from.map(|name| (words::NAME, name.into())));
         if self.launcher.kind() == launcher::LauncherKind::Srun {
             // Else a run that has lost one process may wait for it to the end of the allocation.
-            set.push(("SLURM_KILL_BAD_EXIT", "1".to_string()));
+            set.push(("SLURM_KILL_BAD_EXIT", "1".into()));
             // When a node leaves the job while a step ends, Slurm may keep the processors of
             // that step for taken, and the next step would wait for them for ever.
             if number > 1 {
-                set.push(("SLURM_OVERLAP", "1".to_string()));
+                set.push(("SLURM_OVERLAP", "1".into()));
             }
             set.retain(|(name, _)| {
                 !name.starts_with("SLURM_") || job.environment.get(name).is_none()
@@ -281,7 +279,7 @@ const SETTLE: u64 = 2;
 /// A line for the user, at once. That nobody reads it is no reason to stop.
 fn say(call: &mut Call, text: &str) {
     let time = local_time(SystemTime::now());
-    let _ = writeln!(call.out, "scr_run: {time}: {}", crate::shown::escaped(text));
+    let _ = writeln!(call.out, "scr_run: {time}: {}", crate::text::escaped(text));
     let _ = call.out.flush();
 }
 

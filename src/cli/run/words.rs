@@ -1,6 +1,7 @@
 //! The words of a launch.
 
 use super::super::call::Failure;
+use crate::text::quoted;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
@@ -68,60 +69,21 @@ fn command(word: &OsStr) -> Option<(&'static str, Option<OsString>)> {
     })
 }
 
-/// Splits a command as a shell does: blanks separate words, quotes and backslash keep them.
-/// Nothing is expanded.
+/// Splits a command as a shell does. Nothing is expanded.
 ///
 /// # Errors
-/// A quote is not closed.
+/// A quote is not closed, or the command ends with a backslash.
 pub(super) fn split(text: &str) -> Result<Vec<String>, Failure> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        match (quote, letter) {
-            (Some(open), _) if letter == open => quote = None,
-            (None, '\'' | '"') => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            (None, ' ' | '\t' | '\n') => words.extend(word.take()),
-            (None | Some('"'), '\\') => {
-                let next = letters.next().unwrap_or('\\');
-                let word = word.get_or_insert_default();
-                // In quotes a backslash is one, unless it could not be written otherwise.
-                if quote.is_some() && !matches!(next, '"' | '\\' | '$' | '`') {
-                    word.push('\\');
-                }
-                word.push(next);
-            }
-            _ => word.get_or_insert_default().push(letter),
-        }
-    }
-    if let Some(open) = quote {
-        return Err(Failure::said(format!(
-            "the {open} in the command is not closed: {}",
-            text.escape_debug()
-        )));
-    }
-    words.extend(word);
-    Ok(words)
+    shlex::split(text).ok_or_else(|| {
+        let text = text.escape_debug();
+        Failure::said(format!("a quote in the command is not closed: {text}"))
+    })
 }
 
-/// A command line as a person can read it, and a shell too.
+/// A command line that a person can read and paste into a shell.
 pub(super) fn shown(words: &[OsString]) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=+,.:/@%[]".contains(c);
-    let word = |word: &OsString| {
-        let text: String = word.to_string_lossy().chars().take(1000).collect();
-        match !text.is_empty() && text.chars().all(plain) {
-            true => text,
-            false => format!(
-                "'{}'",
-                text.escape_debug().to_string().replace('\'', "'\\''")
-            ),
-        }
-    };
-    words.iter().map(word).collect::<Vec<_>>().join(" ")
+    let words = words.iter().map(|word| quoted(word.as_bytes()));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -166,11 +128,11 @@ mod tests {
             ("./a '' \"\"", &["./a", "", ""]),
             ("./a 'b c'd \"e 'f'\"", &["./a", "b cd", "e 'f'"]),
             (r#"a\ b "c\"d\e" 'f\'"#, &["a b", r#"c"d\e"#, r"f\"]),
-            ("\\", &["\\"]),
+            ("./a # b", &["./a"]),
         ] {
             assert_eq!(split(text).unwrap(), expected, "{text}");
         }
-        for open in ["'", "a 'b", "\"", r#""\""#] {
+        for open in ["'", "a 'b", "\"", r#""\""#, "\\"] {
             assert!(split(open).is_err(), "{open}");
         }
     }
@@ -178,10 +140,10 @@ mod tests {
     #[test]
     fn what_is_shown_is_a_command() {
         let line = words("srun -N4 --exclude=node[1,3] ./a");
-        assert_eq!(shown(&line), "srun -N4 --exclude=node[1,3] ./a");
+        assert_eq!(shown(&line), "srun -N4 '--exclude=node[1,3]' ./a");
         assert_eq!(
             shown(&["a b".into(), "".into(), "\u{7}".into()]),
-            r"'a b' '' '\u{7}'"
+            r"'a b' '' $'\x07'"
         );
     }
 }

@@ -85,10 +85,7 @@ pub(super) fn check(call: &str, code: c_int) -> Result<()> {
 }
 
 pub(super) fn failure(call: &str, what: impl Into<String>) -> Error {
-    Error::Comm {
-        call: call.to_string(),
-        what: what.into(),
-    }
+    Error::comm(call, what.into())
 }
 
 pub(super) fn too_long(length: usize) -> Error {

@@ -261,7 +261,7 @@ impl World {
     fn send(&self, state: &mut State, transfer: &Transfer, data: Vec<u8>) -> Result<()> {
         if let Some(what) = state.broken.clone() {
             let call = transfer.call();
-            return Err(Error::Comm { call, what });
+            return Err(Error::comm(call, what));
         }
         let channel = state.channel(transfer);
         match channel.posted.pop_front() {
@@ -353,10 +353,7 @@ impl World {
         match &state.finished {
             Ok(result) => terms.copy_from_slice(result),
             Err(what) => {
-                return Err(Error::Comm {
-                    call: call.to_string(),
-                    what: (*what).to_string(),
-                });
+                return Err(Error::comm(call, (*what).to_string()));
             }
         }
         Ok(())
@@ -367,10 +364,7 @@ impl World {
         let mut state = self.lock();
         while !state.satisfied(want) {
             if let Some(what) = state.hopeless(want) {
-                return Err(Error::Comm {
-                    call: call.to_string(),
-                    what,
-                });
+                return Err(Error::comm(call, what));
             }
             state.set_waiting(rank, Some(want));
             state.check_progress();

@@ -89,7 +89,7 @@ fn what_is_refused_sets_nothing() {
         &mut config,
         &[("CKPT=0 TYPE=XOR", None), ("CKPT=1 TYPE=XOR", None)],
     );
-    let before = config.to_bytes();
+    let before = config.to_message().unwrap();
     for bad in [
         " ",
         "=5",
@@ -107,7 +107,7 @@ fn what_is_refused_sets_nothing() {
         "SCR_PREFIX=/a b",
     ] {
         assert!(config.call(bad).is_err(), "{bad}");
-        assert_eq!(config.to_bytes(), before, "{bad}");
+        assert_eq!(config.to_message().unwrap(), before, "{bad}");
     }
     assert!(
         config
@@ -231,7 +231,7 @@ fn whether_scr_is_enabled_is_always_answered() {
 fn asking_changes_nothing_and_complains_of_nothing() {
     let mut config = load(&[], "SCR_FLUSH=3\nCKPT=0 TYPE=XOR", "");
     config.freeze();
-    let before = config.to_bytes();
+    let before = config.to_message().unwrap();
     for (text, expected) in [
         ("SCR_FLUSH", Some("3")),
         ("CKPT=0 TYPE", Some("XOR")),
@@ -244,5 +244,5 @@ fn asking_changes_nothing_and_complains_of_nothing() {
     ] {
         assert_eq!(config.ask(text).unwrap().as_deref(), expected, "{text}");
     }
-    assert_eq!(config.to_bytes(), before);
+    assert_eq!(config.to_message().unwrap(), before);
 }

@@ -1,8 +1,11 @@
 use super::super::layer::Item;
-use super::super::{Config, Environment, MAX_FILE, Source};
+use super::super::{Config, MAX_FILE, Source};
 use super::{load, reload};
+use crate::job::Environment;
 use crate::{Error, Result};
 use std::cell::RefCell;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 fn get(config: &Config, name: &str) -> Option<String> {
@@ -79,10 +82,44 @@ fn calls_say_which_user_file() {
     );
 }
 
+/// A directory with bytes that are not UTF-8 is used as it is, or refused: never another one.
+#[test]
+fn a_prefix_directory_that_is_not_text_is_refused() {
+    let bad = || OsString::from_vec(b"/p/\xff".to_vec());
+    let cwd = PathBuf::from(bad());
+    let load = |environment: Environment, user: &'static [u8]| {
+        let mut config = Config::new();
+        let read = |path: &Path| Ok(path.ends_with(".scrconf").then(|| user.to_vec()));
+        config.load(environment, &cwd, &read).map(|()| config)
+    };
+    let mut config = load(Environment::default(), b"").unwrap();
+    assert_eq!(config.prefix().unwrap(), cwd);
+    let error = config.call("SCR_PREFIX=/p/\u{fffd}").unwrap_err();
+    assert!(error.to_string().contains("not UTF-8"), "{error}");
+
+    let set = [("SCR_PREFIX", bad())].into_iter().collect();
+    let used = [("SCR_PREFIX", "/p/$DIR".into()), ("DIR", bad())];
+    let refused = [
+        load(set, b"").map(drop),
+        load(used.into_iter().collect(), b"").map(drop),
+        load(Environment::default(), b"# \xe9\nSCR_PREFIX=/p/\xff\n").map(drop),
+    ];
+    for result in refused {
+        let error = result.unwrap_err().to_string();
+        assert!(
+            error.contains("SCR_PREFIX") && error.contains("not UTF-8"),
+            "{error}"
+        );
+    }
+    let cache = [("SCR_CACHE_BASE", bad())].into_iter().collect();
+    let error = Config::from_message(&config.to_message().unwrap(), cache).unwrap_err();
+    assert!(error.to_string().contains("SCR_CACHE_BASE"), "{error}");
+}
+
 #[test]
 fn a_file_that_cannot_be_read_changes_nothing() {
     let mut config = load(&[("SCR_FLUSH", "1")], "SCR_DEBUG=1", "");
-    let before = config.to_bytes();
+    let before = config.to_message().unwrap();
     let failed = config.load(Environment::default(), Path::new("/"), &|path| {
         Err(Error::io(
             "open",
@@ -95,7 +132,7 @@ fn a_file_that_cannot_be_read_changes_nothing() {
         Ok(Some(vec![b'#'; MAX_FILE as usize + 1]))
     });
     assert!(failed.unwrap_err().to_string().contains("larger than"));
-    assert_eq!(config.to_bytes(), before);
+    assert_eq!(config.to_message().unwrap(), before);
 }
 
 #[test]
@@ -228,7 +265,7 @@ fn other_ranks_take_over_all_but_what_is_theirs() {
         ("TAG", "one"),
     ];
     let own: Environment = own.into_iter().collect();
-    let mut other = Config::from_bytes(&config.to_bytes(), own).unwrap();
+    let mut other = Config::from_message(&config.to_message().unwrap(), own).unwrap();
     for (name, value) in [
         ("SCR_NODE_NAME", None),
         ("SCR_CACHE_BASE", Some("/l/n1")),

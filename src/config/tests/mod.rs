@@ -6,8 +6,9 @@ mod layers;
 mod random;
 mod settings;
 
-use super::{Config, Environment};
+use super::Config;
 use crate::Result;
+use crate::job::Environment;
 use std::path::Path;
 
 /// A configuration loaded in `/home/u` from environment, user file and system file.

@@ -1,8 +1,9 @@
 //! Bytes that nobody would write, from a fixed seed.
 
 use super::super::descriptors::descriptors;
-use super::super::{Config, Environment, Settings};
+use super::super::{Config, Settings};
 use super::load;
+use crate::job::Environment;
 use std::path::Path;
 
 /// xorshift64*: short, and the same everywhere.
@@ -20,7 +21,7 @@ impl Random {
     fn text(&mut self) -> Vec<u8> {
         const PARTS: [&str; 24] = [
             "SCR_FLUSH",
-            "SCR_PREFIX",
+            "SCR_JOB_NAME",
             "CKPT",
             "STORE",
             "GROUPS",
@@ -73,8 +74,9 @@ fn no_file_is_a_panic() {
     for _ in 0..3000 {
         let mut config = loaded(&random.text());
         config.take_warnings();
-        let again = Config::from_bytes(&config.to_bytes(), Environment::default()).unwrap();
-        assert_eq!(again.to_bytes(), config.to_bytes());
+        let again =
+            Config::from_message(&config.to_message().unwrap(), Environment::default()).unwrap();
+        assert_eq!(again.to_message().unwrap(), config.to_message().unwrap());
         if let Ok(settings) = Settings::from(&config) {
             understood += usize::from(descriptors(&config, &settings, "n").is_ok());
         }
@@ -106,9 +108,9 @@ fn no_call_is_a_panic_and_app_conf_reads_back() {
         let mut config = Config::new();
         for _ in 0..8 {
             let text = String::from_utf8_lossy(&random.text()).to_uppercase();
-            let before = config.to_bytes();
+            let before = config.to_message().unwrap();
             if config.call(&text).is_err() {
-                assert_eq!(config.to_bytes(), before, "{text:?}");
+                assert_eq!(config.to_message().unwrap(), before, "{text:?}");
             }
         }
         let read = load(&[], &config.app_conf(), "");
@@ -130,8 +132,9 @@ fn damaged_messages_are_errors() {
         "CKPT=0 TYPE=XOR\nSTORE=/a",
         "SCR_DEBUG=1",
     )
-    .to_bytes();
-    let decode = |bytes: &[u8]| Config::from_bytes(bytes, Environment::default());
+    .to_message()
+    .unwrap();
+    let decode = |bytes: &[u8]| Config::from_message(bytes, Environment::default());
     assert!(decode(&whole).is_ok());
     for length in 0..whole.len() {
         assert!(decode(&whole[..length]).is_err(), "cut to {length}");

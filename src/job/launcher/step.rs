@@ -4,6 +4,7 @@ use super::super::manager::same_host;
 use super::super::program::{ask, failed, signal};
 use super::super::{Environment, identity::scheduler_job};
 use super::LauncherKind;
+use crate::text::excerpt;
 use crate::{Error, Result};
 use std::time::{Duration, Instant};
 
@@ -19,9 +20,11 @@ pub(super) fn of(
     match kind {
         LauncherKind::Srun => {
             let job = scheduler_job(environment).map(|known| known.value);
-            let job = job.ok_or_else(|| Error::Config {
-                place: "SLURM_JOB_ID".to_string(),
-                what: "is not set, so there is no job whose steps could be looked at".to_string(),
+            let job = job.ok_or_else(|| {
+                Error::config(
+                    "SLURM_JOB_ID",
+                    "is not set, so there is no job whose steps could be looked at",
+                )
             })?;
             let arguments = ["--oneliner", "show", "step", &job];
             let steps = ask(environment, "scontrol", &arguments, &[])?;
@@ -53,11 +56,10 @@ fn started_by(line: &str, host: &str, pid: u32) -> Option<String> {
 pub(super) fn kill(kind: LauncherKind, environment: &Environment, step: &str) -> Result<()> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '+' | '_');
     if step.is_empty() || !step.chars().all(plain) {
-        let shown: String = step.chars().take(80).flat_map(char::escape_debug).collect();
-        return Err(Error::Config {
-            place: format!("job step '{shown}'"),
-            what: "is no id of a job step".to_string(),
-        });
+        return Err(Error::config(
+            format!("job step '{}'", excerpt(step, 80)),
+            "is no id of a job step",
+        ));
     }
     match kind {
         LauncherKind::Srun if step.contains('.') => {
@@ -81,9 +83,11 @@ pub(super) fn kill(kind: LauncherKind, environment: &Environment, step: &str) ->
 
 fn end_process(step: &str) -> Result<()> {
     let pid = step.parse::<i32>().ok().filter(|pid| *pid > 1);
-    let pid = pid.ok_or_else(|| Error::Config {
-        place: format!("job step '{step}'"),
-        what: "is no process id; give that of the launcher".to_string(),
+    let pid = pid.ok_or_else(|| {
+        Error::config(
+            format!("job step '{step}'"),
+            "is no process id; give that of the launcher",
+        )
     })?;
     send(pid, libc::SIGTERM)?;
     let end = Instant::now() + GRACE;

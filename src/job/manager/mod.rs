@@ -102,10 +102,7 @@ pub fn list(name: &'static str, environment: &Environment, lookup: Lookup) -> Re
     };
     match hostlist::expand(&text) {
         Ok(hosts) => Ok(hostlist::unique(hosts)),
-        Err(Error::Config { place, what }) => Err(Error::Config {
-            place: format!("{name}: {place}"),
-            what,
-        }),
+        Err(Error::Config { place, what }) => Err(Error::config(format!("{name}: {place}"), what)),
         Err(other) => Err(other),
     }
 }

@@ -24,9 +24,11 @@ impl Manager for Pbs {
     }
 
     fn nodes(&self) -> Result<Vec<String>> {
-        let file = variable("PBS_NODEFILE", &self.0).ok_or_else(|| Error::Config {
-            place: "PBS_NODEFILE".to_string(),
-            what: "is not set, so the nodes of the job are not known; set SCR_NODELIST".to_string(),
+        let file = variable("PBS_NODEFILE", &self.0).ok_or_else(|| {
+            Error::config(
+                "PBS_NODEFILE",
+                "is not set, so the nodes of the job are not known; set SCR_NODELIST",
+            )
         })?;
         let words = words_of(Path::new(&file))?;
         hosts(words.iter().map(String::as_str))

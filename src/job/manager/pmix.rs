@@ -22,12 +22,11 @@ impl Manager for Pmix {
     }
 
     fn nodes(&self) -> Result<Vec<String>> {
-        Err(Error::Config {
-            place: "SCR_NODELIST".to_string(),
-            what: "is not set, and PMIx does not tell commands the nodes of a job; set it to \
-                   their host list, such as node[1-4]"
-                .to_string(),
-        })
+        Err(Error::config(
+            "SCR_NODELIST",
+            "is not set, and PMIx does not tell commands the nodes of a job; set it to \
+                   their host list, such as node[1-4]",
+        ))
     }
 
     fn down(&self, _: &[String]) -> Result<Vec<String>> {

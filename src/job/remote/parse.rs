@@ -2,6 +2,7 @@
 
 use super::super::manager::same_host;
 use super::{Answer, Finished, lost};
+use crate::text::excerpt;
 use std::collections::BTreeMap;
 
 const NODE: &str = "scr-node ";
@@ -10,12 +11,7 @@ const EXIT: &str = "scr-exit ";
 /// The first line of a text that says something, bounded.
 pub(super) fn first_line(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    Some(
-        line.chars()
-            .take(200)
-            .flat_map(char::escape_debug)
-            .collect(),
-    )
+    Some(excerpt(line, 200))
 }
 
 /// The answer of the one node that was asked.

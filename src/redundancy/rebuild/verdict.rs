@@ -3,7 +3,7 @@
 use crate::redundancy::Context;
 use crate::redundancy::code::Code;
 use crate::redundancy::encode::{from_bytes, to_bytes};
-use crate::redundancy::parity_file::list;
+use crate::text::{list_of_ranks, ranks_in_words};
 
 pub(super) const RECORD: u64 = 1;
 pub(super) const DATA: u64 = 2;
@@ -101,7 +101,7 @@ pub(super) fn judge(
     mut all: Vec<MemberState>,
 ) -> std::result::Result<Verdict, String> {
     let (members, keepers) = (code.members(), code.parities());
-    let set = list(&context.set.members);
+    let set = list_of_ranks(&context.set.members);
     let with_record = || all.iter().filter(|s| !s.lacks(RECORD));
     let same = |f: fn(&MemberState) -> u64| {
         let mut values = with_record().map(f);
@@ -173,15 +173,14 @@ fn describe_losses(context: &Context, code: &Code, name: &str, all: &[MemberStat
     };
     let lost = ranks(&|s| s.lacks(DATA));
     let bare = ranks(&|s| !s.lacks(DATA) && s.lacks(PARITY));
-    let plural = |ranks: &[usize]| if ranks.len() == 1 { "rank" } else { "ranks" };
-    let mut what = format!("the files of {} {}", plural(&lost), list(&lost));
+    let mut what = format!("the files of {}", ranks_in_words(&lost));
     if !bare.is_empty() {
-        what += &format!(" and the redundancy of {} {}", plural(&bare), list(&bare));
+        what += &format!(" and the redundancy of {}", ranks_in_words(&bare));
     }
     let tolerates = match code.parities() {
         1 => "one".to_string(),
         n => format!("any {n}"),
     };
-    let set = list(&context.set.members);
+    let set = list_of_ranks(&context.set.members);
     format!("{what} are lost or damaged; {name} set {set} tolerates the loss of {tolerates}")
 }

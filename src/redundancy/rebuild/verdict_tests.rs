@@ -198,7 +198,7 @@ fn an_error_names_the_losses_and_the_tolerance() {
     lose(&mut all[3]);
     assert_eq!(
         refused(&xor, all),
-        "the files of ranks 11, 13 are lost or damaged; RS set 10, 11, 12, 13 tolerates the loss \
+        "the files of ranks 11 and 13 are lost or damaged; RS set 10, 11, 12, 13 tolerates the loss \
          of one"
     );
     let mut all = whole(&rs);
@@ -207,7 +207,7 @@ fn an_error_names_the_losses_and_the_tolerance() {
     all[2].has &= !PARITY;
     assert_eq!(
         refused(&rs, all),
-        "the files of ranks 10, 11 and the redundancy of rank 12 are lost or damaged; RS set 10, \
+        "the files of ranks 10 and 11 and the redundancy of rank 12 are lost or damaged; RS set 10, \
          11, 12, 13 tolerates the loss of any 2"
     );
 }

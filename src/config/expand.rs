@@ -1,54 +1,7 @@
-//! The process's environment as a value, and `$NAME` expansion against it.
+//! `$NAME` in values, replaced from the environment.
 
 use super::MAX_TEXT;
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-
-/// Environment variables at one moment. A value, so that ranks which are threads of one
-/// process can differ, as ranks on several nodes do.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Environment(BTreeMap<String, String>);
-
-impl Environment {
-    /// Takes the environment of this process. Variables that are not UTF-8 are left out.
-    pub fn process() -> Self {
-        std::env::vars_os().collect()
-    }
-
-    /// Value of a variable.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-
-    /// Names of all variables, sorted.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
-    }
-}
-
-impl FromIterator<(OsString, OsString)> for Environment {
-    fn from_iter<I: IntoIterator<Item = (OsString, OsString)>>(pairs: I) -> Self {
-        pairs
-            .into_iter()
-            .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
-            .collect()
-    }
-}
-
-impl FromIterator<(String, String)> for Environment {
-    fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
-        Environment(pairs.into_iter().collect())
-    }
-}
-
-impl<'a> FromIterator<(&'a str, &'a str)> for Environment {
-    fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(pairs: I) -> Self {
-        pairs
-            .into_iter()
-            .map(|(k, v)| (k.to_string(), v.to_string()))
-            .collect()
-    }
-}
+use crate::job::Environment;
 
 /// Text with its variables replaced, and the names that were not defined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,7 +12,7 @@ pub(super) struct Expanded {
 
 /// Replaces `$NAME` and `${NAME}` (letters, digits, underscore); an undefined name becomes
 /// nothing. What a variable holds is not looked at again. A `$` that starts neither form
-/// stays. `Err` if the result would be longer than [`MAX_TEXT`].
+/// stays. `Err` if the result would be longer than [`MAX_TEXT`], or if a variable is not UTF-8.
 pub(super) fn expand(text: &str, environment: &Environment) -> Result<Expanded, String> {
     let mut out = Expanded::default();
     let mut rest = text;
@@ -75,6 +28,9 @@ pub(super) fn expand(text: &str, environment: &Environment) -> Result<Expanded, 
         };
         match environment.get(name) {
             Some(value) => out.text.push_str(value),
+            None if environment.is_unreadable(name) => {
+                return Err(format!("uses ${name}, which is not UTF-8 text"));
+            }
             None => out.undefined.push(name.to_string()),
         }
         if out.text.len() > MAX_TEXT {
@@ -163,15 +119,11 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_are_not_text_are_left_out() {
+    fn a_variable_that_is_not_text_is_an_error() {
         use std::os::unix::ffi::OsStringExt;
-        let bad = OsString::from_vec(vec![0xff]);
-        let env: Environment = [
-            (OsString::from("A"), bad),
-            (OsString::from("B"), "b".into()),
-        ]
-        .into_iter()
-        .collect();
-        assert_eq!(env.names().collect::<Vec<_>>(), ["B"]);
+        let bad = std::ffi::OsString::from_vec(vec![0xff]);
+        let env: Environment = [("A", bad), ("B", "b".into())].into_iter().collect();
+        assert!(expand("/x/$A", &env).unwrap_err().contains("$A"));
+        assert_eq!(expand("/x/$B", &env).unwrap().text, "/x/b");
     }
 }

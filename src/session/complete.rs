@@ -1,0 +1,271 @@
+//! Completing a dataset: `SCR_Complete_output`, `SCR_Complete_checkpoint`.
+
+use super::Session;
+use super::cached::{CachedDataset, note};
+use super::halt::count_down;
+use super::output::OpenDataset;
+use super::run::Run;
+use super::space::{receive_sizes, send_size};
+use super::state::Call;
+use crate::cache::dataset;
+use crate::cache::plan::Slot;
+use crate::comm::{Tag, Term, collective};
+use crate::format::filemap::Filemap;
+use crate::format::flush_file;
+use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
+use crate::policy::flush;
+use crate::prefix::flush::owners;
+use crate::prefix::paths::seen_by_program;
+use crate::redundancy::{self, Context, Record};
+use crate::store::FileKind;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Tag of the messages of a redundancy set while it encodes.
+const ENCODE: Tag = 0x40;
+
+impl Session {
+    /// Completes a dataset (`SCR_Complete_output`): makes its redundancy data, and flushes it if that
+    /// is due. Collective.
+    ///
+    /// # Errors
+    /// A rank passed `valid` false, a routed file does not exist, or the redundancy data cannot be
+    /// made: the dataset is deleted then. If only the flush fails, it stays in the cache. All ranks
+    /// return the same.
+    pub fn complete_output(&mut self, valid: bool) -> Result<()> {
+        self.complete_phase(Call::CompleteOutput, valid)
+    }
+
+    /// Completes a checkpoint (`SCR_Complete_checkpoint`); see [`Session::complete_output`].
+    pub fn complete_checkpoint(&mut self, valid: bool) -> Result<()> {
+        self.complete_phase(Call::CompleteCheckpoint, valid)
+    }
+
+    fn complete_phase(&mut self, call: Call, valid: bool) -> Result<()> {
+        self.state.end_phase(call)?;
+        let Some(mut open) = self.open.take() else {
+            return Err(Error::usage(call.name(), "no dataset is open"));
+        };
+        let list = list_files(&self.run, &open)?;
+        let list = list.and_then(|list| match valid {
+            true => Ok(list),
+            false => Err(Error::dataset(
+                open.dataset.id,
+                open.dataset.name.to_string(),
+                format!("the program called {} with valid=0", call.name()),
+            )),
+        });
+        let files = list.as_ref().map_or(0, Vec::len) as i64;
+        let bytes = list
+            .as_ref()
+            .map_or(0, |list| list.iter().map(|f| f.size).sum::<u64>()) as i64;
+        let mut terms = [Term::Sum(files), Term::Sum(bytes)];
+        let run = &self.run;
+        let list = match collective::agree_with(&*run.comm, run.node(), list, &mut terms) {
+            Ok(list) => list,
+            Err(error) => return self.give_up(&open, error),
+        };
+        open.dataset.files = Some(terms[0].value() as u64);
+        open.dataset.size = Some(terms[1].value() as u64);
+        open.dataset.complete = Some(true);
+
+        let files = RankFiles {
+            rank: run.rank(),
+            files: list,
+        };
+        let (scheme, store) = (open.target.scheme, open.target.store);
+        let mut filemap = filemap(run, &open.dataset, scheme, open.target.bypass, files);
+        let mut bytes = None;
+        if !open.target.bypass {
+            let done = protect(run, store, &mut filemap);
+            let level = run.stores[store].layout.level();
+            let report = send_size(run, store, level, &filemap)?;
+            let done = run.agree(done);
+            let size = receive_sizes(run, store, report, &open.dataset)?;
+            if let Err(error) = done {
+                return self.give_up(&open, error);
+            }
+            bytes = size.map(|size| size.all);
+            self.cached.remember_size(scheme, size);
+        }
+        self.commit(&open, filemap, bytes)
+    }
+
+    /// The dataset could not be completed: it is deleted, and all others stay. Always an error. Local.
+    fn give_up(&mut self, open: &OpenDataset, error: Error) -> Result<()> {
+        let Dataset { id, name, .. } = &open.dataset;
+        self.cached.recycled.clear();
+        if !open.target.bypass {
+            self.cached.failures = self.cached.failures.saturating_add(1);
+            let slot = Slot {
+                store: open.target.store,
+                id: *id,
+            };
+            self.cached.discard(&self.run, &[slot], None);
+        }
+        let what = format!("is not complete, so it was dropped: {error}");
+        Err(Error::dataset(*id, name.to_string(), what))
+    }
+
+    /// All ranks have their records: the dataset counts. Flushes it if that is due. Collective.
+    fn commit(&mut self, open: &OpenDataset, filemap: Filemap, bytes: Option<u64>) -> Result<()> {
+        let run = &self.run;
+        let dataset = filemap.dataset.clone();
+        let (scheme, store, bypass) = (open.target.scheme, open.target.store, open.target.bypass);
+        self.cached.failures = 0;
+        // The files whose space was reused have other names by now.
+        for unused in std::mem::take(&mut self.cached.recycled) {
+            run.tell_not_removed(run.files.remove_file(&unused));
+        }
+        let entry = flush_file::Entry::cached(dataset.clone());
+        note(run, |record| {
+            record.datasets.insert(dataset.id, entry);
+        });
+        self.cached.insert(CachedDataset {
+            store,
+            dataset: dataset.clone(),
+            bypass,
+            in_prefix: false,
+            dropped: false,
+            tolerates: run.tolerates.get(scheme).copied().unwrap_or(0),
+            level: run.stores[store].layout.level(),
+            bytes,
+            filemap: Some(filemap),
+        });
+        let mut ended = Ok(());
+        if dataset.is_checkpoint() {
+            self.interval.count(open.begun);
+            count_down(run);
+            ended = self.flush_before_halt();
+        }
+        let due = flush::due(dataset.ckpt, dataset.flag_output, self.run.settings.flush);
+        let is_saved = |session: &Session| {
+            let cached = session.cached.get(dataset.id);
+            cached.is_some_and(|cached| cached.in_prefix)
+        };
+        if (bypass || due) && ended.is_ok() && !is_saved(self) {
+            ended = self.flush_dataset(dataset.id);
+        }
+        if bypass && ended.is_err() && !is_saved(self) {
+            // After an error of a sync the data may be lost without another error. So the dataset must
+            // not be certified later, and no restart may use it.
+            self.cached.entries.retain(|c| c.dataset.id != dataset.id);
+            note(&self.run, |record| {
+                record.datasets.retain(|id, _| *id != dataset.id);
+            });
+        }
+        ended
+    }
+}
+
+/// The files of this rank as they are now; with bypass only those that no lower rank has routed too.
+/// Collective with bypass; the inner result is local.
+fn list_files(run: &Run, open: &OpenDataset) -> Result<Result<Vec<FileMeta>>> {
+    let paths: Vec<&Path> = open.files.keys().map(PathBuf::as_path).collect();
+    let bypass = open.target.bypass;
+    let owners = match bypass {
+        true => owners(&*run.comm, &paths)?,
+        false => Vec::new(),
+    };
+    let layout = &run.stores[open.target.store].layout;
+    let root = match bypass {
+        true => run.prefix.root().to_path_buf(),
+        false => layout.data(open.dataset.id, run.rank()),
+    };
+    let mut list = Vec::with_capacity(paths.len());
+    for (at, (relative, original)) in open.files.iter().enumerate() {
+        if owners.get(at).is_some_and(|owner| *owner != run.rank()) {
+            continue;
+        }
+        let path = root.join(relative);
+        let files = &*run.files;
+        let stat = match bypass {
+            true => seen_by_program(files, &path, |path| files.stat(path)),
+            false => files.stat(&path),
+        };
+        let what = match stat {
+            Ok(Some(stat)) if stat.kind == FileKind::File => {
+                let name = Name::from(relative.as_path());
+                list.push(FileMeta::new(name, original.clone(), &stat));
+                continue;
+            }
+            Ok(Some(_)) => "is not a regular file, though it was routed as one".to_string(),
+            Ok(None) => "was routed but not written".to_string(),
+            Err(error) => return Ok(Err(error)),
+        };
+        return Ok(Err(Error::Corrupt { path, what }));
+    }
+    Ok(Ok(list))
+}
+
+/// This rank's record of a dataset that was written by redundancy descriptor `scheme`. Local.
+pub(super) fn filemap(
+    run: &Run,
+    dataset: &Dataset,
+    scheme: usize,
+    bypass: bool,
+    files: RankFiles,
+) -> Filemap {
+    let descriptor = &run.descriptors.schemes[scheme];
+    let set = &run.sets[scheme];
+    let word = match set.size() {
+        0 | 1 => "SINGLE",
+        _ => descriptor.scheme.word(),
+    };
+    // A small set may tolerate fewer losses than the descriptor asks for.
+    let scheme = redundancy::by_name(word, descriptor.set_failures as usize);
+    let set_failures = scheme.map_or(0, |scheme| scheme.losses(set.size()));
+    let store = &run.descriptors.stores[descriptor.store];
+    Filemap {
+        rank: run.rank(),
+        ranks: run.comm.size(),
+        node: run.node().into(),
+        prefix: Some(Name::from(run.prefix.real())),
+        bypass,
+        dataset: dataset.clone(),
+        reddesc: Reddesc {
+            scheme: word.to_string(),
+            group: descriptor.group.as_str().into(),
+            set_id: set.id,
+            set_rank: set.index,
+            members: set.members.to_vec(),
+            set_size: descriptor.set_size as usize,
+            set_failures,
+            interval: descriptor.interval,
+            store: Name::from(store.dir.as_path()),
+        },
+        files,
+    }
+}
+
+/// Makes the redundancy data and checksums of this rank's files, then writes its record. Collective
+/// over the redundancy set; the result is local.
+pub(super) fn protect(run: &Run, store: usize, filemap: &mut Filemap) -> Result<()> {
+    let layout = &run.stores[store].layout;
+    let id = filemap.dataset.id;
+    let (data_dir, meta_dir) = (layout.data(id, run.rank()), layout.meta(id));
+    let reddesc = &filemap.reddesc;
+    let missing = || Error::format(0, format!("no scheme {}", reddesc.scheme));
+    let scheme = redundancy::scheme_of(reddesc).ok_or_else(missing)?;
+    let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone())
+        .ok_or_else(|| Error::format(0, "no redundancy set"))?;
+    let context = Context {
+        comm: &*run.comm,
+        files: &*run.files,
+        set: &set,
+        data_dir: &data_dir,
+        meta_dir: &meta_dir,
+        piece: run.settings.mpi_buf_size,
+        tag: ENCODE,
+        holders: &[],
+        sync: true,
+    };
+    let mut record = Record {
+        dataset: filemap.dataset.clone(),
+        reddesc: filemap.reddesc.clone(),
+        files: filemap.files.clone(),
+    };
+    scheme.encode(&context, &mut record)?;
+    filemap.files = record.files;
+    dataset::write_record(&*run.files, layout, filemap)
+}

@@ -1,0 +1,202 @@
+//! Datasets that leave the cache: those that make room for a new one, and those that are removed.
+
+use super::cached::{CachedDatasets, note};
+use super::run::Run;
+use super::search::RestartSearch;
+use crate::Result;
+use crate::cache::plan::Slot;
+use crate::policy::eviction::{EvictionCandidate, select_evicted};
+
+impl CachedDatasets {
+    /// Removes datasets from the cache and from everything that refers to them. Never fails: a rank
+    /// that cannot remove its files goes on with the others. Local; the same on all ranks.
+    pub fn remove(&mut self, run: &Run, search: &mut RestartSearch, gone: &[Slot]) {
+        self.remove_and_recycle(run, search, gone, None);
+    }
+
+    /// [`CachedDatasets::remove`]; dataset `reused_by` reuses the space of the redundancy files.
+    pub fn remove_and_recycle(
+        &mut self,
+        run: &Run,
+        search: &mut RestartSearch,
+        gone: &[Slot],
+        reused_by: Option<u64>,
+    ) {
+        if gone.is_empty() {
+            return;
+        }
+        self.discard(run, gone, reused_by);
+        self.entries.retain(|c| !gone.contains(&c.slot()));
+        self.unusable.retain(|slot| !gone.contains(slot));
+        let mut ids: Vec<u64> = gone.iter().map(|slot| slot.id).collect();
+        ids.retain(|id| self.slots_of_id(*id).is_empty());
+        search.forget(gone, &ids);
+        note(run, |record| {
+            record.datasets.retain(|id, _| !ids.contains(id));
+        });
+    }
+
+    /// Removes what the cache has of an id that is about to be written or fetched. Collective; a
+    /// barrier if there is something.
+    pub fn remove_id(&mut self, run: &Run, search: &mut RestartSearch, id: u64) -> Result<()> {
+        let slots = self.slots_of_id(id);
+        if slots.is_empty() {
+            return Ok(());
+        }
+        self.remove(run, search, &slots);
+        run.comm.barrier()
+    }
+
+    /// What leaves a store before a new dataset comes, so that the store stays within its count; and
+    /// up to `more` datasets that a restart can do without. Datasets in bypass take no space, so
+    /// they count only among themselves. The same on all ranks.
+    pub fn victims(
+        &self,
+        run: &Run,
+        search: &RestartSearch,
+        store: usize,
+        bypass: bool,
+        more: usize,
+    ) -> Vec<Slot> {
+        let offered = search.offered.as_ref().map(|files| files.dataset.id);
+        let cached = self.entries.iter().map(|c| {
+            let entry = EvictionCandidate {
+                id: c.dataset.id,
+                here: c.store == store && c.bypass == bypass,
+                usable: true,
+                checkpoint: c.dataset.is_checkpoint(),
+                tolerates: c.tolerates,
+                saved: c.in_prefix && !c.dropped && run.settings.fetch,
+                offered: offered == Some(c.dataset.id),
+            };
+            (c.slot(), entry)
+        });
+        let unusable = self.unusable.iter().map(|slot| {
+            let entry = EvictionCandidate {
+                id: slot.id,
+                here: slot.store == store && !bypass,
+                usable: false,
+                checkpoint: false,
+                tolerates: 0,
+                saved: false,
+                offered: false,
+            };
+            (*slot, entry)
+        });
+        let (slots, entries): (Vec<Slot>, Vec<EvictionCandidate>) = cached.chain(unusable).unzip();
+        let count = run.descriptors.stores[store].count as usize;
+        let gone = select_evicted(&entries, count, more).into_iter();
+        gone.filter_map(|at| slots.get(at).copied()).collect()
+    }
+
+    /// True if a new dataset in a store would evict another one.
+    pub fn would_evict(&self, run: &Run, search: &RestartSearch, store: usize) -> bool {
+        !self.victims(run, search, store, false, 0).is_empty()
+    }
+
+    /// Evicts what must leave a store before a new dataset comes, and up to `more` datasets that a
+    /// restart can do without. Dataset `reused_by` of that store reuses the space of the redundancy
+    /// files. No rank may need the evicted datasets any more. Collective, without a round.
+    pub fn evict(
+        &mut self,
+        run: &Run,
+        search: &mut RestartSearch,
+        (store, bypass): (usize, bool),
+        more: usize,
+        reused_by: Option<u64>,
+    ) {
+        let gone = self.victims(run, search, store, bypass, more);
+        self.remove_and_recycle(run, search, &gone, reused_by);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::plan::Slot;
+    use crate::format::flush_file;
+    use crate::session::testing::{cached, ids_in_flush_file, recovered, run_in};
+
+    fn slot(id: u64) -> Slot {
+        Slot { store: 0, id }
+    }
+
+    #[test]
+    fn a_removed_dataset_leaves_directory_flush_file_and_offer() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_in(&dir, &[]);
+        let layout = &run.stores[0].layout;
+        let mut all = CachedDatasets::default();
+        let mut search = RestartSearch::default();
+        for id in 1..=2 {
+            std::fs::create_dir_all(layout.data(id, 0)).unwrap();
+            all.insert(cached(id));
+            let entry = flush_file::Entry::cached(cached(id).dataset);
+            note(&run, |record| {
+                record.datasets.insert(id, entry);
+            });
+        }
+        search.offered = recovered(2).restart_files(&run);
+
+        all.remove(&run, &mut search, &[slot(1)]);
+        assert!(search.offered.is_some(), "the other one stays offered");
+        assert_eq!(ids_in_flush_file(&run), [2]);
+        all.remove(&run, &mut search, &[slot(2)]);
+        all.deletion.finish();
+        assert!(search.offered.is_none() && all.entries.is_empty());
+        assert_eq!(ids_in_flush_file(&run), [0; 0]);
+        assert!(!layout.dataset(1).exists() && !layout.dataset(2).exists());
+    }
+
+    #[test]
+    fn an_id_stays_known_while_another_store_has_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_in(&dir, &[]);
+        let mut all = CachedDatasets::default();
+        let mut search = RestartSearch::default();
+        all.insert(cached(1));
+        let entry = flush_file::Entry::cached(cached(1).dataset);
+        note(&run, |record| {
+            record.datasets.insert(1, entry);
+        });
+        all.unusable = vec![Slot { store: 9, id: 1 }];
+        all.remove(&run, &mut search, &[Slot { store: 9, id: 1 }]);
+        assert_eq!((all.entries.len(), ids_in_flush_file(&run)), (1, vec![1]));
+    }
+
+    #[test]
+    fn datasets_in_bypass_count_only_among_themselves() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_in(&dir, &[("SCR_CACHE_SIZE", "2")]);
+        let mut all = CachedDatasets::default();
+        let search = RestartSearch::default();
+        for id in 1..=5 {
+            let mut one = cached(id);
+            one.bypass = id % 2 == 0;
+            all.insert(one);
+        }
+        let victims = |bypass| all.victims(&run, &search, 0, bypass, 0);
+        assert_eq!(victims(true), [slot(2)]);
+        assert_eq!(victims(false), [slot(1), slot(3)]);
+    }
+
+    #[test]
+    fn what_is_offered_goes_last_and_what_the_index_has_dropped_is_not_safe() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_in(&dir, &[("SCR_CACHE_SIZE", "2")]);
+        let mut all = CachedDatasets::default();
+        let mut search = RestartSearch::default();
+        let one = recovered(1);
+        search.offered = one.restart_files(&run);
+        all.insert(one);
+        all.insert(cached(2));
+        assert_eq!(all.victims(&run, &search, 0, false, 0), [slot(2)]);
+        search.offered = None;
+        // Dataset 1 tolerates a lost node, 2 does not; only while 2 is in the prefix directory it is safer.
+        all.entries[0].tolerates = 1;
+        all.entries[1].in_prefix = true;
+        assert_eq!(all.victims(&run, &search, 0, false, 0), [slot(1)]);
+        all.entries[1].dropped = true;
+        assert_eq!(all.victims(&run, &search, 0, false, 0), [slot(2)]);
+    }
+}

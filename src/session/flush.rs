@@ -1,0 +1,342 @@
+//! Copying cached datasets to the prefix directory: after an output, after a recovery, at the end.
+
+use super::Session;
+use super::cached::{CachedDataset, CachedDatasets, note, title};
+use super::other_ranks::OtherRanks;
+use super::run::{Run, time_now};
+use crate::comm::{Term, collective};
+use crate::events::Severity;
+use crate::format::filemap::Filemap;
+use crate::format::flush_file;
+use crate::format::index::{Entry, Index};
+use crate::format::{Dataset, Name};
+use crate::policy::flush as policy;
+use crate::prefix::delete::{self, Plan};
+use crate::prefix::flush::{flush, owners};
+use crate::prefix::index;
+use crate::{Error, Result};
+use std::path::Path;
+use std::time::Instant;
+
+/// What a flush may use and change.
+pub(super) struct Flush<'a> {
+    pub run: &'a Run,
+    pub cached: &'a mut CachedDatasets,
+    pub other_ranks: &'a OtherRanks,
+}
+
+impl Flush<'_> {
+    /// Copies a cached dataset to the prefix directory; with bypass it only certifies what is there.
+    /// The dataset stays in the cache in any case. Collective.
+    pub fn dataset(&mut self, id: u64) -> Result<()> {
+        let begun = Instant::now();
+        let run = self.run;
+        let Some(cached) = self.cached.get(id) else {
+            return Ok(());
+        };
+        let dataset = cached.dataset.clone();
+        self.cached.name_is_reused(run, id, &dataset.name);
+        let Some(cached) = self.cached.get(id) else {
+            return Ok(());
+        };
+        let Some(mut filemap) = cached.filemap.clone() else {
+            return Ok(());
+        };
+        let bypass = cached.bypass;
+        let layout = run.stores[cached.store].layout.at(cached.level);
+        let data = layout.data(id, run.rank());
+        let paths_are_free = match bypass {
+            true => Ok(()),
+            false => self.check_paths(&filemap)?,
+        };
+        note_flush(run, &dataset, Progress::Begun);
+        let result = run.agree(paths_are_free).and_then(|()| {
+            let access = run.prefix_access(run.settings.flush_width);
+            let (data, checksums) = match bypass {
+                true => (None, run.settings.crc_bypass),
+                false => (Some(data.as_path()), run.settings.crc_on_flush),
+            };
+            flush(&access, &mut filemap, data, checksums, &time_now())
+        });
+        match result {
+            Ok(()) => {
+                note_flush(run, &dataset, Progress::Complete);
+                let mut entries = self.cached.entries.iter_mut();
+                if let Some(cached) = entries.find(|c| c.dataset.id == id) {
+                    cached.in_prefix = true;
+                    cached.filemap = Some(filemap);
+                }
+                if !bypass {
+                    let (named, prefix) = (title(&dataset), run.prefix.root().display());
+                    run.tell_timed(format!("{named} was flushed to {prefix}"), begun);
+                }
+                delete_outside_window(run, id)
+            }
+            Err(error) => {
+                note_flush(run, &dataset, Progress::Failed);
+                let rest = match bypass {
+                    true => "it stays incomplete in the prefix directory",
+                    false => "it is still in the cache",
+                };
+                let what = format!("could not be flushed, {rest}: {error}");
+                Err(Error::dataset(id, dataset.name.to_string(), what))
+            }
+        }
+    }
+
+    /// The inner result fails if another rank, or a checkpoint of another number of ranks, has a file
+    /// of the same path: one would overwrite the other. Collective; the inner result is local.
+    fn check_paths(&self, filemap: &Filemap) -> Result<Result<()>> {
+        let mut files = filemap.files.files.iter();
+        let free =
+            files.try_for_each(|file| self.other_ranks.check_path(self.run, file.file.as_path()));
+        let paths: Vec<&Path> = filemap
+            .files
+            .files
+            .iter()
+            .map(|f| f.file.as_path())
+            .collect();
+        let owners = owners(&*self.run.comm, &paths)?;
+        let mut shared = paths.iter().zip(&owners);
+        let shared = shared.find(|(_, owner)| **owner != self.run.rank());
+        Ok(match shared {
+            None => free,
+            Some((path, owner)) => Err(Error::dataset(
+                filemap.dataset.id,
+                filemap.dataset.name.to_string(),
+                format!(
+                    "rank {owner} has routed {} too; a file that ranks share needs \
+                     SCR_CACHE_BYPASS=1",
+                    path.display()
+                ),
+            )),
+        })
+    }
+
+    /// Flushes the newest checkpoint if it must be in the prefix directory when the run ends.
+    /// Collective.
+    pub fn newest(&mut self) -> Result<()> {
+        let newest = self
+            .cached
+            .entries
+            .iter()
+            .filter(|cached| cached.dataset.is_checkpoint() && cached.filemap.is_some())
+            .max_by_key(|cached| cached.dataset.id);
+        match newest.map(|cached| (cached.dataset.id, cached.in_prefix)) {
+            Some((id, in_prefix)) if policy::due_at_end(in_prefix, self.run.settings.flush) => {
+                self.dataset(id)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How far a flush has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Begun,
+    Failed,
+    Complete,
+}
+
+/// Records in the flush file how far the flush of a dataset has come. Local.
+fn note_flush(run: &Run, dataset: &Dataset, progress: Progress) {
+    note(run, |record| {
+        let entry = record.datasets.entry(dataset.id);
+        let entry = entry.or_insert_with(|| flush_file::Entry::cached(dataset.clone()));
+        let flushing: Name = flush_file::SYNC_FLUSHING.into();
+        if progress == Progress::Begun {
+            entry.locations.insert(flushing);
+            return;
+        }
+        entry.locations.remove(&flushing);
+        if progress == Progress::Complete {
+            entry.locations.insert(flush_file::PFS.into());
+        }
+    });
+}
+
+/// Deletes the checkpoints that leave the sliding window (`SCR_PREFIX_SIZE`), after dataset `flushed`
+/// came to the prefix directory. What cannot be deleted is reported and stays. Collective.
+///
+/// # Errors
+/// Only those of the transport: the flushed dataset is complete in any case.
+fn delete_outside_window(run: &Run, flushed: u64) -> Result<()> {
+    let size = run.settings.prefix_size as usize;
+    if size == 0 {
+        return Ok(());
+    }
+    let plan = run.from_root(|| {
+        let index = index::read(&*run.files, &run.prefix)?;
+        Ok(Plan::new(&index, &outside_window(&index, flushed, size)))
+    });
+    let (what, deleted) = match plan {
+        Ok(plan) => (plan.words(), delete_from_prefix(run, &plan)),
+        Err(error) => ("what is older".to_string(), Err(error)),
+    };
+    let warn = |text| run.tell_once(Severity::Warning, format!("SCR_PREFIX_SIZE: {text}"));
+    match deleted {
+        Ok(refused) => refused
+            .iter()
+            .for_each(|error| warn(format!("one could not be deleted: {error}"))),
+        Err(error @ Error::Comm { .. }) => return Err(error),
+        Err(error) => warn(format!("{what} could not be deleted: {error}")),
+    }
+    Ok(())
+}
+
+/// The checkpoints that leave the prefix directory when it is to keep `size` of them, counted from
+/// the one just flushed down to lower ids, as in SCR v3.1.0. Higher ids are of a run that was given
+/// up for an older checkpoint; if they counted, the new ones would be deleted. Datasets that are
+/// marked as output stay, and so does the current checkpoint.
+fn outside_window(index: &Index, flushed: u64, size: usize) -> Vec<u64> {
+    let good = index.datasets().range(..=flushed).rev();
+    let good = good.filter(|(_, e)| e.is_good() && e.is_checkpoint());
+    good.skip(size)
+        .filter(|(_, e)| e.dataset.as_ref().is_some_and(|d| !d.flag_output))
+        .map(|(id, _)| *id)
+        .filter(|id| index.current_id() != Some(*id))
+        .collect()
+}
+
+/// Deletes datasets from the prefix directory. Gives the errors of those that stay as they are.
+/// Collective.
+pub(super) fn delete_from_prefix(run: &Run, plan: &Plan) -> Result<Vec<Error>> {
+    if plan.is_empty() {
+        return Ok(Vec::new());
+    }
+    let deleted = delete::delete(&run.prefix_access(run.settings.flush_width), plan)?;
+    for dir in deleted.dirs {
+        let text = format!("{} is not empty and stays", dir.display());
+        run.tell(Severity::Debug(1), text);
+    }
+    if deleted.shared > 0 {
+        let text = format!(
+            "{} files of {} stay, since other datasets have files of the same names; put the \
+             dataset's name into the path",
+            deleted.shared,
+            plan.words()
+        );
+        run.tell_once(Severity::Note, text);
+    }
+    Ok(deleted.refused)
+}
+
+impl Session {
+    fn flush(&mut self) -> Flush<'_> {
+        Flush {
+            run: &self.run,
+            cached: &mut self.cached,
+            other_ranks: &self.other_ranks,
+        }
+    }
+
+    /// See [`Flush::dataset`].
+    pub(super) fn flush_dataset(&mut self, id: u64) -> Result<()> {
+        self.flush().dataset(id)
+    }
+
+    /// See [`Flush::newest`].
+    pub(super) fn flush_newest(&mut self) -> Result<()> {
+        self.flush().newest()
+    }
+
+    /// After the recovery in `SCR_Init`: flushes the recovered datasets that must be in the prefix
+    /// directory and are not. With `SCR_GLOBAL_RESTART` it then empties the cache, since the restart
+    /// must come from the prefix directory, where all ranks see all files. Collective.
+    pub(super) fn flush_recovered(&mut self) -> Result<()> {
+        let outputs = self
+            .cached
+            .slots(|c| c.filemap.is_some() && !c.dataset.is_checkpoint());
+        for slot in outputs {
+            self.flush_dataset(slot.id)?;
+        }
+        self.flush_recovered_checkpoints()?;
+        if !self.run.settings.global_restart {
+            return Ok(());
+        }
+        // Datasets that could not be read now, or are not of this run, stay.
+        let saved = self.cached.slots(|cached| cached.in_prefix);
+        self.cached.remove(&self.run, &mut self.search, &saved);
+        self.search.cached.clear();
+        self.search.offered = None;
+        Ok(())
+    }
+
+    fn flush_recovered_checkpoints(&mut self) -> Result<()> {
+        let Some(offered) = self.search.offered.as_ref().filter(|files| !files.bypass) else {
+            return Ok(());
+        };
+        let newest = offered.dataset.clone();
+        let local = match self.run.rank() {
+            0 => self.find_in_prefix(&newest),
+            _ => Ok((false, false)),
+        };
+        let (indexed, dropped) = local.as_ref().copied().unwrap_or_default();
+        let mut terms = [Term::Max(indexed.into()), Term::Max(dropped.into())];
+        collective::agree_with(&*self.run.comm, self.run.node(), local, &mut terms)?;
+        let [indexed, dropped] = terms.map(|term| term.value() > 0);
+        let in_prefix = indexed || dropped;
+        let mut entries = self.cached.entries.iter_mut();
+        if let Some(cached) = entries.find(|c| c.dataset.id == newest.id) {
+            (cached.in_prefix, cached.dropped) = (in_prefix, dropped);
+        }
+        let on_restart = self.run.settings.flush_on_restart;
+        let older = match on_restart {
+            true => self.flush_older(&newest, in_prefix),
+            false => Ok(()),
+        };
+        if !in_prefix && (newest.flag_output || on_restart) {
+            self.flush_dataset(newest.id)?;
+        }
+        older
+    }
+
+    /// Rank 0: whether a recovered dataset is good in the prefix directory, and whether it was there
+    /// and has left the index since; then it is not flushed again. Local.
+    fn find_in_prefix(&self, dataset: &Dataset) -> Result<(bool, bool)> {
+        let key = (dataset.id, dataset.created);
+        let index = index::read(&*self.run.files, &self.run.prefix)?;
+        let same = |e: &&Entry| e.dataset.as_ref().map(|d| (d.id, d.created)) == Some(key);
+        let entry = index.get(dataset.id).filter(same);
+        let indexed = entry.is_some_and(Entry::is_good);
+        let dropped = entry.is_none() && self.search.saved.contains(&key);
+        if indexed || dropped {
+            note(&self.run, |record| {
+                if let Some(entry) = record.datasets.get_mut(&dataset.id) {
+                    entry.locations.insert(flush_file::PFS.into());
+                }
+            });
+        }
+        Ok((indexed, dropped))
+    }
+
+    /// `SCR_FLUSH_ON_RESTART`: recovers and flushes the other cached datasets that are not in the
+    /// prefix directory, oldest first, so that the newest becomes the current one. All are tried;
+    /// then the first failure is returned. Errors of the transport are returned at once. Collective.
+    fn flush_older(&mut self, newest: &Dataset, in_prefix: bool) -> Result<()> {
+        let is_older =
+            |c: &CachedDataset| c.filemap.is_none() && !c.in_prefix && c.dataset.id < newest.id;
+        let older = self.cached.slots(is_older);
+        let mut result = Ok(());
+        for slot in &older {
+            if self.restart().recover(*slot)? {
+                let flushed = self.flush_dataset(slot.id);
+                if let Err(error @ Error::Comm { .. }) = flushed {
+                    return Err(error);
+                }
+                result = result.and(flushed);
+            }
+        }
+        if in_prefix && !older.is_empty() {
+            // Each flush has moved the current marker.
+            self.run.on_root(|| {
+                index::update(&*self.run.files, &self.run.prefix, |index| {
+                    index.set_current(&newest.name);
+                    Ok(())
+                })
+            })?;
+        }
+        result
+    }
+}

@@ -1,0 +1,478 @@
+//! Rank 0 decides which cached checkpoint is recovered next, what each rank does for it, and what
+//! becomes of the other cached datasets.
+
+use super::cached::title;
+use super::other_ranks::wrong_ranks;
+use super::search::{Rejected, Restart};
+use crate::Result;
+use crate::cache::plan::{Candidate, RecoveryOrder, Slot};
+use crate::config::descriptors::StoreDescriptor;
+use crate::events::Severity;
+use crate::format::{Dataset, Name, to_message};
+use crate::prefix::{index, records};
+use crate::redundancy::EVERYTHING;
+use crate::text::ranks_in_words;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Rank 0's message to each rank: what to do next.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub(super) struct NextStep {
+    pub rejected: Rejected,
+    /// The dataset to recover, if there is one to try.
+    pub order: Option<RecoveryOrder>,
+    /// How many failure groups may be lost once it is recovered.
+    pub tolerates: usize,
+    /// With no order: the other datasets in the cache.
+    pub remaining: Vec<RemainingDataset>,
+    /// With no order: directories that no restart can use, but that stay until room is needed.
+    pub unusable: Vec<Slot>,
+    /// With no order: a dataset that may be complete and cannot be used, so that no older one may be.
+    pub unavailable: Option<UnavailableInCache>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) struct UnavailableInCache {
+    pub id: u64,
+    pub created: Option<u64>,
+    pub name: Name,
+    pub why: String,
+}
+
+/// A cached dataset that was not recovered.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) struct RemainingDataset {
+    pub store: usize,
+    pub dataset: Dataset,
+    pub tolerates: usize,
+    pub in_prefix: bool,
+    pub dropped: bool,
+}
+
+impl Restart<'_> {
+    /// Rank 0: the orders for the newest candidate that may be complete, or the last step. Local.
+    pub fn choose_candidate(&mut self) -> Result<Vec<Vec<u8>>> {
+        let run = self.run;
+        let size = run.comm.size();
+        self.search.tried = None;
+        let mut unavailable = None;
+        while let Some(candidate) = self.search.cached.pop() {
+            let named = title(&candidate.dataset);
+            let slot = candidate.slot();
+            if !candidate.dataset.is_checkpoint() && !self.must_flush(&candidate) {
+                // The output is in the prefix directory, and no restart needs it.
+                self.search.rejected.discard.push(slot);
+                continue;
+            }
+            let of_other_ranks =
+                candidate.ranks != size && candidate.is_whole() && !run.settings.start_anew;
+            if let Err(reason) = candidate.recoverable(size)
+                && !of_other_ranks
+            {
+                let text = format!("cached {named} cannot be used: {reason}");
+                run.tell(Severity::Warning, text);
+                self.reject(slot, &candidate);
+                continue;
+            }
+            if self.search.chosen != Some(slot.id)
+                && let Some(newer) = self.search.newer_in_prefix(run, &candidate.dataset)?
+            {
+                let newer = title(&newer);
+                let text = format!("cached {named} is older than {newer} in the prefix directory");
+                run.tell(Severity::Note, text);
+                self.search.cached.push(candidate);
+                break;
+            }
+            unavailable = match of_other_ranks {
+                true => Some(needs_other_ranks(&candidate, size)),
+                false => self.unread_after(&candidate.dataset),
+            };
+            if unavailable.is_some() || !self.search.may_offer(&candidate.dataset) {
+                self.search.cached.push(candidate);
+                break;
+            }
+            if let Some(orders) = self.orders(&candidate) {
+                self.search.tried = Some(candidate);
+                return orders;
+            }
+        }
+        let unavailable = unavailable.or_else(|| self.unread_after(&Dataset::default()));
+        let last = NextStep {
+            unavailable,
+            ..self.remaining()?
+        };
+        let last = to_message(&last)?;
+        Ok(vec![last; size])
+    }
+
+    /// Rank 0: the newest dataset after `dataset` with a record that cannot be read now. Local.
+    fn unread_after(&self, dataset: &Dataset) -> Option<UnavailableInCache> {
+        let newer = |slot: &&Slot| slot.id > dataset.id;
+        let unread = self.search.unread.iter().filter(newer).map(|slot| slot.id);
+        let id = unread.max()?;
+        let completed = self.search.completed.iter();
+        let mut known = completed.filter(|(other, _)| *other == id);
+        Some(UnavailableInCache {
+            id,
+            created: known.next_back().map(|(_, created)| *created),
+            name: Name::default(),
+            why: cannot_be_used_now("a record of it cannot be read (see above)"),
+        })
+    }
+
+    /// Rank 0: the messages with the orders for a candidate; `None` if it cannot be recovered.
+    /// Local.
+    fn orders(&mut self, candidate: &Candidate) -> Option<Result<Vec<Vec<u8>>>> {
+        let leaders = self.search.leaders.get(candidate.store)?;
+        let orders = candidate.orders(leaders)?;
+        let named = title(&candidate.dataset);
+        if !candidate.disputed.is_empty() {
+            let text = format!(
+                "cached {named}: the records of {} contradict those of the others and are not used",
+                ranks_in_words(&candidate.disputed)
+            );
+            self.run.tell(Severity::Warning, text);
+        }
+        let lost = candidate.lost();
+        if !lost.is_empty() {
+            let ranks = ranks_in_words(&lost);
+            let text = format!("cached {named} has lost the files of {ranks}");
+            self.run.tell(Severity::Note, text);
+        }
+        let rejected = std::mem::take(&mut self.search.rejected);
+        let tolerates = self.tolerates(candidate, true);
+        let message = |order| {
+            to_message(&NextStep {
+                rejected: rejected.clone(),
+                order: Some(order),
+                tolerates,
+                ..NextStep::default()
+            })
+        };
+        Some(orders.into_iter().map(message).collect())
+    }
+
+    /// Rank 0: the messages for a dataset that was not tried yet; empty ones if it cannot be
+    /// recovered. Local.
+    pub fn orders_for(&mut self, slot: Slot) -> Result<Vec<Vec<u8>>> {
+        let at = self.search.cached.iter().rposition(|c| c.slot() == slot);
+        let candidate = at.map(|at| self.search.cached.remove(at));
+        let orders = candidate.as_ref().and_then(|one| self.orders(one));
+        self.search.tried = candidate;
+        match orders {
+            Some(orders) => orders,
+            None => Ok(vec![
+                to_message(&NextStep::default())?;
+                self.run.comm.size()
+            ]),
+        }
+    }
+
+    /// Rank 0: what remains in the cache beside the checkpoint that is offered. Local.
+    pub fn remaining(&mut self) -> Result<NextStep> {
+        let run = self.run;
+        let offered = self.search.offered.as_ref().map(|files| files.dataset.id);
+        let candidates = self.search.cached.iter().chain(&self.search.failed_for_now);
+        // A dataset that is older than one in the prefix directory must not stay while newer ones are
+        // evicted.
+        let mut outdated = BTreeSet::new();
+        if offered.is_none() {
+            for candidate in candidates.clone() {
+                if (self.search.newer_in_prefix(run, &candidate.dataset)?).is_some() {
+                    outdated.insert(candidate.slot());
+                }
+            }
+        }
+        let index = index::read(&*run.files, &run.prefix)?;
+        let indexed = |id, created| {
+            let dataset = index.get(id).and_then(|entry| entry.dataset.as_ref());
+            dataset.is_some_and(|dataset| dataset.created == created)
+        };
+        // An id may be there twice, in two stores or from two times; the newer one counts.
+        let mut ids: BTreeSet<u64> = offered.into_iter().collect();
+        let (mut remaining, mut unusable) = (Vec::new(), self.cached.unusable.clone());
+        for candidate in candidates.rev() {
+            let usable = candidate.recoverable(run.comm.size()).is_ok()
+                && !outdated.contains(&candidate.slot());
+            if !usable || !ids.insert(candidate.dataset.id) {
+                unusable.push(candidate.slot());
+                continue;
+            }
+            let Dataset { id, created, .. } = candidate.dataset;
+            let saved = self.search.saved.contains(&(id, created));
+            remaining.push(RemainingDataset {
+                store: candidate.store,
+                dataset: candidate.dataset.clone(),
+                // Lost parts are rebuilt only when the dataset is needed.
+                tolerates: self.tolerates(candidate, false),
+                in_prefix: saved,
+                dropped: saved && !indexed(id, created),
+            });
+        }
+        Ok(NextStep {
+            rejected: std::mem::take(&mut self.search.rejected),
+            remaining,
+            unusable,
+            ..NextStep::default()
+        })
+    }
+
+    /// Rank 0: how many failure groups may be lost without losing a dataset, on the nodes of this
+    /// run: once it is `recovered`, or else as it is. That may be fewer than its scheme tolerates, if
+    /// ranks of a set are on one node now. Local.
+    fn tolerates(&self, candidate: &Candidate, recovered: bool) -> usize {
+        let store = candidate.store;
+        let descriptor = self.run.descriptors.stores.get(store);
+        if descriptor.is_some_and(StoreDescriptor::outlives_nodes) {
+            return EVERYTHING;
+        }
+        let domains = self.search.domains.get(store);
+        let domains = domains.map_or(&[][..], Vec::as_slice);
+        let (now, meant) = candidate.tolerates(domains, recovered);
+        if now < meant && recovered {
+            let text = format!(
+                "cached {}: ranks that protect each other are on one node now, so you survive the \
+                 loss of any {now} {}, not of {}; the next checkpoint is protected anew",
+                title(&candidate.dataset),
+                if now == 1 { "node" } else { "nodes" },
+                now + 1
+            );
+            self.run.tell(Severity::Note, text);
+        }
+        now
+    }
+
+    /// Rank 0: true for output that was not flushed before the last run ended. Local.
+    fn must_flush(&self, candidate: &Candidate) -> bool {
+        let id = candidate.dataset.id;
+        let record = records::read_flush_file(&*self.run.files, &self.run.prefix);
+        let record = record.unwrap_or_default();
+        let entry = record.datasets.get(&id);
+        candidate.dataset.flag_output && entry.is_some_and(|entry| entry.needs_flush())
+    }
+
+    /// Rank 0: a candidate that cannot be recovered. If another number of ranks wrote it, a later run
+    /// may be able to use it: it stays until room is needed. Local.
+    fn reject(&mut self, slot: Slot, candidate: &Candidate) {
+        if candidate.ranks != self.run.comm.size() {
+            self.cached.unusable.push(slot);
+        } else {
+            self.discard_or_quarantine(slot, &candidate.dataset);
+        }
+    }
+
+    /// Rank 0: a dataset that was complete once is quarantined, any other is discarded. Local.
+    pub fn discard_or_quarantine(&mut self, slot: Slot, dataset: &Dataset) {
+        // A directory may hold records of several times; the last of them that is tried decides.
+        let search = &mut self.search;
+        let mut pending = search.cached.iter().chain(&search.failed_for_now);
+        if pending.any(|c| c.slot() == slot) || self.cached.unusable.contains(&slot) {
+            return;
+        }
+        if search.completed.contains(&(dataset.id, dataset.created)) {
+            search.rejected.quarantine.push(slot);
+            self.cached.unusable.push(slot);
+        } else {
+            search.rejected.discard.push(slot);
+        }
+    }
+}
+
+/// Rank 0: a complete checkpoint that another number of ranks wrote.
+fn needs_other_ranks(candidate: &Candidate, size: usize) -> UnavailableInCache {
+    let Dataset {
+        id, created, name, ..
+    } = &candidate.dataset;
+    let ranks = candidate.ranks;
+    UnavailableInCache {
+        id: *id,
+        created: Some(*created),
+        name: name.clone(),
+        why: format!(
+            "{}, and is in the cache; run with {ranks} ranks, or give it up: SCR_START_ANEW=1 to go \
+             on without checkpoints of other numbers of ranks, or SCR_CACHE_PURGE=1",
+            wrong_ranks(ranks as u64, size)
+        ),
+    }
+}
+
+/// Why a cached dataset that may be good is not used, and what the user can do.
+pub(super) fn cannot_be_used_now(why: &str) -> String {
+    format!(
+        "is in the cache and may be good, but cannot be used now: {why}; start again when that is \
+         mended, or give it up with SCR_CACHE_PURGE=1"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::plan::Inventory;
+    use crate::format::{flush_file, from_message};
+    use crate::session::cached::{CachedDatasets, note};
+    use crate::session::ids::Ids;
+    use crate::session::other_ranks::OtherRanks;
+    use crate::session::run::Run;
+    use crate::session::search::RestartSearch;
+    use crate::session::testing::{checkpoint, found, joined, recovered, run_in};
+
+    /// Rank 0's state after it has classified an inventory.
+    struct Root {
+        run: Run,
+        cached: CachedDatasets,
+        search: RestartSearch,
+        ids: Ids,
+        other_ranks: OtherRanks,
+    }
+
+    impl Root {
+        fn new(run: Run, inventory: Inventory) -> Self {
+            let mut search = RestartSearch::default();
+            search.leaders = vec![vec![0]; run.stores.len()];
+            search.domains = vec![vec![0]; run.stores.len()];
+            let mut cached = CachedDatasets::default();
+            search.classify(&run, &mut cached, &[(0, inventory)]);
+            Root {
+                run,
+                cached,
+                search,
+                ids: Ids::default(),
+                other_ranks: OtherRanks::default(),
+            }
+        }
+
+        /// The step after which rank 0 tells to the only rank.
+        fn next(&mut self) -> NextStep {
+            let mut restart = Restart {
+                run: &self.run,
+                cached: &mut self.cached,
+                search: &mut self.search,
+                ids: &mut self.ids,
+                other_ranks: &mut self.other_ranks,
+            };
+            from_message(&restart.choose_candidate().unwrap()[0]).unwrap()
+        }
+    }
+
+    fn was_complete(run: &Run, ids: &[u64]) {
+        for id in ids {
+            let entry = flush_file::Entry::cached(checkpoint(*id));
+            note(run, |record| {
+                record.datasets.insert(*id, entry);
+            });
+        }
+    }
+
+    fn slot(id: u64) -> Slot {
+        Slot { store: 0, id }
+    }
+
+    fn tried(step: &NextStep) -> Option<u64> {
+        step.order.as_ref().map(|order| order.dataset.id)
+    }
+
+    #[test]
+    fn the_newest_is_tried_first_and_the_rest_remains() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_in(&dir, &[]);
+        let mut root = Root::new(run, joined(vec![found(1, 1), found(2, 1)]));
+        assert_eq!(tried(&root.next()), Some(2));
+        assert_eq!(tried(&root.next()), Some(1));
+        let last = root.next();
+        assert!(last.order.is_none() && last.unavailable.is_none() && last.unusable.is_empty());
+
+        let (run, _) = run_in(&dir, &[]);
+        let mut root = Root::new(run, joined(vec![found(1, 1), found(2, 1)]));
+        root.next();
+        root.search.offered = recovered(2).restart_files(&root.run);
+        let mut restart = Restart {
+            run: &root.run,
+            cached: &mut root.cached,
+            search: &mut root.search,
+            ids: &mut root.ids,
+            other_ranks: &mut root.other_ranks,
+        };
+        let remaining = restart.remaining().unwrap().remaining;
+        let ids: Vec<u64> = remaining.iter().map(|one| one.dataset.id).collect();
+        assert_eq!(ids, [1]);
+    }
+
+    #[test]
+    fn a_directory_without_records_is_deleted_unless_it_was_complete_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, messages) = run_in(&dir, &[]);
+        was_complete(&run, &[4]);
+        let inventory = Inventory {
+            present: vec![slot(4), slot(5)],
+            ..Inventory::default()
+        };
+        let step = Root::new(run, inventory).next();
+        assert_eq!(step.rejected.quarantine, [slot(4)]);
+        assert_eq!(step.rejected.discard, [slot(5)]);
+        assert_eq!(step.unusable, [slot(4)]);
+        let lines = messages.lines();
+        let is_named = |text: &str| lines.iter().any(|line| line.contains(text));
+        assert!(is_named("dataset 5 was being written"), "{lines:?}");
+        assert!(
+            is_named("cached dataset 4 (ck.4) cannot be used"),
+            "{lines:?}"
+        );
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_read_keeps_older_datasets_from_being_offered() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_in(&dir, &[]);
+        was_complete(&run, &[2]);
+        let unread = Inventory {
+            unread: vec![slot(2)],
+            present: vec![slot(2)],
+            ..Inventory::default()
+        };
+        let step = Root::new(run, joined(vec![found(1, 1), unread])).next();
+        let unavailable = step.unavailable.unwrap();
+        assert_eq!((unavailable.id, unavailable.created), (2, Some(2)));
+        assert!(step.order.is_none());
+        assert_eq!(step.unusable, [slot(2)], "it stays");
+    }
+
+    #[test]
+    fn a_checkpoint_of_other_ranks_stops_the_search_unless_the_user_starts_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let both = || joined(vec![found(1, 1), found(2, 3)]);
+        let (run, _) = run_in(&dir, &[]);
+        let step = Root::new(run, both()).next();
+        let why = step.unavailable.unwrap().why;
+        assert!(why.contains("written by 3 ranks, this run has 1"), "{why}");
+        let (run, _) = run_in(&dir, &[("SCR_START_ANEW", "1")]);
+        let mut root = Root::new(run, both());
+        assert_eq!(tried(&root.next()), Some(1));
+        assert_eq!(root.cached.unusable, [slot(2)]);
+    }
+
+    #[test]
+    fn a_lost_part_without_redundancy_quarantines_what_was_complete() {
+        let dir = tempfile::tempdir().unwrap();
+        for completed in [true, false] {
+            let (run, _) = run_in(&dir, &[("SCR_CACHE_PURGE", "0")]);
+            let mut inventory = found(3, 1);
+            inventory.records[0].rank = 1;
+            inventory.records[0].reddesc.members = vec![1];
+            // A record of rank 1 of 1 is not possible, so rank 0 is lost.
+            if completed {
+                was_complete(&run, &[3]);
+            } else {
+                note(&run, |record| record.datasets.clear());
+            }
+            let step = Root::new(run, inventory).next();
+            let (kept, deleted) = (step.rejected.quarantine, step.rejected.discard);
+            match completed {
+                true => assert_eq!((kept, deleted), (vec![slot(3)], vec![])),
+                false => assert_eq!((kept, deleted), (vec![], vec![slot(3)])),
+            }
+        }
+    }
+}

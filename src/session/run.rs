@@ -1,0 +1,156 @@
+//! What is constant during a run: who takes part, with which settings, in which directories. Also
+//! how a rank reports to the user, and how the ranks agree.
+
+use crate::cache::layout::Layout;
+use crate::comm::{Communicator, collective};
+use crate::config::descriptors::{Descriptors, SchemeDescriptor, choose};
+use crate::config::settings::Settings;
+use crate::events::{Event, Severity, Sink, Speaker};
+use crate::format::{Dataset, Name};
+use crate::prefix::flush::PrefixAccess;
+use crate::prefix::paths::Prefix;
+use crate::redundancy::Set;
+use crate::redundancy::topology::StoreSharing;
+use crate::store::Files;
+use crate::{Error, Result};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A store as this rank sees it.
+pub(super) struct Store {
+    /// Paths, at the level at which this rank puts new datasets.
+    pub layout: Layout,
+    /// True on the one rank that acts for all ranks that share the directory.
+    pub leader: bool,
+    /// With which ranks this one shares the directory.
+    pub sharing: StoreSharing,
+}
+
+/// What `SCR_Init` finds out. It does not change afterwards.
+pub(super) struct Run {
+    pub comm: Box<dyn Communicator>,
+    pub files: Arc<dyn Files>,
+    pub sink: Arc<dyn Sink>,
+    pub speaker: Speaker,
+    pub settings: Settings,
+    pub descriptors: Descriptors,
+    pub prefix: Prefix,
+    pub user: Name,
+    pub job: Name,
+    /// Number of nodes.
+    pub nodes: u64,
+    /// By the index of the store descriptor.
+    pub stores: Vec<Store>,
+    /// This rank's redundancy set for each redundancy descriptor.
+    pub sets: Vec<Set>,
+    /// For each redundancy descriptor, how many failure groups may be lost.
+    pub tolerates: Vec<usize>,
+}
+
+impl Run {
+    pub fn rank(&self) -> usize {
+        self.comm.rank()
+    }
+
+    pub fn node(&self) -> &str {
+        &self.speaker.node
+    }
+
+    /// The redundancy descriptor by which a dataset like this one is written now.
+    pub fn descriptor_of(&self, dataset: &Dataset) -> Option<&SchemeDescriptor> {
+        choose(&self.descriptors.schemes, dataset.ckpt, dataset.flag_output)
+    }
+
+    /// The store if this rank is its leader.
+    pub fn led_store(&self, store: usize) -> Option<&Store> {
+        self.stores.get(store).filter(|store| store.leader)
+    }
+
+    /// Reports one line to the user. Local.
+    pub fn tell(&self, severity: Severity, text: impl Into<String>) {
+        self.sink.take(&self.speaker, &Event::new(severity, text));
+    }
+
+    /// Reports one line for all ranks: rank 0 speaks. Local.
+    pub fn tell_once(&self, severity: Severity, text: impl Into<String>) {
+        if self.rank() == 0 {
+            self.tell(severity, text);
+        }
+    }
+
+    /// Like [`Run::tell_once`], as a note with the time that has passed since `begun`. Local.
+    pub fn tell_timed(&self, text: impl Into<String>, begun: Instant) {
+        if self.rank() == 0 {
+            let event = Event {
+                seconds: Some(begun.elapsed().as_secs_f64()),
+                ..Event::new(Severity::Note, text)
+            };
+            self.sink.take(&self.speaker, &event);
+        }
+    }
+
+    /// Warns of files that could not be removed or moved, and that no restart uses. Local.
+    pub fn tell_not_removed(&self, result: Result<()>) {
+        if let Err(error) = result {
+            let text = format!("{error}; what is left there is not used");
+            self.tell(Severity::Warning, text);
+        }
+    }
+
+    /// Fails on all ranks if it failed on one. Collective; one round.
+    pub fn agree<T>(&self, local: Result<T>) -> Result<T> {
+        collective::agree(&*self.comm, self.node(), local)
+    }
+
+    /// Runs `work` on rank 0; all ranks learn whether it failed. Collective; one round.
+    pub fn on_root<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
+        self.agree(match self.rank() {
+            0 => work().map(Some),
+            _ => Ok(None),
+        })
+    }
+
+    /// Runs `make` on rank 0 and gives its result to all ranks. Collective; two rounds.
+    pub fn from_root<T: serde::Serialize + serde::de::DeserializeOwned>(
+        &self,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let made = self.on_root(|| crate::format::to_message(&make()?))?;
+        let mut message = made.unwrap_or_default();
+        collective::bcast(&*self.comm, 0, &mut message)?;
+        crate::format::from_message(&message)
+    }
+
+    /// Runs `write` on rank 0, for a record that the run can do without: a failure is only reported.
+    /// Local.
+    pub fn keep_record(&self, write: impl FnOnce() -> Result<()>) {
+        if self.rank() == 0
+            && let Err(error) = write()
+        {
+            self.tell(Severity::Warning, record_not_written(&error));
+        }
+    }
+
+    /// For a flush, a fetch or a delete with at most `width` ranks at a time.
+    pub fn prefix_access(&self, width: usize) -> PrefixAccess<'_> {
+        PrefixAccess {
+            comm: &*self.comm,
+            files: &*self.files,
+            prefix: &self.prefix,
+            node: self.node(),
+            width,
+            buffer: self.settings.file_buf_size,
+            metadata: self.settings.copy_metadata,
+        }
+    }
+}
+
+/// The warning for a record that could not be written and that the run can do without.
+pub(super) fn record_not_written(error: &Error) -> String {
+    format!("a record of this run is not up to date: {error}")
+}
+
+/// Local time as the index shows it: `YYYY-MM-DDTHH:MM:SS`.
+pub(super) fn time_now() -> String {
+    crate::job::clock::local_time(std::time::SystemTime::now())
+}

@@ -1,0 +1,135 @@
+//! What rank 0 finds out in `SCR_Init` for all ranks: parameters, user, job, and the state of the
+//! prefix directory.
+
+use super::cached::title;
+use super::locks::Locks;
+use super::other_ranks::OtherRanks;
+use super::run::record_not_written;
+use crate::Result;
+use crate::config::{Config, MAX_FILE, Settings};
+use crate::events::{Event, Severity, Sink, Speaker};
+use crate::format::index::Index;
+use crate::format::{Name, from_tree, to_message, unpack};
+use crate::job::{self, Environment};
+use crate::prefix::index;
+use crate::prefix::paths::Prefix;
+use crate::prefix::records;
+use crate::store::Files;
+use serde::{Deserialize, Serialize};
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+use std::time::Duration;
+
+/// Rank 0's message to all ranks; the settings follow it.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub(super) struct RunInfo {
+    pub user: Name,
+    pub job: Name,
+    /// The highest id of a dataset in the index.
+    pub dataset: u64,
+    /// The highest number of a checkpoint in the index.
+    pub checkpoint: u64,
+    /// A random number that identifies this run. Its directory in each store is named after it.
+    pub run: u64,
+}
+
+/// What rank 0 keeps for itself.
+#[derive(Default)]
+pub(super) struct RootState {
+    pub locks: Locks,
+    pub other_ranks: OtherRanks,
+}
+
+/// Where rank 0 looks and whom it tells.
+pub(super) struct RootSetup<'a> {
+    pub files: &'a dyn Files,
+    pub sink: &'a dyn Sink,
+    pub speaker: &'a Speaker,
+    pub environment: &'a Environment,
+    pub lock_timeout: Duration,
+}
+
+impl RootSetup<'_> {
+    /// Rank 0: reads the parameters, locks the prefix directory and reads its index. Gives the
+    /// message that [`receive`] takes; `None` if SCR is disabled. Local.
+    pub fn find(&self, config: &mut Config, root: &mut RootState) -> Result<Option<Vec<u8>>> {
+        load(self.files, self.environment, config)?;
+        let settings = Settings::from(config);
+        for warning in config.take_warnings() {
+            self.tell(Severity::Warning, warning);
+        }
+        let settings = settings?;
+        if !settings.enable {
+            return Ok(None);
+        }
+        self.sink.set_debug(settings.debug);
+        let prefix = Prefix::new(&settings.prefix);
+        prefix.confine(self.files, []).make_dirs(&prefix.meta())?;
+        // Only now that the directory exists can symbolic links in its path be resolved.
+        let prefix = Prefix::new(&settings.prefix);
+        let files = &*prefix.confine(self.files, []);
+        root.locks = Locks::of_prefix(files, &prefix, self.lock_timeout)?;
+        let user = job::user_name(self.environment, &|_| settings.user_name.clone())?;
+        let job = job::job_id(
+            self.environment,
+            &|_| settings.job_id.clone(),
+            prefix.real(),
+        )?;
+        for (what, found) in [("user", &user), ("job", &job)] {
+            let text = format!("{what} {} ({})", found.value, found.source);
+            self.tell(Severity::Debug(1), text);
+        }
+        let app_conf = prefix.file("app.conf");
+        if let Err(error) = records::put(files, &app_conf, config.app_conf().as_bytes()) {
+            self.tell(Severity::Warning, record_not_written(&error));
+        }
+        let index = index::read(files, &prefix)?;
+        root.other_ranks = OtherRanks::new(&index);
+        if let Some(unfinished) = unfinished(&index) {
+            self.tell(Severity::Warning, unfinished);
+        }
+        let info = RunInfo {
+            user: user.value.as_str().into(),
+            job: job.value.as_str().into(),
+            dataset: index.max_dataset(),
+            checkpoint: index.max_checkpoint(),
+            run: RandomState::new().hash_one(std::process::id()),
+        };
+        Ok(Some([to_message(&info)?, config.to_message()?].concat()))
+    }
+
+    fn tell(&self, severity: Severity, text: String) {
+        self.sink.take(self.speaker, &Event::new(severity, text));
+    }
+}
+
+/// Text about the newest dataset in the index if it is not complete: the user must know what a
+/// restart lacks.
+fn unfinished(index: &Index) -> Option<String> {
+    let (_, newest) = index.datasets().last_key_value()?;
+    let dataset = newest.dataset.as_ref().filter(|_| !newest.complete)?;
+    let what = "was being written when a run ended, or could not be completed; it is not used";
+    Some(format!("{} {what}", title(dataset)))
+}
+
+/// Takes rank 0's message, and its settings into `config`. Local.
+pub(super) fn receive(
+    message: &[u8],
+    environment: &Environment,
+    config: &mut Config,
+) -> Result<RunInfo> {
+    let (tree, used) = unpack(message)?;
+    let settings = message.get(used..).unwrap_or_default();
+    config.take_over(settings, environment.clone())?;
+    from_tree(&tree)
+}
+
+/// Reads environment variables and configuration files into `config`. Local.
+pub fn load(files: &dyn Files, environment: &Environment, config: &mut Config) -> Result<()> {
+    let read_file = |path: &Path| match files.read(path, MAX_FILE) {
+        Err(error) if error.is_not_found() => Ok(None),
+        other => other.map(Some),
+    };
+    config.load(environment.clone(), &environment.cwd, &read_file)
+}

@@ -1,0 +1,170 @@
+//! A run of one rank in a temporary directory, for the unit tests of the parts of a session.
+
+use super::cached::CachedDataset;
+use super::run::{Run, Store};
+use crate::cache::layout::Layout;
+use crate::cache::plan::{CachedRecord, Inventory, Slot};
+use crate::comm::solo::Solo;
+use crate::config::descriptors::descriptors;
+use crate::config::{Config, Settings};
+use crate::events::{Memory, Speaker};
+use crate::format::filemap::Filemap;
+use crate::format::{Dataset, RankFiles, Reddesc};
+use crate::job::Environment;
+use crate::prefix::paths::Prefix;
+use crate::prefix::records;
+use crate::redundancy::Set;
+use crate::redundancy::topology::StoreSharing;
+use crate::store::faulty::Faulty;
+use crate::store::posix::Posix;
+use std::sync::Arc;
+
+/// A run in `dir`, which is its prefix directory, with its cache below. Gives its messages, too.
+pub(super) fn run_in(dir: &tempfile::TempDir, more: &[(&str, &str)]) -> (Run, Arc<Memory>) {
+    let prefix = dir.path().join("prefix");
+    let cache = dir.path().join("cache");
+    let path = |path: &std::path::Path| path.display().to_string();
+    let given = [
+        ("SCR_PREFIX", path(&prefix)),
+        ("SCR_CACHE_BASE", path(&cache)),
+        ("SCR_CACHE_BYPASS", "0".to_string()),
+    ];
+    let more = more
+        .iter()
+        .map(|(name, value)| (*name, (*value).to_string()));
+    let given: Vec<(&str, String)> = given.into_iter().chain(more).collect();
+    let environment: Environment = given.iter().map(|(k, v)| (*k, v.as_str())).collect();
+    let mut config = Config::new();
+    config.load(environment, dir.path(), &|_| Ok(None)).unwrap();
+    let settings = Settings::from(&config).unwrap();
+    let descriptors = descriptors(&config, &settings, "n0").unwrap();
+    let prefix = Prefix::new(&prefix);
+    std::fs::create_dir_all(prefix.meta()).unwrap();
+    let store = |store: &crate::config::descriptors::StoreDescriptor| {
+        let layout = Layout::new(&store.dir, "user", "job").of_run(1);
+        std::fs::create_dir_all(layout.root()).unwrap();
+        Store {
+            layout,
+            leader: true,
+            sharing: StoreSharing::default(),
+        }
+    };
+    let messages = Arc::new(Memory::default());
+    let run = Run {
+        comm: Box::new(Solo::new()),
+        files: Arc::new(Faulty::new(Posix)),
+        sink: messages.clone(),
+        speaker: Speaker {
+            rank: 0,
+            node: "n0".to_string(),
+        },
+        prefix,
+        user: "user".into(),
+        job: "job".into(),
+        nodes: 1,
+        stores: descriptors.stores.iter().map(store).collect(),
+        sets: descriptors
+            .schemes
+            .iter()
+            .filter_map(|_| Set::new(0, vec![0]))
+            .collect(),
+        tolerates: vec![0; descriptors.schemes.len()],
+        settings,
+        descriptors,
+    };
+    (run, messages)
+}
+
+/// Checkpoint `id`, created at time `id`.
+pub(super) fn checkpoint(id: u64) -> Dataset {
+    Dataset {
+        id,
+        name: format!("ck.{id}").as_str().into(),
+        created: id,
+        ckpt: Some(id),
+        flag_ckpt: true,
+        ..Dataset::default()
+    }
+}
+
+/// A checkpoint of this run in the first store.
+pub(super) fn cached(id: u64) -> CachedDataset {
+    CachedDataset {
+        store: 0,
+        dataset: checkpoint(id),
+        bypass: false,
+        in_prefix: false,
+        dropped: false,
+        tolerates: 0,
+        level: None,
+        bytes: None,
+        filemap: None,
+    }
+}
+
+/// The same with this rank's record, which has no files.
+pub(super) fn recovered(id: u64) -> CachedDataset {
+    let filemap = Filemap {
+        rank: 0,
+        ranks: 1,
+        node: "n0".into(),
+        prefix: None,
+        bypass: false,
+        dataset: checkpoint(id),
+        reddesc: single(0),
+        files: RankFiles::default(),
+    };
+    CachedDataset {
+        filemap: Some(filemap),
+        ..cached(id)
+    }
+}
+
+fn single(rank: usize) -> Reddesc {
+    Reddesc {
+        scheme: "SINGLE".to_string(),
+        group: "NODE".into(),
+        set_id: rank,
+        set_rank: 0,
+        members: vec![rank],
+        set_size: 1,
+        set_failures: 0,
+        interval: 1,
+        store: "/dev/shm".into(),
+    }
+}
+
+/// What a leader finds of a checkpoint that `ranks` ranks wrote with SINGLE: all their records.
+pub(super) fn found(id: u64, ranks: usize) -> Inventory {
+    let record = |rank| CachedRecord {
+        store: 0,
+        level: None,
+        rank,
+        ranks,
+        dataset: checkpoint(id),
+        reddesc: single(rank),
+        other_prefix: None,
+    };
+    Inventory {
+        records: (0..ranks).map(record).collect(),
+        present: vec![Slot { store: 0, id }],
+        ..Inventory::default()
+    }
+}
+
+/// Several inventories as one leader's.
+pub(super) fn joined(inventories: Vec<Inventory>) -> Inventory {
+    let mut all = Inventory::default();
+    for one in inventories {
+        all.records.extend(one.records);
+        all.present.extend(one.present);
+        all.unread.extend(one.unread);
+    }
+    all
+}
+
+/// The ids in the flush file.
+pub(super) fn ids_in_flush_file(run: &Run) -> Vec<u64> {
+    let record = records::read_flush_file(&*run.files, &run.prefix).unwrap();
+    record.datasets.into_keys().collect()
+}

@@ -1,0 +1,215 @@
+//! Text for people: untrusted text made safe to print, words quoted for a shell, plurals.
+//!
+//! Names in files, paths and values are chosen by others. When printed, they must not control the
+//! terminal or look like another line. So control characters, and characters that only change how
+//! others are shown (bidirectional marks, characters without width), become `\x` and two
+//! hexadecimal digits for each byte. [`Error`](crate::Error), [`Event`](crate::events::Event) and
+//! the commands escape their whole text, so the code that makes a message does not have to.
+//! Escaping a second time changes nothing.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// Escapes a text of one line.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    match text.contains(is_hidden) {
+        true => Cow::Owned(escaped_bytes(text.as_bytes())),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// Escapes each line of a text and keeps the newlines. Only for texts of our own in which untrusted
+/// parts are escaped already.
+pub fn escaped_lines(text: &str) -> String {
+    let lines: Vec<Cow<'_, str>> = text.split('\n').map(escaped).collect();
+    lines.join("\n")
+}
+
+/// Escapes bytes as a text of one line. Bytes that are not UTF-8 are escaped too.
+pub fn escaped_bytes(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            match is_hidden(letter) {
+                true => hex(&mut out, letter.encode_utf8(&mut [0; 4]).as_bytes()),
+                false => out.push(letter),
+            }
+        }
+        hex(&mut out, chunk.invalid());
+    }
+    out
+}
+
+/// The first `most` characters of a value, escaped, with `...` if there are more.
+pub fn excerpt(value: &str, most: usize) -> String {
+    match value.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", escaped(&value[..end])),
+        None => escaped(value).into_owned(),
+    }
+}
+
+/// Quotes a word so that a user can type it in a shell. A word with characters that cannot be typed
+/// is written as `$'...'`, which bash, ksh and zsh know.
+pub fn quoted(word: &[u8]) -> String {
+    let text = std::str::from_utf8(word).ok();
+    let typed = text.filter(|text| !text.contains(is_hidden));
+    if let Some(Ok(word)) = typed.map(shlex::try_quote) {
+        return word.into_owned();
+    }
+    let mut escaped = Vec::new();
+    for byte in word {
+        if matches!(byte, b'\'' | b'\\') {
+            escaped.push(b'\\');
+        }
+        escaped.push(*byte);
+    }
+    format!("$'{}'", escaped_bytes(&escaped))
+}
+
+/// An option with a value, quoted: `--drop ck.1`. A value that begins with `-` is joined with `=`,
+/// so that it is not read as another option.
+pub fn option(name: &str, value: &[u8]) -> String {
+    let between = if value.starts_with(b"-") { '=' } else { ' ' };
+    format!("{name}{between}{}", quoted(value))
+}
+
+/// A noun in the number that fits `count`: "node", "nodes", "groups of POWER". Only the first word
+/// changes.
+pub fn plural(count: usize, noun: &str) -> Cow<'_, str> {
+    match (count, noun.split_once(' ')) {
+        (1, _) => noun.into(),
+        (_, Some((first, rest))) => format!("{first}s {rest}").into(),
+        (_, None) => format!("{noun}s").into(),
+    }
+}
+
+/// A count with its noun: "1 file", "2 files".
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {}", plural(count, noun))
+}
+
+/// World ranks separated by commas: at most 16, then how many there are.
+pub fn list_of_ranks(ranks: &[usize]) -> String {
+    const MOST: usize = 16;
+    let mut text: Vec<String> = ranks.iter().take(MOST).map(usize::to_string).collect();
+    if ranks.len() > MOST {
+        text.push(format!("... {} in all", ranks.len()));
+    }
+    text.join(", ")
+}
+
+/// "rank 3", "ranks 1, 2 and 5": at most 8, then how many more.
+pub fn ranks_in_words(ranks: &[usize]) -> String {
+    const MOST: usize = 8;
+    match ranks {
+        [] => "no rank".to_string(),
+        [one] => format!("rank {one}"),
+        [rest @ .., last] if ranks.len() <= MOST => {
+            format!("ranks {} and {last}", list_of_ranks(rest))
+        }
+        _ => {
+            let first = list_of_ranks(&ranks[..MOST]);
+            format!("ranks {first} and {} more", ranks.len() - MOST)
+        }
+    }
+}
+
+fn is_hidden(letter: char) -> bool {
+    letter.is_control()
+        || matches!(
+            letter,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+fn hex(out: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "\\x{byte:02x}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn what_acts_on_a_terminal_is_escaped_once() {
+        let shown = escaped("a\x1b[31m\nb\r\u{85}\u{202e}\u{200b}é");
+        assert_eq!(
+            shown,
+            "a\\x1b[31m\\x0ab\\x0d\\xc2\\x85\\xe2\\x80\\xae\\xe2\\x80\\x8bé"
+        );
+        assert_eq!(escaped(&shown), shown);
+        assert_eq!(escaped_lines("a\x1b\nb\r"), "a\\x1b\nb\\x0d");
+        assert_eq!(escaped_bytes(b"a\xff\x07"), "a\\xff\\x07");
+        for plain in ["", "ck.1", "größe $x 'y'"] {
+            assert!(matches!(escaped(plain), Cow::Borrowed(same) if same == plain));
+        }
+    }
+
+    #[test]
+    fn a_shell_reads_a_quoted_word_as_it_was() {
+        let words: [&[u8]; 12] = [
+            b"ck.1",
+            b"",
+            b"a b",
+            b"$(touch x)",
+            b"`id`;rm -rf *",
+            b"it's",
+            b"back\\slash\\n",
+            b"a\nb",
+            b"\x1b[2J'\\",
+            b"\xff\xfe'",
+            b"~",
+            "größe\u{202e}".as_bytes(),
+        ];
+        for word in words {
+            let quoted = quoted(word);
+            assert!(!quoted.contains(is_hidden), "{quoted}");
+            let mut shell = Command::new("bash");
+            let printed = shell.arg("-c").arg(format!("printf %s {quoted}")).output();
+            assert_eq!(printed.unwrap().stdout, word, "{quoted}");
+        }
+        assert_eq!(quoted(b"ck.1"), "ck.1");
+        assert_eq!(option("--drop", b"a b"), "--drop 'a b'");
+        assert_eq!(option("--drop", b"-x"), "--drop=-x");
+    }
+
+    #[test]
+    fn long_values_are_cut_between_characters() {
+        assert_eq!(excerpt(&"é".repeat(80), 80), "é".repeat(80));
+        assert_eq!(excerpt(&"é".repeat(81), 80), "é".repeat(80) + "...");
+        assert_eq!(excerpt("a\x07", 80), "a\\x07");
+    }
+
+    #[test]
+    fn nouns_follow_their_number() {
+        assert_eq!(counted(0, "file"), "0 files");
+        assert_eq!(counted(1, "group of POWER"), "1 group of POWER");
+        assert_eq!(counted(2, "group of POWER"), "2 groups of POWER");
+        assert_eq!(list_of_ranks(&[3, 5]), "3, 5");
+        let many: Vec<usize> = (0..17).collect();
+        assert!(list_of_ranks(&many).ends_with(", 15, ... 17 in all"));
+        assert_eq!(ranks_in_words(&[]), "no rank");
+        assert_eq!(ranks_in_words(&[3]), "rank 3");
+        assert_eq!(ranks_in_words(&[1, 2, 5]), "ranks 1, 2 and 5");
+        let edge = [
+            (8, " 6 and 7"),
+            (9, " 6, 7 and 1 more"),
+            (17, " 6, 7 and 9 more"),
+        ];
+        for (count, end) in edge {
+            assert!(ranks_in_words(&many[..count]).ends_with(end), "{count}");
+        }
+    }
+}
