@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_runs_have_left_is_taken_over_and_of_one_number_the_newest() {
+    fn all_datasets_of_earlier_runs_are_taken_over_and_the_newest_of_each_id() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         // A process of run 1 has made directories again.
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_followed_that_is_no_directory() {
+    fn only_directories_are_taken_over() {
         let dir = tempfile::tempdir().unwrap();
         let here = layout(dir.path(), 1);
         std::fs::create_dir_all(here.job()).unwrap();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_the_job_has_nothing_in_is_left_as_it_is() {
+    fn a_store_without_data_of_the_job_is_not_changed() {
         let dir = tempfile::tempdir().unwrap();
         let here = layout(dir.path(), 1);
         take_over_earlier_runs(&Posix, &here).unwrap();

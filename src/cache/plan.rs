@@ -301,7 +301,7 @@ impl Candidate {
         for &rank in &lost {
             let Some(reddesc) = self.sets.get(&rank) else {
                 return Err(format!(
-                    "the files of {} are lost, and with them all that could rebuild them",
+                    "the files of {} are lost, and so is all redundancy for them",
                     ranks_in_words(&lost)
                 ));
             };

@@ -55,7 +55,7 @@ fn only(nodes: Vec<Vec<CachedRecord>>) -> Candidate {
 }
 
 #[test]
-fn all_at_home_means_nothing_to_send() {
+fn nothing_is_sent_if_all_parts_are_on_their_nodes() {
     let orders = only(four()).orders(&[0, 1, 2, 3]).unwrap();
     for (rank, order) in orders.iter().enumerate() {
         assert_eq!((order.source, order.rounds), (Some(rank), 0));
@@ -65,7 +65,7 @@ fn all_at_home_means_nothing_to_send() {
 }
 
 #[test]
-fn the_ranks_of_a_node_share_in_what_is_sent_from_it() {
+fn the_ranks_of_a_node_share_the_sending() {
     let mut nodes = four();
     let second = nodes.remove(1);
     nodes[0].extend(second);
@@ -74,8 +74,8 @@ fn the_ranks_of_a_node_share_in_what_is_sent_from_it() {
     // The parts of ranks 0 to 2 are with leader 0, where ranks 0 and 3 run now. The part of rank 3
     // is with leader 1, where ranks 1 and 2 run.
     let orders = only(nodes).orders(&[0, 1, 1, 0]).unwrap();
-    let lent: Vec<Option<usize>> = orders.iter().map(|o| o.holds.map(|s| s.rank)).collect();
-    assert_eq!(lent, [Some(1), Some(3), None, Some(2)]);
+    let held_by: Vec<Option<usize>> = orders.iter().map(|o| o.holds.map(|s| s.rank)).collect();
+    assert_eq!(held_by, [Some(1), Some(3), None, Some(2)]);
     for (rank, from) in [0, 0, 3, 1].into_iter().enumerate() {
         let order = &orders[rank];
         assert_eq!((order.source, order.rounds), (Some(from), 0));
@@ -85,7 +85,7 @@ fn the_ranks_of_a_node_share_in_what_is_sent_from_it() {
 }
 
 #[test]
-fn files_come_home_within_their_set_only_if_its_members_have_them_and_one_each() {
+fn parts_are_moved_in_the_rebuild_only_if_each_member_holds_at_most_one() {
     // Three cases: each rank runs where another member of its set was; the parts of sets of two are
     // with ranks of the other set; one rank holds two parts.
     let orders = only(four()).orders(&[1, 2, 3, 0]).unwrap();
@@ -130,7 +130,7 @@ fn a_rank_that_sends_several_parts_sends_one_a_round() {
 }
 
 #[test]
-fn a_part_keeps_the_level_at_which_it_was_found() {
+fn a_part_keeps_its_level() {
     let mut nodes = four();
     nodes
         .iter_mut()
@@ -147,7 +147,7 @@ fn a_part_keeps_the_level_at_which_it_was_found() {
 }
 
 #[test]
-fn says_what_it_stands_where_its_ranks_are_now() {
+fn tolerance_depends_on_where_the_ranks_are_now() {
     let candidate = only(four());
     assert_eq!(candidate.tolerates(&[0, 1, 2, 3], true), (1, 1));
     assert_eq!(candidate.tolerates(&[0, 1, 2, 0], true), (0, 1));
@@ -175,7 +175,7 @@ fn a_rank_alone_in_its_set_is_lost_with_its_node() {
 }
 
 #[test]
-fn what_has_no_redundancy_does_not_come_home_in_a_rebuild() {
+fn parts_without_redundancy_are_not_moved_in_the_rebuild() {
     let mut nodes = four();
     for one in nodes.iter_mut().flatten() {
         one.reddesc.scheme = "SINGLE".to_string();
@@ -217,7 +217,7 @@ fn copies_on_several_nodes_share_the_work() {
 }
 
 #[test]
-fn what_the_set_stands_is_recoverable_and_no_more() {
+fn losses_within_the_tolerance_are_recoverable_and_no_others() {
     let mut nodes = four();
     nodes.remove(2);
     let candidate = only(nodes.clone());
@@ -243,7 +243,7 @@ fn what_the_set_stands_is_recoverable_and_no_more() {
 }
 
 #[test]
-fn of_contradicting_sets_the_one_with_most_records_counts() {
+fn the_set_description_with_most_records_counts() {
     for liar in 0..4 {
         let mut nodes = four();
         let mut members = vec![3, 2, 1, 0];
@@ -263,7 +263,7 @@ fn of_contradicting_sets_the_one_with_most_records_counts() {
 
 /// The same if the false record comes first in every order that records are sorted by.
 #[test]
-fn one_record_that_sorts_first_does_not_outvote_three() {
+fn one_false_record_does_not_outvote_three() {
     let alone = |mut one: CachedRecord, scheme: &str| {
         one.reddesc.scheme = scheme.to_string();
         one
@@ -330,7 +330,7 @@ fn sets_in_use_never_overlap() {
 }
 
 #[test]
-fn of_contradicting_descriptions_the_one_with_most_records_counts() {
+fn the_dataset_description_with_most_records_counts() {
     for liar in 0..4 {
         let mut nodes = four();
         nodes[liar][0].dataset.ckpt = None;
@@ -341,7 +341,7 @@ fn of_contradicting_descriptions_the_one_with_most_records_counts() {
 }
 
 #[test]
-fn of_descriptions_with_as_many_records_the_one_found_first_counts() {
+fn among_descriptions_with_equal_records_the_first_counts() {
     let mut nodes = four();
     nodes[2][0].dataset.ckpt = None;
     nodes[3][0].dataset.ckpt = None;
@@ -371,7 +371,7 @@ fn records_of_several_times_are_several_datasets_newest_first() {
 }
 
 #[test]
-fn the_time_and_not_the_id_tells_which_is_newer() {
+fn the_creation_time_decides_which_dataset_is_newer() {
     let mut nodes = four();
     for held in nodes.iter_mut().flatten() {
         held.dataset.id = 2;
@@ -384,7 +384,7 @@ fn the_time_and_not_the_id_tells_which_is_newer() {
 }
 
 #[test]
-fn of_another_prefix_directory_is_what_all_records_say_is() {
+fn a_dataset_has_another_prefix_only_if_all_records_say_so() {
     let mut nodes = four();
     let other = Some("/elsewhere".into());
     for held in nodes[..3].iter_mut().flatten() {
@@ -399,7 +399,7 @@ fn of_another_prefix_directory_is_what_all_records_say_is() {
 }
 
 #[test]
-fn records_that_cannot_be_indexed_with_are_not_sound() {
+fn records_with_invalid_sets_are_not_consistent() {
     assert!(is_consistent(&held(2, &[0, 2])));
     let lies: [fn(&mut CachedRecord); 8] = [
         |h| h.dataset.id = HIGHEST + 1,

@@ -187,7 +187,7 @@ fn rebuild(
     };
     let mut held = match order
         .holds
-        .map(|sent| held_part(access, order, &context, sent))
+        .map(|sent| held_part(access, order, &scheme, &context, sent))
     {
         Some(Ok(held)) => Some(held),
         Some(Err(error)) => {
@@ -215,27 +215,18 @@ fn rebuild(
     let filemap = record.into_filemap(comm.size(), node, Some(prefix.into()));
     // If the files were rebuilt, the record was removed before.
     let there = before.filter(|_| outcome != RebuildOutcome::Restored);
-    if there.as_ref() != Some(&filemap) {
-        match write_record(access, &filemap) {
-            // The existing record is as good.
-            Err(error) if there.is_some_and(|there| equal_but_for_location(&there, &filemap)) => {
-                damage.push(error);
-            }
-            other => other?,
+    if there.as_ref() != Some(&filemap)
+        && let Err(error) = write_record(access, &filemap)
+    {
+        // The existing record is as good if only node and prefix directory differ.
+        let mut there = there.ok_or_else(|| error.clone())?;
+        (there.node, there.prefix) = (filemap.node.clone(), filemap.prefix.clone());
+        if there != filemap {
+            return Err(error);
         }
+        damage.push(error);
     }
     Ok((filemap, outcome))
-}
-
-/// True if records agree on everything but node and prefix directory.
-fn equal_but_for_location(one: &Filemap, other: &Filemap) -> bool {
-    let Filemap { node, prefix, .. } = other.clone();
-    let one = one.clone();
-    Filemap {
-        node,
-        prefix,
-        ..one
-    } == *other
 }
 
 /// Writes this rank's record, and removes anything else at its path.
@@ -271,12 +262,14 @@ fn remove_obstacles(context: &Context, scheme: &RedundancyScheme, record: &Recor
 fn held_part(
     access: &CacheAccess,
     order: &RecoveryOrder,
+    scheme: &RedundancyScheme,
     context: &Context,
     sent: PartToSend,
 ) -> Result<HeldPart> {
     let (id, layout) = (order.dataset.id, access.layout.at(sent.level));
     let record = Record::from(read_record(access, order, &layout, sent.rank)?);
-    HeldPart::new(context, record, layout.data(id, sent.rank), layout.meta(id))
+    let dirs = (layout.data(id, sent.rank), layout.meta(id));
+    HeldPart::new(scheme, context, record, dirs)
 }
 
 /// Reads the record of a rank's part in `layout`. It must belong to the dataset and set of the

@@ -316,7 +316,7 @@ impl<'a> PartTransfer<'a> {
     }
 
     fn write(&mut self, data: &[u8]) -> Result<()> {
-        let unplanned = || Error::format(0, "more came than was announced");
+        let unplanned = || Error::format(0, "more data arrived than was announced");
         let step = self.steps.next().ok_or_else(unplanned)?;
         self.file(step.item, |files, path, size| {
             let file = files.create(path, 0o600)?;
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sent_right_behind_what_cannot_be_read() {
+    fn zeros_are_sent_after_a_read_error() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["before", "record"] {
             std::fs::write(dir.path().join(name), b"content").unwrap();
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_or_missing_is_left_out_and_stops_nobody() {
+    fn damaged_or_missing_files_are_left_out_of_a_move() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         (0..3).for_each(|rank| write(root, rank));

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn as_few_more_as_will_do() {
+    fn as_few_more_datasets_as_needed_are_evicted() {
         assert_eq!(additional_evictions(10, 10, 10, &[5, 5]), Some(0));
         assert_eq!(additional_evictions(10, 10, 9, &[1, 5]), Some(1));
         assert_eq!(additional_evictions(10, 10, 4, &[5, 0, 1, 9]), Some(3));

@@ -15,7 +15,7 @@ fn a_set_that_can_lose_all_its_members_keeps_no_redundancy() {
 }
 
 #[test]
-fn the_share_of_checkpoints_goes_by_what_one_costs_on_average() {
+fn the_share_of_checkpoints_depends_on_their_average_cost() {
     let rules = Rules {
         interval: 0,
         seconds: 0,
@@ -33,7 +33,7 @@ fn the_share_of_checkpoints_goes_by_what_one_costs_on_average() {
 }
 
 #[test]
-fn where_nothing_is_to_be_flushed_no_id_is_an_exception() {
+fn nothing_is_flushed_at_an_interval_of_zero() {
     assert!(!flush::due(Some(0), false, 0));
     assert!(flush::due(Some(0), false, 3));
 }

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equals_the_oldest_go_until_the_new_one_fits() {
+    fn the_oldest_of_equal_datasets_are_evicted_first() {
         assert_eq!(ids(&[ck(3, 0)], 1), [3]);
         assert_eq!(ids(&[ck(3, 0)], 2), [0u64; 0]);
         assert_eq!(ids(&[ck(5, 1), ck(3, 1), ck(4, 1)], 2), [3, 4]);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_goes_first() {
+    fn unusable_datasets_are_evicted_first() {
         let unusable = EvictionCandidate {
             usable: false,
             ..ck(9, 0)
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_done_without_goes_where_room_is_short_and_never_the_last_good_one() {
+    fn dispensable_datasets_are_evicted_if_space_is_short_but_never_the_last_good_one() {
         let unusable = |id| EvictionCandidate {
             usable: false,
             ..ck(id, 0)
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_one_that_stands_a_loss_stays() {
+    fn the_last_checkpoint_that_tolerates_a_loss_stays() {
         assert_eq!(ids(&[ck(4, 1), ck(7, 0)], 2), [7]);
         assert_eq!(ids(&[ck(4, 1), ck(7, 0), ck(8, 1)], 3), [4]);
         assert_eq!(ids(&[ck(8, 2), ck(12, 1), ck(13, 0)], 2), [13, 12]);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_offered_goes_last() {
+    fn offered_datasets_are_evicted_last() {
         let offered = EvictionCandidate {
             offered: true,
             ..ck(2, 0)
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn no_other_choice_would_leave_more() {
+    fn no_other_choice_keeps_more() {
         let mut state = 1u64;
         let mut random = |below: u64| {
             state = state

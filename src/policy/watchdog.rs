@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn it_waits_as_long_as_what_goes_on_may_take() {
+    fn the_limit_depends_on_what_the_run_does() {
         let mut watchdog = Watchdog::new(LIMITS, None);
         assert_eq!(
             seconds_until_alarm(&mut watchdog, &None),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn its_own_standstill_is_not_the_run_s() {
+    fn a_delay_of_the_watchdog_does_not_count() {
         let mut watchdog = Watchdog::new(LIMITS, None);
         watchdog.look(file(1, "CACHE"), SECOND);
         assert!(!watchdog.look(file(1, "CACHE"), SECOND * 1000));

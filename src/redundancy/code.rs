@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_lost() {
+    fn losses_that_are_recoverable() {
         for code in codes() {
             let n = code.members();
             for subset in 0..1u32 << n {

@@ -5,7 +5,7 @@
 
 use super::code::Code;
 use super::logical::{LogicalReader, same_crc, total_size};
-use super::member_io::MemberIo;
+use super::member_io::{MemberIo, places};
 use super::parity_file::{ParityWriter, header};
 use super::pipeline::{self, PieceTask, Route};
 use super::{Context, FAILURE_LIMIT, FirstError, Record};
@@ -70,10 +70,10 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     let reader = context
         .paths(&record.files)
         .and_then(|list| LogicalReader::new(context.files, list, true));
-    local.reader = local.first.keep(reader);
+    local.own.reader = local.first.keep(reader);
 
     let routes = routes(code)?;
-    local.places = MemberIo::places(code, 0..code.members(), context.set.index);
+    local.own.places = places(code, 0..code.members(), context.set.index);
     let (piece, window) = pipeline::shape(context.piece, code.members());
     pipeline::run(
         context,
@@ -84,26 +84,18 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     )?;
 
     let MemberIo {
-        reader,
+        own,
         output,
-        data,
         mut first,
         ..
     } = local;
-    first.keep(data.result(()));
+    first.keep(own.data.result(()));
     let output = output.and_then(|output| first.keep(output.finish()));
-    if let Some(reader) = reader.filter(|_| !first.failed()) {
+    if let Some(reader) = own.reader.filter(|_| !first.failed()) {
         let sums = first.keep(reader.finish());
         sums.and_then(|sums| first.keep(record_checksums(context, &mut record.files, &sums)));
     }
-    let theirs = exchange_checksums(
-        context,
-        &mut first,
-        keepers,
-        &record.files,
-        header.as_ref(),
-        record,
-    )?;
+    let theirs = exchange_checksums(context, &mut first, keepers, header.as_ref(), record)?;
     if let (Some(header), Some(output), false) = (header, output, first.failed()) {
         let header = complete(header, record, &theirs);
         first.keep(header.and_then(|header| output.finish(context.files, header, context.sync)));
@@ -160,11 +152,11 @@ fn exchange_checksums(
     context: &Context,
     first: &mut FirstError,
     keepers: usize,
-    files: &RankFiles,
     header: Option<&ParityHeader>,
     record: &Record,
 ) -> Result<Vec<Vec<u8>>> {
-    let sums = files
+    let sums = record
+        .files
         .files
         .iter()
         .flat_map(|f| f.crc.unwrap_or(0).to_le_bytes());

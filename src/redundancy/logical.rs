@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_as_recorded_is_an_error() {
+    fn files_that_differ_from_their_record_are_errors() {
         let dir = tempfile::tempdir().unwrap();
         let (list, _) = write(dir.path(), &[10, 0]);
         let read = |list: Vec<(PathBuf, u64)>, bytes: usize| {

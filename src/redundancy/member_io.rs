@@ -13,14 +13,12 @@ use crate::{Error, Result};
 /// member sends zeros instead and the exchange goes on.
 #[derive(Default)]
 pub struct MemberIo<'a> {
-    /// For each route, the place of this member's block.
-    pub places: Vec<Option<BlockPlace>>,
     /// Bytes of a chunk.
     pub chunk: u64,
-    /// Data to read.
-    pub reader: Option<LogicalReader<'a>>,
-    /// Redundancy to read.
-    pub input: Option<ParityReader>,
+    /// This member's files, open for reading.
+    pub own: PartReader<'a>,
+    /// The part of another member that this rank holds.
+    pub held: Option<PartReader<'a>>,
     /// Data to rebuild.
     pub writer: Option<WriteBehind<'a, LogicalWriter<'a>>>,
     /// Redundancy to rebuild.
@@ -29,30 +27,24 @@ pub struct MemberIo<'a> {
     pub data_relocated: Option<LogicalWriter<'a>>,
     /// Redundancy that another rank holds and sends to this one.
     pub parity_relocated: Option<ParityWriter>,
-    /// The part of another member that this rank holds.
-    pub held_part: Option<HeldReader<'a>>,
-    /// Why the data cannot be read, or are wrong.
-    pub data: FirstError,
-    /// Why the redundancy cannot be read.
-    pub parity: FirstError,
     /// Why moved files cannot be written.
-    pub home: FirstError,
+    pub relocation: FirstError,
     /// Any other error.
     pub first: FirstError,
 }
 
-/// The part of another member that this rank holds, open for reading.
+/// The files of one member, open for reading.
 #[derive(Default)]
-pub struct HeldReader<'a> {
-    /// For each route, the place of the other member's block.
+pub struct PartReader<'a> {
+    /// For each route, the place of the member's block.
     pub places: Vec<Option<BlockPlace>>,
-    /// Its data.
+    /// The data.
     pub reader: Option<LogicalReader<'a>>,
-    /// Its redundancy.
+    /// The redundancy.
     pub input: Option<ParityReader>,
-    /// Why the data cannot be read.
+    /// Why the data cannot be read, or are wrong.
     pub data: FirstError,
-    /// Why the redundancy cannot be read.
+    /// Why the redundancy cannot be read, or is wrong.
     pub parity: FirstError,
 }
 
@@ -68,59 +60,54 @@ impl BlockSink for ParityWriter {
     }
 }
 
-impl MemberIo<'_> {
-    /// The places of the blocks of member `me` in the given columns.
-    pub fn places(
-        code: &Code,
-        columns: impl Iterator<Item = usize>,
-        me: usize,
-    ) -> Vec<Option<BlockPlace>> {
-        let mine = |column| code.column(column).into_iter().find(|b| b.member == me);
-        columns.map(|c| mine(c).map(|b| b.place)).collect()
-    }
+/// The places of the blocks of member `me` in the given columns.
+pub fn places(
+    code: &Code,
+    columns: impl Iterator<Item = usize>,
+    me: usize,
+) -> Vec<Option<BlockPlace>> {
+    let mine = |column| code.column(column).into_iter().find(|b| b.member == me);
+    columns.map(|c| mine(c).map(|b| b.place)).collect()
+}
 
+impl PartReader<'_> {
     fn place(&self, route: usize) -> Option<BlockPlace> {
         self.places.get(route).copied().flatten()
     }
-}
 
-/// The files from which a block is read.
-struct BlockSource<'s, 'a> {
-    place: Option<BlockPlace>,
-    chunk: u64,
-    reader: &'s mut Option<LogicalReader<'a>>,
-    input: &'s mut Option<ParityReader>,
-    /// Read errors of data and redundancy.
-    data: &'s mut FirstError,
-    parity: &'s mut FirstError,
-}
-
-impl BlockSource<'_, '_> {
     /// Fills `buffer` with the block, or with zeros after an error.
-    fn read(mut self, offset: u64, buffer: &mut [u8]) {
-        let failed = |source: &Self| match source.place {
-            Some(BlockPlace::Parity(_)) => source.parity.failed(),
-            _ => source.data.failed(),
+    fn read(&mut self, route: usize, chunk: u64, offset: u64, buffer: &mut [u8]) {
+        let place = self.place(route);
+        let is_parity = matches!(place, Some(BlockPlace::Parity(_)));
+        let failed = match is_parity {
+            true => self.parity.failed(),
+            false => self.data.failed(),
         };
-        if !failed(&self) {
-            let filled = self.fill(offset, buffer);
-            match self.place {
-                Some(BlockPlace::Parity(_)) => self.parity.keep(filled),
-                _ => self.data.keep(filled),
-            };
-        }
-        if failed(&self) {
+        let filled = match failed {
+            true => return buffer.fill(0),
+            false => self.fill(place, chunk, offset, buffer),
+        };
+        if filled.is_err() {
             buffer.fill(0);
         }
+        match is_parity {
+            true => self.parity.keep(filled),
+            false => self.data.keep(filled),
+        };
     }
 
     /// Reads in blocks that fit the processor's cache, for the checksum.
-    fn fill(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        let mut offset = offset;
+    fn fill(
+        &mut self,
+        place: Option<BlockPlace>,
+        chunk: u64,
+        mut offset: u64,
+        buffer: &mut [u8],
+    ) -> Result<()> {
         for block in buffer.chunks_mut(BLOCK) {
-            match (self.place, &mut self.reader, &mut self.input) {
+            match (place, &mut self.reader, &mut self.input) {
                 (Some(BlockPlace::Data(number)), Some(reader), _) => {
-                    let start = (number as u64).saturating_mul(self.chunk);
+                    let start = (number as u64).saturating_mul(chunk);
                     reader.read_at(start.saturating_add(offset), block)?;
                 }
                 (Some(BlockPlace::Parity(number)), _, Some(input)) => {
@@ -135,62 +122,48 @@ impl BlockSource<'_, '_> {
 }
 
 fn unplanned() -> Error {
-    Error::format(0, "a block was asked for that is not here")
+    Error::format(0, "a block was requested that this rank does not have")
 }
 
 impl MemberBlocks for MemberIo<'_> {
     fn read(&mut self, route: usize, offset: u64, buffer: &mut [u8]) {
-        let source = BlockSource {
-            place: self.place(route),
-            chunk: self.chunk,
-            reader: &mut self.reader,
-            input: &mut self.input,
-            data: &mut self.data,
-            parity: &mut self.parity,
-        };
-        source.read(offset, buffer);
+        self.own.read(route, self.chunk, offset, buffer);
     }
 
     fn read_held(&mut self, route: usize, offset: u64, buffer: &mut [u8]) {
-        let Some(held_part) = &mut self.held_part else {
-            return buffer.fill(0);
-        };
-        let source = BlockSource {
-            place: held_part.places.get(route).copied().flatten(),
-            chunk: self.chunk,
-            reader: &mut held_part.reader,
-            input: &mut held_part.input,
-            data: &mut held_part.data,
-            parity: &mut held_part.parity,
-        };
-        source.read(offset, buffer);
+        match &mut self.held {
+            Some(held) => held.read(route, self.chunk, offset, buffer),
+            None => buffer.fill(0),
+        }
     }
 
     /// Wrong content counts as a loss that was found. Failed writes are errors.
     fn write_relocated(&mut self, route: usize, bytes: &[u8]) {
-        if self.home.failed() {
+        if self.relocation.failed() {
             return;
         }
         let (written, of) = match (
-            self.place(route),
+            self.own.place(route),
             &mut self.data_relocated,
             &mut self.parity_relocated,
         ) {
-            (Some(BlockPlace::Data(_)), Some(_), _) if self.data.failed() => return,
-            (Some(BlockPlace::Data(_)), Some(writer), _) => (writer.append(bytes), &mut self.data),
+            (Some(BlockPlace::Data(_)), Some(_), _) if self.own.data.failed() => return,
+            (Some(BlockPlace::Data(_)), Some(writer), _) => {
+                (writer.append(bytes), &mut self.own.data)
+            }
             (Some(BlockPlace::Parity(number)), _, Some(output)) => {
-                (output.append(number, bytes), &mut self.parity)
+                (output.append(number, bytes), &mut self.own.parity)
             }
             _ => return,
         };
         match written {
             Err(Error::Corrupt { .. }) => of.keep(written),
-            _ => self.home.keep(written),
+            _ => self.relocation.keep(written),
         };
     }
 
     fn write(&mut self, route: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {
-        match (self.place(route), &mut self.writer, &mut self.output) {
+        match (self.own.place(route), &mut self.writer, &mut self.output) {
             (Some(BlockPlace::Data(_)), Some(writer), _) => writer.put(0, bytes),
             (Some(BlockPlace::Parity(number)), _, Some(output)) => output.put(number, bytes),
             _ => {

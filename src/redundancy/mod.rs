@@ -181,23 +181,22 @@ impl HeldPart {
     /// The part of the member whose `record` is given, with its files in `data_dir` and its
     /// redundancy file in `meta_dir`. Local.
     pub fn new(
+        scheme: &RedundancyScheme,
         context: &Context,
         record: Record,
-        data_dir: PathBuf,
-        meta_dir: PathBuf,
+        (data_dir, meta_dir): (PathBuf, PathBuf),
     ) -> Result<HeldPart> {
         let (members, rank) = (&record.reddesc.members, record.files.rank);
         let damaged = || Error::format(0, "the redundancy set of a record is damaged");
         let index = members.iter().position(|member| *member == rank);
         let set = Set::new(index.unwrap_or(usize::MAX), members.clone()).ok_or_else(damaged)?;
-        let scheme = scheme_of(&record.reddesc).ok_or_else(damaged)?;
         let theirs = Context {
             set: &set,
             data_dir: &data_dir,
             meta_dir: &meta_dir,
             ..*context
         };
-        let part = LocalPart::new(&scheme, &theirs, record, Verification::SizesOnly);
+        let part = LocalPart::new(scheme, &theirs, record, Verification::SizesOnly);
         Ok(HeldPart {
             set,
             data_dir,
@@ -377,14 +376,14 @@ impl FirstError {
         &mut self,
         context: &Context,
         dataset: &Dataset,
-        turn: Round,
+        round: Round,
     ) -> Result<bool> {
         let text = self.text(FAILURE_LIMIT).into_bytes();
-        let messages = context.exchange(|_| [&[turn as u8], &text[..]].concat())?;
+        let messages = context.exchange(|_| [&[round as u8], &text[..]].concat())?;
         let mut all = Round::Last as u8;
         for (rank, message) in context.set.members.iter().zip(messages) {
-            let (turn, failure) = message.split_first().unwrap_or((&0, &[]));
-            all = all.max(*turn);
+            let (round, failure) = message.split_first().unwrap_or((&0, &[]));
+            all = all.max(*round);
             if *rank != context.comm.rank() {
                 self.take_over(*rank, failure, dataset);
             }

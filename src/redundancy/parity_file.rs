@@ -194,7 +194,7 @@ impl ParityWriter {
     fn unplanned(&self) -> Error {
         Error::corrupt(
             self.path.clone(),
-            "header or blocks are not as long as was planned",
+            "header or blocks do not have the planned length",
         )
     }
 }

@@ -149,12 +149,12 @@ pub fn run(
     };
     let relocates = routes.iter().any(|route| !route.relocated.is_empty());
     let ahead = if relocates { window } else { 0 };
-    let (mut coming, mut gathering) = (VecDeque::new(), VecDeque::new());
+    let (mut relocating, mut gathering) = (VecDeque::new(), VecDeque::new());
     let mut spreading = VecDeque::new();
     for task in tasks {
-        coming.push_back(pipeline.relocate(task)?);
-        if coming.len() > ahead
-            && let Some(current) = coming.pop_front()
+        relocating.push_back(pipeline.relocate(task)?);
+        if relocating.len() > ahead
+            && let Some(current) = relocating.pop_front()
         {
             gathering.push_back(pipeline.send_sources(current)?);
         }
@@ -169,7 +169,7 @@ pub fn run(
             pipeline.store_result(current)?;
         }
     }
-    for current in coming {
+    for current in relocating {
         gathering.push_back(pipeline.send_sources(current)?);
     }
     for current in gathering {

@@ -57,14 +57,14 @@ pub fn rebuild(
         held_part.as_deref_mut(),
     )?;
     // In later rounds these files may be what was rebuilt.
-    let mut first_turn = true;
+    let mut first_round = true;
     // Each round but the last verifies content, examines files without a record, or finds a new
     // loss. So the number of rounds is limited.
     loop {
         let path = parity_file::path(context.meta_dir, context.set, scheme.name());
         let (mut state, parity) =
             local_state(context, code, path.clone(), mine.as_ref(), away.take());
-        if std::mem::take(&mut first_turn)
+        if std::mem::take(&mut first_round)
             && state.lacks(RECORD)
             && orphans::has_files(context, &path)
         {
@@ -89,7 +89,7 @@ pub fn rebuild(
         let record = record.map(|mine| mine.record.clone());
         let verified = mine.as_ref().is_none_or(|mine| mine.verified);
         let verify_first = verdict.must_verify_first();
-        let told = match verify_first {
+        let received = match verify_first {
             true => orphans::exchange_records(context, code, &verdict, parity.as_ref())?,
             false => None,
         };
@@ -116,16 +116,16 @@ pub fn rebuild(
             .as_mut()
             .is_some_and(|mine| update_health(mine, health));
         if mine.is_none() && !state.lacks(UNVERIFIED) {
-            *mine = told.and_then(|record| orphans::verify_files(context, scheme, record));
+            *mine = received.and_then(|record| orphans::verify_files(context, scheme, record));
         }
         let dataset = made.record.as_ref().map(|record| record.dataset.clone());
         let dataset = dataset.unwrap_or_default();
-        let turn = match made.relocation_failed {
+        let round = match made.relocation_failed {
             true => Round::Stop,
             false if verify_first || worse => Round::Again,
             false => Round::Last,
         };
-        if made.first.share_with_set(context, &dataset, turn)? {
+        if made.first.share_with_set(context, &dataset, round)? {
             continue;
         }
         if let (Some((output, header)), false) = (made.output, made.first.failed()) {

@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The files below a directory: content, mode, and for application files the time.
-type Tree = BTreeMap<PathBuf, (Vec<u8>, u32, Option<(i64, u32)>)>;
+type FileTree = BTreeMap<PathBuf, (Vec<u8>, u32, Option<(i64, u32)>)>;
 
-fn tree(root: &Path) -> Tree {
-    let mut found = Tree::new();
+fn tree(root: &Path) -> FileTree {
+    let mut found = FileTree::new();
     let mut queue = vec![root.to_path_buf()];
     while let Some(dir) = queue.pop() {
         for entry in std::fs::read_dir(&dir).unwrap() {
@@ -42,13 +42,13 @@ struct Site {
     cluster: Cluster,
     records: Vec<Record>,
     /// Files of each node after encoding.
-    before: Vec<Tree>,
+    before: Vec<FileTree>,
     /// Directories of the nodes that ranks have moved to.
     new: tempfile::TempDir,
 }
 
 /// Result of a rank, problems with the part that it holds, and bytes that it sent.
-type Answer = (
+type RankResult = (
     Result<(Record, RebuildOutcome)>,
     Option<LocalPart>,
     Vec<Error>,
@@ -89,7 +89,7 @@ impl Site {
         self.cluster.data(rank).parent().unwrap().to_path_buf()
     }
 
-    fn home(&self, rank: usize) -> PathBuf {
+    fn new_dir(&self, rank: usize) -> PathBuf {
         self.new.path().join(format!("r{rank}"))
     }
 
@@ -111,12 +111,12 @@ impl Site {
         holders: &[usize],
         lost: &[usize],
         spoil: impl Fn(usize) -> bool + Sync,
-    ) -> Vec<Answer> {
+    ) -> Vec<RankResult> {
         let size = self.cluster.size();
         for rank in 0..size {
-            let _ = std::fs::remove_dir_all(self.home(rank));
+            let _ = std::fs::remove_dir_all(self.new_dir(rank));
             for dir in ["data", "meta"] {
-                std::fs::create_dir_all(self.home(rank).join(dir)).unwrap();
+                std::fs::create_dir_all(self.new_dir(rank).join(dir)).unwrap();
             }
         }
         threads::run(size, |comm| {
@@ -126,7 +126,7 @@ impl Site {
             let root = if stays {
                 self.old(rank)
             } else {
-                self.home(rank)
+                self.new_dir(rank)
             };
             let context = Context {
                 comm: &comm,
@@ -148,7 +148,8 @@ impl Site {
             let root = self.old(member);
             let mut held_part = (member != rank).then(|| {
                 let record = self.records[member].clone();
-                HeldPart::new(&context, record, root.join("data"), root.join("meta")).unwrap()
+                let dirs = (root.join("data"), root.join("meta"));
+                HeldPart::new(&self.scheme, &context, record, dirs).unwrap()
             });
             if held_part.is_some() && spoil(member) {
                 held_part = None;
@@ -170,14 +171,14 @@ impl Site {
             let root = if stays {
                 self.old(rank)
             } else {
-                self.home(rank)
+                self.new_dir(rank)
             };
             assert!(tree(&root) == *before, "{story}: rank {rank}");
         }
     }
 
     /// Restores the files of a node.
-    fn mend(&self, rank: usize) {
+    fn restore(&self, rank: usize) {
         for (below, (bytes, mode, time)) in &self.before[rank] {
             let path = self.old(rank).join(below);
             let _ = std::fs::remove_file(&path);
@@ -190,7 +191,7 @@ impl Site {
     }
 }
 
-fn worked(answers: &[Answer], story: &str) {
+fn worked(answers: &[RankResult], story: &str) {
     for (rank, (result, ..)) in answers.iter().enumerate() {
         assert!(result.is_ok(), "{story}: rank {rank}: {result:?}");
     }
@@ -210,7 +211,7 @@ fn schemes() -> Vec<(CodeKind, usize, usize)> {
 }
 
 #[test]
-fn all_come_home_whoever_is_lost_and_wherever_they_go() {
+fn parts_are_moved_for_every_loss_and_every_placement() {
     for (kind, failures, members) in schemes() {
         let site = Site::new(kind, failures, members);
         let scheme = site.scheme.name();
@@ -236,7 +237,7 @@ fn all_come_home_whoever_is_lost_and_wherever_they_go() {
 }
 
 #[test]
-fn what_a_holder_needs_itself_takes_no_message() {
+fn a_holder_uses_its_blocks_without_a_message() {
     for (kind, members, blocks) in [
         // Data and redundancy of the other rank are sent; lost files are copies of these.
         (CodeKind::Partner, 2, 2),
@@ -260,7 +261,7 @@ fn what_a_holder_needs_itself_takes_no_message() {
 }
 
 #[test]
-fn some_stay_while_others_change_places() {
+fn some_parts_stay_while_others_are_moved() {
     for (kind, failures) in [
         (CodeKind::Partner, 1),
         (CodeKind::Xor, 1),
@@ -282,7 +283,7 @@ fn some_stay_while_others_change_places() {
 
 /// A flipped bit or a missing file, in held parts and in others.
 #[test]
-fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
+fn damage_found_during_a_move_is_rebuilt_or_reported() {
     for (kind, failures) in [
         (CodeKind::Partner, 1),
         (CodeKind::Xor, 1),
@@ -347,7 +348,7 @@ fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
                         // A flipped bit is found by the receiver, except in a header.
                         let holder_knows = away && how != "unknown";
                         assert!(problems == holder_knows || how == "flipped", "{story}");
-                        site.mend(victim);
+                        site.restore(victim);
                     }
                 }
             }
@@ -357,7 +358,7 @@ fn what_is_damaged_on_the_way_is_rebuilt_or_named() {
 
 /// Each operation on the file system fails once, on whichever rank does it.
 #[test]
-fn a_failing_disk_on_the_way_hangs_nobody_and_loses_nothing() {
+fn a_failing_disk_during_a_move_blocks_no_rank_and_loses_nothing() {
     for kind in [CodeKind::Xor, CodeKind::Partner] {
         let site = Site::new(kind, 1, 4);
         let (holders, lost) = (site.shifted(1, &[2]), [2]);

@@ -295,7 +295,7 @@ fn every_nth_subset(kind: CodeKind, members: usize, k: usize, step: usize) {
 }
 
 #[test]
-fn rs_stands_every_subset_in_sets_up_to_six() {
+fn rs_tolerates_every_subset_in_sets_up_to_six() {
     for members in 3..=6 {
         for k in 1..members.min(5) {
             every_subset(CodeKind::Rs, members, k);
@@ -304,7 +304,7 @@ fn rs_stands_every_subset_in_sets_up_to_six() {
 }
 
 #[test]
-fn rs_stands_every_subset_in_sets_up_to_nine() {
+fn rs_tolerates_every_subset_in_sets_up_to_nine() {
     for (members, most) in [(7, 4), (8, 3), (9, 2)] {
         for k in 1..=most {
             every_subset(CodeKind::Rs, members, k);
@@ -313,7 +313,7 @@ fn rs_stands_every_subset_in_sets_up_to_nine() {
 }
 
 #[test]
-fn rs_stands_every_subset_in_sets_up_to_twelve() {
+fn rs_tolerates_every_subset_in_sets_up_to_twelve() {
     for members in [10, 11, 12] {
         for k in 1..=2 {
             every_subset(CodeKind::Rs, members, k);
@@ -323,7 +323,7 @@ fn rs_stands_every_subset_in_sets_up_to_twelve() {
 
 /// All subsets take minutes, so only a sample is tested unless `SCR_TEST_ALL` is set.
 #[test]
-fn rs_stands_every_subset_in_the_largest_sets() {
+fn rs_tolerates_every_subset_in_the_largest_sets() {
     let step = if std::env::var_os("SCR_TEST_ALL").is_some() {
         1
     } else {
@@ -337,7 +337,7 @@ fn rs_stands_every_subset_in_the_largest_sets() {
 }
 
 #[test]
-fn partner_stands_every_subset() {
+fn partner_tolerates_every_subset() {
     for members in 2..=7 {
         for k in 1..members.min(4) {
             every_subset(CodeKind::Partner, members, k);
@@ -346,7 +346,7 @@ fn partner_stands_every_subset() {
 }
 
 #[test]
-fn all_redundancy_at_once_is_made_anew() {
+fn lost_redundancy_of_all_members_is_rebuilt() {
     for (kind, k) in [(CodeKind::Partner, 2), (CodeKind::Rs, 2), (CodeKind::Rs, 4)] {
         let bench = Bench::new(cluster(6, 64), scheme(kind, k));
         let all: Vec<_> = (0..6).map(|rank| (rank, Loss::Parity)).collect();
@@ -355,7 +355,7 @@ fn all_redundancy_at_once_is_made_anew() {
 }
 
 #[test]
-fn a_set_too_small_for_its_failures_stands_as_many_as_it_can() {
+fn a_small_set_tolerates_as_many_losses_as_it_can() {
     for kind in [CodeKind::Partner, CodeKind::Rs] {
         let bench = Bench::new(cluster(3, 64), scheme(kind, 4));
         assert_eq!(bench.scheme.losses(3), 2);
@@ -388,7 +388,7 @@ fn redundancy_of_other_members_or_other_codes_does_not_count() {
 /// The damage is not visible before: sizes are right. It is found while the survivor helps to
 /// rebuild another, or afterwards if the rebuild did not read it.
 #[test]
-fn bad_content_of_a_survivor_counts_as_one_loss_more() {
+fn damaged_content_of_a_survivor_counts_as_another_loss() {
     for kind in [CodeKind::Rs, CodeKind::Partner, CodeKind::Xor] {
         for (survivor, of_data) in (0..5)
             .filter(|r| *r != 1)
@@ -431,7 +431,7 @@ fn bad_content_of_a_survivor_counts_as_one_loss_more() {
 /// Damage of one rank is visible at once, damage of another only when it is read. This is too much
 /// for XOR, and all files stay as they were.
 #[test]
-fn what_is_left_of_damaged_files_is_not_written_over_in_vain() {
+fn damaged_files_are_not_overwritten_if_the_rebuild_fails() {
     let bench = Bench::new(cluster(4, 100), scheme(CodeKind::Xor, 1));
     let full = |rank: usize| {
         let mut files = bench.records[rank].files.files.iter();

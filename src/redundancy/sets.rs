@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_its_promises_over_many_shapes() {
+    fn sets_have_the_documented_properties_for_many_layouts() {
         for set_size in [0, 1, 2, 3, 4, 8, 100] {
             for nodes in 0..12 {
                 for per_node in 1..5 {

@@ -69,5 +69,5 @@ pub(super) fn check_data(
 pub(super) fn written(sums: &BTreeMap<PathBuf, u32>, path: &Path) -> Result<u32> {
     sums.get(path)
         .copied()
-        .ok_or_else(|| Error::corrupt(path, "did not come with the other files of its rank"))
+        .ok_or_else(|| Error::corrupt(path, "did not arrive with the other files of its rank"))
 }

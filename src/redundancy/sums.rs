@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_are_what_is_missing_and_fill_it() {
+    fn gaps_are_the_bytes_that_are_missing() {
         let bytes: Vec<u8> = (0..100u8).collect();
         let whole = crc32fast::hash(&bytes);
         for mask in 0..1u32 << 10 {

@@ -100,8 +100,12 @@ impl SetMembership {
 
     /// Converts to a set. Fails if the position is not valid.
     pub fn set(self) -> Result<Set> {
-        Set::new(self.index, self.members)
-            .ok_or_else(|| Error::format(0, "rank 0 gave this rank no place in a redundancy set"))
+        Set::new(self.index, self.members).ok_or_else(|| {
+            Error::format(
+                0,
+                "rank 0 assigned this rank no valid position in a redundancy set",
+            )
+        })
     }
 }
 
@@ -165,7 +169,7 @@ pub fn assign(reports: &[RankReport], plans: &[SetPlan]) -> Result<Vec<RankAssig
     let fits =
         |h: &RankReport| h.failure.len() == plans.len() && h.sharing.len() == first.sharing.len();
     if let Some(rank) = reports.iter().position(|h| !fits(h)) {
-        let what = format!("rank {rank} tells of other stores or schemes than rank 0 has");
+        let what = format!("rank {rank} has other stores or schemes than rank 0");
         return Err(Error::format(0, what));
     }
     let nodes = numbered(reports.iter().map(|h| &h.node));
@@ -299,7 +303,7 @@ fn sets(plan: &SetPlan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
     }
     if count(groups) < 2 {
         let why = match plan.outlives {
-            true => "all ranks share one instance of the store, which no node's loss takes away",
+            true => "all ranks share one instance of the store, which survives the loss of nodes",
             false => "all ranks are in one failure group",
         };
         let so = match plan.outlives {
@@ -467,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_protect_is_told_to_rank_0_once() {
+    fn rank_0_gets_one_note_per_descriptor_that_cannot_protect() {
         let answers = assignments(&reports(&["a", "a"], |_| "/shm".to_string()), false);
         assert!(
             answers[0].notes[0]
@@ -517,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_outside_of_its_set_is_an_error() {
+    fn a_position_outside_of_its_set_is_an_error() {
         let (index, members) = (2, vec![0, 1]);
         assert!(SetMembership { index, members }.set().is_err());
     }

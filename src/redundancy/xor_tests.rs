@@ -229,7 +229,7 @@ fn one_flipped_bit_anywhere_is_found_and_repaired() {
 }
 
 #[test]
-fn losing_more_fails_and_touches_nothing() {
+fn too_many_losses_fail_and_change_no_file() {
     for members in 2..=9 {
         let sizes = (0..members).map(|rank| vec![100 * rank, 77]).collect();
         let cluster = Cluster::new(sizes, 64);

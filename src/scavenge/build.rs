@@ -118,7 +118,7 @@ pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<Vec<DatasetRe
     let oldest = created(files, prefix, id);
     sources.retain(|source| oldest.is_none_or(|oldest| source.dataset.created >= oldest));
     if sources.is_empty() {
-        let what = "only an earlier dataset of that number was copied to the prefix directory";
+        let what = "only an older dataset of this id was copied to the prefix directory";
         return Err(Error::dataset(id, "", what));
     }
     Ok(sources)
@@ -150,7 +150,7 @@ pub fn read_complete(
     if !fits || oldest.is_some_and(|oldest| dataset.created < oldest) {
         return Ok(None);
     }
-    check_files(files, prefix, id, ", and what could rebuild it is gone")?;
+    check_files(files, prefix, id, ", and its redundancy is gone")?;
     Ok(Some((dataset, rank2file::ranks(files, &dir)?)))
 }
 
@@ -163,7 +163,7 @@ fn check_files(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<
             let stat = files.stat(&path)?.filter(|s| s.kind == FileKind::File);
             let same = stat.is_some_and(|s| recorded.size.is_none_or(|size| size == s.size));
             if !same {
-                let what = format!("is missing, or has another size than was recorded{so}");
+                let what = format!("is missing, or its size differs from the record{so}");
                 return Err(Error::corrupt(path, what));
             }
         }
@@ -197,7 +197,7 @@ fn write_metadata(
     let recorded = (dataset.files.unwrap_or(count), dataset.size.unwrap_or(size));
     if recorded != (count, size) {
         let what = format!(
-            "its records tell of {} files with {} bytes, but list {count} with {size}",
+            "its records say {} files with {} bytes, but list {count} with {size}",
             recorded.0, recorded.1
         );
         return Err(Error::dataset(dataset.id, dataset.name.to_string(), what));

@@ -132,7 +132,7 @@ impl NodeCopy<'_> {
         let known = flush.datasets.get(&self.id);
         let known = known.and_then(|entry| entry.dataset.as_ref());
         if known.is_some_and(|known| known.created > dataset.created) {
-            let what = "is of an earlier time than the dataset of that number in the flush file";
+            let what = "is older than the dataset of the same id in the flush file";
             return Err(Error::dataset(self.id, dataset.name.to_string(), what));
         }
         match index::enter_once(files, prefix, dataset) {
@@ -252,7 +252,7 @@ impl NodeCopy<'_> {
     /// compared when it is used.
     fn redundancy_file(&mut self, from: &Path, to: &Path) -> Result<()> {
         let files = self.settings.files;
-        let missing = || Error::corrupt(from, "is gone");
+        let missing = || Error::corrupt(from, "was removed meanwhile");
         let stat = files.stat(from)?.ok_or_else(missing)?;
         let there = files.stat(to)?;
         if there.is_some_and(|there| (there.size, there.mtime) == (stat.size, stat.mtime)) {

@@ -131,9 +131,9 @@ impl RecordCollector {
         if !all.is_empty() {
             return Ok(all.iter().map(|c| self.describe(c, meta_dir)).collect());
         }
-        let foreign = |name: &OsString| name.to_string_lossy().ends_with(".redset");
+        let from_scr_v3 = |name: &OsString| name.to_string_lossy().ends_with(".redset");
         let what = match self.notes.first() {
-            _ if names.iter().any(foreign) => "holds a dataset that SCR v3.1.0 scavenged; \
+            _ if names.iter().any(from_scr_v3) => "holds a dataset that SCR v3.1.0 scavenged; \
                                                `scr index --build` completes it if nothing of \
                                                it is lost"
                 .to_string(),

@@ -65,7 +65,7 @@ pub fn plan<'a>(
     };
     if !source.unknown.is_empty() {
         let what = format!(
-            "the files of {} are lost, and with them all that could rebuild them",
+            "the files of {} are lost, and so is all redundancy for them",
             ranks_in_words(&source.unknown)
         );
         plan.fail(lost(&source.dataset, what));
@@ -119,7 +119,7 @@ pub fn choose<'a>(
         }
         newest.get_or_insert(plan);
     }
-    newest.ok_or_else(|| Error::corrupt(location.meta_dir, "holds no dataset that was asked for"))
+    newest.ok_or_else(|| Error::corrupt(location.meta_dir, "has no dataset that was asked for"))
 }
 
 fn lost(dataset: &Dataset, what: String) -> Error {
@@ -132,7 +132,7 @@ impl RebuildPlan<'_> {
         let damage = self.damage.iter();
         let damage = damage.map(|(rank, error)| format!("rank {rank}: {error}"));
         let newer = self.newer_error.iter();
-        let newer = newer.map(|error| format!("{error}; an older one of that number is used"));
+        let newer = newer.map(|error| format!("{error}; an older dataset of this id is used"));
         let passed = self.source.notes.iter().cloned();
         passed.chain(newer).chain(damage).collect()
     }

@@ -92,7 +92,7 @@ pub fn read(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<ScrV3Dataset>
                 .and_then(|meta| meta.value("RANKS")?.number());
             if *total.get_or_insert(ranks) != ranks || ranks.is_none() {
                 return Err(unusable(format!(
-                    "{} names another number of ranks than the others",
+                    "{} has another number of ranks than the other records",
                     path.display()
                 )));
             }

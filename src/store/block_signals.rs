@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_started_meanwhile_hears_nothing_and_the_caller_does_again() {
+    fn a_thread_started_meanwhile_blocks_signals_and_the_caller_does_not() {
         assert!(!blocked());
         let blocking = BlockedSignals::new();
         let thread = std::thread::spawn(blocked);

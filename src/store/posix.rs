@@ -168,7 +168,7 @@ impl<S: System> Files for S {
         let file = open_to_read(self.roots(), path)?;
         let size = file.size()?;
         if size > limit {
-            let text = format!("it has {size} bytes, of which at most {limit} are allowed here");
+            let text = format!("it has {size} bytes, but at most {limit} are allowed here");
             return Err(refused("read", path, Errno::FBIG, text));
         }
         let mut data = Vec::new();
@@ -381,7 +381,7 @@ pub fn append(roots: &[PathBuf], path: &Path, mode: u32, data: &[u8]) -> Result<
             "write",
             path,
             Errno::NOSPC,
-            "only a part was written",
+            "only a part of the data was written",
         )),
         Err(errno) => Err(failed("write", path, errno)),
     }

@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_is_tried_three_times_and_nothing_else() {
+    fn transient_errors_are_tried_three_times_and_no_others() {
         assert_eq!(tried(0, libc::EIO), (Ok(()), 1));
         assert_eq!(tried(1, libc::EIO), (Ok(()), 2));
         assert_eq!(tried(2, libc::EIO), (Ok(()), 3));

@@ -16,7 +16,7 @@ mod vector;
 mod x86;
 
 use std::fmt;
-use vector::Job;
+use vector::ProductSums;
 
 /// An engine that this processor supports; others cannot be constructed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -90,34 +90,44 @@ impl Kernel {
     /// read once for every four destinations. Processes the length of the shortest slice; fastest
     /// for slices of 16 to 256 KiB, which fit the processor's cache.
     pub fn apply(self, coefficients: &[u8], sources: &[&[u8]], destinations: &mut [&mut [u8]]) {
-        self.run(&Job::new(coefficients, sources, destinations, false));
+        self.run(&ProductSums::new(
+            coefficients,
+            sources,
+            destinations,
+            false,
+        ));
     }
 
     /// Adds one more source to each destination, multiplied by `coefficients[d]`; otherwise as
     /// [`Kernel::apply`].
     pub fn update(self, coefficients: &[u8], source: &[u8], destinations: &mut [&mut [u8]]) {
-        self.run(&Job::new(coefficients, &[source], destinations, true));
+        self.run(&ProductSums::new(
+            coefficients,
+            &[source],
+            destinations,
+            true,
+        ));
     }
 
-    fn run(self, job: &Job) {
+    fn run(self, sums: &ProductSums) {
         match self.0 {
-            Engine::Portable => portable::run(job),
+            Engine::Portable => portable::run(sums),
             // SAFETY of these: only `Kernel::all` makes a kernel, after it has asked the processor
             // for just these instructions.
             #[cfg(target_arch = "x86_64")]
             // SAFETY: see above.
-            Engine::Avx2 => unsafe { x86::run_avx2(job) },
+            Engine::Avx2 => unsafe { x86::run_avx2(sums) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: see above.
-            Engine::Avx2Gfni => unsafe { x86::run_avx2_gfni(job) },
+            Engine::Avx2Gfni => unsafe { x86::run_avx2_gfni(sums) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: see above.
-            Engine::Avx512 => unsafe { x86::run_avx512(job) },
+            Engine::Avx512 => unsafe { x86::run_avx512(sums) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: see above.
-            Engine::Avx512Gfni => unsafe { x86::run_avx512_gfni(job) },
+            Engine::Avx512Gfni => unsafe { x86::run_avx512_gfni(sums) },
             #[cfg(target_arch = "aarch64")]
-            Engine::Neon => neon::run(job),
+            Engine::Neon => neon::run(sums),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! entries, for the low and the high half of each byte.
 
 use super::field::Factor;
-use super::vector::{Job, Vector};
+use super::vector::{ProductSums, Vector};
 use std::arch::aarch64::*;
 
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ impl Vector for Neon {
     }
 }
 
-pub(super) fn run(job: &Job) {
+pub(super) fn run(sums: &ProductSums) {
     // SAFETY: NEON is part of the architecture.
-    unsafe { job.run::<Neon>() };
+    unsafe { sums.run::<Neon>() };
 }

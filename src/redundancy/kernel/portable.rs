@@ -2,7 +2,7 @@
 //! possible.
 
 use super::field::Factor;
-use super::vector::{Job, Vector};
+use super::vector::{ProductSums, Vector};
 
 const WORDS: usize = 4;
 
@@ -66,7 +66,7 @@ impl Vector for Words {
     }
 }
 
-pub(super) fn run(job: &Job) {
+pub(super) fn run(sums: &ProductSums) {
     // SAFETY: every processor has words.
-    unsafe { job.run::<Words>() };
+    unsafe { sums.run::<Words>() };
 }

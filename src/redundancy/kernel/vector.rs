@@ -43,7 +43,7 @@ const MOST_BYTES: usize = 64;
 ///
 /// All pointers are valid for `length` bytes during `'a`, and no destination overlaps with anything
 /// else. The slices that they come from guarantee that.
-pub(super) struct Job<'a> {
+pub(super) struct ProductSums<'a> {
     sources: Vec<*const u8>,
     destinations: Vec<*mut u8>,
     /// Row by row.
@@ -55,7 +55,7 @@ pub(super) struct Job<'a> {
     slices: PhantomData<(&'a [u8], &'a mut [u8])>,
 }
 
-impl<'a> Job<'a> {
+impl<'a> ProductSums<'a> {
     /// Processes the length of the shortest slice. Missing coefficients count as 0.
     pub fn new(
         coefficients: &[u8],
@@ -74,7 +74,7 @@ impl<'a> Job<'a> {
             .take(wanted)
             .map(|c| &FACTORS[usize::from(c)])
             .collect();
-        Job {
+        ProductSums {
             sources: sources.iter().map(|s| s.as_ptr()).collect(),
             destinations: destinations.iter_mut().map(|d| d.as_mut_ptr()).collect(),
             plain: factors.iter().all(|f| f.value == 1),
@@ -105,7 +105,7 @@ impl<'a> Job<'a> {
     /// sources are read again, from the nearest cache.
     ///
     /// # Safety
-    /// As [`Job::run`].
+    /// As [`ProductSums::run`].
     #[inline(always)]
     unsafe fn all<V: Vector, const PLAIN: bool>(&self) {
         const STRIP: usize = 2048;
@@ -135,7 +135,7 @@ impl<'a> Job<'a> {
     /// This doubles the speed of wide registers. Returns their number.
     ///
     /// # Safety
-    /// As [`Job::run`].
+    /// As [`ProductSums::run`].
     #[inline(always)]
     unsafe fn head<V: Vector, const PLAIN: bool>(&self) -> usize {
         const { assert!(V::BYTES <= MOST_BYTES) };
@@ -160,7 +160,7 @@ impl<'a> Job<'a> {
     /// The bytes `start..end` of `D` destinations from `first` on, `U` registers at a time.
     ///
     /// # Safety
-    /// As [`Job::run`]; `first + D` destinations exist, `end` is at most `length`, and
+    /// As [`ProductSums::run`]; `first + D` destinations exist, `end` is at most `length`, and
     /// from `start` to it is a multiple of the width.
     #[inline(always)]
     unsafe fn strip<V: Vector, const PLAIN: bool, const D: usize, const U: usize>(
@@ -190,7 +190,7 @@ impl<'a> Job<'a> {
     /// offset at which it ended.
     ///
     /// # Safety
-    /// As [`Job::strip`]; there is a source.
+    /// As [`ProductSums::strip`]; there is a source.
     #[inline(always)]
     unsafe fn pair<V: Vector>(&self, first: usize, start: usize, end: usize) -> usize {
         const AT_ONCE: usize = 4;
@@ -213,7 +213,7 @@ impl<'a> Job<'a> {
     /// `U` registers of `D` destinations at offset `at`.
     ///
     /// # Safety
-    /// As [`Job::strip`]; `at + U * BYTES` is at most `length`.
+    /// As [`ProductSums::strip`]; `at + U * BYTES` is at most `length`.
     #[inline(always)]
     unsafe fn step<V: Vector, const PLAIN: bool, const D: usize, const U: usize>(
         &self,
@@ -232,10 +232,10 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The values that [`Job::step`] stores.
+    /// The values that [`ProductSums::step`] stores.
     ///
     /// # Safety
-    /// As [`Job::step`].
+    /// As [`ProductSums::step`].
     #[inline(always)]
     unsafe fn sums<V: Vector, const PLAIN: bool, const D: usize, const U: usize>(
         &self,

@@ -6,7 +6,7 @@
 //! (0x11B).
 
 use super::field::Factor;
-use super::vector::{Job, Vector};
+use super::vector::{ProductSums, Vector};
 use std::arch::x86_64::*;
 
 /// Defines a vector and the function that runs jobs with it.
@@ -58,9 +58,9 @@ macro_rules! engine {
         /// # Safety
         /// The processor has the instructions.
         #[target_feature(enable = $needs)]
-        pub(super) unsafe fn $run(job: &Job) {
+        pub(super) unsafe fn $run(sums: &ProductSums) {
             // SAFETY: passed on.
-            unsafe { job.run::<$name>() };
+            unsafe { sums.run::<$name>() };
         }
     };
 }

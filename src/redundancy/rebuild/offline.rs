@@ -4,17 +4,16 @@
 //! writing are the same as in a job's rebuild. Only the exchange is replaced by a loop over pieces
 //! of columns.
 
-use super::routes::{plan_routes, rebuild_tasks};
+use super::routes::{ToRebuild, plan_routes, rebuild_tasks};
 use super::verdict::Verdict;
 use super::*;
 use crate::comm::Communicator;
 use crate::comm::solo::Solo;
 use crate::format::filemap::Reddesc;
 use crate::format::{Dataset, read_header};
-use crate::redundancy::code::BlockPlace;
 use crate::redundancy::kernel::Kernel;
 use crate::redundancy::logical::{LogicalReader, LogicalWriter};
-use crate::redundancy::member_io::MemberIo;
+use crate::redundancy::member_io::{MemberIo, places};
 use crate::redundancy::parity_file::header;
 use crate::redundancy::pipeline::{self, PieceTask, Route};
 use crate::redundancy::single::check_data;
@@ -89,7 +88,7 @@ pub struct Losses {
 /// A set that was examined.
 pub struct ExaminedSet<'a> {
     location: DatasetLocation<'a>,
-    claim: SetRecord<'a>,
+    record: SetRecord<'a>,
     code: Option<Code>,
     contexts: Vec<MemberContext>,
     /// The members in set order.
@@ -115,14 +114,14 @@ struct MemberContext {
 /// [`ExaminedSet::members`].
 pub fn examine<'a>(
     location: DatasetLocation<'a>,
-    claim: SetRecord<'a>,
+    record: SetRecord<'a>,
     known: &dyn Fn(usize) -> Option<RankFiles>,
 ) -> Result<ExaminedSet<'a>> {
     let SetRecord {
         dataset,
         ranks,
         reddesc,
-    } = claim;
+    } = record;
     let unusable = |what: String| Error::dataset(dataset.id, dataset.name.to_string(), what);
     let unknown = || {
         let name = &reddesc.scheme;
@@ -146,7 +145,7 @@ pub fn examine<'a>(
     });
     let mut set = ExaminedSet {
         location,
-        claim,
+        record,
         code,
         contexts: contexts.collect::<Result<_>>()?,
         members: Vec::new(),
@@ -194,7 +193,7 @@ impl<'a> ExaminedSet<'a> {
     }
 
     fn lost(&self, what: String) -> Error {
-        let dataset = self.claim.dataset;
+        let dataset = self.record.dataset;
         Error::dataset(dataset.id, dataset.name.to_string(), what)
     }
 
@@ -221,7 +220,7 @@ impl<'a> ExaminedSet<'a> {
     }
 
     fn redundancy_file(&self, context: &Context) -> PathBuf {
-        let scheme = &self.claim.reddesc.scheme;
+        let scheme = &self.record.reddesc.scheme;
         parity_file::path(context.meta_dir, context.set, scheme)
     }
 
@@ -269,9 +268,9 @@ impl<'a> ExaminedSet<'a> {
     fn record(&self, index: usize, list: RankFiles) -> Option<Record> {
         let usable = total_size(list.files.iter().map(|f| f.size)).is_ok()
             && self.location.data.check_names(&list).is_ok();
-        let reddesc = self.claim.reddesc.of_member(index)?;
+        let reddesc = self.record.reddesc.of_member(index)?;
         usable.then(|| Record {
-            dataset: self.claim.dataset.clone(),
+            dataset: self.record.dataset.clone(),
             reddesc,
             files: list,
         })
@@ -287,9 +286,9 @@ impl<'a> ExaminedSet<'a> {
             let path = self.redundancy_file(&keeper);
             let file = self.location.files.open(&path).ok()?;
             let (header, _): (ParityHeader, u64) = read_header(file.as_ref(), &path).ok()?;
-            let fits = header.dataset == *self.claim.dataset
-                && header.ranks == self.claim.ranks
-                && header.group.0 == self.claim.reddesc.members
+            let fits = header.dataset == *self.record.dataset
+                && header.ranks == self.record.ranks
+                && header.group.0 == self.record.reddesc.members
                 && header.current.rank == keeper.comm.rank();
             let mut lists = std::iter::once(&header.current).chain(header.partners());
             let list = lists.find(|list| list.rank == rank).filter(|_| fits)?;
@@ -325,7 +324,7 @@ impl<'a> ExaminedSet<'a> {
                 _ => None,
             });
         }
-        let name = self.claim.reddesc.scheme.as_str();
+        let name = self.record.reddesc.scheme.as_str();
         let verdict = judge(&self.context(0)?, code, name, states);
         let verdict = verdict.map_err(|what| self.lost(what))?;
         Ok(Some((verdict, inputs)))
@@ -338,24 +337,25 @@ impl<'a> ExaminedSet<'a> {
         inputs: Vec<Option<ParityReader>>,
         redundancy: bool,
     ) -> Result<()> {
-        let (mut columns, mut routes) = plan_routes(code, &verdict.all, &[], true)?;
-        if !redundancy {
-            (columns, routes) = without_redundancy(code, columns, routes);
-        }
+        let to_rebuild = match redundancy {
+            true => ToRebuild::DataAndRedundancy,
+            false => ToRebuild::Data,
+        };
+        let (columns, routes) = plan_routes(code, &verdict.all, &[], to_rebuild)?;
         let chunk = code.chunk(&verdict.sizes);
         let members = self.members.iter().zip(&verdict.all).zip(inputs);
         let mut locals = Vec::with_capacity(self.members.len());
-        let mut headings = Vec::with_capacity(self.members.len());
+        let mut headers = Vec::with_capacity(self.members.len());
         for (index, ((member, state), input)) in members.enumerate() {
             let context = self.context(index)?;
             let record = member.record.as_ref();
             let record =
                 record.ok_or_else(|| self.lost(format!("no record of rank {}", member.rank)))?;
             let mut local = MemberIo {
-                places: MemberIo::places(code, columns.iter().copied(), index),
                 chunk,
                 ..MemberIo::default()
             };
+            local.own.places = places(code, columns.iter().copied(), index);
             if state.lacks(DATA) {
                 let location = &self.location;
                 location.data.make_dirs(location.files, &record.files)?;
@@ -368,11 +368,11 @@ impl<'a> ExaminedSet<'a> {
                 let most = MOST_OPEN / code.members().max(1);
                 let reader =
                     LogicalReader::new(context.files, context.paths(&record.files)?, false)?;
-                local.reader = Some(reader.with_open(most));
+                local.own.reader = Some(reader.with_open(most));
             }
-            let mut heading = None;
+            let mut new_header = None;
             if !state.lacks(PARITY) {
-                local.input = input;
+                local.own.input = input;
             } else if redundancy {
                 let new = header(&context, record, chunk, self.lefts(code, index)?);
                 let path = self.redundancy_file(&context);
@@ -381,23 +381,23 @@ impl<'a> ExaminedSet<'a> {
                     path,
                     &new,
                 )?));
-                heading = Some(new);
+                new_header = Some(new);
             }
             locals.push(local);
-            headings.push(heading);
+            headers.push(new_header);
         }
         let piece = self.piece();
         for task in rebuild_tasks(code, &columns, &routes, &verdict.sizes, piece) {
             run_task(&routes, &task, &mut locals)?;
         }
-        for (local, heading) in locals.into_iter().zip(headings) {
+        for (local, new_header) in locals.into_iter().zip(headers) {
             if let Some(writer) = local.writer {
                 writer.finish()?.finish()?;
             }
-            if let (Some(output), Some(heading)) = (local.output, heading) {
+            if let (Some(output), Some(new_header)) = (local.output, new_header) {
                 output
                     .finish()?
-                    .finish(self.location.files, heading, true)?;
+                    .finish(self.location.files, new_header, true)?;
             }
         }
         Ok(())
@@ -440,39 +440,8 @@ fn run_task(routes: &[Route], task: &PieceTask, locals: &mut [MemberIo]) -> Resu
 
 /// The error of a member that could not read or write.
 fn failure(local: &mut MemberIo) -> Result<()> {
-    let firsts = [&mut local.first, &mut local.data, &mut local.parity];
+    let firsts = [&mut local.first, &mut local.own.data, &mut local.own.parity];
     firsts
         .into_iter()
         .try_for_each(|first| std::mem::take(first).result(()))
-}
-
-/// The routes and targets that rebuild data, without those that rebuild redundancy.
-fn without_redundancy(
-    code: &Code,
-    columns: Vec<usize>,
-    routes: Vec<Route>,
-) -> (Vec<usize>, Vec<Route>) {
-    let both = columns
-        .into_iter()
-        .zip(routes)
-        .filter_map(|(column, route)| {
-            let blocks = code.column(column);
-            let is_data = |member: usize| {
-                let block = blocks.iter().find(|b| b.member == member);
-                block.is_some_and(|b| matches!(b.place, BlockPlace::Data(_)))
-            };
-            let rows = route.coefficients.chunks(route.sources.len().max(1));
-            let kept = route.targets.iter().zip(rows).filter(|(t, _)| is_data(**t));
-            let (targets, rows): (Vec<usize>, Vec<&[u8]>) = kept.unzip();
-            (!targets.is_empty()).then(|| {
-                let coefficients = rows.concat();
-                let route = Route {
-                    targets,
-                    coefficients,
-                    ..route
-                };
-                (column, route)
-            })
-        });
-    both.unzip()
 }

@@ -2,7 +2,7 @@
 //! verified.
 
 use super::lost_records::{receive_header, record_from_header, send_header};
-use super::routes::{plan_routes, rebuild_tasks, relocation_tasks, workers};
+use super::routes::{ToRebuild, plan_routes, rebuild_tasks, relocation_tasks, workers};
 use super::verdict::{DATA, PARITY, Verdict};
 use super::{Findings, Parity, RoundOutput, targets};
 use super::{orphans, relocated};
@@ -12,7 +12,7 @@ use crate::format::to_message;
 use crate::redundancy::code::Code;
 use crate::redundancy::encode::parse_file_list;
 use crate::redundancy::logical::{LogicalReader, LogicalWriter};
-use crate::redundancy::member_io::{HeldReader, MemberIo};
+use crate::redundancy::member_io::{MemberIo, PartReader, places};
 use crate::redundancy::parity_file::{ParityReader, ParityWriter, header};
 use crate::redundancy::pipeline;
 use crate::redundancy::{Context, HeldPart, Record};
@@ -75,19 +75,19 @@ pub(super) fn restore<'scope, 'env>(
         true => neighbours(context, code, verdict, record.as_ref(), &mut local)?,
         false => None,
     };
-    let mut coming = None;
+    let mut relocated_header = None;
     match parity.filter(|_| !lacks(PARITY)) {
         Some(Parity::Here(input)) => {
-            local.input = Some(if verified { input.trusted() } else { input });
+            local.own.input = Some(if verified { input.trusted() } else { input });
         }
         Some(Parity::Away(header)) => {
             let output = ParityWriter::create(context.files, path.clone(), &header);
-            local.parity_relocated = local.home.keep(output);
-            coming = Some(header);
+            local.parity_relocated = local.relocation.keep(output);
+            relocated_header = Some(header);
         }
         None => {}
     }
-    let mut heading = None;
+    let mut new_header = None;
     let files = record.iter().flat_map(|record| &record.files.files);
     let sums: Vec<Option<u32>> = files.map(|file| file.crc).collect();
     let mut summed = false;
@@ -104,12 +104,12 @@ pub(super) fn restore<'scope, 'env>(
             local.writer = writer.map(|writer| WriteBehind::start(scope, writer));
         } else if is_away {
             let writer = new_files(context, record);
-            local.data_relocated = local.home.keep(writer);
+            local.data_relocated = local.relocation.keep(writer);
         } else {
             summed = !verified && sums.iter().any(Option::is_some);
             let list = context.paths(&record.files);
             let reader = list.and_then(|list| LogicalReader::new(context.files, list, summed));
-            local.reader = local.data.keep(reader);
+            local.own.reader = local.own.data.keep(reader);
         }
         if let Some(partners) = partners {
             let new = header(context, record, local.chunk, partners);
@@ -117,24 +117,23 @@ pub(super) fn restore<'scope, 'env>(
             local.output = local
                 .first
                 .keep(output.map(|o| WriteBehind::start(scope, o)));
-            heading = Some(new);
+            new_header = Some(new);
         }
     }
 
     let away = context.relocated_members();
-    let (columns, routes) = plan_routes(code, &verdict.all, &away, rebuild)?;
-    let places = |member| MemberIo::places(code, columns.iter().copied(), member);
-    local.places = places(me);
-    local.held_part =
-        held_part
-            .as_ref()
-            .zip(relocated::held_member(context))
-            .map(|(held_part, member)| {
-                let mut held_reader =
-                    held_reader(context, code, verdict, (scheme, held_part), member);
-                held_reader.places = places(member);
-                held_reader
-            });
+    let to_rebuild = match rebuild {
+        true => ToRebuild::DataAndRedundancy,
+        false => ToRebuild::Nothing,
+    };
+    let (columns, routes) = plan_routes(code, &verdict.all, &away, to_rebuild)?;
+    let places = |member| places(code, columns.iter().copied(), member);
+    local.own.places = places(me);
+    if let (Some(part), Some(member)) = (&held_part, relocated::held_member(context)) {
+        let reader = held_reader(context, code, verdict, (scheme, part), member);
+        let places = places(member);
+        local.held = Some(PartReader { places, ..reader });
+    }
     let (piece, window) = pipeline::shape(context.piece, code.members());
     let sizes = &verdict.sizes;
     if away.is_empty() {
@@ -144,23 +143,22 @@ pub(super) fn restore<'scope, 'env>(
         let workers = workers(context, &routes);
         let tasks = relocation_tasks(code, &columns, &workers, sizes, piece);
         pipeline::run(context, &routes, tasks, window, &mut local)?;
-        let held_reader = local.held_part.take();
-        let read = held_reader.as_ref();
-        let read = read.map_or((true, true), |l| (!l.data.failed(), !l.parity.failed()));
-        if let (Some(held_reader), Some(held_part)) = (held_reader, held_part) {
-            let all = [held_reader.data.result(()), held_reader.parity.result(())];
-            held_part
-                .problems
-                .extend(all.into_iter().filter_map(Result::err));
+        let held = local.held.take();
+        let read = held.as_ref();
+        let read = read.map_or((true, true), |h| (!h.data.failed(), !h.parity.failed()));
+        if let (Some(held), Some(part)) = (held, held_part) {
+            let errors = [held.data, held.parity].into_iter();
+            part.problems
+                .extend(errors.filter_map(|error| error.result(()).err()));
         }
         let dataset = record.as_ref().map(|record| record.dataset.clone());
         let (data, parity) =
             relocated::exchange_read_results(context, read, &dataset.unwrap_or_default())?;
-        local.data.keep(data);
-        local.parity.keep(parity);
+        local.own.data.keep(data);
+        local.own.parity.keep(parity);
     }
     let sums = summed.then_some(sums);
-    let (made, findings) = finish(context, local, record, (heading, coming), sums);
+    let (made, findings) = finish(context, local, record, (new_header, relocated_header), sums);
     Ok((made, findings.filter(|_| survivor)))
 }
 
@@ -171,8 +169,8 @@ fn held_reader<'a>(
     verdict: &Verdict,
     (scheme, held_part): (&str, &HeldPart),
     member: usize,
-) -> HeldReader<'a> {
-    let mut held_reader = HeldReader::default();
+) -> PartReader<'a> {
+    let mut held_reader = PartReader::default();
     let has = |what| verdict.all.get(member).is_some_and(|s| !s.lacks(what));
     if has(DATA) {
         let list = held_part
@@ -189,55 +187,53 @@ fn held_reader<'a>(
 }
 
 /// Ends the round after the exchange: compares with the checksums `sums`, if given, for which it
-/// reads what was not read yet, and waits for all writes. `coming` is the header of a redundancy
+/// reads what was not read yet, and waits for all writes. `relocated_header` is the header of a redundancy
 /// file that another rank sent.
 fn finish(
     context: &Context,
     local: MemberIo,
     record: Option<Record>,
-    (heading, coming): (Option<ParityHeader>, Option<ParityHeader>),
+    (new_header, relocated_header): (Option<ParityHeader>, Option<ParityHeader>),
     sums: Option<Vec<Option<u32>>>,
 ) -> (RoundOutput, Findings) {
     let MemberIo {
-        reader,
-        input,
+        own,
         writer,
         output,
         data_relocated,
         parity_relocated,
-        mut data,
-        mut parity,
-        mut home,
+        mut relocation,
         mut first,
         ..
     } = local;
-    if let (Some(reader), Some(sums), false) = (reader, sums, data.failed()) {
+    let (mut data, mut parity) = (own.data, own.parity);
+    if let (Some(reader), Some(sums), false) = (own.reader, sums, data.failed()) {
         data.keep(reader.verify(sums));
     }
-    if let Some(mut input) = input.filter(|_| !parity.failed()) {
+    if let Some(mut input) = own.input.filter(|_| !parity.failed()) {
         parity.keep(input.verify());
     }
-    if let Some(writer) = data_relocated.filter(|_| !data.failed() && !home.failed()) {
+    if let Some(writer) = data_relocated.filter(|_| !data.failed() && !relocation.failed()) {
         match writer.finish() {
             wrong @ Err(Error::Corrupt { .. }) => data.keep(wrong),
-            other => home.keep(other),
+            other => relocation.keep(other),
         };
     }
-    let wrong = parity.failed() || home.failed();
-    if let (Some(output), Some(header), false) = (parity_relocated, coming, wrong)
+    let wrong = parity.failed() || relocation.failed();
+    if let (Some(output), Some(header), false) = (parity_relocated, relocated_header, wrong)
         && parity.keep(output.verify(&header)).is_some()
     {
-        home.keep(output.finish(context.files, header, context.sync));
+        relocation.keep(output.finish(context.files, header, context.sync));
     }
-    let relocation_failed = home.failed();
-    first.keep(home.result(()));
+    let relocation_failed = relocation.failed();
+    first.keep(relocation.result(()));
     if let Some(writer) = writer {
         first.keep(writer.finish().and_then(LogicalWriter::finish));
     }
     let output = output.and_then(|output| first.keep(output.finish()));
     let made = RoundOutput {
         record,
-        output: output.zip(heading),
+        output: output.zip(new_header),
         first,
         relocation_failed,
     };

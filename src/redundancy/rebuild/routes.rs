@@ -6,14 +6,21 @@ use crate::redundancy::code::{Block, BlockPlace, Code};
 use crate::redundancy::pipeline::{self, PieceTask, Route};
 use crate::{Error, Result};
 
-/// The columns that lost a block, in rising order, and how their blocks are rebuilt. Includes
-/// columns with blocks of the members `away`, which their holders send. Without `rebuild`, only
-/// these.
+/// Which lost blocks are rebuilt.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ToRebuild {
+    Nothing,
+    Data,
+    DataAndRedundancy,
+}
+
+/// The columns with work to do, in rising order, and their routes: columns with lost blocks
+/// `to_rebuild`, and columns with blocks of the members `away`, which their holders send.
 pub(super) fn plan_routes(
     code: &Code,
     all: &[MemberState],
     away: &[usize],
-    rebuild: bool,
+    to_rebuild: ToRebuild,
 ) -> Result<(Vec<usize>, Vec<Route>)> {
     let lost = |block: &Block| {
         let what = match block.place {
@@ -22,46 +29,42 @@ pub(super) fn plan_routes(
         };
         all.get(block.member).is_none_or(|state| state.lacks(what))
     };
+    let is_to_rebuild = |block: &Block| match (to_rebuild, block.place) {
+        (ToRebuild::Nothing, _) | (ToRebuild::Data, BlockPlace::Parity(_)) => false,
+        (ToRebuild::Data | ToRebuild::DataAndRedundancy, _) => true,
+    };
     let (mut columns, mut routes) = (Vec::new(), Vec::new());
     for column in 0..code.members() {
         let blocks = code.column(column);
         let (mut targets, mut sources): (Vec<usize>, Vec<usize>) =
             (0..blocks.len()).partition(|b| blocks.get(*b).is_some_and(lost));
-        let home = blocks.iter().filter(|block| !lost(block));
-        let home = home.map(|block| block.member);
-        let relocated: Vec<usize> = home.filter(|member| away.contains(member)).collect();
-        if !rebuild {
-            targets.clear();
-        }
-        if targets.is_empty() {
-            if !relocated.is_empty() {
-                columns.push(column);
-                routes.push(Route {
-                    sources: Vec::new(),
-                    targets: Vec::new(),
-                    coefficients: Vec::new(),
-                    relocated,
-                });
-            }
-            continue;
-        }
-        let turn = column % sources.len().max(1);
-        sources.rotate_left(turn);
-        sources.truncate(code.data());
-        let coefficients = code
-            .solve(column, &sources, &targets)
-            .ok_or_else(|| Error::format(0, "the code has no solution"))?;
-        let members = |list: Vec<usize>| {
-            let block = list.into_iter().filter_map(|b| blocks.get(b));
+        let members = |list: &[usize]| -> Vec<usize> {
+            let block = list.iter().filter_map(|b| blocks.get(*b));
             block.map(|b| b.member).collect()
         };
-        columns.push(column);
-        routes.push(Route {
-            sources: members(sources),
-            targets: members(targets),
-            coefficients,
-            relocated,
-        });
+        let mut relocated = members(&sources);
+        relocated.retain(|member| away.contains(member));
+        targets.retain(|b| blocks.get(*b).is_some_and(is_to_rebuild));
+        let mut coefficients = Vec::new();
+        if targets.is_empty() {
+            sources.clear();
+        } else {
+            let turn = column % sources.len().max(1);
+            sources.rotate_left(turn);
+            sources.truncate(code.data());
+            coefficients = code
+                .solve(column, &sources, &targets)
+                .ok_or_else(|| Error::format(0, "the code has no solution"))?;
+        }
+        if !(targets.is_empty() && relocated.is_empty()) {
+            columns.push(column);
+            routes.push(Route {
+                sources: members(&sources),
+                targets: members(&targets),
+                coefficients,
+                relocated,
+            });
+        }
     }
     Ok((columns, routes))
 }

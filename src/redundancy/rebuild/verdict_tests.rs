@@ -70,7 +70,7 @@ fn refused(code: &Code, all: Vec<MemberState>) -> String {
 }
 
 #[test]
-fn where_nothing_is_lost_all_keep_what_they_have() {
+fn without_losses_all_states_are_kept() {
     for code in codes() {
         let verdict = verdict(&code, whole(&code)).unwrap();
         assert_eq!(verdict.sizes, SIZES);
@@ -143,7 +143,7 @@ fn redundancy_of_files_of_other_sizes_counts_as_lost() {
 
 /// Only member 1 knows the files of member 0, and its redundancy cannot be used.
 #[test]
-fn a_record_is_not_learned_from_redundancy_that_does_not_fit() {
+fn a_record_is_not_taken_from_redundancy_that_does_not_fit() {
     let mut all = whole(&rs());
     lose(&mut all[0]);
     all[1].chunk += 1;
@@ -191,7 +191,7 @@ fn members_that_would_wait_for_messages_of_another_size_do_not_begin() {
 }
 
 #[test]
-fn an_error_names_what_is_lost_and_what_would_have_been_repaired() {
+fn an_error_names_the_losses_and_the_tolerance() {
     let [_, xor, rs] = codes();
     let mut all = whole(&xor);
     lose(&mut all[1]);
@@ -214,7 +214,7 @@ fn an_error_names_what_is_lost_and_what_would_have_been_repaired() {
 
 /// Files must not be overwritten before all others are verified.
 #[test]
-fn it_is_rash_to_write_over_what_is_left_before_all_is_proven() {
+fn files_are_not_overwritten_before_the_others_are_verified() {
     let [.., rs] = codes();
     for (has, other, verify_first) in [
         // Files and record are lost: there is nothing to overwrite.
@@ -237,7 +237,7 @@ fn it_is_rash_to_write_over_what_is_left_before_all_is_proven() {
 }
 
 #[test]
-fn what_is_announced_arrives_and_anything_else_does_no_harm() {
+fn announced_states_arrive_and_other_messages_do_no_harm() {
     let sent = MemberState {
         has: 1,
         id: 2,
