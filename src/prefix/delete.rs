@@ -5,8 +5,10 @@
 //! stays meet, so that all ranks share in comparing and in unlinking, and none holds all names.
 
 use super::flush::PrefixAccess;
+use super::names::{Names, exchange_names, rank_of};
 use super::{index, rank2file};
-use crate::comm::{Term, collective};
+use crate::comm::Term;
+use crate::comm::collective::{self, if_root, on_root};
 use crate::format::index::Index;
 use crate::format::rank2file::{BASE, RankEntry};
 use crate::format::{Name, from_message, to_message};
@@ -14,7 +16,6 @@ use crate::text::option;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 /// What is to be deleted, and what will be left; the same on all ranks.
@@ -43,13 +44,6 @@ pub struct Deleted {
     pub shared: u64,
     /// Rank 0: directories that hold other things, and so stay.
     pub dirs: Vec<PathBuf>,
-}
-
-/// Names of files in a message.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE", default)]
-struct Names {
-    names: Vec<Name>,
 }
 
 impl Plan {
@@ -139,15 +133,15 @@ pub fn delete(access: &PrefixAccess, plan: &Plan) -> Result<Deleted> {
         return Ok(deleted);
     }
     let mut shared = [Term::Sum(shared as i64)];
-    let forgotten = on_root(access, || forget(access, &going));
+    let forgotten = if_root(access.comm, || forget(access, &going));
     collective::agree_with(access.comm, access.node, forgotten, &mut shared)?;
     deleted.shared = shared[0].value() as u64;
 
     let unlinked = unlink(access, &mine);
     let dirs = dirs(access, &mine)?;
     collective::agree(access.comm, access.node, unlinked)?;
-    let cleared = on_root(access, || clear(access, dirs, &going));
-    deleted.dirs = collective::agree(access.comm, access.node, cleared)?;
+    let cleared = on_root(access.comm, access.node, || clear(access, dirs, &going));
+    deleted.dirs = cleared?.unwrap_or_default();
     Ok(deleted)
 }
 
@@ -197,13 +191,6 @@ fn share(access: &PrefixAccess, plan: &Plan) -> Result<Share> {
     })
 }
 
-fn on_root<T: Default>(access: &PrefixAccess, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    match access.comm.rank() {
-        0 => work(),
-        _ => Ok(T::default()),
-    }
-}
-
 /// Takes out of `mine` what the datasets that stay have. The list of one that nobody restarts
 /// from may be missing or damaged: its files are known to nobody.
 fn keep_shared(
@@ -249,22 +236,18 @@ fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<
             // One path has one spelling: `./a//b` is `a/b`.
             let parts = name.as_path().components();
             let path: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();
-            let home = crc32fast::hash(path.as_os_str().as_bytes()) as usize % comm.size();
-            let names = &mut outgoing.entry(home).or_default().names;
+            let rank = rank_of(&path, comm.size());
+            let names = &mut outgoing.entry(rank).or_default().names;
             names.push(path.as_os_str().into());
         }
         Ok(())
     };
-    let top = on_root(access, || files.stat(&dir.join(BASE)).map(Some));
+    let top = if_root(comm, || files.stat(&dir.join(BASE)));
     let missing = matches!(top, Ok(Some(None)));
     let read = rank2file::for_each_shared(comm, files, &dir, |_, entry| sort(&entry))?;
     let read = if missing { Ok(()) } else { read };
-    let outgoing = outgoing.iter();
-    let outgoing = outgoing.map(|(home, names)| Ok((*home, to_message(names)?)));
-    let incoming = collective::exchange(comm, outgoing.collect::<Result<_>>()?)?;
     let mut mine = BTreeSet::new();
-    for (_, message) in incoming {
-        let Names { names } = from_message(&message)?;
+    for (_, Names { names }) in exchange_names(comm, &outgoing)? {
         mine.extend(names.iter().map(|name| name.as_path().to_path_buf()));
     }
     let reached = match going {

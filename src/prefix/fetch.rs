@@ -131,11 +131,7 @@ pub fn fetch(
     let dir = prefix.dataset(wanted.id);
     let mut bad = [Term::Max(0)];
 
-    let local = if comm.rank() == 0 {
-        fits(access, &dir, wanted).map(Some)
-    } else {
-        Ok(None)
-    };
+    let local = collective::if_root(comm, || fits(access, &dir, wanted));
     let dataset = match verdict(access, local, &mut bad) {
         Ok(dataset) => dataset,
         Err(error) => return refuse(error, &bad),

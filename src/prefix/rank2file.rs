@@ -44,10 +44,10 @@ pub fn write(
     mine: &RankEntry,
 ) -> Result<Result<()>> {
     let message = to_message(mine)?;
-    let sizes = collective::gather(comm, 0, (message.len() as u64).to_be_bytes().to_vec())?;
-    let writer_of: Vec<usize> = sizes.map_or_else(Vec::new, |sizes| {
-        leaf_writers(&sizes.iter().map(|bytes| be_u64(bytes)).collect::<Vec<_>>())
-    });
+    let sizes = collective::gather(comm, 0, to_message(&(message.len() as u64))?)?;
+    let sizes = sizes.unwrap_or_default();
+    let sizes = sizes.iter().map(|size| from_message(size));
+    let writer_of = leaf_writers(&sizes.collect::<Result<Vec<u64>>>()?);
     let shares = if comm.rank() == 0 {
         Some(shares(&writer_of)?)
     } else {
@@ -129,12 +129,6 @@ fn shares(writer_of: &[usize]) -> Result<Vec<Vec<u8>>> {
     }
     shares.reverse();
     Ok(shares)
-}
-
-fn be_u64(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0, |sum, byte| (sum << 8) | u64::from(*byte))
 }
 
 /// Reads the tree in `dir` and hands every rank its own entry. Collective. The outer error
