@@ -1,7 +1,6 @@
 //! `scr index --delete`: deletes a dataset, after it has told what goes, and asked.
 
 use super::call::{Call, Failure};
-use super::index::unknown;
 use super::place;
 use crate::Error;
 use crate::comm::solo::Solo;
@@ -10,7 +9,8 @@ use crate::format::print::escaped;
 use crate::job::Environment;
 use crate::prefix::delete::{self, Plan};
 use crate::prefix::flush::PrefixAccess;
-use crate::prefix::{index, paths::Prefix};
+use crate::prefix::index::{self, no_such_dataset};
+use crate::prefix::paths::Prefix;
 use crate::text::counted;
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
@@ -30,7 +30,7 @@ pub(super) fn delete(
     let files = &*place::files(prefix);
     let index = index::read(files, prefix)?;
     let id = index.id(name);
-    let id = id.ok_or_else(|| unknown(prefix, &index, name, "a dataset"))?;
+    let id = id.ok_or_else(|| no_such_dataset(prefix, &index, name, "a dataset"))?;
     let access = PrefixAccess {
         comm: &Solo::new(),
         files,

@@ -9,7 +9,8 @@ use crate::format::print::escaped;
 use crate::format::{Name, read, summary::Summary};
 use crate::job::Environment;
 use crate::job::clock::local_time;
-use crate::prefix::{index, paths::Prefix, records};
+use crate::prefix::index::{self, no_such_dataset};
+use crate::prefix::{paths::Prefix, records};
 use crate::scavenge::build;
 use crate::text::ranks_in_words;
 use crate::{Error, Result};
@@ -173,7 +174,7 @@ fn change(
     index::update(&*place::files(prefix), prefix, |index| {
         change(index, &name)
             .then_some(())
-            .ok_or_else(|| unknown(prefix, index, &name, "a dataset"))
+            .ok_or_else(|| no_such_dataset(prefix, index, &name, "a dataset"))
     })
 }
 
@@ -188,7 +189,7 @@ fn current(prefix: &Prefix, name: &Name) -> Result<()> {
                 escaped(name),
                 "is no checkpoint, so nothing can start from it",
             ),
-            None => unknown(prefix, index, name, "a checkpoint"),
+            None => no_such_dataset(prefix, index, name, "a checkpoint"),
         })
     })
 }
@@ -222,22 +223,6 @@ pub(super) fn complete(
         "Dataset {id} (`{name}'), {ranks} ranks, is complete and in the index"
     )?;
     Ok(())
-}
-
-/// The error of a name that is not in the index.
-pub(super) fn unknown(prefix: &Prefix, index: &Index, name: &Name, what: &str) -> Error {
-    let shown = escaped(name);
-    let what = match index.left_over(name) {
-        Some(id) => format!(
-            "`{shown}' is left over from a dataset that is gone: {id} is the id of `{}' now; \
-             `scr index --drop` takes the name out",
-            index.name(id).map(escaped).unwrap_or_default()
-        ),
-        None => format!(
-            "`{shown}' is not the name of {what} there; `scr index --list` shows the checkpoints"
-        ),
-    };
-    Error::config(prefix.file("index.scr").display().to_string(), what)
 }
 
 /// Enters the dataset that a summary describes.

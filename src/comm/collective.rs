@@ -251,7 +251,7 @@ pub fn from_root<T: Serialize + DeserializeOwned>(
 /// A verdict as the lowest rank that failed sends it to all.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-struct Verdict {
+struct FailureMessage {
     rank: usize,
     node: String,
     count: usize,
@@ -278,7 +278,7 @@ fn encode_verdict(rank: usize, node: &str, count: usize, error: Error) -> Result
         _ => &error[..end],
     };
     let plain = |text: &str| text.replace('\0', " ");
-    to_message(&Verdict {
+    to_message(&FailureMessage {
         rank,
         node: plain(&node),
         count,
@@ -288,7 +288,7 @@ fn encode_verdict(rank: usize, node: &str, count: usize, error: Error) -> Result
 
 fn decode_verdict(message: &[u8]) -> Error {
     match from_message(message) {
-        Ok(Verdict {
+        Ok(FailureMessage {
             rank,
             node,
             count,

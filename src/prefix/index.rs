@@ -1,8 +1,9 @@
 //! The index file, changed by one process at a time.
 
 use super::paths::Prefix;
-use crate::format::Dataset;
 use crate::format::index::Index;
+use crate::format::print::escaped;
+use crate::format::{Dataset, Name};
 use crate::store::{Files, Lock, retry};
 use crate::{Error, Result};
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// How long to wait for another process that changes metadata of the same prefix. Each
 /// change takes milliseconds; after so long something is wrong.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Reads the index; an empty one if there is no file yet.
 ///
@@ -103,10 +104,26 @@ fn enter_if(
     }
 }
 
+/// The error of a name that is not the name of `what` in the index, and what to do. For commands.
+pub fn no_such_dataset(prefix: &Prefix, index: &Index, name: &Name, what: &str) -> Error {
+    let shown = escaped(name);
+    let what = match index.left_over(name) {
+        Some(id) => format!(
+            "`{shown}' is left over from a dataset that is gone: {id} is the id of `{}' now; \
+             `scr index --drop` takes the name out",
+            index.name(id).map(escaped).unwrap_or_default()
+        ),
+        None => format!(
+            "`{shown}' is not the name of {what} there; `scr index --list` shows the checkpoints"
+        ),
+    };
+    Error::config(prefix.file("index.scr").display().to_string(), what)
+}
+
 /// Waits for the lock on `path`. A file system that knows no locks is taken as it is: there
 /// nothing better can be had.
 pub fn lock(files: &dyn Files, path: &Path) -> Result<Option<Box<dyn Lock>>> {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + LONGEST_WAIT;
     loop {
         match files.try_lock(path) {
             Ok(Some(lock)) => return Ok(Some(lock)),
@@ -116,7 +133,7 @@ pub fn lock(files: &dyn Files, path: &Path) -> Result<Option<Box<dyn Lock>>> {
                     path.display().to_string(),
                     format!(
                         "is locked by another process for {} seconds; end that process",
-                        PATIENCE.as_secs()
+                        LONGEST_WAIT.as_secs()
                     ),
                 ));
             }

@@ -88,7 +88,7 @@ impl Options {
         for warning in &first.warnings {
             report.wrong(warning, "");
         }
-        let places = places::look(job, settings, first, shape, report);
+        let places = places::look(job, settings, first, shape.nodes, report);
         let sets = survival::Sets::new(&names, &of_nodes, shape);
         match sets {
             Ok(sets) => {

@@ -1,7 +1,6 @@
 //! Directories as this node sees them: where they lie, how much is free, whether they will do.
 
 use super::report::{Report, bytes};
-use super::survival::Shape;
 use crate::Error;
 use crate::cache::{dataset, layout::Layout};
 use crate::cli::call::Failure;
@@ -43,13 +42,13 @@ pub(super) fn look(
     job: &Job,
     settings: &Settings,
     all: &Descriptors,
-    shape: &Shape,
+    nodes: usize,
     report: &mut Report,
 ) -> Places {
     report.section("Directories, as this node sees them");
     let (space, reach) = directory("prefix", &settings.prefix, true, report);
     // Unless one machine stands for all nodes.
-    let apart = shape.nodes > 1 && job.get("SCR_REMOTE").is_none_or(|way| way != "LOCAL");
+    let apart = nodes > 1 && job.get("SCR_REMOTE").is_none_or(|way| way != "LOCAL");
     if reach == Reach::Memory && apart {
         report.wrong(
             format!(

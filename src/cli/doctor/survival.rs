@@ -277,11 +277,9 @@ fn survived(tolerates: usize, group: &str) -> String {
         "NODE" => "node".to_string(),
         other => format!("group of {other}"),
     };
-    let many = plural(tolerates, &one);
     match tolerates {
-        EVERYTHING => format!("the loss of any number of {many}"),
+        EVERYTHING => format!("the loss of any number of {}", plural(0, &one)),
         0 => format!("a failure of processes, but not the loss of a {one}"),
-        1 => format!("the loss of any 1 {one}, not of 2"),
-        n => format!("the loss of any {n} {many}, not of {}", n + 1),
+        n => format!("the loss of any {}, not of {}", counted(n, &one), n + 1),
     }
 }
