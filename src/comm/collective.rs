@@ -25,7 +25,7 @@ const VERDICT_LIMIT: usize = 16 * 1024;
 /// Gives all ranks the bytes that `root` has in `data`. Collective; binomial tree.
 pub fn bcast(comm: &dyn Communicator, root: usize, data: &mut Vec<u8>) -> Result<()> {
     comm.count_round("bcast");
-    let tree = Tree::new(comm, root)?;
+    let tree = BinomialTree::new(comm, root)?;
     if let Some(parent) = tree.parent() {
         *data = comm.recv(parent, BCAST)?;
     }
@@ -40,7 +40,7 @@ pub fn bcast(comm: &dyn Communicator, root: usize, data: &mut Vec<u8>) -> Result
 /// `None`. Collective; binomial tree, whose inner ranks hold the data of their subtree.
 pub fn gather(comm: &dyn Communicator, root: usize, data: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>> {
     comm.count_round("gather");
-    let tree = Tree::new(comm, root)?;
+    let tree = BinomialTree::new(comm, root)?;
     let mut packets = vec![Packet {
         from: comm.rank(),
         to: root,
@@ -80,7 +80,7 @@ pub fn scatter(
     data: Option<Vec<Vec<u8>>>,
 ) -> Result<Vec<u8>> {
     comm.count_round("scatter");
-    let tree = Tree::new(comm, root)?;
+    let tree = BinomialTree::new(comm, root)?;
     let size = comm.size();
     let packets = match tree.parent() {
         Some(parent) => unpack(&comm.recv(parent, SCATTER)?, size),
@@ -304,16 +304,16 @@ fn decode_verdict(message: &[u8]) -> Error {
 }
 
 /// The binomial tree over ranks as they are numbered from the root.
-struct Tree {
+struct BinomialTree {
     root: usize,
     me: usize,
     size: usize,
 }
 
-impl Tree {
+impl BinomialTree {
     fn new(comm: &dyn Communicator, root: usize) -> Result<Self> {
         super::check_rank("collective operation", root, comm.size())?;
-        Ok(Tree {
+        Ok(BinomialTree {
             root,
             me: comm.rank(),
             size: comm.size(),

@@ -1,18 +1,18 @@
 //! A communicator of one rank: the commands, and programs without MPI.
 
-use super::threads::Rank;
+use super::threads::ThreadRank;
 use super::{Communicator, Pending, Tag, Term};
 use crate::Result;
 
 /// The only rank, 0 of 1. To wait for a message to itself that was not sent is an error, since
 /// nobody else could send it, and so is to wait for a large one to be taken before a receive
 /// asks for it.
-pub struct Solo(Rank);
+pub struct Solo(ThreadRank);
 
 impl Solo {
     /// A new group of one.
     pub fn new() -> Self {
-        Solo(Rank::alone())
+        Solo(ThreadRank::alone())
     }
 }
 

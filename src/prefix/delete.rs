@@ -21,14 +21,14 @@ use std::path::{Component, Path, PathBuf};
 /// What is to be deleted, and what will be left; the same on all ranks.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-pub struct Plan {
-    going: Vec<Known>,
-    staying: Vec<Known>,
+pub struct DeletionPlan {
+    going: Vec<PlannedDataset>,
+    staying: Vec<PlannedDataset>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-struct Known {
+struct PlannedDataset {
     id: u64,
     name: Name,
     /// A restart may choose it by itself, or it is output that is complete.
@@ -46,12 +46,12 @@ pub struct Deleted {
     pub dirs: Vec<PathBuf>,
 }
 
-impl Plan {
+impl DeletionPlan {
     /// To delete those ids and to leave all others that are in the index.
     pub fn new(index: &Index, going: &[u64]) -> Self {
-        let mut plan = Plan::default();
+        let mut plan = DeletionPlan::default();
         for (&id, entry) in index.datasets() {
-            let known = Known {
+            let known = PlannedDataset {
                 id,
                 name: index.name(id).cloned().unwrap_or_default(),
                 good: entry.is_good(),
@@ -68,11 +68,11 @@ impl Plan {
     /// The same, without regard to what will be left: for who deletes all, one by one.
     pub fn of_all(index: &Index) -> Vec<Self> {
         let ids: Vec<u64> = index.datasets().keys().copied().collect();
-        let alone = |known| Plan {
+        let alone = |known| DeletionPlan {
             going: vec![known],
             staying: Vec::new(),
         };
-        let all = Plan::new(index, &ids);
+        let all = DeletionPlan::new(index, &ids);
         all.going.into_iter().map(alone).collect()
     }
 
@@ -94,7 +94,7 @@ impl Plan {
     }
 }
 
-impl Known {
+impl PlannedDataset {
     fn unreadable(&self, so: &str, error: Error) -> Error {
         let (id, name) = (self.id, &self.name);
         let drop = option("--drop", name.as_bytes());
@@ -118,8 +118,8 @@ impl Known {
 ///
 /// # Errors
 /// Nothing was deleted, or not all.
-pub fn delete(access: &PrefixAccess, plan: &Plan) -> Result<Deleted> {
-    let Share {
+pub fn delete(access: &PrefixAccess, plan: &DeletionPlan) -> Result<Deleted> {
+    let FileShare {
         going,
         mine,
         shared,
@@ -150,13 +150,13 @@ pub fn delete(access: &PrefixAccess, plan: &Plan) -> Result<Deleted> {
 ///
 /// # Errors
 /// Nothing would be deleted, or not all.
-pub fn files(access: &PrefixAccess, plan: &Plan) -> Result<BTreeSet<PathBuf>> {
+pub fn files(access: &PrefixAccess, plan: &DeletionPlan) -> Result<BTreeSet<PathBuf>> {
     let share = share(access, plan)?;
     share.refused.into_iter().next().map_or(Ok(share.mine), Err)
 }
 
 /// What is to go, and this rank's share of the files.
-struct Share {
+struct FileShare {
     going: Vec<u64>,
     mine: BTreeSet<PathBuf>,
     /// Of this rank's share, how many files stay since others have them.
@@ -164,7 +164,7 @@ struct Share {
     refused: Vec<Error>,
 }
 
-fn share(access: &PrefixAccess, plan: &Plan) -> Result<Share> {
+fn share(access: &PrefixAccess, plan: &DeletionPlan) -> Result<FileShare> {
     let mut mine = BTreeSet::new();
     let (mut going, mut refused, mut any_listed) = (Vec::new(), Vec::new(), false);
     for known in &plan.going {
@@ -183,7 +183,7 @@ fn share(access: &PrefixAccess, plan: &Plan) -> Result<Share> {
     if any_listed {
         keep_shared(access, &plan.staying, &mut mine)?;
     }
-    Ok(Share {
+    Ok(FileShare {
         going,
         shared: listed - mine.len(),
         mine,
@@ -195,7 +195,7 @@ fn share(access: &PrefixAccess, plan: &Plan) -> Result<Share> {
 /// from may be missing or damaged: its files are known to nobody.
 fn keep_shared(
     access: &PrefixAccess,
-    staying: &[Known],
+    staying: &[PlannedDataset],
     mine: &mut BTreeSet<PathBuf>,
 ) -> Result<()> {
     let so = "no other dataset is deleted, which may have the same files";

@@ -20,7 +20,7 @@ const MAX_LEVEL: u32 = 16;
 /// What rank 0 tells each rank about the leaf that holds its entry.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-struct Share {
+struct LeafShare {
     /// The rank that writes the leaf.
     writer: usize,
     /// One past the last rank of the leaf.
@@ -30,7 +30,7 @@ struct Share {
 /// The files whose leaves one rank reads.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-struct Task {
+struct LeafTask {
     leaves: Vec<Name>,
 }
 
@@ -53,7 +53,7 @@ pub fn write(
     } else {
         None
     };
-    let share: Share = from_message(&collective::scatter(comm, 0, shares)?)?;
+    let share: LeafShare = from_message(&collective::scatter(comm, 0, shares)?)?;
 
     let sent = comm.isend(share.writer, ENTRIES, message)?;
     let mut done = Ok(());
@@ -122,7 +122,7 @@ fn shares(writer_of: &[usize]) -> Result<Vec<Vec<u8>>> {
     let mut end = writer_of.len();
     let mut shares = Vec::with_capacity(writer_of.len());
     for (rank, &writer) in writer_of.iter().enumerate().rev() {
-        shares.push(to_message(&Share { writer, end })?);
+        shares.push(to_message(&LeafShare { writer, end })?);
         if writer == rank {
             end = rank;
         }
@@ -173,7 +173,7 @@ pub fn for_each_shared(
         });
         messages = Some(tasks(comm.size(), leaves)?);
     }
-    let task: Task = from_message(&collective::scatter(comm, 0, messages)?)?;
+    let task: LeafTask = from_message(&collective::scatter(comm, 0, messages)?)?;
     for name in &task.leaves {
         let read = read_leaf(files, dir, name).and_then(|leaf| {
             let mut entries = leaf.entries.into_iter();
@@ -187,8 +187,8 @@ pub fn for_each_shared(
 
 /// Hands leaves out to ranks, as far apart as can be. One message for each rank.
 fn tasks(ranks: usize, leaves: Vec<String>) -> Result<Vec<Vec<u8>>> {
-    let mut tasks: Vec<Task> = Vec::new();
-    tasks.resize_with(ranks, Task::default);
+    let mut tasks: Vec<LeafTask> = Vec::new();
+    tasks.resize_with(ranks, LeafTask::default);
     let stride = ranks.div_ceil(leaves.len().max(1)).max(1);
     for (i, leaf) in leaves.into_iter().enumerate() {
         tasks[i * stride % ranks].leaves.push(leaf.as_str().into());

@@ -1,7 +1,7 @@
 //! How ranks find each other: every rank tells rank 0 where it is, and hears with whom it
 //! shares what.
 
-use crate::config::descriptors::{Descriptors, Scheme, SchemeDescriptor};
+use crate::config::descriptors::{Descriptors, SchemeDescriptor, SchemeKind};
 use crate::format::Name;
 use crate::redundancy::{self, EVERYTHING, Set};
 use crate::text;
@@ -292,7 +292,7 @@ fn sets(plan: &Plan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
     let Some(scheme) = redundancy::by_name(word, failures) else {
         return (alone(), outlives, None);
     };
-    if word == Scheme::Single.word() {
+    if word == SchemeKind::Single.word() {
         return (alone(), outlives, None);
     }
     if count(groups) < 2 {

@@ -19,8 +19,9 @@ impl Session {
             self.tell(Severity::Warning, format!("{error}; begun anew"));
         }
         let flush_file = flush_file.unwrap_or_default();
-        let key =
-            |(id, entry): (&u64, &flush_file::Entry)| Some((*id, entry.dataset.as_ref()?.created));
+        let key = |(id, entry): (&u64, &flush_file::FlushEntry)| {
+            Some((*id, entry.dataset.as_ref()?.created))
+        };
         self.search.completed = flush_file.datasets.iter().filter_map(key).collect();
         let saved = flush_file.datasets.iter().filter(|(_, e)| !e.needs_flush());
         self.search.saved = saved.filter_map(key).collect();

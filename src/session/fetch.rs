@@ -10,7 +10,7 @@ use crate::events::Severity;
 use crate::format::filemap::Filemap;
 use crate::format::index::Index;
 use crate::format::{self, Dataset, Name};
-use crate::prefix::fetch::{Fetched, Refused, Target, Wanted, Why, fetch};
+use crate::prefix::fetch::{FetchTarget, Fetched, RefusalReason, Refused, Wanted, fetch};
 use crate::prefix::{index, records};
 use crate::text::option;
 use crate::{Error, Result};
@@ -175,7 +175,7 @@ impl Session {
         let mut cache = (!bypass).then_some(store);
         let mut fetched = self.fetch(wanted, cache, bypass)?;
         if let (Some(_), Err(refused)) = (cache, &fetched)
-            && refused.why == Why::Trouble
+            && refused.why == RefusalReason::Trouble
         {
             self.discard(&[Slot { store, id }], None);
             cache = None;
@@ -213,7 +213,7 @@ impl Session {
         links: bool,
     ) -> Result<std::result::Result<Fetched, Refused>> {
         let layout = store.map(|store| &self.stores[store].layout);
-        let target = layout.map(|layout| Target {
+        let target = layout.map(|layout| FetchTarget {
             base: layout.base(),
             below: layout.data_below(dataset.id, self.rank()),
         });
@@ -226,7 +226,7 @@ impl Session {
         let access = self.prefix_access(self.settings.fetch_width);
         for pause in PAUSES {
             match fetch(&access, &wanted, target.as_ref())? {
-                Err(refused) if refused.why == Why::Trouble && store.is_none() => {
+                Err(refused) if refused.why == RefusalReason::Trouble && store.is_none() => {
                     let text = format!("{} is read again: {}", title(dataset), refused.error);
                     self.tell_once(Severity::Debug(1), text);
                     std::thread::sleep(pause);
@@ -248,7 +248,7 @@ impl Session {
         let Refused { error, why } = refused;
         let (id, name) = (dataset.id, dataset.name.to_string());
         let what = match why {
-            Why::Bad => {
+            RefusalReason::Bad => {
                 let text = format!("cannot fetch {}: {error}", title(dataset));
                 self.tell_once(Severity::Error, text);
                 self.keep_record(|| {
@@ -259,17 +259,17 @@ impl Session {
                 });
                 return Ok(false);
             }
-            Why::Unfit if self.settings.start_anew => {
+            RefusalReason::Unfit if self.settings.start_anew => {
                 let text = format!("{} is passed over: {error}", title(dataset));
                 self.tell_once(Severity::Debug(1), text);
                 return Ok(false);
             }
-            Why::Unfit => {
+            RefusalReason::Unfit => {
                 let Met { ids, why } = self.told_by_root(|| self.foreign_in_prefix(id))?;
                 self.foreign.ids = ids;
                 why
             }
-            Why::Trouble | Why::Link => format!(
+            RefusalReason::Trouble | RefusalReason::Link => format!(
                 "may be good, but cannot be fetched now: {error}; start again when that is \
                  mended, or give it up by: scr index {}",
                 option("--drop", name.as_bytes())
@@ -341,7 +341,7 @@ impl Session {
             })
         });
         self.note_cached(|record| {
-            let mut entry = format::flush_file::Entry::cached(dataset.clone());
+            let mut entry = format::flush_file::FlushEntry::cached(dataset.clone());
             entry.locations.insert(format::flush_file::PFS.into());
             record.datasets.insert(dataset.id, entry);
         });

@@ -6,7 +6,7 @@ use super::Session;
 use super::cached::titled;
 use super::state::Call;
 use crate::format::Name;
-use crate::format::index::{Entry, Index};
+use crate::format::index::{Index, IndexEntry};
 use crate::prefix::{index, rank2file};
 use crate::text::option;
 use crate::{Error, Result};
@@ -33,7 +33,7 @@ pub(super) struct Met {
     pub why: String,
 }
 
-fn is_whole(entry: &Entry) -> bool {
+fn is_whole(entry: &IndexEntry) -> bool {
     entry.is_good() && entry.is_checkpoint()
 }
 

@@ -7,7 +7,7 @@ use crate::comm::Term;
 use crate::config::Config;
 use crate::events::Severity;
 use crate::format::flush_file;
-use crate::format::index::Entry;
+use crate::format::index::IndexEntry;
 use crate::format::{Dataset, Name};
 use crate::job::{Environment, clock, manager, signal};
 use crate::policy::checkpoint::{History, Rules, due};
@@ -294,9 +294,9 @@ impl Session {
     fn find_in_prefix(&self, dataset: &Dataset) -> Result<(bool, bool)> {
         let key = (dataset.id, dataset.created);
         let index = index::read(&*self.files, &self.prefix)?;
-        let same = |e: &&Entry| e.dataset.as_ref().map(|d| (d.id, d.created)) == Some(key);
+        let same = |e: &&IndexEntry| e.dataset.as_ref().map(|d| (d.id, d.created)) == Some(key);
         let entry = index.get(dataset.id).filter(same);
-        let indexed = entry.is_some_and(Entry::is_good);
+        let indexed = entry.is_some_and(IndexEntry::is_good);
         let dropped = entry.is_none() && self.search.saved.contains(&key);
         if indexed || dropped {
             self.note_cached(|record| {
@@ -405,7 +405,7 @@ impl Session {
         let dataset = &self.cache[at].dataset;
         self.note_cached(|record| {
             let entry = record.datasets.entry(dataset.id);
-            let entry = entry.or_insert_with(|| flush_file::Entry::cached(dataset.clone()));
+            let entry = entry.or_insert_with(|| flush_file::FlushEntry::cached(dataset.clone()));
             let flushing = flush_file::SYNC_FLUSHING.into();
             match flushed {
                 None => entry.locations.insert(flushing),

@@ -7,7 +7,7 @@ use crate::cache::plan::Slot;
 use crate::events::Severity;
 use crate::format::Name;
 use crate::format::index::Index;
-use crate::prefix::delete::{self, Plan};
+use crate::prefix::delete::{self, DeletionPlan};
 use crate::prefix::index;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -114,24 +114,24 @@ impl Session {
             .collect();
         let in_cache = !cached.is_empty();
         self.forget(&cached);
-        let plan: Plan = self.told_by_root(|| {
+        let plan: DeletionPlan = self.told_by_root(|| {
             let index = index::read(&*self.files, &self.prefix)?;
             match index.id(name) {
-                Some(id) => Ok(Plan::new(&index, &[id])),
-                None if in_cache => Ok(Plan::default()),
+                Some(id) => Ok(DeletionPlan::new(&index, &[id])),
+                None if in_cache => Ok(DeletionPlan::default()),
                 None => Err(no_such(call.name(), name)),
             }
         })?;
         self.delete_all_of(&plan)
     }
 
-    fn delete_all_of(&self, plan: &Plan) -> Result<()> {
+    fn delete_all_of(&self, plan: &DeletionPlan) -> Result<()> {
         let refused = self.delete_from_prefix(plan)?;
         refused.into_iter().next().map_or(Ok(()), Err)
     }
 
     /// Gives the datasets that stay as they are, with the reasons.
-    fn delete_from_prefix(&self, plan: &Plan) -> Result<Vec<Error>> {
+    fn delete_from_prefix(&self, plan: &DeletionPlan) -> Result<Vec<Error>> {
         if plan.is_empty() {
             return Ok(Vec::new());
         }
@@ -154,9 +154,9 @@ impl Session {
 
     /// `SCR_PREFIX_PURGE`: deletes all that the index names.
     pub(super) fn purge_prefix(&self) -> Result<()> {
-        let plans: Vec<Plan> = self.told_by_root(|| {
+        let plans: Vec<DeletionPlan> = self.told_by_root(|| {
             let index = index::read(&*self.files, &self.prefix)?;
-            Ok(Plan::of_all(&index))
+            Ok(DeletionPlan::of_all(&index))
         })?;
         plans.iter().try_for_each(|plan| self.delete_all_of(plan))
     }
@@ -183,7 +183,10 @@ impl Session {
         }
         let plan = self.told_by_root(|| {
             let index = index::read(&*self.files, &self.prefix)?;
-            Ok(Plan::new(&index, &outside_window(&index, flushed, size)))
+            Ok(DeletionPlan::new(
+                &index,
+                &outside_window(&index, flushed, size),
+            ))
         });
         let (what, deleted) = match plan {
             Ok(plan) => (plan.words(), self.delete_from_prefix(&plan)),

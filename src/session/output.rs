@@ -604,7 +604,7 @@ impl Session {
         for unused in std::mem::take(&mut self.recycled) {
             self.tell_stuck(self.files.remove_file(&unused));
         }
-        let entry = flush_file::Entry::cached(dataset.clone());
+        let entry = flush_file::FlushEntry::cached(dataset.clone());
         self.note_cached(|record| {
             record.datasets.insert(dataset.id, entry);
         });

@@ -6,7 +6,7 @@ use crate::cache::dataset;
 use crate::cache::layout::Layout;
 use crate::cache::plan::Slot;
 use crate::comm::{Pending, Tag};
-use crate::config::Scheme;
+use crate::config::SchemeKind;
 use crate::config::descriptors::SchemeDescriptor;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file::FlushFile;
@@ -149,7 +149,7 @@ impl Session {
             ..
         } = schemes.get(scheme)?;
         let losses = redundancy::by_name(kind.word(), *set_failures as usize)?.losses(members);
-        let copies = *kind == Scheme::Partner;
+        let copies = *kind == SchemeKind::Partner;
         Some(with_redundancy(volume.data, copies, members, losses))
     }
 

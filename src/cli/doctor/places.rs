@@ -1,6 +1,6 @@
 //! Directories as this node sees them: where they lie, how much is free, whether they will do.
 
-use super::report::{Report, bytes};
+use super::report::{DoctorReport, bytes};
 use crate::Error;
 use crate::cache::{dataset, layout::Layout};
 use crate::cli::call::Failure;
@@ -43,7 +43,7 @@ pub(super) fn look(
     settings: &Settings,
     all: &Descriptors,
     nodes: usize,
-    report: &mut Report,
+    report: &mut DoctorReport,
 ) -> Places {
     report.section("Directories, as this node sees them");
     let (space, reach) = directory("prefix", &settings.prefix, true, report);
@@ -90,7 +90,7 @@ pub(super) fn look(
     places
 }
 
-fn wrongly_private(store: &StoreDescriptor, report: &mut Report) {
+fn wrongly_private(store: &StoreDescriptor, report: &mut DoctorReport) {
     let dir = store.dir.display();
     report.wrong(
         format!("{dir} is on a file system that nodes share, but counts as each node's own"),
@@ -99,7 +99,12 @@ fn wrongly_private(store: &StoreDescriptor, report: &mut Report) {
 }
 
 /// Reports one; gives its free space, bytes, and who sees it.
-fn directory(what: &str, path: &Path, made: bool, report: &mut Report) -> (Option<u64>, Reach) {
+fn directory(
+    what: &str,
+    path: &Path,
+    made: bool,
+    report: &mut DoctorReport,
+) -> (Option<u64>, Reach) {
     let (existing, flaw) = existing(path, made);
     let Some(existing) = existing else {
         report.fact(what, path.display());
@@ -177,7 +182,7 @@ fn file_system(dir: &Path) -> (&'static str, Reach) {
 }
 
 /// What the prefix directory holds, and whether something there keeps a run from starting.
-pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut Report) {
+pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut DoctorReport) {
     report.section("Prefix directory");
     if !job.prefix.meta().is_dir() {
         report.fact("datasets", "none: SCR has not used it yet");
