@@ -3,7 +3,7 @@
 mod comm_checks;
 
 use scr::comm::collective::{agree, bcast, exchange, gather, scatter};
-use scr::comm::counting::{Counting, Counts};
+use scr::comm::counting::{CountingComm, Counts};
 use scr::comm::solo::Solo;
 use scr::comm::{Communicator, threads};
 use scr::{Error, Result};
@@ -24,14 +24,14 @@ fn solo_passes_the_checks() {
 
 #[test]
 fn counting_changes_nothing() {
-    for result in threads::run(3, |comm| comm_checks::all(&Counting::new(comm))) {
+    for result in threads::run(3, |comm| comm_checks::all(&CountingComm::new(comm))) {
         assert_eq!(result, Ok(()));
     }
 }
 
 fn cost(size: usize, body: impl Fn(&dyn Communicator) -> Result<()> + Sync) -> Vec<Counts> {
     threads::run(size, |comm| {
-        let comm = Counting::new(comm);
+        let comm = CountingComm::new(comm);
         assert_eq!(body(&comm), Ok(()));
         comm.tally().take()
     })
@@ -83,7 +83,7 @@ fn agreement_is_one_allreduce_when_all_is_well() {
         assert_eq!(counts.by_operation.get("allreduce"), Some(&1));
     }
     let failing = threads::run(5, |comm| {
-        let comm = Counting::new(comm);
+        let comm = CountingComm::new(comm);
         let local = if comm.rank() == 3 {
             Err(Error::usage("f", "x"))
         } else {

@@ -12,7 +12,7 @@ use scr::format::index::{self, Index};
 use scr::format::nodes::Nodes;
 use scr::format::parity::{Group, ParityHeader};
 use scr::format::print::{Style, print};
-use scr::format::rank2file::{self, Branch, Child, FileEntry, Leaf, Rank2File, RankEntry};
+use scr::format::rank2file::{self, Branch, BranchChild, FileEntry, Leaf, Rank2File, RankEntry};
 use scr::format::summary::Summary;
 use scr::format::{Name, Tree, decode, encode, from_message, from_tree, to_message, to_tree};
 use serde::Serialize;
@@ -380,7 +380,7 @@ fn index_is_golden() {
 
 #[test]
 fn flush_file_is_golden() {
-    let mut entry = flush_file::Entry::cached(dataset());
+    let mut entry = flush_file::FlushEntry::cached(dataset());
     entry.locations.insert(flush_file::PFS.into());
     let text = format!(
         "  DATASET
@@ -429,7 +429,7 @@ fn rank2file_is_golden() {
     let branch = Branch {
         level: 1,
         ranks: 4,
-        children: [(0, Child::new(0, 0))].into(),
+        children: [(0, BranchChild::new(0, 0))].into(),
     };
     let text = "  LEVEL = 1
   RANK

@@ -5,7 +5,7 @@
 mod job;
 
 use job::{Site, nodes};
-use scr::comm::{Communicator, counting::Counting, threads};
+use scr::comm::{Communicator, counting::CountingComm, threads};
 use scr::config::Config;
 use scr::format::halt::Halt;
 use scr::format::read;
@@ -83,7 +83,7 @@ fn with_halt_exit_a_signal_ends_this_run_and_not_the_next() {
 fn a_signal_costs_no_round() {
     let site = Site::new().set("SCR_HALT_SIGNALS", "USR1");
     let rounds = threads::run(3, |comm| {
-        let comm = Counting::new(comm);
+        let comm = CountingComm::new(comm);
         let (tally, rank) = (comm.tally(), comm.rank());
         let setup = Setup {
             comm: Box::new(comm),

@@ -6,7 +6,7 @@ mod job;
 
 use job::{Rank, Site};
 use scr::format::Name;
-use scr::format::index::{Entry, Index};
+use scr::format::index::{Index, IndexEntry};
 use scr::prefix::{paths::Prefix, rank2file};
 use scr::store::posix::Posix;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ fn index(site: &Site) -> Index {
     Index::read(&Posix, &site.prefix().join(".scr/index.scr")).unwrap()
 }
 
-fn entry(site: &Site, name: &str) -> (u64, Entry) {
+fn entry(site: &Site, name: &str) -> (u64, IndexEntry) {
     let index = index(site);
     let id = index.id(&Name::from(name)).unwrap();
     (id, index.get(id).unwrap().clone())

@@ -4,7 +4,7 @@
 mod job;
 
 use job::{Site, nodes};
-use scr::comm::counting::Counting;
+use scr::comm::counting::CountingComm;
 use scr::comm::threads;
 use scr::config::Config;
 use scr::session::{Session, Setup};
@@ -17,7 +17,7 @@ fn rounds(scheme: &str) -> (u64, u64, u64) {
         .set("SCR_COPY_TYPE", scheme)
         .set("SCR_CACHE_SIZE", "2");
     let counts = threads::run(16, |comm| {
-        let comm = Counting::new(comm);
+        let comm = CountingComm::new(comm);
         let tally = comm.tally();
         let rank = scr::comm::Communicator::rank(&comm);
         let setup = Setup {
@@ -77,7 +77,7 @@ fn a_checkpoint_takes_three_rounds() {
 fn a_deletion_takes_nine_rounds_and_three_for_each_other_dataset() {
     let site = Site::new().set("SCR_FLUSH", "1");
     let counts = threads::run(4, |comm| {
-        let comm = Counting::new(comm);
+        let comm = CountingComm::new(comm);
         let tally = comm.tally();
         let rank = scr::comm::Communicator::rank(&comm);
         let setup = Setup {

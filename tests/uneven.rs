@@ -5,7 +5,7 @@
 mod job;
 
 use job::{Rank, Site, content, nodes};
-use scr::comm::counting::Counting as CountingComm;
+use scr::comm::counting::CountingComm;
 use scr::comm::threads;
 use scr::config::Config;
 use scr::session::{Session, Setup};

@@ -51,19 +51,19 @@ impl From<io::Error> for Failure {
 }
 
 /// A call in progress.
-pub(super) struct Call {
+pub(super) struct Invocation {
     /// The name that was called: classic, or that of the subcommand.
     pub name: &'static str,
     /// Standard output.
     pub out: Out,
-    /// Whether steps are told, see [`Call::step`].
+    /// Whether steps are told, see [`Invocation::step`].
     pub verbose: bool,
     classic: bool,
 }
 
-impl Call {
+impl Invocation {
     pub fn classic(name: &'static str) -> Self {
-        Call {
+        Invocation {
             name,
             out: Out::default(),
             verbose: false,
@@ -72,9 +72,9 @@ impl Call {
     }
 
     pub fn subcommand(name: &'static str) -> Self {
-        Call {
+        Invocation {
             classic: false,
-            ..Call::classic(name)
+            ..Invocation::classic(name)
         }
     }
 
@@ -96,7 +96,7 @@ impl Call {
         self.say("ERROR", text);
     }
 
-    /// Like [`Call::error`], for what does not stop the command.
+    /// Like [`Invocation::error`], for what does not stop the command.
     pub fn warn(&mut self, text: &dyn Display) {
         self.say("WARNING", text);
     }

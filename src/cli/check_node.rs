@@ -1,10 +1,10 @@
 //! `scr check-node`: are this node's directories in order?
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::job::{Job, key_path};
 use super::list_dir::{Which, bases};
-use super::{Command, Group, Outcome, Run};
-use crate::config::Item;
+use super::{Command, CommandGroup, Outcome, RunCommand};
+use crate::config::ConfigItem;
 use crate::config::value::{Typed, ValueKind};
 use crate::store::{Files, posix::Posix};
 use crate::{Error, Result};
@@ -18,7 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("check-node", &["scr_check_node"], Group::Nodes);
+    Command::of::<Options>("check-node", &["scr_check_node"], CommandGroup::Nodes);
 
 /// Check that control and cache directories of this node can be used
 ///
@@ -37,20 +37,20 @@ struct Options {
     free: bool,
     /// Control directories
     #[arg(long, value_name = "DIR[:SIZE]", value_delimiter = ',', value_parser = place)]
-    cntl: Vec<Place>,
+    cntl: Vec<SizedDir>,
     /// Cache directories
     #[arg(long, value_name = "DIR[:SIZE]", value_delimiter = ',', value_parser = place)]
-    cache: Vec<Place>,
+    cache: Vec<SizedDir>,
 }
 
 /// A directory, and how many bytes are expected there.
 #[derive(Clone)]
-struct Place {
+struct SizedDir {
     dir: PathBuf,
     bytes: Option<u64>,
 }
 
-fn place(text: &str) -> std::result::Result<Place, String> {
+fn place(text: &str) -> std::result::Result<SizedDir, String> {
     let size = |text: &str| match ValueKind::Bytes(0, u64::MAX).parse(text) {
         Some(Typed::Bytes(bytes)) => Some(bytes),
         _ => None,
@@ -66,7 +66,7 @@ fn place(text: &str) -> std::result::Result<Place, String> {
         _ => (text, None),
     };
     match Path::new(dir).is_absolute() {
-        true => Ok(Place {
+        true => Ok(SizedDir {
             dir: dir.into(),
             bytes,
         }),
@@ -74,14 +74,14 @@ fn place(text: &str) -> std::result::Result<Place, String> {
     }
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let mut places = [self.cntl.as_slice(), &self.cache].concat();
         if places.is_empty() {
             let job = Job::here(None)?;
             for which in [Which::Control, Which::Cache] {
                 let dirs = bases(&job, which)?;
-                places.extend(dirs.into_iter().map(|dir| Place { dir, bytes: None }));
+                places.extend(dirs.into_iter().map(|dir| SizedDir { dir, bytes: None }));
             }
         }
         for place in &places {
@@ -95,7 +95,7 @@ impl Run for Options {
     }
 }
 
-fn check(place: &Place, free: bool) -> Result<()> {
+fn check(place: &SizedDir, free: bool) -> Result<()> {
     Posix.make_dirs(&place.dir)?;
     if let Some(bytes) = place.bytes {
         let space = Posix.space(&place.dir)?;
@@ -160,7 +160,7 @@ pub(super) fn command(job: &Job, free: bool) -> std::result::Result<Vec<OsString
     Ok(words)
 }
 
-fn sized(job: &Job, parent: &str, item: &Item) -> Result<OsString> {
+fn sized(job: &Job, parent: &str, item: &ConfigItem) -> Result<OsString> {
     let mut word = key_path(&job.config, parent, item)?.into_os_string();
     if let Some(value) = item.children.get("BYTES") {
         let kind = ValueKind::Bytes(0, i64::MAX as u64);

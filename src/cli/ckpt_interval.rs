@@ -1,16 +1,19 @@
 //! `scr ckpt-interval`: how often to write a checkpoint, from what the log tells.
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::job::log::{Line, LineKind, read};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("ckpt-interval", &["scr_ckpt_interval"], Group::Scripts);
+pub(super) const COMMAND: Command = Command::of::<Options>(
+    "ckpt-interval",
+    &["scr_ckpt_interval"],
+    CommandGroup::Scripts,
+);
 
 /// Compute the best time between checkpoints from the event log
 ///
@@ -68,12 +71,12 @@ impl Model {
 
 /// How often, and how long together, in seconds.
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct TimeSum {
     count: f64,
     seconds: f64,
 }
 
-impl Sum {
+impl TimeSum {
     fn add(&mut self, line: &Line) {
         self.count += 1.0;
         self.seconds += line.secs.unwrap_or(0.0);
@@ -88,12 +91,12 @@ impl Sum {
 #[derive(Default)]
 struct Counted {
     starts: f64,
-    fetch: Sum,
-    rebuild: Sum,
-    compute: Sum,
-    checkpoint: Sum,
-    flush_checkpoint: Sum,
-    flush_output: Sum,
+    fetch: TimeSum,
+    rebuild: TimeSum,
+    compute: TimeSum,
+    checkpoint: TimeSum,
+    flush_checkpoint: TimeSum,
+    flush_output: TimeSum,
     in_checkpoint: bool,
 }
 
@@ -138,8 +141,8 @@ impl Counted {
     }
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let file = match &self.logfile {
             Some(file) => file.clone(),
             None => Job::here(self.prefix.as_deref())?.prefix.file("log"),
@@ -171,7 +174,7 @@ impl Run for Options {
 impl Options {
     fn print(
         &self,
-        call: &mut Call,
+        call: &mut Invocation,
         counted: &Counted,
         interval: f64,
         percent: f64,

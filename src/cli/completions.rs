@@ -1,7 +1,7 @@
 //! `scr completions`: what a shell needs to complete command lines.
 
-use super::call::{Call, Failure};
-use super::{COMMANDS, Command, Group, Outcome, Run, help};
+use super::call::{Failure, Invocation};
+use super::{COMMANDS, Command, CommandGroup, Outcome, RunCommand, help};
 use crate::Error;
 use clap_complete::{Generator, Shell};
 use std::io::Write;
@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("completions", &[], Group::Scripts);
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("completions", &[], CommandGroup::Scripts);
 
 /// Print a script by which a shell completes command lines
 ///
@@ -21,7 +22,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>("completions", &[], G
 #[derive(clap::Args)]
 struct Options {
     /// The shell
-    shell: Of,
+    shell: ShellKind,
     /// The name to complete for, instead of scr
     #[arg(value_name = "NAME", value_parser = names(), hide_possible_values = true)]
     name: Option<String>,
@@ -32,26 +33,26 @@ struct Options {
 
 /// Shells that are known.
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Of {
+enum ShellKind {
     Bash,
     Zsh,
     Fish,
 }
 
-impl Of {
+impl ShellKind {
     fn shell(self) -> Shell {
         match self {
-            Of::Bash => Shell::Bash,
-            Of::Zsh => Shell::Zsh,
-            Of::Fish => Shell::Fish,
+            ShellKind::Bash => Shell::Bash,
+            ShellKind::Zsh => Shell::Zsh,
+            ShellKind::Fish => Shell::Fish,
         }
     }
 
     fn file_name(self, name: &str) -> String {
         match self {
             // That of the bash-completion package, which has no suffix.
-            Of::Bash => name.to_string(),
-            Of::Zsh | Of::Fish => self.shell().file_name(name),
+            ShellKind::Bash => name.to_string(),
+            ShellKind::Zsh | ShellKind::Fish => self.shell().file_name(name),
         }
     }
 }
@@ -66,8 +67,8 @@ fn names() -> clap::builder::PossibleValuesParser {
     all_names().collect::<Vec<_>>().into()
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let Some(dir) = &self.dir else {
             let name = self.name.as_deref().unwrap_or("scr");
             let known = all_names().find(|known| *known == name).unwrap_or("scr");
@@ -85,7 +86,7 @@ impl Run for Options {
     }
 }
 
-fn script(shell: Of, name: &'static str) -> Vec<u8> {
+fn script(shell: ShellKind, name: &'static str) -> Vec<u8> {
     let command = COMMANDS.iter().find(|c| c.classic.contains(&name));
     let mut definition = match command {
         Some(command) => command.definition(name),

@@ -1,7 +1,7 @@
 //! `scr copy`: saves what this node has of a dataset.
 
-use super::call::{Call, Failure};
-use super::{Command, Group, Outcome, Run, caches, place};
+use super::call::{Failure, Invocation};
+use super::{Command, CommandGroup, Outcome, RunCommand, caches, place};
 use crate::config::table::parameter;
 use crate::config::value::Typed;
 use crate::format::print::escaped;
@@ -11,7 +11,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 /// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("copy", &["scr_copy"], Group::Scripts);
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("copy", &["scr_copy"], CommandGroup::Scripts);
 
 /// Copy what this node has of a dataset from its cache to the prefix directory
 ///
@@ -54,8 +55,8 @@ fn bytes(text: &str) -> Result<usize, String> {
     }
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let found = self.caches.find().and_then(|here| {
             // A name that was mistyped must not become a directory.
             place::used(Some(here.job.prefix.root())).map(|_| here)
@@ -79,7 +80,7 @@ impl Run for Options {
 }
 
 impl Options {
-    fn copy(&self, call: &mut Call, here: &caches::Here) -> Outcome {
+    fn copy(&self, call: &mut Invocation, here: &caches::Here) -> Outcome {
         // A value that does not fit must not keep the files from being saved.
         let typed = |name: &str| {
             let value = parameter(name).and_then(|p| here.job.config.typed(p).ok());

@@ -1,7 +1,7 @@
 //! `scr crc32`: the checksum that SCR records of a file.
 
-use super::call::Call;
-use super::{Command, Group, Outcome, Run, place};
+use super::call::Invocation;
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::store::posix::Posix;
 use crate::transfer::copy::checksum;
 use std::io::Write;
@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("crc32", &["scr_crc32"], Group::Inspect);
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("crc32", &["scr_crc32"], CommandGroup::Inspect);
 
 const BUFFER: usize = 1 << 20;
 
@@ -23,8 +24,8 @@ struct Options {
     file: PathBuf,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let mut buffer = vec![0; BUFFER];
         let content = checksum(&Posix, &place::file(&self.file)?, &mut buffer)?;
         if let Some(crc) = content.crc {

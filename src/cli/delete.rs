@@ -1,16 +1,16 @@
 //! `scr index --delete`: deletes a dataset, after it has told what goes, and asked.
 
-use super::call::{Call, Failure};
-use super::index::unknown;
+use super::call::{Failure, Invocation};
 use super::place;
 use crate::Error;
 use crate::comm::solo::Solo;
 use crate::format::Name;
 use crate::format::print::escaped;
 use crate::job::Environment;
-use crate::prefix::delete::{self, Plan};
+use crate::prefix::delete::{self, DeletionPlan};
 use crate::prefix::flush::PrefixAccess;
-use crate::prefix::{index, paths::Prefix};
+use crate::prefix::index::{self, no_such_dataset};
+use crate::prefix::paths::Prefix;
 use crate::text::counted;
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
@@ -22,7 +22,7 @@ const MANY: usize = 20;
 /// Deletes the dataset of that name. Without `yes` it asks, if there is a terminal to ask at:
 /// a script has said what it wants by calling this.
 pub(super) fn delete(
-    call: &mut Call,
+    call: &mut Invocation,
     prefix: &Prefix,
     name: &Name,
     yes: bool,
@@ -30,7 +30,7 @@ pub(super) fn delete(
     let files = &*place::files(prefix);
     let index = index::read(files, prefix)?;
     let id = index.id(name);
-    let id = id.ok_or_else(|| unknown(prefix, &index, name, "a dataset"))?;
+    let id = id.ok_or_else(|| no_such_dataset(prefix, &index, name, "a dataset"))?;
     let access = PrefixAccess {
         comm: &Solo::new(),
         files,
@@ -40,7 +40,7 @@ pub(super) fn delete(
         buffer: 0,
         metadata: false,
     };
-    let plan = Plan::new(&index, &[id]);
+    let plan = DeletionPlan::new(&index, &[id]);
     let files = delete::files(&access, &plan).map_err(alone)?;
     let what = format!("dataset {id} (`{}')", escaped(name));
     list(call, &what, &files)?;
@@ -66,7 +66,7 @@ pub(super) fn delete(
 }
 
 /// What goes.
-fn list(call: &mut Call, what: &str, files: &BTreeSet<PathBuf>) -> Result<(), Failure> {
+fn list(call: &mut Invocation, what: &str, files: &BTreeSet<PathBuf>) -> Result<(), Failure> {
     let number = match files.len() {
         0 => "no file of its own".to_string(),
         n => format!("{}:", counted(n, "file")),
@@ -82,7 +82,7 @@ fn list(call: &mut Call, what: &str, files: &BTreeSet<PathBuf>) -> Result<(), Fa
 }
 
 /// Asks whoever is at the terminal. Anything but a yes is a no.
-fn agreed(call: &mut Call, what: &str) -> Result<bool, Failure> {
+fn agreed(call: &mut Invocation, what: &str) -> Result<bool, Failure> {
     /// Longest answer that is read, bytes.
     const LONGEST: u64 = 100;
     call.out.flush()?;

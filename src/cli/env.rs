@@ -1,15 +1,16 @@
 //! `scr env`: what a job script may want to know of its job.
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::job::hostlist::compress;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("env", &["scr_env"], Group::Nodes);
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("env", &["scr_env"], CommandGroup::Nodes);
 
 /// Print one fact about the job, without a newline
 ///
@@ -47,8 +48,8 @@ struct Options {
     prefix: Option<PathBuf>,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         let answer = self.answer(&job)?;
         write!(call.out, "{answer}")?;

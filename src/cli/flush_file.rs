@@ -1,8 +1,8 @@
 //! `scr flush-file`: where the datasets of the last run are.
 
-use super::call::{Call, Failure};
-use super::{Command, Group, Outcome, Run, place};
-use crate::format::flush_file::{CACHE, Entry, FLUSHING, FlushFile, PFS, SYNC_FLUSHING};
+use super::call::{Failure, Invocation};
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use crate::format::flush_file::{CACHE, FLUSHING, FlushEntry, FlushFile, PFS, SYNC_FLUSHING};
 use crate::format::print::escaped;
 use crate::prefix::{paths::Prefix, records};
 use crate::scavenge::build;
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("flush-file", &["scr_flush_file"], Group::Scripts);
+    Command::of::<Options>("flush-file", &["scr_flush_file"], CommandGroup::Scripts);
 
 /// Ask where the cached datasets of the last run are
 ///
@@ -70,8 +70,8 @@ struct Options {
     resume: bool,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let prefix = self.dir.used()?;
         let path = prefix.file("flush.scr");
         // Here a missing file is an error, as in SCR v3.1.0: most likely the wrong directory.
@@ -88,7 +88,7 @@ impl Run for Options {
             certify(&prefix, id, entry(self.name))?;
         }
         if self.need_flush.is_some() {
-            let needed = entry(self.need_flush).is_some_and(Entry::needs_flush);
+            let needed = entry(self.need_flush).is_some_and(FlushEntry::needs_flush);
             return Ok(code(needed));
         }
         let answer = if self.list_output {
@@ -104,7 +104,7 @@ impl Run for Options {
             let place = entry(self.location).and_then(location);
             place.into_iter().map(str::to_string).collect()
         } else {
-            let name = entry(self.name).and_then(Entry::own_name);
+            let name = entry(self.name).and_then(FlushEntry::own_name);
             name.into_iter().map(escaped).collect()
         };
         if !answer.is_empty() {
@@ -115,7 +115,7 @@ impl Run for Options {
 }
 
 impl Options {
-    fn list(&self, record: &FlushFile, wanted: impl Fn(&Entry) -> bool) -> Vec<String> {
+    fn list(&self, record: &FlushFile, wanted: impl Fn(&FlushEntry) -> bool) -> Vec<String> {
         record
             .datasets
             .iter()
@@ -126,13 +126,13 @@ impl Options {
 }
 
 /// What says most about a dataset that is in several places.
-fn location(entry: &Entry) -> Option<&'static str> {
+fn location(entry: &FlushEntry) -> Option<&'static str> {
     let places = [SYNC_FLUSHING, FLUSHING, PFS, CACHE];
     places.into_iter().find(|place| entry.is_at(place))
 }
 
 /// Whether the copy of a dataset needs nothing more.
-fn resumed(call: &mut Call, entry: Option<&Entry>) -> bool {
+fn resumed(call: &mut Invocation, entry: Option<&FlushEntry>) -> bool {
     let all = entry.is_some_and(|entry| !entry.needs_flush());
     let then = match (entry, all) {
         (None, _) => "the last run had no such dataset",
@@ -146,7 +146,7 @@ fn resumed(call: &mut Call, entry: Option<&Entry>) -> bool {
 }
 
 /// Says that all of the dataset is in the prefix directory, if it is.
-fn certify(prefix: &Prefix, id: u64, entry: Option<&Entry>) -> Result<(), Failure> {
+fn certify(prefix: &Prefix, id: u64, entry: Option<&FlushEntry>) -> Result<(), Failure> {
     let dataset = entry.and_then(|entry| entry.dataset.as_ref());
     let dataset = dataset.filter(|dataset| dataset.id == id).ok_or_else(|| {
         let path = prefix.file("flush.scr");

@@ -1,15 +1,18 @@
 //! `scr get-jobstep-id`: which job step did a launcher start?
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::job::Launcher;
 use std::io::Write;
 use std::process::ExitCode;
 
 /// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("get-jobstep-id", &["scr_get_jobstep_id"], Group::Scripts);
+pub(super) const COMMAND: Command = Command::of::<Options>(
+    "get-jobstep-id",
+    &["scr_get_jobstep_id"],
+    CommandGroup::Scripts,
+);
 
 /// Print the job step of a launcher that runs on this node
 ///
@@ -27,8 +30,8 @@ struct Options {
     pid: u32,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let environment = Job::here(None)?.environment;
         let launcher = Launcher::named(&self.launcher, &environment)?;
         let step = launcher.step(&environment, self.pid)?.ok_or_else(|| {

@@ -1,14 +1,14 @@
 //! `scr glob-hosts`: arithmetic with host lists.
 
-use super::call::{Call, Failure};
-use super::{Command, Group, Outcome, Run};
+use super::call::{Failure, Invocation};
+use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::job::hostlist::{compress, expand, intersect, minus, nth};
 use std::io::Write;
 use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("glob-hosts", &["scr_glob_hosts"], Group::Nodes);
+    Command::of::<Options>("glob-hosts", &["scr_glob_hosts"], CommandGroup::Nodes);
 
 /// Count, pick, subtract and intersect hosts of a list
 ///
@@ -49,8 +49,8 @@ struct Options {
     list: Option<String>,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let hosts = match (&self.minus, &self.intersection) {
             (Some(lists), _) => two(lists).map(|(one, other)| minus(&one, &other))?,
             (_, Some(lists)) => two(lists).map(|(one, other)| intersect(&one, &other))?,

@@ -1,7 +1,7 @@
 //! `scr halt`: asks a run to stop.
 
-use super::call::{Call, Failure};
-use super::{Command, Group, Outcome, Run, place};
+use super::call::{Failure, Invocation};
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::print::escaped;
 use crate::format::{Name, halt::Halt};
 use crate::job::clock;
@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("halt", &["scr_halt"], Group::Job);
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("halt", &["scr_halt"], CommandGroup::Job);
 
 /// The reason that this command gives.
 const HALTED: &str = "JOB_HALTED";
@@ -142,8 +143,8 @@ impl fmt::Display for Change {
     }
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let here = [PathBuf::from(".")];
         let dirs = if self.dirs.is_empty() {
             &here[..]
@@ -169,7 +170,12 @@ impl Run for Options {
 }
 
 impl Options {
-    fn one(&self, call: &mut Call, prefix: &Prefix, changes: &[Change]) -> Result<(), Failure> {
+    fn one(
+        &self,
+        call: &mut Invocation,
+        prefix: &Prefix,
+        changes: &[Change],
+    ) -> Result<(), Failure> {
         let (files, path) = (&*place::files(prefix), prefix.file("halt.scr"));
         if self.verbose {
             writeln!(call.out, "Halt file: {}", path.display())?;

@@ -1,8 +1,8 @@
 //! `scr halt-cntl`: the halt file, by numbers.
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::halt::{Change, settings};
-use super::{Command, Group, Outcome, Run, place};
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::Name;
 use crate::prefix::{paths::Prefix, records};
 use std::io::Write;
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("halt-cntl", &["scr_halt_cntl"], Group::Scripts);
+    Command::of::<Options>("halt-cntl", &["scr_halt_cntl"], CommandGroup::Scripts);
 
 /// Set, unset and list the conditions in a halt file
 ///
@@ -67,8 +67,8 @@ enum Unset {
     R,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let root = root_of(&self.file)?;
         let changes = self.changes();
         let prefix = match changes.iter().any(Change::sets) {

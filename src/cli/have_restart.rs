@@ -1,10 +1,10 @@
 //! `scr have-restart`: what would the next run restart from?
 
-use super::call::Call;
+use super::call::Invocation;
 use super::job::Job;
-use super::{Command, Group, Outcome, Run, place};
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::Result;
-use crate::format::flush_file::{CACHE, Entry};
+use crate::format::flush_file::{CACHE, FlushEntry};
 use crate::format::print::escaped;
 use crate::format::{Name, index::Index};
 use crate::prefix::{index, records};
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("have-restart", &["scr_have_restart"], Group::Scripts);
+    Command::of::<Options>("have-restart", &["scr_have_restart"], CommandGroup::Scripts);
 
 /// Print the name of the checkpoint that the next run would restart from
 ///
@@ -30,8 +30,8 @@ struct Options {
     prefix: Option<PathBuf>,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         match next(&job)? {
             Some(name) => {
@@ -62,7 +62,7 @@ pub(super) fn next(job: &Job) -> Result<Option<Name>> {
 }
 
 /// Whether the prefix directory has a good checkpoint that was written after a cached one.
-fn has_newer(index: &Index, id: u64, cached: &Entry) -> bool {
+fn has_newer(index: &Index, id: u64, cached: &FlushEntry) -> bool {
     let created = cached.dataset.as_ref().map(|dataset| dataset.created);
     index.datasets().iter().any(|(other, entry)| {
         let theirs = entry.dataset.as_ref().map(|dataset| dataset.created);

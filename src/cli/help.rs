@@ -1,7 +1,7 @@
 //! `scr` without a command, and what all definitions have in common.
 
-use super::call::Call;
-use super::{COMMANDS, Group, Outcome};
+use super::call::Invocation;
+use super::{COMMANDS, CommandGroup, Outcome};
 use clap::{Arg, ArgAction};
 use std::ffi::OsString;
 use std::io::Write;
@@ -47,7 +47,7 @@ pub(super) fn dress(command: clap::Command) -> clap::Command {
 fn overview(top: &clap::Command) -> String {
     let width = COMMANDS.iter().map(|c| c.name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for group in Group::ALL {
+    for group in CommandGroup::ALL {
         let gap = if text.is_empty() { "" } else { "\n" };
         text.push_str(&format!("{gap}{}:\n", group.heading()));
         for command in COMMANDS.iter().filter(|c| c.group == group) {
@@ -66,7 +66,7 @@ fn overview(top: &clap::Command) -> String {
 /// Answers what names no command: a request for help or for the list of classic names, which
 /// are what to install as links to this program; or a mistake.
 pub(super) fn top(arguments: Vec<OsString>) -> ExitCode {
-    let (mut top, mut call) = (definition(), Call::subcommand("scr"));
+    let (mut top, mut call) = (definition(), Invocation::subcommand("scr"));
     let outcome = match top.try_get_matches_from_mut(arguments) {
         Ok(_) => list_commands(&mut call),
         Err(error) => Err(error.into()),
@@ -74,7 +74,7 @@ pub(super) fn top(arguments: Vec<OsString>) -> ExitCode {
     call.end(outcome, &mut top)
 }
 
-fn list_commands(call: &mut Call) -> Outcome {
+fn list_commands(call: &mut Invocation) -> Outcome {
     for name in COMMANDS.iter().flat_map(|command| command.classic) {
         writeln!(call.out, "{name}")?;
     }

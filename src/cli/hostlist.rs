@@ -1,15 +1,15 @@
 //! `scr hostlist`: host lists between their long and short forms.
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::glob_hosts::found;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::job::hostlist::{compress, expand, intersect, minus, segment};
 use std::io::Write;
 use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("hostlist", &["scr_hostlist"], Group::Nodes);
+    Command::of::<Options>("hostlist", &["scr_hostlist"], CommandGroup::Nodes);
 
 /// Write host lists out, shorten and combine them
 ///
@@ -67,8 +67,8 @@ struct Options {
     list: Vec<String>,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let lists: Result<Vec<Vec<String>>, Failure> =
             self.list.iter().map(|list| Ok(expand(list)?)).collect();
         let combined = lists?.into_iter().reduce(|one, other| {

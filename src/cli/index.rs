@@ -1,15 +1,16 @@
 //! `scr index`: the datasets of a prefix directory.
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::delete::delete;
-use super::{Command, Group, Outcome, Run, place};
-use crate::format::flush_file::{CACHE, Entry};
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use crate::format::flush_file::{CACHE, FlushEntry};
 use crate::format::index::{Index, table};
 use crate::format::print::escaped;
 use crate::format::{Name, read, summary::Summary};
 use crate::job::Environment;
 use crate::job::clock::local_time;
-use crate::prefix::{index, paths::Prefix, records};
+use crate::prefix::index::{self, no_such_dataset};
+use crate::prefix::{paths::Prefix, records};
 use crate::scavenge::build;
 use crate::text::ranks_in_words;
 use crate::{Error, Result};
@@ -21,7 +22,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("index", &["scr_index"], Group::Datasets);
+    Command::of::<Options>("index", &["scr_index"], CommandGroup::Datasets);
 
 /// List the saved datasets, and choose where the next run starts
 ///
@@ -76,8 +77,8 @@ struct Options {
     prefix: Option<PathBuf>,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let prefix = place::used(self.prefix.as_deref())?;
         if let Some(name) = &self.add {
             add(call, &prefix, &Name::from(name.as_os_str()))?;
@@ -114,7 +115,7 @@ impl Options {
     }
 }
 
-fn list(call: &mut Call, prefix: &Prefix) -> std::result::Result<(), Failure> {
+fn list(call: &mut Invocation, prefix: &Prefix) -> std::result::Result<(), Failure> {
     // Here a missing index is an error, as in SCR v3.1.0: most likely the wrong directory, or
     // a run that was killed early.
     let index = match Index::read(&*place::files(prefix), &prefix.file("index.scr")) {
@@ -155,7 +156,7 @@ fn nothing_flushed(prefix: &Prefix) -> Failure {
     ))
 }
 
-fn cached((id, entry): &(&u64, &Entry)) -> String {
+fn cached((id, entry): &(&u64, &FlushEntry)) -> String {
     let name = entry
         .own_name()
         .map_or(String::new(), |name| format!(" (`{}')", escaped(name)));
@@ -173,7 +174,7 @@ fn change(
     index::update(&*place::files(prefix), prefix, |index| {
         change(index, &name)
             .then_some(())
-            .ok_or_else(|| unknown(prefix, index, &name, "a dataset"))
+            .ok_or_else(|| no_such_dataset(prefix, index, &name, "a dataset"))
     })
 }
 
@@ -188,14 +189,14 @@ fn current(prefix: &Prefix, name: &Name) -> Result<()> {
                 escaped(name),
                 "is no checkpoint, so nothing can start from it",
             ),
-            None => unknown(prefix, index, name, "a checkpoint"),
+            None => no_such_dataset(prefix, index, name, "a checkpoint"),
         })
     })
 }
 
 /// Completes a dataset from its parts in the prefix directory, and tells what was rebuilt.
 pub(super) fn complete(
-    call: &mut Call,
+    call: &mut Invocation,
     prefix: &Prefix,
     id: u64,
 ) -> std::result::Result<(), Failure> {
@@ -224,24 +225,8 @@ pub(super) fn complete(
     Ok(())
 }
 
-/// The error of a name that is not in the index.
-pub(super) fn unknown(prefix: &Prefix, index: &Index, name: &Name, what: &str) -> Error {
-    let shown = escaped(name);
-    let what = match index.left_over(name) {
-        Some(id) => format!(
-            "`{shown}' is left over from a dataset that is gone: {id} is the id of `{}' now; \
-             `scr index --drop` takes the name out",
-            index.name(id).map(escaped).unwrap_or_default()
-        ),
-        None => format!(
-            "`{shown}' is not the name of {what} there; `scr index --list` shows the checkpoints"
-        ),
-    };
-    Error::config(prefix.file("index.scr").display().to_string(), what)
-}
-
 /// Enters the dataset that a summary describes.
-fn add(call: &mut Call, prefix: &Prefix, name: &Name) -> std::result::Result<(), Failure> {
+fn add(call: &mut Invocation, prefix: &Prefix, name: &Name) -> std::result::Result<(), Failure> {
     let Some((id, summary)) = find(call, prefix, name)? else {
         return Err(Failure::said(format!(
             "no summary in {} describes a dataset `{}'",
@@ -274,7 +259,7 @@ fn add(call: &mut Call, prefix: &Prefix, name: &Name) -> std::result::Result<(),
 
 /// The newest dataset whose summary has this name. A summary that cannot be read is reported
 /// and passed over: it is the summary of a dataset that nobody can restart from.
-fn find(call: &mut Call, prefix: &Prefix, name: &Name) -> Result<Option<(u64, Summary)>> {
+fn find(call: &mut Invocation, prefix: &Prefix, name: &Name) -> Result<Option<(u64, Summary)>> {
     let mut found: Option<(u64, Summary)> = None;
     for entry in place::files(prefix).list(&prefix.meta())? {
         let Some(id) = entry

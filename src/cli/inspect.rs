@@ -1,7 +1,7 @@
 //! `scr inspect`: which datasets could be saved.
 
-use super::call::Call;
-use super::{Command, Group, Outcome, Run, caches};
+use super::call::Invocation;
+use super::{Command, CommandGroup, Outcome, RunCommand, caches};
 use crate::format::print::escaped;
 use crate::redundancy::offline::DatasetLocation;
 use crate::scavenge::rebuild::{Scope, choose};
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("inspect", &["scr_inspect"], Group::Scripts);
+    Command::of::<Options>("inspect", &["scr_inspect"], CommandGroup::Scripts);
 
 /// List the datasets in the cache of this node, or tell what was saved of one
 ///
@@ -35,8 +35,8 @@ struct Options {
     quiet: bool,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let here = self.caches.find()?;
         match self.id {
             Some(id) => saved(call, &here, id),
@@ -46,7 +46,7 @@ impl Run for Options {
 }
 
 impl Options {
-    fn cached(&self, call: &mut Call, here: &caches::Here) -> Outcome {
+    fn cached(&self, call: &mut Invocation, here: &caches::Here) -> Outcome {
         let (datasets, problems) = list_datasets(&*here.files(), &here.caches)?;
         for problem in &problems {
             call.warn(problem);
@@ -77,7 +77,7 @@ impl Options {
 }
 
 /// What the prefix directory has of a dataset.
-fn saved(call: &mut Call, here: &caches::Here, id: u64) -> Outcome {
+fn saved(call: &mut Invocation, here: &caches::Here, id: u64) -> Outcome {
     let (prefix, files) = (&here.job.prefix, &*here.files());
     if let Ok(Some((dataset, ranks))) = build::read_complete(files, prefix, id) {
         let name = escaped(&dataset.name);

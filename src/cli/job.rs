@@ -2,7 +2,7 @@
 
 use super::call::Failure;
 use super::place;
-use crate::config::{self, Config, Item, MAX_FILE, Value};
+use crate::config::{self, Config, ConfigItem, MAX_FILE, Value};
 use crate::format::nodes::Nodes;
 use crate::job::log::{Line, LineKind, Log};
 use crate::job::{self, Environment, Launcher, Manager, Remote, manager};
@@ -160,7 +160,7 @@ impl Job {
 }
 
 /// The directory that the key of an item names, variables replaced.
-pub(super) fn key_path(config: &Config, parent: &str, item: &Item) -> crate::Result<PathBuf> {
+pub(super) fn key_path(config: &Config, parent: &str, item: &ConfigItem) -> crate::Result<PathBuf> {
     let value = Value {
         text: item.key.clone(),
         place: item.place.clone(),

@@ -1,15 +1,15 @@
 //! `scr kill-jobstep`: ends what a launcher started.
 
-use super::call::Call;
+use super::call::Invocation;
 use super::job::Job;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::job::Launcher;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("kill-jobstep", &["scr_kill_jobstep"], Group::Scripts);
+    Command::of::<Options>("kill-jobstep", &["scr_kill_jobstep"], CommandGroup::Scripts);
 
 /// End a job step, and leave the job
 ///
@@ -32,8 +32,8 @@ struct Options {
     bindir: Option<PathBuf>,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         if self.bindir.is_some() {
             call.warn(&"--bindir has no effect: no other command of SCR is called");
         }

@@ -1,8 +1,8 @@
 //! `scr list-dir`: where do cache and control data lie on the nodes?
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::job::{Job, key_path};
-use super::{Command, Group, Outcome, Run};
+use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::cache::layout::Layout;
 use crate::config::descriptors::descriptors;
 use crate::config::{Config, Settings};
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("list-dir", &["scr_list_dir"], Group::Scripts);
+    Command::of::<Options>("list-dir", &["scr_list_dir"], CommandGroup::Scripts);
 
 /// Print the control or cache directories of the job, one per line
 ///
@@ -49,8 +49,8 @@ pub(super) enum Which {
     Cache,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         for base in bases(&job, self.which)? {
             let dir = match self.base {

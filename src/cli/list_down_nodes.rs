@@ -1,19 +1,22 @@
 //! `scr list-down-nodes`: which nodes must not be used?
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::check_node;
 use super::job::Job;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::config::table;
 use crate::job::hostlist::{compress, expand, unique};
-use crate::job::{Health, Launcher, Report, health};
+use crate::job::{HealthReport, Launcher, NodeTests, health};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command.
-pub(super) const COMMAND: Command =
-    Command::of::<Options>("list-down-nodes", &["scr_list_down_nodes"], Group::Nodes);
+pub(super) const COMMAND: Command = Command::of::<Options>(
+    "list-down-nodes",
+    &["scr_list_down_nodes"],
+    CommandGroup::Nodes,
+);
 
 /// List nodes that are down or should not be used
 ///
@@ -53,8 +56,8 @@ struct Options {
     prefix: Option<PathBuf>,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         let nodes = match &self.nodes[..] {
             [] => job.nodes()?,
@@ -87,11 +90,11 @@ pub(super) fn report(
     nodes: &[String],
     known: &[String],
     free: bool,
-) -> Result<Report, Failure> {
+) -> Result<HealthReport, Failure> {
     let lookup = |name: &str| job.get(name);
     let default = table::parameter("SCR_NODE_TESTS").map_or("", |p| p.default);
     let tests = health::tests(&job.environment, &lookup, default)?;
-    let health = Health {
+    let health = NodeTests {
         manager: &*job.manager,
         remote: &job.remote(launcher)?,
         environment: &job.environment,
@@ -103,7 +106,7 @@ pub(super) fn report(
 }
 
 /// Logs each node that is out.
-pub(super) fn log(job: &Job, report: &Report, secs: Option<f64>) -> Result<(), Failure> {
+pub(super) fn log(job: &Job, report: &HealthReport, secs: Option<f64>) -> Result<(), Failure> {
     report.down.iter().try_for_each(|down| {
         job.note("NODE_FAIL", |line| {
             line.note = Some(format!("{}: {}", down.node, down.reason));

@@ -1,15 +1,15 @@
 //! `scr log-event`: a line in the event log.
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::job::log::{Line, LineKind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("log-event", &["scr_log_event"], Group::Scripts);
+    Command::of::<Options>("log-event", &["scr_log_event"], CommandGroup::Scripts);
 
 /// Write an event to the log
 ///
@@ -20,7 +20,7 @@ pub(super) const COMMAND: Command =
 #[derive(clap::Args)]
 struct Options {
     #[command(flatten)]
-    of: Of,
+    of: JobOptions,
     /// The event, such as RUN_START, RUN_END, NODE_FAIL
     #[arg(short = 'T', long = "type", value_name = "WORD")]
     kind: String,
@@ -31,7 +31,7 @@ struct Options {
 
 // No doc comment: clap would take it for the help of the command.
 #[derive(clap::Args)]
-pub(super) struct Of {
+pub(super) struct JobOptions {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
@@ -63,15 +63,15 @@ pub(super) struct Of {
     secs: Option<f64>,
 }
 
-impl Run for Options {
-    fn run(&self, _: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, _: &mut Invocation) -> Outcome {
         self.of.log(LineKind::Event, &self.kind, |line| {
             line.note.clone_from(&self.note);
         })
     }
 }
 
-impl Of {
+impl JobOptions {
     /// Writes a line with what is known here, and what `fill` adds.
     pub fn log(&self, kind: LineKind, word: &str, fill: impl FnOnce(&mut Line)) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;

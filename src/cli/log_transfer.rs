@@ -1,13 +1,13 @@
 //! `scr log-transfer`: a line about moved data in the event log.
 
-use super::call::Call;
-use super::log_event::{Of, seconds};
-use super::{Command, Group, Outcome, Run};
+use super::call::Invocation;
+use super::log_event::{JobOptions, seconds};
+use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::job::log::LineKind;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("log-transfer", &["scr_log_transfer"], Group::Scripts);
+    Command::of::<Options>("log-transfer", &["scr_log_transfer"], CommandGroup::Scripts);
 
 /// Write a transfer of data to the log
 ///
@@ -18,7 +18,7 @@ pub(super) const COMMAND: Command =
 #[derive(clap::Args)]
 struct Options {
     #[command(flatten)]
-    of: Of,
+    of: JobOptions,
     /// The kind of transfer, such as FETCH, FLUSH_SYNC
     #[arg(short = 'T', long = "type", value_name = "WORD")]
     kind: String,
@@ -36,8 +36,8 @@ struct Options {
     files: Option<u64>,
 }
 
-impl Run for Options {
-    fn run(&self, _: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, _: &mut Invocation) -> Outcome {
         self.of.log(LineKind::Transfer, &self.kind, |line| {
             line.from.clone_from(&self.from);
             line.to.clone_from(&self.to);

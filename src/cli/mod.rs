@@ -2,7 +2,7 @@
 //! nodes; what a command does to datasets is done by the library: by `scavenge`, `prefix` and
 //! what lies below them.
 //!
-//! A command is one file here: a struct of options whose doc comment is its help, a `Run`
+//! A command is one file here: a struct of options whose doc comment is its help, a `RunCommand`
 //! for it, and a [`Command`] that stands in [`COMMANDS`]. Help, manual pages and the list of
 //! classic names come from these. One program serves all names: it looks at the name by which
 //! it was called (`scr_index`), else at its first argument (`scr index`).
@@ -52,7 +52,7 @@ mod watchdog;
 
 pub use help::definition;
 
-use call::{Call, Failure};
+use call::{Failure, Invocation};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -97,7 +97,7 @@ pub const COMMANDS: &[Command] = &[
 
 /// What a user wants when he needs a command; the headings of `scr --help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
+pub enum CommandGroup {
     /// Which datasets are saved, and which is next.
     Datasets,
     /// A run that is going on.
@@ -110,24 +110,24 @@ pub enum Group {
     Scripts,
 }
 
-impl Group {
+impl CommandGroup {
     /// All groups in the order of the help.
-    pub const ALL: [Group; 5] = [
-        Group::Datasets,
-        Group::Job,
-        Group::Nodes,
-        Group::Inspect,
-        Group::Scripts,
+    pub const ALL: [CommandGroup; 5] = [
+        CommandGroup::Datasets,
+        CommandGroup::Job,
+        CommandGroup::Nodes,
+        CommandGroup::Inspect,
+        CommandGroup::Scripts,
     ];
 
     /// Its heading.
     pub fn heading(self) -> &'static str {
         match self {
-            Group::Datasets => "See what is saved, and choose what the next run starts from",
-            Group::Job => "Run a job, and steer it",
-            Group::Nodes => "Know the nodes of a job",
-            Group::Inspect => "Look into files and settings",
-            Group::Scripts => "Answers for job scripts",
+            CommandGroup::Datasets => "See what is saved, and choose what the next run starts from",
+            CommandGroup::Job => "RunCommand a job, and steer it",
+            CommandGroup::Nodes => "Know the nodes of a job",
+            CommandGroup::Inspect => "Look into files and settings",
+            CommandGroup::Scripts => "Answers for job scripts",
         }
     }
 }
@@ -140,26 +140,26 @@ pub struct Command {
     /// Names of programs that it tolerates for.
     pub classic: &'static [&'static str],
     /// Where the help shows it.
-    pub group: Group,
+    pub group: CommandGroup,
     define: fn(clap::Command) -> clap::Command,
     arrange: fn(&str, &[OsString]) -> Vec<OsString>,
-    run: fn(&clap::ArgMatches, &mut Call) -> Outcome,
+    run: fn(&clap::ArgMatches, &mut Invocation) -> Outcome,
 }
 
 /// How a command ends.
 type Outcome = Result<ExitCode, Failure>;
 
 /// The options of a command know how to carry it out.
-trait Run: clap::Args {
-    fn run(&self, call: &mut Call) -> Outcome;
+trait RunCommand: clap::Args {
+    fn run(&self, call: &mut Invocation) -> Outcome;
 }
 
 impl Command {
     /// The command with the options `T`.
-    const fn of<T: Run>(
+    const fn of<T: RunCommand>(
         name: &'static str,
         classic: &'static [&'static str],
-        group: Group,
+        group: CommandGroup,
     ) -> Self {
         Command {
             name,
@@ -201,7 +201,7 @@ pub fn main() -> ExitCode {
 /// command is defined then, whatever number there is.
 fn chosen(
     arguments: &[OsString],
-) -> Option<(&'static Command, Call, clap::Command, Vec<OsString>)> {
+) -> Option<(&'static Command, Invocation, clap::Command, Vec<OsString>)> {
     let (program, rest) = arguments.split_first()?;
     let program = Path::new(program).file_name()?.to_str()?;
     // Some commands of SCR v3.1.0 are named as scripts, such as scr_env.py.
@@ -209,7 +209,12 @@ fn chosen(
     for command in COMMANDS {
         if let Some(name) = command.classic.iter().find(|name| **name == program) {
             let rest = (command.arrange)(name, rest);
-            return Some((command, Call::classic(name), command.definition(name), rest));
+            return Some((
+                command,
+                Invocation::classic(name),
+                command.definition(name),
+                rest,
+            ));
         }
     }
     let (first, rest) = rest.split_first()?;
@@ -218,5 +223,10 @@ fn chosen(
     let name = format!("scr {}", command.name);
     let definition = definition.bin_name(&name).display_name(&name);
     let rest = (command.arrange)(command.name, rest);
-    Some((command, Call::subcommand(command.name), definition, rest))
+    Some((
+        command,
+        Invocation::subcommand(command.name),
+        definition,
+        rest,
+    ))
 }

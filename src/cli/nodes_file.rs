@@ -1,14 +1,14 @@
 //! `scr nodes-file`: how many nodes the last run used.
 
-use super::call::Call;
-use super::{Command, Group, Outcome, Run, place};
+use super::call::Invocation;
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::{self, nodes::Nodes};
 use std::io::Write;
 use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("nodes-file", &["scr_nodes_file"], Group::Scripts);
+    Command::of::<Options>("nodes-file", &["scr_nodes_file"], CommandGroup::Scripts);
 
 /// Print how many nodes the last run used
 ///
@@ -19,8 +19,8 @@ struct Options {
     dir: place::Dir,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let prefix = self.dir.used()?;
         let record: Nodes = format::read(&*place::files(&prefix), &prefix.file("nodes.scr"))?;
         writeln!(call.out, "{}", record.nodes)?;

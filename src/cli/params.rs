@@ -1,16 +1,16 @@
 //! `scr params`: what can be set, and what is.
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::job::load;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::config::table::{Effect, MULTIS, Multi, PARAMETERS, Parameter, names, nearest};
-use crate::config::{Config, Item};
+use crate::config::{Config, ConfigItem};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("params", &[], Group::Inspect);
+pub(super) const COMMAND: Command = Command::of::<Options>("params", &[], CommandGroup::Inspect);
 
 /// The one value that is nobody's business.
 const SECRET: &str = "SCR_LOG_DB_PASS";
@@ -36,8 +36,8 @@ struct Options {
     names: Vec<String>,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let wanted = self.wanted()?;
         let (mut config, problems) = load(self.prefix.as_deref())?;
         let mut code = ExitCode::SUCCESS;
@@ -122,7 +122,7 @@ pub(super) fn shown(config: &Config, p: &Parameter) -> Option<String> {
 }
 
 /// An item as it would be written in a configuration file.
-pub(super) fn line(m: &Multi, item: &Item) -> String {
+pub(super) fn line(m: &Multi, item: &ConfigItem) -> String {
     let mut line = format!("{}={}", m.name, item.key.escape_debug());
     for (name, value) in &item.children {
         line.push_str(&format!(" {name}={}", value.text.escape_debug()));

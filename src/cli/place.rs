@@ -1,6 +1,6 @@
 //! Which prefix directory, and which file.
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use crate::Error;
 use crate::prefix::paths::Prefix;
 use crate::store::{Files, posix::Posix};
@@ -43,7 +43,7 @@ pub(super) fn used(dir: Option<&Path>) -> Result<Prefix, Failure> {
 
 /// The same for a command that may be called before the first run. It makes the directory .scr,
 /// and says so, since the name may be mistyped; the prefix directory itself must be there.
-pub(super) fn begun(call: &mut Call, dir: &Path) -> Result<Prefix, Failure> {
+pub(super) fn begun(call: &mut Invocation, dir: &Path) -> Result<Prefix, Failure> {
     let prefix = Prefix::new(&absolute(dir)?);
     let is_dir = |path: &Path| std::fs::metadata(path).is_ok_and(|meta| meta.is_dir());
     if is_dir(prefix.root()) && !is_dir(&prefix.meta()) {

@@ -1,12 +1,12 @@
 //! `scr postrun`: saves what a job that is over has left in the caches of its nodes.
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::scavenge::Nodes;
-use super::{Command, Group, Outcome, Run, place};
-use crate::format::flush_file::{Entry, FlushFile};
+use super::scavenge::ReachedNodes;
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use crate::format::flush_file::{FlushEntry, FlushFile};
 use crate::job::hostlist::{compress, expand};
-use crate::job::{Answer, Launcher};
+use crate::job::{Launcher, NodeResult};
 use crate::policy::halt::FINALIZED;
 use crate::policy::save::{SaveCandidate, save};
 use crate::prefix::records;
@@ -18,7 +18,7 @@ use std::time::Instant;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("postrun", &["scr_postrun"], Group::Scripts);
+    Command::of::<Options>("postrun", &["scr_postrun"], CommandGroup::Scripts);
 
 /// Save the newest checkpoint and all output from the caches of a job that is over
 ///
@@ -45,8 +45,8 @@ struct Options {
     verbose: bool,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         call.verbose = self.verbose || job.debug();
         if !job.is_on("SCR_ENABLE")? {
@@ -64,7 +64,7 @@ impl Run for Options {
 
 /// Saves what is to be saved. True if nothing is left unsaved that should be.
 pub(super) fn finish(
-    call: &mut Call,
+    call: &mut Invocation,
     job: &Job,
     launcher: Option<&Launcher>,
     known: &[String],
@@ -88,7 +88,7 @@ pub(super) fn finish(
         )?;
         return Ok(true);
     }
-    let nodes = Nodes::tested(call, job, launcher, &job.nodes()?, known)?;
+    let nodes = ReachedNodes::tested(call, job, launcher, &job.nodes()?, known)?;
     let items = items(call, &nodes, record.unwrap_or_default())?;
     for (id, item) in &items {
         call.step(&format_args!("dataset {id}: {}", told(item)))?;
@@ -140,7 +140,7 @@ fn told(item: &SaveCandidate) -> String {
 
 /// The datasets of the flush file.
 fn recorded(record: &FlushFile) -> BTreeMap<u64, SaveCandidate> {
-    let item = |entry: &Entry| SaveCandidate {
+    let item = |entry: &FlushEntry| SaveCandidate {
         output: entry.output,
         checkpoint: entry.ckpt,
         saved: !entry.needs_flush(),
@@ -155,12 +155,12 @@ fn recorded(record: &FlushFile) -> BTreeMap<u64, SaveCandidate> {
 /// The datasets that the last run entered in the flush file, and those of which nodes have
 /// parts: a run that is killed may have finished a dataset and not come to enter it.
 fn items(
-    call: &mut Call,
-    nodes: &Nodes,
+    call: &mut Invocation,
+    nodes: &ReachedNodes,
     record: FlushFile,
 ) -> Result<BTreeMap<u64, SaveCandidate>, Failure> {
     let mut items = recorded(&record);
-    let mut held: BTreeMap<u64, Held> = BTreeMap::new();
+    let mut held: BTreeMap<u64, HeldOnNodes> = BTreeMap::new();
     for answer in nodes.ask(&["inspect"])? {
         if answer.code.is_none_or(|code| code > 1) {
             call.warn(&format!("node {}: {}", answer.node, answer.why()));
@@ -179,14 +179,14 @@ fn items(
 
 /// What the nodes that are up have of a dataset.
 #[derive(Default)]
-struct Held {
+struct HeldOnNodes {
     item: SaveCandidate,
     here: u64,
     ranks: u64,
 }
 
 /// Adds the table that `scr inspect` prints on a node.
-fn add(held: &mut BTreeMap<u64, Held>, answer: &Answer) {
+fn add(held: &mut BTreeMap<u64, HeldOnNodes>, answer: &NodeResult) {
     for line in answer.out.lines() {
         let words: Vec<&str> = line.split_whitespace().take(4).collect();
         let [id, kind, here, ranks] = words[..] else {

@@ -1,15 +1,15 @@
 //! `scr prefix`: where is the prefix directory?
 
-use super::call::Call;
+use super::call::Invocation;
 use super::job::Job;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, CommandGroup, Outcome, RunCommand};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("prefix", &["scr_prefix"], Group::Scripts);
+    Command::of::<Options>("prefix", &["scr_prefix"], CommandGroup::Scripts);
 
 /// Print the prefix directory that a job started here would use
 ///
@@ -18,8 +18,8 @@ pub(super) const COMMAND: Command =
 #[derive(clap::Args)]
 struct Options {}
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let prefix = Job::here(None)?.prefix;
         call.out.write_all(prefix.root().as_os_str().as_bytes())?;
         writeln!(call.out)?;

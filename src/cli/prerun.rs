@@ -1,8 +1,8 @@
 //! `scr prerun`: makes a prefix directory ready for a job.
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::{Command, Group, Outcome, Run, place};
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::print::escaped;
 use crate::policy::halt::SET_BY_SCR;
 use crate::prefix::{index, records};
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("prerun", &["scr_prerun"], Group::Scripts);
+    Command::of::<Options>("prerun", &["scr_prerun"], CommandGroup::Scripts);
 
 /// Prepare a prefix directory for a job
 ///
@@ -31,8 +31,8 @@ struct Options {
     verbose: bool,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         if job.is_on("SCR_ENABLE")? {
             make(call, &job)?;
@@ -47,7 +47,7 @@ impl Run for Options {
 }
 
 /// Makes the prefix directory if it is not there, which is said: its name may be mistyped.
-pub(super) fn make(call: &mut Call, job: &Job) -> Result<(), Failure> {
+pub(super) fn make(call: &mut Invocation, job: &Job) -> Result<(), Failure> {
     let (root, files) = (job.prefix.root(), place::files(&job.prefix));
     let there = files.stat(root)?.is_some();
     files.make_dirs(&job.prefix.meta())?;

@@ -1,7 +1,7 @@
 //! `scr print`: a file of SCR as text.
 
-use super::call::Call;
-use super::{Command, Group, Outcome, Run, place};
+use super::call::Invocation;
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::{print, read_tree};
 use crate::store::posix::Posix;
 use clap::ValueEnum;
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 pub(super) const COMMAND: Command = Command::of::<Options>(
     "print",
     &["scr_print", TREE, "scr_print_hash_file"],
-    Group::Inspect,
+    CommandGroup::Inspect,
 );
 
 /// The classic name whose mode is `tree`.
@@ -42,8 +42,8 @@ enum Mode {
     Keyval,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let tree = read_tree(&Posix, &place::file(&self.file)?)?;
         let style = match self.mode {
             Some(Mode::Tree) => print::Style::Tree,

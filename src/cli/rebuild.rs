@@ -1,7 +1,7 @@
 //! `scr rebuild`: makes anew what is missing of a dataset in one directory.
 
-use super::call::{Call, Failure};
-use super::{Command, Group, Outcome, Run, place};
+use super::call::{Failure, Invocation};
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::Error;
 use crate::cache::layout::level;
 use crate::format::print::escaped;
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 pub(super) const COMMAND: Command = Command::of::<Options>(
     "rebuild",
     &["scr_rebuild_xor", "scr_rebuild_partner", "scr_rebuild_rs"],
-    Group::Datasets,
+    CommandGroup::Datasets,
 );
 
 /// Rebuild lost files of a dataset from its redundancy files
@@ -54,9 +54,9 @@ struct Options {
     files: Vec<PathBuf>,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
-        let place = Place::of(&place::absolute(
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
+        let place = DatasetDir::of(&place::absolute(
             self.dir.as_deref().unwrap_or(Path::new("")),
         )?)?;
         let files = &*match &place.prefix {
@@ -181,15 +181,15 @@ fn in_levels(dir: &Path) -> bool {
 }
 
 /// A directory with a dataset.
-struct Place {
+struct DatasetDir {
     dir: PathBuf,
     meta: PathBuf,
     /// The prefix directory, if the files are at their places there.
     prefix: Option<Prefix>,
 }
 
-impl Place {
-    fn of(dir: &Path) -> Result<Place, Failure> {
+impl DatasetDir {
+    fn of(dir: &Path) -> Result<DatasetDir, Failure> {
         let dir = std::fs::canonicalize(dir).map_err(|e| Error::io("look at", dir, e))?;
         if in_levels(&dir) {
             return Err(Failure::said(format!(
@@ -203,12 +203,12 @@ impl Place {
         if let Some(root) = above.and_then(Path::parent) {
             let prefix = Some(Prefix::new(root));
             let meta = dir.clone();
-            return Ok(Place { dir, meta, prefix });
+            return Ok(DatasetDir { dir, meta, prefix });
         }
         let meta = dir.join(".scr");
         if meta.is_dir() {
             let prefix = None;
-            return Ok(Place { dir, meta, prefix });
+            return Ok(DatasetDir { dir, meta, prefix });
         }
         Err(Failure::said(format!(
             "{} is not the directory of a dataset: it has no directory .scr, and is not in the \

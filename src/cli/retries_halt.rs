@@ -1,8 +1,8 @@
 //! `scr retries-halt`: is another run wanted?
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::{Command, Group, Outcome, Run, place};
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::print::escaped;
 use crate::job::clock;
 use crate::policy::halt::{FINALIZED, reasons};
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("retries-halt", &["scr_retries_halt"], Group::Scripts);
+    Command::of::<Options>("retries-halt", &["scr_retries_halt"], CommandGroup::Scripts);
 
 /// Tell whether a job should stop instead of being run again
 ///
@@ -27,8 +27,8 @@ struct Options {
     dir: place::Dir,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let prefix = self.dir.used()?;
         // What is wrong with the configuration is for those to tell who need it.
         let job = Job::here(Some(prefix.root())).ok();

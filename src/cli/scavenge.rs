@@ -1,16 +1,16 @@
 //! `scr scavenge`: saves a dataset from the caches of the nodes that are left.
 
 use super::caches::of_control;
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::index;
 use super::job::Job;
 use super::list_dir::{Which, bases};
 use super::list_down_nodes;
-use super::{Command, Group, Outcome, Run, place};
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::cache::layout::Layout;
 use crate::format::print::escaped;
 use crate::job::hostlist::{compress, expand, minus, unique};
-use crate::job::{Answer, Launcher, Remote, Task, clock};
+use crate::job::{Launcher, NodeResult, Remote, RemoteCommand, clock};
 use crate::text::excerpt;
 use std::ffi::OsString;
 use std::io::Write;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("scavenge", &["scr_scavenge"], Group::Scripts);
+    Command::of::<Options>("scavenge", &["scr_scavenge"], CommandGroup::Scripts);
 
 /// Save a dataset from the caches of the nodes to the prefix directory
 ///
@@ -55,8 +55,8 @@ struct Options {
     verbose: bool,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         if let Some(dir) = &self.from {
             of_control(dir)?;
         }
@@ -69,7 +69,7 @@ impl Run for Options {
         };
         let launcher = job.launcher(self.joblauncher.as_deref())?;
         let known = expand(&self.down)?;
-        let mut nodes = Nodes::tested(call, &job, launcher.as_ref(), &all, &known)?;
+        let mut nodes = ReachedNodes::tested(call, &job, launcher.as_ref(), &all, &known)?;
         nodes.control.clone_from(&self.from);
         nodes.save(call, self.id)?;
         Ok(ExitCode::SUCCESS)
@@ -80,7 +80,7 @@ impl Run for Options {
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
 /// The nodes of a job that is over, and a way to reach them.
-pub(super) struct Nodes<'a> {
+pub(super) struct ReachedNodes<'a> {
     job: &'a Job,
     remote: Remote,
     /// Control directory of the job, if it is not the one that this environment tells.
@@ -91,14 +91,14 @@ pub(super) struct Nodes<'a> {
     pub down: Vec<String>,
 }
 
-impl<'a> Nodes<'a> {
+impl<'a> ReachedNodes<'a> {
     /// Those of `all` that pass the tests, and the others, to which those belong that are
     /// `known` to be down.
     ///
     /// # Errors
     /// None is left, a setting is not sound, or there is no way to them.
     pub fn tested(
-        call: &mut Call,
+        call: &mut Invocation,
         job: &'a Job,
         launcher: Option<&Launcher>,
         all: &[String],
@@ -126,7 +126,7 @@ impl<'a> Nodes<'a> {
                 why.unwrap_or_default()
             )));
         }
-        Ok(Nodes {
+        Ok(ReachedNodes {
             job,
             remote: job.remote(launcher)?,
             control: None,
@@ -136,7 +136,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// Runs a command of ours on each node that is up.
-    pub fn ask(&self, words: &[&str]) -> Result<Vec<Answer>, Failure> {
+    pub fn ask(&self, words: &[&str]) -> Result<Vec<NodeResult>, Failure> {
         let job = self.job;
         let program = std::env::current_exe().map_err(|error| {
             Failure::said(format!("cannot find out where this program is: {error}"))
@@ -164,7 +164,7 @@ impl<'a> Nodes<'a> {
             .collect();
         Ok(self
             .remote
-            .run(&self.up, &Task { command, set }, self.limit()))
+            .run(&self.up, &RemoteCommand { command, set }, self.limit()))
     }
 
     /// How long a copy may take: to the end of the allocation.
@@ -181,7 +181,7 @@ impl<'a> Nodes<'a> {
     ///
     /// # Errors
     /// It is not complete there; says why.
-    pub fn save(&self, call: &mut Call, id: u64) -> Result<(), Failure> {
+    pub fn save(&self, call: &mut Invocation, id: u64) -> Result<(), Failure> {
         let up = compress(&self.up);
         let down = match &self.down[..] {
             [] => String::new(),
@@ -199,7 +199,7 @@ impl<'a> Nodes<'a> {
         result
     }
 
-    fn copy_and_build(&self, call: &mut Call, id: u64) -> Result<(), Failure> {
+    fn copy_and_build(&self, call: &mut Invocation, id: u64) -> Result<(), Failure> {
         let number = id.to_string();
         for round in ["none", "needed"] {
             let what = match round {
@@ -214,7 +214,7 @@ impl<'a> Nodes<'a> {
                 }
             }
             let bad = answers.iter().filter(|answer| !answer.good());
-            let bad: Vec<&Answer> = bad.filter(|answer| !has_nothing(answer, id)).collect();
+            let bad: Vec<&NodeResult> = bad.filter(|answer| !has_nothing(answer, id)).collect();
             for answer in &bad {
                 call.warn(&format!("node {}: {}", answer.node, told(answer)));
             }
@@ -235,7 +235,7 @@ impl<'a> Nodes<'a> {
 }
 
 /// Whether the node says that it has nothing of the dataset, as spare nodes do.
-fn has_nothing(answer: &Answer, id: u64) -> bool {
+fn has_nothing(answer: &NodeResult, id: u64) -> bool {
     answer.code == Some(1)
         && answer
             .err
@@ -243,7 +243,7 @@ fn has_nothing(answer: &Answer, id: u64) -> bool {
 }
 
 /// What the command said of itself, else how it ended.
-fn told(answer: &Answer) -> String {
+fn told(answer: &NodeResult) -> String {
     let line = answer
         .err
         .lines()

@@ -1,9 +1,9 @@
 //! `scr should-exit`: should the run loop stop?
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::retries_halt::{halt_reasons, halt_seconds};
-use super::{Command, Group, Outcome, Run};
+use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::job::hostlist::{expand, minus};
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("should-exit", &["scr_should_exit"], Group::Scripts);
+    Command::of::<Options>("should-exit", &["scr_should_exit"], CommandGroup::Scripts);
 
 /// Tell whether a job script should stop instead of launching the program again
 ///
@@ -38,8 +38,8 @@ struct Options {
     verbose: bool,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         let reason = self.reason(&job)?;
         let verbose = self.verbose || job.debug();

@@ -1,15 +1,15 @@
 //! `scr test-runtime`: is all there that the commands need?
 
-use super::call::Call;
+use super::call::Invocation;
 use super::job::Job;
-use super::{Command, Group, Outcome, Run};
+use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::job::{Launcher, program::find};
 use std::io::Write;
 use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("test-runtime", &["scr_test_runtime"], Group::Nodes);
+    Command::of::<Options>("test-runtime", &["scr_test_runtime"], CommandGroup::Nodes);
 
 /// Check that the programs are there which the commands need in this job
 ///
@@ -25,8 +25,8 @@ struct Options {
     joblauncher: Option<String>,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(None)?;
         for problem in &job.problems {
             call.warn(problem);

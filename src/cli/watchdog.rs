@@ -1,8 +1,8 @@
 //! `scr watchdog`: ends a run that makes no progress.
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::{Command, Group, Outcome, Run, place};
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::flush_file::FlushFile;
 use crate::job::Launcher;
 use crate::policy::halt::FINALIZED;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// The command.
 pub(super) const COMMAND: Command =
-    Command::of::<Options>("watchdog", &["scr_watchdog"], Group::Scripts);
+    Command::of::<Options>("watchdog", &["scr_watchdog"], CommandGroup::Scripts);
 
 /// End a job step when it makes no progress
 ///
@@ -39,8 +39,8 @@ struct Options {
     jobstep: String,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         let launcher = Launcher::named(&self.launcher, &job.environment)?;
         let limits = limits(&job)?.ok_or_else(|| {

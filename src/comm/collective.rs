@@ -10,7 +10,9 @@
 
 use super::packet::{Packet, pack, unpack};
 use super::{Communicator, FIRST_RESERVED_TAG, Pending, Tag, Term};
+use crate::format::{from_message, to_message};
 use crate::{Error, Result};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 const BCAST: Tag = FIRST_RESERVED_TAG;
 const GATHER: Tag = FIRST_RESERVED_TAG + 1;
@@ -23,7 +25,7 @@ const VERDICT_LIMIT: usize = 16 * 1024;
 /// Gives all ranks the bytes that `root` has in `data`. Collective; binomial tree.
 pub fn bcast(comm: &dyn Communicator, root: usize, data: &mut Vec<u8>) -> Result<()> {
     comm.count_round("bcast");
-    let tree = Tree::new(comm, root)?;
+    let tree = BinomialTree::new(comm, root)?;
     if let Some(parent) = tree.parent() {
         *data = comm.recv(parent, BCAST)?;
     }
@@ -38,7 +40,7 @@ pub fn bcast(comm: &dyn Communicator, root: usize, data: &mut Vec<u8>) -> Result
 /// `None`. Collective; binomial tree, whose inner ranks hold the data of their subtree.
 pub fn gather(comm: &dyn Communicator, root: usize, data: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>> {
     comm.count_round("gather");
-    let tree = Tree::new(comm, root)?;
+    let tree = BinomialTree::new(comm, root)?;
     let mut packets = vec![Packet {
         from: comm.rank(),
         to: root,
@@ -62,7 +64,7 @@ pub fn gather(comm: &dyn Communicator, root: usize, data: Vec<u8>) -> Result<Opt
     }
     packets.sort_by_key(|packet| packet.from);
     if !packets.iter().map(|packet| packet.from).eq(0..comm.size()) {
-        return Err(misuse("gather", "a rank's data got lost on the way"));
+        return Err(Error::comm("gather", "a rank's data got lost on the way"));
     }
     Ok(Some(
         packets.into_iter().map(|packet| packet.body).collect(),
@@ -78,7 +80,7 @@ pub fn scatter(
     data: Option<Vec<Vec<u8>>>,
 ) -> Result<Vec<u8>> {
     comm.count_round("scatter");
-    let tree = Tree::new(comm, root)?;
+    let tree = BinomialTree::new(comm, root)?;
     let size = comm.size();
     let packets = match tree.parent() {
         Some(parent) => unpack(&comm.recv(parent, SCATTER)?, size),
@@ -91,7 +93,7 @@ pub fn scatter(
                 };
                 Ok(data.into_iter().enumerate().map(packet).collect())
             }
-            _ => Err(misuse(
+            _ => Err(Error::comm(
                 "scatter",
                 "the root must give one element for each rank",
             )),
@@ -115,7 +117,7 @@ pub fn scatter(
     }
     let mine = packets.into_iter().find(|packet| packet.to == comm.rank());
     mine.map(|packet| packet.body)
-        .ok_or_else(|| misuse("scatter", "nothing for this rank came from the root"))
+        .ok_or_else(|| Error::comm("scatter", "nothing for this rank came from the root"))
 }
 
 /// Sends each `(destination, bytes)` to its destination and returns what came for this
@@ -137,7 +139,7 @@ pub fn exchange(
         if to < size {
             held.push(Packet { from: me, to, body });
         } else {
-            damage = Some(misuse(
+            damage = Some(Error::comm(
                 "exchange",
                 format!("there is no rank {to} among {size}"),
             ));
@@ -160,7 +162,7 @@ pub fn exchange(
         return Err(error);
     }
     if held.iter().any(|packet| packet.to != me) {
-        return Err(misuse("exchange", "a message came to the wrong rank"));
+        return Err(Error::comm("exchange", "a message came to the wrong rank"));
     }
     // Stable, so that each pair's messages, which travelled together, stay in order.
     held.sort_by_key(|packet| packet.from);
@@ -205,15 +207,58 @@ pub fn agree_with<T>(
     let first = usize::try_from(first).unwrap_or(size);
 
     let mut message = match local {
-        Err(error) if me == first => encode_verdict(me, node, count, error),
+        Err(error) if me == first => encode_verdict(me, node, count, error).unwrap_or_default(),
         _ => Vec::new(),
     };
     bcast(comm, first, &mut message)?;
     Err(decode_verdict(&message))
 }
 
-/// Texts end with a NUL, numbers are decimal: rank, node, count, error.
-fn encode_verdict(rank: usize, node: &str, count: usize, error: Error) -> Vec<u8> {
+/// Calls `work` on rank 0; the others get `None`. Local.
+pub fn if_root<T>(comm: &dyn Communicator, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
+    match comm.rank() {
+        0 => work().map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Calls `work` on rank 0, and all ranks agree on whether it succeeded. Rank 0 gets its result, the
+/// others `None`.
+///
+/// Collective; rounds as for [`agree`].
+pub fn on_root<T>(
+    comm: &dyn Communicator,
+    node: &str,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<Option<T>> {
+    agree(comm, node, if_root(comm, work))
+}
+
+/// Gives all ranks the value that `make` returns on rank 0.
+///
+/// Collective; rounds as for [`agree`], and a broadcast.
+pub fn from_root<T: Serialize + DeserializeOwned>(
+    comm: &dyn Communicator,
+    node: &str,
+    make: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let made = on_root(comm, node, || to_message(&make()?))?;
+    let mut message = made.unwrap_or_default();
+    bcast(comm, 0, &mut message)?;
+    from_message(&message)
+}
+
+/// A verdict as the lowest rank that failed sends it to all.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct FailureMessage {
+    rank: usize,
+    node: String,
+    count: usize,
+    error: String,
+}
+
+fn encode_verdict(rank: usize, node: &str, count: usize, error: Error) -> Result<Vec<u8>> {
     let (rank, node, count, error) = match error {
         Error::Remote {
             rank,
@@ -223,46 +268,52 @@ fn encode_verdict(rank: usize, node: &str, count: usize, error: Error) -> Vec<u8
         } => (rank, node, count, error),
         other => (rank, node.to_string(), count, other.to_string()),
     };
-    let mut length = 0;
-    let fits = |c: &char| {
-        length += c.len_utf8();
-        length <= VERDICT_LIMIT
+    let end = error.char_indices().map(|(at, _)| at);
+    let end = end
+        .take_while(|at| *at <= VERDICT_LIMIT)
+        .last()
+        .unwrap_or(0);
+    let error = match error.len() {
+        ..=VERDICT_LIMIT => &error,
+        _ => &error[..end],
     };
-    let error: String = error
-        .chars()
-        .map(|c| if c == '\0' { ' ' } else { c })
-        .take_while(fits)
-        .collect();
-    format!("{rank}\0{}\0{count}\0{error}", node.replace('\0', " ")).into_bytes()
+    let plain = |text: &str| text.replace('\0', " ");
+    to_message(&FailureMessage {
+        rank,
+        node: plain(&node),
+        count,
+        error: plain(error),
+    })
 }
 
 fn decode_verdict(message: &[u8]) -> Error {
-    let text = String::from_utf8_lossy(message);
-    let mut fields = text.splitn(4, '\0');
-    let mut next = || fields.next().unwrap_or_default().to_string();
-    let (rank, node, count, error) = (next(), next(), next(), next());
-    match (rank.parse(), count.parse()) {
-        (Ok(rank), Ok(count)) => Error::Remote {
+    match from_message(message) {
+        Ok(FailureMessage {
+            rank,
+            node,
+            count,
+            error,
+        }) => Error::Remote {
             rank,
             node,
             count,
             error,
         },
-        _ => misuse("agree", "a rank has failed, and its message cannot be read"),
+        Err(_) => Error::comm("agree", "a rank has failed, and its message cannot be read"),
     }
 }
 
 /// The binomial tree over ranks as they are numbered from the root.
-struct Tree {
+struct BinomialTree {
     root: usize,
     me: usize,
     size: usize,
 }
 
-impl Tree {
+impl BinomialTree {
     fn new(comm: &dyn Communicator, root: usize) -> Result<Self> {
         super::check_rank("collective operation", root, comm.size())?;
-        Ok(Tree {
+        Ok(BinomialTree {
             root,
             me: comm.rank(),
             size: comm.size(),
@@ -302,8 +353,4 @@ fn wait_all(pending: Vec<Box<dyn Pending>>) -> Result<()> {
     pending
         .into_iter()
         .try_for_each(|send| send.wait().map(drop))
-}
-
-fn misuse(call: &str, what: impl Into<String>) -> Error {
-    Error::comm(call, what.into())
 }

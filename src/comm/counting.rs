@@ -19,11 +19,11 @@ pub struct Counts {
     pub bytes: u64,
 }
 
-/// The counts of a [`Counting`] communicator, for whoever holds a clone of it.
+/// The counts of a [`CountingComm`], for whoever holds a clone of it.
 #[derive(Debug, Clone, Default)]
-pub struct Tally(Arc<Mutex<Counts>>);
+pub struct CommTally(Arc<Mutex<Counts>>);
 
-impl Tally {
+impl CommTally {
     /// The counts now.
     pub fn counts(&self) -> Counts {
         self.lock().clone()
@@ -46,27 +46,27 @@ impl Tally {
 }
 
 /// A communicator that counts what goes through it.
-pub struct Counting<C> {
+pub struct CountingComm<C> {
     inner: C,
-    tally: Tally,
+    tally: CommTally,
 }
 
-impl<C: Communicator> Counting<C> {
+impl<C: Communicator> CountingComm<C> {
     /// Counts the use of `inner`, from zero.
     pub fn new(inner: C) -> Self {
-        Counting {
+        CountingComm {
             inner,
-            tally: Tally::default(),
+            tally: CommTally::default(),
         }
     }
 
     /// The counts, which can be read while and after this communicator is in use.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> CommTally {
         self.tally.clone()
     }
 }
 
-impl<C: Communicator> Communicator for Counting<C> {
+impl<C: Communicator> Communicator for CountingComm<C> {
     fn rank(&self) -> usize {
         self.inner.rank()
     }

@@ -1,6 +1,6 @@
 //! A communicator of one rank: the commands, and programs without MPI.
 
-use super::threads::Rank;
+use super::threads::ThreadRank;
 use super::{Communicator, Pending, Tag, Term};
 use crate::Result;
 
@@ -8,7 +8,7 @@ use crate::Result;
 /// nobody else could send it, and so is to wait for a large one to be taken before a receive
 /// asks for it.
 pub struct Solo {
-    alone: Rank,
+    alone: ThreadRank,
     rank: usize,
     size: usize,
 }
@@ -21,7 +21,7 @@ impl Solo {
 
     /// Says that it is `rank` of `size`, for code that works for one rank at a time.
     pub fn of_rank(rank: usize, size: usize) -> Self {
-        let alone = Rank::alone();
+        let alone = ThreadRank::alone();
         Solo { alone, rank, size }
     }
 }

@@ -3,7 +3,7 @@
 use super::MAX_TEXT;
 use super::layer::Value;
 use super::layers::{Config, malformed};
-use super::scan::{Style, Token, scan};
+use super::scan::{Grammar, Token, scan};
 use super::table;
 use super::value::ValueKind;
 use crate::{Error, Result};
@@ -187,7 +187,7 @@ fn tokens(text: &str) -> Result<Vec<Token>> {
     if text.contains(char::REPLACEMENT_CHARACTER) {
         return Err(usage(format!("`{text}` is not UTF-8 text")));
     }
-    scan(text, Style::Call).map_err(|what| usage(format!("`{text}` {what}")))
+    scan(text, Grammar::Call).map_err(|what| usage(format!("`{text}` {what}")))
 }
 
 fn takes_children(parent: &str) -> Result<()> {

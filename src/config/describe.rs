@@ -1,8 +1,8 @@
 //! From [`Config`] and [`Settings`] to [`Descriptors`]: pure.
 
 use super::MAX_DESCRIPTORS;
-use super::descriptors::{Descriptors, Scheme, SchemeDescriptor, StoreDescriptor, View};
-use super::layer::{Item, Value};
+use super::descriptors::{Descriptors, SchemeDescriptor, SchemeKind, StoreDescriptor, View};
+use super::layer::{ConfigItem, Value};
 use super::layers::Config;
 use super::settings::{FlushType, Settings, combine};
 use super::table;
@@ -23,7 +23,7 @@ pub fn descriptors(config: &Config, settings: &Settings, host: &str) -> Result<D
     let groups = make.groups(host);
     let mut stores = make.stores();
     let control = make.add_store(&mut stores, "SCR_CNTL_BASE", &settings.cntl_base, 0);
-    let schemes = match Scheme::from_word(&settings.copy_type) {
+    let schemes = match SchemeKind::from_word(&settings.copy_type) {
         Some(scheme) => make.default_scheme(scheme, &stores),
         None => make.schemes(&stores),
     };
@@ -69,7 +69,7 @@ impl<'a> Make<'a> {
     }
 
     /// Items of STORE or CKPT, as many as there may be.
-    fn items(&mut self, parent: &str) -> Vec<&'a Item> {
+    fn items(&mut self, parent: &str) -> Vec<&'a ConfigItem> {
         let items = self.config.items(parent);
         if items.len() > MAX_DESCRIPTORS {
             let what = format!("there are more than {MAX_DESCRIPTORS} {parent} lines");
@@ -115,7 +115,7 @@ impl<'a> Make<'a> {
                 );
             } else {
                 let settings = self.settings;
-                let mut read = Children {
+                let mut read = ChildReader {
                     make: self,
                     parent: "STORE",
                     item,
@@ -179,7 +179,7 @@ impl<'a> Make<'a> {
 
     fn default_scheme(
         &mut self,
-        scheme: Scheme,
+        scheme: SchemeKind,
         stores: &[StoreDescriptor],
     ) -> Vec<SchemeDescriptor> {
         let place = self.config.origin("SCR_COPY_TYPE");
@@ -190,7 +190,7 @@ impl<'a> Make<'a> {
                 scheme.word()
             ));
         }
-        let item = Item {
+        let item = ConfigItem {
             key: "0".into(),
             place,
             children: BTreeMap::new(),
@@ -207,7 +207,7 @@ impl<'a> Make<'a> {
         let mut schemes = Vec::new();
         for item in items {
             let name = format!("CKPT={}", item.key);
-            if let Some(made) = self.scheme(&name, item, Scheme::Xor, stores) {
+            if let Some(made) = self.scheme(&name, item, SchemeKind::Xor, stores) {
                 schemes.push(SchemeDescriptor {
                     index: schemes.len(),
                     ..made
@@ -221,12 +221,12 @@ impl<'a> Make<'a> {
     fn scheme(
         &mut self,
         name: &str,
-        item: &Item,
-        default: Scheme,
+        item: &ConfigItem,
+        default: SchemeKind,
         stores: &[StoreDescriptor],
     ) -> Option<SchemeDescriptor> {
         let settings = self.settings;
-        let mut read = Children {
+        let mut read = ChildReader {
             make: self,
             parent: "CKPT",
             item,
@@ -246,7 +246,7 @@ impl<'a> Make<'a> {
                 .to_ascii_uppercase(),
             scheme: read
                 .word("TYPE")
-                .and_then(|w| Scheme::from_word(&w))
+                .and_then(|w| SchemeKind::from_word(&w))
                 .unwrap_or(default),
             set_size: read.number("SET_SIZE").unwrap_or(settings.set_size),
             set_failures: 0,
@@ -254,7 +254,7 @@ impl<'a> Make<'a> {
         // The default is for RS; one copy is what PARTNER means to most.
         let asked = read.make.config.origin("SCR_SET_FAILURES") != "default";
         let default = match made.scheme {
-            Scheme::Partner if !asked => 1,
+            SchemeKind::Partner if !asked => 1,
             _ => settings.set_failures,
         };
         made.set_failures = read.number("SET_FAILURES").unwrap_or(default);
@@ -294,13 +294,13 @@ impl<'a> Make<'a> {
         let scheme = made.scheme.word();
         let mut wrong = None;
         match made.scheme {
-            Scheme::Single => made.set_failures = 0,
+            SchemeKind::Single => made.set_failures = 0,
             _ if size < 2 => {
                 wrong = Some(format!("needs a set size of at least 2, not {size}"));
             }
-            Scheme::Xor => made.set_failures = 1,
+            SchemeKind::Xor => made.set_failures = 1,
             // As in v3.1.0.
-            Scheme::Partner | Scheme::Rs if !(1..=size).contains(&failures) => {
+            SchemeKind::Partner | SchemeKind::Rs if !(1..=size).contains(&failures) => {
                 made.enabled = false;
                 self.warnings.push(format!(
                     "{}: {name} is not used: {scheme} needs SET_FAILURES from 1 to the set size, \
@@ -308,13 +308,13 @@ impl<'a> Make<'a> {
                     made.place
                 ));
             }
-            Scheme::Rs if failures == 1 => made.scheme = Scheme::Xor,
-            Scheme::Rs if size.saturating_add(failures) > 256 => {
+            SchemeKind::Rs if failures == 1 => made.scheme = SchemeKind::Xor,
+            SchemeKind::Rs if size.saturating_add(failures) > 256 => {
                 wrong = Some(format!(
                     "needs set size and failures of at most 256 together, not {size} and {failures}"
                 ));
             }
-            Scheme::Partner | Scheme::Rs => {}
+            SchemeKind::Partner | SchemeKind::Rs => {}
         }
         match wrong {
             None => Some(made),
@@ -333,7 +333,7 @@ impl<'a> Make<'a> {
         // Why a line is not used is told with the error, since nobody hears the warnings then.
         let reasons: String = self.warnings.iter().map(|w| format!("\n{w}")).collect();
         let word = &self.settings.copy_type;
-        let what = match Scheme::from_word(word) {
+        let what = match SchemeKind::from_word(word) {
             Some(_) => format!("SCR_COPY_TYPE={word} cannot be used as it is set up"),
             None => format!(
                 "SCR_COPY_TYPE={word} asks for CKPT lines, but none that is enabled has \
@@ -394,13 +394,13 @@ impl<'a> Make<'a> {
 }
 
 /// Reads the children of one item.
-struct Children<'m, 'a, 'i> {
+struct ChildReader<'m, 'a, 'i> {
     make: &'m mut Make<'a>,
     parent: &'static str,
-    item: &'i Item,
+    item: &'i ConfigItem,
 }
 
-impl Children<'_, '_, '_> {
+impl ChildReader<'_, '_, '_> {
     fn typed(&mut self, child: &str) -> Option<Typed> {
         let value = self.item.children.get(child)?;
         let name = format!("{}={} {child}", self.parent, self.item.key);

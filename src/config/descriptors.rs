@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// How a dataset is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Scheme {
+pub enum SchemeKind {
     /// Not at all: it outlives the process, not the node.
     Single,
     /// Copies on other nodes.
@@ -20,10 +20,15 @@ pub enum Scheme {
     Rs,
 }
 
-impl Scheme {
+impl SchemeKind {
     /// From SINGLE, PARTNER, XOR or RS in any case; `None` for any other word.
-    pub fn from_word(word: &str) -> Option<Scheme> {
-        let known = [Scheme::Single, Scheme::Partner, Scheme::Xor, Scheme::Rs];
+    pub fn from_word(word: &str) -> Option<SchemeKind> {
+        let known = [
+            SchemeKind::Single,
+            SchemeKind::Partner,
+            SchemeKind::Xor,
+            SchemeKind::Rs,
+        ];
         known
             .into_iter()
             .find(|scheme| scheme.word().eq_ignore_ascii_case(word.trim()))
@@ -32,10 +37,10 @@ impl Scheme {
     /// The word that files and parameters use.
     pub fn word(self) -> &'static str {
         match self {
-            Scheme::Single => "SINGLE",
-            Scheme::Partner => "PARTNER",
-            Scheme::Xor => "XOR",
-            Scheme::Rs => "RS",
+            SchemeKind::Single => "SINGLE",
+            SchemeKind::Partner => "PARTNER",
+            SchemeKind::Xor => "XOR",
+            SchemeKind::Rs => "RS",
         }
     }
 }
@@ -109,7 +114,7 @@ pub struct SchemeDescriptor {
     pub group: String,
     /// The scheme.
     #[serde(rename = "TYPE")]
-    pub scheme: Scheme,
+    pub scheme: SchemeKind,
     /// Smallest size of a set, ranks.
     pub set_size: u32,
     /// Ranks of a set that may be lost: 0 with SINGLE, 1 with XOR, as configured otherwise.

@@ -1,6 +1,6 @@
 //! The manual page of the parameters, from the table.
 
-use super::table::{Effect, MULTIS, PARAMETERS, Reader};
+use super::table::{Effect, MULTIS, PARAMETERS, ReadBy};
 use std::fmt::Write;
 
 /// Text of `docs/parameters.md`.
@@ -56,12 +56,12 @@ pub fn parameters() -> String {
     out
 }
 
-fn reader(reader: Reader) -> &'static str {
+fn reader(reader: ReadBy) -> &'static str {
     match reader {
-        Reader::Library => "library",
-        Reader::Commands => "commands",
-        Reader::Both => "library, commands",
-        Reader::Component => "neither",
+        ReadBy::Library => "library",
+        ReadBy::Commands => "commands",
+        ReadBy::Both => "library, commands",
+        ReadBy::Component => "neither",
     }
 }
 

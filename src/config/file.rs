@@ -1,7 +1,7 @@
 //! Configuration files.
 
 use super::layer::Layer;
-use super::scan::{Style, scan};
+use super::scan::{Grammar, scan};
 use super::{MAX_FILE, MAX_TEXT, MAX_WARNINGS};
 use crate::{Error, Result};
 use std::path::Path;
@@ -52,6 +52,7 @@ fn take(layer: &mut Layer, line: &[u8], place: &str) -> std::result::Result<(), 
         ));
     }
     let line = std::str::from_utf8(line).map_err(|_| "is not UTF-8 text; the line is ignored")?;
-    let tokens = scan(line, Style::File).map_err(|what| format!("{what}; the line is ignored"))?;
+    let tokens =
+        scan(line, Grammar::File).map_err(|what| format!("{what}; the line is ignored"))?;
     layer.take(&tokens, place)
 }

@@ -18,7 +18,7 @@ pub struct Value {
 /// One item of a multi-item parameter: `CKPT=0 TYPE=XOR`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-pub struct Item {
+pub struct ConfigItem {
     /// The value of the parent ("0"), variables not replaced.
     pub key: String,
     /// Where the item first appeared.
@@ -28,7 +28,7 @@ pub struct Item {
 }
 
 /// Items of one multi-item parameter by key.
-pub type Items = BTreeMap<String, Item>;
+pub type Items = BTreeMap<String, ConfigItem>;
 
 /// One source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ impl Layer {
     /// value (v3.1.0 keeps both and uses the older).
     pub fn add(&mut self, parent: &str, key: &str, place: &str, children: &[(&str, &str)]) {
         let items = self.items.entry(parent.into()).or_default();
-        let item = items.entry(key.into()).or_insert_with(|| Item {
+        let item = items.entry(key.into()).or_insert_with(|| ConfigItem {
             key: key.into(),
             place: place.into(),
             children: BTreeMap::new(),

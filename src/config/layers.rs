@@ -2,7 +2,7 @@
 
 use super::expand::expand;
 use super::file;
-use super::layer::{Item, Items, Layer, Value};
+use super::layer::{ConfigItem, Items, Layer, Value};
 use super::scan::quote;
 use super::table::{self, Parameter};
 use super::value::{Typed, ValueKind};
@@ -15,7 +15,7 @@ use std::path::{Component, Path, PathBuf};
 /// Where a setting comes from; an earlier source beats a later one, and all of them beat the
 /// compiled default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
+pub enum ConfigSource {
     /// Environment variable.
     Environment,
     /// User configuration file.
@@ -136,7 +136,7 @@ impl Config {
 
     /// The value that counts, as it was written, and its source; `None` where only the
     /// compiled default is left.
-    pub fn find(&self, name: &str) -> Option<(Source, &Value)> {
+    pub fn find(&self, name: &str) -> Option<(ConfigSource, &Value)> {
         self.layers()
             .into_iter()
             .find_map(|(s, layer)| Some((s, layer.plain.get(name)?)))
@@ -158,7 +158,7 @@ impl Config {
     }
 
     /// Items of a multi-item parameter, sorted by key.
-    pub fn items(&self, parent: &str) -> impl ExactSizeIterator<Item = &Item> {
+    pub fn items(&self, parent: &str) -> impl ExactSizeIterator<Item = &ConfigItem> {
         static NONE: Items = Items::new();
         let mut found = self
             .layers()
@@ -256,12 +256,12 @@ impl Config {
     }
 
     /// All sources, highest first.
-    pub(super) fn layers(&self) -> [(Source, &Layer); 4] {
+    pub(super) fn layers(&self) -> [(ConfigSource, &Layer); 4] {
         [
-            (Source::Environment, &self.env),
-            (Source::User, &self.user),
-            (Source::Call, &self.call),
-            (Source::System, &self.system),
+            (ConfigSource::Environment, &self.env),
+            (ConfigSource::User, &self.user),
+            (ConfigSource::Call, &self.call),
+            (ConfigSource::System, &self.system),
         ]
     }
 }

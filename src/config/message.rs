@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-struct Message {
+struct SharedConfig {
     cwd: Name,
     env: Layer,
     user: Layer,
@@ -23,7 +23,7 @@ impl Config {
     /// All settings, to be broadcast. Warnings are not part of them.
     pub fn to_message(&self) -> Result<Vec<u8>> {
         let undefined = self.undefined.clone();
-        to_message(&Message {
+        to_message(&SharedConfig {
             cwd: self.cwd.as_os_str().into(),
             env: self.env.clone(),
             user: self.user.clone(),
@@ -38,7 +38,7 @@ impl Config {
     /// difference from rank 0's environment is a warning; rank 0 alone warns of what all ranks
     /// share. The result can be changed until [`Config::freeze`].
     pub fn from_message(message: &[u8], environment: Environment) -> Result<Self> {
-        let message: Message = from_message(message)?;
+        let message: SharedConfig = from_message(message)?;
         let mut config = Config {
             env: message.env,
             user: message.user,

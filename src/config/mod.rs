@@ -28,9 +28,9 @@ mod tests;
 pub mod value;
 mod warnings;
 
-pub use descriptors::{Descriptors, Scheme, SchemeDescriptor, StoreDescriptor, View};
-pub use layer::{Item, Value};
-pub use layers::{Config, Source, fold_dots};
+pub use descriptors::{Descriptors, SchemeDescriptor, SchemeKind, StoreDescriptor, View};
+pub use layer::{ConfigItem, Value};
+pub use layers::{Config, ConfigSource, fold_dots};
 pub use settings::{FlushType, Settings};
 
 /// Largest configuration file, bytes.

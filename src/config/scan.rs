@@ -6,7 +6,7 @@ use std::str::Chars;
 
 /// Whose rules hold for a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum Grammar {
     /// `#` begins a comment, keys are folded to upper case, a backslash escapes.
     File,
     /// Keys are kept; a backslash escapes `"` and itself inside quotes, nowhere else.
@@ -28,7 +28,7 @@ pub(super) enum Token {
 /// to the value. After a blank, a word `KEY=...` with a key of the table is the next item, not
 /// the value. A value that begins with `"` ends at the next `"`, and may hold blanks;
 /// the quotes are not part of it (SCR user API guide, `SCR_Config`).
-pub(super) fn scan(line: &str, style: Style) -> Result<Vec<Token>, String> {
+pub(super) fn scan(line: &str, style: Grammar) -> Result<Vec<Token>, String> {
     if line.contains('\0') {
         return Err("holds a NUL byte".into());
     }
@@ -38,13 +38,13 @@ pub(super) fn scan(line: &str, style: Style) -> Result<Vec<Token>, String> {
         skip_blanks(&mut rest);
         match rest.peek() {
             None => return Ok(tokens),
-            Some('#') if style == Style::File => return Ok(tokens),
+            Some('#') if style == Grammar::File => return Ok(tokens),
             Some(_) => tokens.push(item(&mut rest, style)?),
         }
     }
 }
 
-fn item(rest: &mut Peekable<Chars>, style: Style) -> Result<Token, String> {
+fn item(rest: &mut Peekable<Chars>, style: Grammar) -> Result<Token, String> {
     let key = key(rest, style);
     if key.is_empty() {
         return Err("has a `=` without a name before it".into());
@@ -66,7 +66,7 @@ fn item(rest: &mut Peekable<Chars>, style: Style) -> Result<Token, String> {
         return Ok(Token::Empty(key));
     }
     let value = match rest.peek() {
-        Some('#') if style == Style::File => String::new(),
+        Some('#') if style == Grammar::File => String::new(),
         Some('"') => quoted(rest, style, &key)?,
         _ => plain(rest, style, &key)?,
     };
@@ -77,10 +77,10 @@ fn item(rest: &mut Peekable<Chars>, style: Style) -> Result<Token, String> {
     })
 }
 
-fn key(rest: &mut Peekable<Chars>, style: Style) -> String {
+fn key(rest: &mut Peekable<Chars>, style: Grammar) -> String {
     let mut key = String::new();
     while let Some(c) = rest.next_if(|c| *c != '=' && !c.is_ascii_whitespace()) {
-        key.push(if style == Style::File {
+        key.push(if style == Grammar::File {
             c.to_ascii_uppercase()
         } else {
             c
@@ -90,30 +90,30 @@ fn key(rest: &mut Peekable<Chars>, style: Style) -> String {
 }
 
 /// Whether a key of the table and its `=` come next.
-fn begins_item(mut rest: Peekable<Chars>, style: Style) -> bool {
+fn begins_item(mut rest: Peekable<Chars>, style: Grammar) -> bool {
     let key = key(&mut rest, style);
     rest.peek() == Some(&'=') && table::is_key(&key)
 }
 
-fn plain(rest: &mut Peekable<Chars>, style: Style, key: &str) -> Result<String, String> {
+fn plain(rest: &mut Peekable<Chars>, style: Grammar, key: &str) -> Result<String, String> {
     let mut value = String::new();
     while let Some(c) = rest.next_if(|c| !c.is_ascii_whitespace()) {
         match c {
-            '\\' if style == Style::File => value.push(escaped(rest.next(), key)?),
+            '\\' if style == Grammar::File => value.push(escaped(rest.next(), key)?),
             c => value.push(c),
         }
     }
     Ok(value)
 }
 
-fn quoted(rest: &mut Peekable<Chars>, style: Style, key: &str) -> Result<String, String> {
+fn quoted(rest: &mut Peekable<Chars>, style: Grammar, key: &str) -> Result<String, String> {
     let mut value = String::new();
     rest.next();
     loop {
         match rest.next() {
             None => return Err(format!("does not close the quote of {key}")),
             Some('"') => break,
-            Some('\\') if style == Style::File => value.push(escaped(rest.next(), key)?),
+            Some('\\') if style == Grammar::File => value.push(escaped(rest.next(), key)?),
             Some('\\') => value.push(rest.next_if(|c| matches!(c, '"' | '\\')).unwrap_or('\\')),
             Some(c) => value.push(c),
         }
@@ -174,11 +174,11 @@ mod tests {
     }
 
     fn file(line: &str) -> Vec<Token> {
-        scan(line, Style::File).unwrap()
+        scan(line, Grammar::File).unwrap()
     }
 
     fn call(line: &str) -> Vec<Token> {
-        scan(line, Style::Call).unwrap()
+        scan(line, Grammar::Call).unwrap()
     }
 
     #[test]
@@ -257,10 +257,10 @@ mod tests {
     #[test]
     fn what_is_refused() {
         for bad in ["=5", "A=1 =2", r#"A="b"#, r#"A="b"c"#, r#""A"=1"#, "A=\0"] {
-            assert!(scan(bad, Style::Call).is_err(), "{bad}");
-            assert!(scan(bad, Style::File).is_err(), "{bad}");
+            assert!(scan(bad, Grammar::Call).is_err(), "{bad}");
+            assert!(scan(bad, Grammar::File).is_err(), "{bad}");
         }
-        assert!(scan("A=b\\", Style::File).is_err());
+        assert!(scan("A=b\\", Grammar::File).is_err());
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub struct Settings {
     pub cache_size: u64,
     pub cache_check: bool,
     pub cache_bypass: bool,
-    /// As written; see `Scheme::from_word`.
+    /// As written; see `SchemeKind::from_word`.
     pub copy_type: String,
     pub group: String,
     pub set_size: u32,

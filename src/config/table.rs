@@ -19,7 +19,7 @@ const CNTL_BASE: &str = match option_env!("SCR_DEFAULT_CNTL_BASE") {
 
 /// Who reads a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader {
+pub enum ReadBy {
     /// The library, in the application.
     Library,
     /// The commands.
@@ -53,7 +53,7 @@ pub struct Parameter {
     /// Unit of the value; empty where the kind says it.
     pub unit: &'static str,
     /// Who reads it.
-    pub reader: Reader,
+    pub reader: ReadBy,
     /// Whether setting it changes anything.
     pub effect: Effect,
     /// One or two sentences for the manual.
@@ -68,11 +68,11 @@ pub struct Multi {
     /// What the key names, as a placeholder for the manual.
     pub key: &'static str,
     /// Its children; empty with `open`.
-    pub children: &'static [Child],
+    pub children: &'static [ChildParameter],
     /// True if any child name is allowed.
     pub open: bool,
     /// Who reads it.
-    pub reader: Reader,
+    pub reader: ReadBy,
     /// Whether setting it changes anything.
     pub effect: Effect,
     /// For the manual.
@@ -81,7 +81,7 @@ pub struct Multi {
 
 /// One child of a [`Multi`].
 #[derive(Debug, Clone, Copy)]
-pub struct Child {
+pub struct ChildParameter {
     /// Its name, upper case.
     pub name: &'static str,
     /// What its text may be.
@@ -149,7 +149,7 @@ fn distance(typed: &[char], known: &str) -> usize {
 }
 
 use Effect::{Later, None as Never, Works};
-use Reader::{Both, Commands, Component, Library};
+use ReadBy::{Both, Commands, Component, Library};
 use ValueKind::{Bool, Bytes, Choice, Int, Name, Path, Percent, Text, Words};
 
 const fn row(
@@ -157,7 +157,7 @@ const fn row(
     kind: ValueKind,
     default: &'static str,
     unit: &'static str,
-    reader: Reader,
+    reader: ReadBy,
     effect: Effect,
     doc: &'static str,
 ) -> Parameter {
@@ -353,8 +353,8 @@ const fn child(
     kind: ValueKind,
     default: &'static str,
     doc: &'static str,
-) -> Child {
-    Child {
+) -> ChildParameter {
+    ChildParameter {
         name,
         kind,
         default,

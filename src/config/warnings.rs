@@ -2,16 +2,19 @@
 
 use super::MAX_WARNINGS;
 use super::expand::expand;
-use super::layer::{Item, Layer, Value};
-use super::layers::{Config, Source};
+use super::layer::{ConfigItem, Layer, Value};
+use super::layers::{Config, ConfigSource};
 use super::table::{self, Effect};
 use crate::job::Environment;
 use std::collections::BTreeSet;
 
 /// Parameters that only some sources can set, because they say where the others are.
-const EARLY: [(&str, &[Source]); 2] = [
-    ("SCR_SYSTEM_CONF", &[Source::Environment]),
-    ("SCR_CONF_FILE", &[Source::Environment, Source::Call]),
+const EARLY: [(&str, &[ConfigSource]); 2] = [
+    ("SCR_SYSTEM_CONF", &[ConfigSource::Environment]),
+    (
+        "SCR_CONF_FILE",
+        &[ConfigSource::Environment, ConfigSource::Call],
+    ),
 ];
 
 impl Config {
@@ -92,7 +95,7 @@ fn undefined(layer: &Layer, environment: &Environment) -> impl Iterator<Item = (
     })
 }
 
-fn note_plain(source: Source, name: &str, value: &Value) -> Option<String> {
+fn note_plain(source: ConfigSource, name: &str, value: &Value) -> Option<String> {
     let place = &value.place;
     let Some(parameter) = table::parameter(name) else {
         return Some(unknown(place, "no parameter", name, table::names()));
@@ -114,7 +117,7 @@ fn note_plain(source: Source, name: &str, value: &Value) -> Option<String> {
     note_effect(place, name, parameter.effect)
 }
 
-fn note_item(parent: &str, item: &Item) -> Vec<String> {
+fn note_item(parent: &str, item: &ConfigItem) -> Vec<String> {
     let Some(multi) = table::multi(parent) else {
         return vec![unknown(&item.place, "no parameter", parent, table::names())];
     };

@@ -28,27 +28,27 @@ pub fn from_message<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
 }
 
 pub(super) fn record<T: DeserializeOwned>(tree: &Tree) -> Outcome<T> {
-    T::deserialize(Node { tree, field: false })
+    T::deserialize(TreeDeserializer { tree, field: false })
 }
 
-type Outcome<T> = std::result::Result<T, Fault>;
+type Outcome<T> = std::result::Result<T, DeserializeError>;
 
 /// Why a tree is not the record that was asked for.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct DeserializeError {
     /// Keys that lead to it, the innermost first.
     keys: Vec<String>,
     what: String,
 }
 
-impl Fault {
+impl DeserializeError {
     fn under(mut self, key: &Name) -> Self {
         self.keys.push(super::print::escaped(key));
         self
     }
 }
 
-impl Display for Fault {
+impl Display for DeserializeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, key) in self.keys.iter().rev().enumerate() {
             write!(f, "{}{key}", if n > 0 { "/" } else { "" })?;
@@ -62,11 +62,11 @@ impl Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for DeserializeError {}
 
-impl de::Error for Fault {
+impl de::Error for DeserializeError {
     fn custom<T: Display>(what: T) -> Self {
-        Fault {
+        DeserializeError {
             keys: Vec::new(),
             what: what.to_string(),
         }
@@ -79,14 +79,14 @@ impl de::Error for Fault {
 
 /// A tree that stands for a value.
 #[derive(Clone, Copy)]
-struct Node<'de> {
+struct TreeDeserializer<'de> {
     tree: &'de Tree,
     /// True under a field of a struct, where absence is the absence of the element. Elsewhere
     /// the empty tree is the form of `None`.
     field: bool,
 }
 
-impl<'de> Node<'de> {
+impl<'de> TreeDeserializer<'de> {
     fn value(self) -> Outcome<&'de Name> {
         self.tree.sole().ok_or_else(|| match self.tree.len() {
             0 => de::Error::custom("there is no value"),
@@ -94,8 +94,8 @@ impl<'de> Node<'de> {
         })
     }
 
-    fn children(self, field: bool) -> Children<'de> {
-        Children {
+    fn children(self, field: bool) -> ChildDeserializer<'de> {
+        ChildDeserializer {
             rest: self.tree.elements(),
             field,
             next: None,
@@ -176,14 +176,14 @@ macro_rules! all_scalars {
             deserialize_char visit_char letter(name);
             deserialize_str visit_borrowed_str text(name);
             deserialize_string visit_borrowed_str text(name);
-            deserialize_bytes visit_borrowed_bytes Ok::<_, Fault>(name.as_bytes());
-            deserialize_byte_buf visit_borrowed_bytes Ok::<_, Fault>(name.as_bytes());
+            deserialize_bytes visit_borrowed_bytes Ok::<_, DeserializeError>(name.as_bytes());
+            deserialize_byte_buf visit_borrowed_bytes Ok::<_, DeserializeError>(name.as_bytes());
         }
     };
 }
 
-impl<'de> de::Deserializer<'de> for Node<'de> {
-    type Error = Fault;
+impl<'de> de::Deserializer<'de> for TreeDeserializer<'de> {
+    type Error = DeserializeError;
 
     all_scalars!();
 
@@ -287,7 +287,7 @@ impl<'de> Key<'de> {
 }
 
 impl<'de> de::Deserializer<'de> for Key<'de> {
-    type Error = Fault;
+    type Error = DeserializeError;
 
     all_scalars!();
 
@@ -326,7 +326,7 @@ impl<'de> de::Deserializer<'de> for Key<'de> {
 }
 
 /// The elements of a tree, as a list or as a map.
-struct Children<'de> {
+struct ChildDeserializer<'de> {
     rest: std::slice::Iter<'de, (Name, Tree)>,
     field: bool,
     /// The element whose key was given last.
@@ -335,8 +335,8 @@ struct Children<'de> {
     index: usize,
 }
 
-impl<'de> de::MapAccess<'de> for Children<'de> {
-    type Error = Fault;
+impl<'de> de::MapAccess<'de> for ChildDeserializer<'de> {
+    type Error = DeserializeError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Outcome<Option<K::Value>> {
         self.next = self.rest.next();
@@ -348,7 +348,7 @@ impl<'de> de::MapAccess<'de> for Children<'de> {
         let Some((name, tree)) = self.next.take() else {
             return Err(de::Error::custom("a value was asked for before its key"));
         };
-        seed.deserialize(Node {
+        seed.deserialize(TreeDeserializer {
             tree,
             field: self.field,
         })
@@ -360,8 +360,8 @@ impl<'de> de::MapAccess<'de> for Children<'de> {
     }
 }
 
-impl<'de> de::SeqAccess<'de> for Children<'de> {
-    type Error = Fault;
+impl<'de> de::SeqAccess<'de> for ChildDeserializer<'de> {
+    type Error = DeserializeError;
 
     /// Indices must be 0, 1, 2, ...: a gap means that something is lost.
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Outcome<Option<T::Value>> {
@@ -374,7 +374,7 @@ impl<'de> de::SeqAccess<'de> for Children<'de> {
             return Err(de::Error::custom(what));
         }
         self.index += 1;
-        let element = seed.deserialize(Node { tree, field: false });
+        let element = seed.deserialize(TreeDeserializer { tree, field: false });
         element.map(Some).map_err(|e| e.under(name))
     }
 
@@ -383,16 +383,19 @@ impl<'de> de::SeqAccess<'de> for Children<'de> {
     }
 }
 
-impl<'de> de::EnumAccess<'de> for Node<'de> {
-    type Error = Fault;
-    type Variant = Node<'de>;
+impl<'de> de::EnumAccess<'de> for TreeDeserializer<'de> {
+    type Error = DeserializeError;
+    type Variant = TreeDeserializer<'de>;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Outcome<(V::Value, Node<'de>)> {
+    fn variant_seed<V: DeserializeSeed<'de>>(
+        self,
+        seed: V,
+    ) -> Outcome<(V::Value, TreeDeserializer<'de>)> {
         let name = self.value()?;
         let content = self.tree.get(name).unwrap_or(self.tree);
         Ok((
             seed.deserialize(Key(name))?,
-            Node {
+            TreeDeserializer {
                 tree: content,
                 field: false,
             },
@@ -400,8 +403,8 @@ impl<'de> de::EnumAccess<'de> for Node<'de> {
     }
 }
 
-impl<'de> de::VariantAccess<'de> for Node<'de> {
-    type Error = Fault;
+impl<'de> de::VariantAccess<'de> for TreeDeserializer<'de> {
+    type Error = DeserializeError;
 
     fn unit_variant(self) -> Outcome<()> {
         Ok(())

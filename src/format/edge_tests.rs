@@ -5,7 +5,7 @@ use super::filemap::filemap_name;
 use super::flush_file::{self, CACHE, PFS};
 use super::index::Index;
 use super::nodes::Nodes;
-use super::rank2file::{Branch, Child, Leaf, Rank2File};
+use super::rank2file::{Branch, BranchChild, Leaf, Rank2File};
 use super::{Dataset, FileMeta, Name, RankFiles, Reddesc, Tree};
 use super::{decode, encode, from_tree, pack, packed, to_message, to_tree};
 use crate::Error;
@@ -34,7 +34,7 @@ fn a_flag_or_a_number_makes_a_checkpoint() {
 
 #[test]
 fn a_dataset_needs_a_flush_until_the_prefix_directory_has_it() {
-    let mut entry = flush_file::Entry::cached(Dataset::default());
+    let mut entry = flush_file::FlushEntry::cached(Dataset::default());
     assert!(entry.is_at(CACHE) && !entry.is_at(PFS) && entry.needs_flush());
     entry.locations.insert(PFS.into());
     assert!(entry.is_at(PFS) && !entry.needs_flush());
@@ -129,7 +129,7 @@ fn what_is_written_is_read_again_and_what_is_not_there_is_named() {
     let branch = Branch {
         level: 1,
         ranks: 4,
-        children: BTreeMap::from([(0, Child::new(0, 0))]),
+        children: BTreeMap::from([(0, BranchChild::new(0, 0))]),
     };
     file::write(&Posix, &path, &branch, Durability::Atomic).unwrap();
     assert_eq!(
@@ -191,7 +191,7 @@ fn a_packed_tree_is_as_large_as_was_said() {
     inner.add_value("AT", "PFS").add_value("AT", "CACHE");
     let tree = Tree::of_elements(vec![("1".into(), inner), ("".into(), Tree::new())]);
     assert_eq!(packed::packed_size(&tree), pack(&tree).len() as u64);
-    let child = Child::new(1, 200);
+    let child = BranchChild::new(1, 200);
     let size = to_message(&child).unwrap().len() as u64;
     assert_eq!(child.packed_size(), Ok(size));
 }

@@ -33,13 +33,13 @@ pub const SYNC_FLUSHING: &str = "SYNC_FLUSHING";
 pub struct FlushFile {
     /// Entries by dataset id.
     #[serde(rename = "DATASET", default, with = "with::ids")]
-    pub datasets: BTreeMap<u64, Entry>,
+    pub datasets: BTreeMap<u64, FlushEntry>,
 }
 
 /// A cached dataset. SCR v3.1.0 leaves out all but the places after a fetch or a rebuild; we
 /// always write all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Entry {
+pub struct FlushEntry {
     /// Its name.
     #[serde(rename = "NAME")]
     pub name: Option<Name>,
@@ -57,10 +57,10 @@ pub struct Entry {
     pub dataset: Option<Dataset>,
 }
 
-impl Entry {
+impl FlushEntry {
     /// The entry of a dataset that is in the cache and nowhere else.
     pub fn cached(dataset: Dataset) -> Self {
-        Entry {
+        FlushEntry {
             name: Some(dataset.name.clone()),
             locations: BTreeSet::from([CACHE.into()]),
             ckpt: dataset.is_checkpoint(),

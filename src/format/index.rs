@@ -45,12 +45,12 @@ pub struct Index {
     #[serde(rename = "NAME", default, with = "names")]
     names: BTreeMap<Name, u64>,
     #[serde(rename = "DSET", default, with = "with::ids")]
-    datasets: BTreeMap<u64, Entry>,
+    datasets: BTreeMap<u64, IndexEntry>,
 }
 
 /// The state of one dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Entry {
+pub struct IndexEntry {
     /// True if all of it is in the prefix directory.
     #[serde(rename = "COMPLETE", default)]
     pub complete: bool,
@@ -73,7 +73,7 @@ pub struct Entry {
     pub failed: Option<Name>,
 }
 
-impl Entry {
+impl IndexEntry {
     /// True if it is known to be a checkpoint.
     pub fn is_checkpoint(&self) -> bool {
         self.dataset.as_ref().is_some_and(Dataset::is_checkpoint)
@@ -171,11 +171,11 @@ impl Index {
             .retain(|_, &mut other| other != id && Some(other) != old);
         self.names.insert(dataset.name.clone(), id);
         let complete = flushed.is_some();
-        let entry = Entry {
+        let entry = IndexEntry {
             complete,
             dataset: Some(dataset),
             flushed,
-            ..Entry::default()
+            ..IndexEntry::default()
         };
         self.datasets.insert(id, entry);
     }
@@ -240,7 +240,7 @@ impl Index {
     /// of this name.
     pub fn set_current(&mut self, name: &Name) -> bool {
         let entry = self.id(name).and_then(|id| self.datasets.get(&id));
-        let known = entry.is_some_and(Entry::is_checkpoint);
+        let known = entry.is_some_and(IndexEntry::is_checkpoint);
         if known {
             self.current = Some(name.clone());
         }
@@ -257,7 +257,8 @@ impl Index {
     /// that is not a checkpoint here counts as none.
     pub fn candidates(&self) -> Vec<u64> {
         let current = self.current_id();
-        let current = current.filter(|id| self.datasets.get(id).is_some_and(Entry::is_checkpoint));
+        let current =
+            current.filter(|id| self.datasets.get(id).is_some_and(IndexEntry::is_checkpoint));
         let mut ids: Vec<u64> = current.into_iter().collect();
         while let Some(id) = self.newest_good(ids.last().copied()) {
             ids.push(id);
@@ -267,8 +268,9 @@ impl Index {
 
     /// The newest good checkpoint, with an id below the given one.
     fn newest_good(&self, below: Option<u64>) -> Option<u64> {
-        let good =
-            |(id, entry): (&u64, &Entry)| (entry.is_good() && entry.is_checkpoint()).then_some(*id);
+        let good = |(id, entry): (&u64, &IndexEntry)| {
+            (entry.is_good() && entry.is_checkpoint()).then_some(*id)
+        };
         match below {
             Some(limit) => self.datasets.range(..limit).rev().find_map(good),
             None => self.datasets.iter().rev().find_map(good),
@@ -339,12 +341,12 @@ impl Index {
     }
 
     /// The entry of an id.
-    pub fn get(&self, id: u64) -> Option<&Entry> {
+    pub fn get(&self, id: u64) -> Option<&IndexEntry> {
         self.datasets.get(&id)
     }
 
     /// All entries by id.
-    pub fn datasets(&self) -> &BTreeMap<u64, Entry> {
+    pub fn datasets(&self) -> &BTreeMap<u64, IndexEntry> {
         &self.datasets
     }
 
@@ -367,7 +369,7 @@ impl Index {
     /// The checkpoints, newest first.
     pub fn list(&self) -> Vec<Row> {
         let current = self.current_id();
-        let row = |(&id, entry): (&u64, &Entry)| {
+        let row = |(&id, entry): (&u64, &IndexEntry)| {
             let dataset = entry.dataset.as_ref().filter(|d| d.is_checkpoint())?;
             Some(Row {
                 id,
@@ -606,7 +608,7 @@ mod tests {
         entry
             .add_value("FAILED", text(1))
             .add_value("FAILED", text(2));
-        let entry: Entry = from_tree(&entry).unwrap();
+        let entry: IndexEntry = from_tree(&entry).unwrap();
         assert_eq!(entry.failed, Some(text(2)));
     }
 

@@ -43,7 +43,7 @@ pub fn unpack(bytes: &[u8]) -> Result<(Tree, usize)> {
 
 /// Like [`unpack`], with offsets in errors counted from `base` bytes before `bytes`.
 pub(super) fn unpack_at(bytes: &[u8], base: u64) -> Result<(Tree, usize)> {
-    let mut reader = Reader {
+    let mut reader = PackedReader {
         rest: bytes,
         total: bytes.len(),
         base,
@@ -52,13 +52,13 @@ pub(super) fn unpack_at(bytes: &[u8], base: u64) -> Result<(Tree, usize)> {
     Ok((tree, reader.position()))
 }
 
-struct Reader<'a> {
+struct PackedReader<'a> {
     rest: &'a [u8],
     total: usize,
     base: u64,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PackedReader<'a> {
     fn position(&self) -> usize {
         self.total - self.rest.len()
     }

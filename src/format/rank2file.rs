@@ -37,11 +37,11 @@ impl Rank2File {
     /// Reads either kind: level 0 is a leaf.
     pub fn from_tree(tree: &Tree) -> Result<Self> {
         #[derive(Deserialize)]
-        struct Level {
+        struct LevelOnly {
             #[serde(rename = "LEVEL")]
             level: u32,
         }
-        match from_tree::<Level>(tree)?.level {
+        match from_tree::<LevelOnly>(tree)?.level {
             0 => Ok(Rank2File::Leaf(from_tree(tree)?)),
             _ => Ok(Rank2File::Branch(from_tree(tree)?)),
         }
@@ -68,13 +68,13 @@ pub struct Branch {
     pub ranks: u64,
     /// Files below, by the rank that wrote each.
     #[serde(rename = "RANK", default, with = "with::ids")]
-    pub children: BTreeMap<u64, Child>,
+    pub children: BTreeMap<u64, BranchChild>,
 }
 
 /// A reference to a file below.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Child {
-    /// Suffix of its name. Untrusted when read: use [`Child::file`].
+pub struct BranchChild {
+    /// Suffix of its name. Untrusted when read: use [`BranchChild::file`].
     #[serde(rename = "FILE")]
     pub suffix: Name,
     /// Always 0. Readers must not use it.
@@ -82,10 +82,10 @@ pub struct Child {
     pub offset: u64,
 }
 
-impl Child {
+impl BranchChild {
     /// The file that `writer` writes at `level`.
     pub fn new(level: u32, writer: u64) -> Self {
-        Child {
+        BranchChild {
             suffix: format!(".{level}.{writer}").into(),
             offset: 0,
         }
@@ -216,10 +216,13 @@ pub fn branches(ranks: u64, leaves: &[u64]) -> Result<Vec<BTreeMap<u64, Branch>>
     let mut levels = Vec::new();
     let mut below = leaves.to_vec();
     for level in 1.. {
-        let children: Vec<Child> = below.iter().map(|&w| Child::new(level - 1, w)).collect();
+        let children: Vec<BranchChild> = below
+            .iter()
+            .map(|&w| BranchChild::new(level - 1, w))
+            .collect();
         let sizes = children
             .iter()
-            .map(Child::packed_size)
+            .map(BranchChild::packed_size)
             .collect::<Result<Vec<u64>>>()?;
         let groups = leaf_writers(&sizes);
         let mut files = BTreeMap::<u64, Branch>::new();
@@ -267,7 +270,7 @@ mod tests {
         let top = Branch {
             level: 1,
             ranks: 4,
-            children: [(0, Child::new(0, 0))].into(),
+            children: [(0, BranchChild::new(0, 0))].into(),
         };
         assert_eq!(levels, [BTreeMap::from([(0, top)])]);
     }
@@ -290,7 +293,7 @@ mod tests {
     #[test]
     fn a_suffix_leads_down_and_nowhere_else() {
         let file = |suffix: &str| {
-            Child {
+            BranchChild {
                 suffix: suffix.into(),
                 offset: 0,
             }

@@ -44,7 +44,7 @@ pub(super) fn write<T: Serialize + ?Sized>(record: &T, out: &mut Vec<u8>) -> Res
     match record.serialize(Serializer { out }) {
         Ok(true) => {}
         Ok(false) => out.extend_from_slice(&EMPTY),
-        Err(Fault(what)) => return Err(Error::format(0, what)),
+        Err(SerializeError(what)) => return Err(Error::format(0, what)),
     }
     Ok(())
 }
@@ -54,24 +54,24 @@ const EMPTY: [u8; 4] = [0; 4];
 
 /// Why a value has no form as a tree.
 #[derive(Debug)]
-struct Fault(String);
+struct SerializeError(String);
 
-impl Display for Fault {
+impl Display for SerializeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for SerializeError {}
 
-impl ser::Error for Fault {
+impl ser::Error for SerializeError {
     fn custom<T: Display>(what: T) -> Self {
-        Fault(what.to_string())
+        SerializeError(what.to_string())
     }
 }
 
 /// Whether there is a value; if not, nothing was written.
-type Outcome = std::result::Result<bool, Fault>;
+type Outcome = std::result::Result<bool, SerializeError>;
 
 struct Serializer<'a> {
     out: &'a mut Vec<u8>,
@@ -82,7 +82,7 @@ impl<'a> Serializer<'a> {
     fn value(mut self, bytes: &[u8]) -> Outcome {
         if bytes.contains(&0) {
             let text = String::from_utf8_lossy(bytes);
-            return Err(Fault(format!("`{text}` holds a NUL")));
+            return Err(SerializeError(format!("`{text}` holds a NUL")));
         }
         self.begin(bytes);
         self.out.extend_from_slice(&EMPTY);
@@ -96,13 +96,13 @@ impl<'a> Serializer<'a> {
         self.out.push(0);
     }
 
-    fn children(mut self, variant: Option<&'static str>) -> Children<'a> {
+    fn children(mut self, variant: Option<&'static str>) -> ChildSerializer<'a> {
         if let Some(variant) = variant {
             self.begin(variant.as_bytes());
         }
         let start = self.out.len();
         self.out.extend_from_slice(&EMPTY);
-        Children {
+        ChildSerializer {
             out: self.out,
             start,
             count: 0,
@@ -122,14 +122,14 @@ macro_rules! plain {
 
 impl<'a> ser::Serializer for Serializer<'a> {
     type Ok = bool;
-    type Error = Fault;
-    type SerializeSeq = Children<'a>;
-    type SerializeTuple = Children<'a>;
-    type SerializeTupleStruct = Children<'a>;
-    type SerializeTupleVariant = Children<'a>;
-    type SerializeMap = Children<'a>;
-    type SerializeStruct = Children<'a>;
-    type SerializeStructVariant = Children<'a>;
+    type Error = SerializeError;
+    type SerializeSeq = ChildSerializer<'a>;
+    type SerializeTuple = ChildSerializer<'a>;
+    type SerializeTupleStruct = ChildSerializer<'a>;
+    type SerializeTupleVariant = ChildSerializer<'a>;
+    type SerializeMap = ChildSerializer<'a>;
+    type SerializeStruct = ChildSerializer<'a>;
+    type SerializeStructVariant = ChildSerializer<'a>;
 
     plain! {
         serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
@@ -141,10 +141,10 @@ impl<'a> ser::Serializer for Serializer<'a> {
     fn collect_str<T: Display + ?Sized>(self, v: &T) -> Outcome {
         let start = self.out.len();
         self.out.extend_from_slice(&1u32.to_be_bytes());
-        write!(self.out, "{v}").map_err(|e| Fault(e.to_string()))?;
+        write!(self.out, "{v}").map_err(|e| SerializeError(e.to_string()))?;
         let text = self.out.get(start + EMPTY.len()..).unwrap_or_default();
         if text.contains(&0) {
-            return Err(Fault(format!("`{v}` holds a NUL")));
+            return Err(SerializeError(format!("`{v}` holds a NUL")));
         }
         self.out.push(0);
         self.out.extend_from_slice(&EMPTY);
@@ -200,11 +200,14 @@ impl<'a> ser::Serializer for Serializer<'a> {
         Ok(true)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> std::result::Result<Children<'a>, Fault> {
+    fn serialize_seq(
+        self,
+        _: Option<usize>,
+    ) -> std::result::Result<ChildSerializer<'a>, SerializeError> {
         Ok(self.children(None))
     }
 
-    fn serialize_tuple(self, _: usize) -> std::result::Result<Children<'a>, Fault> {
+    fn serialize_tuple(self, _: usize) -> std::result::Result<ChildSerializer<'a>, SerializeError> {
         Ok(self.children(None))
     }
 
@@ -212,7 +215,7 @@ impl<'a> ser::Serializer for Serializer<'a> {
         self,
         _: &'static str,
         _: usize,
-    ) -> std::result::Result<Children<'a>, Fault> {
+    ) -> std::result::Result<ChildSerializer<'a>, SerializeError> {
         Ok(self.children(None))
     }
 
@@ -222,11 +225,14 @@ impl<'a> ser::Serializer for Serializer<'a> {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> std::result::Result<Children<'a>, Fault> {
+    ) -> std::result::Result<ChildSerializer<'a>, SerializeError> {
         Ok(self.children(Some(variant)))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> std::result::Result<Children<'a>, Fault> {
+    fn serialize_map(
+        self,
+        _: Option<usize>,
+    ) -> std::result::Result<ChildSerializer<'a>, SerializeError> {
         Ok(self.children(None))
     }
 
@@ -234,7 +240,7 @@ impl<'a> ser::Serializer for Serializer<'a> {
         self,
         _: &'static str,
         _: usize,
-    ) -> std::result::Result<Children<'a>, Fault> {
+    ) -> std::result::Result<ChildSerializer<'a>, SerializeError> {
         Ok(self.children(None))
     }
 
@@ -244,13 +250,16 @@ impl<'a> ser::Serializer for Serializer<'a> {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> std::result::Result<Children<'a>, Fault> {
+    ) -> std::result::Result<ChildSerializer<'a>, SerializeError> {
         Ok(self.children(Some(variant)))
     }
 }
 
 /// A value, or the empty tree if it is absent.
-fn whole<T: Serialize + ?Sized>(out: &mut Vec<u8>, v: &T) -> std::result::Result<(), Fault> {
+fn whole<T: Serialize + ?Sized>(
+    out: &mut Vec<u8>,
+    v: &T,
+) -> std::result::Result<(), SerializeError> {
     if !v.serialize(Serializer { out })? {
         out.extend_from_slice(&EMPTY);
     }
@@ -258,7 +267,7 @@ fn whole<T: Serialize + ?Sized>(out: &mut Vec<u8>, v: &T) -> std::result::Result
 }
 
 /// A tree that is being filled: by index, by key or by field.
-struct Children<'a> {
+struct ChildSerializer<'a> {
     out: &'a mut Vec<u8>,
     /// Where its count of elements stands.
     start: usize,
@@ -269,9 +278,9 @@ struct Children<'a> {
     sorted: bool,
 }
 
-impl Children<'_> {
-    fn push<T: Serialize + ?Sized>(&mut self, v: &T) -> std::result::Result<(), Fault> {
-        write!(self.out, "{}\0", self.count).map_err(|e| Fault(e.to_string()))?;
+impl ChildSerializer<'_> {
+    fn push<T: Serialize + ?Sized>(&mut self, v: &T) -> std::result::Result<(), SerializeError> {
+        write!(self.out, "{}\0", self.count).map_err(|e| SerializeError(e.to_string()))?;
         self.count += 1;
         whole(self.out, v)
     }
@@ -280,7 +289,7 @@ impl Children<'_> {
         &mut self,
         key: &'static str,
         v: &T,
-    ) -> std::result::Result<(), Fault> {
+    ) -> std::result::Result<(), SerializeError> {
         let before = self.out.len();
         self.out.extend_from_slice(key.as_bytes());
         self.out.push(0);
@@ -310,7 +319,7 @@ impl Children<'_> {
         if !self.sorted {
             // A tree sorts itself; of several elements of one name the last counts.
             let packed = self.out.get(self.start..).unwrap_or_default();
-            let (tree, _) = packed::unpack(packed).map_err(|e| Fault(e.to_string()))?;
+            let (tree, _) = packed::unpack(packed).map_err(|e| SerializeError(e.to_string()))?;
             self.out.truncate(self.start);
             packed::pack_into(self.out, &tree);
         }
@@ -318,11 +327,14 @@ impl Children<'_> {
     }
 }
 
-impl ser::SerializeMap for Children<'_> {
+impl ser::SerializeMap for ChildSerializer<'_> {
     type Ok = bool;
-    type Error = Fault;
+    type Error = SerializeError;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> std::result::Result<(), Fault> {
+    fn serialize_key<T: Serialize + ?Sized>(
+        &mut self,
+        key: &T,
+    ) -> std::result::Result<(), SerializeError> {
         // One value is a count of 1, the name with its NUL, and an empty tree.
         let start = self.out.len();
         let there = key.serialize(Serializer { out: self.out })?;
@@ -332,36 +344,39 @@ impl ser::SerializeMap for Children<'_> {
         let length = name
             .filter(|name| there && !name.contains(&0))
             .map(<[u8]>::len);
-        let length = length.ok_or_else(|| Fault("a key must be one value".into()))?;
+        let length = length.ok_or_else(|| SerializeError("a key must be one value".into()))?;
         self.out.drain(start..start + EMPTY.len());
         self.out.truncate(start + length + 1);
         self.named(start..start + length);
         Ok(())
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, v: &T) -> std::result::Result<(), Fault> {
+    fn serialize_value<T: Serialize + ?Sized>(
+        &mut self,
+        v: &T,
+    ) -> std::result::Result<(), SerializeError> {
         whole(self.out, v)
     }
 
     fn end(self) -> Outcome {
-        Children::end(self)
+        ChildSerializer::end(self)
     }
 }
 
 macro_rules! children {
     ($($trait:ident, $method:ident: $of:ident($($key:ident)?);)*) => {$(
-        impl ser::$trait for Children<'_> {
+        impl ser::$trait for ChildSerializer<'_> {
             type Ok = bool;
-            type Error = Fault;
+            type Error = SerializeError;
             fn $method<T: Serialize + ?Sized>(
                 &mut self,
                 $($key: &'static str,)?
                 v: &T,
-            ) -> std::result::Result<(), Fault> {
+            ) -> std::result::Result<(), SerializeError> {
                 self.$of($($key,)? v)
             }
             fn end(self) -> Outcome {
-                Children::end(self)
+                ChildSerializer::end(self)
             }
         }
     )*};

@@ -119,8 +119,8 @@ pub mod ids {
     pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
         d: D,
     ) -> Result<BTreeMap<u64, T>, D::Error> {
-        struct Ids<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Ids<T> {
+        struct IdsVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for IdsVisitor<T> {
             type Value = BTreeMap<u64, T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("entries by id")
@@ -136,7 +136,7 @@ pub mod ids {
                 Ok(entries)
             }
         }
-        d.deserialize_map(Ids(PhantomData))
+        d.deserialize_map(IdsVisitor(PhantomData))
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
     use serde::{Deserialize, Serialize};
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Sum {
+    struct Checked {
         #[serde(default, with = "super::crc")]
         crc: Option<u32>,
     }
@@ -160,12 +160,12 @@ mod tests {
         ] {
             let mut tree = Tree::new();
             tree.set_value("crc", text);
-            assert_eq!(to_tree(&Sum { crc: Some(crc) }), Ok(tree.clone()));
-            assert_eq!(from_tree(&tree), Ok(Sum { crc: Some(crc) }));
+            assert_eq!(to_tree(&Checked { crc: Some(crc) }), Ok(tree.clone()));
+            assert_eq!(from_tree(&tree), Ok(Checked { crc: Some(crc) }));
         }
-        let read = |text: &str| from_tree::<Sum>(Tree::new().set_value("crc", text));
-        assert_eq!(read("0xABCD"), Ok(Sum { crc: Some(0xabcd) }));
-        assert_eq!(from_tree(&Tree::new()), Ok(Sum { crc: None }));
+        let read = |text: &str| from_tree::<Checked>(Tree::new().set_value("crc", text));
+        assert_eq!(read("0xABCD"), Ok(Checked { crc: Some(0xabcd) }));
+        assert_eq!(from_tree(&Tree::new()), Ok(Checked { crc: None }));
         for bad in ["", "0x", "12", "0x1ffffffff", "0x+1", "0x-1", "0xg"] {
             assert!(read(bad).is_err(), "{bad}");
         }

@@ -9,7 +9,7 @@
 use super::identity::parameter;
 use super::manager::{Manager, list};
 use super::program::{find, run};
-use super::remote::{Answer, Remote, Task};
+use super::remote::{NodeResult, Remote, RemoteCommand};
 use super::{Environment, Lookup, hostlist};
 use crate::text::excerpt;
 use crate::{Error, Result};
@@ -69,14 +69,14 @@ pub struct Down {
 
 /// What the tests found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct HealthReport {
     /// Nodes that must not be used, in the order of the tests.
     pub down: Vec<Down>,
     /// What could not be tested, one line each.
     pub notes: Vec<String>,
 }
 
-impl Report {
+impl HealthReport {
     /// Names of the nodes that must not be used.
     pub fn nodes(&self) -> Vec<String> {
         self.down.iter().map(|down| down.node.clone()).collect()
@@ -84,7 +84,7 @@ impl Report {
 }
 
 /// What is needed for testing nodes.
-pub struct Health<'a> {
+pub struct NodeTests<'a> {
     /// Who is asked which nodes are down.
     pub manager: &'a dyn Manager,
     /// How nodes are reached.
@@ -100,14 +100,14 @@ pub struct Health<'a> {
     pub check_node: &'a [OsString],
 }
 
-impl Health<'_> {
+impl NodeTests<'_> {
     /// Tests `nodes`. Those in `known` are down without a test. Local; takes as long as the
     /// slowest node, at most some minutes.
     ///
     /// # Errors
     /// SCR_EXCLUDE_NODES is no host list.
-    pub fn report(&self, nodes: &[String], known: &[String]) -> Result<Report> {
-        let mut report = Report::default();
+    pub fn report(&self, nodes: &[String], known: &[String]) -> Result<HealthReport> {
+        let mut report = HealthReport::default();
         let mut up = nodes.to_vec();
         rule_out(&mut up, &mut report, known, "Specified as down");
         let excluded = list("SCR_EXCLUDE_NODES", self.environment, self.lookup)?;
@@ -172,7 +172,7 @@ impl Health<'_> {
     }
 
     fn echo(&self, nodes: &[String]) -> Vec<Down> {
-        let task = Task {
+        let task = RemoteCommand {
             command: ["echo", "UP"].map(OsString::from).to_vec(),
             set: Vec::new(),
         };
@@ -188,12 +188,12 @@ impl Health<'_> {
     }
 
     fn dir_capacity(&self, nodes: &[String], notes: &mut Vec<String>) -> Vec<Down> {
-        let task = Task {
+        let task = RemoteCommand {
             command: self.check_node.to_vec(),
             set: Vec::new(),
         };
         let answers = self.remote.run(nodes, &task, PATIENCE);
-        let verdicts: Vec<(Answer, Option<String>)> = answers
+        let verdicts: Vec<(NodeResult, Option<String>)> = answers
             .into_iter()
             .map(|answer| {
                 let reason = verdict(&answer);
@@ -201,7 +201,7 @@ impl Health<'_> {
             })
             .collect();
         // The command is the same for all: if it exists nowhere, no node is to blame.
-        let missing = |answer: &Answer| matches!(answer.code, Some(126 | 127));
+        let missing = |answer: &NodeResult| matches!(answer.code, Some(126 | 127));
         if verdicts.iter().all(|(answer, _)| missing(answer)) {
             let program = self.check_node.first().map(|word| word.to_string_lossy());
             notes.push(format!(
@@ -219,7 +219,7 @@ impl Health<'_> {
 }
 
 /// Why a node's directories rule it out.
-fn verdict(answer: &Answer) -> Option<String> {
+fn verdict(answer: &NodeResult) -> Option<String> {
     if answer.good() {
         return None;
     }
@@ -234,7 +234,7 @@ fn verdict(answer: &Answer) -> Option<String> {
 }
 
 /// Moves those of `up` that are in `hosts` to the report.
-fn rule_out(up: &mut Vec<String>, report: &mut Report, hosts: &[String], reason: &str) {
+fn rule_out(up: &mut Vec<String>, report: &mut HealthReport, hosts: &[String], reason: &str) {
     let down = hostlist::intersect(up, hosts);
     *up = hostlist::minus(up, &down);
     let down = down.into_iter().map(|node| Down {

@@ -15,7 +15,7 @@ pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Where a value came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum ValueSource {
     /// A parameter of SCR: in the environment or any configuration layer.
     Parameter(&'static str),
     /// An environment variable of the system or the resource manager.
@@ -30,35 +30,35 @@ pub enum Source {
     Prefix,
 }
 
-impl Source {
+impl ValueSource {
     /// True if SCR had to help itself, which is worth a note.
     pub fn is_derived(self) -> bool {
         matches!(
             self,
-            Source::PasswordDatabase | Source::UserId | Source::Prefix
+            ValueSource::PasswordDatabase | ValueSource::UserId | ValueSource::Prefix
         )
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ValueSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Source::Parameter(name) | Source::Variable(name) => name,
-            Source::HostName => "the host name",
-            Source::PasswordDatabase => "the password database",
-            Source::UserId => "the numeric user id",
-            Source::Prefix => "the prefix directory",
+            ValueSource::Parameter(name) | ValueSource::Variable(name) => name,
+            ValueSource::HostName => "the host name",
+            ValueSource::PasswordDatabase => "the password database",
+            ValueSource::UserId => "the numeric user id",
+            ValueSource::Prefix => "the prefix directory",
         })
     }
 }
 
 /// A value, and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known<T> {
+pub struct Sourced<T> {
     /// The value.
     pub value: T,
     /// Where it came from.
-    pub source: Source,
+    pub source: ValueSource,
 }
 
 /// Variables of resource managers with the job's id, in order.
@@ -73,7 +73,7 @@ const JOB_VARIABLES: [&str; 5] = [
 /// What this node is called: SCR_NODE_NAME, else the host name. SCR_NODE_NAME of the own
 /// environment comes before `lookup`, because it is each process's own while the
 /// configuration is rank 0's. Local.
-pub fn node_name(environment: &Environment, lookup: Lookup) -> Result<Known<String>> {
+pub fn node_name(environment: &Environment, lookup: Lookup) -> Result<Sourced<String>> {
     const NAME: &str = "SCR_NODE_NAME";
     let given = environment
         .get(NAME)
@@ -81,68 +81,68 @@ pub fn node_name(environment: &Environment, lookup: Lookup) -> Result<Known<Stri
         .map(str::to_string)
         .or_else(|| lookup(NAME));
     match given {
-        Some(value) => component(value, Source::Parameter(NAME)),
-        None => component(environment.host.clone(), Source::HostName),
+        Some(value) => component(value, ValueSource::Parameter(NAME)),
+        None => component(environment.host.clone(), ValueSource::HostName),
     }
 }
 
 /// Who runs the job: SCR_USER_NAME, else USER, the password database, or the number of the
 /// user. Local.
-pub fn user_name(environment: &Environment, lookup: Lookup) -> Result<Known<String>> {
+pub fn user_name(environment: &Environment, lookup: Lookup) -> Result<Sourced<String>> {
     if let Some(value) = parameter("SCR_USER_NAME", environment, lookup) {
-        return component(value, Source::Parameter("SCR_USER_NAME"));
+        return component(value, ValueSource::Parameter("SCR_USER_NAME"));
     }
     if let Some(value) = variable("USER", environment) {
-        return component(value, Source::Variable("USER"));
+        return component(value, ValueSource::Variable("USER"));
     }
     match &environment.user_from_db {
-        Some(name) if !name.is_empty() => component(name.clone(), Source::PasswordDatabase),
-        _ => component(environment.uid.to_string(), Source::UserId),
+        Some(name) if !name.is_empty() => component(name.clone(), ValueSource::PasswordDatabase),
+        _ => component(environment.uid.to_string(), ValueSource::UserId),
     }
 }
 
 /// Id of the allocation: SCR_JOB_ID, else that of Slurm, LSF, PBS or Flux, else one derived
 /// from `prefix`, so that the next run finds the cache of this one and two prefix
 /// directories never share one. `prefix` must be canonical. Local.
-pub fn job_id(environment: &Environment, lookup: Lookup, prefix: &Path) -> Result<Known<String>> {
+pub fn job_id(environment: &Environment, lookup: Lookup, prefix: &Path) -> Result<Sourced<String>> {
     if let Some(value) = parameter("SCR_JOB_ID", environment, lookup) {
-        return component(value, Source::Parameter("SCR_JOB_ID"));
+        return component(value, ValueSource::Parameter("SCR_JOB_ID"));
     }
     if let Some(known) = scheduler_job(environment) {
         return component(known.value, known.source);
     }
     let value = format!("prefix-{:016x}", fnv1a(prefix.as_os_str().as_bytes()));
-    Ok(Known {
+    Ok(Sourced {
         value,
-        source: Source::Prefix,
+        source: ValueSource::Prefix,
     })
 }
 
 /// The job's id as a resource manager set it in the environment, unchecked; `None` if none
 /// did.
-pub(super) fn scheduler_job(environment: &Environment) -> Option<Known<String>> {
+pub(super) fn scheduler_job(environment: &Environment) -> Option<Sourced<String>> {
     JOB_VARIABLES.into_iter().find_map(|name| {
         let value = variable(name, environment)?;
-        let source = Source::Variable(name);
-        Some(Known { value, source })
+        let source = ValueSource::Variable(name);
+        Some(Sourced { value, source })
     })
 }
 
 /// When the allocation ends, in seconds since the epoch: SCR_END_TIME, else Slurm's
 /// SLURM_JOB_END_TIME; `None` if nobody knows. 0 means that it is not known, as the run
 /// scripts export it. Local.
-pub fn end_time(environment: &Environment, lookup: Lookup) -> Result<Option<Known<i64>>> {
+pub fn end_time(environment: &Environment, lookup: Lookup) -> Result<Option<Sourced<i64>>> {
     let text = parameter("SCR_END_TIME", environment, lookup);
     let (text, source) = match text {
-        Some(text) => (text, Source::Parameter("SCR_END_TIME")),
+        Some(text) => (text, ValueSource::Parameter("SCR_END_TIME")),
         None => match variable("SLURM_JOB_END_TIME", environment) {
-            Some(text) => (text, Source::Variable("SLURM_JOB_END_TIME")),
+            Some(text) => (text, ValueSource::Variable("SLURM_JOB_END_TIME")),
             None => return Ok(None),
         },
     };
     match text.trim().parse::<i64>() {
         Ok(0) => Ok(None),
-        Ok(value) if value > 0 => Ok(Some(Known { value, source })),
+        Ok(value) if value > 0 => Ok(Some(Sourced { value, source })),
         _ => Err(Error::config(
             source.to_string(),
             format!("'{}' is no time in seconds since 1970", excerpt(&text, 80)),
@@ -169,14 +169,14 @@ pub(super) fn variable(name: &str, environment: &Environment) -> Option<String> 
 const LONGEST: usize = 200;
 
 /// Lets through what can be one component of a path.
-fn component(value: String, source: Source) -> Result<Known<String>> {
+fn component(value: String, source: ValueSource) -> Result<Sourced<String>> {
     let flaw = match value.as_str() {
         "" => "is empty",
         "." | ".." => "is not a name",
         name if name.contains('/') => "contains '/'",
         name if name.contains('\0') => "contains a NUL byte",
         name if name.len() > LONGEST => "is longer than 200 bytes",
-        _ => return Ok(Known { value, source }),
+        _ => return Ok(Sourced { value, source }),
     };
     let what = format!(
         "'{}' {flaw}; it names a directory, so give it one plain name",
@@ -205,7 +205,7 @@ mod tests {
         move |asked| (asked == name).then(|| value.to_string())
     }
 
-    fn known<T>(result: Result<Known<T>>) -> (T, Source) {
+    fn known<T>(result: Result<Sourced<T>>) -> (T, ValueSource) {
         let known = result.unwrap();
         (known.value, known.source)
     }
@@ -215,9 +215,9 @@ mod tests {
         let env = Environment::empty().with_host("host7");
         assert_eq!(
             known(node_name(&env, &nothing)),
-            ("host7".into(), Source::HostName)
+            ("host7".into(), ValueSource::HostName)
         );
-        let source = Source::Parameter("SCR_NODE_NAME");
+        let source = ValueSource::Parameter("SCR_NODE_NAME");
         let lookup = only("SCR_NODE_NAME", "of-rank-0");
         assert_eq!(
             known(node_name(&env, &lookup)),
@@ -232,25 +232,25 @@ mod tests {
         let env = Environment::empty().with_user(1234, None);
         assert_eq!(
             known(user_name(&env, &nothing)),
-            ("1234".into(), Source::UserId)
+            ("1234".into(), ValueSource::UserId)
         );
         let env = env.with_user(1234, Some("db"));
         assert_eq!(
             known(user_name(&env, &nothing)),
-            ("db".into(), Source::PasswordDatabase)
+            ("db".into(), ValueSource::PasswordDatabase)
         );
         let env = env.with("USER", "");
         assert_eq!(
             known(user_name(&env, &nothing)),
-            ("db".into(), Source::PasswordDatabase)
+            ("db".into(), ValueSource::PasswordDatabase)
         );
         let env = env.with("USER", "shell");
         assert_eq!(
             known(user_name(&env, &nothing)),
-            ("shell".into(), Source::Variable("USER"))
+            ("shell".into(), ValueSource::Variable("USER"))
         );
         let lookup = only("SCR_USER_NAME", "given");
-        let source = Source::Parameter("SCR_USER_NAME");
+        let source = ValueSource::Parameter("SCR_USER_NAME");
         assert_eq!(known(user_name(&env, &lookup)), ("given".into(), source));
     }
 
@@ -259,7 +259,7 @@ mod tests {
         let prefix = Path::new("/p/run");
         let mut env = Environment::empty();
         let (derived, source) = known(job_id(&env, &nothing, prefix));
-        assert_eq!(source, Source::Prefix);
+        assert_eq!(source, ValueSource::Prefix);
         assert_eq!(known(job_id(&env, &nothing, prefix)).0, derived);
         assert_ne!(
             known(job_id(&env, &nothing, Path::new("/p/run2"))).0,
@@ -267,11 +267,11 @@ mod tests {
         );
         for name in JOB_VARIABLES.into_iter().rev() {
             env = env.with(name, &format!("id of {name}"));
-            let expected = (format!("id of {name}"), Source::Variable(name));
+            let expected = (format!("id of {name}"), ValueSource::Variable(name));
             assert_eq!(known(job_id(&env, &nothing, prefix)), expected);
         }
         let env = env.with("SCR_JOB_ID", "77");
-        let source = Source::Parameter("SCR_JOB_ID");
+        let source = ValueSource::Parameter("SCR_JOB_ID");
         assert_eq!(known(job_id(&env, &nothing, prefix)), ("77".into(), source));
         let lookup = only("SCR_JOB_ID", "78");
         assert_eq!(known(job_id(&env, &lookup, prefix)), ("78".into(), source));
@@ -318,7 +318,7 @@ mod tests {
             .with("SCR_END_TIME", "");
         assert_eq!(
             known(node_name(&env, &nothing)),
-            ("n7".to_string(), Source::HostName)
+            ("n7".to_string(), ValueSource::HostName)
         );
         assert_eq!(end_time(&env, &nothing), Ok(None));
     }
@@ -331,7 +331,7 @@ mod tests {
         let found = end_time(&env, &nothing).unwrap().unwrap();
         assert_eq!(
             (found.value, found.source),
-            (1_700_000_000, Source::Variable("SLURM_JOB_END_TIME"))
+            (1_700_000_000, ValueSource::Variable("SLURM_JOB_END_TIME"))
         );
         let env = env.with("SCR_END_TIME", "1800000000");
         assert_eq!(

@@ -3,7 +3,7 @@
 //! them, and which of them work.
 //!
 //! Nothing here is fatal for want of set-up: a value that nobody gave is found out or
-//! derived, and [`Known::source`] tells from what, so that the caller can say so.
+//! derived, and [`Sourced::source`] tells from what, so that the caller can say so.
 //!
 //! A command that works with nodes goes, in this order:
 //!
@@ -14,11 +14,11 @@
 //! let end = manager::end(&*manager, &environment, lookup)?;       // SCR_END_TIME first
 //! let launcher = Launcher::named("srun", &environment)?;
 //! let remote = Remote::choose(&*manager, Some(&launcher), &environment, lookup)?;
-//! let report = Health { .. }.report(&nodes, &known_down)?;        // Report { down, notes }
+//! let report = NodeTests { .. }.report(&nodes, &known_down)?;        // HealthReport { down, notes }
 //! let line = launcher.command(&arguments, &nodes, &report.nodes(), &environment)?;
 //! let step = launcher.step(&environment, pid)?;                   // Some("77.0")
 //! launcher.kill(&environment, &step)?;
-//! let answers = remote.run(&up, &Task { command, set }, limit);   // one Answer per node
+//! let answers = remote.run(&up, &RemoteCommand { command, set }, limit);   // one NodeResult per node
 //! ```
 //!
 //! A launcher other than srun and flux is ended through its process group, so start it as the
@@ -41,8 +41,8 @@ pub mod signal;
 mod testing;
 
 pub use environment::Environment;
-pub use health::{Down, Health, Report};
-pub use identity::{Known, Lookup, Source, end_time, job_id, node_name, user_name};
+pub use health::{Down, HealthReport, NodeTests};
+pub use identity::{Lookup, Sourced, ValueSource, end_time, job_id, node_name, user_name};
 pub use launcher::Launcher;
 pub use manager::Manager;
-pub use remote::{Answer, Remote, Task};
+pub use remote::{NodeResult, Remote, RemoteCommand};

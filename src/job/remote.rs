@@ -19,7 +19,7 @@ const AT_A_TIME: usize = 32;
 
 /// What is to be run on each node.
 #[derive(Debug, Clone, Default)]
-pub struct Task {
+pub struct RemoteCommand {
     /// Program and arguments. The program must be reachable under this name on each node.
     pub command: Vec<OsString>,
     /// Variables that it needs there; only srun and flux bring the whole environment along.
@@ -28,7 +28,7 @@ pub struct Task {
 
 /// What became of it on one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct NodeResult {
     /// The node.
     pub node: String,
     /// Exit code of the command; `None` if it could not be run to its end there.
@@ -39,7 +39,7 @@ pub struct Answer {
     pub err: String,
 }
 
-impl Answer {
+impl NodeResult {
     /// It ran and ended with exit code 0.
     pub fn good(&self) -> bool {
         self.code == Some(0)
@@ -57,7 +57,7 @@ impl Answer {
 
 /// A way to reach nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Way {
+enum RemoteShell {
     /// One job step for all.
     Srun(PathBuf),
     /// One `flux exec` for all.
@@ -77,7 +77,7 @@ enum Way {
 /// Runs commands on nodes.
 #[derive(Debug, Clone)]
 pub struct Remote {
-    way: Option<Way>,
+    way: Option<RemoteShell>,
     environment: Environment,
 }
 
@@ -98,16 +98,16 @@ impl Remote {
         let word = parameter(NAME, environment, lookup).unwrap_or_default();
         let program = |name: &str| find(environment, name);
         let way = match word.to_ascii_uppercase().as_str() {
-            "LOCAL" => Some(Way::Here),
-            "PDSH" => program("pdsh").map(Way::Pdsh),
-            "CLUSH" => program("clush").map(Way::Clush),
-            "SSH" => program("ssh").map(Way::Ssh),
+            "LOCAL" => Some(RemoteShell::Here),
+            "PDSH" => program("pdsh").map(RemoteShell::Pdsh),
+            "CLUSH" => program("clush").map(RemoteShell::Clush),
+            "SSH" => program("ssh").map(RemoteShell::Ssh),
             "LAUNCHER" => by_launcher(manager, launcher, environment),
             "AUTO" | "" => {
                 let scheduler = by_scheduler(manager, environment);
-                let way = scheduler.or_else(|| program("pdsh").map(Way::Pdsh));
-                let way = way.or_else(|| program("clush").map(Way::Clush));
-                let way = way.or_else(|| program("ssh").map(Way::Ssh));
+                let way = scheduler.or_else(|| program("pdsh").map(RemoteShell::Pdsh));
+                let way = way.or_else(|| program("clush").map(RemoteShell::Clush));
+                let way = way.or_else(|| program("ssh").map(RemoteShell::Ssh));
                 way.or_else(|| by_launcher(manager, launcher, environment))
             }
             _ => {
@@ -133,13 +133,13 @@ impl Remote {
     /// What it uses, for messages.
     pub fn name(&self) -> &'static str {
         match &self.way {
-            Some(Way::Srun(_)) => "srun",
-            Some(Way::Flux(_)) => "flux exec",
-            Some(Way::Pdsh(_)) => "pdsh",
-            Some(Way::Clush(_)) => "clush",
-            Some(Way::Ssh(_)) => "ssh",
-            Some(Way::Mpirun(..)) => "mpirun",
-            Some(Way::Here) => "this machine",
+            Some(RemoteShell::Srun(_)) => "srun",
+            Some(RemoteShell::Flux(_)) => "flux exec",
+            Some(RemoteShell::Pdsh(_)) => "pdsh",
+            Some(RemoteShell::Clush(_)) => "clush",
+            Some(RemoteShell::Ssh(_)) => "ssh",
+            Some(RemoteShell::Mpirun(..)) => "mpirun",
+            Some(RemoteShell::Here) => "this machine",
             None => "nothing",
         }
     }
@@ -148,12 +148,12 @@ impl Remote {
     /// tried. An answer for each node comes back, in the order of `nodes`. On this node it is
     /// run directly. Where nodes are asked in one call that does not reach all of them, those
     /// left are asked one by one; so a command may be begun twice on a node, and must bear it.
-    pub fn run(&self, nodes: &[String], task: &Task, limit: Duration) -> Vec<Answer> {
+    pub fn run(&self, nodes: &[String], task: &RemoteCommand, limit: Duration) -> Vec<NodeResult> {
         let here = |node: &String| {
             let name = self.environment.get("SCR_NODE_NAME");
             same_host(node, &self.environment.host) || name == Some(node)
         };
-        let all_here = self.way == Some(Way::Here);
+        let all_here = self.way == Some(RemoteShell::Here);
         let (near, far): (Vec<String>, Vec<String>) = nodes
             .iter()
             .cloned()
@@ -173,11 +173,16 @@ impl Remote {
         answers
     }
 
-    fn far(&self, nodes: &[String], task: &Task, limit: Duration) -> Vec<Answer> {
+    fn far(&self, nodes: &[String], task: &RemoteCommand, limit: Duration) -> Vec<NodeResult> {
         let one = |node: &String| self.ask(std::slice::from_ref(node), task, limit);
         let together = matches!(
             self.way,
-            Some(Way::Srun(_) | Way::Flux(_) | Way::Pdsh(_) | Way::Clush(_))
+            Some(
+                RemoteShell::Srun(_)
+                    | RemoteShell::Flux(_)
+                    | RemoteShell::Pdsh(_)
+                    | RemoteShell::Clush(_)
+            )
         );
         if !together || nodes.len() == 1 {
             return each(nodes, |node| one(node).pop().unwrap_or_else(|| lost(node)));
@@ -195,11 +200,11 @@ impl Remote {
     }
 
     /// One call for some nodes.
-    fn ask(&self, nodes: &[String], task: &Task, limit: Duration) -> Vec<Answer> {
+    fn ask(&self, nodes: &[String], task: &RemoteCommand, limit: Duration) -> Vec<NodeResult> {
         match call::ask(self.way.as_ref(), &self.environment, nodes, task, limit) {
             Ok(answers) => answers,
             Err(error) => {
-                let failed = |node: &String| Answer {
+                let failed = |node: &String| NodeResult {
                     err: error.to_string(),
                     ..lost(node)
                 };
@@ -210,8 +215,8 @@ impl Remote {
 }
 
 /// No answer from a node.
-fn lost(node: &str) -> Answer {
-    Answer {
+fn lost(node: &str) -> NodeResult {
+    NodeResult {
         node: node.to_string(),
         code: None,
         out: String::new(),
@@ -220,10 +225,10 @@ fn lost(node: &str) -> Answer {
 }
 
 /// The scheduler's own way.
-fn by_scheduler(manager: &dyn Manager, environment: &Environment) -> Option<Way> {
+fn by_scheduler(manager: &dyn Manager, environment: &Environment) -> Option<RemoteShell> {
     match manager.name() {
-        "SLURM" => find(environment, "srun").map(Way::Srun),
-        "FLUX" => find(environment, "flux").map(Way::Flux),
+        "SLURM" => find(environment, "srun").map(RemoteShell::Srun),
+        "FLUX" => find(environment, "flux").map(RemoteShell::Flux),
         _ => None,
     }
 }
@@ -232,14 +237,14 @@ fn by_launcher(
     manager: &dyn Manager,
     launcher: Option<&Launcher>,
     environment: &Environment,
-) -> Option<Way> {
+) -> Option<RemoteShell> {
     let named = launcher.and_then(|launcher| {
         let program = find(environment, launcher.word())?;
         match launcher.kind() {
-            LauncherKind::Srun => Some(Way::Srun(program)),
-            LauncherKind::Flux => Some(Way::Flux(program)),
+            LauncherKind::Srun => Some(RemoteShell::Srun(program)),
+            LauncherKind::Flux => Some(RemoteShell::Flux(program)),
             kind @ (LauncherKind::OpenMpi | LauncherKind::Hydra) => {
-                Some(Way::Mpirun(kind, program))
+                Some(RemoteShell::Mpirun(kind, program))
             }
             LauncherKind::Jsrun | LauncherKind::Lrun | LauncherKind::Aprun => None,
         }
@@ -248,7 +253,7 @@ fn by_launcher(
 }
 
 /// Does something for each node, some at a time.
-fn each(nodes: &[String], work: impl Fn(&String) -> Answer + Sync) -> Vec<Answer> {
+fn each(nodes: &[String], work: impl Fn(&String) -> NodeResult + Sync) -> Vec<NodeResult> {
     let (next, answers) = (Mutex::new(nodes.iter()), Mutex::new(Vec::new()));
     let take = || next.lock().ok().and_then(|mut next| next.next());
     std::thread::scope(|scope| {

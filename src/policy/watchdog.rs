@@ -77,7 +77,7 @@ fn newest(file: &Option<FlushFile>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::flush_file::Entry;
+    use crate::format::flush_file::FlushEntry;
 
     const LIMITS: Limits = Limits {
         cache: Duration::from_secs(10),
@@ -86,9 +86,9 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn file(id: u64, place: &str) -> Option<FlushFile> {
-        let entry = Entry {
+        let entry = FlushEntry {
             locations: [place.into()].into(),
-            ..Entry::default()
+            ..FlushEntry::default()
         };
         Some(FlushFile {
             datasets: [(id, entry)].into(),

@@ -5,8 +5,10 @@
 //! stays meet, so that all ranks share in comparing and in unlinking, and none holds all names.
 
 use super::flush::PrefixAccess;
+use super::names::{Names, exchange_names, rank_of};
 use super::{index, rank2file};
-use crate::comm::{Term, collective};
+use crate::comm::Term;
+use crate::comm::collective::{self, if_root, on_root};
 use crate::format::index::Index;
 use crate::format::rank2file::{BASE, RankEntry};
 use crate::format::{Name, from_message, to_message};
@@ -14,20 +16,19 @@ use crate::text::option;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 /// What is to be deleted, and what will be left; the same on all ranks.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-pub struct Plan {
-    going: Vec<Known>,
-    staying: Vec<Known>,
+pub struct DeletionPlan {
+    going: Vec<PlannedDataset>,
+    staying: Vec<PlannedDataset>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-struct Known {
+struct PlannedDataset {
     id: u64,
     name: Name,
     /// A restart may choose it by itself, or it is output that is complete.
@@ -45,19 +46,12 @@ pub struct Deleted {
     pub dirs: Vec<PathBuf>,
 }
 
-/// Names of files in a message.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE", default)]
-struct Names {
-    names: Vec<Name>,
-}
-
-impl Plan {
+impl DeletionPlan {
     /// To delete those ids and to leave all others that are in the index.
     pub fn new(index: &Index, going: &[u64]) -> Self {
-        let mut plan = Plan::default();
+        let mut plan = DeletionPlan::default();
         for (&id, entry) in index.datasets() {
-            let known = Known {
+            let known = PlannedDataset {
                 id,
                 name: index.name(id).cloned().unwrap_or_default(),
                 good: entry.is_good(),
@@ -74,11 +68,11 @@ impl Plan {
     /// The same, without regard to what will be left: for who deletes all, one by one.
     pub fn of_all(index: &Index) -> Vec<Self> {
         let ids: Vec<u64> = index.datasets().keys().copied().collect();
-        let alone = |known| Plan {
+        let alone = |known| DeletionPlan {
             going: vec![known],
             staying: Vec::new(),
         };
-        let all = Plan::new(index, &ids);
+        let all = DeletionPlan::new(index, &ids);
         all.going.into_iter().map(alone).collect()
     }
 
@@ -100,7 +94,7 @@ impl Plan {
     }
 }
 
-impl Known {
+impl PlannedDataset {
     fn unreadable(&self, so: &str, error: Error) -> Error {
         let (id, name) = (self.id, &self.name);
         let drop = option("--drop", name.as_bytes());
@@ -124,8 +118,8 @@ impl Known {
 ///
 /// # Errors
 /// Nothing was deleted, or not all.
-pub fn delete(access: &PrefixAccess, plan: &Plan) -> Result<Deleted> {
-    let Share {
+pub fn delete(access: &PrefixAccess, plan: &DeletionPlan) -> Result<Deleted> {
+    let FileShare {
         going,
         mine,
         shared,
@@ -139,15 +133,15 @@ pub fn delete(access: &PrefixAccess, plan: &Plan) -> Result<Deleted> {
         return Ok(deleted);
     }
     let mut shared = [Term::Sum(shared as i64)];
-    let forgotten = on_root(access, || forget(access, &going));
+    let forgotten = if_root(access.comm, || forget(access, &going));
     collective::agree_with(access.comm, access.node, forgotten, &mut shared)?;
     deleted.shared = shared[0].value() as u64;
 
     let unlinked = unlink(access, &mine);
     let dirs = dirs(access, &mine)?;
     collective::agree(access.comm, access.node, unlinked)?;
-    let cleared = on_root(access, || clear(access, dirs, &going));
-    deleted.dirs = collective::agree(access.comm, access.node, cleared)?;
+    let cleared = on_root(access.comm, access.node, || clear(access, dirs, &going));
+    deleted.dirs = cleared?.unwrap_or_default();
     Ok(deleted)
 }
 
@@ -156,13 +150,13 @@ pub fn delete(access: &PrefixAccess, plan: &Plan) -> Result<Deleted> {
 ///
 /// # Errors
 /// Nothing would be deleted, or not all.
-pub fn files(access: &PrefixAccess, plan: &Plan) -> Result<BTreeSet<PathBuf>> {
+pub fn files(access: &PrefixAccess, plan: &DeletionPlan) -> Result<BTreeSet<PathBuf>> {
     let share = share(access, plan)?;
     share.refused.into_iter().next().map_or(Ok(share.mine), Err)
 }
 
 /// What is to go, and this rank's share of the files.
-struct Share {
+struct FileShare {
     going: Vec<u64>,
     mine: BTreeSet<PathBuf>,
     /// Of this rank's share, how many files stay since others have them.
@@ -170,7 +164,7 @@ struct Share {
     refused: Vec<Error>,
 }
 
-fn share(access: &PrefixAccess, plan: &Plan) -> Result<Share> {
+fn share(access: &PrefixAccess, plan: &DeletionPlan) -> Result<FileShare> {
     let mut mine = BTreeSet::new();
     let (mut going, mut refused, mut any_listed) = (Vec::new(), Vec::new(), false);
     for known in &plan.going {
@@ -189,7 +183,7 @@ fn share(access: &PrefixAccess, plan: &Plan) -> Result<Share> {
     if any_listed {
         keep_shared(access, &plan.staying, &mut mine)?;
     }
-    Ok(Share {
+    Ok(FileShare {
         going,
         shared: listed - mine.len(),
         mine,
@@ -197,18 +191,11 @@ fn share(access: &PrefixAccess, plan: &Plan) -> Result<Share> {
     })
 }
 
-fn on_root<T: Default>(access: &PrefixAccess, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    match access.comm.rank() {
-        0 => work(),
-        _ => Ok(T::default()),
-    }
-}
-
 /// Takes out of `mine` what the datasets that stay have. The list of one that nobody restarts
 /// from may be missing or damaged: its files are known to nobody.
 fn keep_shared(
     access: &PrefixAccess,
-    staying: &[Known],
+    staying: &[PlannedDataset],
     mine: &mut BTreeSet<PathBuf>,
 ) -> Result<()> {
     let so = "no other dataset is deleted, which may have the same files";
@@ -249,22 +236,18 @@ fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<
             // One path has one spelling: `./a//b` is `a/b`.
             let parts = name.as_path().components();
             let path: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();
-            let home = crc32fast::hash(path.as_os_str().as_bytes()) as usize % comm.size();
-            let names = &mut outgoing.entry(home).or_default().names;
+            let rank = rank_of(&path, comm.size());
+            let names = &mut outgoing.entry(rank).or_default().names;
             names.push(path.as_os_str().into());
         }
         Ok(())
     };
-    let top = on_root(access, || files.stat(&dir.join(BASE)).map(Some));
+    let top = if_root(comm, || files.stat(&dir.join(BASE)));
     let missing = matches!(top, Ok(Some(None)));
     let read = rank2file::for_each_shared(comm, files, &dir, |_, entry| sort(&entry))?;
     let read = if missing { Ok(()) } else { read };
-    let outgoing = outgoing.iter();
-    let outgoing = outgoing.map(|(home, names)| Ok((*home, to_message(names)?)));
-    let incoming = collective::exchange(comm, outgoing.collect::<Result<_>>()?)?;
     let mut mine = BTreeSet::new();
-    for (_, message) in incoming {
-        let Names { names } = from_message(&message)?;
+    for (_, Names { names }) in exchange_names(comm, &outgoing)? {
         mine.extend(names.iter().map(|name| name.as_path().to_path_buf()));
     }
     let reached = match going {

@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 
 /// Where fetched files go: a rank's own directory in the cache.
 #[derive(Debug, Clone)]
-pub struct Target<'a> {
+pub struct FetchTarget<'a> {
     /// The store's base directory.
     pub base: &'a Path,
     /// The rank's directory relative to it; made by the fetch, emptied of what was there.
     pub below: PathBuf,
 }
 
-impl Target<'_> {
+impl FetchTarget<'_> {
     fn dir(&self) -> PathBuf {
         self.base.join(&self.below)
     }
@@ -69,7 +69,7 @@ pub struct Wanted<'a> {
 
 /// What a dataset that cannot be fetched is to this run, from the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Why {
+pub enum RefusalReason {
     /// As good as before: the system gave trouble, here or there.
     Trouble,
     /// As good as before, but behind a symbolic link, through which nothing is copied.
@@ -80,29 +80,33 @@ pub enum Why {
     Bad,
 }
 
-impl Why {
+impl RefusalReason {
     /// What an error of one rank makes of it. What is missing, or another thing, in the prefix
     /// directory is bad; trouble elsewhere says nothing of the dataset.
     fn of(error: &Error, prefix: &Path) -> Self {
         match error {
-            Error::Corrupt { .. } | Error::Format { .. } => Why::Bad,
-            Error::Dataset { .. } => Why::Unfit,
-            _ if error.is_link() => Why::Link,
+            Error::Corrupt { .. } | Error::Format { .. } => RefusalReason::Bad,
+            Error::Dataset { .. } => RefusalReason::Unfit,
+            _ if error.is_link() => RefusalReason::Link,
             Error::Io { path, errno, .. }
                 if errno.is_some() && !error.is_transient() && path.starts_with(prefix) =>
             {
-                Why::Bad
+                RefusalReason::Bad
             }
-            _ => Why::Trouble,
+            _ => RefusalReason::Trouble,
         }
     }
 
     /// From a term that was agreed on.
     fn told(term: Term) -> Self {
-        let all = [Why::Bad, Why::Unfit, Why::Link];
+        let all = [
+            RefusalReason::Bad,
+            RefusalReason::Unfit,
+            RefusalReason::Link,
+        ];
         let mut all = all.into_iter();
         all.find(|why| term.value() >= *why as i64)
-            .unwrap_or(Why::Trouble)
+            .unwrap_or(RefusalReason::Trouble)
     }
 }
 
@@ -112,7 +116,7 @@ pub struct Refused {
     /// The collective verdict.
     pub error: Error,
     /// What that says of the dataset.
-    pub why: Why,
+    pub why: RefusalReason,
 }
 
 /// Fetches a dataset: into `cache`, or with `None` only verified where it is (bypass).
@@ -120,7 +124,7 @@ pub struct Refused {
 pub fn fetch(
     access: &PrefixAccess,
     wanted: &Wanted,
-    cache: Option<&Target>,
+    cache: Option<&FetchTarget>,
 ) -> Result<std::result::Result<Fetched, Refused>> {
     let &PrefixAccess {
         comm,
@@ -131,11 +135,7 @@ pub fn fetch(
     let dir = prefix.dataset(wanted.id);
     let mut bad = [Term::Max(0)];
 
-    let local = if comm.rank() == 0 {
-        fits(access, &dir, wanted).map(Some)
-    } else {
-        Ok(None)
-    };
+    let local = collective::if_root(comm, || fits(access, &dir, wanted));
     let dataset = match verdict(access, local, &mut bad) {
         Ok(dataset) => dataset,
         Err(error) => return refuse(error, &bad),
@@ -182,7 +182,7 @@ pub fn fetch(
                 let _ = files.remove_tree(&target.dir());
             }
             if matches!(error, Error::Corrupt { .. }) {
-                terms[0] = Term::Max(Why::Bad as i64);
+                terms[0] = Term::Max(RefusalReason::Bad as i64);
             }
             refuse(error, &terms)
         }
@@ -209,7 +209,9 @@ fn whole(dir: &Path, dataset: &Dataset, count: u64, size: u64) -> Result<()> {
 /// dataset.
 fn verdict<T>(access: &PrefixAccess, local: Result<T>, terms: &mut [Term]) -> Result<T> {
     let error = local.as_ref().err();
-    let why = error.map_or(Why::Trouble, |e| Why::of(e, access.prefix.root()));
+    let why = error.map_or(RefusalReason::Trouble, |e| {
+        RefusalReason::of(e, access.prefix.root())
+    });
     terms[0] = Term::Max(why as i64);
     collective::agree_with(access.comm, access.node, local, terms)
 }
@@ -219,7 +221,7 @@ fn refuse(error: Error, terms: &[Term]) -> Result<std::result::Result<Fetched, R
         Error::Comm { .. } => Err(error),
         error => Ok(Err(Refused {
             error,
-            why: Why::told(terms[0]),
+            why: RefusalReason::told(terms[0]),
         })),
     }
 }
@@ -268,7 +270,7 @@ fn bring(
     access: &PrefixAccess,
     wanted: &Wanted,
     entry: &RankEntry,
-    cache: Option<&Target>,
+    cache: Option<&FetchTarget>,
 ) -> Result<Brought> {
     let &PrefixAccess {
         comm,

@@ -3,17 +3,18 @@
 //! The order makes a kill harmless at any point: the index says "not complete" before the
 //! first byte moves, and "complete" after all bytes and records are on stable storage.
 
+use super::names::{Names, Owners, exchange_names, rank_of};
 use super::paths::{Prefix, dir_of_program, seen_by_program};
 use super::{index, rank2file};
 use crate::comm::{Communicator, collective};
 use crate::format::filemap::Filemap;
 use crate::format::summary::Summary;
-use crate::format::{self, Dataset};
+use crate::format::{self, Dataset, Name, from_message, to_message};
 use crate::store::{Durability, Files};
 use crate::transfer::copy::{Content, checksum, copy};
 use crate::transfer::turns::in_turns;
 use crate::{Error, Result};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 /// What a flush works with.
@@ -55,12 +56,7 @@ pub fn flush(
     } = access;
     let id = filemap.dataset.id;
     let dir = prefix.dataset(id);
-    let begun = if comm.rank() == 0 {
-        begin(files, prefix, &filemap.dataset, &dir)
-    } else {
-        Ok(())
-    };
-    collective::agree(comm, node, begun)?;
+    collective::on_root(comm, node, || begin(files, prefix, &filemap.dataset, &dir))?;
 
     let moved = in_turns(comm, access.width, || {
         bring(access, filemap, data, checksums)
@@ -80,12 +76,8 @@ pub fn flush(
     )?;
     collective::agree(comm, node, moved.and(mapped))?;
 
-    let ended = if comm.rank() == 0 {
-        end(files, prefix, &filemap.dataset, time)
-    } else {
-        Ok(())
-    };
-    collective::agree(comm, node, ended)
+    let ended = collective::on_root(comm, node, || end(files, prefix, &filemap.dataset, time));
+    ended.map(drop)
 }
 
 /// Rank 0: nobody may take what is there of this dataset for complete from now on.
@@ -173,45 +165,36 @@ fn bring(
 /// ranks that names are hashed to. Gives for each of `mine` the lowest rank that has it.
 /// Collective.
 pub fn owners(comm: &dyn Communicator, mine: &[&Path]) -> Result<Vec<usize>> {
-    use std::os::unix::ffi::OsStrExt;
-    let home = |name: &[u8]| crc32fast::hash(name) as usize % comm.size();
-    let names: Vec<&[u8]> = mine
-        .iter()
-        .map(|path| path.as_os_str().as_bytes())
-        .collect();
-    let asked = names
-        .iter()
-        .map(|name| (home(name), name.to_vec()))
-        .collect();
-    let questions = collective::exchange(comm, asked)?;
-    let mut lowest = std::collections::HashMap::new();
-    for (rank, name) in &questions {
-        let owner = lowest.entry(name.as_slice()).or_insert(*rank);
-        *owner = (*owner).min(*rank);
+    let judges: Vec<usize> = mine.iter().map(|path| rank_of(path, comm.size())).collect();
+    let mut asked: BTreeMap<usize, Names> = BTreeMap::new();
+    for (judge, path) in judges.iter().zip(mine) {
+        let names = &mut asked.entry(*judge).or_default().names;
+        names.push(path.as_os_str().into());
     }
-    let answers = questions
-        .iter()
-        .map(|(rank, name)| {
-            let owner = lowest.get(name.as_slice()).copied().unwrap_or(*rank);
-            (*rank, (owner as u64).to_be_bytes().to_vec())
-        })
-        .collect();
-    // Messages of one pair of ranks keep their order, so answers come as questions went.
-    let mut by_home: std::collections::HashMap<usize, std::collections::VecDeque<usize>> =
-        std::collections::HashMap::new();
-    for (from, bytes) in collective::exchange(comm, answers)? {
-        let owner = bytes
-            .iter()
-            .fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte));
-        by_home.entry(from).or_default().push_back(owner as usize);
+    let questions = exchange_names(comm, &asked)?;
+    let mut lowest: BTreeMap<&Name, usize> = BTreeMap::new();
+    for (rank, Names { names }) in &questions {
+        for name in names {
+            // Questions come sorted by rank.
+            lowest.entry(name).or_insert(*rank);
+        }
     }
-    names
+    let answer = |(rank, Names { names }): &(usize, Names)| {
+        let owner = |name| lowest.get(name).copied().unwrap_or(*rank);
+        let owners = names.iter().map(owner).collect();
+        Ok((*rank, to_message(&Owners { owners })?))
+    };
+    let answers = questions.iter().map(answer).collect::<Result<_>>()?;
+    let mut owners: BTreeMap<usize, VecDeque<usize>> = BTreeMap::new();
+    for (judge, message) in collective::exchange(comm, answers)? {
+        let answer: Owners = from_message(&message)?;
+        owners.insert(judge, answer.owners.into());
+    }
+    let mut next = |judge| owners.get_mut(judge)?.pop_front();
+    judges
         .iter()
-        .map(|name| {
-            by_home
-                .get_mut(&home(name))
-                .and_then(|queue| queue.pop_front())
-                .ok_or_else(|| Error::comm("exchange of file names", "an answer is missing"))
+        .map(|judge| {
+            next(judge).ok_or_else(|| Error::comm("exchange of file names", "an answer is missing"))
         })
         .collect()
 }

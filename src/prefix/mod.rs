@@ -4,6 +4,7 @@ pub mod delete;
 pub mod fetch;
 pub mod flush;
 pub mod index;
+mod names;
 pub mod paths;
 pub mod rank2file;
 pub mod records;

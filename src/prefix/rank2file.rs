@@ -20,7 +20,7 @@ const MAX_LEVEL: u32 = 16;
 /// What rank 0 tells each rank about the leaf that holds its entry.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-struct Share {
+struct LeafShare {
     /// The rank that writes the leaf.
     writer: usize,
     /// One past the last rank of the leaf.
@@ -30,7 +30,7 @@ struct Share {
 /// The files whose leaves one rank reads.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-struct Task {
+struct LeafTask {
     leaves: Vec<Name>,
 }
 
@@ -44,16 +44,16 @@ pub fn write(
     mine: &RankEntry,
 ) -> Result<Result<()>> {
     let message = to_message(mine)?;
-    let sizes = collective::gather(comm, 0, (message.len() as u64).to_be_bytes().to_vec())?;
-    let writer_of: Vec<usize> = sizes.map_or_else(Vec::new, |sizes| {
-        leaf_writers(&sizes.iter().map(|bytes| be_u64(bytes)).collect::<Vec<_>>())
-    });
+    let sizes = collective::gather(comm, 0, to_message(&(message.len() as u64))?)?;
+    let sizes = sizes.unwrap_or_default();
+    let sizes = sizes.iter().map(|size| from_message(size));
+    let writer_of = leaf_writers(&sizes.collect::<Result<Vec<u64>>>()?);
     let shares = if comm.rank() == 0 {
         Some(shares(&writer_of)?)
     } else {
         None
     };
-    let share: Share = from_message(&collective::scatter(comm, 0, shares)?)?;
+    let share: LeafShare = from_message(&collective::scatter(comm, 0, shares)?)?;
 
     let sent = comm.isend(share.writer, ENTRIES, message)?;
     let mut done = Ok(());
@@ -122,19 +122,13 @@ fn shares(writer_of: &[usize]) -> Result<Vec<Vec<u8>>> {
     let mut end = writer_of.len();
     let mut shares = Vec::with_capacity(writer_of.len());
     for (rank, &writer) in writer_of.iter().enumerate().rev() {
-        shares.push(to_message(&Share { writer, end })?);
+        shares.push(to_message(&LeafShare { writer, end })?);
         if writer == rank {
             end = rank;
         }
     }
     shares.reverse();
     Ok(shares)
-}
-
-fn be_u64(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0, |sum, byte| (sum << 8) | u64::from(*byte))
 }
 
 /// Reads the tree in `dir` and hands every rank its own entry. Collective. The outer error
@@ -179,7 +173,7 @@ pub fn for_each_shared(
         });
         messages = Some(tasks(comm.size(), leaves)?);
     }
-    let task: Task = from_message(&collective::scatter(comm, 0, messages)?)?;
+    let task: LeafTask = from_message(&collective::scatter(comm, 0, messages)?)?;
     for name in &task.leaves {
         let read = read_leaf(files, dir, name).and_then(|leaf| {
             let mut entries = leaf.entries.into_iter();
@@ -193,8 +187,8 @@ pub fn for_each_shared(
 
 /// Hands leaves out to ranks, as far apart as can be. One message for each rank.
 fn tasks(ranks: usize, leaves: Vec<String>) -> Result<Vec<Vec<u8>>> {
-    let mut tasks: Vec<Task> = Vec::new();
-    tasks.resize_with(ranks, Task::default);
+    let mut tasks: Vec<LeafTask> = Vec::new();
+    tasks.resize_with(ranks, LeafTask::default);
     let stride = ranks.div_ceil(leaves.len().max(1)).max(1);
     for (i, leaf) in leaves.into_iter().enumerate() {
         tasks[i * stride % ranks].leaves.push(leaf.as_str().into());

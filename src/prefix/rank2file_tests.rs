@@ -3,7 +3,7 @@
 
 use super::rank2file::*;
 use crate::comm::threads;
-use crate::format::rank2file::{BASE, Branch, Child, Leaf, RankEntry};
+use crate::format::rank2file::{BASE, Branch, BranchChild, Leaf, RankEntry};
 use crate::format::{self, FileMeta, Name, RankFiles};
 use crate::store::Durability;
 use crate::store::posix::Posix;
@@ -112,7 +112,7 @@ fn put<T: Serialize>(dir: &Path, name: &str, record: &T) {
 fn branch(level: u32, files: &[&str]) -> Branch {
     let child = |(rank, suffix): (u64, &&str)| {
         let suffix = Name::from(*suffix);
-        (rank, Child { suffix, offset: 0 })
+        (rank, BranchChild { suffix, offset: 0 })
     };
     Branch {
         level,

@@ -5,7 +5,7 @@ use super::paths::Prefix;
 use super::{index, records};
 use crate::comm::threads;
 use crate::format::Dataset;
-use crate::format::flush_file::{Entry, FlushFile};
+use crate::format::flush_file::{FlushEntry, FlushFile};
 use crate::store::Files;
 use crate::store::posix::Posix;
 use std::os::unix::fs::MetadataExt;
@@ -105,13 +105,15 @@ fn what_is_changed_is_written_and_what_is_not_is_left() {
     );
 
     let mut flush = FlushFile::default();
-    flush.datasets.insert(1, Entry::cached(dataset(1, "a", 10)));
+    flush
+        .datasets
+        .insert(1, FlushEntry::cached(dataset(1, "a", 10)));
     records::write_flush_file(&Posix, &prefix, &flush).unwrap();
     assert_eq!(records::read_flush_file(&Posix, &prefix), Ok(flush.clone()));
     records::update_flush_file(&Posix, &prefix, |record| {
         record
             .datasets
-            .insert(2, Entry::cached(dataset(2, "b", 11)));
+            .insert(2, FlushEntry::cached(dataset(2, "b", 11)));
     })
     .unwrap();
     let ids: Vec<u64> = records::read_flush_file(&Posix, &prefix)

@@ -5,7 +5,7 @@ use super::testing::{Cluster, flip};
 use super::{
     Context, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
 };
-use crate::comm::counting::Counting;
+use crate::comm::counting::CountingComm;
 use crate::comm::threads;
 use crate::store::Files;
 use crate::store::faulty::Faulty;
@@ -120,7 +120,7 @@ impl Site {
             }
         }
         threads::run(size, |comm| {
-            let (rank, comm) = (comm.rank(), Counting::new(comm));
+            let (rank, comm) = (comm.rank(), CountingComm::new(comm));
             let set = |index| Set::new(index, (0..size).collect::<Vec<_>>()).unwrap();
             let stays = holders[rank] == rank && !lost.contains(&rank);
             let root = if stays {

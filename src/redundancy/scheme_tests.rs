@@ -5,7 +5,7 @@ use super::code::CodeKind;
 use super::kernel::field::{inverse, mul, power};
 use super::testing::{Cluster, Snapshot, flip};
 use super::{LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
-use crate::comm::counting::Counting;
+use crate::comm::counting::CountingComm;
 use crate::comm::threads;
 use crate::format::parity::ParityHeader;
 use crate::format::read_header;
@@ -465,7 +465,7 @@ fn an_encode_moves_each_byte_once_and_what_the_others_need() {
         let bytes = 30_000;
         let cluster = Cluster::new(vec![vec![bytes]; members], 1000);
         let counts = threads::run(members, |comm| {
-            let comm = Counting::new(comm);
+            let comm = CountingComm::new(comm);
             let tally = comm.tally();
             cluster.with(&Posix, &comm, |context, rank| {
                 scheme(kind, k)

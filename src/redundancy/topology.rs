@@ -1,7 +1,7 @@
 //! The nodes, stores and redundancy sets of a run. Every rank sends a report to rank 0 and gets an
 //! assignment.
 
-use crate::config::descriptors::{Descriptors, Scheme, SchemeDescriptor};
+use crate::config::descriptors::{Descriptors, SchemeDescriptor, SchemeKind};
 use crate::format::Name;
 use crate::redundancy::{self, EVERYTHING, Set};
 use crate::text;
@@ -298,7 +298,7 @@ fn sets(plan: &SetPlan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
     let Some(scheme) = redundancy::by_name(word, failures) else {
         return (alone(), outlives, None);
     };
-    if word == Scheme::Single.word() {
+    if word == SchemeKind::Single.word() {
         return (alone(), outlives, None);
     }
     if count(groups) < 2 {

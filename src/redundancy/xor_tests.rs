@@ -4,7 +4,7 @@
 use super::code::CodeKind;
 use super::testing::{Cluster, Snapshot, flip};
 use super::{LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
-use crate::comm::counting::Counting;
+use crate::comm::counting::CountingComm;
 use crate::comm::threads;
 use crate::format::parity::ParityHeader;
 use crate::format::{Name, encode, read_header, to_tree};
@@ -489,7 +489,7 @@ fn an_encode_costs_the_messages_it_must() {
     for members in 2..=6 {
         let cluster = Cluster::new(vec![vec![30_000]; members], piece);
         let counts = threads::run(members, |comm| {
-            let comm = Counting::new(comm);
+            let comm = CountingComm::new(comm);
             let tally = comm.tally();
             cluster.with(&Posix, &comm, |context, rank| {
                 xor().encode(context, &mut cluster.record(rank)).unwrap();

@@ -26,7 +26,7 @@ impl RestartSearch {
             run.tell(Severity::Warning, text);
         }
         let flush_file = flush_file.unwrap_or_default();
-        let key = |(id, entry): (&u64, &flush_file::Entry)| -> Option<DatasetKey> {
+        let key = |(id, entry): (&u64, &flush_file::FlushEntry)| -> Option<DatasetKey> {
             Some((*id, entry.dataset.as_ref()?.created))
         };
         self.completed = flush_file.datasets.iter().filter_map(key).collect();

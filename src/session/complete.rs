@@ -117,7 +117,7 @@ impl Session {
         for unused in std::mem::take(&mut self.cached.recycled) {
             run.tell_not_removed(run.files.remove_file(&unused));
         }
-        let entry = flush_file::Entry::cached(dataset.clone());
+        let entry = flush_file::FlushEntry::cached(dataset.clone());
         note(run, |record| {
             record.datasets.insert(dataset.id, entry);
         });

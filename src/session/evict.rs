@@ -131,7 +131,7 @@ mod tests {
         for id in 1..=2 {
             std::fs::create_dir_all(layout.data(id, 0)).unwrap();
             all.insert(cached(id));
-            let entry = flush_file::Entry::cached(cached(id).dataset);
+            let entry = flush_file::FlushEntry::cached(cached(id).dataset);
             note(&run, |record| {
                 record.datasets.insert(id, entry);
             });
@@ -155,7 +155,7 @@ mod tests {
         let mut all = CachedDatasets::default();
         let mut search = RestartSearch::default();
         all.insert(cached(1));
-        let entry = flush_file::Entry::cached(cached(1).dataset);
+        let entry = flush_file::FlushEntry::cached(cached(1).dataset);
         note(&run, |record| {
             record.datasets.insert(1, entry);
         });

@@ -12,7 +12,7 @@ use crate::events::Severity;
 use crate::format::filemap::Filemap;
 use crate::format::index::Index;
 use crate::format::{self, Dataset, Name};
-use crate::prefix::fetch::{Fetched, Refused, Target, Wanted, Why, fetch};
+use crate::prefix::fetch::{FetchTarget, Fetched, RefusalReason, Refused, Wanted, fetch};
 use crate::prefix::{index, records};
 use crate::text::option;
 use crate::{Error, Result};
@@ -139,7 +139,7 @@ fn fetch_to(
     links: bool,
 ) -> Result<std::result::Result<Fetched, Refused>> {
     let layout = store.map(|store| &run.stores[store].layout);
-    let target = layout.map(|layout| Target {
+    let target = layout.map(|layout| FetchTarget {
         base: layout.base(),
         below: layout.data_below(dataset.id, run.rank()),
     });
@@ -152,7 +152,7 @@ fn fetch_to(
     let access = run.prefix_access(run.settings.fetch_width);
     for pause in PAUSES {
         match fetch(&access, &wanted, target.as_ref())? {
-            Err(refused) if refused.why == Why::Trouble && store.is_none() => {
+            Err(refused) if refused.why == RefusalReason::Trouble && store.is_none() => {
                 let text = format!("{} is read again: {}", title(dataset), refused.error);
                 run.tell_once(Severity::Debug(1), text);
                 std::thread::sleep(pause);
@@ -214,7 +214,7 @@ impl Restart<'_> {
         let mut target = (!bypass).then_some(store);
         let mut fetched = fetch_to(run, wanted, target, bypass)?;
         if let (Some(_), Err(refused)) = (target, &fetched)
-            && refused.why == Why::Trouble
+            && refused.why == RefusalReason::Trouble
         {
             self.cached.discard(run, &[Slot { store, id }], None);
             target = None;
@@ -245,7 +245,7 @@ impl Restart<'_> {
         let Refused { error, why } = refused;
         let (id, name) = (dataset.id, dataset.name.to_string());
         let what = match why {
-            Why::Bad => {
+            RefusalReason::Bad => {
                 let text = format!("cannot fetch {}: {error}", title(dataset));
                 run.tell_once(Severity::Error, text);
                 run.keep_record(|| {
@@ -256,17 +256,17 @@ impl Restart<'_> {
                 });
                 return Ok(false);
             }
-            Why::Unfit if run.settings.start_anew => {
+            RefusalReason::Unfit if run.settings.start_anew => {
                 let text = format!("{} is passed over: {error}", title(dataset));
                 run.tell_once(Severity::Debug(1), text);
                 return Ok(false);
             }
-            Why::Unfit => {
+            RefusalReason::Unfit => {
                 let OtherRanksFound { ids, why } = run.from_root(|| other_ranks::find(run, id))?;
                 self.other_ranks.ids = ids;
                 why
             }
-            Why::Trouble | Why::Link => format!(
+            RefusalReason::Trouble | RefusalReason::Link => format!(
                 "may be good, but cannot be fetched now: {error}; start again when that is mended, \
                  or give it up by: scr index {}",
                 option("--drop", name.as_bytes())
@@ -336,7 +336,7 @@ impl Restart<'_> {
             })
         });
         note(run, |record| {
-            let mut entry = format::flush_file::Entry::cached(dataset.clone());
+            let mut entry = format::flush_file::FlushEntry::cached(dataset.clone());
             entry.locations.insert(format::flush_file::PFS.into());
             record.datasets.insert(dataset.id, entry);
         });

@@ -8,10 +8,10 @@ use crate::comm::{Term, collective};
 use crate::events::Severity;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
-use crate::format::index::{Entry, Index};
+use crate::format::index::{Index, IndexEntry};
 use crate::format::{Dataset, Name};
 use crate::policy::flush as policy;
-use crate::prefix::delete::{self, Plan};
+use crate::prefix::delete::{self, DeletionPlan};
 use crate::prefix::flush::{flush, owners};
 use crate::prefix::index;
 use crate::{Error, Result};
@@ -143,7 +143,7 @@ enum Progress {
 fn note_flush(run: &Run, dataset: &Dataset, progress: Progress) {
     note(run, |record| {
         let entry = record.datasets.entry(dataset.id);
-        let entry = entry.or_insert_with(|| flush_file::Entry::cached(dataset.clone()));
+        let entry = entry.or_insert_with(|| flush_file::FlushEntry::cached(dataset.clone()));
         let flushing: Name = flush_file::SYNC_FLUSHING.into();
         if progress == Progress::Begun {
             entry.locations.insert(flushing);
@@ -168,7 +168,10 @@ fn delete_outside_window(run: &Run, flushed: u64) -> Result<()> {
     }
     let plan = run.from_root(|| {
         let index = index::read(&*run.files, &run.prefix)?;
-        Ok(Plan::new(&index, &outside_window(&index, flushed, size)))
+        Ok(DeletionPlan::new(
+            &index,
+            &outside_window(&index, flushed, size),
+        ))
     });
     let (what, deleted) = match plan {
         Ok(plan) => (plan.words(), delete_from_prefix(run, &plan)),
@@ -201,7 +204,7 @@ fn outside_window(index: &Index, flushed: u64, size: usize) -> Vec<u64> {
 
 /// Deletes datasets from the prefix directory. Gives the errors of those that stay as they are.
 /// Collective.
-pub(super) fn delete_from_prefix(run: &Run, plan: &Plan) -> Result<Vec<Error>> {
+pub(super) fn delete_from_prefix(run: &Run, plan: &DeletionPlan) -> Result<Vec<Error>> {
     if plan.is_empty() {
         return Ok(Vec::new());
     }
@@ -297,9 +300,9 @@ impl Session {
     fn find_in_prefix(&self, dataset: &Dataset) -> Result<(bool, bool)> {
         let key = (dataset.id, dataset.created);
         let index = index::read(&*self.run.files, &self.run.prefix)?;
-        let same = |e: &&Entry| e.dataset.as_ref().map(|d| (d.id, d.created)) == Some(key);
+        let same = |e: &&IndexEntry| e.dataset.as_ref().map(|d| (d.id, d.created)) == Some(key);
         let entry = index.get(dataset.id).filter(same);
-        let indexed = entry.is_some_and(Entry::is_good);
+        let indexed = entry.is_some_and(IndexEntry::is_good);
         let dropped = entry.is_none() && self.search.saved.contains(&key);
         if indexed || dropped {
             note(&self.run, |record| {

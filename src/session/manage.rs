@@ -6,7 +6,7 @@ use super::flush::delete_from_prefix;
 use super::state::Call;
 use crate::cache::dataset;
 use crate::format::Name;
-use crate::prefix::delete::Plan;
+use crate::prefix::delete::DeletionPlan;
 use crate::prefix::index;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -100,18 +100,18 @@ impl Session {
         let run = &self.run;
         let cached = self.cached.slots(|c| c.dataset.name == *name);
         self.cached.remove(run, &mut self.search, &cached);
-        let plan: Plan = run.from_root(|| {
+        let plan: DeletionPlan = run.from_root(|| {
             let index = index::read(&*run.files, &run.prefix)?;
             match index.id(name) {
-                Some(id) => Ok(Plan::new(&index, &[id])),
-                None if !cached.is_empty() => Ok(Plan::default()),
+                Some(id) => Ok(DeletionPlan::new(&index, &[id])),
+                None if !cached.is_empty() => Ok(DeletionPlan::default()),
                 None => Err(no_such(Call::Delete, name)),
             }
         })?;
         self.delete_all_of(&plan)
     }
 
-    fn delete_all_of(&self, plan: &Plan) -> Result<()> {
+    fn delete_all_of(&self, plan: &DeletionPlan) -> Result<()> {
         let refused = delete_from_prefix(&self.run, plan)?;
         refused.into_iter().next().map_or(Ok(()), Err)
     }
@@ -119,9 +119,9 @@ impl Session {
     /// `SCR_PREFIX_PURGE`: deletes all datasets in the index. Collective.
     pub(super) fn purge_prefix(&self) -> Result<()> {
         let run = &self.run;
-        let plans: Vec<Plan> = run.from_root(|| {
+        let plans: Vec<DeletionPlan> = run.from_root(|| {
             let index = index::read(&*run.files, &run.prefix)?;
-            Ok(Plan::of_all(&index))
+            Ok(DeletionPlan::of_all(&index))
         })?;
         plans.iter().try_for_each(|plan| self.delete_all_of(plan))
     }

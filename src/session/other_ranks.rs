@@ -6,7 +6,7 @@ use super::cached::titled;
 use super::run::Run;
 use super::state::Call;
 use crate::format::Name;
-use crate::format::index::{Entry, Index};
+use crate::format::index::{Index, IndexEntry};
 use crate::prefix::{index, rank2file};
 use crate::text::option;
 use crate::{Error, Result};
@@ -64,7 +64,7 @@ pub(super) fn find(run: &Run, id: u64) -> Result<OtherRanksFound> {
     Ok(OtherRanksFound { ids, why })
 }
 
-fn is_usable(entry: &Entry) -> bool {
+fn is_usable(entry: &IndexEntry) -> bool {
     entry.is_good() && entry.is_checkpoint()
 }
 

@@ -359,7 +359,7 @@ mod tests {
 
     fn was_complete(run: &Run, ids: &[u64]) {
         for id in ids {
-            let entry = flush_file::Entry::cached(checkpoint(*id));
+            let entry = flush_file::FlushEntry::cached(checkpoint(*id));
             note(run, |record| {
                 record.datasets.insert(*id, entry);
             });

@@ -7,7 +7,7 @@ use crate::cache::dataset;
 use crate::cache::layout::Layout;
 use crate::cache::plan::Slot;
 use crate::comm::{Pending, Tag};
-use crate::config::Scheme;
+use crate::config::SchemeKind;
 use crate::config::descriptors::SchemeDescriptor;
 use crate::format::Dataset;
 use crate::format::filemap::Filemap;
@@ -123,7 +123,7 @@ impl CachedDatasets {
             ..
         } = schemes.get(scheme)?;
         let losses = redundancy::by_name(kind.word(), *set_failures as usize)?.losses(members);
-        let copies = *kind == Scheme::Partner;
+        let copies = *kind == SchemeKind::Partner;
         Some(with_redundancy(size.data, copies, members, losses))
     }
 

@@ -252,7 +252,7 @@ impl Session {
         let in_bypass = |id: &u64| self.search.in_bypass.keys().any(|(other, _)| other == id);
         record.datasets.retain(|id, _| kept(id) || in_bypass(id));
         for cached in &self.cached.entries {
-            let mut entry = flush_file::Entry::cached(cached.dataset.clone());
+            let mut entry = flush_file::FlushEntry::cached(cached.dataset.clone());
             if cached.in_prefix {
                 entry.locations.insert(flush_file::PFS.into());
             }

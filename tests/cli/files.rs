@@ -141,7 +141,7 @@ fn a_cached_dataset_needs_a_flush_until_it_is_in_the_prefix() {
             flag_ckpt: true,
             ..Dataset::default()
         };
-        record.datasets.insert(id, Entry::cached(dataset));
+        record.datasets.insert(id, FlushEntry::cached(dataset));
     }
     record
         .datasets

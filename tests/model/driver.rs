@@ -272,7 +272,7 @@ fn index_line(site: &Site) -> String {
         true => Index::read(&Posix, &path).expect("the index can be read"),
         false => Index::default(),
     };
-    let entry = |(id, entry): (&u64, &scr::format::index::Entry)| {
+    let entry = |(id, entry): (&u64, &scr::format::index::IndexEntry)| {
         let name = index
             .name(*id)
             .map_or("?".to_string(), |name| name.to_string());

@@ -7,21 +7,21 @@ mod report;
 mod surroundings;
 mod survival;
 
-use super::call::Call;
+use super::call::Invocation;
 use super::job::Job;
-use super::{Command, Group, Outcome, Run, params};
+use super::{Command, CommandGroup, Outcome, RunCommand, params};
 use crate::config::Settings;
 use crate::config::descriptors::descriptors;
 use crate::config::table::{MULTIS, PARAMETERS};
 use crate::config::value::{Typed, ValueKind};
-use report::Report;
+use report::DoctorReport;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use survival::Shape;
+use survival::RunShape;
 
 /// The command.
-pub(super) const COMMAND: Command = Command::of::<Options>("doctor", &[], Group::Inspect);
+pub(super) const COMMAND: Command = Command::of::<Options>("doctor", &[], CommandGroup::Inspect);
 
 /// Tell what SCR finds here, which losses are survived, and what is wrong
 ///
@@ -55,14 +55,14 @@ fn size(text: &str) -> Result<u64, String> {
     }
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
-        let mut report = Report::default();
+        let mut report = DoctorReport::default();
         let nodes = surroundings::look(&job, &mut report);
         parameters(&job, &mut report);
         if let Some(settings) = settings(&job, &mut report) {
-            let shape = Shape::new(&job, nodes, self.nodes, self.ranks);
+            let shape = RunShape::new(&job, nodes, self.nodes, self.ranks);
             self.examine(&job, &settings, &shape?, &mut report);
         }
         call.out.write_all(report.text().as_bytes())?;
@@ -75,7 +75,7 @@ impl Run for Options {
 
 impl Options {
     /// All that needs a sound configuration.
-    fn examine(&self, job: &Job, settings: &Settings, shape: &Shape, report: &mut Report) {
+    fn examine(&self, job: &Job, settings: &Settings, shape: &RunShape, report: &mut DoctorReport) {
         let names = shape.names(&job.config);
         let of_nodes = names.iter().map(|n| descriptors(&job.config, settings, n));
         let of_nodes = match of_nodes.collect::<crate::Result<Vec<_>>>() {
@@ -88,7 +88,7 @@ impl Options {
         for warning in &first.warnings {
             report.wrong(warning, "");
         }
-        let places = places::look(job, settings, first, shape, report);
+        let places = places::look(job, settings, first, shape.nodes, report);
         let sets = survival::Sets::new(&names, &of_nodes, shape);
         match sets {
             Ok(sets) => {
@@ -104,7 +104,7 @@ impl Options {
 }
 
 /// What is set, and what of it cannot be used.
-fn parameters(job: &Job, report: &mut Report) {
+fn parameters(job: &Job, report: &mut DoctorReport) {
     report.section("Parameters that are set");
     let config = &job.config;
     for p in PARAMETERS {
@@ -125,7 +125,7 @@ fn parameters(job: &Job, report: &mut Report) {
     }
 }
 
-fn settings(job: &Job, report: &mut Report) -> Option<Settings> {
+fn settings(job: &Job, report: &mut DoctorReport) -> Option<Settings> {
     match Settings::from(&job.config) {
         Ok(settings) => {
             if !settings.enable {

@@ -1,7 +1,6 @@
 //! Directories as this node sees them: where they lie, how much is free, whether they will do.
 
-use super::report::{Report, bytes};
-use super::survival::Shape;
+use super::report::{DoctorReport, bytes};
 use crate::Error;
 use crate::cache::{dataset, layout::Layout};
 use crate::cli::call::Failure;
@@ -43,13 +42,13 @@ pub(super) fn look(
     job: &Job,
     settings: &Settings,
     all: &Descriptors,
-    shape: &Shape,
-    report: &mut Report,
+    nodes: usize,
+    report: &mut DoctorReport,
 ) -> Places {
     report.section("Directories, as this node sees them");
     let (space, reach) = directory("prefix", &settings.prefix, true, report);
     // Unless one machine stands for all nodes.
-    let apart = shape.nodes > 1 && job.get("SCR_REMOTE").is_none_or(|way| way != "LOCAL");
+    let apart = nodes > 1 && job.get("SCR_REMOTE").is_none_or(|way| way != "LOCAL");
     if reach == Reach::Memory && apart {
         report.wrong(
             format!(
@@ -91,7 +90,7 @@ pub(super) fn look(
     places
 }
 
-fn wrongly_private(store: &StoreDescriptor, report: &mut Report) {
+fn wrongly_private(store: &StoreDescriptor, report: &mut DoctorReport) {
     let dir = store.dir.display();
     report.wrong(
         format!("{dir} is on a file system that nodes share, but counts as each node's own"),
@@ -100,7 +99,12 @@ fn wrongly_private(store: &StoreDescriptor, report: &mut Report) {
 }
 
 /// Reports one; gives its free space, bytes, and who sees it.
-fn directory(what: &str, path: &Path, made: bool, report: &mut Report) -> (Option<u64>, Reach) {
+fn directory(
+    what: &str,
+    path: &Path,
+    made: bool,
+    report: &mut DoctorReport,
+) -> (Option<u64>, Reach) {
     let (existing, flaw) = existing(path, made);
     let Some(existing) = existing else {
         report.fact(what, path.display());
@@ -178,7 +182,7 @@ fn file_system(dir: &Path) -> (&'static str, Reach) {
 }
 
 /// What the prefix directory holds, and whether something there keeps a run from starting.
-pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut Report) {
+pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut DoctorReport) {
     report.section("Prefix directory");
     if !job.prefix.meta().is_dir() {
         report.fact("datasets", "none: SCR has not used it yet");

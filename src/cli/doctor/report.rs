@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 /// Collects them.
 #[derive(Default)]
-pub(super) struct Report {
+pub(super) struct DoctorReport {
     facts: String,
     problems: Vec<(String, String)>,
 }
@@ -13,7 +13,7 @@ pub(super) struct Report {
 /// Width of the first column.
 const COLUMN: usize = 12;
 
-impl Report {
+impl DoctorReport {
     /// Begins a section.
     pub fn section(&mut self, title: impl Display) {
         let gap = if self.facts.is_empty() { "" } else { "\n" };
@@ -85,7 +85,7 @@ pub(super) fn bytes(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Report, bytes};
+    use super::{DoctorReport, bytes};
 
     #[test]
     fn bytes_for_people() {
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_problem_is_said_once_and_nothing_steers_the_terminal() {
-        let mut report = Report::default();
+        let mut report = DoctorReport::default();
         report.section("Job");
         report.fact("user", "me\x1b[31m");
         assert!(

@@ -1,13 +1,13 @@
 //! Who manages the nodes, how programs are launched on them, and how they are reached.
 
-use super::report::Report;
+use super::report::DoctorReport;
 use crate::cli::job::Job;
 use crate::job::{self, Launcher, clock, launcher, program::find};
 use crate::version;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Reports them; gives the names of the nodes, empty if they are not known.
-pub(super) fn look(job: &Job, report: &mut Report) -> Vec<String> {
+pub(super) fn look(job: &Job, report: &mut DoctorReport) -> Vec<String> {
     report.section(format!(
         "scr-rs {}, SCR interface {}",
         version::RELEASE,
@@ -22,7 +22,7 @@ pub(super) fn look(job: &Job, report: &mut Report) -> Vec<String> {
     nodes
 }
 
-fn manager(job: &Job, report: &mut Report) {
+fn manager(job: &Job, report: &mut DoctorReport) {
     let name = job.manager.name();
     match name {
         "NONE" => report.fact("manager", "none: this is no job of a resource manager"),
@@ -44,7 +44,7 @@ fn manager(job: &Job, report: &mut Report) {
     }
 }
 
-fn nodes(job: &Job, report: &mut Report) -> Vec<String> {
+fn nodes(job: &Job, report: &mut DoctorReport) -> Vec<String> {
     match job::node_name(&job.environment, &|name| job.get(name)) {
         Ok(known) => report.fact("this node", format!("{} ({})", known.value, known.source)),
         Err(error) => report.wrong(error, ""),
@@ -65,7 +65,7 @@ fn nodes(job: &Job, report: &mut Report) -> Vec<String> {
     }
 }
 
-fn end(job: &Job, report: &mut Report) {
+fn end(job: &Job, report: &mut DoctorReport) {
     let wanted = job.number("SCR_HALT_SECONDS").is_ok_and(|s| s > Some(0));
     let unknown = match job.end() {
         Ok(Some(end)) => {
@@ -95,7 +95,7 @@ fn end(job: &Job, report: &mut Report) {
 }
 
 /// All launchers on PATH.
-fn launchers(job: &Job, report: &mut Report) -> Vec<Launcher> {
+fn launchers(job: &Job, report: &mut DoctorReport) -> Vec<Launcher> {
     let mut found = Vec::new();
     for word in launcher::WORDS.split(", ") {
         let Some(path) = find(&job.environment, word) else {
@@ -122,7 +122,7 @@ fn launchers(job: &Job, report: &mut Report) -> Vec<Launcher> {
     found
 }
 
-fn reach(job: &Job, nodes: &[String], launcher: Option<&Launcher>, report: &mut Report) {
+fn reach(job: &Job, nodes: &[String], launcher: Option<&Launcher>, report: &mut DoctorReport) {
     match job.remote(launcher) {
         Ok(remote) if remote.reaches() => report.fact("reached by", remote.name()),
         Ok(_) if nodes.len() > 1 => report.wrong(

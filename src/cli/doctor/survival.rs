@@ -1,10 +1,10 @@
 //! Which losses are survived, and what fits: by the same rules as in a run of this shape.
 
 use super::places::Places;
-use super::report::{Report, bytes};
+use super::report::{DoctorReport, bytes};
 use crate::cli::call::Failure;
 use crate::cli::job::Job;
-use crate::config::descriptors::{Descriptors, Scheme, SchemeDescriptor};
+use crate::config::descriptors::{Descriptors, SchemeDescriptor, SchemeKind};
 use crate::config::{Config, Settings};
 use crate::job::Environment;
 use crate::policy::capacity::with_redundancy;
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashSet};
 const MOST: usize = 1 << 20;
 
 /// Of a run: so many ranks on each of so many nodes.
-pub(super) struct Shape {
+pub(super) struct RunShape {
     /// At least 1.
     pub nodes: usize,
     ranks: usize,
@@ -32,14 +32,14 @@ pub(super) struct Shape {
     guessed: bool,
 }
 
-impl Shape {
+impl RunShape {
     /// From the options, else the allocation with the nodes `listed`, else the last run.
     pub fn new(
         job: &Job,
         listed: Vec<String>,
         nodes: Option<u32>,
         ranks: Option<u32>,
-    ) -> Result<Shape, Failure> {
+    ) -> Result<RunShape, Failure> {
         let no_job = job.manager.name() == "NONE" && listed.len() < 2;
         let last = job.run_nodes().ok().flatten().filter(|_| no_job);
         let last = last.and_then(|nodes| usize::try_from(nodes).ok());
@@ -61,7 +61,7 @@ impl Shape {
             let kind = clap::error::ErrorKind::ValueValidation;
             return Err(clap::Error::raw(kind, what).into());
         }
-        Ok(Shape {
+        Ok(RunShape {
             nodes,
             ranks,
             listed,
@@ -110,7 +110,11 @@ pub(super) struct Sets(Vec<RankAssignment>);
 
 impl Sets {
     /// Those of a run on nodes of these names, with these descriptors.
-    pub fn new(names: &[String], of_nodes: &[Descriptors], shape: &Shape) -> crate::Result<Sets> {
+    pub fn new(
+        names: &[String],
+        of_nodes: &[Descriptors],
+        shape: &RunShape,
+    ) -> crate::Result<Sets> {
         let mut reports = Vec::with_capacity(names.len() * shape.ranks);
         for (name, descriptors) in names.iter().zip(of_nodes) {
             // All read one configuration in one environment.
@@ -126,8 +130,8 @@ impl Sets {
         &self,
         all: &Descriptors,
         settings: &Settings,
-        shape: &Shape,
-        report: &mut Report,
+        shape: &RunShape,
+        report: &mut DoctorReport,
     ) {
         report.section(format!(
             "What is survived, with {} of {} ({})",
@@ -189,9 +193,9 @@ impl Sets {
         &self,
         all: &Descriptors,
         settings: &Settings,
-        (shape, size): (&Shape, u64),
+        (shape, size): (&RunShape, u64),
         places: &Places,
-        report: &mut Report,
+        report: &mut DoctorReport,
     ) {
         report.section(format!("Whether {} of each rank fit", bytes(size)));
         for (store, space) in all.stores.iter().zip(&places.stores) {
@@ -243,7 +247,7 @@ impl Sets {
     fn need(&self, scheme: &SchemeDescriptor, size: u64) -> u64 {
         let (word, failures) = (scheme.scheme.word(), scheme.set_failures as usize);
         let code = redundancy::by_name(word, failures);
-        let copies = scheme.scheme == Scheme::Partner;
+        let copies = scheme.scheme == SchemeKind::Partner;
         let mut instances: BTreeMap<usize, u64> = BTreeMap::new();
         for assignment in &self.0 {
             let leader = assignment
@@ -277,11 +281,9 @@ fn survived(tolerates: usize, group: &str) -> String {
         "NODE" => "node".to_string(),
         other => format!("group of {other}"),
     };
-    let many = plural(tolerates, &one);
     match tolerates {
-        EVERYTHING => format!("the loss of any number of {many}"),
+        EVERYTHING => format!("the loss of any number of {}", plural(0, &one)),
         0 => format!("a failure of processes, but not the loss of a {one}"),
-        1 => format!("the loss of any 1 {one}, not of 2"),
-        n => format!("the loss of any {n} {many}, not of {}", n + 1),
+        n => format!("the loss of any {}, not of {}", counted(n, &one), n + 1),
     }
 }

@@ -5,9 +5,9 @@ mod signals;
 mod steps;
 mod words;
 
-use super::call::{Call, Failure};
+use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::{Command, Group, Outcome, Run, place, prerun};
+use super::{Command, CommandGroup, Outcome, RunCommand, place, prerun};
 use crate::Error;
 use crate::job::Launcher;
 use crate::job::launcher;
@@ -31,7 +31,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
         "scr_lrun",
         "scr_aprun",
     ],
-    Group::Job,
+    CommandGroup::Job,
 )
 .arranged(words::arrange);
 
@@ -72,8 +72,8 @@ struct Options {
     words: Vec<OsString>,
 }
 
-impl Run for Options {
-    fn run(&self, call: &mut Call) -> Outcome {
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         if !job.is_on("SCR_ENABLE")? {
             return Err(self.replace()?);

@@ -1,6 +1,6 @@
 //! The loop of `scr run`: what [`crate::policy::run`] decides is done here.
 
-use super::super::call::{Call, Failure};
+use super::super::call::{Failure, Invocation};
 use super::super::job::Job;
 use super::super::retries_halt::{halt_reasons, halt_seconds};
 use super::super::should_exit::needed_nodes;
@@ -12,7 +12,7 @@ use super::{Options, words};
 use crate::format::print::escaped;
 use crate::job::clock::local_time;
 use crate::job::hostlist::{compress, minus};
-use crate::job::{Down, Launcher, Report, launcher};
+use crate::job::{Down, HealthReport, Launcher, launcher};
 use crate::policy::run::{LoopState, NextStep, NodeCount, StopReason, limit, next_step, pause};
 use crate::policy::watchdog::Limits;
 use crate::prefix::records;
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// The loop and what it has to do with.
 pub(super) struct Steps<'a> {
-    call: &'a mut Call,
+    call: &'a mut Invocation,
     job: &'a Job,
     launcher: &'a Launcher,
     options: &'a Options,
@@ -45,7 +45,7 @@ pub(super) struct Steps<'a> {
 impl<'a> Steps<'a> {
     /// Reads what the user wants.
     pub fn new(
-        call: &'a mut Call,
+        call: &'a mut Invocation,
         job: &'a Job,
         launcher: &'a Launcher,
         options: &'a Options,
@@ -150,7 +150,7 @@ impl<'a> Steps<'a> {
         }
         // The log is not what a job runs for: it may fail.
         let _ = list_down_nodes::log(job, &report, None);
-        let Report { down, .. } = report;
+        let HealthReport { down, .. } = report;
         self.lost = !first && !down.is_empty();
         let up = left.len() - down.len().min(left.len());
         self.down.extend(down);
@@ -277,7 +277,7 @@ impl<'a> Steps<'a> {
 const SETTLE: u64 = 2;
 
 /// A line for the user, at once. That nobody reads it is no reason to stop.
-fn say(call: &mut Call, text: &str) {
+fn say(call: &mut Invocation, text: &str) {
     let time = local_time(SystemTime::now());
     let _ = writeln!(call.out, "scr_run: {time}: {}", crate::text::escaped(text));
     let _ = call.out.flush();

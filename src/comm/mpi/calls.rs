@@ -14,16 +14,16 @@ const ERROR_TEXT: usize = 4096;
 
 /// The thread that may call MPI; `None` if any may.
 #[derive(Clone, Copy)]
-pub(super) struct Home(Option<ThreadId>);
+pub(super) struct MpiThread(Option<ThreadId>);
 
-impl Home {
+impl MpiThread {
     pub(super) fn here() -> Result<Self> {
         let mut level: c_int = 0;
         // SAFETY: MPI is initialised; the pointer is to a live local.
         check("MPI_Query_thread", unsafe { MPI_Query_thread(&mut level) })?;
         // SAFETY: constant of the C library.
         let many = level >= unsafe { RSMPI_THREAD_SERIALIZED };
-        Ok(Home((!many).then(|| std::thread::current().id())))
+        Ok(MpiThread((!many).then(|| std::thread::current().id())))
     }
 
     pub(super) fn check(self, call: &str) -> Result<()> {

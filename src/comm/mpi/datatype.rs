@@ -9,22 +9,22 @@ use mpi::ffi::{
 use std::ffi::c_int;
 
 /// Count and type of a buffer.
-pub(super) struct Shape {
+pub(super) struct MpiBuffer {
     pub count: c_int,
     pub datatype: MPI_Datatype,
     /// To be freed by us.
     ours: bool,
 }
 
-impl Shape {
+impl MpiBuffer {
     /// Exactly `length` bytes, as a count and a type: plain bytes up to `block` of them, else
     /// blocks of that size and a rest, since MPI counts with an `int`.
-    pub(super) fn of(block: usize, length: usize) -> Result<Shape> {
+    pub(super) fn of(block: usize, length: usize) -> Result<MpiBuffer> {
         // SAFETY: constant of the C library.
         let byte = unsafe { RSMPI_UINT8_T };
         if length <= block {
             let count = c_int::try_from(length).map_err(|_| too_long(length))?;
-            return Ok(Shape {
+            return Ok(MpiBuffer {
                 count,
                 datatype: byte,
                 ours: false,
@@ -37,18 +37,18 @@ impl Shape {
         let tail_at = tail_at.map_err(|_| too_long(length))?;
         // SAFETY: constant of the C library.
         let null = unsafe { RSMPI_DATATYPE_NULL };
-        let mut whole = Shape {
+        let mut whole = MpiBuffer {
             count: 1,
             datatype: null,
             ours: true,
         };
-        let mut one = Shape {
+        let mut one = MpiBuffer {
             count: 1,
             datatype: null,
             ours: true,
         };
         // SAFETY: the arrays have the two elements announced; types are committed before
-        // use, and freed by `Shape` once made, which MPI delays until no transfer needs them.
+        // use, and freed by `MpiBuffer` once made, which MPI delays until no transfer needs them.
         unsafe {
             check(
                 "MPI_Type_contiguous",
@@ -68,7 +68,7 @@ impl Shape {
     }
 }
 
-impl Drop for Shape {
+impl Drop for MpiBuffer {
     fn drop(&mut self) {
         // SAFETY: a type that we made and that nobody else holds. MPI keeps it alive for
         // transfers under way.

@@ -11,11 +11,11 @@ mod poll;
 mod reduce;
 mod request;
 
-use self::calls::{Home, check, empty_status, failure, finalized, flag, received, too_long};
-use self::datatype::Shape;
+use self::calls::{MpiThread, check, empty_status, failure, finalized, flag, received, too_long};
+use self::datatype::MpiBuffer;
 use self::reduce::{Pair, combine_pairs, decode, encode};
 use self::request::Request;
-use super::threads::Rank;
+use super::threads::ThreadRank;
 use super::{Communicator, Pending, Tag, Term, check_rank};
 use crate::Result;
 use mpi::ffi::{
@@ -42,14 +42,14 @@ pub struct Mpi {
     rank: usize,
     size: usize,
     block: usize,
-    home: Home,
+    home: MpiThread,
     /// Carries the messages of this rank to itself, because Open MPI 4.1 cuts those that are
     /// longer than the receiver's buffer without a word.
-    to_self: Rank,
+    to_self: ThreadRank,
 }
 
 // SAFETY: MPI handles name objects of the process, not of a thread. Which threads may use
-// them depends on the thread level, which `Home::check` enforces before each call.
+// them depends on the thread level, which `MpiThread::check` enforces before each call.
 unsafe impl Send for Mpi {}
 // SAFETY: as above; at MPI_THREAD_SERIALIZED it is the application that keeps its calls, and
 // so ours, from overlapping.
@@ -78,8 +78,8 @@ impl Mpi {
             rank: 0,
             size: 1,
             block: BLOCK,
-            home: Home::here()?,
-            to_self: Rank::alone(),
+            home: MpiThread::here()?,
+            to_self: ThreadRank::alone(),
         };
         let (mut rank, mut size): (c_int, c_int) = (0, 0);
         // SAFETY: MPI is initialised and not finalised; all pointers are to live locals or
@@ -154,7 +154,7 @@ impl Communicator for Mpi {
         if to == self.rank {
             return self.to_self.isend(0, tag, data);
         }
-        let shape = Shape::of(self.block, data.len())?;
+        let shape = MpiBuffer::of(self.block, data.len())?;
         let call = format!("MPI_Isend to rank {to}");
         let mut request = Request::new(call, data, None, self.home);
         // SAFETY: the request owns the buffer, whose heap memory stays where it is, until
@@ -183,7 +183,7 @@ impl Communicator for Mpi {
         if from == self.rank {
             return self.to_self.irecv(0, tag, buffer);
         }
-        let shape = Shape::of(self.block, buffer.len())?;
+        let shape = MpiBuffer::of(self.block, buffer.len())?;
         let call = format!("MPI_Irecv from rank {from}");
         let mut request = Request::new(call, buffer, Some((from, tag)), self.home);
         // SAFETY: as for the send; nobody reads or writes the buffer until it is complete.
@@ -229,7 +229,7 @@ impl Communicator for Mpi {
             .try_reserve_exact(length)
             .map_err(|_| failure(&call, format!("no memory for a message of {length} bytes")))?;
         buffer.resize(length, 0);
-        let shape = Shape::of(self.block, length)?;
+        let shape = MpiBuffer::of(self.block, length)?;
         let call = format!("MPI_Imrecv from rank {from}");
         let mut request = Request::new(call, buffer, Some((from, tag)), self.home);
         // SAFETY: as for `irecv`; the message was matched by us.

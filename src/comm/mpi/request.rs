@@ -1,6 +1,6 @@
 //! Transfers under way, and who handles their errors.
 
-use super::calls::{Home, check, empty_status, finalized, received};
+use super::calls::{MpiThread, check, empty_status, finalized, received};
 use super::poll;
 use crate::Result;
 use crate::comm::{Pending, Tag, check_length};
@@ -19,7 +19,7 @@ pub(super) struct Request {
     pub call: String,
     /// Source and tag of a receive.
     receive: Option<(usize, Tag)>,
-    home: Home,
+    home: MpiThread,
 }
 
 // SAFETY: as for `Mpi`; each use checks the thread first.
@@ -31,7 +31,7 @@ impl Request {
         call: String,
         buffer: Vec<u8>,
         receive: Option<(usize, Tag)>,
-        home: Home,
+        home: MpiThread,
     ) -> Self {
         // SAFETY: constant of the C library.
         let handle = unsafe { RSMPI_REQUEST_NULL };

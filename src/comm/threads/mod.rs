@@ -30,7 +30,7 @@ pub fn run<R: Send>(size: usize, body: impl Fn(Box<dyn Communicator>) -> R + Syn
             let world = Arc::clone(&world);
             let body = &body;
             move || {
-                let comm = Box::new(Rank {
+                let comm = Box::new(ThreadRank {
                     world: Arc::clone(&world),
                     rank,
                 });
@@ -67,15 +67,15 @@ pub struct Aborted {
 }
 
 /// One rank's end of the world.
-pub(super) struct Rank {
+pub(super) struct ThreadRank {
     world: Arc<World>,
     rank: usize,
 }
 
-impl Rank {
+impl ThreadRank {
     /// The only rank of a world of its own, on the caller's thread.
     pub(super) fn alone() -> Self {
-        Rank {
+        ThreadRank {
             world: Arc::new(World::new(1)),
             rank: 0,
         }
@@ -109,7 +109,7 @@ impl Rank {
     }
 }
 
-impl Communicator for Rank {
+impl Communicator for ThreadRank {
     fn rank(&self) -> usize {
         self.rank
     }

@@ -92,7 +92,7 @@ fn combine(left: &[Term], right: &[Term]) -> Terms {
         .collect()
 }
 
-struct State {
+struct WorldState {
     channels: HashMap<(usize, usize, Tag), Channel>,
     /// The buffers of transfers that are over and not yet asked for.
     done: HashMap<Ticket, Vec<u8>>,
@@ -110,7 +110,7 @@ struct State {
     broken: Option<String>,
 }
 
-impl State {
+impl WorldState {
     fn channel(&mut self, t: &Transfer) -> &mut Channel {
         self.channels.entry((t.from, t.to, t.tag)).or_default()
     }
@@ -164,14 +164,14 @@ impl State {
 }
 
 pub(super) struct World {
-    state: Mutex<State>,
+    state: Mutex<WorldState>,
     /// One for each rank.
     changed: Vec<Condvar>,
 }
 
 impl World {
     pub fn new(size: usize) -> Self {
-        let state = State {
+        let state = WorldState {
             channels: HashMap::new(),
             done: HashMap::new(),
             next_ticket: 0,
@@ -196,7 +196,7 @@ impl World {
     }
 
     /// No invariant is broken between two statements that can panic, so poison is ignored.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WorldState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -258,7 +258,7 @@ impl World {
         Ok(transfer)
     }
 
-    fn send(&self, state: &mut State, transfer: &Transfer, data: Vec<u8>) -> Result<()> {
+    fn send(&self, state: &mut WorldState, transfer: &Transfer, data: Vec<u8>) -> Result<()> {
         if let Some(what) = state.broken.clone() {
             let call = transfer.call();
             return Err(Error::comm(call, what));
@@ -285,7 +285,7 @@ impl World {
         Ok(())
     }
 
-    fn receive(&self, state: &mut State, transfer: &Transfer, buffer: Vec<u8>) {
+    fn receive(&self, state: &mut WorldState, transfer: &Transfer, buffer: Vec<u8>) {
         let ticket = transfer.ticket;
         let channel = state.channel(transfer);
         match channel.unexpected.pop_front() {
@@ -360,7 +360,7 @@ impl World {
     }
 
     /// Blocks `rank` until `want` is satisfied.
-    fn wait(&self, rank: usize, want: Want, call: &str) -> Result<MutexGuard<'_, State>> {
+    fn wait(&self, rank: usize, want: Want, call: &str) -> Result<MutexGuard<'_, WorldState>> {
         let mut state = self.lock();
         while !state.satisfied(want) {
             if let Some(what) = state.hopeless(want) {

@@ -1,5 +1,5 @@
 use super::super::descriptors::{choose, descriptors};
-use super::super::{Config, Descriptors, FlushType, Scheme, Settings, View};
+use super::super::{Config, Descriptors, FlushType, SchemeKind, Settings, View};
 use super::load;
 use crate::Result;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn defaults() {
     };
     assert_eq!(
         (s.scheme, s.interval, s.set_size, s.set_failures),
-        (Scheme::Xor, 1, 8, 1)
+        (SchemeKind::Xor, 1, 8, 1)
     );
     assert!(s.enabled && s.bypass && !s.output && s.store == 0 && s.group == "NODE");
     assert!(d.warnings.is_empty());
@@ -82,9 +82,9 @@ fn everything_configured() {
     assert_eq!(
         kinds,
         [
-            (Scheme::Single, 1, 2),
-            (Scheme::Xor, 4, 1),
-            (Scheme::Rs, 8, 0)
+            (SchemeKind::Single, 1, 2),
+            (SchemeKind::Xor, 4, 1),
+            (SchemeKind::Rs, 8, 0)
         ]
     );
     assert_eq!(
@@ -258,9 +258,14 @@ fn partner_keeps_one_copy_unless_told_otherwise() {
 
 #[test]
 fn words_are_those_of_the_parameters() {
-    for scheme in [Scheme::Single, Scheme::Partner, Scheme::Xor, Scheme::Rs] {
+    for scheme in [
+        SchemeKind::Single,
+        SchemeKind::Partner,
+        SchemeKind::Xor,
+        SchemeKind::Rs,
+    ] {
         assert_eq!(
-            Scheme::from_word(&scheme.word().to_lowercase()),
+            SchemeKind::from_word(&scheme.word().to_lowercase()),
             Some(scheme)
         );
     }

@@ -1,5 +1,5 @@
-use super::super::layer::Item;
-use super::super::{Config, MAX_FILE, Source};
+use super::super::layer::ConfigItem;
+use super::super::{Config, ConfigSource, MAX_FILE};
 use super::{load, reload};
 use crate::job::Environment;
 use crate::{Error, Result};
@@ -30,7 +30,7 @@ fn the_order_of_sources() {
     }
     assert_eq!(get(&config, "SCR_FETCH"), None);
     assert_eq!(config.origin("SCR_FETCH"), "default");
-    assert_eq!(config.find("SCR_DEBUG").unwrap().0, Source::User);
+    assert_eq!(config.find("SCR_DEBUG").unwrap().0, ConfigSource::User);
 }
 
 #[test]
@@ -191,12 +191,12 @@ fn a_byte_order_mark_is_skipped() {
 fn items_add_up_and_children_are_replaced() {
     let user = "STORE=/a COUNT=1\nstore=/b count=2\nSTORE=/a COUNT=3 GROUP=WORLD\nSTORE=/a MKDIR=0";
     let config = load(&[], user, "STORE=/c");
-    let items: Vec<&Item> = config.items("STORE").collect();
+    let items: Vec<&ConfigItem> = config.items("STORE").collect();
     assert_eq!(
         items.iter().map(|i| i.key.as_str()).collect::<Vec<_>>(),
         ["/a", "/b"]
     );
-    let child = |item: &Item, name: &str| item.children.get(name).map(|v| v.text.clone());
+    let child = |item: &ConfigItem, name: &str| item.children.get(name).map(|v| v.text.clone());
     assert_eq!(child(items[0], "COUNT").as_deref(), Some("3"));
     assert_eq!(child(items[0], "GROUP").as_deref(), Some("WORLD"));
     assert_eq!(child(items[0], "MKDIR").as_deref(), Some("0"));

@@ -26,11 +26,16 @@ const CHECK: &str = r#"
     esac
     echo 'scr_check_node: PASS'"#;
 
-fn report(programs: &Programs, environment: &Environment, known: &str, tests: &[Test]) -> Report {
+fn report(
+    programs: &Programs,
+    environment: &Environment,
+    known: &str,
+    tests: &[Test],
+) -> HealthReport {
     let manager = detect(environment);
     let remote = Remote::choose(&*manager, None, environment, &nothing).unwrap();
     let check = programs.dir().join("check");
-    let health = Health {
+    let health = NodeTests {
         manager: &*manager,
         remote: &remote,
         environment,
@@ -41,7 +46,7 @@ fn report(programs: &Programs, environment: &Environment, known: &str, tests: &[
     health.report(&strings("n[1-7]"), &strings(known)).unwrap()
 }
 
-fn found(report: &Report) -> Vec<String> {
+fn found(report: &HealthReport) -> Vec<String> {
     let line = |down: &Down| format!("{}: {}", down.node, down.reason);
     report.down.iter().map(line).collect()
 }

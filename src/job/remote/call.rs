@@ -4,7 +4,10 @@
 //! runs in a small shell script which says on which node it runs and how the command ended.
 
 use super::super::program::{ask as question, run};
-use super::{Answer, Environment, LauncherKind, Task, Way, failed, hostlist, lost, parse, program};
+use super::{
+    Environment, LauncherKind, NodeResult, RemoteCommand, RemoteShell, failed, hostlist, lost,
+    parse, program,
+};
 use crate::Result;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -24,7 +27,7 @@ pub(super) fn here(
     command: &[OsString],
     set: &[(String, String)],
     limit: Duration,
-) -> Answer {
+) -> NodeResult {
     let set: Vec<(&str, &str)> = set.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
     let found = command.split_first().and_then(|(word, rest)| {
         let program = program::find(environment, word.to_str()?)?;
@@ -37,7 +40,7 @@ pub(super) fn here(
         })
         .and_then(|(program, rest)| run(&program, rest, &set, limit));
     match finished {
-        Ok(finished) => Answer {
+        Ok(finished) => NodeResult {
             node: node.to_string(),
             code: finished.code,
             err: match finished.code {
@@ -46,7 +49,7 @@ pub(super) fn here(
             },
             out: finished.out,
         },
-        Err(error) => Answer {
+        Err(error) => NodeResult {
             err: error.to_string(),
             ..lost(node)
         },
@@ -55,12 +58,12 @@ pub(super) fn here(
 
 /// One call for some nodes.
 pub(super) fn ask(
-    way: Option<&Way>,
+    way: Option<&RemoteShell>,
     environment: &Environment,
     nodes: &[String],
-    task: &Task,
+    task: &RemoteCommand,
     limit: Duration,
-) -> Result<Vec<Answer>> {
+) -> Result<Vec<NodeResult>> {
     let way = way.ok_or_else(|| {
         failed(
             "a command on another node",
@@ -73,7 +76,7 @@ pub(super) fn ask(
     let text = || vec![quoted(&argv)];
     let seconds = limit.as_secs().max(1).to_string();
     let (path, options, rest): (_, Vec<String>, Vec<OsString>) = match way {
-        Way::Srun(path) => {
+        RemoteShell::Srun(path) => {
             let options = [
                 &format!("--nodes={count}"),
                 &format!("--ntasks={count}"),
@@ -88,38 +91,38 @@ pub(super) fn ask(
             ];
             (path, options.map(str::to_string).to_vec(), argv)
         }
-        Way::Flux(path) => {
+        RemoteShell::Flux(path) => {
             let ranks = ranks(environment, nodes)?;
             let options = ["exec", "--noinput", "--label-io", "--rank", &ranks];
             (path, options.map(str::to_string).to_vec(), argv)
         }
-        Way::Pdsh(path) => {
+        RemoteShell::Pdsh(path) => {
             let options = ["-f", "256", "-t", CONNECT, "-u", &seconds, "-w", &list];
             (path, options.map(str::to_string).to_vec(), text())
         }
-        Way::Clush(path) => {
+        RemoteShell::Clush(path) => {
             let fan = ["-f", "256", "-t", CONNECT, "-u", &seconds, "-w", &list];
             (path, fan.map(str::to_string).to_vec(), text())
         }
-        Way::Ssh(path) => {
+        RemoteShell::Ssh(path) => {
             let timeout = format!("ConnectTimeout={CONNECT}");
             let options = ["-n", "-o", "BatchMode=yes", "-o", &timeout, &list];
             (path, options.map(str::to_string).to_vec(), text())
         }
-        Way::Mpirun(LauncherKind::OpenMpi, path) => {
+        RemoteShell::Mpirun(LauncherKind::OpenMpi, path) => {
             let options = ["--host", &list, "-n", "1"];
             (path, options.map(str::to_string).to_vec(), argv)
         }
-        Way::Mpirun(_, path) => {
+        RemoteShell::Mpirun(_, path) => {
             let options = ["-hosts", &list, "-n", "1"];
             (path, options.map(str::to_string).to_vec(), argv)
         }
-        Way::Here => return Ok(Vec::new()),
+        RemoteShell::Here => return Ok(Vec::new()),
     };
     let options = options.into_iter().map(OsString::from);
     let arguments: Vec<OsString> = options.chain(rest).collect();
     let finished = run(path, &arguments, &[], limit)?;
-    let single = matches!(way, Way::Ssh(_) | Way::Mpirun(..));
+    let single = matches!(way, RemoteShell::Ssh(_) | RemoteShell::Mpirun(..));
     let answers = match (single, nodes) {
         (true, [node]) => vec![parse::single(node, &finished)],
         _ => {
@@ -131,9 +134,9 @@ pub(super) fn ask(
 }
 
 /// What the labels of a way stand for, where they are numbers.
-fn label_names(way: &Way, environment: &Environment) -> Result<Vec<String>> {
+fn label_names(way: &RemoteShell, environment: &Environment) -> Result<Vec<String>> {
     match way {
-        Way::Flux(_) => hosts_of_flux(environment),
+        RemoteShell::Flux(_) => hosts_of_flux(environment),
         _ => Ok(Vec::new()),
     }
 }
@@ -157,7 +160,7 @@ fn ranks(environment: &Environment, nodes: &[String]) -> Result<String> {
 }
 
 /// The command in its script.
-fn script(task: &Task) -> Vec<OsString> {
+fn script(task: &RemoteCommand) -> Vec<OsString> {
     let mut argv: Vec<OsString> = ["sh", "-c", SCRIPT, "sh"].map(OsString::from).to_vec();
     if !task.set.is_empty() {
         argv.push("env".into());

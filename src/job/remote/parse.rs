@@ -1,7 +1,7 @@
 //! What nodes said, from the output of a program that asked them.
 
 use super::super::manager::same_host;
-use super::{Answer, Finished, lost};
+use super::{Finished, NodeResult, lost};
 use crate::text::excerpt;
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) fn first_line(text: &str) -> Option<String> {
 }
 
 /// The answer of the one node that was asked.
-pub(super) fn single(node: &str, finished: &Finished) -> Answer {
+pub(super) fn single(node: &str, finished: &Finished) -> NodeResult {
     let said = Said::from(finished.out.lines());
     let mut answer = said.answer(node, finished.err.clone());
     explain(&mut answer, finished);
@@ -24,9 +24,9 @@ pub(super) fn single(node: &str, finished: &Finished) -> Answer {
 
 /// The answers of several, each line with its label in front: the node's name, its place in
 /// `names`, or a number of its own that goes with the name which the node itself gave.
-pub(super) fn labelled(nodes: &[String], names: &[String], finished: &Finished) -> Vec<Answer> {
+pub(super) fn labelled(nodes: &[String], names: &[String], finished: &Finished) -> Vec<NodeResult> {
     let (out, err) = (by_label(&finished.out), by_label(&finished.err));
-    let mut found: BTreeMap<&String, Answer> = BTreeMap::new();
+    let mut found: BTreeMap<&String, NodeResult> = BTreeMap::new();
     for (label, lines) in &out {
         let said = Said::from(lines.iter().copied());
         let rank = label.parse().ok().and_then(|rank: usize| names.get(rank));
@@ -60,7 +60,7 @@ pub(super) fn labelled(nodes: &[String], names: &[String], finished: &Finished) 
 }
 
 /// Says why there is no answer, where nothing else says it.
-fn explain(answer: &mut Answer, finished: &Finished) {
+fn explain(answer: &mut NodeResult, finished: &Finished) {
     if answer.code.is_none() && first_line(&answer.err).is_none() {
         answer.err = finished.why();
     }
@@ -110,8 +110,8 @@ impl<'a> Said<'a> {
         }
     }
 
-    fn answer(self, node: &str, err: String) -> Answer {
-        Answer {
+    fn answer(self, node: &str, err: String) -> NodeResult {
+        NodeResult {
             node: node.to_string(),
             code: self.code,
             out: self.out,

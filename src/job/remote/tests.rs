@@ -26,9 +26,9 @@ fn remote(environment: &Environment, launcher: Option<&str>) -> Result<Remote> {
 }
 
 /// Says its arguments and a variable, with one line that is not ended, and fails on n2.
-fn task() -> Task {
+fn task() -> RemoteCommand {
     let script = r#"printf '%s|%s|' "$1" "$X"; echo oops >&2; [ "$NODE" != n2 ]"#;
-    Task {
+    RemoteCommand {
         command: ["/bin/sh", "-c", script, "sh", "it's $HOME *"]
             .map(OsString::from)
             .to_vec(),
@@ -36,7 +36,7 @@ fn task() -> Task {
     }
 }
 
-fn check(answers: &[Answer]) {
+fn check(answers: &[NodeResult]) {
     let nodes: Vec<&str> = answers.iter().map(|answer| answer.node.as_str()).collect();
     assert_eq!(nodes, ["n1", "n2", "n3"]);
     for answer in answers {
@@ -169,7 +169,7 @@ fn here_a_command_is_just_run() {
         answers[1].why().contains("none of srun, flux, pdsh"),
         "{answers:?}"
     );
-    let missing = Task {
+    let missing = RemoteCommand {
         command: vec!["/nonexistent/x".into()],
         set: Vec::new(),
     };
@@ -185,7 +185,7 @@ fn one_machine_can_stand_for_several() {
     let environment = Programs::new().environment().with("SCR_REMOTE", "local");
     let remote = remote(&environment, None).unwrap();
     let script = "echo $SCR_NODE_NAME";
-    let task = Task {
+    let task = RemoteCommand {
         command: ["/bin/sh", "-c", script].map(OsString::from).to_vec(),
         set: Vec::new(),
     };
