@@ -98,7 +98,7 @@ fn many_files(scheme: &str) -> Vec<Cost> {
             files: site.by_rank[rank].clone().unwrap(),
             sink: site.events.clone(),
             environment: site.environment(nodes(4)[rank]),
-            lock_timeout: std::time::Duration::ZERO,
+            lock_timeout: std::time::Duration::from_secs(10),
         };
         let mut session = Session::init(setup, &mut Config::new()).unwrap().unwrap();
         session

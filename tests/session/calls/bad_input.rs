@@ -359,7 +359,7 @@ fn start(site: &Site, environment: impl Fn(usize) -> Environment + Sync) -> Vec<
             files: site.files.clone(),
             sink: site.events.clone(),
             environment,
-            lock_timeout: Duration::ZERO,
+            lock_timeout: Duration::from_secs(10),
         };
         Session::init(setup, &mut Config::new()).map(|session| assert!(session.is_some()))
     })

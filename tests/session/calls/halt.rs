@@ -86,7 +86,7 @@ fn a_signal_costs_no_round() {
             files: site.files.clone(),
             sink: site.events.clone(),
             environment: site.environment(nodes(3)[rank]),
-            lock_timeout: Duration::ZERO,
+            lock_timeout: Duration::from_secs(10),
         };
         let mut session = Session::init(setup, &mut Config::new()).unwrap().unwrap();
         tally.take();

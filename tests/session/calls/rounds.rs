@@ -22,7 +22,7 @@ fn rounds(scheme: &str) -> (u64, u64, u64) {
             files: site.files.clone(),
             sink: site.events.clone(),
             environment: site.environment(nodes(8)[rank / 2]),
-            lock_timeout: std::time::Duration::ZERO,
+            lock_timeout: std::time::Duration::from_secs(10),
         };
         let mut session = Session::init(setup, &mut Config::new()).unwrap().unwrap();
         let init = tally.take();
@@ -82,7 +82,7 @@ fn a_deletion_takes_nine_rounds_and_three_for_each_other_dataset() {
             files: site.files.clone(),
             sink: site.events.clone(),
             environment: site.environment(nodes(4)[rank]),
-            lock_timeout: std::time::Duration::ZERO,
+            lock_timeout: std::time::Duration::from_secs(10),
         };
         let mut session = Session::init(setup, &mut Config::new()).unwrap().unwrap();
         for name in ["ck.1", "ck.2", "ck.3"] {
