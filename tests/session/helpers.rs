@@ -4,7 +4,13 @@ use crate::site::{Rank, Site};
 use scr::config::Config;
 
 impl Site {
-    /// The node goes, and all it held.
+    /// A site in memory if this system has `/dev/shm`: fast, for tests with very many sites.
+    pub fn in_memory() -> Self {
+        let memory = tempfile::tempdir_in("/dev/shm");
+        Site::at(memory.or_else(|_| tempfile::tempdir()).unwrap())
+    }
+
+    /// Removes the node with everything that is stored on it.
     pub fn lose(&self, name: &str) {
         std::fs::remove_dir_all(self.node(name)).unwrap();
     }
@@ -14,7 +20,7 @@ impl Site {
         std::fs::write(self.prefix().join(".scrconf"), text).unwrap();
     }
 
-    /// What begins with `prefix` in the directory of the last run on a node.
+    /// The names that begin with `prefix` in the directory of the last run on a node, sorted.
     pub fn entries(&self, node: &str, prefix: &str) -> Vec<String> {
         let listed = std::fs::read_dir(self.cache(node)).into_iter().flatten();
         let mut names: Vec<String> = listed
@@ -25,8 +31,8 @@ impl Site {
         names
     }
 
-    /// No rank is offered a checkpoint, and all are told that there may be one, and why it cannot
-    /// be used now.
+    /// `SCR_Have_restart` must fail on all ranks, say that a checkpoint may be good, and give the
+    /// reason `why` it cannot be used now.
     pub fn expect_none_now(&self, nodes: &[&str], why: &str) {
         for told in self.run(nodes, |rank| rank.session.have_restart()) {
             let error = told.expect_err("no checkpoint can be read").to_string();

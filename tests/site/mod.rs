@@ -11,23 +11,23 @@ use scr::store::posix::Posix;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A prefix directory and the nodes' caches, gone when dropped.
+/// A prefix directory and the nodes' storage. Both are deleted when it is dropped.
 pub struct Site {
     pub dir: tempfile::TempDir,
     /// Parameters, as environment variables of every rank.
     pub vars: Vec<(String, String)>,
     /// The same for the ranks of one node: node, name, value.
     pub of_node: Vec<(String, String, String)>,
-    /// Who hears of events, all runs together.
+    /// Receives the events of all runs.
     pub events: Arc<Memory>,
-    /// File systems of all ranks.
+    /// The file system that ranks use unless `by_rank` has another one.
     pub files: Arc<dyn Files>,
-    /// File systems by rank, where they are not those of all.
+    /// File systems of single ranks.
     pub by_rank: Vec<Option<Arc<dyn Files>>>,
 }
 
-/// The directory of the only run that a job's cache directory has one of; if there is none, one
-/// with a name as runs have them.
+/// The directory of the only run in a job's cache directory. If there is none, a path with a valid
+/// name that does not exist.
 pub fn of_run(job: &Path) -> PathBuf {
     let listed = std::fs::read_dir(job).into_iter().flatten();
     let mut names = listed.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -95,7 +95,7 @@ impl Site {
         environment
     }
 
-    /// Runs `body` on one rank a name in `nodes`; rank r runs on `nodes[r]`. Every session
+    /// Runs `body` on one rank for each name in `nodes`: rank r runs on `nodes[r]`. Every session
     /// must start. A session that `body` does not finalize ends as if it were killed.
     pub fn run<R: Send>(&self, nodes: &[&str], body: impl Fn(&mut Rank) -> R + Sync) -> Vec<R> {
         self.start(nodes, |started| {
