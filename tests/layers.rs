@@ -1,6 +1,8 @@
 //! The layers of `src/`: which module may use which. Reads the paths that begin with `crate::` or
 //! `super::` in every file, and compares them with [`LAYERS`]. Code under `#[cfg(test)]` is free.
 
+#![allow(clippy::expect_used)] // A test may stop at what it did not expect.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
