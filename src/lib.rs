@@ -1,14 +1,17 @@
 //! Scalable Checkpoint / Restart for MPI codes, in Rust.
 //!
-//! The modules follow a checkpoint on its way:
+//! The modules are layers, top layer first. A module uses only modules that stand below it, or to
+//! its right in the same line; `tests/layers.rs` checks it.
 //!
 //! ```text
-//! application -> capi -> session -> policy -> cache -> redundancy -> transfer -> prefix
+//! capi cli
+//! session scavenge policy
+//! prefix transfer cache redundancy
+//! config job comm format store
+//! events error text version
 //! ```
 //!
-//! `comm`, `store`, `format`, `config` and `job` lie underneath and know nothing of
-//! what is above them, and below these `error`, `events` and `text`. A module may use those to its right and those underneath,
-//! never the reverse.
+//! `docs/architecture.md` says what each module does, and `docs/glossary.md` what the words mean.
 
 pub mod cache;
 #[cfg(feature = "mpi")]

@@ -260,8 +260,14 @@ mod tests {
     fn any_bytes_from_rank_0_give_an_error() {
         let (config, settings, descriptors) = loaded(&[]);
         let mine = pack(&settings, &descriptors).unwrap();
-        for theirs in [&b"\0\0\0\x09x"[..], &[], &mine] {
-            difference(&mine, (&"n0".into(), theirs), &config, &descriptors);
+        for (theirs, words) in [
+            (&b"\0\0\0\x09x"[..], "9 elements cannot be in 1 bytes"),
+            (&[], "the tree ends before a count of elements"),
+            (&mine, "rank 0 takes equal settings for different ones"),
+        ] {
+            let root = (&Name::from("n0"), theirs);
+            let text = difference(&mine, root, &config, &descriptors).to_string();
+            assert!(text.contains(words), "{text}");
         }
     }
 }

@@ -290,7 +290,7 @@ fn what_is_in_the_prefix_directory_is_told() {
 fn what_other_nodes_do_not_see_is_no_prefix_directory() {
     let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
     if !mounts.contains(" /dev/shm tmpfs ") {
-        println!("skipped: there is no tmpfs at /dev/shm");
+        println!("SKIPPED: there is no tmpfs at /dev/shm");
         return;
     }
     let args = ["--prefix", "/dev/shm/scr-doctor-has-made-nothing"];

@@ -279,7 +279,8 @@ fn a_dataset_that_lost_a_file_is_not_complete() {
 /// A run that is killed before its first flush has an empty prefix directory and full caches.
 #[test]
 fn what_the_caches_hold_is_told_where_nothing_was_flushed() {
-    use crate::site::{Site, double_nodes};
+    use crate::checkpoints::double_nodes;
+    use crate::site::Site;
     let site = Site::new().set("SCR_FLUSH", "0").set("SCR_CACHE_SIZE", "2");
     let index = |args: &[&str]| {
         let mut command = crate::sandbox::program("scr_index", args);

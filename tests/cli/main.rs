@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "../site/checkpoints.rs"]
+mod checkpoints;
 mod completions;
 mod delete;
 mod doctor;
@@ -25,6 +27,6 @@ mod run;
 mod running;
 mod sandbox;
 mod scavenge;
-#[path = "../job/mod.rs"]
+#[path = "../site/mod.rs"]
 mod site;
 mod startup;

@@ -1,7 +1,8 @@
 //! `scr postrun` and `scr scavenge` over nodes that an ssh of our own reaches.
 
+use crate::checkpoints::double_nodes;
 use crate::sandbox::{Programs, Said, said};
-use crate::site::{Site, double_nodes};
+use crate::site::Site;
 
 /// An ssh to nodes that are directories of `site`, of which `down` cannot be reached.
 fn nodes_of(site: &Site, down: &str) -> Programs {

@@ -1,7 +1,8 @@
 //! `scr copy`, `scr inspect` and `scr index --build`: the end of a job that was killed.
 
+use crate::checkpoints::double_nodes;
 use crate::sandbox::{Said, Sandbox, program, said};
-use crate::site::{Site, double_nodes};
+use crate::site::Site;
 
 fn killed(names: &[&str]) -> Site {
     let site = Site::new().set("SCR_FLUSH", "0").set("SCR_CACHE_SIZE", "2");

@@ -1,6 +1,6 @@
 //! The checks that every transport must pass, at any number of ranks.
 //!
-//! Each rank calls [`all`]; a violation comes back as its description. Used by `tests/comm.rs`
+//! Each rank calls [`all`]; a violation comes back as its description. Used by `tests/parts`
 //! on threads and by `tests/transport` under mpiexec.
 
 use scr::comm::collective::{agree, agree_with, bcast, exchange, gather, scatter};

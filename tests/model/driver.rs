@@ -4,8 +4,8 @@
 use crate::answer::{Answer, Place};
 use crate::calls::{Call, Config};
 use crate::differences::Difference;
-use crate::job::{Rank, Site, content, nodes};
 use crate::model::Model;
+use crate::site::{Rank, Site, content, nodes};
 use scr::format::Name;
 use scr::format::index::Index;
 use scr::session::state::State;
@@ -105,7 +105,9 @@ fn panicked(run: &Range<usize>, calls: &[Call], panic: &(dyn Any + Send)) -> Fou
 
 fn site(config: Config) -> Site {
     let number = |flag: bool| if flag { "1" } else { "0" };
-    Site::in_memory()
+    // In memory, where the system has such a place: there are very many sites.
+    let memory = tempfile::tempdir_in("/dev/shm");
+    Site::at(memory.or_else(|_| tempfile::tempdir()).unwrap())
         .set("SCR_CACHE_BYPASS", number(config.bypass))
         .set("SCR_CACHE_SIZE", &config.size.to_string())
         // SCR v3.1.0 does not look for room, so nothing makes way for want of it.
@@ -215,7 +217,7 @@ fn answer(site: &Site, rank: &mut Rank, call: &Call, expected: &Expected) -> Ans
         Call::Delete(name) => told(session.delete(&name.as_str().into()), ok),
         Call::NeedCheckpoint => told(session.need_checkpoint(), Answer::Flag),
         Call::ShouldExit => told(session.should_exit(), Answer::Flag),
-        Call::Finalize => told(rank.finalize(), ok),
+        Call::Finalize => told(session.finalize(&mut scr::config::Config::new()), ok),
     }
 }
 
@@ -296,7 +298,8 @@ fn index_line(site: &Site) -> String {
 }
 
 fn cached_ids(site: &Site) -> Vec<u64> {
-    let names = site.entries("n0", "scr.dataset.").into_iter();
+    let listed = std::fs::read_dir(site.cache("n0")).into_iter().flatten();
+    let names = listed.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut ids: Vec<u64> = names
         .filter_map(|name| name.strip_prefix("scr.dataset.")?.parse().ok())
         .collect();

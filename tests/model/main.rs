@@ -12,10 +12,10 @@ mod differences;
 mod driver;
 mod generate;
 mod index;
-#[path = "../job/mod.rs"]
-mod job;
 mod model;
 mod shrink;
+#[path = "../site/mod.rs"]
+mod site;
 
 use differences::Difference;
 use shrink::{Shown, show};

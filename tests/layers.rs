@@ -1,0 +1,540 @@
+//! The layers of `src/`: which module may use which. Reads the paths that begin with `crate::` or
+//! `super::` in every file, and compares them with [`LAYERS`]. Code under `#[cfg(test)]` is free.
+
+#![allow(clippy::expect_used)] // A test may stop at what it did not expect.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The modules of `src/`, top layer first, each with all the modules that it uses. A module may use
+/// only modules that stand below it here. `src/lib.rs` and `docs/architecture.md` have the same order.
+const LAYERS: &[(&str, &[&str])] = &[
+    (
+        "capi",
+        &[
+            "session", "prefix", "config", "job", "format", "comm", "store", "events", "error",
+            "version",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "scavenge",
+            "policy",
+            "prefix",
+            "transfer",
+            "cache",
+            "redundancy",
+            "config",
+            "job",
+            "format",
+            "comm",
+            "store",
+            "error",
+            "text",
+            "version",
+        ],
+    ),
+    (
+        "session",
+        &[
+            "policy",
+            "prefix",
+            "cache",
+            "redundancy",
+            "config",
+            "job",
+            "format",
+            "comm",
+            "store",
+            "events",
+            "error",
+            "text",
+        ],
+    ),
+    (
+        "scavenge",
+        &[
+            "prefix",
+            "transfer",
+            "cache",
+            "redundancy",
+            "format",
+            "store",
+            "error",
+            "text",
+        ],
+    ),
+    ("policy", &["redundancy", "format"]),
+    (
+        "prefix",
+        &[
+            "transfer", "config", "comm", "format", "store", "error", "text",
+        ],
+    ),
+    ("transfer", &["comm", "store", "error"]),
+    (
+        "cache",
+        &["redundancy", "comm", "format", "store", "error", "text"],
+    ),
+    (
+        "redundancy",
+        &["config", "comm", "format", "store", "error", "text"],
+    ),
+    ("config", &["job", "format", "error", "text"]),
+    ("job", &["store", "error", "text"]),
+    ("comm", &["format", "error"]),
+    ("format", &["store", "error", "text"]),
+    ("store", &["error"]),
+    ("events", &["text", "version"]),
+    ("error", &["text"]),
+    ("text", &[]),
+    ("version", &[]),
+];
+
+/// The files of `src/cli` that may name `Posix`, the real file system. All others get the files of
+/// a prefix directory, below which no link is followed, from `place::files`.
+const REAL_FILES: &[&str] = &[
+    "cli/caches.rs",
+    "cli/check_node.rs",
+    "cli/crc32.rs",
+    "cli/doctor/places.rs",
+    "cli/job.rs",
+    "cli/place.rs",
+    "cli/print.rs",
+    "cli/rebuild.rs",
+];
+
+/// Pairs of neighbours that still use each other. Take out a pair when it does not any more.
+const KNOWN_CYCLES: &[(&str, &str)] = &[("config::describe", "config::descriptors")];
+
+/// A module, as its path from the root of the library: `["cli", "doctor", "places"]`.
+type Module = Vec<String>;
+
+struct Source {
+    file: PathBuf,
+    module: Module,
+    /// The code, without comments, texts and tests; its lines are those of the file.
+    code: String,
+}
+
+/// One module that another one names.
+struct Use {
+    file: PathBuf,
+    line: usize,
+    from: Module,
+    to: Module,
+}
+
+impl Use {
+    fn place(&self) -> String {
+        let (from, to) = (self.from.join("::"), self.to.join("::"));
+        format!(
+            "src/{}:{}: {from} uses {to}",
+            self.file.display(),
+            self.line
+        )
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn rust_files(dir: &Path, found: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(dir).expect("src can be listed");
+    for path in entries.map(|entry| entry.expect("src can be listed").path()) {
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Replaces comments and the content of texts by nothing, and keeps all ends of lines.
+fn without_comments(text: &str) -> String {
+    let mut code = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = match c {
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            '\'' => character(rest),
+            '"' => string(rest),
+            'r' if !code.ends_with(|c: char| c.is_alphanumeric() || c == '_') => raw_string(rest),
+            _ => 0,
+        };
+        let (skipped, kept) = match length {
+            0 => (c.len_utf8(), &rest[..c.len_utf8()]),
+            _ => (length, ""),
+        };
+        code.push_str(kept);
+        code.extend(rest[..length].chars().filter(|c| *c == '\n'));
+        rest = &rest[skipped..];
+    }
+    code
+}
+
+/// The length of the character literal with which `rest` begins; 0 if it is a lifetime.
+fn character(rest: &str) -> usize {
+    let inside = &rest[1..];
+    let skip = match inside.strip_prefix('\\') {
+        Some(_) => 2,
+        None => inside.chars().next().map_or(0, char::len_utf8),
+    };
+    match inside.get(skip..).and_then(|after| after.find('\'')) {
+        Some(0) => skip + 2,
+        // '\u{...}' and '\x..'
+        Some(end) if inside.starts_with('\\') && end < 9 => skip + end + 2,
+        _ => 0,
+    }
+}
+
+fn string(rest: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+fn raw_string(rest: &str) -> usize {
+    let hashes = rest[1..].chars().take_while(|c| *c == '#').count();
+    match rest[1 + hashes..].starts_with('"') {
+        true => {
+            let end = format!("\"{}", "#".repeat(hashes));
+            let start = hashes + 2;
+            let found = rest[start..].find(&end);
+            found.map_or(rest.len(), |at| start + at + end.len())
+        }
+        false => 0,
+    }
+}
+
+/// Blanks each item that is only for tests. Returns the names of modules in files of their own
+/// among them, too.
+fn without_tests(code: &str) -> (String, Vec<String>) {
+    let mut kept = Vec::new();
+    let mut modules = Vec::new();
+    // The indentation of the item that is being left out.
+    let mut item: Option<String> = None;
+    for line in code.lines() {
+        let text = line.trim_start();
+        let indent = &line[..line.len() - text.len()];
+        if item.is_none() && text.starts_with("#[cfg(test)]") {
+            item = Some(indent.to_string());
+            kept.push("");
+            continue;
+        }
+        let Some(outer) = &item else {
+            kept.push(line);
+            continue;
+        };
+        kept.push("");
+        if indent != outer || text.starts_with("#[") {
+            continue;
+        }
+        let declared = text
+            .strip_suffix(';')
+            .and_then(|text| text.split("mod ").nth(1));
+        modules.extend(declared.map(str::to_string));
+        if text.ends_with([';', '}', ',']) {
+            item = None;
+        }
+    }
+    (kept.join("\n"), modules)
+}
+
+/// All files of the library that are not only for tests.
+fn sources() -> Vec<Source> {
+    let mut files = Vec::new();
+    rust_files(&root(), &mut files);
+    files.sort();
+    let mut sources = Vec::new();
+    let mut tests: BTreeSet<Module> = BTreeSet::new();
+    for path in files {
+        let file = path.strip_prefix(root()).expect("below src").to_path_buf();
+        if file == Path::new("main.rs") {
+            continue;
+        }
+        let names = file.with_extension("");
+        let names = names.iter().map(|name| name.to_string_lossy().into_owned());
+        let mut module: Module = names.collect();
+        module.retain(|name| name != "mod" && name != "lib");
+        let text = fs::read_to_string(&path).expect("a source file is text");
+        let (code, test_modules) = without_tests(&without_comments(&text));
+        tests.extend(
+            test_modules
+                .into_iter()
+                .map(|name| [&module[..], &[name]].concat()),
+        );
+        sources.push(Source { file, module, code });
+    }
+    sources
+        .retain(|source| !(1..=source.module.len()).any(|n| tests.contains(&source.module[..n])));
+    sources
+}
+
+/// The paths of a `use` with braces, or of one without: `a::{b, c::d}` is `a::b` and `a::c::d`.
+/// Reads from the beginning of `code` on, and returns what is left of it.
+fn paths<'a>(code: &'a str, before: &[String], found: &mut Vec<Module>) -> &'a str {
+    let mut path = before.to_vec();
+    let mut rest = code.trim_start();
+    loop {
+        if let Some(inside) = rest.strip_prefix('{') {
+            rest = inside.trim_start();
+            while !rest.starts_with('}') && !rest.is_empty() {
+                rest = paths(rest, &path, found).trim_start();
+                // A name after `as`, a comma, or what cannot be read.
+                rest = rest.trim_start_matches(|c: char| c != ',' && c != '}');
+                rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+            }
+            return rest.strip_prefix('}').unwrap_or(rest);
+        }
+        let word = rest
+            .find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(rest.len());
+        if word == 0 {
+            found.push(path);
+            return rest;
+        }
+        path.push(rest[..word].to_string());
+        rest = &rest[word..];
+        match rest.strip_prefix("::") {
+            Some(after) => rest = after.trim_start(),
+            None => {
+                found.push(path);
+                return rest;
+            }
+        }
+    }
+}
+
+/// The module that a path from the root leads to: the longest beginning of it that is one.
+fn module_of(path: &[String], modules: &BTreeSet<Module>) -> Module {
+    if path
+        .first()
+        .is_some_and(|name| name == "Error" || name == "Result")
+    {
+        return vec!["error".to_string()];
+    }
+    let length = (0..=path.len())
+        .rev()
+        .find(|n| modules.contains(&path[..*n]));
+    path[..length.unwrap_or(0)].to_vec()
+}
+
+/// What a file names, by paths that begin with `crate::` or `super::`.
+fn uses(source: &Source, modules: &BTreeSet<Module>) -> Vec<Use> {
+    let mut uses = Vec::new();
+    for word in ["crate::", "super::"] {
+        for (at, _) in source.code.match_indices(word) {
+            let before = &source.code[..at];
+            let inside = before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
+            // `pub(in crate::x)` is no use, and `super::super::` was read at its first word.
+            if inside || before.ends_with("(in ") {
+                continue;
+            }
+            let line = before.matches('\n').count() + 1;
+            let mut found = Vec::new();
+            paths(&source.code[at..], &[], &mut found);
+            for path in found {
+                let mut start: Module = Vec::new();
+                let mut names = &path[..];
+                if word == "super::" {
+                    start.clone_from(&source.module);
+                    while names.first().is_some_and(|name| name == "super") {
+                        start.pop();
+                        names = &names[1..];
+                    }
+                } else {
+                    names = &names[1..];
+                }
+                let to = module_of(&[&start[..], names].concat(), modules);
+                let (file, from) = (source.file.clone(), source.module.clone());
+                uses.push(Use {
+                    file,
+                    line,
+                    from,
+                    to,
+                });
+            }
+        }
+    }
+    uses
+}
+
+fn all_uses() -> (BTreeSet<Module>, Vec<Use>) {
+    let sources = sources();
+    let modules: BTreeSet<Module> = sources.iter().map(|source| source.module.clone()).collect();
+    let uses = sources
+        .iter()
+        .flat_map(|source| uses(source, &modules))
+        .collect();
+    (modules, uses)
+}
+
+fn none(wrong: Vec<String>) {
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+#[test]
+fn every_module_uses_what_the_table_allows_and_all_of_it() {
+    let (modules, uses) = all_uses();
+    let mut wrong = Vec::new();
+    let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
+    let allowed: BTreeMap<&str, &[&str]> = LAYERS.iter().copied().collect();
+    for found in &uses {
+        let (Some(from), Some(to)) = (found.from.first(), found.to.first()) else {
+            continue;
+        };
+        if from == to {
+            continue;
+        }
+        seen.insert((from, to));
+        match allowed.get(from.as_str()) {
+            Some(list) if list.contains(&to.as_str()) => {}
+            _ => wrong.push(format!("{}, which LAYERS does not allow", found.place())),
+        }
+    }
+    let unused = LAYERS
+        .iter()
+        .flat_map(|(from, list)| list.iter().map(move |to| (*from, *to)));
+    let unused = unused.filter(|pair| !seen.contains(pair));
+    wrong.extend(unused.map(|(from, to)| format!("LAYERS allows {from} to use {to}; nobody does")));
+    let top: BTreeSet<&str> = modules
+        .iter()
+        .filter_map(|m| m.first())
+        .map(String::as_str)
+        .collect();
+    let listed: BTreeSet<&str> = LAYERS.iter().map(|(name, _)| *name).collect();
+    let differ = top.symmetric_difference(&listed);
+    wrong.extend(differ.map(|name| format!("{name} is only in src or only in LAYERS")));
+    none(wrong);
+}
+
+#[test]
+fn the_table_goes_down_only() {
+    let below = |at: usize| {
+        LAYERS[at + 1..]
+            .iter()
+            .map(|(name, _)| *name)
+            .collect::<Vec<_>>()
+    };
+    let mut wrong = Vec::new();
+    for (at, (from, list)) in LAYERS.iter().enumerate() {
+        let up = list.iter().filter(|to| !below(at).contains(to));
+        wrong.extend(
+            up.map(|to| format!("{from} uses {to}, which does not stand below it in LAYERS")),
+        );
+    }
+    none(wrong);
+}
+
+/// The words of the text block in the documentation of `src/lib.rs`.
+fn order_in_lib() -> Vec<String> {
+    let text = fs::read_to_string(root().join("lib.rs")).expect("lib.rs is text");
+    let docs = text.lines().map_while(|line| line.strip_prefix("//!"));
+    let after = docs
+        .map(str::trim)
+        .skip_while(|line| *line != "```text")
+        .skip(1);
+    let block = after.take_while(|line| *line != "```");
+    block
+        .flat_map(str::split_whitespace)
+        .map(str::to_string)
+        .collect()
+}
+
+/// The first column of the table of modules in `docs/architecture.md`.
+fn order_in_architecture() -> Vec<String> {
+    let path = root().join("../docs/architecture.md");
+    let text = fs::read_to_string(path).expect("the document is text");
+    let table = text
+        .lines()
+        .skip_while(|line| !line.starts_with("| module |"));
+    let rows = table.take_while(|line| line.starts_with('|')).skip(2);
+    rows.filter_map(|row| row.split('`').nth(1).map(str::to_string))
+        .collect()
+}
+
+#[test]
+fn the_documents_have_the_order_of_the_table() {
+    let order: Vec<&str> = LAYERS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(order_in_lib(), order, "src/lib.rs");
+    assert_eq!(order_in_architecture(), order, "docs/architecture.md");
+}
+
+/// Within each folder, a file stands for itself and a folder for all in it.
+#[test]
+fn no_two_neighbours_use_each_other() {
+    let (modules, uses) = all_uses();
+    let mut between: BTreeMap<(Module, Module), String> = BTreeMap::new();
+    for found in &uses {
+        let common = found
+            .from
+            .iter()
+            .zip(&found.to)
+            .take_while(|(a, b)| a == b)
+            .count();
+        if common < found.from.len().min(found.to.len()) {
+            let pair = (found.from[..=common].to_vec(), found.to[..=common].to_vec());
+            between.entry(pair).or_insert_with(|| found.place());
+        }
+    }
+    let known = KNOWN_CYCLES
+        .iter()
+        .map(|(a, b)| (a.to_string(), b.to_string()));
+    let known: Vec<(String, String)> = known.collect();
+    let mut wrong = Vec::new();
+    let mut seen = BTreeSet::new();
+    for ((a, b), place) in &between {
+        let back = between.get(&(b.clone(), a.clone()));
+        let pair = (a.join("::"), b.join("::"));
+        if let Some(back) = back.filter(|_| a < b) {
+            if !known.contains(&pair) {
+                wrong.push(format!("{place}\n    and {back}"));
+            }
+            seen.insert(pair);
+        }
+    }
+    let gone = known.iter().filter(|pair| !seen.contains(*pair));
+    wrong.extend(gone.map(|(a, b)| {
+        format!("{a} and {b} no longer use each other: take them out of KNOWN_CYCLES")
+    }));
+    assert!(modules.len() > 100, "the sources were found");
+    none(wrong);
+}
+
+#[test]
+fn commands_name_the_real_file_system_only_where_they_must() {
+    let mut wrong = Vec::new();
+    let mut seen = BTreeSet::new();
+    for source in sources()
+        .iter()
+        .filter(|source| source.file.starts_with("cli"))
+    {
+        let file = source.file.to_string_lossy().into_owned();
+        let mut lines = source.code.lines().enumerate();
+        let Some((line, _)) = lines.find(|(_, line)| line.contains("Posix")) else {
+            continue;
+        };
+        if !REAL_FILES.contains(&file.as_str()) {
+            let line = line + 1;
+            wrong.push(format!(
+                "src/{file}:{line}: names Posix; use place::files, or add it to REAL_FILES"
+            ));
+        }
+        seen.insert(file);
+    }
+    let unused = REAL_FILES.iter().filter(|file| !seen.contains(**file));
+    wrong.extend(unused.map(|file| format!("src/{file} is in REAL_FILES and does not name Posix")));
+    none(wrong);
+}

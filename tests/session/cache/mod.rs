@@ -1,0 +1,10 @@
+//! Datasets in the nodes: which are kept, whether they fit, and restarts from them.
+
+mod capacity;
+mod crash;
+mod evict;
+mod full;
+mod io_errors;
+mod restart;
+mod size;
+mod uneven;

@@ -1,0 +1,10 @@
+//! The calls of the API: order, arguments, configuration, halting, messages, rounds.
+
+mod api;
+mod bad_input;
+mod configuration;
+mod halt;
+mod messages;
+mod rounds;
+mod start_output;
+mod two_runs;

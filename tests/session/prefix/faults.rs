@@ -1,0 +1,203 @@
+//! What becomes of a run when an operation on a file fails, or a process dies: all ranks
+//! hear the same, nobody waits for ever, and no dataset that is not whole is ever offered.
+
+use crate::site::{Rank, Site, content};
+use scr::Error;
+use scr::format::Name;
+use scr::store::Files;
+use scr::store::faulty::{Faults, Faulty};
+use scr::store::posix::Posix;
+use std::path::Path;
+use std::sync::Arc;
+
+const NODES: [&str; 3] = ["n0", "n1", "n2"];
+
+impl Site {
+    /// Gives one rank a file system of its own that can fail.
+    fn faulty(&mut self, rank: usize) -> Faults {
+        let files = Faulty::new(Posix);
+        let faults = files.faults();
+        self.by_rank = vec![None; NODES.len()];
+        self.by_rank[rank] = Some(Arc::new(files) as Arc<dyn Files>);
+        faults
+    }
+}
+
+/// Everything that a program can do, errors or not: which calls worked. Stops where the
+/// program would be in a wrong state, as a real one does.
+fn life(rank: &mut Rank) -> Vec<Result<(), Error>> {
+    let mut told = Vec::new();
+    let offered = rank.session.have_restart();
+    told.push(offered.clone().map(|_| ()));
+    if let Ok(Some(_)) = offered {
+        told.push(rank.session.start_restart().map(|_| ()));
+        told.push(rank.session.complete_restart(false));
+        let next = rank.session.have_restart();
+        told.push(next.clone().map(|_| ()));
+        if let Ok(Some(_)) = next {
+            told.push(rank.session.start_restart().map(|_| ()));
+            told.push(rank.session.complete_restart(true));
+        }
+    }
+    told.push(rank.session.need_checkpoint().map(|_| ()));
+    for (name, checkpoint, output) in [("a", true, false), ("b", true, true), ("c", false, true)] {
+        told.push(write(rank, name, checkpoint, output));
+    }
+    told.push(rank.session.current(&Name::from("a")));
+    told.push(rank.session.drop_dataset(&Name::from("b")));
+    told.push(rank.session.delete(&Name::from("c")));
+    told.push(rank.session.should_exit().map(|_| ()));
+    told.push(rank.finalize());
+    told
+}
+
+/// Writes a dataset, and gives up where a local step fails as a program would: valid=0.
+fn write(rank: &mut Rank, name: &str, checkpoint: bool, output: bool) -> Result<(), Error> {
+    rank.session
+        .start_output(Some(Name::from(name)), checkpoint, output)?;
+    let file = format!("{name}/rank_{}.dat", rank.rank);
+    let data = content(name, rank.rank, 1000 + 7 * rank.rank);
+    let valid = match rank.session.route(Path::new(&file)) {
+        Ok(path) => std::fs::write(path, data).is_ok(),
+        Err(_) => false,
+    };
+    rank.session.complete_output(valid)
+}
+
+/// The same prefix and cache for each try: two checkpoints in the prefix, one in the cache.
+fn prepared(bypass: &str, lose: bool) -> Site {
+    let site = Site::in_memory()
+        .set("SCR_CACHE_BYPASS", bypass)
+        .set("SCR_CACHE_SIZE", "2")
+        .set("SCR_PREFIX_SIZE", "3")
+        .set("SCR_FLUSH", "1");
+    site.run(&NODES, |rank| {
+        rank.checkpoint("old.1").unwrap();
+        rank.checkpoint("old.2").unwrap();
+    });
+    if lose {
+        NODES.iter().for_each(|node| site.lose(node));
+    }
+    site
+}
+
+/// One operation of one rank fails, each in turn. All ranks must hear of the same successes
+/// and failures, and none that the transport went out of step.
+fn one_failure(bypass: &str, lose: bool, rank: usize) {
+    let mut total = 1;
+    let mut at = 0;
+    while at < total {
+        let mut site = prepared(bypass, lose);
+        let faults = site.faulty(rank);
+        if at > 0 {
+            faults.fail_at(at, libc::EIO);
+        }
+        let lives = site.start(&NODES, |started| match started {
+            Ok(rank) => life(&mut rank.unwrap()),
+            Err(error) => vec![Err(error)],
+        });
+        if at == 0 {
+            assert!(lives.iter().flatten().any(Result::is_ok));
+            total = faults.operations();
+        }
+        let outcome = |life: &Vec<Result<(), Error>>| -> Vec<bool> {
+            life.iter().map(Result::is_ok).collect()
+        };
+        for (rank, life) in lives.iter().enumerate() {
+            let first: Vec<_> = life.iter().filter_map(|told| told.as_ref().err()).collect();
+            let story = format!("operation {at} of {total}, rank {rank}: {first:?}");
+            assert_eq!(outcome(life), outcome(&lives[0]), "{story}");
+            let out_of_step = first
+                .iter()
+                .any(|error| matches!(error, Error::Comm { .. }));
+            assert!(!out_of_step, "{story}");
+        }
+        at += 1;
+    }
+}
+
+#[test]
+fn a_failure_on_rank_0_is_heard_by_all_with_bypass() {
+    one_failure("1", false, 0);
+}
+
+#[test]
+fn a_failure_on_rank_0_is_heard_by_all_with_cache() {
+    one_failure("0", false, 0);
+}
+
+#[test]
+fn a_failure_on_rank_0_is_heard_by_all_after_a_fetch() {
+    one_failure("0", true, 0);
+}
+
+#[test]
+fn a_failure_on_another_rank_is_heard_by_all() {
+    one_failure("1", false, 1);
+    one_failure("0", false, 2);
+    one_failure("0", true, 1);
+}
+
+/// A rank dies at an operation of a flush, each in turn. The next run, on other nodes, is
+/// offered the new checkpoint whole or the old one whole, and the new one if it was complete
+/// for all.
+fn one_death(bypass: &str, rank: usize) {
+    let mut total = 1;
+    let mut at = 0;
+    let mut offered = std::collections::BTreeSet::new();
+    while at <= total {
+        let mut site = Site::in_memory()
+            .set("SCR_CACHE_BYPASS", bypass)
+            .set("SCR_FLUSH", "1");
+        site.run(&NODES, |rank| rank.checkpoint("old").unwrap());
+        NODES.iter().for_each(|node| site.lose(node));
+        let faults = site.faulty(rank);
+        let done = site.start(&NODES, |started| {
+            let mut rank = started?.unwrap();
+            // Armed between two rounds, when nobody writes: what dies before is no flush.
+            rank.session.should_exit()?;
+            if at > 0 && rank.rank == 0 {
+                faults.die_at(faults.operations() + at);
+            }
+            let before = faults.operations();
+            rank.session.should_exit()?;
+            write(&mut rank, "new", true, false)?;
+            Ok::<u64, Error>(before)
+        });
+        if at == 0 {
+            total = faults.operations() - done[0].clone().unwrap();
+            assert!(total > 1);
+        }
+        site.by_rank.clear();
+        NODES
+            .iter()
+            .filter(|node| site.node(node).exists())
+            .for_each(|node| site.lose(node));
+        let names = site.run(&NODES, |rank| rank.restart());
+        let name = names[0].clone().unwrap_or_default();
+        assert!(
+            names.iter().all(|n| n.as_deref() == Some(&name)),
+            "{at}: {names:?}"
+        );
+        let complete = done.iter().all(Result::is_ok);
+        assert!(
+            name == "new" || (name == "old" && !complete),
+            "operation {at}: {name:?}"
+        );
+        offered.insert(name);
+        at += 1;
+    }
+    assert_eq!(offered.len(), 2, "{offered:?}");
+}
+
+#[test]
+fn a_flush_may_die_anywhere_on_rank_0() {
+    one_death("0", 0);
+    one_death("1", 0);
+}
+
+#[test]
+fn a_flush_may_die_anywhere_on_another_rank() {
+    one_death("0", 1);
+    one_death("1", 2);
+}

@@ -1,0 +1,10 @@
+//! The prefix directory: flush, fetch, deleting, and what must not be touched there.
+
+mod faults;
+mod fetch;
+mod fixtures;
+mod golden;
+mod links;
+mod other_ranks;
+mod shared_names;
+mod window;

@@ -1,0 +1,9 @@
+//! Redundancy: schemes and descriptors, damage, rebuild with and without a job.
+
+mod damage;
+mod descriptors;
+mod lost_record;
+mod offline;
+mod reuse;
+mod scavenge;
+mod schemes;
