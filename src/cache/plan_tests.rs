@@ -239,7 +239,7 @@ fn losses_within_the_tolerance_are_recoverable_and_no_others() {
     }
     nodes.remove(3);
     let reason = only(nodes).recoverable(4).unwrap_err();
-    assert!(reason.starts_with("the files of rank 3 are lost, and with them all"));
+    assert!(reason.starts_with("the files of rank 3 are lost, and so is all redundancy"));
 }
 
 #[test]

@@ -176,3 +176,106 @@ pub(super) fn rebuild_tasks<'a>(
         Some(task)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redundancy::code::CodeKind;
+    use std::collections::BTreeMap;
+
+    const MEMBERS: usize = 5;
+    const SIZES: [u64; MEMBERS] = [70, 0, 33, 100, 8];
+
+    fn codes() -> impl Iterator<Item = Code> {
+        [CodeKind::Partner, CodeKind::Xor, CodeKind::Rs]
+            .into_iter()
+            .filter_map(|kind| Code::new(kind, MEMBERS, 2))
+    }
+
+    /// Every way for each of the members to have these parts.
+    fn all_states() -> impl Iterator<Item = Vec<MemberState>> {
+        (0..4u64.pow(MEMBERS as u32)).map(|number| {
+            let parts = [DATA | PARITY, DATA, PARITY, 0];
+            let state = |member: usize| MemberState {
+                has: parts[(number >> (2 * member) & 3) as usize],
+                id: 0,
+                created: 0,
+                piece: 0,
+                chunk: 0,
+                size: 0,
+                lefts: Vec::new(),
+            };
+            (0..MEMBERS).map(state).collect()
+        })
+    }
+
+    fn is_recoverable(code: &Code, all: &[MemberState]) -> bool {
+        let lost = |what| all.iter().map(|s| s.lacks(what)).collect::<Vec<_>>();
+        code.recoverable(&lost(DATA), &lost(PARITY))
+    }
+
+    #[test]
+    fn lost_blocks_are_rebuilt_from_present_ones() {
+        for code in codes() {
+            for all in all_states().filter(|all| is_recoverable(&code, all)) {
+                for to_rebuild in [ToRebuild::Data, ToRebuild::DataAndRedundancy] {
+                    let (columns, routes) = plan_routes(&code, &all, &[], to_rebuild).unwrap();
+                    let planned: BTreeMap<usize, &Route> =
+                        columns.iter().copied().zip(&routes).collect();
+                    for column in 0..MEMBERS {
+                        let (mut present, mut wanted) = (Vec::new(), Vec::new());
+                        for block in code.column(column) {
+                            let is_data = matches!(block.place, BlockPlace::Data(_));
+                            if !all[block.member].lacks(if is_data { DATA } else { PARITY }) {
+                                present.push(block.member);
+                            } else if is_data || to_rebuild == ToRebuild::DataAndRedundancy {
+                                wanted.push(block.member);
+                            }
+                        }
+                        let Some(route) = planned.get(&column) else {
+                            assert_eq!(wanted, []);
+                            continue;
+                        };
+                        assert_eq!(route.targets, wanted);
+                        assert_eq!(route.sources.len(), code.data());
+                        assert!(route.sources.iter().all(|m| present.contains(m)));
+                        let coefficients = route.sources.len() * route.targets.len();
+                        assert_eq!(route.coefficients.len(), coefficients);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_moved_members_are_sent_in_each_of_their_columns() {
+        for code in codes() {
+            let all = all_states().next().unwrap();
+            let (columns, routes) = plan_routes(&code, &all, &[3], ToRebuild::Nothing).unwrap();
+            let has_block = |column: &usize| code.column(*column).iter().any(|b| b.member == 3);
+            assert!((0..MEMBERS).filter(has_block).eq(columns));
+            for route in routes {
+                assert!(route.sources.is_empty() && route.targets.is_empty());
+                assert_eq!(route.relocated, [3]);
+            }
+        }
+    }
+
+    #[test]
+    fn tasks_cover_each_block_once_front_to_back() {
+        for code in codes() {
+            for all in all_states().filter(|all| is_recoverable(&code, all)) {
+                let everything = ToRebuild::DataAndRedundancy;
+                let (columns, routes) = plan_routes(&code, &all, &[], everything).unwrap();
+                let mut done = vec![0; columns.len()];
+                for task in rebuild_tasks(&code, &columns, &routes, &SIZES, 16) {
+                    assert_eq!(task.offset, done[task.route]);
+                    assert!(routes[task.route].sources.contains(&task.worker));
+                    done[task.route] += task.length as u64;
+                }
+                let lengths = columns.iter().map(|column| code.length(&SIZES, *column));
+                assert!(lengths.eq(done));
+            }
+        }
+    }
+}
