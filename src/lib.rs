@@ -6,9 +6,9 @@
 //! application -> capi -> session -> policy -> cache -> redundancy -> transfer -> prefix
 //! ```
 //!
-//! `comm`, `store`, `format`, `config` and `job` lie underneath and know nothing of
-//! what is above them, and below these `error`, `events` and `text`. A module may use those to its right and those underneath,
-//! never the reverse.
+//! `comm`, `store`, `format`, `config` and `job` are below them and do not use them. Below these are
+//! `error`, `events` and `text`. A module may use those to its right and those below, never the
+//! reverse.
 
 pub mod cache;
 #[cfg(feature = "mpi")]
