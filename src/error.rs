@@ -1,17 +1,17 @@
-//! The one error type. Errors stay values until `capi` or `cli`; nothing here prints.
+//! The error type of the crate. Only `capi` and `cli` print errors.
 //!
-//! Rules for context: name the thing (file, parameter, dataset), the place (path, rank,
-//! node, offset) and the remedy if there is one. The layer that knows a fact adds it.
+//! An error names the thing (file, parameter, dataset), the place (path, rank, node, offset) and the
+//! remedy, if there is one. Each layer adds what it knows.
 
 use crate::text::{escaped, plural};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Result of nearly everything in this crate.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can go wrong. `Clone`, because a collective verdict hands one rank's error to all.
+/// What can go wrong. `Clone`, because a collective verdict gives one rank's error to all ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
     /// A system call on a file or directory failed.
@@ -50,7 +50,8 @@ pub enum Error {
         /// What to call first.
         remedy: &'static str,
     },
-    /// A call in a phase whose start has failed. That was said then, so nobody need hear this.
+    /// A call in a phase whose start has failed. The failure of the start was reported, so this error
+    /// need not be.
     NotStarted {
         /// The C name of the call.
         call: &'static str,
@@ -69,7 +70,7 @@ pub enum Error {
         /// The library's words.
         what: String,
     },
-    /// Data are present but not as they were written.
+    /// A file exists, but its content is not as it was written.
     Corrupt {
         /// The damaged file.
         path: PathBuf,
@@ -85,7 +86,7 @@ pub enum Error {
         /// Why it cannot be used.
         what: String,
     },
-    /// The verdict of a collective step that failed somewhere.
+    /// The collective verdict of a step that failed on some rank.
     Remote {
         /// Lowest rank that failed.
         rank: usize,
@@ -98,7 +99,7 @@ pub enum Error {
     },
 }
 
-/// One line, with whatever names and files put into it escaped.
+/// One line, escaped: names and files in it are untrusted.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&escaped(&self.text()))
@@ -221,7 +222,7 @@ impl Error {
         }
     }
 
-    /// Says what to do about a file, if this error is that it is damaged.
+    /// Adds a remedy to the error of a damaged file.
     #[must_use]
     pub fn remedy(self, remedy: &str) -> Self {
         match self {
@@ -238,7 +239,7 @@ impl Error {
         }
     }
 
-    /// The system's error number, where one is behind this error.
+    /// The system's error number, if a system call caused this error.
     pub fn errno(&self) -> Option<i32> {
         match self {
             Error::Io { errno, .. } => *errno,
@@ -246,23 +247,23 @@ impl Error {
         }
     }
 
-    /// True if the file or directory simply is not there.
+    /// True if the file or directory does not exist.
     pub fn is_not_found(&self) -> bool {
         self.errno() == Some(libc::ENOENT)
     }
 
-    /// True if there was no room for what was to be written: a full file system, or a quota.
+    /// True if a file system or a quota is full.
     pub fn is_full(&self) -> bool {
         matches!(self.errno(), Some(libc::ENOSPC | libc::EDQUOT))
     }
 
-    /// True if a symbolic link is in the way that is not followed.
+    /// True if a path contains a symbolic link that is not followed.
     pub fn is_link(&self) -> bool {
         self.errno() == Some(libc::ELOOP)
     }
 
-    /// True for trouble of the system and not of the data, which may be gone the next time: all
-    /// that a system call may report but that the thing is not there, or is another one.
+    /// True for errors of the system that may be gone the next time. They say nothing of the data. False
+    /// if the file does not exist or is of another kind.
     pub fn is_transient(&self) -> bool {
         const LASTING: [i32; 7] = [
             libc::ENOENT,
@@ -284,8 +285,7 @@ fn errno_text(errno: Option<i32>, text: &str) -> String {
     }
 }
 
-/// Where the fault is. At the very beginning of a file the offset says nothing, and what has no
-/// file nor offset is not about bytes.
+/// Where the error is. Offset 0 is not shown.
 fn format_place(path: Option<&Path>, offset: u64) -> String {
     match (path, offset) {
         (Some(path), 0) => format!("{}: ", path.display()),

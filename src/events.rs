@@ -1,19 +1,18 @@
-//! What happens, told to whoever listens.
+//! Events: messages of the library.
 //!
-//! The library never prints: it hands an [`Event`] to a [`Sink`]. Standard error is one
-//! sink; logs and databases are others.
+//! The library does not print. It gives an [`Event`] to a [`Sink`], such as standard error or a log.
 
 use crate::text::escaped;
 use std::fmt;
 use std::io::Write;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// How much an event matters.
+/// The severity of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Something is lost or was refused.
+    /// Data are lost, or a call was refused.
     Error,
-    /// Something is not as it should be, and SCR goes on.
+    /// A problem that does not stop SCR.
     Warning,
     /// Worth one line in every job's output.
     Note,
@@ -21,15 +20,15 @@ pub enum Severity {
     Debug(u8),
 }
 
-/// One thing that happened.
+/// A message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
-    /// One line: what, on which dataset, file or node, why, and what to do. What it has from
-    /// names and files is escaped where the event is shown.
+    /// One line: what happened, to which dataset, file or node, why, and what to do. It is escaped when
+    /// it is printed.
     pub text: String,
-    /// How long it took, where that is of interest.
+    /// How long it took, if that is of interest.
     pub seconds: Option<f64>,
 }
 
@@ -54,7 +53,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// Who said it.
+/// The rank that a message comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Speaker {
     /// Rank in the job.
@@ -63,12 +62,12 @@ pub struct Speaker {
     pub node: String,
 }
 
-/// A listener.
+/// Receives events.
 pub trait Sink: Send + Sync {
     /// Takes one event. Must not fail and must not block for long.
     fn take(&self, speaker: &Speaker, event: &Event);
 
-    /// Debug lines up to this level (`SCR_DEBUG`) are wanted from now on.
+    /// Sets the level (`SCR_DEBUG`) up to which debug lines are shown.
     fn set_debug(&self, _level: u8) {}
 }
 
@@ -94,7 +93,7 @@ impl Sink for Console {
             speaker.rank,
             escaped(&speaker.node)
         );
-        // Nobody is left to be told if the console itself is gone.
+        // An error of the console cannot be reported.
         let _ = match event.severity {
             Severity::Debug(_) => std::io::stdout().write_all(line.as_bytes()),
             _ => std::io::stderr().write_all(line.as_bytes()),
@@ -106,7 +105,7 @@ impl Sink for Console {
     }
 }
 
-/// Keeps everything, for tests.
+/// Keeps all events, for tests.
 #[derive(Debug, Default)]
 pub struct Memory {
     lines: std::sync::Mutex<Vec<String>>,

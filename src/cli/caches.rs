@@ -1,4 +1,4 @@
-//! Where the caches of a job are on this node.
+//! The caches of a job on this node.
 
 use super::call::Failure;
 use super::job::Job;

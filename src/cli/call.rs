@@ -1,4 +1,4 @@
-//! One call of a command: where its output goes, and how it ends.
+//! One invocation of a command: its output and its result.
 
 use crate::text::{escaped, escaped_lines};
 use crate::{Error, version};
@@ -6,7 +6,7 @@ use std::fmt::{self, Display};
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::process::ExitCode;
 
-/// Why a command could not do what was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// For the user to read; exit status 1.
@@ -50,7 +50,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// A call in progress.
+/// A running command.
 pub(super) struct Invocation {
     /// The name that was called: classic, or that of the subcommand.
     pub name: &'static str,
@@ -152,8 +152,8 @@ fn host() -> String {
         .into_owned()
 }
 
-/// Standard output. When its reader has gone (`| head`) the rest is dropped: a command does
-/// its work and keeps its exit status, whoever listens.
+/// Standard output. When its reader has ended (`| head`), the rest is dropped: the command still does
+/// its work, with the same exit status.
 pub(super) struct Out {
     stream: BufWriter<Stdout>,
     gone: bool,

@@ -1,4 +1,4 @@
-//! The job that a command runs in: its configuration, who manages its nodes, and who it is.
+//! The job that a command runs in: configuration, resource manager, user and job id.
 
 use super::call::Failure;
 use super::place;
@@ -11,23 +11,23 @@ use crate::store::{Files, posix::Posix};
 use crate::{Error, format};
 use std::path::{Path, PathBuf};
 
-/// What a command that works with nodes begins with.
+/// The job, for commands that work with its nodes.
 pub(super) struct Job {
     /// What was set, also by the program of the last run.
     pub config: Config,
-    /// The surroundings of this process.
+    /// The environment of this process.
     pub environment: Environment,
-    /// Who gave us nodes.
+    /// The resource manager.
     pub manager: Box<dyn Manager>,
     /// The prefix directory, which may not exist yet.
     pub prefix: Prefix,
-    /// What is wrong in configuration files and can be left out. `scr params` shows it too, so
-    /// short answers need not.
+    /// Problems in configuration files that can be ignored. `scr params` shows them too, so short
+    /// answers need not.
     pub problems: Vec<String>,
 }
 
 impl Job {
-    /// That of this process, with `prefix` in place of the configured prefix directory.
+    /// The job of this process. `prefix` replaces the configured prefix directory.
     pub fn here(prefix: Option<&Path>) -> Result<Job, Failure> {
         let (mut config, mut problems) = load(prefix)?;
         problems.extend(config.take_warnings());
@@ -75,7 +75,7 @@ impl Job {
         self.number("SCR_DEBUG").is_ok_and(|level| level > Some(0))
     }
 
-    /// Who runs it.
+    /// Its user.
     pub fn user(&self) -> Result<String, Failure> {
         Ok(job::user_name(&self.environment, &|name| self.get(name))?.value)
     }
@@ -113,7 +113,7 @@ impl Job {
         }
     }
 
-    /// A way to its nodes.
+    /// Runs commands on its nodes.
     pub fn remote(&self, launcher: Option<&Launcher>) -> Result<Remote, Failure> {
         let lookup = |name: &str| self.get(name);
         let manager = &*self.manager;
@@ -168,8 +168,8 @@ pub(super) fn key_path(config: &Config, parent: &str, item: &ConfigItem) -> crat
     Ok(config.absolute(&config.expand(parent, &value)?))
 }
 
-/// The configuration of a job in this environment and prefix directory, and what was wrong
-/// with the record of the program's own settings.
+/// The configuration of a job in this environment and prefix directory, and the problems in `app.conf`,
+/// the record of the program's own settings.
 pub(super) fn load(prefix: Option<&Path>) -> Result<(Config, Vec<String>), Failure> {
     let cwd = place::absolute(Path::new(""))?;
     let mut environment = Environment::of_process();

@@ -1,11 +1,10 @@
-//! The `scr` command and its classic names. Built without MPI, so that it runs on login
-//! nodes; what a command does to datasets is done by the library: by `scavenge`, `prefix` and
-//! what lies below them.
+//! The `scr` command and its classic names. It is built without MPI, so that it runs on login nodes. The
+//! work on datasets is done by `scavenge`, `prefix` and the modules that they use.
 //!
-//! A command is one file here: a struct of options whose doc comment is its help, a `RunCommand`
-//! for it, and a [`Command`] that stands in [`COMMANDS`]. Help, manual pages and the list of
-//! classic names come from these. One program serves all names: it looks at the name by which
-//! it was called (`scr_index`), else at its first argument (`scr index`).
+//! Each command is one file: a struct of options whose doc comment is its help, an implementation of
+//! `RunCommand`, and a [`Command`] in [`COMMANDS`]. Help, manual pages and the list of classic names are
+//! made from these. One program serves all names: the name by which it was called (`scr_index`), or its
+//! first argument (`scr index`), selects the command.
 //!
 //! Exit status, unless a command says otherwise: 0 done, 1 failed, 2 wrong options.
 
@@ -149,7 +148,7 @@ pub struct Command {
 /// How a command ends.
 type Outcome = Result<ExitCode, Failure>;
 
-/// The options of a command know how to carry it out.
+/// The options of a command, which carry it out.
 trait RunCommand: clap::Args {
     fn run(&self, call: &mut Invocation) -> Outcome;
 }
@@ -197,8 +196,8 @@ pub fn main() -> ExitCode {
     call.end(outcome, &mut definition)
 }
 
-/// What is to be run: by the name of this program, else by its first argument. Only this one
-/// command is defined then, whatever number there is.
+/// The command to run: named by this program's name, else by its first argument. Only that command is
+/// defined for the parser.
 fn chosen(
     arguments: &[OsString],
 ) -> Option<(&'static Command, Invocation, clap::Command, Vec<OsString>)> {

@@ -1,4 +1,4 @@
-//! Which prefix directory, and which file.
+//! Paths on the command line: the prefix directory, and files.
 
 use super::call::{Failure, Invocation};
 use crate::Error;
@@ -26,7 +26,10 @@ impl Dir {
     }
 }
 
-/// The prefix directory at `dir`, by default the current directory, that SCR has used before.
+/// The prefix directory `dir`, by default the current directory.
+///
+/// # Errors
+/// SCR has not used it before.
 pub(super) fn used(dir: Option<&Path>) -> Result<Prefix, Failure> {
     let prefix = Prefix::new(&absolute(dir.unwrap_or(Path::new(".")))?);
     match std::fs::metadata(prefix.meta()) {
@@ -41,8 +44,8 @@ pub(super) fn used(dir: Option<&Path>) -> Result<Prefix, Failure> {
     }
 }
 
-/// The same for a command that may be called before the first run. It makes the directory .scr,
-/// and says so, since the name may be mistyped; the prefix directory itself must be there.
+/// The same for a command that may run before the first job. Makes the directory .scr, and says so,
+/// because the name may be mistyped. The prefix directory itself must exist.
 pub(super) fn begun(call: &mut Invocation, dir: &Path) -> Result<Prefix, Failure> {
     let prefix = Prefix::new(&absolute(dir)?);
     let is_dir = |path: &Path| std::fs::metadata(path).is_ok_and(|meta| meta.is_dir());
@@ -56,20 +59,19 @@ pub(super) fn begun(call: &mut Invocation, dir: &Path) -> Result<Prefix, Failure
     used(Some(dir))
 }
 
-/// What a command reads and writes a prefix directory with: no link below it is followed.
+/// The files of a prefix directory: no symbolic link below it is followed.
 pub(super) fn files(prefix: &Prefix) -> Arc<dyn Files> {
     prefix.confine(&Posix, [])
 }
 
-/// `path` from the root, its letters otherwise kept.
+/// `path` as an absolute path, otherwise unchanged.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     let cwd = std::env::current_dir()
         .map_err(|error| Failure::said(format!("cannot find the current directory: {error}")))?;
     Ok(cwd.join(path))
 }
 
-/// The file that a user named. He may name it by a symbolic link, which `store` does not
-/// follow.
+/// The file that a user named, with links resolved: `store` does not follow them.
 pub(super) fn file(path: &Path) -> Result<PathBuf, Failure> {
     std::fs::canonicalize(path).map_err(|error| Error::io("open", path, error).into())
 }

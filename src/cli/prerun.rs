@@ -5,10 +5,12 @@ use super::job::Job;
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::print::escaped;
 use crate::policy::halt::SET_BY_SCR;
-use crate::prefix::{index, records};
+use crate::prefix::records;
+use crate::store::{LockAttempt, wait_for_lock};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// The command.
 pub(super) const COMMAND: Command =
@@ -65,17 +67,16 @@ pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
     let (prefix, mut done) = (&job.prefix, Vec::new());
     let files = &*place::files(prefix);
     // The library holds this lock while a run is alive.
-    let _lock = match files.try_lock(&prefix.meta()) {
-        Ok(None) => {
+    let _lock = match wait_for_lock(files, &prefix.meta(), Instant::now())? {
+        LockAttempt::HeldByOther => {
             return Err(Failure::said(format!(
                 "a run uses the prefix directory {}; wait for its end, or give each run its own \
                  SCR_PREFIX",
                 prefix.root().display()
             )));
         }
-        Ok(lock) => lock,
-        Err(error) if index::without_locks(&error) => None,
-        Err(error) => return Err(error.into()),
+        LockAttempt::Acquired(lock) => Some(lock),
+        LockAttempt::Unsupported => None,
     };
     // Before anything is removed.
     let halt = records::read_halt(files, prefix)?;

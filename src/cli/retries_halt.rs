@@ -53,10 +53,9 @@ pub(super) fn halt_seconds(job: &Job) -> Result<Option<i64>, Failure> {
     job.number("SCR_HALT_SECONDS")
 }
 
-/// Why no other run is wanted, in words of SCR; empty if nothing speaks against one. `seconds`
-/// is what the next run will take for the time to be over (`ExitBefore`) if the halt file has
-/// no such number. `end` tells when the allocation ends, if known; it is asked only if the halt
-/// file makes that matter.
+/// The reasons not to run again, in words of SCR; empty if there are none. `seconds` is used for
+/// `ExitBefore` if the halt file has no `HaltSeconds`. `end` returns the end of the allocation, if it is
+/// known; it is called only if the halt file has `HaltSeconds`.
 pub(super) fn halt_reasons(
     prefix: &Prefix,
     seconds: Option<i64>,

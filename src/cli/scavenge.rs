@@ -79,7 +79,7 @@ impl RunCommand for Options {
 /// Longest time for a copy where the end of the allocation is not known.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
-/// The nodes of a job that is over, and a way to reach them.
+/// The nodes of a job that has ended.
 pub(super) struct ReachedNodes<'a> {
     job: &'a Job,
     remote: Remote,
@@ -234,7 +234,7 @@ impl<'a> ReachedNodes<'a> {
     }
 }
 
-/// Whether the node says that it has nothing of the dataset, as spare nodes do.
+/// True if the node has no part of the dataset, like spare nodes.
 fn has_nothing(answer: &NodeResult, id: u64) -> bool {
     answer.code == Some(1)
         && answer
@@ -242,7 +242,7 @@ fn has_nothing(answer: &NodeResult, id: u64) -> bool {
             .contains(&format!("there is nothing of dataset {id} in"))
 }
 
-/// What the command said of itself, else how it ended.
+/// The message of the command, else its exit status.
 fn told(answer: &NodeResult) -> String {
     let line = answer
         .err

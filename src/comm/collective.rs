@@ -1,12 +1,12 @@
 //! Collective patterns over any [`Communicator`].
 //!
-//! Each function is one synchronising round whose critical path has O(log P) messages, and
-//! must be called by all ranks of the group in the same order. Where the arguments of one
-//! rank are wrong, that rank still plays its part before it returns the error, so the others
-//! do not wait for ever. Tags from [`FIRST_RESERVED_TAG`] on are used here and nowhere else.
+//! All ranks of the group must call the same functions in the same order. A round has O(log P)
+//! messages on its critical path. If the arguments of one rank are wrong, that rank still sends and
+//! receives its messages before it returns the error, so that the others do not wait for ever. Tags
+//! from [`FIRST_RESERVED_TAG`] on are used only here.
 //!
-//! An error of the transport itself is returned where it is noticed; the group is then out
-//! of step and can only be given up.
+//! An error of the transport is returned by the rank that notices it. After that the ranks are out
+//! of step, and the group cannot be used any more.
 
 use super::packet::{Packet, pack, unpack};
 use super::{Communicator, FIRST_RESERVED_TAG, Pending, Tag, Term};
@@ -19,10 +19,10 @@ const GATHER: Tag = FIRST_RESERVED_TAG + 1;
 const SCATTER: Tag = FIRST_RESERVED_TAG + 2;
 const EXCHANGE: Tag = FIRST_RESERVED_TAG + 3;
 
-/// Longest error text that a verdict carries, bytes.
+/// Longest error text in a verdict, bytes.
 const VERDICT_LIMIT: usize = 16 * 1024;
 
-/// Gives all ranks the bytes that `root` has in `data`. Collective; binomial tree.
+/// Copies `data` of `root` to all ranks. Collective; binomial tree.
 pub fn bcast(comm: &dyn Communicator, root: usize, data: &mut Vec<u8>) -> Result<()> {
     comm.count_round("bcast");
     let tree = BinomialTree::new(comm, root)?;
@@ -36,8 +36,8 @@ pub fn bcast(comm: &dyn Communicator, root: usize, data: &mut Vec<u8>) -> Result
     wait_all(sends)
 }
 
-/// Brings the data of all ranks to `root`, which gets them in rank order; the others get
-/// `None`. Collective; binomial tree, whose inner ranks hold the data of their subtree.
+/// Sends the data of all ranks to `root`, which gets them in rank order. The others get `None`.
+/// Collective; binomial tree, in which each rank holds the data of its subtree.
 pub fn gather(comm: &dyn Communicator, root: usize, data: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>> {
     comm.count_round("gather");
     let tree = BinomialTree::new(comm, root)?;
@@ -71,9 +71,9 @@ pub fn gather(comm: &dyn Communicator, root: usize, data: Vec<u8>) -> Result<Opt
     ))
 }
 
-/// Gives each rank its element of the list that `root` has, one element for each rank; the
-/// other ranks pass `None`. Collective; binomial tree, whose inner ranks hold the data of
-/// their subtree.
+/// Sends each rank its element of `data`, the list of `root` with one element for each rank. The
+/// other ranks pass `None`. Collective; binomial tree, in which each rank holds the data of its
+/// subtree.
 pub fn scatter(
     comm: &dyn Communicator,
     root: usize,
@@ -120,13 +120,13 @@ pub fn scatter(
         .ok_or_else(|| Error::comm("scatter", "nothing for this rank came from the root"))
 }
 
-/// Sends each `(destination, bytes)` to its destination and returns what came for this
-/// rank, as `(source, bytes)` sorted by source; the messages of one pair of ranks keep
-/// their order. A rank may send nothing, to itself, or several messages to one destination.
+/// Sends each `(destination, bytes)` to its destination. Returns the messages for this rank as
+/// `(source, bytes)`, sorted by source. Messages of one pair of ranks keep their order. A rank may
+/// send nothing, send to itself, or send several messages to one destination.
 ///
-/// Collective. In step k each rank passes on, to rank me + 2^k, what has bit k set in its
-/// remaining distance: log2 P messages per rank, and no rank needs to know who will send to
-/// it. Payloads travel up to log2 P times, so this is for metadata, not for files.
+/// Collective. In step k each rank passes on, to rank me + 2^k, the messages whose remaining distance
+/// has bit k set. That is log2 P messages for each rank, and no rank needs to know who will send to
+/// it. A payload travels up to log2 P times, so this is for metadata, not for files.
 pub fn exchange(
     comm: &dyn Communicator,
     messages: Vec<(usize, Vec<u8>)>,
@@ -172,18 +172,17 @@ pub fn exchange(
         .collect())
 }
 
-/// The collective verdict: `local` if it is `Ok` on all ranks, else the same
-/// [`Error::Remote`] on all of them, with the message of the lowest rank that failed.
-/// `node` names this rank's node in it. A `local` error that is a verdict already is handed
-/// on as it is.
+/// Turns local results into one verdict. Returns `local` if it is `Ok` on all ranks. Otherwise all
+/// ranks return the same [`Error::Remote`] with the message of the lowest rank that failed; `node`
+/// is the name of this rank's node in it. An error that is a verdict already is passed on unchanged.
 ///
-/// Collective; one allreduce when all is well, and a broadcast after it when not.
+/// Collective: one allreduce, and a broadcast if a rank failed.
 pub fn agree<T>(comm: &dyn Communicator, node: &str, local: Result<T>) -> Result<T> {
     agree_with(comm, node, local, &mut [])
 }
 
-/// As [`agree`], and combines `terms` over all ranks in the same allreduce. They are
-/// combined whatever the verdict; ranks that failed pass terms, too.
+/// Like [`agree`], and combines `terms` over all ranks in the same allreduce. They are combined even
+/// if a rank failed; the ranks that failed pass terms too.
 pub fn agree_with<T>(
     comm: &dyn Communicator,
     node: &str,
@@ -303,7 +302,7 @@ fn decode_verdict(message: &[u8]) -> Error {
     }
 }
 
-/// The binomial tree over ranks as they are numbered from the root.
+/// The binomial tree over the ranks, numbered relative to the root.
 struct BinomialTree {
     root: usize,
     me: usize,
@@ -334,7 +333,7 @@ impl BinomialTree {
         (relative != 0).then(|| self.absolute(relative & (relative - 1)))
     }
 
-    /// Children with the (relative) ranks of their subtrees, largest subtree first.
+    /// The children, each with the relative ranks of its subtree. Largest subtree first.
     fn children(&self) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> + '_ {
         let relative = self.relative(self.me);
         let reach = match relative {

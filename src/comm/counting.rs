@@ -1,11 +1,11 @@
-//! What communication costs, in numbers that do not depend on the machine.
+//! Counts rounds, messages and bytes: costs that do not depend on the machine.
 
 use super::{Communicator, Pending, Tag, Term};
 use crate::Result;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What one rank has done so far.
+/// The communication of one rank so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Synchronising rounds: barriers, allreduces and the operations of
@@ -19,7 +19,7 @@ pub struct Counts {
     pub bytes: u64,
 }
 
-/// The counts of a [`CountingComm`], for whoever holds a clone of it.
+/// The counts of a [`CountingComm`]. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct CommTally(Arc<Mutex<Counts>>);
 
@@ -29,7 +29,7 @@ impl CommTally {
         self.lock().clone()
     }
 
-    /// The counts since the last reset, which this is.
+    /// Returns the counts and resets them.
     pub fn take(&self) -> Counts {
         std::mem::take(&mut *self.lock())
     }

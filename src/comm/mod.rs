@@ -1,8 +1,8 @@
 //! Ranks that talk to each other.
 //!
-//! [`Communicator`] is a byte-level core. Everything that moves in a pattern (broadcast,
-//! gather, exchange, verdicts) is written once over that core, in [`collective`], so every
-//! algorithm of the crate runs the same on MPI ranks, on threads and alone.
+//! [`Communicator`] sends and receives bytes. Broadcast, gather, exchange and verdicts are written
+//! once over it, in [`collective`]. So every algorithm of the crate runs the same on MPI ranks, on
+//! threads and in a single process.
 
 pub mod collective;
 pub mod counting;
@@ -16,13 +16,13 @@ use crate::{Error, Result};
 
 /// Message tag: 0 to 32767, the range that the MPI standard (section 3.2.3) guarantees.
 ///
-/// Tags from [`FIRST_RESERVED_TAG`] on belong to [`collective`]; algorithms use lower ones.
+/// [`collective`] uses the tags from [`FIRST_RESERVED_TAG`] on; algorithms use lower ones.
 pub type Tag = u16;
 
-/// The first of the tags that [`collective`] keeps for itself.
+/// The first tag that only [`collective`] uses.
 pub const FIRST_RESERVED_TAG: Tag = 0x7000;
 
-/// One value of an [`Communicator::allreduce`], with the way in which it is combined.
+/// One value of an [`Communicator::allreduce`], with the operation that combines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Term {
     /// Sum over all ranks (wrapping).
@@ -52,13 +52,13 @@ impl Term {
     }
 }
 
-/// A message under way. It owns its buffer, so nothing can touch the bytes meanwhile.
+/// A send or receive that is not complete. It owns its buffer, so nobody else can change the bytes.
 ///
-/// Dropping a request that was not waited for must be safe: the transport cancels it or
-/// leaks the buffer, it never frees memory that is still in use.
+/// Dropping it without waiting is safe: the transport cancels the transfer or leaks the buffer. It
+/// never frees memory that is still in use.
 pub trait Pending: Send {
-    /// Blocks until the transfer is over and gives the buffer back: the received bytes, or
-    /// for a send the buffer for reuse.
+    /// Blocks until the transfer is complete. Returns the received bytes, or for a send the buffer
+    /// for reuse.
     fn wait(self: Box<Self>) -> Result<Vec<u8>>;
 }
 
@@ -73,8 +73,8 @@ pub trait Communicator: Send + Sync {
     /// Number of ranks, at least 1.
     fn size(&self) -> usize;
 
-    /// Starts to send `data`, of any length including 0 and beyond 2 GiB. To wait for it may
-    /// last until the receive is posted, so ranks that send in a circle must receive before.
+    /// Starts to send `data`. Any length is allowed, including 0 and more than 2 GiB. The wait may
+    /// last until the receive is posted, so ranks that send in a circle must first receive.
     fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>>;
 
     /// Starts to receive exactly `buffer.len()` bytes into `buffer`. A message of another
@@ -84,18 +84,18 @@ pub trait Communicator: Send + Sync {
     /// Receives one message of unknown length. Blocks.
     fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>>;
 
-    /// Holds all ranks until each has come. Collective.
+    /// Returns when all ranks have called it. Collective.
     fn barrier(&self) -> Result<()>;
 
     /// Combines each term over all ranks, in place; all ranks pass terms of the same kinds
     /// in the same order. Collective, one synchronising round.
     fn allreduce(&self, terms: &mut [Term]) -> Result<()>;
 
-    /// Told by [`collective`] of each collective operation that begins, so that a counting
-    /// communicator can count synchronising rounds. Does nothing in transports.
+    /// Counts a synchronising round. [`collective`] calls it at the start of each operation.
+    /// Transports do nothing here.
     fn count_round(&self, _operation: &'static str) {}
 
-    /// Ends the whole job. Only for when going on would lose or corrupt data.
+    /// Ends the whole job. Only used where going on would lose or corrupt data.
     fn abort(&self, code: i32) -> !;
 }
 
@@ -129,7 +129,7 @@ impl<C: Communicator + ?Sized> Communicator for Box<C> {
     }
 }
 
-/// Error of a call that names a rank outside the group.
+/// Checks that a rank is in the group.
 fn check_rank(call: &str, rank: usize, size: usize) -> Result<()> {
     if rank < size {
         return Ok(());
@@ -140,7 +140,7 @@ fn check_rank(call: &str, rank: usize, size: usize) -> Result<()> {
     ))
 }
 
-/// Error of a message whose length is not what the receiver asked for.
+/// Checks that a message has the length that the receiver asked for.
 fn check_length(from: usize, tag: Tag, expected: usize, found: usize) -> Result<()> {
     if expected == found {
         return Ok(());

@@ -4,9 +4,9 @@ use super::threads::ThreadRank;
 use super::{Communicator, Pending, Tag, Term};
 use crate::Result;
 
-/// The only rank, 0 of 1. To wait for a message to itself that was not sent is an error, since
-/// nobody else could send it, and so is to wait for a large one to be taken before a receive
-/// asks for it.
+/// Rank 0 of 1, or with [`Solo::of_rank`] one that only says to be another rank. Waiting for a message
+/// that was not sent is an error, because nobody else can send it. Waiting for a large send before
+/// its receive is posted is an error too.
 pub struct Solo {
     alone: ThreadRank,
     rank: usize,

@@ -8,11 +8,11 @@ use super::table;
 use super::value::ValueKind;
 use crate::{Error, Result};
 
-/// "SCR_Config", the place of what it sets.
+/// Where settings of `SCR_Config` were set.
 const PLACE: &str = "SCR_Config";
 
 impl Config {
-    /// `SCR_Config(text)`. Local: the caller sees to it that all ranks pass the same text.
+    /// `SCR_Config(text)`. Local; the caller checks that all ranks pass the same text.
     ///
     /// | text | effect | result |
     /// |---|---|---|
@@ -45,7 +45,7 @@ impl Config {
         }
     }
 
-    /// `SCR_Config(text)` if that is a query; whatever else it is has no effect. Local.
+    /// `SCR_Config(text)` if it is a query. Any other text has no effect. Local.
     pub fn ask(&self, text: &str) -> Result<Option<String>> {
         match tokens(text).unwrap_or_default().as_slice() {
             [Token::Word(name)] => self.query(name),
@@ -67,7 +67,7 @@ impl Config {
         let mut items = self.items(name);
         match (items.next(), items.next()) {
             (None, _) => {
-                // A program that is told nothing of this one could not tell why SCR_Init failed.
+                // A program needs this one to know why SCR_Init failed.
                 let default = table::parameter(name).filter(|_| name == "SCR_ENABLE");
                 let found = self.get(name)?;
                 Ok(found.or_else(|| default.map(|p| p.default.to_string())))
@@ -145,7 +145,7 @@ impl Config {
                 }
             }
         }
-        // To unset children of an item must not make the item.
+        // Unsetting children must not create the item.
         if !set.is_empty() || tokens.is_empty() {
             self.call.add(parent, key, PLACE, &set);
         }
@@ -183,7 +183,7 @@ fn tokens(text: &str) -> Result<Vec<Token>> {
     if text.len() > MAX_TEXT {
         return Err(usage(format!("the text is longer than {MAX_TEXT} bytes")));
     }
-    // C gives bytes; those that are not UTF-8 arrive as U+FFFD, and would name something else.
+    // Bytes from C that are not UTF-8 arrive as U+FFFD, and could name another directory.
     if text.contains(char::REPLACEMENT_CHARACTER) {
         return Err(usage(format!("`{text}` is not UTF-8 text")));
     }
@@ -200,7 +200,7 @@ fn takes_children(parent: &str) -> Result<()> {
     }
 }
 
-/// A value with variables can only be judged when it is read.
+/// Checks a value. One with variables can only be checked when it is read.
 fn check(name: &str, text: &str, kind: &ValueKind) -> Result<()> {
     if text.contains('$') || kind.parse(text).is_some() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! From [`Config`] and [`Settings`] to [`Descriptors`]: pure.
+//! Makes [`Descriptors`] from [`Config`] and [`Settings`], without input or output.
 
 use super::MAX_DESCRIPTORS;
 use super::descriptors::{Descriptors, SchemeDescriptor, SchemeKind, StoreDescriptor, View};
@@ -11,8 +11,8 @@ use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Makes the descriptors of the process on node `host`. Errors name the line and are
-/// collected into one. Local; processes on other nodes may get another answer.
+/// Makes the descriptors of a process on node `host`. Errors name the line, and are collected into
+/// one. Local; processes on other nodes may get other descriptors.
 pub fn descriptors(config: &Config, settings: &Settings, host: &str) -> Result<Descriptors> {
     let mut make = Make {
         config,
@@ -43,8 +43,7 @@ pub fn descriptors(config: &Config, settings: &Settings, host: &str) -> Result<D
     }
 }
 
-/// Work in progress: errors and warnings are collected, and the work goes on without what is
-/// wrong.
+/// The descriptors in the making. Errors and warnings are collected; wrong lines are left out.
 struct Make<'a> {
     config: &'a Config,
     settings: &'a Settings,
@@ -68,7 +67,7 @@ impl<'a> Make<'a> {
         })
     }
 
-    /// Items of STORE or CKPT, as many as there may be.
+    /// The items of STORE or CKPT, at most [`MAX_DESCRIPTORS`].
     fn items(&mut self, parent: &str) -> Vec<&'a ConfigItem> {
         let items = self.config.items(parent);
         if items.len() > MAX_DESCRIPTORS {
@@ -126,7 +125,7 @@ impl<'a> Make<'a> {
                 };
                 let group = read.word("GROUP").unwrap_or("NODE".into());
                 let group = match (view, group.to_ascii_uppercase()) {
-                    // What all nodes see is in none of them.
+                    // A directory that all nodes share is not in any of them.
                     (View::Global, group) if group == "NODE" => "WORLD".into(),
                     (_, group) => group,
                 };
@@ -151,7 +150,8 @@ impl<'a> Make<'a> {
         stores
     }
 
-    /// Position of the store of `dir`, which `name` asks for; added if it is not configured.
+    /// Position of the store at `dir`, the value of parameter `name`. Adds the store if it is not
+    /// configured.
     fn add_store(
         &self,
         stores: &mut Vec<StoreDescriptor>,
@@ -202,7 +202,7 @@ impl<'a> Make<'a> {
 
     fn schemes(&mut self, stores: &[StoreDescriptor]) -> Vec<SchemeDescriptor> {
         let mut items = self.items("CKPT");
-        // By number; what is no number comes last, in the order of the text.
+        // Sorted by number; keys that are not numbers come last, in the order of the text.
         items.sort_by_key(|item| item.key.parse().unwrap_or(u64::MAX));
         let mut schemes = Vec::new();
         for item in items {
@@ -217,7 +217,7 @@ impl<'a> Make<'a> {
         schemes
     }
 
-    /// One descriptor, which messages call `name`. `None` after an error.
+    /// Makes one descriptor; `name` is its name in messages. `None` after an error.
     fn scheme(
         &mut self,
         name: &str,
@@ -251,7 +251,7 @@ impl<'a> Make<'a> {
             set_size: read.number("SET_SIZE").unwrap_or(settings.set_size),
             set_failures: 0,
         };
-        // The default is for RS; one copy is what PARTNER means to most.
+        // The default is meant for RS; users of PARTNER expect one copy.
         let asked = read.make.config.origin("SCR_SET_FAILURES") != "default";
         let default = match made.scheme {
             SchemeKind::Partner if !asked => 1,
@@ -259,7 +259,7 @@ impl<'a> Make<'a> {
         };
         made.set_failures = read.number("SET_FAILURES").unwrap_or(default);
         if !made.enabled {
-            // Nothing of it is used, so nothing of it needs to fit.
+            // It is not used, so its values are not checked.
             return Some(made);
         }
         let at = dir.display();
@@ -288,7 +288,7 @@ impl<'a> Make<'a> {
         self.fit_sets(name, made)
     }
 
-    /// What each scheme asks of its set size and failures.
+    /// Checks set size and failures against the scheme.
     fn fit_sets(&mut self, name: &str, mut made: SchemeDescriptor) -> Option<SchemeDescriptor> {
         let (size, failures) = (made.set_size, made.set_failures);
         let scheme = made.scheme.word();
@@ -325,12 +325,12 @@ impl<'a> Make<'a> {
         }
     }
 
-    /// Every checkpoint needs a scheme.
+    /// Checks that every checkpoint has a scheme.
     fn check_schemes(&mut self, schemes: &[SchemeDescriptor]) {
         if !self.errors.is_empty() || schemes.iter().any(|s| s.enabled && s.interval == 1) {
             return;
         }
-        // Why a line is not used is told with the error, since nobody hears the warnings then.
+        // After an error no warnings are shown, so the error says why a line is not used.
         let reasons: String = self.warnings.iter().map(|w| format!("\n{w}")).collect();
         let word = &self.settings.copy_type;
         let what = match SchemeKind::from_word(word) {
@@ -379,7 +379,7 @@ impl<'a> Make<'a> {
         }
     }
 
-    /// A dataset needs room where it is cached, or no checkpoint could ever be taken.
+    /// Checks that each store that is used may hold at least one dataset.
     fn check_counts(&mut self, stores: &mut [StoreDescriptor], schemes: &[SchemeDescriptor]) {
         let used = |s: &StoreDescriptor| schemes.iter().any(|d| d.enabled && d.store == s.index);
         for store in stores.iter_mut().filter(|s| s.count == 0 && used(s)) {
@@ -393,7 +393,7 @@ impl<'a> Make<'a> {
     }
 }
 
-/// Reads the children of one item.
+/// Reads the children of an item.
 struct ChildReader<'m, 'a, 'i> {
     make: &'m mut Make<'a>,
     parent: &'static str,

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum SchemeKind {
-    /// Not at all: it outlives the process, not the node.
+    /// No redundancy: it survives the loss of a process, not of a node.
     Single,
     /// Copies on other nodes.
     Partner,
@@ -51,17 +51,17 @@ impl SchemeKind {
 pub enum View {
     /// The same path is another directory on each node.
     Private,
-    /// One directory for all: the parts of each node's ranks lie below `node.<n>`.
+    /// One directory for all nodes: the files of each node's ranks are below `node.<n>`.
     Global,
 }
 
-/// A place where datasets are cached. Serialized is what must be the same on all ranks.
+/// A store: where datasets are cached. The serialized fields must be the same on all ranks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct StoreDescriptor {
     /// Position in [`Descriptors::stores`].
     pub index: usize,
-    /// Where it was configured, for messages.
+    /// Where it was configured. For messages.
     #[serde(skip)]
     pub place: String,
     /// Absolute directory; may differ from process to process.
@@ -72,9 +72,9 @@ pub struct StoreDescriptor {
     pub group: String,
     /// How many datasets are kept; at least 1 if an enabled scheme uses it.
     pub count: u64,
-    /// False: not to be used.
+    /// False if it is not used.
     pub enabled: bool,
-    /// Whether SCR makes the directory if it is missing.
+    /// True if SCR makes the directory when it is missing.
     pub mkdir: bool,
     /// Whether nodes share it.
     pub view: View,
@@ -83,28 +83,28 @@ pub struct StoreDescriptor {
 }
 
 impl StoreDescriptor {
-    /// True if nodes reach one instance together, so that it is not in a node, and no node's
-    /// loss takes away what it holds.
+    /// True if several nodes share an instance. Then it is not in a node, and its datasets survive the
+    /// loss of any node.
     pub fn outlives_nodes(&self) -> bool {
         self.group != "NODE"
     }
 }
 
-/// A redundancy scheme and the datasets it is for. Serialized is what must be the same on all
-/// ranks, each child under its name.
+/// A redundancy descriptor: a scheme and the datasets that use it. The serialized fields must be the
+/// same on all ranks; each has the name of its child.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct SchemeDescriptor {
     /// Position in [`Descriptors::schemes`].
     pub index: usize,
-    /// Where it was configured, for messages.
+    /// Where it was configured. For messages.
     #[serde(skip)]
     pub place: String,
-    /// False: not to be used.
+    /// False if it is not used.
     pub enabled: bool,
-    /// For every n-th checkpoint; at least 1.
+    /// Used for every n-th checkpoint; at least 1.
     pub interval: u64,
-    /// For datasets marked as output.
+    /// Used for datasets marked as output.
     pub output: bool,
     /// Files are written straight to the prefix directory.
     pub bypass: bool,
@@ -121,8 +121,8 @@ pub struct SchemeDescriptor {
     pub set_failures: u32,
 }
 
-/// All descriptors of one process. Every process has as many stores and schemes, in the same
-/// order, as long as SCR_CACHE_BASE and SCR_CNTL_BASE name configured stores on all or none.
+/// All descriptors of one process. All processes have the same number of stores and schemes in the
+/// same order, if SCR_CACHE_BASE and SCR_CNTL_BASE name configured stores on all of them or on none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Descriptors {
     /// Name of each kind of group (upper case) and the group that this node belongs to.
@@ -133,13 +133,13 @@ pub struct Descriptors {
     pub control: usize,
     /// Schemes by ascending number of their CKPT lines; at least one enabled with interval 1.
     pub schemes: Vec<SchemeDescriptor>,
-    /// What the user should hear.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// The scheme for a dataset: with `output` the first enabled for output; else for checkpoint
-/// `ckpt_id` the enabled one with the largest interval that divides it; else the first enabled
-/// one with interval 1. `None` only if there is none of these, which [`descriptors`] refuses.
+/// Selects the redundancy descriptor of a dataset among the enabled ones. For `output`, the first that
+/// is for output. Otherwise the one with the largest interval that divides `ckpt_id`; otherwise the
+/// first with interval 1. `None` if there is no such descriptor, which [`descriptors`] refuses.
 pub fn choose(
     schemes: &[SchemeDescriptor],
     ckpt_id: Option<u64>,

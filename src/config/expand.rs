@@ -10,9 +10,11 @@ pub(super) struct Expanded {
     pub undefined: Vec<String>,
 }
 
-/// Replaces `$NAME` and `${NAME}` (letters, digits, underscore); an undefined name becomes
-/// nothing. What a variable holds is not looked at again. A `$` that starts neither form
-/// stays. `Err` if the result would be longer than [`MAX_TEXT`], or if a variable is not UTF-8.
+/// Replaces `$NAME` and `${NAME}` (letters, digits, underscore). Undefined names are replaced by
+/// nothing. Variables in a replaced value are not replaced again. Any other `$` stays.
+///
+/// # Errors
+/// The result would be longer than [`MAX_TEXT`], or a variable is not UTF-8.
 pub(super) fn expand(text: &str, environment: &Environment) -> Result<Expanded, String> {
     let mut out = Expanded::default();
     let mut rest = text;

@@ -1,11 +1,11 @@
-//! What one source of settings says, unexpanded.
+//! The settings of one source, before variables are replaced.
 
 use super::scan::Token;
 use super::table;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A value as it was written, and where.
+/// A value as it was written, and where it was set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 pub struct Value {
@@ -30,7 +30,7 @@ pub struct ConfigItem {
 /// Items of one multi-item parameter by key.
 pub type Items = BTreeMap<String, ConfigItem>;
 
-/// One source.
+/// The settings of one source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 pub(super) struct Layer {
@@ -47,8 +47,8 @@ impl Layer {
         self.plain.insert(name.into(), value);
     }
 
-    /// Adds an item, or adds to the one with the same key; a child replaces its earlier
-    /// value (v3.1.0 keeps both and uses the older).
+    /// Adds an item, or adds children to the item with the same key. A child replaces its earlier
+    /// value; SCR v3.1.0 keeps both and uses the older.
     pub fn add(&mut self, parent: &str, key: &str, place: &str, children: &[(&str, &str)]) {
         let items = self.items.entry(parent.into()).or_default();
         let item = items.entry(key.into()).or_insert_with(|| ConfigItem {
@@ -65,8 +65,8 @@ impl Layer {
         }
     }
 
-    /// Takes over one line of a file. `Err` says why the line has no effect, or which rest
-    /// of it has none.
+    /// Adds the settings of one line of a file. `Err` says why the line, or the rest of it, has no
+    /// effect.
     pub fn take(&mut self, tokens: &[Token], place: &str) -> Result<(), String> {
         let (first, children) = match tokens {
             [] => return Ok(()),
@@ -92,7 +92,7 @@ impl Layer {
         Ok(())
     }
 
-    /// All texts that may hold variables, each as name for messages, text and place.
+    /// All texts that may contain variables: name for messages, text, and where it was set.
     pub fn texts(&self) -> impl Iterator<Item = (String, &str, &str)> {
         let plain = self
             .plain

@@ -1,4 +1,4 @@
-//! All sources of settings together.
+//! All sources of settings.
 
 use super::expand::expand;
 use super::file;
@@ -12,7 +12,7 @@ use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-/// Where a setting comes from; an earlier source beats a later one, and all of them beat the
+/// Where a setting comes from. An earlier source overrides a later one, and all of them override the
 /// compiled default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConfigSource {
@@ -35,10 +35,10 @@ const SYSTEM_FILE: &str = match option_env!("SCR_CONFIG_FILE") {
     _ => "/etc/scr.conf",
 };
 
-/// Everything that was set, by source. Of a multi-item parameter the highest source that
-/// has any item counts, whole.
+/// All settings, by source. A multi-item parameter has all its items from the highest source that has
+/// any.
 ///
-/// Rank 0 calls [`Config::load`]; the others get [`Config::to_message`] of it.
+/// Rank 0 calls [`Config::load`] and sends [`Config::to_message`] to the others.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
     pub(super) env: Layer,
@@ -51,22 +51,24 @@ pub struct Config {
     pub(super) loaded: bool,
     pub(super) problems: Vec<String>,
     pub(super) said: BTreeSet<String>,
-    /// Of settings that came from rank 0: the variables that are not defined there.
+    /// The variables that are not defined on rank 0, if the settings came from there.
     pub(super) undefined: Option<BTreeSet<String>>,
 }
 
 impl Config {
-    /// Nothing set, nothing loaded.
+    /// An empty configuration.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads environment and files anew; what `SCR_Config` set stays. Local; for rank 0.
+    /// Reads environment and files again, and keeps what `SCR_Config` set. Local; for rank 0.
     ///
-    /// `read_file` gives the content of a file, `None` if there is no such file, and should
-    /// refuse files larger than [`super::MAX_FILE`]. `cwd` is absolute: relative paths are
-    /// taken from it. An environment variable that is set to nothing counts as unset; a parameter
-    /// in it that is not UTF-8 is an error. Lines that cannot be used become warnings; on `Err` nothing has changed.
+    /// `read_file` returns the content of a file, or `None` if it does not exist. It should refuse files
+    /// larger than [`super::MAX_FILE`]. `cwd` is absolute; relative paths are relative to it. An empty
+    /// environment variable counts as not set. Lines that cannot be used become warnings.
+    ///
+    /// # Errors
+    /// A parameter in the environment is not UTF-8, or a file cannot be read. Nothing has changed then.
     pub fn load(
         &mut self,
         environment: Environment,
@@ -118,40 +120,39 @@ impl Config {
         Ok(())
     }
 
-    /// True until [`Config::load`], and again when `SCR_Config` has changed which user file
-    /// is to be read.
+    /// True before [`Config::load`], and after `SCR_Config` has changed which user file must be read.
     pub fn needs_load(&self) -> bool {
         !self.loaded
     }
 
-    /// Forbids changes through `SCR_Config`: at the end of `SCR_Init`.
+    /// Forbids changes through `SCR_Config`. Called at the end of `SCR_Init`.
     pub fn freeze(&mut self) {
         self.frozen = true;
     }
 
-    /// Allows them again: at the end of `SCR_Finalize`.
+    /// Allows changes again. Called at the end of `SCR_Finalize`.
     pub fn thaw(&mut self) {
         self.frozen = false;
     }
 
-    /// The value that counts, as it was written, and its source; `None` where only the
-    /// compiled default is left.
+    /// The effective value as it was written, and its source; `None` if it was not set.
     pub fn find(&self, name: &str) -> Option<(ConfigSource, &Value)> {
         self.layers()
             .into_iter()
             .find_map(|(s, layer)| Some((s, layer.plain.get(name)?)))
     }
 
-    /// The value that counts, variables replaced. `None` if only a default is left. Fails if
-    /// variables make it too long.
+    /// The effective value with its variables replaced; `None` if it was not set.
+    ///
+    /// # Errors
+    /// See [`Config::expand`].
     pub fn get(&self, name: &str) -> Result<Option<String>> {
         self.find(name)
             .map(|(_, value)| self.expand(name, value))
             .transpose()
     }
 
-    /// Where the value that counts was set: "environment", "FILE:LINE", "SCR_Config" or
-    /// "default".
+    /// Where the effective value was set: "environment", "FILE:LINE", "SCR_Config" or "default".
     pub fn origin(&self, name: &str) -> String {
         self.find(name)
             .map_or_else(|| "default".to_string(), |(_, value)| value.place.clone())
@@ -167,7 +168,10 @@ impl Config {
         found.next().unwrap_or(&NONE).values()
     }
 
-    /// Replaces the variables of a value. `name` is what messages call it.
+    /// Replaces the variables of a value. `name` is its name in messages.
+    ///
+    /// # Errors
+    /// The value becomes too long, or a variable is not UTF-8.
     pub fn expand(&self, name: &str, value: &Value) -> Result<String> {
         let expanded = expand(&value.text, &self.environment);
         expanded
@@ -175,7 +179,7 @@ impl Config {
             .map_err(|what| Error::config(&value.place, format!("{name} {what}")))
     }
 
-    /// The value that counts, or the compiled default, converted. `None` if there is neither.
+    /// The effective value or the compiled default, converted; `None` without either.
     pub fn typed(&self, parameter: &Parameter) -> Result<Option<Typed>> {
         let name = parameter.name;
         match self.find(name) {
@@ -185,7 +189,7 @@ impl Config {
         }
     }
 
-    /// Converts a value. The error names parameter, place, text, what is allowed and what
+    /// Converts a value. The error names the parameter, where it was set, what is allowed, and what
     /// to do.
     pub fn convert(&self, name: &str, value: &Value, kind: &ValueKind) -> Result<Typed> {
         let text = self.expand(name, value)?;
@@ -193,7 +197,7 @@ impl Config {
             .ok_or_else(|| malformed(name, value, &text, kind))
     }
 
-    /// The prefix directory: absolute, `.` and `..` folded without asking the file system.
+    /// The prefix directory: absolute, with `.` and `..` folded as text.
     pub fn prefix(&self) -> Result<PathBuf> {
         let given = self.get("SCR_PREFIX")?;
         if given.as_ref().is_some_and(String::is_empty) {
@@ -205,13 +209,13 @@ impl Config {
         Ok(self.absolute(given.as_deref().unwrap_or(".")))
     }
 
-    /// `path` taken from the current directory of rank 0, `.` and `..` folded.
+    /// `path` relative to the current directory of rank 0, with `.` and `..` folded.
     pub fn absolute(&self, path: &str) -> PathBuf {
         fold_dots(&self.cwd.join(path))
     }
 
-    /// Text of `<prefix>/.scr/app.conf`: what `SCR_Config` set, so that commands which run
-    /// later know it. In the grammar of configuration files.
+    /// The text of `<prefix>/.scr/app.conf`: the settings of `SCR_Config`, for commands that run later.
+    /// It is a configuration file.
     pub fn app_conf(&self) -> String {
         let mut out = String::new();
         for (name, value) in &self.call.plain {
@@ -247,7 +251,7 @@ impl Config {
                 _ => {}
             }
         }
-        // A node name says where a process is; that of rank 0 would be wrong elsewhere.
+        // The node name of rank 0 would be wrong on other nodes.
         if !own.plain.contains_key("SCR_NODE_NAME") {
             self.env.plain.remove("SCR_NODE_NAME");
         }
@@ -266,7 +270,7 @@ impl Config {
     }
 }
 
-/// The error for a text that does not fit.
+/// The error for a value that its parameter does not allow.
 pub(super) fn malformed(name: &str, value: &Value, text: &str, kind: &ValueKind) -> Error {
     Error::config(
         &value.place,

@@ -4,9 +4,9 @@
 //! environment > user file > SCR_Config > system file > compiled default
 //! ```
 //!
-//! [`table`] says what there is, [`Config`] holds what was set and where, [`Settings`] is
-//! the typed result that the rest of the library works with, and [`descriptors`] turns the
-//! multi-item parameters into stores and redundancy schemes.
+//! [`table`] defines the parameters. [`Config`] holds what was set and where. [`Settings`] are the
+//! typed values for the rest of the library. [`descriptors`] makes stores and redundancy schemes from
+//! the multi-item parameters.
 //!
 //! Text is untrusted until it is in [`Settings`] or [`Descriptors`]: sizes are bounded by
 //! [`MAX_FILE`] and [`MAX_TEXT`], and no input makes these modules panic.

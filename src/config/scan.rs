@@ -1,10 +1,10 @@
-//! One line of `KEY=VALUE` items, as files and `SCR_Config` write them.
+//! Lines of `KEY=VALUE` items, in files and in `SCR_Config`.
 
 use super::table;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Whose rules hold for a line.
+/// The rules for a line: of files or of `SCR_Config`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grammar {
     /// `#` begins a comment, keys are folded to upper case, a backslash escapes.
@@ -18,7 +18,7 @@ pub(super) enum Grammar {
 pub(super) enum Token {
     /// `KEY`
     Word(String),
-    /// `KEY=` with nothing behind it, or with `""`.
+    /// `KEY=` without a value, or with `""`.
     Empty(String),
     /// `KEY=VALUE`
     Pair(String, String),
@@ -89,7 +89,7 @@ fn key(rest: &mut Peekable<Chars>, style: Grammar) -> String {
     key
 }
 
-/// Whether a key of the table and its `=` come next.
+/// True if a key of the table and its `=` come next.
 fn begins_item(mut rest: Peekable<Chars>, style: Grammar) -> bool {
     let key = key(&mut rest, style);
     rest.peek() == Some(&'=') && table::is_key(&key)

@@ -1,4 +1,4 @@
-//! The library's parameters as typed fields, converted once.
+//! The parameters of the library as typed fields.
 
 use super::layers::Config;
 use super::table;
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 pub enum FlushType {
     /// The call returns when the files are there (SYNC, DEFAULT, NATIVE).
     Sync,
-    /// In the background (PTHREAD, and for want of their hardware DATAWARP and BBAPI).
-    /// Synchronous in this release.
+    /// In the background (PTHREAD, and without their hardware also DATAWARP and BBAPI). Synchronous in
+    /// this release.
     Background,
 }
 
@@ -30,29 +30,28 @@ impl FlushType {
     }
 }
 
-/// What the library works with. Fields are the parameters of `docs/parameters.md`, in that
-/// order; counts, seconds and bytes as there. `None` is "not set".
+/// The settings of the library. The fields are the parameters of `docs/parameters.md`, in that order
+/// and with those units. `None` means "not set".
 ///
-/// What is serialized must be the same on all ranks, and `SCR_Init` compares it. Skipped is
-/// what may differ: what is each process's own, what only rank 0 uses, and what follows from
-/// another field.
+/// The serialized fields must be the same on all ranks; `SCR_Init` compares them. Skipped fields may
+/// differ: each process has its own, only rank 0 uses them, or they follow from another field.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[allow(missing_docs)] // each field is the parameter of that name
 pub struct Settings {
-    /// Rank 0's counts.
+    /// The value of rank 0 is used.
     #[serde(skip)]
     pub enable: bool,
-    /// Rank 0's counts.
+    /// The value of rank 0 is used.
     #[serde(skip)]
     pub debug: u8,
     /// Absolute, folded.
     #[serde(serialize_with = "as_bytes")]
     pub prefix: PathBuf,
-    /// Without `/`; find it out if `None`. Rank 0's counts.
+    /// Without `/`; detected if `None`. The value of rank 0 is used.
     #[serde(skip)]
     pub user_name: Option<String>,
-    /// Without `/`; find it out if `None`. Rank 0's counts.
+    /// Without `/`; detected if `None`. The value of rank 0 is used.
     #[serde(skip)]
     pub job_id: Option<String>,
     pub job_name: Option<String>,
@@ -105,7 +104,7 @@ pub struct Settings {
     /// Checksum files that no copy reads: SCR_CRC_ON_FLUSH set to 1 explicitly.
     #[serde(skip)]
     pub crc_bypass: bool,
-    /// Record and verify checksums in the prefix directory at all.
+    /// Record and verify checksums in the prefix directory.
     pub crc_on_flush: bool,
     pub crc_on_delete: bool,
     pub checkpoint_interval: u64,
@@ -125,8 +124,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Converts all parameters of the library. All that cannot be converted is named in one
-    /// error.
+    /// Converts all parameters of the library. One error names all that cannot be converted.
     pub fn from(config: &Config) -> Result<Settings> {
         let mut read = Read {
             config,
@@ -205,7 +203,7 @@ fn as_bytes<S: Serializer>(path: &Path, s: S) -> std::result::Result<S::Ok, S::E
     s.serialize_bytes(path.as_os_str().as_bytes())
 }
 
-/// One error that says what all of them say; `None` of none.
+/// Combines several errors into one; `None` without errors.
 pub(super) fn combine(errors: Vec<Error>) -> Option<Error> {
     let mut errors = errors.into_iter();
     let first = errors.next()?;
@@ -216,7 +214,7 @@ pub(super) fn combine(errors: Vec<Error>) -> Option<Error> {
     }
 }
 
-/// Reads parameters by name and collects what goes wrong, with harmless values in place.
+/// Reads parameters by name. Collects errors, and returns harmless values in their place.
 struct Read<'a> {
     config: &'a Config,
     errors: Vec<Error>,

@@ -1,5 +1,5 @@
-//! THE table of parameters. Look-up, validation, `SCR_Config`, notes about settings without
-//! effect and `docs/parameters.md` all come from it.
+//! The table of parameters. Look-up, validation, `SCR_Config`, warnings and `docs/parameters.md` all
+//! use it.
 //!
 //! Names, defaults and meanings are those of SCR v3.1.0 unless the text says otherwise.
 
@@ -30,14 +30,14 @@ pub enum ReadBy {
     Component,
 }
 
-/// Whether setting a parameter changes anything in this release.
+/// The effect of a parameter in this release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It does.
+    /// It has an effect.
     Works,
-    /// Not in this release; says what will use it.
+    /// None in this release; the text says what will use it.
     Later(&'static str),
-    /// It never will; says why.
+    /// None; the text says why.
     None(&'static str),
 }
 
@@ -46,7 +46,7 @@ pub enum Effect {
 pub struct Parameter {
     /// Its name, upper case.
     pub name: &'static str,
-    /// What its text may be.
+    /// Allowed values.
     pub kind: ValueKind,
     /// Compiled default as text; empty for none.
     pub default: &'static str,
@@ -54,7 +54,7 @@ pub struct Parameter {
     pub unit: &'static str,
     /// Who reads it.
     pub reader: ReadBy,
-    /// Whether setting it changes anything.
+    /// Its effect.
     pub effect: Effect,
     /// One or two sentences for the manual.
     pub doc: &'static str,
@@ -73,7 +73,7 @@ pub struct Multi {
     pub open: bool,
     /// Who reads it.
     pub reader: ReadBy,
-    /// Whether setting it changes anything.
+    /// Its effect.
     pub effect: Effect,
     /// For the manual.
     pub doc: &'static str,
@@ -84,7 +84,7 @@ pub struct Multi {
 pub struct ChildParameter {
     /// Its name, upper case.
     pub name: &'static str,
-    /// What its text may be.
+    /// Allowed values.
     pub kind: ValueKind,
     /// Default in words or as text.
     pub default: &'static str,

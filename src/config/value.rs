@@ -1,6 +1,6 @@
-//! Text to typed values, strictly: what cannot be understood is an error, never a zero.
+//! Strict conversion of text to typed values. Text that cannot be understood is an error.
 
-/// What a parameter's text may be.
+/// The values that a parameter allows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ValueKind {
     /// `0` or `1`; also true/false, yes/no, on/off in any case.
@@ -40,7 +40,7 @@ pub enum Typed {
 }
 
 impl ValueKind {
-    /// What is allowed, to be read after "must be".
+    /// The allowed values, in words that fit after "must be".
     pub fn allowed(&self) -> String {
         match self {
             ValueKind::Bool => "0 or 1".into(),

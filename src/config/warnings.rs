@@ -1,4 +1,4 @@
-//! What the user should hear about a configuration.
+//! Warnings about a configuration.
 
 use super::MAX_WARNINGS;
 use super::expand::expand;
@@ -8,7 +8,7 @@ use super::table::{self, Effect};
 use crate::job::Environment;
 use std::collections::BTreeSet;
 
-/// Parameters that only some sources can set, because they say where the others are.
+/// Parameters that only some sources can set, because they tell where the other sources are.
 const EARLY: [(&str, &[ConfigSource]); 2] = [
     ("SCR_SYSTEM_CONF", &[ConfigSource::Environment]),
     (
@@ -18,9 +18,8 @@ const EARLY: [(&str, &[ConfigSource]); 2] = [
 ];
 
 impl Config {
-    /// Lines, names and settings that have no effect, undefined variables, differences
-    /// between ranks. Each text is given once in the life of this value, and no more than
-    /// [`MAX_WARNINGS`] at a time.
+    /// Warnings about settings without effect, undefined variables and differences between ranks. Each
+    /// is returned once in the life of this value, and at most [`MAX_WARNINGS`] at a time.
     pub fn take_warnings(&mut self) -> Vec<String> {
         let found = std::mem::take(&mut self.problems);
         let fresh = found
@@ -28,12 +27,12 @@ impl Config {
             .chain(self.notes())
             .filter(|text| !self.said.contains(text));
         let mut fresh: Vec<String> = fresh.take(MAX_WARNINGS).collect();
-        // Two layers or items can give the same text.
+        // Two layers or items can have the same warning.
         fresh.retain(|text| self.said.insert(text.clone()));
         fresh
     }
 
-    /// Lazy: only as many are made as are wanted.
+    /// All warnings. Lazy, because there may be many.
     fn notes(&self) -> impl Iterator<Item = String> {
         let layers = || self.layers().into_iter();
         let plain = layers().flat_map(|(source, layer)| {
@@ -54,7 +53,7 @@ impl Config {
                 .chain(plain)
                 .chain(items)
         };
-        // Of what came from rank 0, it has told all but what is wrong here alone.
+        // Rank 0 has given all warnings except those about variables that only this process lacks.
         let told = self.undefined.as_ref();
         let common = told.is_none().then(common).into_iter().flatten();
         let here = move |variable: &str| !told.is_some_and(|names| names.contains(variable));
@@ -72,7 +71,7 @@ impl Config {
     }
 }
 
-/// Other software uses the prefix SCR_ too: only what looks like a slip is reported.
+/// Reports only names that look like a typing error, because other software uses the prefix SCR_ too.
 fn note_environment(environment: &Environment) -> impl Iterator<Item = String> {
     let unknown = |n: &&str| n.starts_with("SCR_") && table::parameter(n).is_none();
     let names = environment.variables().map(|(name, _)| name);
@@ -84,7 +83,7 @@ fn note_environment(environment: &Environment) -> impl Iterator<Item = String> {
     })
 }
 
-/// Each variable that is not defined, and what to say of it.
+/// Each undefined variable, with its warning.
 fn undefined(layer: &Layer, environment: &Environment) -> impl Iterator<Item = (String, String)> {
     layer.texts().flat_map(|(name, text, place)| {
         let expanded = expand(text, environment).unwrap_or_default();
@@ -106,7 +105,7 @@ fn note_plain(source: ConfigSource, name: &str, value: &Value) -> Option<String>
             "{place}: {name} has no effect here; set it in the environment"
         ));
     }
-    // Saying the default explicitly asks for nothing.
+    // Setting the default has no effect, so it needs no warning.
     let kind = parameter.kind;
     if kind
         .parse(&value.text)
@@ -133,7 +132,7 @@ fn note_item(parent: &str, item: &ConfigItem) -> Vec<String> {
         .collect()
 }
 
-/// Says that `name` does not exist, and what may be meant.
+/// The warning that `name` does not exist, with the name that may be meant.
 fn unknown<'a>(
     place: &str,
     what: &str,

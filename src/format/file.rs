@@ -1,4 +1,4 @@
-//! The form of a tree on disk.
+//! Trees on disk.
 //!
 //! All numbers are big-endian.
 //!
@@ -32,14 +32,14 @@ const SIZE: std::ops::Range<usize> = 8..16;
 const CRC: usize = 4;
 const FLAG_CRC: u32 = 1;
 
-/// The bytes of a file that holds `tree`.
+/// The bytes of a file with `tree`.
 pub fn encode(tree: &Tree) -> Vec<u8> {
     let mut out = begin();
     packed::pack_into(&mut out, tree);
     end(out)
 }
 
-/// The bytes of a file that holds a record.
+/// The bytes of a file with a record.
 pub fn encode_record<T: Serialize + ?Sized>(record: &T) -> Result<Vec<u8>> {
     let mut out = begin();
     ser::write(record, &mut out)?;
@@ -102,7 +102,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Tree, u64)> {
     Ok((tree, size))
 }
 
-/// What the first bytes of a file say.
+/// The header of a file.
 struct Header {
     /// Bytes up to the end of the checksum.
     size: u64,
@@ -146,8 +146,8 @@ impl Header {
     }
 }
 
-/// Reads the tree at the start of an open file, whatever follows it, and says where that
-/// begins. `path` is for errors.
+/// Reads the tree at the start of an open file. Returns it with the offset of the data behind it.
+/// `path` is for errors.
 pub fn read_header_tree(file: &dyn File, path: &Path) -> Result<(Tree, u64)> {
     let available = file.size()?;
     let mut head = [0; HEADER];
@@ -155,7 +155,7 @@ pub fn read_header_tree(file: &dyn File, path: &Path) -> Result<(Tree, u64)> {
         available
     } else {
         file.read_at(0, &mut head)?;
-        // More than the file has is found out by `decode`, without room made for it here.
+        // `decode` reports a size beyond the end of the file, so no memory is reserved for it here.
         Header::parse(&head)
             .map_err(|e| e.in_file(path))?
             .size
@@ -177,13 +177,16 @@ pub fn read_tree(files: &dyn Files, path: &Path) -> Result<Tree> {
     Ok(read_header_tree(files.open(path)?.as_ref(), path)?.0)
 }
 
-/// Reads a file as a record. What is no tree is [`Error::Format`]; a tree that is not this
-/// record is [`Error::Corrupt`] and names the keys that lead to the fault.
+/// Reads a file as a record.
+///
+/// # Errors
+/// [`Error::Format`] if the file is not a tree. [`Error::Corrupt`] if the tree is not this record; the
+/// error names the keys that lead to the fault.
 pub fn read<T: DeserializeOwned>(files: &dyn Files, path: &Path) -> Result<T> {
     record(&read_tree(files, path)?, path)
 }
 
-/// Puts a record in place of the file `path`.
+/// Replaces the file `path` by a record.
 pub fn write<T: Serialize + ?Sized>(
     files: &dyn Files,
     path: &Path,
@@ -197,8 +200,8 @@ fn record<T: DeserializeOwned>(tree: &Tree, path: &Path) -> Result<T> {
     de::record(tree).map_err(|e| corrupt(path, e.to_string()))
 }
 
-/// Names the file in the error of a record that was read from its tree, where a byte offset
-/// means nothing.
+/// Adds the file to the error of a record. Its byte offset means nothing, because the record was read
+/// from a tree.
 pub(super) fn in_record(path: &Path, error: Error) -> Error {
     match error {
         Error::Format { what, .. } => corrupt(path, what),

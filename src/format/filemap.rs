@@ -1,7 +1,7 @@
 //! A rank's completion record of one dataset in the cache.
 //!
-//! A cached dataset counts when the record of every rank exists. The checksum of the file
-//! shows a record that was not written whole.
+//! A cached dataset is complete when the record of every rank exists. The checksum of the file detects
+//! a record that was not completely written.
 
 use super::Name;
 use super::dataset::Dataset;
@@ -13,7 +13,7 @@ pub fn filemap_name(rank: usize) -> String {
     format!("filemap_{rank}")
 }
 
-/// All that a restart must know of one rank's part of a dataset.
+/// What a restart needs to know about one rank's part of a dataset.
 ///
 /// ```text
 ///   BYPASS = 0
@@ -46,8 +46,8 @@ pub struct Filemap {
     /// Node on which it was written.
     #[serde(rename = "NODE")]
     pub node: Name,
-    /// The prefix directory of the run, with all links resolved; `None` where that does not
-    /// matter. Runs of one job share a cache.
+    /// The prefix directory of the run, with all links resolved. Needed because runs of one job share a
+    /// cache; `None` where that does not matter.
     #[serde(rename = "PREFIX", default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<Name>,
     /// World rank that wrote it.

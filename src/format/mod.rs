@@ -1,10 +1,9 @@
 //! Key trees and the files made of them.
 //!
-//! Everything that SCR writes besides application data is a tree of byte strings
-//! ([`Tree`]). [`packed`] is its form in memory and messages, [`file`](mod@file) its form on
-//! disk, [`print`](mod@print) its form for people. [`ser`] and [`de`] turn a serde struct
-//! into a tree and back, so that each kind of file is one plain struct in a module of its
-//! own:
+//! Apart from application data, SCR writes trees of byte strings ([`Tree`]). [`packed`] is their form
+//! in messages, [`file`](mod@file) their form on disk, and [`print`](mod@print) prints them. [`ser`]
+//! and [`de`] convert serde structs to trees and back. So each kind of file is one plain struct in a
+//! module of its own:
 //!
 //! | module | file |
 //! |---|---|

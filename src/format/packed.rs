@@ -12,7 +12,7 @@ pub const MAX_DEPTH: usize = 64;
 /// Smallest packed element: a name of no bytes with its NUL, and the count of an empty tree.
 const MIN_ELEMENT: usize = 5;
 
-/// Number of bytes that [`pack`] makes of `tree`.
+/// Length of the packed form of `tree`, bytes.
 pub fn packed_size(tree: &Tree) -> u64 {
     let element = |(name, sub): (&Name, &Tree)| name.as_bytes().len() as u64 + 1 + packed_size(sub);
     4 + tree.iter().map(element).sum::<u64>()
@@ -35,8 +35,8 @@ pub(super) fn pack_into(out: &mut Vec<u8>, tree: &Tree) {
     }
 }
 
-/// Unpacks the tree at the start of `bytes` and says how many bytes it took. Any bytes may
-/// come: memory stays within about 20 times their number, the depth within [`MAX_DEPTH`].
+/// Unpacks the tree at the start of `bytes`, and returns it with its length. The bytes are untrusted:
+/// memory is at most about 20 times their number, and the depth at most [`MAX_DEPTH`].
 pub fn unpack(bytes: &[u8]) -> Result<(Tree, usize)> {
     unpack_at(bytes, 0)
 }
@@ -80,7 +80,7 @@ impl<'a> PackedReader<'a> {
             return Err(self.error(format!("the tree is deeper than {MAX_DEPTH} levels")));
         }
         self.rest = rest;
-        // The count is a claim that only its elements prove, so room for few is made ahead.
+        // The count is not trusted, so memory is reserved for a few elements only.
         let mut elements = Vec::with_capacity(count.min(16));
         for _ in 0..count {
             let name = Name::from(self.name()?);

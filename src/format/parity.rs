@@ -6,9 +6,9 @@ use super::files::RankFiles;
 use super::with;
 use serde::{Deserialize, Serialize};
 
-/// Stands in front of the blocks of parity or copies. Holds all that is needed to rebuild
-/// this rank's left neighbours, whose own records may be lost: the meaning is that of the SCR
-/// developer guide, chapter XOR; `CRC`, `FURTHER` and `REDDESC` are ours.
+/// The header before the blocks of parity or copies. It holds all records that are needed to rebuild
+/// this rank's left neighbours, whose own records may be lost. The keys are those of the SCR developer
+/// guide, chapter XOR; `CRC`, `FURTHER` and `REDDESC` are additions.
 ///
 /// ```text
 ///   CHUNK = 174766

@@ -12,8 +12,8 @@ pub enum Style {
     KeyVal,
 }
 
-/// A line for each element, two blanks deeper for each level, beginning with two, in the
-/// order of [`Name`]. What would upset a terminal is escaped.
+/// A line for each element, indented by two blanks for each level and two more, in the order of
+/// [`Name`]. Control characters are escaped.
 pub fn print(tree: &Tree, style: Style) -> String {
     let mut out = String::new();
     lines(&mut out, tree, style, 2);

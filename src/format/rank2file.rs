@@ -91,9 +91,11 @@ impl BranchChild {
         }
     }
 
-    /// Name of the file, beside the one that refers to it, and its level. An error if the
-    /// suffix is not `.<level>.<writer>`, or the level is not below `above`: so no reader is
-    /// led to another directory or in a circle.
+    /// Name and level of the file, in the directory of the file that refers to it.
+    ///
+    /// # Errors
+    /// The suffix is not `.<level>.<writer>`, or the level is not below `above`. So a reader stays in
+    /// the directory and never reads in a circle.
     pub fn file(&self, above: u32) -> Result<(String, u32)> {
         let parse = || {
             let suffix = self.suffix.as_str()?;
@@ -175,8 +177,8 @@ impl RankEntry {
     }
 }
 
-/// What a file must be like. SCR v3.1.0 writes neither and passes over both; they are as the
-/// SCR developer guide prints them.
+/// Size and checksum of a file, as the SCR developer guide prints them. SCR v3.1.0 does not write them,
+/// and ignores them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FileEntry {
     /// Size, bytes.
@@ -187,15 +189,14 @@ pub struct FileEntry {
     pub crc: Option<u32>,
 }
 
-/// True if an entry opens a new file, `first` being true for the very first entry, `begin`
-/// the sum of the sizes of all entries before it and `size` its own, bytes packed. Every
-/// rank decides for itself, knowing a prefix sum.
+/// True if an entry begins a new file. `first`: it is the first of all entries; `begin`: sum of the
+/// packed sizes of all entries before it; `size`: its own packed size; in bytes.
 pub fn starts_group(first: bool, begin: u64, size: u64) -> bool {
     let last = begin.saturating_add(size.saturating_sub(1));
     first || (size > 0 && begin / SPLIT != last / SPLIT)
 }
 
-/// For each rank the one that writes its entry, given the packed sizes of all.
+/// For each rank the rank that writes its entry, from the packed sizes of all entries.
 pub fn leaf_writers(packed_sizes: &[u64]) -> Vec<usize> {
     let mut begin = 0u64;
     let mut writer = 0;

@@ -1,4 +1,4 @@
-//! What the operating system tells about this process, as a value that tests can make up.
+//! The environment of a process, as a value that tests can make.
 
 use crate::{Error, Result};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     vars: BTreeMap<OsString, OsString>,
-    /// Working directory; empty if it cannot be found out.
+    /// Working directory; empty if it is not known.
     pub cwd: PathBuf,
     /// Host name as uname(2) gives it.
     pub host: String,

@@ -1,10 +1,9 @@
 //! Node tests: which nodes must not be used, and why.
 //!
-//! Each node meets the tests in order until one rules it out: known to be down, excluded by
-//! the user, held to be down by the resource manager; then those of SCR_NODE_TESTS: `ping`,
-//! `echo` (a command runs there) and `dir_capacity` (`scr check-node` finds its directories
-//! in order). A test that cannot be made on any node says nothing about one: that is a note,
-//! but for ping, which many machines do not have.
+//! The tests run in this order until one excludes the node: known to be down, excluded by the user, down
+//! according to the resource manager, then the tests of SCR_NODE_TESTS: `ping`, `echo` (a command runs
+//! there) and `dir_capacity` (`scr check-node` accepts its directories). A test that cannot run on any
+//! node excludes none and gives a note. A missing ping gives no note, because many machines lack it.
 
 use super::identity::parameter;
 use super::manager::{Manager, list};
@@ -16,7 +15,7 @@ use crate::{Error, Result};
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// How long an answer may take.
+/// The longest time for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Most pings at a time.
@@ -25,15 +24,15 @@ const AT_A_TIME: usize = 64;
 /// A test of SCR_NODE_TESTS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Test {
-    /// Does it answer on the network?
+    /// The node answers on the network.
     Ping,
-    /// Does a command run there?
+    /// A command runs on the node.
     Echo,
-    /// Are its directories in order?
+    /// The directories of the node can be used.
     DirCapacity,
 }
 
-/// The tests that SCR_NODE_TESTS names, `default` if it is not set. NONE is none.
+/// The tests in SCR_NODE_TESTS, or `default` if it is not set. NONE means no tests.
 ///
 /// # Errors
 /// A word in it is no test.
@@ -85,9 +84,9 @@ impl HealthReport {
 
 /// What is needed for testing nodes.
 pub struct NodeTests<'a> {
-    /// Who is asked which nodes are down.
+    /// Tells which nodes are down.
     pub manager: &'a dyn Manager,
-    /// How nodes are reached.
+    /// Runs commands on nodes.
     pub remote: &'a Remote,
     /// Where `ping` is found, and SCR_EXCLUDE_NODES.
     pub environment: &'a Environment,
@@ -200,7 +199,7 @@ impl NodeTests<'_> {
                 (answer, reason)
             })
             .collect();
-        // The command is the same for all: if it exists nowhere, no node is to blame.
+        // The command is the same for all nodes, so if it exists on none, no node is faulty.
         let missing = |answer: &NodeResult| matches!(answer.code, Some(126 | 127));
         if verdicts.iter().all(|(answer, _)| missing(answer)) {
             let program = self.check_node.first().map(|word| word.to_string_lossy());
@@ -218,7 +217,7 @@ impl NodeTests<'_> {
     }
 }
 
-/// Why a node's directories rule it out.
+/// The reason why a node's directories cannot be used, if there is one.
 fn verdict(answer: &NodeResult) -> Option<String> {
     if answer.good() {
         return None;

@@ -1,10 +1,10 @@
-//! Which processes of this node hold a lock on a directory.
+//! The processes of this node that hold a lock on a directory.
 
 use std::path::Path;
 
-/// The numbers of the processes that have `dir` open with an flock on it, in order. One that a
-/// rank has forked may hold the lock of a rank that is gone, so this asks the system. Only those
-/// that this process may look into, on this node; none where the system does not tell. Local.
+/// The ids of the processes that have `dir` open with an flock on it, in order. A process that a rank
+/// has forked may hold the lock of a rank that has ended, so this asks the system. Only processes of
+/// this node that this process may inspect; none if the system does not tell. Local.
 pub fn holders(dir: &Path) -> Vec<u32> {
     let Ok(dir) = dir.canonicalize() else {
         return Vec::new();
@@ -16,7 +16,7 @@ pub fn holders(dir: &Path) -> Vec<u32> {
     found
 }
 
-/// The same in words, such as "process 12"; `None` if there is none to be seen. Local.
+/// The same in words, such as "process 12"; `None` if none is found. Local.
 pub fn in_words(dir: &Path) -> Option<String> {
     let pids: Vec<String> = holders(dir).iter().map(u32::to_string).collect();
     match pids.as_slice() {

@@ -1,7 +1,7 @@
-//! Node, user and job, each from the first source that knows it.
+//! Node, user and job id, each from the first source that has it.
 //!
-//! The three are components of paths in cache and control directories, so a value that
-//! is no plain name is refused.
+//! They are components of paths in cache and control directories, so a value that is not a plain name
+//! is refused.
 
 use super::Environment;
 use crate::text::excerpt;
@@ -31,7 +31,7 @@ pub enum ValueSource {
 }
 
 impl ValueSource {
-    /// True if SCR had to help itself, which is worth a note.
+    /// True if the value was not given but derived, which deserves a note.
     pub fn is_derived(self) -> bool {
         matches!(
             self,
@@ -70,9 +70,8 @@ const JOB_VARIABLES: [&str; 5] = [
     "FLUX_JOB_ID",
 ];
 
-/// What this node is called: SCR_NODE_NAME, else the host name. SCR_NODE_NAME of the own
-/// environment comes before `lookup`, because it is each process's own while the
-/// configuration is rank 0's. Local.
+/// The name of this node: SCR_NODE_NAME, else the host name. SCR_NODE_NAME of this process's
+/// environment overrides `lookup`, because the configuration comes from rank 0. Local.
 pub fn node_name(environment: &Environment, lookup: Lookup) -> Result<Sourced<String>> {
     const NAME: &str = "SCR_NODE_NAME";
     let given = environment
@@ -86,8 +85,8 @@ pub fn node_name(environment: &Environment, lookup: Lookup) -> Result<Sourced<St
     }
 }
 
-/// Who runs the job: SCR_USER_NAME, else USER, the password database, or the number of the
-/// user. Local.
+/// The user of the job: SCR_USER_NAME, else USER, else the name in the password database, else the
+/// user id. Local.
 pub fn user_name(environment: &Environment, lookup: Lookup) -> Result<Sourced<String>> {
     if let Some(value) = parameter("SCR_USER_NAME", environment, lookup) {
         return component(value, ValueSource::Parameter("SCR_USER_NAME"));
@@ -101,9 +100,9 @@ pub fn user_name(environment: &Environment, lookup: Lookup) -> Result<Sourced<St
     }
 }
 
-/// Id of the allocation: SCR_JOB_ID, else that of Slurm, LSF, PBS or Flux, else one derived
-/// from `prefix`, so that the next run finds the cache of this one and two prefix
-/// directories never share one. `prefix` must be canonical. Local.
+/// The job id: SCR_JOB_ID, else the id of Slurm, LSF, PBS or Flux, else one derived from `prefix`, which
+/// must be canonical. So the next run finds the cache of this one, and two prefix directories never
+/// share a cache. Local.
 pub fn job_id(environment: &Environment, lookup: Lookup, prefix: &Path) -> Result<Sourced<String>> {
     if let Some(value) = parameter("SCR_JOB_ID", environment, lookup) {
         return component(value, ValueSource::Parameter("SCR_JOB_ID"));
@@ -128,9 +127,8 @@ pub(super) fn scheduler_job(environment: &Environment) -> Option<Sourced<String>
     })
 }
 
-/// When the allocation ends, in seconds since the epoch: SCR_END_TIME, else Slurm's
-/// SLURM_JOB_END_TIME; `None` if nobody knows. 0 means that it is not known, as the run
-/// scripts export it. Local.
+/// The end of the allocation in seconds since the epoch: SCR_END_TIME, else SLURM_JOB_END_TIME; `None`
+/// if it is not known. The run scripts export 0 for an end that is not known. Local.
 pub fn end_time(environment: &Environment, lookup: Lookup) -> Result<Option<Sourced<i64>>> {
     let text = parameter("SCR_END_TIME", environment, lookup);
     let (text, source) = match text {
@@ -168,7 +166,7 @@ pub(super) fn variable(name: &str, environment: &Environment) -> Option<String> 
 /// before it.
 const LONGEST: usize = 200;
 
-/// Lets through what can be one component of a path.
+/// Checks that a value can be one component of a path.
 fn component(value: String, source: ValueSource) -> Result<Sourced<String>> {
     let flaw = match value.as_str() {
         "" => "is empty",
@@ -185,7 +183,7 @@ fn component(value: String, source: ValueSource) -> Result<Sourced<String>> {
     Err(Error::config(source.to_string(), what))
 }
 
-/// FNV-1a, 64 bits: fixed for good, since the id must be the same in the next run.
+/// FNV-1a, 64 bits. It must never change, because the next run must derive the same id.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -266,7 +264,7 @@ mod tests {
             derived
         );
         for name in JOB_VARIABLES.into_iter().rev() {
-            env = env.with(name, &format!("id of {name}"));
+            env = env.with(name, format!("id of {name}"));
             let expected = (format!("id of {name}"), ValueSource::Variable(name));
             assert_eq!(known(job_id(&env, &nothing, prefix)), expected);
         }

@@ -5,10 +5,9 @@
 //! 2026-11-21T00:42:08: host=n1, jobid=77, xfer=WRITE, from=a, to=b, secs=1.000000, files=2
 //! ```
 //!
-//! The format is that of SCR v3.1.0. The user, the name of the job and its start, which that
-//! release tells to its database only, follow where a script gives them; its readers pass over
-//! keys that they do not know. In quotes, backslashes and what would break the line are
-//! escaped as in C.
+//! The format is that of SCR v3.1.0. The user, the name of the job and its start follow if a script gives
+//! them. SCR v3.1.0 writes these to its database only; its readers ignore keys that they do not know. In
+//! quotes, backslashes and control characters are escaped as in C.
 
 use super::clock;
 use crate::store::posix::append;
@@ -24,12 +23,12 @@ use std::time::{Duration, UNIX_EPOCH};
 /// Longest line that is read, bytes.
 const MAX_LINE: u64 = 64 << 10;
 
-/// What a line tells of.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineKind {
-    /// Something happened: `event=`.
+    /// An event: `event=`.
     Event,
-    /// Data were moved: `xfer=`.
+    /// A transfer of data: `xfer=`.
     Transfer,
 }
 
@@ -38,11 +37,11 @@ pub enum LineKind {
 pub struct Line {
     /// Seconds since the epoch.
     pub time: i64,
-    /// Node that says it.
+    /// The node that writes it.
     pub host: String,
     /// Job id.
     pub job: String,
-    /// What it tells of.
+    /// Its kind.
     pub kind: LineKind,
     /// The event, such as RUN_START, or the kind of transfer.
     pub word: String,
@@ -50,7 +49,7 @@ pub struct Line {
     pub note: Option<String>,
     /// Where data came from.
     pub from: Option<String>,
-    /// Where they went.
+    /// Where data were written.
     pub to: Option<String>,
     /// Dataset id.
     pub dset: Option<u64>,
@@ -71,7 +70,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// That `word` happens now on `host` in `job`; the rest is to be filled in.
+    /// A line about `word` on `host` in `job`, now. The other fields are empty.
     pub fn now(kind: LineKind, word: &str, host: &str, job: &str) -> Self {
         Line {
             time: clock::now(),
@@ -93,7 +92,7 @@ impl Line {
         }
     }
 
-    /// Reads a line. `None` if it is none of the log.
+    /// Reads a line; `None` if it is not a line of the log.
     pub fn parse(text: &str) -> Option<Self> {
         let (time, rest) = text.split_once(": ")?;
         let mut line = Line {
@@ -228,14 +227,14 @@ fn value(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// A number that is one: neither infinite nor negative.
+/// A number that is neither infinite nor negative.
 fn number(text: &str) -> Option<f64> {
     text.parse()
         .ok()
         .filter(|n: &f64| n.is_finite() && *n >= 0.0)
 }
 
-/// Reads a log: calls `each` for every line that is one, in order. Returns how many were not.
+/// Reads a log and calls `each` for every valid line, in order. Returns the number of other lines.
 ///
 /// # Errors
 /// The file cannot be read.

@@ -1,11 +1,9 @@
-//! Who and where am I: user, job, node, time left; and what commands need of the nodes of a
-//! job: lists of them, who gave them, how programs are launched on them, how to reach each of
-//! them, and which of them work.
+//! The job of this process: user, job id, node and time left. For commands also the nodes of the job:
+//! host lists, resource managers, launchers, commands on other nodes, and node tests.
 //!
-//! Nothing here is fatal for want of set-up: a value that nobody gave is found out or
-//! derived, and [`Sourced::source`] tells from what, so that the caller can say so.
+//! A value that is not configured is detected or derived; [`Sourced::source`] says from what.
 //!
-//! A command that works with nodes goes, in this order:
+//! A command that works with nodes calls, in this order:
 //!
 //! ```text
 //! let environment = Environment::of_process();
@@ -21,9 +19,9 @@
 //! let answers = remote.run(&up, &RemoteCommand { command, set }, limit);   // one NodeResult per node
 //! ```
 //!
-//! A launcher other than srun and flux is ended through its process group, so start it as the
-//! leader of one. Export SCR_JOB_ID before a launch in an instance of Flux: there each launch
-//! has a FLUX_JOB_ID of its own, and the library would not find the cache of the one before.
+//! Launchers other than srun and flux are ended through their process group, so start them as leaders
+//! of a group. In an instance of Flux, export SCR_JOB_ID before a launch: each launch has its own
+//! FLUX_JOB_ID there, and the library would not find the cache of the previous one.
 
 pub mod clock;
 pub mod environment;

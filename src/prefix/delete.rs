@@ -1,8 +1,9 @@
-//! Removes datasets from the prefix directory, but no file that another dataset has, too:
-//! programs may write the same names in each checkpoint.
+//! Deletes datasets from the prefix directory, but keeps files that other datasets have too: programs
+//! may write the same names in each checkpoint.
 //!
-//! Each name has a home, the rank that its hash tells. There the names of what goes and of what
-//! stays meet, so that all ranks share in comparing and in unlinking, and none holds all names.
+//! Each file name is handled by the rank that its hash tells (`names`). That rank compares the names
+//! of the datasets to delete with those of the datasets to keep, and unlinks. So all ranks share the
+//! work, and none holds all names.
 
 use super::flush::PrefixAccess;
 use super::names::{Names, exchange_names, rank_of};
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-/// What is to be deleted, and what will be left; the same on all ranks.
+/// Which datasets to delete, and which stay. The same on all ranks.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 pub struct DeletionPlan {
@@ -31,23 +32,23 @@ pub struct DeletionPlan {
 struct PlannedDataset {
     id: u64,
     name: Name,
-    /// A restart may choose it by itself, or it is output that is complete.
+    /// A checkpoint that a restart may choose by itself, or complete output.
     good: bool,
 }
 
-/// What became of a plan.
+/// The result of a deletion.
 #[derive(Debug, Default)]
 pub struct Deleted {
-    /// Datasets that stay as they are, each with the reason; the same on all ranks.
+    /// The reasons for which datasets were not deleted. The same on all ranks.
     pub refused: Vec<Error>,
-    /// Files that stay, since other datasets have them too; the same on all ranks.
+    /// Number of files that were kept because other datasets have them too. The same on all ranks.
     pub shared: u64,
-    /// Rank 0: directories that hold other things, and so stay.
+    /// Directories that were kept because they are not empty. Rank 0 only.
     pub dirs: Vec<PathBuf>,
 }
 
 impl DeletionPlan {
-    /// To delete those ids and to leave all others that are in the index.
+    /// Deletes the datasets with the ids `going`, and keeps all others in the index.
     pub fn new(index: &Index, going: &[u64]) -> Self {
         let mut plan = DeletionPlan::default();
         for (&id, entry) in index.datasets() {
@@ -65,7 +66,8 @@ impl DeletionPlan {
         plan
     }
 
-    /// The same, without regard to what will be left: for who deletes all, one by one.
+    /// A plan for each dataset in the index that does not spare the files of others: for deleting
+    /// all of them, one by one.
     pub fn of_all(index: &Index) -> Vec<Self> {
         let ids: Vec<u64> = index.datasets().keys().copied().collect();
         let alone = |known| DeletionPlan {
@@ -81,7 +83,7 @@ impl DeletionPlan {
         self.going.is_empty()
     }
 
-    /// The datasets to delete, in words.
+    /// The datasets to delete, in words: at most three names.
     pub fn words(&self) -> String {
         const MANY: usize = 3;
         let named = self.going.iter().take(MANY);
@@ -95,11 +97,11 @@ impl DeletionPlan {
 }
 
 impl PlannedDataset {
-    fn unreadable(&self, so: &str, error: Error) -> Error {
+    fn files_unknown(&self, so: &str, error: Error) -> Error {
         let (id, name) = (self.id, &self.name);
         let drop = option("--drop", name.as_bytes());
         let error = match error {
-            // Which rank happened to read it says nothing.
+            // It does not matter which rank read it.
             Error::Remote { error, .. } => error,
             other => other.to_string(),
         };
@@ -111,13 +113,13 @@ impl PlannedDataset {
     }
 }
 
-/// Removes the data files that only the datasets to delete have, each directory that becomes
-/// empty by that, and their metadata. Index entries go first, so that nobody takes the rest for
-/// a dataset. One whose list of files cannot be read stays, and if it is that of a good one
-/// that is to be left, all stay. Collective.
+/// Deletes the data files that only the planned datasets have, the directories that become empty,
+/// and their metadata. Index entries are removed first, so that nobody takes the rest for a dataset.
+/// A dataset whose list of files cannot be read is not deleted. If the list of a good dataset that
+/// stays cannot be read, nothing is deleted. Collective.
 ///
 /// # Errors
-/// Nothing was deleted, or not all.
+/// Nothing or not everything was deleted.
 pub fn delete(access: &PrefixAccess, plan: &DeletionPlan) -> Result<Deleted> {
     let FileShare {
         going,
@@ -133,33 +135,35 @@ pub fn delete(access: &PrefixAccess, plan: &DeletionPlan) -> Result<Deleted> {
         return Ok(deleted);
     }
     let mut shared = [Term::Sum(shared as i64)];
-    let forgotten = if_root(access.comm, || forget(access, &going));
+    let forgotten = if_root(access.comm, || remove_from_index(access, &going));
     collective::agree_with(access.comm, access.node, forgotten, &mut shared)?;
     deleted.shared = shared[0].value() as u64;
 
     let unlinked = unlink(access, &mine);
-    let dirs = dirs(access, &mine)?;
+    let dirs = parent_dirs(access, &mine)?;
     collective::agree(access.comm, access.node, unlinked)?;
-    let cleared = on_root(access.comm, access.node, || clear(access, dirs, &going));
+    let cleared = on_root(access.comm, access.node, || {
+        remove_dirs(access, dirs, &going)
+    });
     deleted.dirs = cleared?.unwrap_or_default();
     Ok(deleted)
 }
 
-/// The files that [`delete`] would remove, relative to the prefix, as far as this rank is their
-/// home: for who asks first. Nothing is changed. Collective.
+/// This rank's share of the files that [`delete`] would remove, relative to the prefix: for a command
+/// that asks first. Changes nothing. Collective.
 ///
 /// # Errors
-/// Nothing would be deleted, or not all.
+/// [`delete`] would delete nothing, or not everything.
 pub fn files(access: &PrefixAccess, plan: &DeletionPlan) -> Result<BTreeSet<PathBuf>> {
     let share = share(access, plan)?;
     share.refused.into_iter().next().map_or(Ok(share.mine), Err)
 }
 
-/// What is to go, and this rank's share of the files.
+/// The datasets to delete, and this rank's share of their files.
 struct FileShare {
     going: Vec<u64>,
     mine: BTreeSet<PathBuf>,
-    /// Of this rank's share, how many files stay since others have them.
+    /// Number of files in this rank's share that are kept because other datasets have them.
     shared: usize,
     refused: Vec<Error>,
 }
@@ -169,14 +173,14 @@ fn share(access: &PrefixAccess, plan: &DeletionPlan) -> Result<FileShare> {
     let (mut going, mut refused, mut any_listed) = (Vec::new(), Vec::new(), false);
     for known in &plan.going {
         match names(access, known.id, true) {
-            // One that was never flushed to its end may have no list; its files are unknown.
+            // A dataset that was not completely flushed may have no list; its files are unknown.
             Ok(names) => {
                 any_listed |= names.is_some();
                 mine.extend(names.unwrap_or_default());
                 going.push(known.id);
             }
             Err(error @ Error::Comm { .. }) => return Err(error),
-            Err(error) => refused.push(known.unreadable("it stays", error)),
+            Err(error) => refused.push(known.files_unknown("it stays", error)),
         }
     }
     let listed = mine.len();
@@ -191,8 +195,8 @@ fn share(access: &PrefixAccess, plan: &DeletionPlan) -> Result<FileShare> {
     })
 }
 
-/// Takes out of `mine` what the datasets that stay have. The list of one that nobody restarts
-/// from may be missing or damaged: its files are known to nobody.
+/// Removes from `mine` the files of the datasets that stay. For a dataset that nobody restarts from, a
+/// missing or damaged list is ignored: its files are not known.
 fn keep_shared(
     access: &PrefixAccess,
     staying: &[PlannedDataset],
@@ -209,17 +213,19 @@ fn keep_shared(
             Ok(None) => {
                 let path = access.prefix.dataset(known.id);
                 let what = "has no rank2file".to_string();
-                return Err(known.unreadable(so, Error::corrupt(path, what)));
+                return Err(known.files_unknown(so, Error::corrupt(path, what)));
             }
-            Err(error) => return Err(known.unreadable(so, error)),
+            Err(error) => return Err(known.files_unknown(so, error)),
         }
     }
     Ok(())
 }
 
-/// The files of a dataset whose home is this rank, relative to the prefix, or `None` if it has
-/// no list of them. It is an error if the dataset is `going` and a link is on the way to them.
-/// Collective; all ranks return the same verdict.
+/// This rank's share of the files of a dataset, relative to the prefix; `None` if the dataset has no
+/// list of them. Collective; all ranks return the same verdict.
+///
+/// # Errors
+/// The list is damaged, or the dataset is `going` and a link is on the path to its files.
 fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<PathBuf>>> {
     let &PrefixAccess {
         comm,
@@ -233,7 +239,7 @@ fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<
     let mut sort = |entry: &RankEntry| {
         for name in entry.files.keys() {
             prefix.absolute(name)?;
-            // One path has one spelling: `./a//b` is `a/b`.
+            // Each path is spelled in one way: `./a//b` is `a/b`.
             let parts = name.as_path().components();
             let path: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();
             let rank = rank_of(&path, comm.size());
@@ -250,37 +256,37 @@ fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<
     for (_, Names { names }) in exchange_names(comm, &outgoing)? {
         mine.extend(names.iter().map(|name| name.as_path().to_path_buf()));
     }
-    let reached = match going {
-        true => reach(access, &mine),
+    let reachable = match going {
+        true => check_no_link(access, &mine),
         false => Ok(()),
     };
     let mut absent = [Term::Max(missing.into())];
-    collective::agree_with(comm, node, top.and(read).and(reached), &mut absent)?;
+    collective::agree_with(comm, node, top.and(read).and(reachable), &mut absent)?;
     Ok((absent[0].value() == 0).then_some(mine))
 }
 
-/// An error if a link is on the way to a file. One look for each directory.
-fn reach(access: &PrefixAccess, mine: &BTreeSet<PathBuf>) -> Result<()> {
+/// Fails if a symbolic link is on the path to a file. One stat for each directory.
+fn check_no_link(access: &PrefixAccess, mine: &BTreeSet<PathBuf>) -> Result<()> {
     let mut seen = BTreeSet::new();
     for name in mine.iter().filter(|name| seen.insert(name.parent())) {
         match access.files.stat(&access.prefix.root().join(name)) {
             Err(error) if error.is_link() => return Err(error),
-            // What else is wrong is found, and told, when it is removed.
+            // Other errors are reported when the file is removed.
             _ => {}
         }
     }
     Ok(())
 }
 
-/// Rank 0: nobody may take what is left of these for datasets from now on.
-fn forget(access: &PrefixAccess, going: &[u64]) -> Result<()> {
+/// Removes the datasets from the index. Rank 0 only.
+fn remove_from_index(access: &PrefixAccess, going: &[u64]) -> Result<()> {
     index::update(access.files, access.prefix, |index| {
         going.iter().for_each(|&id| index.remove_id(id));
         Ok(())
     })
 }
 
-/// Removes this rank's share of the files: all that can be removed, even after an error.
+/// Removes this rank's share of the files. After an error it goes on with the others.
 fn unlink(access: &PrefixAccess, mine: &BTreeSet<PathBuf>) -> Result<()> {
     let mut done = Ok(());
     for name in mine {
@@ -290,8 +296,9 @@ fn unlink(access: &PrefixAccess, mine: &BTreeSet<PathBuf>) -> Result<()> {
     done
 }
 
-/// Rank 0: the directories that had files of any rank, relative to the prefix. Collective.
-fn dirs(access: &PrefixAccess, mine: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>> {
+/// Collects the directories of the files of all ranks, relative to the prefix. Collective; only rank 0
+/// gets them.
+fn parent_dirs(access: &PrefixAccess, mine: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>> {
     let parents: BTreeSet<&Path> = mine.iter().filter_map(|name| name.parent()).collect();
     let names = parents.iter().map(|dir| dir.as_os_str().into()).collect();
     let messages = collective::gather(access.comm, 0, to_message(&Names { names })?)?;
@@ -303,8 +310,13 @@ fn dirs(access: &PrefixAccess, mine: &BTreeSet<PathBuf>) -> Result<BTreeSet<Path
     Ok(dirs)
 }
 
-/// Rank 0: removes what the files have left: directories, then metadata.
-fn clear(access: &PrefixAccess, dirs: BTreeSet<PathBuf>, going: &[u64]) -> Result<Vec<PathBuf>> {
+/// Removes directories that are empty now, then the metadata. Rank 0 only. Returns the directories
+/// that are not empty.
+fn remove_dirs(
+    access: &PrefixAccess,
+    dirs: BTreeSet<PathBuf>,
+    going: &[u64],
+) -> Result<Vec<PathBuf>> {
     let &PrefixAccess { files, prefix, .. } = access;
     let all: BTreeSet<&Path> = dirs.iter().flat_map(|dir| dir.ancestors()).collect();
     let mut kept = Vec::new();

@@ -1,4 +1,4 @@
-//! Reads a dataset back from the prefix directory, and believes nothing unchecked.
+//! Fetches a dataset from the prefix directory, and checks all that it reads.
 
 use super::flush::PrefixAccess;
 use super::paths::seen_by_program;
@@ -13,12 +13,12 @@ use crate::transfer::turns::in_turns;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Where fetched files go: a rank's own directory in the cache.
+/// Where fetched files are written: a rank's own directory in the cache.
 #[derive(Debug, Clone)]
 pub struct FetchTarget<'a> {
     /// The store's base directory.
     pub base: &'a Path,
-    /// The rank's directory relative to it; made by the fetch, emptied of what was there.
+    /// The rank's directory relative to it. The fetch makes it, and removes what was there.
     pub below: PathBuf,
 }
 
@@ -28,21 +28,22 @@ impl FetchTarget<'_> {
     }
 }
 
-/// A dataset that this rank has its files of.
+/// A fetched dataset.
 #[derive(Debug)]
 pub struct Fetched {
     /// The dataset.
     pub dataset: Dataset,
     /// This rank's files, with sizes, and checksums where they were recorded or taken.
     pub files: RankFiles,
-    /// Files of all ranks for which the prefix has no checksum, as SCR v3.1.0 writes it.
+    /// Number of files of all ranks without a checksum in the prefix directory, as SCR v3.1.0 may
+    /// write it.
     pub unverified: u64,
-    /// A link on the way to its files; on the lowest rank that has found one.
+    /// A symbolic link on the path to its files; only on the lowest rank that found one.
     pub link: Option<PathBuf>,
 }
 
 impl Fetched {
-    /// What is to be said of a link, on the rank that has found it.
+    /// The message about a link, on the rank that found it.
     pub fn link_note(&self) -> Option<String> {
         let Dataset { id, name, .. } = &self.dataset;
         let link = self.link.as_ref()?.display();
@@ -60,29 +61,29 @@ pub struct Wanted<'a> {
     pub id: u64,
     /// Its name in the index.
     pub name: &'a Name,
-    /// Compare contents with recorded checksums; else sizes only.
+    /// Compare contents with recorded checksums. If false, only sizes are compared.
     pub checksums: bool,
-    /// In bypass: the program reads the files where they are, whatever links are on the way, so
-    /// they are looked at there too.
+    /// Follow symbolic links, for a fetch in bypass: the program reads the files where they are, and
+    /// follows links itself.
     pub links: bool,
 }
 
-/// What a dataset that cannot be fetched is to this run, from the least.
+/// Why a dataset cannot be fetched, from the least to the most serious.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RefusalReason {
-    /// As good as before: the system gave trouble, here or there.
+    /// An error of the system. It says nothing of the dataset.
     Trouble,
-    /// As good as before, but behind a symbolic link, through which nothing is copied.
+    /// A symbolic link on the path to a file. Nothing is copied through links.
     Link,
-    /// Not for this run, which has another number of ranks.
+    /// This run has another number of ranks.
     Unfit,
-    /// Bad: a file is missing, or not as it was recorded.
+    /// A file is missing or not as recorded.
     Bad,
 }
 
 impl RefusalReason {
-    /// What an error of one rank makes of it. What is missing, or another thing, in the prefix
-    /// directory is bad; trouble elsewhere says nothing of the dataset.
+    /// Classifies the error of one rank. A file that is missing in the prefix directory, or is not a
+    /// file, is bad; other errors of the system say nothing of the dataset.
     fn of(error: &Error, prefix: &Path) -> Self {
         match error {
             Error::Corrupt { .. } | Error::Format { .. } => RefusalReason::Bad,
@@ -97,8 +98,8 @@ impl RefusalReason {
         }
     }
 
-    /// From a term that was agreed on.
-    fn told(term: Term) -> Self {
+    /// From the combined term of all ranks.
+    fn from_term(term: Term) -> Self {
         let all = [
             RefusalReason::Bad,
             RefusalReason::Unfit,
@@ -115,12 +116,12 @@ impl RefusalReason {
 pub struct Refused {
     /// The collective verdict.
     pub error: Error,
-    /// What that says of the dataset.
+    /// What the error says of the dataset.
     pub why: RefusalReason,
 }
 
-/// Fetches a dataset: into `cache`, or with `None` only verified where it is (bypass).
-/// Collective. The outer error is the transport's; all ranks agree on the inner one.
+/// Fetches a dataset into `cache`, or with `None` (bypass) verifies it where it is. Collective. The
+/// outer error is the transport's; all ranks agree on the inner one.
 pub fn fetch(
     access: &PrefixAccess,
     wanted: &Wanted,
@@ -133,12 +134,12 @@ pub fn fetch(
         ..
     } = access;
     let dir = prefix.dataset(wanted.id);
-    let mut bad = [Term::Max(0)];
+    let mut terms = [Term::Max(0)];
 
-    let local = collective::if_root(comm, || fits(access, &dir, wanted));
-    let dataset = match verdict(access, local, &mut bad) {
+    let local = collective::if_root(comm, || read_summary(access, &dir, wanted));
+    let dataset = match verdict(access, local, &mut terms) {
         Ok(dataset) => dataset,
-        Err(error) => return refuse(error, &bad),
+        Err(error) => return refuse(error, &terms),
     };
     let mut message = match &dataset {
         Some(dataset) => to_message(dataset)?,
@@ -148,29 +149,31 @@ pub fn fetch(
     let dataset: Dataset = from_message(&message)?;
 
     let entry = rank2file::read(comm, files, &dir)?;
-    let brought = in_turns(comm, access.width, || bring(access, wanted, &entry?, cache))?;
-    let (count, size, unverified) = brought.as_ref().map_or((0, 0, 0), |brought| {
-        let files = &brought.files.files;
+    let part = in_turns(comm, access.width, || {
+        fetch_files(access, wanted, &entry?, cache)
+    })?;
+    let (count, size, unverified) = part.as_ref().map_or((0, 0, 0), |part| {
+        let files = &part.files.files;
         let size = files
             .iter()
             .fold(0u64, |sum, file| sum.wrapping_add(file.size));
-        (files.len() as i64, size as i64, brought.unverified as i64)
+        (files.len() as i64, size as i64, part.unverified as i64)
     });
     let me = comm.rank() as i64;
-    let linked = brought.as_ref().is_ok_and(|brought| brought.link.is_some());
+    let linked = part.as_ref().is_ok_and(|part| part.link.is_some());
     let mut terms = [
-        bad[0],
+        terms[0],
         Term::Sum(unverified),
         Term::Sum(count),
         Term::Sum(size),
         Term::Min(if linked { me } else { i64::MAX }),
     ];
-    let brought = verdict(access, brought, &mut terms).and_then(|brought| {
+    let part = verdict(access, part, &mut terms).and_then(|part| {
         let [_, _, count, size, _] = terms.map(|term| term.value() as u64);
-        whole(&dir, &dataset, count, size).map(|()| brought)
+        check_totals(&dir, &dataset, count, size).map(|()| part)
     });
-    match brought {
-        Ok(Brought { files, link, .. }) => Ok(Ok(Fetched {
+    match part {
+        Ok(FetchedPart { files, link, .. }) => Ok(Ok(Fetched {
             dataset,
             files,
             unverified: terms[1].value() as u64,
@@ -178,7 +181,7 @@ pub fn fetch(
         })),
         Err(error) => {
             if let Some(target) = cache {
-                // What stays has no record, so nobody takes it for a dataset.
+                // If this fails, the files have no record, so nobody takes them for a dataset.
                 let _ = files.remove_tree(&target.dir());
             }
             if matches!(error, Error::Corrupt { .. }) {
@@ -189,9 +192,9 @@ pub fn fetch(
     }
 }
 
-/// Compares the files of all ranks with what the summary says of them together: all that is
-/// known of files that SCR v3.1.0 wrote. The same on all ranks.
-fn whole(dir: &Path, dataset: &Dataset, count: u64, size: u64) -> Result<()> {
+/// Compares number and size of the files of all ranks with the summary. Nothing else is recorded of
+/// files that SCR v3.1.0 wrote. The same on all ranks.
+fn check_totals(dir: &Path, dataset: &Dataset, count: u64, size: u64) -> Result<()> {
     let recorded = (dataset.files.unwrap_or(count), dataset.size.unwrap_or(size));
     if recorded == (count, size) {
         return Ok(());
@@ -205,8 +208,7 @@ fn whole(dir: &Path, dataset: &Dataset, count: u64, size: u64) -> Result<()> {
     ))
 }
 
-/// Agrees on a result; the first term becomes the worst that any rank's error says of the
-/// dataset.
+/// Agrees on a result. The first term becomes the most serious [`RefusalReason`] of all ranks.
 fn verdict<T>(access: &PrefixAccess, local: Result<T>, terms: &mut [Term]) -> Result<T> {
     let error = local.as_ref().err();
     let why = error.map_or(RefusalReason::Trouble, |e| {
@@ -221,26 +223,26 @@ fn refuse(error: Error, terms: &[Term]) -> Result<std::result::Result<Fetched, R
         Error::Comm { .. } => Err(error),
         error => Ok(Err(Refused {
             error,
-            why: RefusalReason::told(terms[0]),
+            why: RefusalReason::from_term(terms[0]),
         })),
     }
 }
 
-/// Rank 0: the summary, if the dataset is complete, a checkpoint, and one of as many ranks.
-fn fits(access: &PrefixAccess, dir: &Path, wanted: &Wanted) -> Result<Dataset> {
+/// Reads the summary on rank 0. Fails unless it describes a complete checkpoint of this many ranks.
+fn read_summary(access: &PrefixAccess, dir: &Path, wanted: &Wanted) -> Result<Dataset> {
     let id = wanted.id;
     let path = dir.join("summary.scr");
     let summary: Summary = format::read(access.files, &path)?;
     let dataset = summary.dataset;
-    let odd = |what: String| Err(Error::corrupt(&path, what));
+    let corrupt = |what: String| Err(Error::corrupt(&path, what));
     if !summary.complete {
-        return odd("says that the dataset is not complete".to_string());
+        return corrupt("says that the dataset is not complete".to_string());
     }
     if !dataset.is_checkpoint() {
-        return odd("describes a dataset that is no checkpoint".to_string());
+        return corrupt("describes a dataset that is no checkpoint".to_string());
     }
     if dataset.id != id || dataset.name != *wanted.name {
-        return odd(format!(
+        return corrupt(format!(
             "describes dataset {} ({})",
             dataset.id, dataset.name
         ));
@@ -256,22 +258,22 @@ fn fits(access: &PrefixAccess, dir: &Path, wanted: &Wanted) -> Result<Dataset> {
     Ok(dataset)
 }
 
-/// What one rank has of a dataset.
-struct Brought {
+/// One rank's part of a dataset.
+struct FetchedPart {
     files: RankFiles,
-    /// Files without a checksum.
+    /// Number of files without a checksum.
     unverified: usize,
-    /// A link on the way to one.
+    /// A symbolic link on the path to a file.
     link: Option<PathBuf>,
 }
 
-/// This rank's files: found, compared with what was recorded, copied if there is a cache.
-fn bring(
+/// Finds this rank's files, compares them with their records, and copies them into the cache, if any.
+fn fetch_files(
     access: &PrefixAccess,
     wanted: &Wanted,
     entry: &RankEntry,
     cache: Option<&FetchTarget>,
-) -> Result<Brought> {
+) -> Result<FetchedPart> {
     let &PrefixAccess {
         comm,
         files,
@@ -350,7 +352,7 @@ fn bring(
         .filter(|file| file.crc.is_none())
         .count();
     let files = RankFiles { rank, files: list };
-    Ok(Brought {
+    Ok(FetchedPart {
         files,
         unverified,
         link,

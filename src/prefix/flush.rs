@@ -1,7 +1,7 @@
-//! Copies a dataset to the prefix directory.
+//! Flushes a dataset: copies it to the prefix directory.
 //!
-//! The order makes a kill harmless at any point: the index says "not complete" before the
-//! first byte moves, and "complete" after all bytes and records are on stable storage.
+//! A kill is harmless at any point because of the order: the index says "not complete" before the
+//! first byte is copied, and "complete" after all bytes and records are on stable storage.
 
 use super::names::{Names, Owners, exchange_names, rank_of};
 use super::paths::{Prefix, dir_of_program, seen_by_program};
@@ -17,11 +17,11 @@ use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-/// What a flush works with.
+/// What flush, fetch and deletion work with.
 pub struct PrefixAccess<'a> {
     /// All ranks.
     pub comm: &'a dyn Communicator,
-    /// Cache and prefix.
+    /// The files in cache and prefix directory.
     pub files: &'a dyn Files,
     /// The prefix directory.
     pub prefix: &'a Prefix,
@@ -35,11 +35,10 @@ pub struct PrefixAccess<'a> {
     pub metadata: bool,
 }
 
-/// Flushes this rank's part of a dataset. `data` is the directory of the rank's files in
-/// the cache, or `None` if they are in the prefix already (bypass). Checksums are recorded
-/// if `checksums` says so; with bypass that costs a pass over the data. `time` is what the
-/// index shows.
-/// Collective; all ranks return the same verdict.
+/// Flushes this rank's part of a dataset. `data` is the directory of the rank's files in the cache,
+/// or `None` if they are in the prefix directory already (bypass). `checksums`: record checksums; in
+/// bypass that reads all data. `time` is the time in the index. Collective; all ranks return the
+/// same verdict.
 pub fn flush(
     access: &PrefixAccess,
     filemap: &mut Filemap,
@@ -56,13 +55,15 @@ pub fn flush(
     } = access;
     let id = filemap.dataset.id;
     let dir = prefix.dataset(id);
-    collective::on_root(comm, node, || begin(files, prefix, &filemap.dataset, &dir))?;
-
-    let moved = in_turns(comm, access.width, || {
-        bring(access, filemap, data, checksums)
+    collective::on_root(comm, node, || {
+        begin_flush(files, prefix, &filemap.dataset, &dir)
     })?;
-    // The map is written in any case, so that all ranks take part in its messages.
-    let mapped = rank2file::write(
+
+    let copied = in_turns(comm, access.width, || {
+        copy_files(access, filemap, data, checksums)
+    })?;
+    // Collective, so all ranks call it even after an error.
+    let written = rank2file::write(
         comm,
         files,
         &dir,
@@ -74,22 +75,24 @@ pub fn flush(
                 .map(|file| (file.file.clone(), file.size, file.crc.filter(|_| checksums))),
         ),
     )?;
-    collective::agree(comm, node, moved.and(mapped))?;
+    collective::agree(comm, node, copied.and(written))?;
 
-    let ended = collective::on_root(comm, node, || end(files, prefix, &filemap.dataset, time));
+    let ended = collective::on_root(comm, node, || {
+        complete_flush(files, prefix, &filemap.dataset, time)
+    });
     ended.map(drop)
 }
 
-/// Rank 0: nobody may take what is there of this dataset for complete from now on.
-fn begin(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, dir: &Path) -> Result<()> {
+/// Enters the dataset in the index as not complete, and makes its directory. Rank 0 only.
+fn begin_flush(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, dir: &Path) -> Result<()> {
     index::enter(files, prefix, dataset)?;
-    // What an earlier dataset of this id left must not be mixed with ours.
+    // Files of an earlier dataset with this id must not be mixed with ours.
     files.remove_tree(dir)?;
     files.make_dirs(dir)
 }
 
-/// Rank 0: all is there; say so, durably, from the inside out.
-fn end(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<()> {
+/// Writes the summary, then marks the dataset as complete in the index, durably. Rank 0 only.
+fn complete_flush(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<()> {
     seal(files, prefix, dataset)?;
     index::update(files, prefix, |index| {
         index.set_complete(dataset.clone(), time);
@@ -100,8 +103,7 @@ fn end(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Res
     })
 }
 
-/// Writes the summary, durably. It certifies files and rank2file, so it is written after them.
-/// Local.
+/// Writes the summary, durably. It certifies files and rank2file, so write it after them. Local.
 pub fn seal(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
     let path = prefix.dataset(dataset.id).join("summary.scr");
     let summary = Summary::of(dataset.clone());
@@ -109,8 +111,8 @@ pub fn seal(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()>
     files.sync_dir(&prefix.meta())
 }
 
-/// Brings this rank's files to the prefix, and their directory entries to stable storage.
-fn bring(
+/// Copies this rank's files to the prefix directory, and syncs them and their directories.
+fn copy_files(
     access: &PrefixAccess,
     filemap: &mut Filemap,
     data: Option<&Path>,
@@ -139,7 +141,7 @@ fn bring(
                 dirs.extend(prefix.dirs_from(&parent));
             }
             None => {
-                // The program wrote it, and may not have synced it.
+                // The program may not have synced it.
                 seen_by_program(files, &to, |to| files.open(to)?.sync())?;
                 dirs.extend(prefix.dirs_from(&parent));
                 if checksums {
@@ -161,9 +163,8 @@ fn bring(
     })
 }
 
-/// Finds files that more than one rank has registered, by exchanging their names with the
-/// ranks that names are hashed to. Gives for each of `mine` the lowest rank that has it.
-/// Collective.
+/// Finds files that several ranks have registered. Returns for each of `mine` the lowest rank that
+/// has it. Each name is sent to the rank that its hash tells, and that rank answers. Collective.
 pub fn owners(comm: &dyn Communicator, mine: &[&Path]) -> Result<Vec<usize>> {
     let judges: Vec<usize> = mine.iter().map(|path| rank_of(path, comm.size())).collect();
     let mut asked: BTreeMap<usize, Names> = BTreeMap::new();

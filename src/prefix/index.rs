@@ -4,20 +4,19 @@ use super::paths::Prefix;
 use crate::format::index::Index;
 use crate::format::print::escaped;
 use crate::format::{Dataset, Name};
-pub use crate::store::without_locks;
 use crate::store::{Files, Lock, LockAttempt, retry, wait_for_lock};
 use crate::{Error, Result};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long to wait for another process that changes metadata of the same prefix. Each
-/// change takes milliseconds; after so long something is wrong.
+/// How long to wait for another process that changes metadata of the same prefix directory. A change
+/// takes milliseconds, so after this time something is wrong.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads the index; an empty one if there is no file yet.
 ///
 /// # Errors
-/// The file is damaged, or has a version that we do not know. It is then left alone.
+/// The file is damaged, or has a version that we do not know. It is not changed.
 pub fn read(files: &dyn Files, prefix: &Prefix) -> Result<Index> {
     match retry(|| Index::read(files, &prefix.file("index.scr"))) {
         Err(error) if error.is_not_found() => Ok(Index::default()),
@@ -25,9 +24,8 @@ pub fn read(files: &dyn Files, prefix: &Prefix) -> Result<Index> {
     }
 }
 
-/// Reads the index, lets `change` work on it and puts the result durably in its place,
-/// while no other process does the same. Nothing is written if nothing changed, or if
-/// `change` fails.
+/// Reads the index, calls `change` on it, and writes the result durably, all under a lock. Nothing is
+/// written if nothing changed or `change` fails.
 pub fn update<T>(
     files: &dyn Files,
     prefix: &Prefix,
@@ -37,8 +35,8 @@ pub fn update<T>(
     written.map(|()| result)
 }
 
-/// Like [`update`], for a change that can wait: what `change` gives, and whether the index could
-/// be written.
+/// Like [`update`], for a change that the run can do without. Returns the result of `change`, and
+/// separately whether the index could be written.
 ///
 /// # Errors
 /// The index cannot be read, or `change` fails.
@@ -58,14 +56,14 @@ pub fn note<T>(
     Ok((result, written))
 }
 
-/// Enters a dataset that is about to be written: not complete. Another one that had its name
-/// is gone by that, and so are its records.
+/// Enters a dataset that is about to be written, as not complete. This removes an older dataset of
+/// the same name and its records.
 pub fn enter(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
     enter_if(files, prefix, dataset, |_| true)
 }
 
-/// Like [`enter`], for one of several processes that bring the parts of one dataset: only the
-/// first of them changes the index, and not if the dataset is in it already, complete or not.
+/// Like [`enter`], for several processes that copy parts of one dataset: only the first changes the
+/// index. Does nothing if the dataset is in the index already, complete or not.
 ///
 /// # Errors
 /// The index has a later dataset of that id.
@@ -123,6 +121,9 @@ pub fn no_such_dataset(prefix: &Prefix, index: &Index, name: &Name, what: &str) 
 
 /// Waits for the lock on `path`. `None` on a file system without locks, where changes by two
 /// processes at once cannot be prevented. Local.
+///
+/// # Errors
+/// Another process holds the lock for too long.
 pub fn lock(files: &dyn Files, path: &Path) -> Result<Option<Box<dyn Lock>>> {
     match wait_for_lock(files, path, Instant::now() + LOCK_TIMEOUT)? {
         LockAttempt::Acquired(lock) => Ok(Some(lock)),

@@ -1,4 +1,4 @@
-//! The prefix directory on the parallel file system: what is there, and how it gets there.
+//! The prefix directory on the parallel file system: index, flush, fetch and deletion.
 
 pub mod delete;
 pub mod fetch;

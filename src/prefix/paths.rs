@@ -1,4 +1,4 @@
-//! Names in the prefix directory.
+//! Paths in the prefix directory.
 
 use crate::config::fold_dots;
 use crate::format::Name;
@@ -9,10 +9,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The longest path that fits an application's buffer, its terminator included.
+/// The longest path that fits into an application's buffer, including its terminator.
 pub const MAX_FILENAME: usize = 1024;
 
-/// The prefix directory and the places in its `.scr`.
+/// The prefix directory and the paths in its `.scr`.
 #[derive(Debug, Clone)]
 pub struct Prefix {
     root: PathBuf,
@@ -20,16 +20,16 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// `root` as configured, absolute; symbolic links in it may be used by programs under
-    /// either name.
+    /// The prefix directory `root`, as configured and absolute. If it contains symbolic links,
+    /// programs may use it under either name.
     pub fn new(root: &Path) -> Self {
         let root = fold_dots(root);
         let real = std::fs::canonicalize(&root).unwrap_or_else(|_| root.clone());
         Prefix { root, real }
     }
 
-    /// `files` for who works in this directory, and in the directories `jobs` of caches: no link
-    /// below any of them is followed.
+    /// `files`, restricted so that no symbolic link is followed below this directory and below
+    /// `jobs`, the directories of jobs in caches.
     pub fn confine(
         &self,
         files: &dyn Files,
@@ -45,12 +45,12 @@ impl Prefix {
         &self.root
     }
 
-    /// The directory with all symbolic links resolved: one name for one place.
+    /// The directory with all symbolic links resolved, so that it has only one name.
     pub fn real(&self) -> &Path {
         &self.real
     }
 
-    /// `.scr`, where all of SCR's own files are.
+    /// `.scr`, the directory of all of SCR's own files.
     pub fn meta(&self) -> PathBuf {
         self.root.join(".scr")
     }
@@ -60,7 +60,7 @@ impl Prefix {
         self.meta().join(name)
     }
 
-    /// Where summary and rank2file of a dataset are.
+    /// The directory of the summary and the rank2file of a dataset.
     pub fn dataset(&self, id: u64) -> PathBuf {
         self.meta().join(format!("scr.dataset.{id}"))
     }
@@ -95,7 +95,7 @@ impl Prefix {
         }
     }
 
-    /// The absolute path of a relative one that was read from a file, and so may be hostile.
+    /// The absolute path of a relative one. It was read from a file, so it may be hostile.
     ///
     /// # Errors
     /// It would leave the prefix directory, or it is in SCR's own `.scr`.
@@ -108,7 +108,7 @@ impl Prefix {
         Ok(path)
     }
 
-    /// The first link on the way to a path below the prefix directory; `None` if there is none.
+    /// The first symbolic link on the way to a path below the prefix directory; `None` without one.
     pub fn link_to(&self, files: &dyn Files, path: &Path) -> Option<PathBuf> {
         let mut way: Vec<&Path> = path.ancestors().skip(1).collect();
         way.retain(|dir| dir.starts_with(&self.root) && **dir != self.root);
@@ -119,9 +119,8 @@ impl Prefix {
         way.iter().rev().find(is_link).map(|dir| dir.to_path_buf())
     }
 
-    /// A directory below the prefix and all above it up to the prefix, which may be new and so
-    /// have to be synced. The prefix itself by its true name, since a symbolic link is not
-    /// followed.
+    /// A directory below the prefix and all above it up to the prefix. They may be new, and then must
+    /// be synced. The prefix itself has its resolved name, because links are not followed.
     pub fn dirs_from(&self, dir: &Path) -> Vec<PathBuf> {
         dir.ancestors()
             .take_while(|dir| dir.starts_with(&self.root))
@@ -131,9 +130,9 @@ impl Prefix {
     }
 }
 
-/// Looks at a file that the program itself writes and reads in the prefix directory (bypass). The
-/// program goes through the links in its own directories, so what `look` is given is the path
-/// that leads to the same file without them. Not for what copies, renames or removes.
+/// Calls `look` on a file that the program itself writes and reads in the prefix directory (bypass).
+/// The program follows links in its own directories, so `look` gets the path to the same file without
+/// links. Not for copying, renaming or removing.
 pub fn seen_by_program<T>(
     files: &dyn Files,
     path: &Path,
@@ -146,8 +145,7 @@ pub fn seen_by_program<T>(
     unless_link(path, real, look)
 }
 
-/// The same for a directory that has files of the program: to make it for them, as the program
-/// could, or to sync it.
+/// The same for a directory with files of the program: to make or to sync it.
 pub fn dir_of_program<T>(
     files: &dyn Files,
     dir: &Path,

@@ -1,5 +1,5 @@
-//! Which rank wrote which files: a tree of small files, so that no rank reads or writes
-//! much more than a megabyte of it at once.
+//! The rank2file: which rank wrote which files. It is a tree of small files, so that no rank reads or
+//! writes much more than a megabyte of it at once.
 
 use crate::comm::{Communicator, Tag, Term, collective};
 use crate::format::rank2file::{
@@ -14,10 +14,10 @@ use std::path::Path;
 
 const ENTRIES: Tag = 0x20;
 
-/// More levels than any job needs: each holds tens of thousands of children.
+/// More levels than any job needs: each branch holds tens of thousands of children.
 const MAX_LEVEL: u32 = 16;
 
-/// What rank 0 tells each rank about the leaf that holds its entry.
+/// The leaf of a rank's entry, as rank 0 sends it to the rank.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 struct LeafShare {
@@ -27,16 +27,16 @@ struct LeafShare {
     end: usize,
 }
 
-/// The files whose leaves one rank reads.
+/// The leaves that one rank reads.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
 struct LeafTask {
     leaves: Vec<Name>,
 }
 
-/// Writes the tree into `dir`; `mine` are this rank's files by path relative to the prefix.
-/// Collective. The outer error is the transport's; the inner result is this rank's, and the
-/// caller must agree on it.
+/// Writes the tree into `dir`. `mine` are this rank's files by path relative to the prefix.
+/// Collective. The outer error is the transport's. The inner result is this rank's; the caller must
+/// agree on it.
 pub fn write(
     comm: &dyn Communicator,
     files: &dyn Files,
@@ -94,7 +94,7 @@ pub fn write_all(files: &dyn Files, dir: &Path, entries: Vec<RankEntry>) -> Resu
     write_branches(files, dir, ranks, writer_of)
 }
 
-/// Writes all levels above the leaves: a name for each megabyte of entries.
+/// Writes all levels above the leaves.
 fn write_branches(
     files: &dyn Files,
     dir: &Path,
@@ -131,10 +131,10 @@ fn shares(writer_of: &[usize]) -> Result<Vec<Vec<u8>>> {
     Ok(shares)
 }
 
-/// Reads the tree in `dir` and hands every rank its own entry. Collective. The outer error
-/// is the transport's; the inner result is this rank's, and the caller must agree on it. Where a
-/// rank cannot read its part of the tree, it alone has an error: an entry that another rank lacks
-/// for that says nothing of the dataset, and is empty.
+/// Reads the tree in `dir` and gives every rank its own entry. Collective. The outer error is the
+/// transport's. The inner result is this rank's; the caller must agree on it. If a rank cannot read
+/// its part of the tree, only that rank has an error. A rank whose entry is missing because of that
+/// gets an empty one.
 pub fn read(comm: &dyn Communicator, files: &dyn Files, dir: &Path) -> Result<Result<RankEntry>> {
     let mut outgoing = Vec::new();
     let read = for_each_shared(comm, files, dir, |rank, entry| {
@@ -149,14 +149,14 @@ pub fn read(comm: &dyn Communicator, files: &dyn Files, dir: &Path) -> Result<Re
     let entry = match incoming.as_slice() {
         [(_, message)] => from_message(message),
         [] if unread[0].value() > 0 => Ok(RankEntry::default()),
-        [] => Err(odd(dir, comm.rank(), "has no entry")),
-        _ => Err(odd(dir, comm.rank(), "has more than one entry")),
+        [] => Err(bad_entry(dir, comm.rank(), "has no entry")),
+        _ => Err(bad_entry(dir, comm.rank(), "has more than one entry")),
     };
     Ok(read.and(entry))
 }
 
-/// Calls `each` for every entry of the tree in `dir`, on one rank or another: each leaf is
-/// read by one of them. Collective. The outer error is the transport's; the inner result is
+/// Calls `each` for every entry of the tree in `dir`. The leaves are divided among the ranks, so each
+/// entry is seen by one rank. Collective. The outer error is the transport's; the inner result is
 /// this rank's.
 pub fn for_each_shared(
     comm: &dyn Communicator,
@@ -185,7 +185,7 @@ pub fn for_each_shared(
     Ok(local)
 }
 
-/// Hands leaves out to ranks, as far apart as can be. One message for each rank.
+/// Divides leaves among ranks as far apart as possible. One message for each rank.
 fn tasks(ranks: usize, leaves: Vec<String>) -> Result<Vec<Vec<u8>>> {
     let mut tasks: Vec<LeafTask> = Vec::new();
     tasks.resize_with(ranks, LeafTask::default);
@@ -196,7 +196,7 @@ fn tasks(ranks: usize, leaves: Vec<String>) -> Result<Vec<Vec<u8>>> {
     tasks.iter().map(to_message).collect()
 }
 
-fn odd(dir: &Path, rank: usize, what: &str) -> Error {
+fn bad_entry(dir: &Path, rank: usize, what: &str) -> Error {
     Error::corrupt(dir.join(BASE), format!("rank {rank} {what}"))
 }
 
@@ -253,7 +253,7 @@ fn leaf_names(files: &dyn Files, dir: &Path) -> Result<Vec<String>> {
         }
         for child in branch.children.values() {
             let (file, level) = child.file(branch.level).map_err(|e| e.in_file(&path))?;
-            // Two ways to one file would let a small tree keep us busy for ever.
+            // If two entries could name one file, a small tree could take for ever to read.
             if !seen.insert(file.clone()) {
                 return Err(Error::corrupt(
                     path,

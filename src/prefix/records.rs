@@ -1,6 +1,5 @@
-//! The small records in `.scr` that rank 0 keeps while a job runs: flush, halt and nodes
-//! file. They are replaced atomically, without syncing: after a power loss an old one does
-//! no harm.
+//! The small records in `.scr` that rank 0 keeps during a run: flush file, halt file and nodes file.
+//! They are replaced atomically but not synced: an old one after a power loss does no harm.
 
 use super::index::lock;
 use super::paths::Prefix;
@@ -28,8 +27,8 @@ fn write<T: Serialize>(files: &dyn Files, prefix: &Prefix, name: &str, record: &
     put(files, &prefix.file(name), &format::encode_record(record)?)
 }
 
-/// Puts a small file in place of `path`, unless it is there already: what has not changed takes no
-/// room where there is none.
+/// Replaces a small file, unless it has these bytes already: on a full file system an unchanged file
+/// needs no room.
 pub fn put(files: &dyn Files, path: &Path, bytes: &[u8]) -> Result<()> {
     let there = files.read(path, bytes.len() as u64);
     if there.is_ok_and(|there| there == bytes) {
@@ -38,8 +37,8 @@ pub fn put(files: &dyn Files, path: &Path, bytes: &[u8]) -> Result<()> {
     files.replace(path, bytes, Durability::Atomic)
 }
 
-/// Changes the flush file. One that cannot be read is begun anew: it only says where
-/// datasets of this run are.
+/// Changes the flush file. If it cannot be read, an empty one is used: it only says where datasets of
+/// this run are.
 pub fn update_flush_file(
     files: &dyn Files,
     prefix: &Prefix,
@@ -50,7 +49,7 @@ pub fn update_flush_file(
     write(files, prefix, "flush.scr", &record)
 }
 
-/// Writes the flush file afresh.
+/// Writes a new flush file.
 pub fn write_flush_file(files: &dyn Files, prefix: &Prefix, record: &FlushFile) -> Result<()> {
     write(files, prefix, "flush.scr", record)
 }
@@ -67,7 +66,7 @@ pub fn read_halt(files: &dyn Files, prefix: &Prefix) -> Result<Halt> {
         .map_err(|e| e.remedy("`scr halt --remove` removes the damaged file with its conditions"))
 }
 
-/// Changes the halt conditions while no other process, such as `scr_halt`, does the same.
+/// Changes the halt conditions under a lock, because `scr_halt` may change them too.
 pub fn update_halt(
     files: &dyn Files,
     prefix: &Prefix,
@@ -83,7 +82,7 @@ pub fn update_halt(
     write(files, prefix, "halt.scr", &halt)
 }
 
-/// Writes how many nodes this run uses.
+/// Writes the number of nodes of this run.
 pub fn write_nodes(files: &dyn Files, prefix: &Prefix, nodes: u64) -> Result<()> {
     write(files, prefix, "nodes.scr", &Nodes { nodes })
 }

@@ -1,6 +1,6 @@
-//! `scr doctor`: what was found out, what it means, and what is wrong.
+//! `scr doctor`: reports the configuration, which losses are survived, and problems.
 //!
-//! Nothing is written anywhere, and no other node is asked.
+//! It writes no files and asks no other node.
 
 mod places;
 mod report;

@@ -1,4 +1,4 @@
-//! Directories as this node sees them: where they lie, how much is free, whether they will do.
+//! The directories as this node sees them: file system, free space, and whether they can be used.
 
 use super::report::{DoctorReport, bytes};
 use crate::Error;
@@ -18,7 +18,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Room for datasets.
+/// Space for datasets.
 pub(super) struct Places {
     /// In the prefix directory, bytes; `None` if that is not known.
     pub prefix: Option<u64>,

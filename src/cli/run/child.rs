@@ -1,4 +1,4 @@
-//! One launch: the launcher's process, from its start to its end.
+//! One launch: the process of the launcher.
 
 use super::super::call::Failure;
 use super::super::watchdog::Watch;
@@ -14,19 +14,19 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longest wait between two looks at things.
+/// Longest pause between two checks.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How long a step that was ended may take to be gone, before its launcher is killed.
+/// How long a step may take to end, before its launcher is killed.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// Where standard input was when the loop began, so that each launch reads it from there.
+/// The position of standard input. Each launch reads it from where it was at the start of the loop.
 pub(super) fn input() -> Option<u64> {
     rustix::fs::seek(std::io::stdin(), rustix::fs::SeekFrom::Current(0)).ok()
 }
 
-/// Starts a launcher, as the leader of a process group of its own: so it can be ended with all
-/// that it started, and what a terminal sends comes from us, once.
+/// Starts a launcher as the leader of a new process group. So it can be ended with all that it started,
+/// and signals of a terminal reach it only through us.
 pub(super) fn start(
     command: &[OsString],
     set: &[(&str, OsString)],
@@ -53,7 +53,7 @@ pub(super) fn start(
         .map_err(|error| Error::io("run", word, error).into())
 }
 
-/// A launch that goes on.
+/// A launch in progress.
 pub(super) struct Launch<'a> {
     pub child: Child,
     pub launcher: &'a Launcher,

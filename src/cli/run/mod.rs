@@ -11,12 +11,12 @@ use super::{Command, CommandGroup, Outcome, RunCommand, place, prerun};
 use crate::Error;
 use crate::job::Launcher;
 use crate::job::launcher;
-use crate::prefix::index;
-use crate::store::Lock;
+use crate::store::{Lock, LockAttempt, wait_for_lock};
 use crate::text::escaped_bytes;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// The command.
 pub(super) const COMMAND: Command = Command::of::<Options>(
@@ -151,9 +151,9 @@ impl Options {
 fn only_one(job: &Job) -> Result<Option<Box<dyn Lock>>, Failure> {
     let (files, path) = (place::files(&job.prefix), job.prefix.file("run.lock"));
     let file = files.rewrite(&path, 0o666)?;
-    match files.try_lock(&path) {
-        Ok(Some(lock)) => {
-            // For the one who comes in vain; of no other use.
+    match wait_for_lock(&*files, &path, Instant::now())? {
+        LockAttempt::Acquired(lock) => {
+            // Only for the message to a second loop.
             let me = format!(
                 "process {} on {}\n",
                 std::process::id(),
@@ -163,7 +163,7 @@ fn only_one(job: &Job) -> Result<Option<Box<dyn Lock>>, Failure> {
             let _ = file.allocate(0).and_then(write);
             Ok(Some(lock))
         }
-        Ok(None) => {
+        LockAttempt::HeldByOther => {
             let holder = files.read(&path, 200).unwrap_or_default();
             Err(Failure::said(format!(
                 "scr run is at work in {} already ({}); wait for its end, or give each job its own \
@@ -172,7 +172,6 @@ fn only_one(job: &Job) -> Result<Option<Box<dyn Lock>>, Failure> {
                 escaped_bytes(holder.trim_ascii())
             )))
         }
-        Err(error) if index::without_locks(&error) => Ok(None),
-        Err(error) => Err(error.into()),
+        LockAttempt::Unsupported => Ok(None),
     }
 }

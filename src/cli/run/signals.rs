@@ -1,4 +1,4 @@
-//! Signals to the run loop, and the end of its children, in one place to wait for.
+//! Waiting for signals to the run loop and for the end of its children.
 
 use super::super::call::Failure;
 use crate::Error;
@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Signals that go to the application.
+/// Signals that are passed on to the application.
 const PASSED_ON: [i32; 6] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
 
-/// Those of them after which there is no other launch.
+/// Signals after which the program is not launched again.
 const LAST: [i32; 4] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT];
 
 /// Signals as they come in.
@@ -85,12 +85,12 @@ impl Signals {
     }
 }
 
-/// What a signal is called.
+/// The name of a signal.
 pub(super) fn name(signal: i32) -> &'static str {
     signal_name(signal).unwrap_or("a signal")
 }
 
-/// Whether this process was started with the signal ignored.
+/// True if this process was started with the signal ignored.
 fn ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,4 +1,4 @@
-//! The loop of `scr run`: what [`crate::policy::run`] decides is done here.
+//! The loop of `scr run`. It carries out the decisions of [`crate::policy::run`].
 
 use super::super::call::{Failure, Invocation};
 use super::super::job::Job;
@@ -21,7 +21,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The loop and what it has to do with.
+/// The loop and its state.
 pub(super) struct Steps<'a> {
     call: &'a mut Invocation,
     job: &'a Job,
@@ -276,7 +276,7 @@ impl<'a> Steps<'a> {
 /// Default of SCR_SETTLE_SECONDS.
 const SETTLE: u64 = 2;
 
-/// A line for the user, at once. That nobody reads it is no reason to stop.
+/// Prints a line at once. An error of the output does not stop the loop.
 fn say(call: &mut Invocation, text: &str) {
     let time = local_time(SystemTime::now());
     let _ = writeln!(call.out, "scr_run: {time}: {}", crate::text::escaped(text));

@@ -1,11 +1,11 @@
-//! The words of a launch.
+//! The command line of a launch.
 
 use super::super::call::Failure;
 use crate::text::quoted;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// What stands for the name of a checkpoint in `--restart-cmd`.
+/// Replaced by the name of the checkpoint in `--restart-cmd`.
 pub const NAME: &str = "SCR_CKPT_NAME";
 
 /// Options that may stand anywhere, as SCR v3.1.0 writes them and as we do.
@@ -16,9 +16,9 @@ const COMMANDS: [(&str, &str); 4] = [
     ("--restart-cmd", "--restart-cmd"),
 ];
 
-/// Brings the words after the name of the command into the order in which they are read: our
-/// options, then the launcher and what belongs to it. `scr_srun` and its like name the launcher
-/// themselves; then all words but `--help` and `--version` at the beginning are the launcher's.
+/// Sorts the words after the command's name: our options, then the launcher and its arguments. The
+/// names `scr_srun` and similar name the launcher. Then all words belong to the launcher, except
+/// `--help` and `--version` at the beginning.
 pub(super) fn arrange(name: &str, words: &[OsString]) -> Vec<OsString> {
     let launcher: &[&str] = match name {
         "scr_srun" => &["srun"],

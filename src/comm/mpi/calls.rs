@@ -28,7 +28,7 @@ impl MpiThread {
 
     pub(super) fn check(self, call: &str) -> Result<()> {
         match self.0 {
-            Some(home) if home != std::thread::current().id() => Err(failure(
+            Some(thread) if thread != std::thread::current().id() => Err(failure(
                 call,
                 "called from another thread than SCR_Init, which MPI's thread level forbids",
             )),

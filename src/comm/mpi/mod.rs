@@ -1,9 +1,9 @@
 //! The transport over a real MPI (3.0 or newer).
 //!
-//! Works at any thread level: MPI is called by the caller's thread alone, and below
-//! MPI_THREAD_SERIALIZED a call from another thread than the one that made the communicator
-//! is refused. Every return code is checked; errors on our communicator are returned, not
-//! fatal. Nothing here relies on how an MPI represents its handles.
+//! Works at any thread level: only the caller's thread calls MPI. Below MPI_THREAD_SERIALIZED, calls
+//! from any thread but the one that made the communicator are refused. Every return code is checked,
+//! and errors on our communicator are returned, not fatal. Nothing here relies on how an MPI
+//! represents its handles.
 
 mod calls;
 mod datatype;
@@ -32,8 +32,8 @@ const BLOCK: usize = 1 << 30;
 
 /// A communicator of our own over MPI ranks.
 ///
-/// To be dropped by all ranks at the same point, and before MPI_Finalize; a later drop frees
-/// nothing and does no harm.
+/// All ranks must drop it at the same point and before MPI_Finalize. A later drop frees nothing and
+/// does no harm.
 pub struct Mpi {
     comm: MPI_Comm,
     /// Combines terms, each encoded as the pair (kind, value).
@@ -42,7 +42,7 @@ pub struct Mpi {
     rank: usize,
     size: usize,
     block: usize,
-    home: MpiThread,
+    thread: MpiThread,
     /// Carries the messages of this rank to itself, because Open MPI 4.1 cuts those that are
     /// longer than the receiver's buffer without a word.
     to_self: ThreadRank,
@@ -56,8 +56,10 @@ unsafe impl Send for Mpi {}
 unsafe impl Sync for Mpi {}
 
 impl Mpi {
-    /// Duplicates MPI_COMM_WORLD, with an error handler that returns. An error if MPI is not
-    /// initialised, or is finalised already. Collective.
+    /// Duplicates MPI_COMM_WORLD, with an error handler that returns. Collective.
+    ///
+    /// # Errors
+    /// MPI is not initialised, or is finalised already.
     pub fn dup_world() -> Result<Mpi> {
         if !flag("MPI_Initialized", MPI_Initialized)? {
             return Err(failure(
@@ -78,7 +80,7 @@ impl Mpi {
             rank: 0,
             size: 1,
             block: BLOCK,
-            home: MpiThread::here()?,
+            thread: MpiThread::here()?,
             to_self: ThreadRank::alone(),
         };
         let (mut rank, mut size): (c_int, c_int) = (0, 0);
@@ -106,8 +108,8 @@ impl Mpi {
         Ok(mpi)
     }
 
-    /// Sets from which length on, in bytes, messages travel as a derived type: 1 GiB unless
-    /// told, at least 1. Ranks may differ. Tests make it small.
+    /// Sets the length in bytes from which messages are sent as a derived type: at least 1, by
+    /// default 1 GiB. Ranks may differ. Tests make it small.
     pub fn set_block(&mut self, bytes: usize) {
         self.block = bytes.clamp(1, BLOCK);
     }
@@ -120,7 +122,7 @@ impl Mpi {
 
 impl Drop for Mpi {
     fn drop(&mut self) {
-        if self.home.check("MPI_Comm_free").is_err() || !matches!(finalized(), Ok(false)) {
+        if self.thread.check("MPI_Comm_free").is_err() || !matches!(finalized(), Ok(false)) {
             return;
         }
         // SAFETY: MPI is usable from this thread; what was never made is still the constant
@@ -149,19 +151,19 @@ impl Communicator for Mpi {
     }
 
     fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
-        self.home.check("MPI_Isend")?;
+        self.thread.check("MPI_Isend")?;
         let peer = self.peer("MPI_Isend", to)?;
         if to == self.rank {
             return self.to_self.isend(0, tag, data);
         }
-        let shape = MpiBuffer::of(self.block, data.len())?;
+        let part = MpiBuffer::of(self.block, data.len())?;
         let call = format!("MPI_Isend to rank {to}");
-        let mut request = Request::new(call, data, None, self.home);
+        let mut request = Request::new(call, data, None, self.thread);
         // SAFETY: the request owns the buffer, whose heap memory stays where it is, until
-        // MPI is done with it (see `Request`). The shape covers exactly the buffer.
+        // MPI is done with it (see `Request`). The count and type cover exactly the buffer.
         let code = unsafe {
             let start = request.buffer.as_ptr().cast::<c_void>();
-            let (count, datatype) = (shape.count, shape.datatype);
+            let (count, datatype) = (part.count, part.datatype);
             let tag = c_int::from(tag);
             MPI_Isend(
                 start,
@@ -178,18 +180,18 @@ impl Communicator for Mpi {
     }
 
     fn irecv(&self, from: usize, tag: Tag, buffer: Vec<u8>) -> Result<Box<dyn Pending>> {
-        self.home.check("MPI_Irecv")?;
+        self.thread.check("MPI_Irecv")?;
         let peer = self.peer("MPI_Irecv", from)?;
         if from == self.rank {
             return self.to_self.irecv(0, tag, buffer);
         }
-        let shape = MpiBuffer::of(self.block, buffer.len())?;
+        let part = MpiBuffer::of(self.block, buffer.len())?;
         let call = format!("MPI_Irecv from rank {from}");
-        let mut request = Request::new(call, buffer, Some((from, tag)), self.home);
+        let mut request = Request::new(call, buffer, Some((from, tag)), self.thread);
         // SAFETY: as for the send; nobody reads or writes the buffer until it is complete.
         let code = unsafe {
             let start = request.buffer.as_mut_ptr().cast::<c_void>();
-            let (count, datatype) = (shape.count, shape.datatype);
+            let (count, datatype) = (part.count, part.datatype);
             let tag = c_int::from(tag);
             MPI_Irecv(
                 start,
@@ -206,7 +208,7 @@ impl Communicator for Mpi {
     }
 
     fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
-        self.home.check("MPI_Improbe")?;
+        self.thread.check("MPI_Improbe")?;
         let peer = self.peer("MPI_Improbe", from)?;
         if from == self.rank {
             return self.to_self.recv(0, tag);
@@ -229,13 +231,13 @@ impl Communicator for Mpi {
             .try_reserve_exact(length)
             .map_err(|_| failure(&call, format!("no memory for a message of {length} bytes")))?;
         buffer.resize(length, 0);
-        let shape = MpiBuffer::of(self.block, length)?;
+        let part = MpiBuffer::of(self.block, length)?;
         let call = format!("MPI_Imrecv from rank {from}");
-        let mut request = Request::new(call, buffer, Some((from, tag)), self.home);
+        let mut request = Request::new(call, buffer, Some((from, tag)), self.thread);
         // SAFETY: as for `irecv`; the message was matched by us.
         let code = unsafe {
             let start = request.buffer.as_mut_ptr().cast::<c_void>();
-            let (count, datatype) = (shape.count, shape.datatype);
+            let (count, datatype) = (part.count, part.datatype);
             let handle = &mut request.handle;
             MPI_Imrecv(start, count, datatype, &mut message, handle)
         };
@@ -245,8 +247,8 @@ impl Communicator for Mpi {
 
     fn barrier(&self) -> Result<()> {
         const CALL: &str = "MPI_Ibarrier";
-        self.home.check(CALL)?;
-        let mut request = Request::new(CALL.to_string(), Vec::new(), None, self.home);
+        self.thread.check(CALL)?;
+        let mut request = Request::new(CALL.to_string(), Vec::new(), None, self.thread);
         // SAFETY: the communicator is ours and alive.
         let code = unsafe { MPI_Ibarrier(self.comm, &mut request.handle) };
         check(CALL, code)?;
@@ -255,7 +257,7 @@ impl Communicator for Mpi {
 
     fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
         const CALL: &str = "MPI_Iallreduce";
-        self.home.check(CALL)?;
+        self.thread.check(CALL)?;
         let count = c_int::try_from(terms.len()).map_err(|_| too_long(terms.len()))?;
         // The first half is sent, the second received. Open MPI refuses them at one address,
         // so there is something between also where there are no terms.
@@ -268,7 +270,7 @@ impl Communicator for Mpi {
         let length = both.len();
         let second = length.max(size_of::<Pair>());
         both.resize(second + length, 0);
-        let mut request = Request::new(CALL.to_string(), both, None, self.home);
+        let mut request = Request::new(CALL.to_string(), both, None, self.thread);
         // SAFETY: the request owns the buffer until MPI is done with it; both its parts hold
         // `count` pairs, and `pair` is that type.
         let code = unsafe {
@@ -299,7 +301,7 @@ impl Communicator for Mpi {
     }
 
     fn abort(&self, code: i32) -> ! {
-        if self.home.check("MPI_Abort").is_ok() && matches!(finalized(), Ok(false)) {
+        if self.thread.check("MPI_Abort").is_ok() && matches!(finalized(), Ok(false)) {
             // SAFETY: MPI is usable from this thread and the communicator is ours.
             unsafe { MPI_Abort(self.comm, code) };
         }

@@ -1,26 +1,25 @@
-//! Waiting for MPI without keeping a processor from those that have work.
+//! Waiting for MPI without using up a processor.
 //!
-//! A blocking call of MPI spins. Where ranks, or threads that write files, outnumber the
-//! processors, who spins takes time from whom it waits for; so a long wait is spent asleep.
+//! A blocking call of MPI spins. If ranks and threads that write files outnumber the processors, a
+//! spinning rank takes time from the rank that it waits for. So long waits sleep.
 
 use crate::Result;
 use std::thread::{sleep, yield_now};
 use std::time::{Duration, Instant};
 
-/// Questions in a row before anything else is done.
+/// How often `done` is called in a row before the wait yields.
 const EAGER: usize = 20;
 
-/// How long others that want the processor only come first: about as long as a message to
-/// another node and back takes.
+/// How long the wait yields before it sleeps: about the time of a message to another node and back.
 const YIELDING: Duration = Duration::from_micros(20);
 
-/// The part of the time waited that a pause takes, and so may be wasted.
+/// A pause takes this part of the time waited so far, which bounds the time lost.
 const SHARE: u32 = 16;
 
-/// The longest pause: nobody notices it, and a message a pause keeps a network busy.
+/// The longest pause: short enough that one message in each pause keeps a network busy.
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// Asks `done` until it is so.
+/// Calls `done` until it returns true.
 pub(super) fn until(mut done: impl FnMut() -> Result<bool>) -> Result<()> {
     for _ in 0..EAGER {
         if done()? {

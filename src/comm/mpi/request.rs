@@ -1,4 +1,4 @@
-//! Transfers under way, and who handles their errors.
+//! Transfers in progress, and the handling of their errors.
 
 use super::calls::{MpiThread, check, empty_status, finalized, received};
 use super::poll;
@@ -12,26 +12,26 @@ use mpi::ffi::{
 use std::ffi::c_int;
 use std::sync::{Mutex, PoisonError};
 
-/// A transfer under way. The buffer is MPI's until the handle is null again.
+/// A transfer in progress. MPI uses the buffer until the handle is null again.
 pub(super) struct Request {
     pub handle: MPI_Request,
     pub buffer: Vec<u8>,
     pub call: String,
     /// Source and tag of a receive.
     receive: Option<(usize, Tag)>,
-    home: MpiThread,
+    thread: MpiThread,
 }
 
 // SAFETY: as for `Mpi`; each use checks the thread first.
 unsafe impl Send for Request {}
 
 impl Request {
-    /// A request that is not under way yet. `receive`: source and tag of a receive.
+    /// A request that is not started. `receive`: source and tag of a receive.
     pub(super) fn new(
         call: String,
         buffer: Vec<u8>,
         receive: Option<(usize, Tag)>,
-        home: MpiThread,
+        thread: MpiThread,
     ) -> Self {
         // SAFETY: constant of the C library.
         let handle = unsafe { RSMPI_REQUEST_NULL };
@@ -40,14 +40,14 @@ impl Request {
             buffer,
             call,
             receive,
-            home,
+            thread,
         }
     }
 }
 
 impl Pending for Request {
     fn wait(mut self: Box<Self>) -> Result<Vec<u8>> {
-        self.home.check("MPI_Test")?;
+        self.thread.check("MPI_Test")?;
         let mut status = empty_status();
         let errors_return = WorldErrorsReturn::new()?;
         poll::until(|| {
@@ -67,11 +67,11 @@ impl Pending for Request {
 /// While one of these lives, errors on MPI_COMM_WORLD are returned.
 ///
 /// MPICH (4.0) has forgotten the communicator when it reports the error of a completed
-/// request, and applies the handler of MPI_COMM_WORLD, by default the end of the job. The
-/// handler belongs to the application, so it is put back by the last of those alive.
+/// request, and applies the handler of MPI_COMM_WORLD, which by default ends the job. That handler
+/// belongs to the application, so the last value that is dropped restores it.
 struct WorldErrorsReturn;
 
-/// How many are alive, and the application's handler.
+/// How many values exist, and the application's handler.
 static WORLD_ERRORS: Mutex<(usize, Option<Handler>)> = Mutex::new((0, None));
 
 struct Handler(MPI_Errhandler);
@@ -116,12 +116,12 @@ impl Drop for WorldErrorsReturn {
     }
 }
 
-/// Nobody waited, or the wait failed: memory that MPI may still use must not be freed. A
-/// receive is cancelled. The buffer of a send is leaked unless it happens to be over,
-/// because to cancel a send is not reliable, and to wait for it could take for ever.
+/// Reached with an active handle if nobody waited or the wait failed. Memory that MPI may still use
+/// must not be freed. A receive is cancelled. The buffer of a send is leaked unless the send is
+/// complete, because cancelling a send is not reliable and waiting for it could take for ever.
 impl Drop for Request {
     fn drop(&mut self) {
-        let usable = || self.home.check("MPI_Cancel").is_ok() && matches!(finalized(), Ok(false));
+        let usable = || self.thread.check("MPI_Cancel").is_ok() && matches!(finalized(), Ok(false));
         // SAFETY: constant of the C library.
         let null = unsafe { RSMPI_REQUEST_NULL };
         if self.handle != null && usable() {

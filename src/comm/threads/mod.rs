@@ -1,12 +1,11 @@
 //! Ranks as threads of one process, for tests; with one rank also what
 //! [`Solo`](super::solo::Solo) is made of.
 //!
-//! Small sends are buffered, large ones wait for their receive ([`RENDEZVOUS`]), and receives
-//! match in the order in which they were posted: as in MPI, in memory as in what blocks.
-//! Nobody waits for ever: a rank that waits for one that has ended gets an error, and so
-//! do all when every rank that is left waits for something that can no longer come. For
-//! the latter to be decidable each rank communicates from its own thread only, which MPI
-//! asks of the crate anyway.
+//! As in MPI, small sends are buffered, large sends wait for their receive ([`RENDEZVOUS`]), and
+//! receives match in the order in which they were posted. Nobody waits for ever: a rank that waits
+//! for a rank that has ended gets an error. If all remaining ranks wait for something that can no
+//! longer come, all get an error. To detect this, each rank must communicate from its own thread
+//! only.
 
 mod world;
 
@@ -16,13 +15,13 @@ use crate::Result;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
 use std::sync::Arc;
 
-/// From how many bytes on a send is over only when a receive has taken the message. MPI
-/// libraries draw this line between 4 and 64 KiB; code that is right works at any.
+/// A send of at least so many bytes completes only when a receive has taken the message. MPI
+/// libraries have limits between 4 and 64 KiB; correct code works with any.
 pub const RENDEZVOUS: usize = 16 << 10;
 
-/// Runs `body` as each of `size` ranks, one thread each, and returns what they returned,
-/// in rank order. A panic of a rank is passed on once all threads have ended (the first one
-/// if there are several), an abort as a panic whose payload is [`Aborted`].
+/// Runs `body` as each of `size` ranks, one thread each, and returns their results in rank order. A
+/// panic of a rank, the first if there are several, is passed on when all threads have ended. An
+/// abort is a panic with the payload [`Aborted`].
 pub fn run<R: Send>(size: usize, body: impl Fn(Box<dyn Communicator>) -> R + Sync) -> Vec<R> {
     let world = Arc::new(World::new(size));
     let mut results: Vec<_> = std::thread::scope(|scope| {
@@ -45,7 +44,7 @@ pub fn run<R: Send>(size: usize, body: impl Fn(Box<dyn Communicator>) -> R + Syn
             .map(|thread| thread.join().and_then(|result| result))
             .collect()
     });
-    // The later panics are mostly consequences of the first.
+    // Later panics are mostly consequences of the first.
     if let Some(rank) = world.first_panic()
         && let Err(panic) = results.swap_remove(rank)
     {
@@ -57,7 +56,7 @@ pub fn run<R: Send>(size: usize, body: impl Fn(Box<dyn Communicator>) -> R + Syn
         .collect()
 }
 
-/// Payload of the panic by which [`Communicator::abort`] ends a rank here.
+/// Payload of the panic with which [`Communicator::abort`] ends a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Aborted {
     /// The rank that called it.
@@ -66,14 +65,14 @@ pub struct Aborted {
     pub code: i32,
 }
 
-/// One rank's end of the world.
+/// One rank of a world of threads.
 pub(super) struct ThreadRank {
     world: Arc<World>,
     rank: usize,
 }
 
 impl ThreadRank {
-    /// The only rank of a world of its own, on the caller's thread.
+    /// The only rank of a new world, on the caller's thread.
     pub(super) fn alone() -> Self {
         ThreadRank {
             world: Arc::new(World::new(1)),
@@ -81,7 +80,7 @@ impl ThreadRank {
         }
     }
 
-    /// Asks for a message of `length` bytes, or of any.
+    /// Posts a receive of `length` bytes, or of any length.
     fn post(
         &self,
         from: usize,

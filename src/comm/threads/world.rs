@@ -1,5 +1,5 @@
-//! What the ranks of [`threads`](super) share, behind one lock: messages and receives that
-//! have not met yet, the round under way, and who waits for what.
+//! The state that the ranks of [`threads`](super) share, behind one lock: unmatched messages and
+//! receives, the current round, and what each rank waits for.
 
 use super::RENDEZVOUS;
 use crate::comm::{Tag, Term};
@@ -65,7 +65,7 @@ struct Posted {
     buffer: Vec<u8>,
 }
 
-/// What has not met yet between two ranks with one tag. One of the two is always empty.
+/// Unmatched messages and receives between two ranks with one tag. One of the two is always empty.
 #[derive(Default)]
 struct Channel {
     unexpected: VecDeque<Message>,
@@ -94,19 +94,19 @@ fn combine(left: &[Term], right: &[Term]) -> Terms {
 
 struct WorldState {
     channels: HashMap<(usize, usize, Tag), Channel>,
-    /// The buffers of transfers that are over and not yet asked for.
+    /// Buffers of completed transfers that nobody has waited for yet.
     done: HashMap<Ticket, Vec<u8>>,
     next_ticket: Ticket,
-    /// Number of the round (barrier or allreduce) under way, ranks in it, and its terms.
+    /// Number of the current round (barrier or allreduce), ranks in it, and its terms.
     round: u64,
     arrived: usize,
     gathering: Terms,
-    /// Result of the round before. It stays until all ranks have come to the next one.
+    /// Result of the previous round. Kept until all ranks have entered the next one.
     finished: Terms,
     waiting: Vec<Option<Want>>,
     ended: Vec<bool>,
     first_panic: Option<usize>,
-    /// Why nothing can work any more.
+    /// Set when all further calls must fail: the reason.
     broken: Option<String>,
 }
 
@@ -132,7 +132,7 @@ impl WorldState {
         }
     }
 
-    /// Why `want`, unsatisfied, never will be.
+    /// The reason why `want` can never be satisfied, if there is one.
     fn hopeless(&self, want: Want) -> Option<String> {
         if self.broken.is_some() {
             return self.broken.clone();
@@ -144,7 +144,7 @@ impl WorldState {
         gone.map(|rank| format!("rank {rank} has ended"))
     }
 
-    /// Breaks the world if each rank that is left waits for what cannot come.
+    /// Makes all calls fail if every remaining rank waits for something that cannot come.
     fn check_progress(&mut self) {
         let mut story = String::from("every rank waits:");
         for (rank, want) in self.waiting.iter().enumerate() {
@@ -210,7 +210,7 @@ impl World {
         self.changed.iter().for_each(Condvar::notify_all);
     }
 
-    /// `rank` takes part no more.
+    /// Notes that `rank` has ended.
     pub fn end(&self, rank: usize, panicked: bool) {
         let mut state = self.lock();
         if let Some(ended) = state.ended.get_mut(rank) {
@@ -223,18 +223,18 @@ impl World {
         self.wake_all();
     }
 
-    /// The rank whose panic was the first.
+    /// The rank that panicked first.
     pub fn first_panic(&self) -> Option<usize> {
         self.lock().first_panic
     }
 
-    /// Lets every call of every rank fail from now on.
+    /// Makes all further calls of all ranks fail.
     pub fn break_with(&self, why: String) {
         self.lock().broken = Some(why);
         self.wake_all();
     }
 
-    /// Begins a transfer: hands `buffer` out, or asks for a message into it.
+    /// Begins a transfer: sends `buffer`, or receives a message into it.
     pub fn begin(
         &self,
         side: Side,
@@ -304,7 +304,7 @@ impl World {
         }
     }
 
-    /// Blocks until the transfer is over and gives its buffer.
+    /// Blocks until the transfer is complete, and returns its buffer.
     pub fn finish(&self, transfer: &Transfer) -> Result<Vec<u8>> {
         let rank = match transfer.side {
             Side::Send => transfer.from,
@@ -314,8 +314,8 @@ impl World {
         Ok(state.done.remove(&transfer.ticket).unwrap_or_default())
     }
 
-    /// Forgets a transfer: a receive that was posted takes no message any more, a message
-    /// that was sent stays on its way, and nobody gets its buffer back.
+    /// Forgets a transfer: a posted receive matches no message any more. A message that was sent is
+    /// still delivered, but its buffer is not returned.
     pub fn forget(&self, transfer: &Transfer) {
         let mut state = self.lock();
         state.done.remove(&transfer.ticket);

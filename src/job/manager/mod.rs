@@ -1,4 +1,4 @@
-//! Resource managers: who gave us nodes, and what does it know of them?
+//! Resource managers: the nodes of a job and their state.
 
 mod flux;
 mod lsf;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// `Result` may run a program of the manager, at most for
 /// [`PATIENCE`](super::program::PATIENCE), and fail if there is no such program or it fails.
 pub trait Manager: Send + Sync {
-    /// What it is called: "SLURM", "FLUX", "LSF", "PBS", "PMIX" or "NONE".
+    /// Its name: "SLURM", "FLUX", "LSF", "PBS", "PMIX" or "NONE".
     fn name(&self) -> &'static str;
 
     /// Id of the job, as the manager has it; `None` if it has none that stays the same from
@@ -25,7 +25,7 @@ pub trait Manager: Send + Sync {
     /// Nodes that the job began with, each once, in the manager's order.
     fn nodes(&self) -> Result<Vec<String>>;
 
-    /// Those of `nodes` that the manager holds to be out of order, or no longer the job's.
+    /// Those of `nodes` that are down according to the manager, or no longer belong to the job.
     fn down(&self, nodes: &[String]) -> Result<Vec<String>>;
 
     /// The programs of the manager that these calls and its launcher's need.
@@ -35,7 +35,7 @@ pub trait Manager: Send + Sync {
     fn end(&self) -> Result<Option<i64>>;
 }
 
-/// The manager that set the environment up. Flux comes first, because its instances run inside
+/// The manager that set up the environment. Flux comes first, because its instances run inside
 /// jobs of others.
 pub fn detect(environment: &Environment) -> Box<dyn Manager> {
     let has = |names: &[&str]| {
@@ -119,13 +119,13 @@ pub fn end(
 ) -> Result<Option<i64>> {
     match end_time(environment, lookup)? {
         Some(known) => Ok(Some(known.value)),
-        // Set to 0 by whoever asked before us in vain.
+        // 0 if an earlier command could not find it out.
         None if parameter("SCR_END_TIME", environment, lookup).is_some() => Ok(None),
         None => manager.end(),
     }
 }
 
-/// Whether two names may mean one host: they are equal, or one is the other without its domain.
+/// True if two names may mean one host: they are equal, or one is the other without its domain.
 pub fn same_host(one: &str, other: &str) -> bool {
     let inside = |short: &str, long: &str| {
         let rest = long.strip_prefix(short);

@@ -1,7 +1,7 @@
-//! The command lines of each way to reach nodes.
+//! The command lines of each remote shell.
 //!
-//! Exit codes of parallel shells are those of the worst node, or their own. So each command
-//! runs in a small shell script which says on which node it runs and how the command ended.
+//! A parallel shell returns the exit code of one node, or its own. So each command runs in a small shell
+//! script that prints the node and the exit code of the command.
 
 use super::super::program::{ask as question, run};
 use super::{
@@ -13,7 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;
 
-/// See above. `$@` is the command.
+/// The script, see above. `$@` is the command.
 const SCRIPT: &str = "printf 'scr-node %s\\n' \"${SLURMD_NODENAME-}\"; \"$@\"; \
                       printf '\\nscr-exit %s\\n' \"$?\"";
 
@@ -133,7 +133,7 @@ pub(super) fn ask(
     Ok(answers)
 }
 
-/// What the labels of a way stand for, where they are numbers.
+/// The nodes that labels of lines mean, if the labels are numbers.
 fn label_names(way: &RemoteShell, environment: &Environment) -> Result<Vec<String>> {
     match way {
         RemoteShell::Flux(_) => hosts_of_flux(environment),
@@ -174,7 +174,8 @@ fn script(task: &RemoteCommand) -> Vec<OsString> {
     argv
 }
 
-/// Words for a shell on the other side, which sees one text.
+/// Quotes words for the login shell of another node, which gets one text. In single quotes throughout,
+/// unlike `shlex`, because login shells such as tcsh do not unescape backslashes in double quotes.
 fn quoted(argv: &[OsString]) -> OsString {
     let words = argv.iter().map(|word| {
         let mut out = vec![b'\''];

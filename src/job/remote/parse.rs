@@ -1,4 +1,4 @@
-//! What nodes said, from the output of a program that asked them.
+//! The results of nodes, from the output of a remote shell.
 
 use super::super::manager::same_host;
 use super::{Finished, NodeResult, lost};
@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 const NODE: &str = "scr-node ";
 const EXIT: &str = "scr-exit ";
 
-/// The first line of a text that says something, bounded.
+/// The first line of a text that is not empty, shortened.
 pub(super) fn first_line(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(excerpt(line, 200))
 }
 
-/// The answer of the one node that was asked.
+/// The result of a single node.
 pub(super) fn single(node: &str, finished: &Finished) -> NodeResult {
     let said = Said::from(finished.out.lines());
     let mut answer = said.answer(node, finished.err.clone());

@@ -475,7 +475,11 @@ fn a_node_with_a_dataset_from_an_earlier_time_is_refused() {
         stale.ranks.is_empty() && stale.problems.len() == 1,
         "{stale:?}"
     );
-    assert!(stale.problems[0].to_string().contains("is older than the dataset"));
+    assert!(
+        stale.problems[0]
+            .to_string()
+            .contains("is older than the dataset")
+    );
     let done = saved(&site, &nodes(4), 1).unwrap();
     assert_eq!(
         (done.dataset.name.to_string().as_str(), done.rebuilt),
