@@ -7,7 +7,7 @@
 //! capi cli
 //! session scavenge policy
 //! prefix transfer cache redundancy
-//! config job format comm store
+//! config job comm format store
 //! events error shown version
 //! ```
 //!
