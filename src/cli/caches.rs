@@ -5,7 +5,7 @@ use super::job::Job;
 use super::place::absolute;
 use crate::cache::layout::Layout;
 use crate::config::Settings;
-use crate::config::descriptors::descriptors;
+use crate::config::describe::descriptors;
 use crate::job::node_name;
 use crate::store::Files;
 use crate::store::posix::Posix;

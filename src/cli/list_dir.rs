@@ -4,7 +4,7 @@ use super::call::{Failure, Invocation};
 use super::job::{Job, key_path};
 use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::cache::layout::Layout;
-use crate::config::descriptors::descriptors;
+use crate::config::describe::descriptors;
 use crate::config::{Config, Settings};
 use crate::job::{Environment, user_name};
 use std::io::Write;

@@ -1,6 +1,5 @@
 //! Groups, stores and redundancy schemes of one process (SCR developer guide, "Group, store, and redundancy descriptors").
 
-pub use super::describe::descriptors;
 use super::settings::FlushType;
 use serde::Serialize;
 use std::collections::BTreeMap;

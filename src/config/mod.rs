@@ -12,7 +12,7 @@
 //! [`MAX_FILE`] and [`MAX_TEXT`], and no input makes these modules panic.
 
 mod call;
-mod describe;
+pub mod describe;
 pub mod descriptors;
 pub mod docs;
 mod expand;

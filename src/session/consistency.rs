@@ -155,7 +155,7 @@ fn shown(value: Option<&String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::descriptors::descriptors;
+    use crate::config::describe::descriptors;
     use crate::config::table;
     use crate::job::Environment;
 

@@ -5,7 +5,7 @@ use super::run::{Run, Store};
 use crate::cache::layout::Layout;
 use crate::cache::plan::{CachedRecord, Inventory, Slot};
 use crate::comm::solo::Solo;
-use crate::config::descriptors::descriptors;
+use crate::config::describe::descriptors;
 use crate::config::{Config, Settings};
 use crate::events::{Memory, Speaker};
 use crate::format::filemap::Filemap;

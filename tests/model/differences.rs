@@ -72,7 +72,7 @@ impl Difference {
                  one, and newer entries are overwritten as ids collide"
             }
             Difference::OfferEnds => {
-                "an offer of `SCR_Have_restart` stays while the next dataset is written"
+                "an offer of `SCR_Have_restart` stays valid while the next dataset is written"
             }
             Difference::OldCacheLoses => "the cache always wins",
             Difference::CurrentFirst | Difference::CurrentOfCached => {
@@ -81,16 +81,16 @@ impl Difference {
             }
             Difference::DeletedOffer => "a checkpoint that is offered and deleted is still offered",
             Difference::RejectedUnknown => {
-                "to reject a checkpoint that is only in the cache unsets the current marker"
+                "rejecting a checkpoint that is only in the cache unsets the current marker"
             }
             Difference::FailedCleared => "`FAILED` stays after a later success",
             Difference::MarkerOfNothing => {
-                "a current marker that names nothing fails a fetch, and leaves entries for id -1"
+                "a current marker for a name that does not exist fails a fetch, and leaves entries for id -1"
             }
             Difference::BypassNotCached => {
                 "in bypass, filemaps with redundancy are kept in the cache"
             }
-            Difference::Eviction => "of the datasets in a store the oldest goes",
+            Difference::Eviction => "the oldest dataset in a store is evicted",
             Difference::NameUsedAgain => {
                 "a dataset in bypass whose name is used again is still offered from the cache, with \
                  the files of the newer one"

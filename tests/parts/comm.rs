@@ -1,4 +1,4 @@
-//! The transports that need no MPI, and what the collectives cost.
+//! The transports without MPI, and the cost of the collectives.
 
 use crate::comm_checks;
 use scr::comm::collective::{agree, bcast, exchange, gather, scatter};

@@ -1,4 +1,4 @@
-//! The files that SCR v3.1.0 wrote (`tests/fixtures`), and records of our own against their
+//! The files that SCR v3.1.0 wrote (`tests/fixtures`), and our own records compared with their
 //! printed trees and bytes.
 
 use scr::format::dataset::Dataset;

@@ -1,5 +1,5 @@
-//! Metadata files hold whatever a full disk, a killed process or an enemy left in them. No
-//! reader may panic, and none may build more than its input warrants.
+//! Metadata files with any bytes, as after a full disk, a killed process or an attack. No reader
+//! may panic, and none may use much more memory than its input has bytes.
 
 use scr::format::dataset::Dataset;
 use scr::format::filemap::{Filemap, Reddesc};

@@ -1,4 +1,4 @@
-//! Host lists: the examples of the SCR developer guide, and properties that hold for all.
+//! Host lists: the examples of the SCR developer guide, and properties that all lists have.
 
 use scr::job::hostlist::{MAX_HOSTS, compress, expand, intersect, minus, nth, segment, unique};
 

@@ -1,4 +1,4 @@
-//! The file seam on a real file system, and with faults.
+//! The trait `Files` on a real file system, and with faults.
 
 use scr::Error;
 use scr::store::faulty::Faulty;

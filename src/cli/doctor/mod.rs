@@ -11,7 +11,7 @@ use super::call::Invocation;
 use super::job::Job;
 use super::{Command, CommandGroup, Outcome, RunCommand, params};
 use crate::config::Settings;
-use crate::config::descriptors::descriptors;
+use crate::config::describe::descriptors;
 use crate::config::table::{MULTIS, PARAMETERS};
 use crate::config::value::{Typed, ValueKind};
 use report::DoctorReport;

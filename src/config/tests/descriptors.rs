@@ -1,4 +1,5 @@
-use super::super::descriptors::{choose, descriptors};
+use super::super::describe::descriptors;
+use super::super::descriptors::choose;
 use super::super::{Config, Descriptors, FlushType, SchemeKind, Settings, View};
 use super::load;
 use crate::Result;

@@ -1,6 +1,6 @@
 //! Bytes that nobody would write, from a fixed seed.
 
-use super::super::descriptors::descriptors;
+use super::super::describe::descriptors;
 use super::super::{Config, Settings};
 use super::load;
 use crate::job::Environment;

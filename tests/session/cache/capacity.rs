@@ -1,4 +1,4 @@
-//! A dataset that will not fit is not begun: refused with the numbers, everything as it was.
+//! A dataset that will not fit is not started: the error has the numbers, and nothing changes.
 
 use crate::site::{Rank, Site, content, nodes};
 use scr::store::Files;

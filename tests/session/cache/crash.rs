@@ -1,5 +1,5 @@
-//! A run dies, or a disk fills up, at each storage operation of a run that checkpoints: what
-//! was completed before is there at the next start, whole.
+//! A run dies, or a disk fills up, at each storage operation of a run that writes checkpoints. The
+//! next start finds everything that was completed before.
 
 use crate::site::{self, Site, nodes};
 use scr::store::faulty::{Faults, Faulty};

@@ -1,4 +1,4 @@
-//! What is given up for a new dataset, on disk: seen through restarts after lost nodes.
+//! Which dataset is evicted for a new one, on disk. Restarts after lost nodes show it.
 
 use crate::site::{Site, nodes};
 

@@ -1,5 +1,5 @@
-//! Restarts where caches and prefix directory are full altogether, and where a read fails for a
-//! moment: neither costs a checkpoint.
+//! Restarts with full caches and a full prefix directory, and restarts with a temporary read error.
+//! Neither costs a checkpoint.
 
 use crate::site::{Site, nodes, of_run};
 use scr::store::faulty::{Faults, Faulty};

@@ -1,5 +1,5 @@
-//! Trouble of a file system, which may be gone the next time, costs no checkpoint, and is no
-//! reason to begin anew in silence; what may be lost for it is not called complete.
+//! A temporary I/O error does not cost a checkpoint, and no run starts from the beginning without a
+//! message because of it. A dataset that may have lost data is not called complete.
 
 use crate::site::{Site, nodes};
 use scr::format::Name;

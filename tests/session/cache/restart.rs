@@ -1,5 +1,5 @@
-//! Restart from the cache on thread ranks: nothing lost, ranks elsewhere, nodes lost, both;
-//! and what happens when more is lost than the redundancy tolerates.
+//! Restart from the cache on thread ranks: nothing lost, ranks on other nodes, nodes lost, or both;
+//! and what happens if more is lost than the redundancy tolerates.
 
 use crate::checkpoints::double_nodes;
 use crate::site::{Site, nodes};

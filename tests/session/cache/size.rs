@@ -1,5 +1,5 @@
-//! Which datasets the cache keeps: its size is a hard bound, nothing good goes before its
-//! successor is whole, and what is of no use now is kept while there is room.
+//! Which datasets the cache keeps: its size is a hard limit, no good dataset is deleted before the
+//! next one is complete, and datasets that cannot be used now are kept while there is space.
 
 use crate::checkpoints::double_nodes;
 use crate::site::{self, Rank, Site, nodes};

@@ -1,4 +1,4 @@
-//! The rules of the API: which calls are allowed, what they answer, what they leave behind.
+//! The rules of the API: which calls are allowed, what they return, which files they leave.
 
 use crate::site::{Rank, Site};
 use scr::Error;

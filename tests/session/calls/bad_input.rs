@@ -1,4 +1,5 @@
-//! Bad names, bad places, full disks: a clear error, and the checkpoint before is intact.
+//! Wrong names, wrong directories, full disks: the error is clear, and the previous checkpoint is
+//! intact.
 
 use crate::site::{Rank, Site, content};
 use scr::comm::threads;

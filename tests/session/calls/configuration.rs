@@ -1,5 +1,5 @@
-//! A configuration file as all ranks see it: variables that have other values in other processes,
-//! directories that are one, and what is told of mistakes, and how often.
+//! Configuration files: variables that differ between processes, two stores in one directory, and
+//! how often mistakes are reported.
 
 use crate::site::{Site, nodes, of_run};
 

@@ -1,4 +1,5 @@
-//! When a run is asked to stop: signals, the end of the allocation, and what stays for the next.
+//! When a run is told to stop: signals, the end of the allocation, and which conditions apply to
+//! the next run.
 
 use crate::site::{Site, nodes};
 use scr::comm::{Communicator, counting::CountingComm, threads};

@@ -1,5 +1,5 @@
-//! Messages about names and files that may be hostile: they do nothing to a terminal, name the
-//! file, and what they advise can be typed as it is.
+//! Messages with hostile names and files: they do not control a terminal, they name the file, and
+//! the commands in them can be typed as they are.
 
 use crate::site::Site;
 use scr::Error;

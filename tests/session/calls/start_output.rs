@@ -1,4 +1,4 @@
-//! Starts of a dataset that do not come about: the same news on all ranks, and nothing is lost.
+//! Starts of a dataset that fail: the same error on all ranks, and nothing is lost.
 
 use crate::site::{Rank, Site, content, nodes};
 use scr::comm::{Communicator, Pending, Tag, Term, threads};

@@ -1,5 +1,5 @@
-//! What becomes of a run when an operation on a file fails, or a process dies: all ranks
-//! hear the same, nobody waits for ever, and no dataset that is not whole is ever offered.
+//! A file operation fails, or a process dies, at each operation in turn: all ranks get the same
+//! results, no rank waits for ever, and no incomplete dataset is offered.
 
 use crate::site::{Rank, Site, content};
 use scr::Error;

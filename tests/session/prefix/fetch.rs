@@ -1,5 +1,5 @@
-//! A fetch believes nothing: what is damaged is found and named, the next older dataset is
-//! offered, and nothing outside of the prefix directory is touched.
+//! A fetch checks everything: it finds and names each damaged file, then the next older dataset is
+//! offered. Nothing outside of the prefix directory changes.
 
 use crate::site::{Site, content};
 use scr::format::index::Index;

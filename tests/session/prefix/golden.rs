@@ -1,5 +1,5 @@
-//! What a flush of ours leaves in the prefix directory, file by file and key by key, as SCR
-//! v3.1.0 would have it (reference for `docs/`), and in which order it becomes durable.
+//! The files of a flush in the prefix directory, key by key, as SCR v3.1.0 writes them (reference
+//! for `docs/`), and the order in which they become durable.
 
 use crate::site::{Site, content};
 use scr::format::print::{Style, print};

@@ -1,6 +1,6 @@
-//! Symbolic links in place of directories below the prefix directory: nothing is deleted, written
-//! or copied through them. Only where the program itself writes and reads (bypass) SCR looks at
-//! its files there.
+//! Symbolic links in place of directories below the prefix directory: SCR deletes, writes and
+//! copies nothing through them. It follows them only in bypass, to check the files that the program
+//! wrote.
 
 use crate::site::{Site, content, nodes};
 use scr::format::Name;

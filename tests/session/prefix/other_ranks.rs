@@ -1,5 +1,5 @@
-//! Checkpoints in the prefix directory that another number of ranks wrote: they are not used, not
-//! passed over in silence, and not overwritten.
+//! Checkpoints in the prefix directory that another number of ranks wrote: they are not used, they
+//! are reported, and they are not overwritten.
 
 use crate::site::{Rank, Site, content, nodes};
 use scr::format::Name;

@@ -1,4 +1,5 @@
-//! What is deleted from the prefix directory where datasets have files of the same names.
+//! Which files are deleted from the prefix directory if several datasets have files of the same
+//! names.
 
 use crate::site::{Rank, Site, content, nodes};
 use scr::format::Name;

@@ -1,5 +1,5 @@
-//! What can happen to files in the cache: each kind of damage is found at the next start,
-//! named, and repaired from the set, and nothing outside of the cache is touched.
+//! Damage to files in the cache: each kind is found at the next start, named, and repaired from the
+//! set. Nothing outside of the cache changes.
 
 use crate::site::{Site, nodes};
 use scr::format::{self, Filemap};

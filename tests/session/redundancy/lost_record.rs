@@ -1,6 +1,6 @@
-//! A rank whose record is lost, damaged, disputed or cannot be read for now, while its files may
-//! be whole: they are looked at before anything is written over, and nothing is touched if more is
-//! lost than the scheme tolerates.
+//! The record of a rank is lost, damaged, contradicted or cannot be read now, while its files may
+//! be whole. They are checked before anything is written over. If more is lost than the scheme
+//! tolerates, nothing changes.
 
 use crate::site::{self, Site, nodes};
 use scr::format::{self, Filemap};

@@ -1,5 +1,5 @@
-//! Rebuild without a job: datasets that thread ranks have encoded are damaged in every way
-//! that their scheme tolerates, and come back byte for byte from files alone.
+//! Rebuild without a job. Thread ranks encode datasets; the tests damage them in every way that the
+//! scheme tolerates, and rebuild them byte for byte from the files alone.
 
 use scr::comm::threads;
 use scr::format::dataset::Dataset;

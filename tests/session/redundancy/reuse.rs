@@ -1,4 +1,4 @@
-//! The space of an evicted dataset's redundancy files serves the next dataset.
+//! The next dataset uses the space of an evicted dataset's redundancy files.
 
 use crate::checkpoints::double_nodes;
 use crate::site::Site;

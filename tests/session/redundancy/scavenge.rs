@@ -1,6 +1,5 @@
-//! What is saved of a job that was killed: the caches of its nodes are copied to the prefix
-//! directory by what would run on each of them, the dataset is built, and a new job with empty
-//! caches restarts from it.
+//! Scavenge after a job was killed: the copy commands run for each node, the build makes the
+//! dataset, and a new job with empty caches restarts from it.
 
 use crate::checkpoints::double_nodes;
 use crate::site::{Site, content, nodes};

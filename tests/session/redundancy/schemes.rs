@@ -1,5 +1,5 @@
-//! PARTNER and Reed-Solomon from end to end on thread ranks: what each is configured to
-//! survive it survives, and the next older dataset is taken when it is more.
+//! PARTNER and Reed-Solomon on thread ranks: each survives the losses for which it is configured.
+//! If more is lost, the next older dataset is used.
 
 use crate::site::{Site, nodes};
 
