@@ -175,7 +175,7 @@ impl Restart<'_> {
             0 => self.search.next_fetch(self.run),
             _ => Ok(NextFetch::default()),
         };
-        let next: NextFetch = self.run.from_root(|| next)?;
+        let next: NextFetch = self.run.share_from_root(|| next)?;
         self.ids.know(next.max_dataset, Some(next.max_checkpoint));
         // Whether or not the one that SCR_Current named can be used, others follow.
         self.search.chosen = None;
@@ -262,7 +262,8 @@ impl Restart<'_> {
                 return Ok(false);
             }
             RefusalReason::Unfit => {
-                let OtherRanksFound { ids, why } = run.from_root(|| other_ranks::find(run, id))?;
+                let OtherRanksFound { ids, why } =
+                    run.share_from_root(|| other_ranks::find(run, id))?;
                 self.other_ranks.ids = ids;
                 why
             }

@@ -166,7 +166,7 @@ fn delete_outside_window(run: &Run, flushed: u64) -> Result<()> {
     if size == 0 {
         return Ok(());
     }
-    let plan = run.from_root(|| {
+    let plan = run.share_from_root(|| {
         let index = index::read(&*run.files, &run.prefix)?;
         Ok(DeletionPlan::new(
             &index,

@@ -29,7 +29,7 @@ impl Session {
     pub fn current(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Current)?;
         let run = &self.run;
-        let found: NamedCurrent = run.from_root(|| {
+        let found: NamedCurrent = run.share_from_root(|| {
             index::update(&*run.files, &run.prefix, |index| {
                 if !index.set_current(name) {
                     return Ok(NamedCurrent::default());
@@ -100,7 +100,7 @@ impl Session {
         let run = &self.run;
         let cached = self.cached.slots(|c| c.dataset.name == *name);
         self.cached.remove(run, &mut self.search, &cached);
-        let plan: DeletionPlan = run.from_root(|| {
+        let plan: DeletionPlan = run.share_from_root(|| {
             let index = index::read(&*run.files, &run.prefix)?;
             match index.id(name) {
                 Some(id) => Ok(DeletionPlan::new(&index, &[id])),
@@ -119,7 +119,7 @@ impl Session {
     /// `SCR_PREFIX_PURGE`: deletes all datasets in the index. Collective.
     pub(super) fn purge_prefix(&self) -> Result<()> {
         let run = &self.run;
-        let plans: Vec<DeletionPlan> = run.from_root(|| {
+        let plans: Vec<DeletionPlan> = run.share_from_root(|| {
             let index = index::read(&*run.files, &run.prefix)?;
             Ok(DeletionPlan::of_all(&index))
         })?;

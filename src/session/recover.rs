@@ -127,7 +127,7 @@ impl Restart<'_> {
             0 => self.remaining(),
             _ => Ok(NextStep::default()),
         };
-        let step = self.run.from_root(|| remaining)?;
+        let step = self.run.share_from_root(|| remaining)?;
         self.remove_rejected(&step.rejected);
         self.add_remaining(step.remaining, step.unusable);
         Ok(())

@@ -104,21 +104,15 @@ impl Run {
 
     /// Runs `work` on rank 0; all ranks learn whether it failed. Collective; one round.
     pub fn on_root<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
-        self.agree(match self.rank() {
-            0 => work().map(Some),
-            _ => Ok(None),
-        })
+        collective::on_root(&*self.comm, self.node(), work)
     }
 
     /// Runs `make` on rank 0 and gives its result to all ranks. Collective; two rounds.
-    pub fn from_root<T: serde::Serialize + serde::de::DeserializeOwned>(
+    pub fn share_from_root<T: serde::Serialize + serde::de::DeserializeOwned>(
         &self,
         make: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        let made = self.on_root(|| crate::format::to_message(&make()?))?;
-        let mut message = made.unwrap_or_default();
-        collective::bcast(&*self.comm, 0, &mut message)?;
-        crate::format::from_message(&message)
+        collective::from_root(&*self.comm, self.node(), make)
     }
 
     /// Runs `write` on rank 0, for a record that the run can do without: a failure is only reported.

@@ -111,7 +111,7 @@ impl RestartSearch {
             return Ok(None);
         };
         let is_older = || Ok(self.newer_in_prefix(run, &newest.dataset)?.is_some());
-        if self.chosen.is_none() && run.from_root(is_older)? {
+        if self.chosen.is_none() && run.share_from_root(is_older)? {
             return Ok(None);
         }
         Ok(newest.restart_files(run))
