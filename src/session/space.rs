@@ -59,9 +59,9 @@ impl CachedDatasets {
         let demanded = self.victims(run, search, at, false, 0);
         let nothing_to_delete = demanded.is_empty() && !self.deletion.is_running();
         // After failures more space is asked for than the last complete dataset took.
-        let hoped = need.map(|need| space_wanted(need, self.failures));
-        let verdict = check_fit(hoped, free(), nothing_to_delete.then_some(0));
-        let (Some(need), Some(hoped)) = (need, hoped) else {
+        let wanted = need.map(|need| space_wanted(need, self.failures));
+        let verdict = check_fit(wanted, free(), nothing_to_delete.then_some(0));
+        let (Some(need), Some(wanted)) = (need, wanted) else {
             return Ok(match self.failures {
                 0 => verdict,
                 _ => Fit::AfterEvicting(self.dispensable(run, search, at)),
@@ -79,7 +79,7 @@ impl CachedDatasets {
         let then = first
             .iter()
             .fold(left, |sum, size| sum.saturating_add(*size));
-        match additional_evictions(need, hoped, then, rest) {
+        match additional_evictions(need, wanted, then, rest) {
             Some(0) => Ok(Fit::AfterDeletion),
             Some(count) => Ok(Fit::AfterEvicting(count)),
             None => Err(no_space(
