@@ -11,16 +11,20 @@ use crate::format::{Dataset, Name};
 use crate::prefix::paths::seen_by_program;
 use crate::prefix::records;
 use crate::store::Files;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A dataset that counts against the cache size.
-#[derive(Debug, Clone)]
+/// A dataset that counts against the cache size. In messages between ranks it is one of an earlier
+/// run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
 pub(super) struct CachedDataset {
     /// Index of its store.
     pub store: usize,
     pub dataset: Dataset,
     /// The program wrote it to the prefix directory; the store has none of its files.
+    #[serde(skip)]
     pub bypass: bool,
     /// It is complete in the prefix directory too.
     pub in_prefix: bool,
@@ -30,10 +34,13 @@ pub(super) struct CachedDataset {
     /// How many failure groups may be lost without losing it.
     pub tolerates: usize,
     /// The level of nodes below which this rank's files lie; see [`Layout`](crate::cache::layout).
+    #[serde(skip)]
     pub level: Option<usize>,
     /// Leaders: bytes in the store on this node, if known.
+    #[serde(skip)]
     pub bytes: Option<u64>,
     /// This rank's record. `None` for a dataset of an earlier run that has not been recovered.
+    #[serde(skip)]
     pub filemap: Option<Filemap>,
 }
 
@@ -236,13 +243,7 @@ mod tests {
                 name: name.into(),
                 ..Dataset::default()
             },
-            bypass: false,
-            in_prefix: false,
-            dropped: false,
-            tolerates: 0,
-            level: None,
-            bytes: None,
-            filemap: None,
+            ..CachedDataset::default()
         }
     }
 

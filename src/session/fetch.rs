@@ -243,7 +243,7 @@ impl Restart<'_> {
     fn pass_over(&mut self, dataset: &Dataset, refused: Refused) -> Result<bool> {
         let run = self.run;
         let Refused { error, why } = refused;
-        let (id, name) = (dataset.id, dataset.name.to_string());
+        let id = dataset.id;
         let what = match why {
             RefusalReason::Bad => {
                 let text = format!("cannot fetch {}: {error}", title(dataset));
@@ -270,15 +270,11 @@ impl Restart<'_> {
             RefusalReason::Trouble | RefusalReason::Link => format!(
                 "may be good, but cannot be fetched now: {error}; start again when that is mended, \
                  or give it up by: scr index {}",
-                option("--drop", name.as_bytes())
+                option("--drop", dataset.name.as_bytes())
             ),
         };
-        self.search.cannot_use(Unavailable {
-            id,
-            created: Some(dataset.created),
-            in_prefix: true,
-            error: Error::dataset(id, name, what),
-        });
+        self.search
+            .cannot_use(Unavailable::new(dataset, true, what));
         Ok(false)
     }
 

@@ -2,11 +2,12 @@
 //! ranks carry out its orders.
 
 use super::cached::{CachedDataset, title};
-use super::recovery_plan::{NextStep, RemainingDataset, UnavailableInCache, cannot_be_used_now};
+use super::recovery_plan::{NextStep, cannot_be_used_now};
 use super::run::Store;
 use super::search::{Rejected, Restart};
 use super::space::share_size;
 use super::unavailable::Unavailable;
+use crate::Result;
 use crate::cache::layout::Layout;
 use crate::cache::plan::{Inventory, RecoveryOrder, Slot};
 use crate::cache::recover::{self, CacheAccess, Recovered, RecoveryFailure};
@@ -14,7 +15,6 @@ use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
 use crate::events::Severity;
 use crate::format::{from_message, to_message};
-use crate::{Error, Result};
 use std::time::Instant;
 
 impl Restart<'_> {
@@ -68,7 +68,7 @@ impl Restart<'_> {
             let step = self.next_step(Self::choose_candidate)?;
             let Some(order) = step.order else {
                 if let Some(unavailable) = step.unavailable {
-                    self.cannot_use(unavailable);
+                    self.search.cannot_use(unavailable);
                 }
                 self.add_remaining(step.remaining, step.unusable);
                 return Ok(false);
@@ -133,22 +133,6 @@ impl Restart<'_> {
         Ok(())
     }
 
-    /// Notes a cached dataset that may be complete and cannot be used. The same on all ranks.
-    fn cannot_use(&mut self, unavailable: UnavailableInCache) {
-        let UnavailableInCache {
-            id,
-            created,
-            name,
-            why,
-        } = unavailable;
-        self.search.cannot_use(Unavailable {
-            id,
-            created,
-            in_prefix: false,
-            error: Error::dataset(id, name.to_string(), why),
-        });
-    }
-
     /// Leaders: deletes or quarantines rejected directories. What cannot be moved is reported and
     /// stays: no restart uses it, so it must not stop the run. Local.
     fn remove_rejected(&mut self, rejected: &Rejected) {
@@ -178,21 +162,11 @@ impl Restart<'_> {
     }
 
     /// Adds the datasets that were not recovered to the cache. The same on all ranks.
-    fn add_remaining(&mut self, remaining: Vec<RemainingDataset>, unusable: Vec<Slot>) {
+    fn add_remaining(&mut self, remaining: Vec<CachedDataset>, unusable: Vec<Slot>) {
         for one in remaining {
             self.ids.know(one.dataset.id, one.dataset.ckpt);
             if self.cached.get(one.dataset.id).is_none() {
-                self.cached.insert(CachedDataset {
-                    store: one.store,
-                    dataset: one.dataset,
-                    bypass: false,
-                    in_prefix: one.in_prefix,
-                    dropped: one.dropped,
-                    tolerates: one.tolerates,
-                    level: None,
-                    bytes: None,
-                    filemap: None,
-                });
+                self.cached.insert(one);
             }
         }
         self.cached.entries.sort_by_key(|cached| cached.dataset.id);
@@ -263,12 +237,9 @@ impl Restart<'_> {
             _ => {}
         }
         if !failed.beyond_repair && dataset.is_checkpoint() {
-            self.cannot_use(UnavailableInCache {
-                id: dataset.id,
-                created: Some(dataset.created),
-                name: dataset.name.clone(),
-                why: cannot_be_used_now(&failed.error.to_string()),
-            });
+            let why = cannot_be_used_now(&failed.error.to_string());
+            self.search
+                .cannot_use(Unavailable::new(dataset, false, why));
         }
     }
 

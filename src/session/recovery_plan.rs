@@ -1,9 +1,10 @@
 //! Rank 0 decides which cached checkpoint is recovered next, what each rank does for it, and what
 //! becomes of the other cached datasets.
 
-use super::cached::title;
+use super::cached::{CachedDataset, title};
 use super::other_ranks::wrong_ranks;
 use super::search::{Rejected, Restart};
+use super::unavailable::Unavailable;
 use crate::Result;
 use crate::cache::plan::{Candidate, RecoveryOrder, Slot};
 use crate::config::descriptors::StoreDescriptor;
@@ -25,31 +26,11 @@ pub(super) struct NextStep {
     /// How many failure groups may be lost once it is recovered.
     pub tolerates: usize,
     /// With no order: the other datasets in the cache.
-    pub remaining: Vec<RemainingDataset>,
+    pub remaining: Vec<CachedDataset>,
     /// With no order: directories that no restart can use, but that stay until room is needed.
     pub unusable: Vec<Slot>,
     /// With no order: a dataset that may be complete and cannot be used, so that no older one may be.
-    pub unavailable: Option<UnavailableInCache>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub(super) struct UnavailableInCache {
-    pub id: u64,
-    pub created: Option<u64>,
-    pub name: Name,
-    pub why: String,
-}
-
-/// A cached dataset that was not recovered.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub(super) struct RemainingDataset {
-    pub store: usize,
-    pub dataset: Dataset,
-    pub tolerates: usize,
-    pub in_prefix: bool,
-    pub dropped: bool,
+    pub unavailable: Option<Unavailable>,
 }
 
 impl Restart<'_> {
@@ -109,16 +90,17 @@ impl Restart<'_> {
     }
 
     /// Rank 0: the newest dataset after `dataset` with a record that cannot be read now. Local.
-    fn unread_after(&self, dataset: &Dataset) -> Option<UnavailableInCache> {
+    fn unread_after(&self, dataset: &Dataset) -> Option<Unavailable> {
         let newer = |slot: &&Slot| slot.id > dataset.id;
         let unread = self.search.unread.iter().filter(newer).map(|slot| slot.id);
         let id = unread.max()?;
         let completed = self.search.completed.iter();
         let mut known = completed.filter(|(other, _)| *other == id);
-        Some(UnavailableInCache {
+        Some(Unavailable {
             id,
             created: known.next_back().map(|(_, created)| *created),
             name: Name::default(),
+            in_prefix: false,
             why: cannot_be_used_now("a record of it cannot be read (see above)"),
         })
     }
@@ -203,13 +185,14 @@ impl Restart<'_> {
             }
             let Dataset { id, created, .. } = candidate.dataset;
             let saved = self.search.saved.contains(&(id, created));
-            remaining.push(RemainingDataset {
+            remaining.push(CachedDataset {
                 store: candidate.store,
                 dataset: candidate.dataset.clone(),
                 // Lost parts are rebuilt only when the dataset is needed.
                 tolerates: self.tolerates(candidate, false),
                 in_prefix: saved,
                 dropped: saved && !indexed(id, created),
+                ..CachedDataset::default()
             });
         }
         Ok(NextStep {
@@ -282,21 +265,14 @@ impl Restart<'_> {
 }
 
 /// Rank 0: a complete checkpoint that another number of ranks wrote.
-fn needs_other_ranks(candidate: &Candidate, size: usize) -> UnavailableInCache {
-    let Dataset {
-        id, created, name, ..
-    } = &candidate.dataset;
+fn needs_other_ranks(candidate: &Candidate, size: usize) -> Unavailable {
     let ranks = candidate.ranks;
-    UnavailableInCache {
-        id: *id,
-        created: Some(*created),
-        name: name.clone(),
-        why: format!(
-            "{}, and is in the cache; run with {ranks} ranks, or give it up: SCR_START_ANEW=1 to go \
-             on without checkpoints of other numbers of ranks, or SCR_CACHE_PURGE=1",
-            wrong_ranks(ranks as u64, size)
-        ),
-    }
+    let why = format!(
+        "{}, and is in the cache; run with {ranks} ranks, or give it up: SCR_START_ANEW=1 to go on \
+         without checkpoints of other numbers of ranks, or SCR_CACHE_PURGE=1",
+        wrong_ranks(ranks as u64, size)
+    );
+    Unavailable::new(&candidate.dataset, false, why)
 }
 
 /// Why a cached dataset that may be good is not used, and what the user can do.

@@ -87,7 +87,7 @@ impl Session {
             return Ok(Some(offered.dataset.name.clone()));
         }
         if let Some(unavailable) = &self.search.unavailable {
-            return Err(unavailable.error.clone());
+            return Err(unavailable.error());
         }
         let prefix = self.run.prefix.root().display();
         if self.run.settings.require_restart {

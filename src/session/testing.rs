@@ -90,15 +90,8 @@ pub(super) fn checkpoint(id: u64) -> Dataset {
 /// A checkpoint of this run in the first store.
 pub(super) fn cached(id: u64) -> CachedDataset {
     CachedDataset {
-        store: 0,
         dataset: checkpoint(id),
-        bypass: false,
-        in_prefix: false,
-        dropped: false,
-        tolerates: 0,
-        level: None,
-        bytes: None,
-        filemap: None,
+        ..CachedDataset::default()
     }
 }
 

@@ -2,22 +2,40 @@
 //! its place: a restart that silently goes back, or starts over, can cost weeks of work.
 
 use crate::Error;
-use crate::format::Dataset;
+use crate::format::{Dataset, Name};
+use serde::{Deserialize, Serialize};
 
 /// The newest such checkpoint. The same on all ranks.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub(super) struct Unavailable {
     pub id: u64,
+    pub name: Name,
     /// Its time of creation, microseconds since the epoch, if known.
     pub created: Option<u64>,
     /// True if it was found in the prefix directory, which the next search reads again. The cache
     /// is read only in `SCR_Init`.
     pub in_prefix: bool,
-    /// What `SCR_Have_restart` returns.
-    pub error: Error,
+    /// Why it cannot be used, and what the user can do.
+    pub why: String,
 }
 
 impl Unavailable {
+    pub fn new(dataset: &Dataset, in_prefix: bool, why: String) -> Self {
+        Unavailable {
+            id: dataset.id,
+            name: dataset.name.clone(),
+            created: Some(dataset.created),
+            in_prefix,
+            why,
+        }
+    }
+
+    /// What `SCR_Have_restart` returns.
+    pub fn error(&self) -> Error {
+        Error::dataset(self.id, self.name.to_string(), self.why.clone())
+    }
+
     /// True if `dataset` is this checkpoint, of which another copy may be readable, or a newer one.
     pub fn is_no_newer_than(&self, dataset: &Dataset) -> bool {
         match self.created {
@@ -30,7 +48,6 @@ impl Unavailable {
 #[cfg(test)]
 mod tests {
     use super::Unavailable;
-    use crate::Error;
     use crate::format::Dataset;
 
     #[test]
@@ -40,12 +57,7 @@ mod tests {
             created,
             ..Dataset::default()
         };
-        let mut unavailable = Unavailable {
-            id: 5,
-            created: Some(100),
-            in_prefix: true,
-            error: Error::dataset(5, "ck.5", "of a test"),
-        };
+        let mut unavailable = Unavailable::new(&dataset(5, 100), true, String::new());
         assert!(unavailable.is_no_newer_than(&dataset(5, 100)), "itself");
         assert!(unavailable.is_no_newer_than(&dataset(4, 101)));
         assert!(!unavailable.is_no_newer_than(&dataset(6, 99)));
