@@ -53,8 +53,10 @@ pub fn excerpt(value: &str, most: usize) -> String {
 pub fn quoted(word: &[u8]) -> String {
     let text = std::str::from_utf8(word).ok();
     let typed = text.filter(|text| !text.contains(is_hidden));
-    if let Some(Ok(word)) = typed.map(shlex::try_quote) {
-        return word.into_owned();
+    match typed.map(|text| (text, shlex::try_quote(text))) {
+        Some((text, _)) if is_plain(text) => return text.to_string(),
+        Some((_, Ok(word))) => return word.into_owned(),
+        _ => {}
     }
     let mut escaped = Vec::new();
     for byte in word {
@@ -64,6 +66,14 @@ pub fn quoted(word: &[u8]) -> String {
         escaped.push(*byte);
     }
     format!("$'{}'", escaped_bytes(&escaped))
+}
+
+/// True if no shell changes the word. `shlex` also quotes words with `=` and `,`, which are in most
+/// options of launchers and would make a command line hard to read.
+fn is_plain(word: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "@%+=:,./-_".contains(letter);
+    // zsh replaces `=NAME` by the path of a command.
+    !word.is_empty() && !word.starts_with('=') && word.chars().all(plain)
 }
 
 /// An option with a value, quoted: `--drop ck.1`. A value that begins with `-` is joined with `=`,
@@ -180,7 +190,11 @@ mod tests {
             let printed = shell.arg("-c").arg(format!("printf %s {quoted}")).output();
             assert_eq!(printed.unwrap().stdout, word, "{quoted}");
         }
-        assert_eq!(quoted(b"ck.1"), "ck.1");
+        for plain in ["ck.1", "--exclude=node2", "a=b,c:d/e_f@%+"] {
+            assert_eq!(quoted(plain.as_bytes()), plain);
+        }
+        assert_eq!(quoted(b"-w=node[1,3]"), "'-w=node[1,3]'");
+        assert_eq!(quoted(b"=ls"), "'=ls'");
         assert_eq!(option("--drop", b"a b"), "--drop 'a b'");
         assert_eq!(option("--drop", b"-x"), "--drop=-x");
     }

@@ -24,7 +24,7 @@ cluster wait-idle node2
 wait_for '^scr_run: .*: launch 2 on node\[1,3-5\]: srun --exclude=node2 ' || fail "no launch 2"
 wait_for '^heat2d: restarted from' || fail "launch 2 did not restart"
 strike node3 2
-wait_for '^scr_run: .*: launch 3 on node\[1,4-5\]: srun --exclude=node\[2-3\] ' ||
+wait_for "^scr_run: .*: launch 3 on node\[1,4-5\]: srun '--exclude=node\[2-3\]' " ||
     fail "no launch 3 without the node that is back"
 until [[ $(grep -c '^heat2d: restarted from' log) -eq 2 ]]; do
     kill -0 "$run" || fail "launch 3 did not restart"

@@ -27,7 +27,8 @@ for node in "${lost[@]}"; do
     grep -q "^scr_run: .*: node $node is not used any more" log || fail "nothing is said of $node"
 done
 left=$("$bin/scr_glob_hosts" --minus "node[1-5]:$(IFS=,; echo "${lost[*]}")")
-grep -qF "launch 2 of at most 2 on $left: srun --exclude=" log || fail "it did not run on $left"
+again="launch 2 of at most 2 on $left: srun"
+grep -qF -e "$again --exclude=" -e "$again '--exclude=" log || fail "it did not run on $left"
 # It may have been struck in the middle of the next checkpoint, or just after it.
 ((reached <= $(restarted) + 10 && $(restarted) <= reached + 10)) ||
     fail "it went on from $(restarted), not $reached"
