@@ -10,7 +10,11 @@ use crate::session::state::{Call, State};
 use crate::session::{OTHER_RUN, Session, Setup, load};
 use crate::store::posix::Posix;
 use crate::{Error, Result};
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
 
 static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
 
@@ -21,6 +25,8 @@ struct Process {
     rank: usize,
     sink: Arc<Console>,
     run: RunState,
+    /// `SCR_Init` has failed, and has reported why: what follows from it is not reported.
+    init_failed: bool,
 }
 
 enum RunState {
@@ -35,8 +41,9 @@ enum RunState {
 pub enum Reply<T> {
     /// The session's answer.
     Done(T),
-    /// SCR is disabled.
-    Disabled,
+    /// SCR is disabled. True between `SCR_Start_output` and `SCR_Complete_output`, or the calls of the
+    /// classic interface.
+    Disabled(bool),
     /// No session is open, and the call does not need one.
     NoRun,
 }
@@ -53,6 +60,7 @@ fn process() -> Result<MutexGuard<'static, Option<Process>>> {
         rank: launched_rank(),
         sink: Arc::new(Console::default()),
         run: RunState::None(State::Uninit),
+        init_failed: false,
     });
     Ok(guard)
 }
@@ -62,7 +70,7 @@ fn process() -> Result<MutexGuard<'static, Option<Process>>> {
 pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<Reply<T>> {
     let mut guard = process()?;
     let Some(process) = guard.as_mut() else {
-        return Ok(Reply::Disabled);
+        return Ok(Reply::Disabled(false));
     };
     match &mut process.run {
         RunState::None(state) => match call_without_run(state, call) {
@@ -71,10 +79,11 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
         },
         RunState::Disabled(state) => match call_while_disabled(state, call) {
             Ok(()) => {
+                let output = matches!(state, State::FailedOutput | State::FailedCheckpoint);
                 if *state == State::Uninit {
                     process.run = RunState::None(State::Uninit);
                 }
-                Ok(Reply::Disabled)
+                Ok(Reply::Disabled(output))
             }
             Err(error) => Err(process.report(call, error)),
         },
@@ -83,7 +92,9 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
                 session.set_cwd(cwd);
             }
             session.set_signal(signals::received());
+            let begun = Instant::now();
             let done = work(session);
+            session.add_blocked(begun.elapsed());
             let over = session.state() == State::Uninit;
             let exit = session.must_exit();
             let done = match done {
@@ -135,19 +146,40 @@ fn leave(process: &mut Process) -> ! {
 }
 
 impl Process {
-    /// Reports an error: this rank its own, rank 0 one that all ranks have. That the start of a phase
-    /// has failed is not repeated.
+    /// Reports an error: rank 0 one that all ranks have, otherwise the first rank of each node. What
+    /// follows from an error that was reported is not reported.
     fn report(&self, call: Call, error: Error) -> Error {
         if matches!(error, Error::NotStarted { .. }) {
             return error;
         }
-        let speaker = self.speaker();
+        let text = error.to_string();
         let local = matches!(error, Error::State { .. } | Error::Comm { .. });
-        if local || call == Call::RouteFile || speaker.rank == 0 {
-            self.sink
-                .take(&speaker, &Event::new(Severity::Error, error.to_string()));
+        let event = match &self.run {
+            RunState::Active(session) if local || call == Call::RouteFile => {
+                match is_first_on_node(&session.reported_file(call)) {
+                    true => Event::new(Severity::Error, text),
+                    false => return error,
+                }
+            }
+            _ if matches!(error, Error::State { .. }) && self.init_failed => return error,
+            _ => Event::of_run(Severity::Error, text),
+        };
+        let speaker = self.speaker();
+        if !event.of_run || speaker.rank == 0 {
+            self.sink.take(&speaker, &event);
         }
         error
+    }
+
+    /// Says that SCR is off. Once, by rank 0.
+    fn tell_disabled(&self) {
+        let speaker = self.speaker();
+        if speaker.rank == 0 {
+            let text = "SCR is off (SCR_ENABLE=0): no checkpoint is offered, protected or copied, and \
+                        files are where the program names them";
+            self.sink
+                .take(&speaker, &Event::of_run(Severity::Note, text));
+        }
     }
 
     fn speaker(&self) -> Speaker {
@@ -175,8 +207,10 @@ impl Process {
         state.after(Call::Init)?;
         if disabled() {
             self.run = RunState::Disabled(State::Idle);
+            self.tell_disabled();
             return Ok(false);
         }
+        let begun = Instant::now();
         let comm = self.all_ranks()?;
         let setup = Setup {
             comm: Box::new(comm),
@@ -186,11 +220,15 @@ impl Process {
             lock_timeout: OTHER_RUN,
         };
         self.run = match Session::init(setup, &mut self.config)? {
-            Some(session) => {
+            Some(mut session) => {
+                session.add_blocked(begun.elapsed());
                 signals::catch(session.halt_signals());
                 RunState::Active(Box::new(session))
             }
-            None => RunState::Disabled(State::Idle),
+            None => {
+                self.tell_disabled();
+                RunState::Disabled(State::Idle)
+            }
         };
         Ok(matches!(self.run, RunState::Active(_)))
     }
@@ -223,8 +261,7 @@ impl Process {
     /// All ranks must pass the same text; rank 0 reads environment and files for all.
     fn agree_on(&mut self, comm: &dyn Communicator, text: &str) -> Result<()> {
         let environment = Environment::of_process();
-        let print =
-            i64::from(crc32fast::hash(text.as_bytes())) << 24 | text.len() as i64 & 0xff_ffff;
+        let print = collective::fingerprint(text.as_bytes()) as i64;
         let mut terms = [
             Term::Max(print),
             Term::Min(print),
@@ -252,6 +289,20 @@ impl Process {
             self.config = Config::from_message(&message, environment)?;
         }
         Ok(())
+    }
+}
+
+/// True if no other process of this node has made the file, or if that cannot be known.
+fn is_first_on_node(file: &Path) -> bool {
+    let made = OpenOptions::new().write(true).create_new(true).open(file);
+    !matches!(made, Err(error) if error.kind() == ErrorKind::AlreadyExists)
+}
+
+/// Makes the directory of a file, as SCR does while it is enabled. If it cannot be made, the program
+/// gets the reason when it opens the file.
+pub fn make_parent(file: &Path) {
+    if let Some(dir) = file.parent() {
+        let _ = std::fs::create_dir_all(dir);
     }
 }
 
@@ -286,9 +337,10 @@ pub fn init() -> Result<bool> {
     let Some(process) = guard.as_mut() else {
         return Ok(false);
     };
-    let done = process
-        .init()
-        .map_err(|error| process.report(Call::Init, error))?;
+    let done = process.init();
+    let done = done.map_err(|error| process.report(Call::Init, error));
+    process.init_failed = done.is_err();
+    let done = done?;
     if let RunState::Active(session) = &process.run
         && session.must_exit()
     {
