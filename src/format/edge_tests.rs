@@ -5,6 +5,7 @@ use super::filemap::filemap_name;
 use super::flush_file::{self, CACHE, PFS};
 use super::index::Index;
 use super::nodes::Nodes;
+use super::parity::{Group, ParityHeader};
 use super::rank2file::{Branch, BranchChild, Leaf, Rank2File, packed_size};
 use super::{Dataset, FileMeta, Name, RankFiles, Reddesc, Tree};
 use super::{decode, encode, from_tree, to_message, to_tree};
@@ -114,9 +115,8 @@ fn what_is_not_current_goes_without_the_mark() {
     assert!(names.remove("b").is_none() && names.remove("c").is_some());
 }
 
-#[test]
-fn a_descriptor_is_known_for_each_member_and_no_other() {
-    let first = Reddesc {
+fn descriptor() -> Reddesc {
+    Reddesc {
         scheme: "XOR".to_string(),
         group: "NODE".into(),
         set_id: 2,
@@ -126,12 +126,38 @@ fn a_descriptor_is_known_for_each_member_and_no_other() {
         set_failures: 1,
         interval: 1,
         store: "/dev/shm".into(),
-    };
+    }
+}
+
+#[test]
+fn a_descriptor_is_known_for_each_member_and_no_other() {
+    let first = descriptor();
     let second = first.of_member(1).unwrap();
     assert_eq!(second.set_rank, 1);
     assert_eq!(second.of_member(0), Some(first.clone()));
     assert_eq!(first.of_member(2), None);
     assert_eq!(filemap_name(17), "filemap_17");
+}
+
+#[test]
+fn the_nearest_left_neighbour_comes_first() {
+    let list = |rank| RankFiles {
+        rank,
+        files: Vec::new(),
+    };
+    let header = ParityHeader {
+        chunk: 1,
+        crc: None,
+        current: list(3),
+        dataset: Dataset::default(),
+        further: vec![list(1), list(0)],
+        group: Group(vec![0, 1, 2, 3]),
+        partner: list(2),
+        ranks: 4,
+        reddesc: descriptor(),
+    };
+    let ranks: Vec<usize> = header.partners().map(|list| list.rank).collect();
+    assert_eq!(ranks, [2, 1, 0]);
 }
 
 #[test]

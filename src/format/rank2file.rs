@@ -186,7 +186,7 @@ pub fn packed_size(entry: &impl Serialize) -> Result<u64> {
 /// packed sizes of all entries before it; `size`: its own packed size; in bytes.
 pub fn starts_group(first: bool, begin: u64, size: u64) -> bool {
     let last = begin.saturating_add(size.saturating_sub(1));
-    first || (size > 0 && begin / SPLIT != last / SPLIT)
+    first || begin / SPLIT != last / SPLIT
 }
 
 /// For each rank the rank that writes its entry, from the packed sizes of all entries.

@@ -25,7 +25,6 @@ use serde::ser::{self, Impossible};
 use std::cmp::Ordering;
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::ops::Range;
 
 /// The tree of a record. Fails only on what no record of ours holds: a text with a NUL, a
 /// map key that is no scalar.
@@ -228,8 +227,8 @@ struct ChildSerializer<'a> {
     /// Where its count of elements stands.
     start: usize,
     count: u32,
-    /// The name of the last element.
-    last: Option<Range<usize>>,
+    /// Where the name of the last element begins.
+    last: Option<usize>,
     /// Whether the names ascend so far.
     sorted: bool,
 }
@@ -246,20 +245,23 @@ impl ChildSerializer<'_> {
         self.out.extend_from_slice(key.as_bytes());
         self.out.push(0);
         if v.serialize(Serializer { out: self.out })? {
-            self.named(before..before + key.len());
+            self.named(before);
         } else {
             self.out.truncate(before);
         }
         Ok(())
     }
 
-    /// Counts the element whose name is there.
-    fn named(&mut self, name: Range<usize>) {
-        let bytes = |range: &Range<usize>| self.out.get(range.clone()).unwrap_or_default();
-        if let Some(last) = &self.last {
-            self.sorted &= order(bytes(last), bytes(&name)) == Ordering::Less;
+    /// Counts the element whose name, closed by NUL, begins there.
+    fn named(&mut self, start: usize) {
+        let bytes = |start: usize| {
+            let rest = self.out.get(start..).unwrap_or_default();
+            rest.split(|byte| *byte == 0).next().unwrap_or_default()
+        };
+        if let Some(last) = self.last {
+            self.sorted &= order(bytes(last), bytes(start)) == Ordering::Less;
         }
-        self.last = Some(name);
+        self.last = Some(start);
         self.count += 1;
     }
 
@@ -286,17 +288,15 @@ impl ser::SerializeMap for ChildSerializer<'_> {
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Attempt<()> {
         // One value is a count of 1, the name with its NUL, and an empty tree.
         let start = self.out.len();
-        let there = key.serialize(Serializer { out: self.out })?;
+        key.serialize(Serializer { out: self.out })?;
         let packed = self.out.get(start..).unwrap_or_default();
         let name = packed.strip_prefix(&1u32.to_be_bytes());
         let name = name.and_then(|rest| rest.strip_suffix(&EMPTY)?.strip_suffix(&[0]));
-        let length = name
-            .filter(|name| there && !name.contains(&0))
-            .map(<[u8]>::len);
+        let length = name.filter(|name| !name.contains(&0)).map(<[u8]>::len);
         let length = length.ok_or_else(|| ser::Error::custom("a key must be one value"))?;
         self.out.drain(start..start + EMPTY.len());
         self.out.truncate(start + length + 1);
-        self.named(start..start + length);
+        self.named(start);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! `ser` and `de` together: all kinds of values, there and back.
 
 use super::de::record;
-use super::{Name, Tree, from_message, from_tree, to_message, to_tree};
+use super::{Name, Tree, encode, encode_record, from_message, from_tree, to_message, to_tree};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -77,6 +77,15 @@ fn all_kinds_of_values_come_back() {
         from_message::<(Vec<u64>, Kind)>(&to_message(&pair).unwrap()),
         Ok(pair)
     );
+}
+
+#[test]
+fn fields_in_any_order_are_written_in_the_order_of_their_names() {
+    let tree = to_tree(&all()).unwrap();
+    assert_eq!(encode_record(&all()), Ok(encode(&tree)));
+    // Names in order need no more than their bytes.
+    let pairs = BTreeMap::from([("a", "1"), ("b", "2"), ("c", "")]);
+    assert_eq!(encode_record(&pairs), Ok(encode(&to_tree(&pairs).unwrap())));
 }
 
 #[test]
