@@ -14,7 +14,7 @@ use crate::store::Durability;
 use crate::store::posix::Posix;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn a_flag_or_a_number_makes_a_checkpoint() {
@@ -343,6 +343,7 @@ fn names_are_what_they_are_made_of() {
         (name.as_bytes(), name.as_path()),
         (&b"a/b"[..], Path::new("a/b"))
     );
+    assert_eq!(PathBuf::from(name.clone()), Path::new("a/b"));
     assert_eq!(Name::from("7".to_string()).number(), Some(7));
     assert_eq!(Name::from(&name), name);
     assert_eq!(Name::from(std::ffi::OsStr::new("x")).as_str(), Some("x"));
