@@ -4,7 +4,7 @@ use crate::sandbox::{Sandbox, program, said};
 use crate::site::{Site, nodes};
 use std::process::Stdio;
 
-/// What `scr halt --list` shows below its heading.
+/// The lines of `scr halt --list` below its heading.
 fn settings(sandbox: &Sandbox) -> String {
     let out = sandbox.run(&["halt", "--list"]).out();
     let (heading, rest) = out.split_once(":\n").unwrap();
@@ -101,7 +101,7 @@ fn listing_and_removing_set_nothing() {
             .ends_with("  None\n")
     );
     assert!(!file.exists());
-    // And it is no error that there is none.
+    // A missing halt file is not an error.
     assert!(
         sandbox
             .run_as("scr_halt", &["--remove"])
@@ -113,7 +113,7 @@ fn listing_and_removing_set_nothing() {
 }
 
 #[test]
-fn several_directories_and_one_that_is_none() {
+fn several_directories_of_which_one_is_not_a_prefix_directory() {
     let (a, b) = (Sandbox::of("basic"), Sandbox::of("failed"));
     let dirs = [a.path(), "/nonexistent".as_ref(), b.path()].map(|p| p.to_str().unwrap());
     let said = a.run(&[&["halt", "-c", "3"], &dirs[..]].concat());
@@ -189,7 +189,7 @@ fn two_at_once_lose_nothing() {
 }
 
 #[test]
-fn retries_halt_tells_by_its_exit_status() {
+fn retries_halt_answers_by_its_exit_status() {
     let sandbox = Sandbox::of("basic");
     let dir = sandbox.path().to_str().unwrap();
     let ask = || sandbox.run_as("scr_retries_halt", &["--dir", dir]);
@@ -248,12 +248,12 @@ fn the_time_of_before_is_less_what_scr_halt_seconds_says() {
         said(command.env("SCR_HALT_SECONDS", seconds).output().unwrap()).code == 0
     };
     assert!(!stops("1000") && stops("10000"));
-    // What the halt file has comes first.
+    // The value in the halt file comes first.
     sandbox.run(&["halt", "--seconds", "5"]).out();
     assert!(!stops("10000"));
 }
 
-/// A job that is submitted and must not begin.
+/// A job is submitted and must not begin.
 #[test]
 fn conditions_may_be_set_before_the_first_run_and_hold_for_it() {
     for (command, args) in [

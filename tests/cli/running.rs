@@ -1,5 +1,5 @@
-//! `scr run` while a program runs: others that come, signals, a program that hangs; and what
-//! keeps it from running at all.
+//! `scr run` while a program runs: a second `scr run`, signals, a program that hangs. And what keeps
+//! the program from being launched.
 
 use crate::sandbox::{Programs, Said, Sandbox, said};
 use std::fs;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const QUICK: [(&str, &str); 2] = [("SCR_NODE_TESTS", "none"), ("SCR_REMOTE", "LOCAL")];
 
-/// An mpirun that says that it has begun, and then does as told.
+/// An mpirun that reports that it has begun, then runs the script `then`.
 fn launcher(then: &str) -> Programs {
     let begin = r#"[ "$1" = --version ] && { echo 'HYDRA build details:'; exit 0; }
         echo begun >> calls"#;
@@ -21,7 +21,7 @@ fn launches(sandbox: &Sandbox) -> usize {
     text.lines().count()
 }
 
-/// `scr run` in the background, once its program has begun.
+/// `scr run` in the background, after its program has begun.
 fn begun(programs: &Programs, sandbox: &Sandbox, set: &[(&str, &str)]) -> Child {
     let set = [&QUICK, set].concat();
     let mut command = programs.command(sandbox, &set, &["run", "mpirun", "./app"]);
@@ -47,11 +47,11 @@ fn send(signal: &str, run: &Child) {
 }
 
 #[test]
-fn a_second_one_is_refused_and_touches_nothing() {
+fn a_second_scr_run_is_refused_and_changes_nothing() {
     let wait = "until [ -e go ]; do /bin/sleep 0.05; done";
     let (programs, sandbox) = (launcher(wait), Sandbox::of("basic"));
     let run = begun(&programs, &sandbox, &[]);
-    // As the first one's program writes it.
+    // The first program would write this file.
     let flush = sandbox.path().join(".scr/flush.scr");
     fs::write(&flush, "of the first").unwrap();
     let args = ["run", "mpirun", "./app"];
@@ -101,7 +101,7 @@ fn a_program_that_a_signal_ends_gives_128_and_its_number() {
 }
 
 #[test]
-fn who_is_told_to_end_while_nodes_are_tested_launches_nothing() {
+fn sigterm_during_the_node_tests_prevents_the_launch() {
     let ssh = r#"while [ $# -gt 2 ]; do shift; done
         PATH=/usr/bin:/bin; kill -s TERM "$PPID"; eval "$2""#;
     let (programs, sandbox) = (launcher("").add("ssh", ssh), Sandbox::empty());
@@ -148,7 +148,7 @@ fn without_a_node_that_can_be_used_nothing_is_launched() {
 }
 
 #[test]
-fn a_prefix_directory_that_is_missing_is_made_for_a_job_and_an_error_after_it() {
+fn prerun_makes_a_missing_prefix_directory_and_postrun_refuses_it() {
     let (programs, sandbox) = (launcher(""), Sandbox::empty());
     let run = |args: &[&str]| programs.run(&sandbox, &QUICK, args);
     for args in [
@@ -169,14 +169,14 @@ fn a_prefix_directory_that_is_missing_is_made_for_a_job_and_an_error_after_it() 
     ] {
         let said = run(args);
         assert_eq!(said.code, 0, "{said:?}");
-        let line = format!("{dir} was not there, and was made\n");
+        let line = format!("{dir} did not exist, so it was made\n");
         assert!(said.err.ends_with(&line), "{said:?}");
         assert_eq!(run(args).err, "");
     }
 }
 
 #[test]
-fn damaged_records_stop_a_run_or_are_told_and_stay() {
+fn damaged_records_stop_a_run_or_are_reported_and_stay() {
     let (programs, sandbox) = (launcher(""), Sandbox::of("basic"));
     let file = |name: &str| Path::new(sandbox.path()).join(".scr").join(name);
     for (name, args, remedy) in [
