@@ -196,7 +196,23 @@ impl Options {
         }
         let halt = records::read_halt(files, prefix)?;
         writeln!(call.out, "\n{}", settings(&path, &halt))?;
+        self.warn_of_past(call, &halt);
         Ok(())
+    }
+
+    /// Warns of times that this call has set and that have passed.
+    fn warn_of_past(&self, call: &mut Invocation, halt: &Halt) {
+        let stop = |end: i64| end.saturating_sub(halt.halt_seconds.unwrap_or(0));
+        let before = self.before.or(self.seconds).and(halt.exit_before.map(stop));
+        for (option, time) in [("before", before), ("after", self.after)] {
+            if let Some(time) = time.filter(|time| *time <= clock::now()) {
+                let time = clock::asctime(time);
+                call.warn(&format!(
+                    "{time} has passed, so a run stops when it next calls SCR_Should_exit or \
+                     SCR_Need_checkpoint; --unset-{option} removes this condition"
+                ));
+            }
+        }
     }
 
     fn changes(&self) -> Vec<Change> {

@@ -1,7 +1,8 @@
 //! `scr inspect`: lists datasets that can be saved.
 
-use super::call::Invocation;
+use super::call::{Failure, Invocation};
 use super::{Command, CommandGroup, Outcome, RunCommand, caches};
+use crate::cache::layout::Layout;
 use crate::format::print::escaped;
 use crate::redundancy::offline::DatasetLocation;
 use crate::scavenge::rebuild::{Scope, choose};
@@ -22,7 +23,8 @@ pub(super) const COMMAND: Command =
 /// checks the parts of a dataset that were copied to the prefix directory, and tells whether `scr
 /// index --build` can complete it.
 ///
-/// Exit status: 0 there is a dataset or, with --id, it can be completed; 1 not.
+/// Exit status: 0 there is a dataset or, with --id, it can be completed; 1 not, and the message says
+/// where it was looked for.
 #[derive(clap::Args)]
 struct Options {
     #[command(flatten)]
@@ -52,7 +54,7 @@ impl Options {
             call.warn(problem);
         }
         if datasets.is_empty() {
-            return Ok(ExitCode::FAILURE);
+            return Err(nothing(here));
         }
         if self.quiet {
             let mut ids: Vec<String> = datasets.iter().map(|d| d.dataset.id.to_string()).collect();
@@ -74,6 +76,26 @@ impl Options {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The message if the node has no dataset: where the command looked.
+fn nothing(here: &caches::Here) -> Failure {
+    let files = here.files();
+    let looked = here.caches.iter().map(Layout::job).map(|dir| {
+        let why = match files.stat(&dir) {
+            Ok(None) => "does not exist".to_string(),
+            Ok(Some(_)) => "has no dataset".to_string(),
+            Err(error) => error.to_string(),
+        };
+        format!("{} {why}", dir.display())
+    });
+    let looked: Vec<String> = looked.collect();
+    Failure::said(format!(
+        "no dataset on node {}: {}; set user, job id and stores as in the run, or use --cntldir and \
+         --cache",
+        here.node,
+        looked.join(", ")
+    ))
 }
 
 /// Prints what the prefix directory has of a dataset.

@@ -246,7 +246,7 @@ fn halt_conditions_forbid_a_launch_and_reasons_of_the_last_run_do_not() {
     );
 }
 
-/// A killed run, whose flush file and halt file the loop must judge.
+/// The program fails after it has called SCR_Finalize.
 #[test]
 fn a_program_that_has_called_finalize_is_not_launched_again() {
     let scr = env!("CARGO_BIN_EXE_scr");

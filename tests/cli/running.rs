@@ -91,6 +91,27 @@ fn signals_are_passed_on_and_the_exit_code_is_the_program_s() {
     }
 }
 
+/// The program catches SIGTERM and ends with 0.
+#[test]
+fn a_run_that_a_signal_cut_short_does_not_end_with_0() {
+    let scr = env!("CARGO_BIN_EXE_scr");
+    let finalize = format!("{scr} halt-cntl -f .scr/halt.scr -r SCR_FINALIZE_CALLED");
+    for (before, code) in [(":", 143), (&finalize, 0)] {
+        let wait = "while :; do /bin/sleep 0.05; done";
+        let script = format!("trap '{before}; exit 0' TERM\n: > ready\n{wait}");
+        let (programs, sandbox) = (launcher(&script), Sandbox::empty());
+        let run = begun(&programs, &sandbox, &[("SCR_RUNS", "9")]);
+        while !sandbox.path().join("ready").exists() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        send("TERM", &run);
+        let said = end(run);
+        assert_eq!((said.code, launches(&sandbox)), (code, 1), "{said:?}");
+        let why = "exit code 143: the run was ended before the program called SCR_Finalize";
+        assert_eq!(said.out.contains(why), code == 143, "{said:?}");
+    }
+}
+
 #[test]
 fn a_program_that_a_signal_ends_gives_128_and_its_number() {
     for (signal, code) in [("KILL", 137), ("TERM", 143), ("SEGV", 139)] {
@@ -111,7 +132,7 @@ fn sigterm_during_the_node_tests_prevents_the_launch() {
         ("SCR_REMOTE", "ssh"),
     ];
     let said = programs.run(&sandbox, &set, &["run", "mpirun", "./app"]);
-    assert_eq!((said.code, launches(&sandbox)), (1, 0), "{said:?}");
+    assert_eq!((said.code, launches(&sandbox)), (143, 0), "{said:?}");
     let because = "the program is not launched: SIGTERM was received";
     assert!(said.out.contains(because), "{said:?}");
 }

@@ -143,7 +143,10 @@ fn datasets_that_cannot_be_saved_are_reported() {
             .contains("dataset 5: there is nothing of it in")
     );
     assert_eq!(on(&site, "n0", "scr_index", &["--build", "x"]).code, 2);
-    assert_eq!(on(&site, "n9", "scr_inspect", &[]).code, 1);
+    let nothing = on(&site, "n9", "scr_inspect", &[]).failed();
+    let job = "/n9/user1/scr.1001 does not exist; set user, job id and stores";
+    assert!(nothing.contains(": no dataset on node n9: "), "{nothing}");
+    assert!(nothing.contains(job), "{nothing}");
     assert_eq!(on(&site, "n0", "scr_copy", &[]).code, 2);
     assert_eq!(on(&site, "n0", "scr_copy", &["-i1", "--buf", "0"]).code, 2);
     let error = on(&site, "n0", "scr_copy", &["-i1", "--cntldir", "/tmp"]);

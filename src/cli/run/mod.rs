@@ -54,8 +54,10 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 /// commands is added after the launcher and its options: the second if there is a checkpoint to
 /// restart from. In it, SCR_CKPT_NAME is replaced by the checkpoint's name.
 ///
-/// Exit status: that of the last launch; 1 if there was none, 128 plus the number of a signal by
-/// which it was ended.
+/// Exit status: that of the last launch, or 128 plus the number of the signal that ended it; 1 if
+/// there was no launch. 0 is only for a program that was finished: if SIGTERM or a like signal came
+/// and the program ends with 0 without SCR_Finalize, 128 plus the number of that signal; if the
+/// watchdog ended it so, 1.
 #[derive(clap::Args)]
 struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory

@@ -21,7 +21,7 @@ const LAST: [i32; 4] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT];
 pub(super) struct Signals {
     arrived: Vec<(i32, Arc<AtomicBool>)>,
     wakes: UnixStream,
-    end: Option<&'static str>,
+    end: Option<i32>,
     over: Arc<AtomicBool>,
 }
 
@@ -66,8 +66,8 @@ impl Signals {
             .iter()
             .filter(|(_, flag)| flag.swap(false, Ordering::SeqCst));
         let signals: Vec<i32> = arrived.map(|(signal, _)| *signal).collect();
-        let last = signals.iter().find(|signal| LAST.contains(signal));
-        self.end = self.end.or_else(|| last.map(|signal| name(*signal)));
+        let last = || signals.iter().find(|signal| LAST.contains(signal));
+        self.end = self.end.or_else(|| last().copied());
         signals
     }
 
@@ -76,11 +76,11 @@ impl Signals {
         self.over.store(true, Ordering::SeqCst);
     }
 
-    /// The signal, if any, after which nothing is launched any more. Of others that came while
-    /// no launch was there to pass them on to, nothing is kept.
-    pub fn end(&mut self) -> Option<&'static str> {
+    /// Number and name of the first signal after which nothing is launched any more. Other signals
+    /// that arrive while no launch runs are dropped.
+    pub fn end(&mut self) -> Option<(i32, &'static str)> {
         self.arrived();
-        self.end
+        self.end.map(|signal| (signal, name(signal)))
     }
 }
 

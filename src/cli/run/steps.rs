@@ -84,7 +84,7 @@ impl<'a> Steps<'a> {
         })
     }
 
-    /// Runs the whole job. The exit code is that of the last launch.
+    /// Runs the whole job. The exit code is that of [`LoopState::exit_code`].
     pub fn go(mut self) -> Outcome {
         for line in prerun::prepare(self.job)? {
             self.say(&line);
@@ -102,12 +102,12 @@ impl<'a> Steps<'a> {
                 Err(other) => return Err(other),
             }
         }
-        let code = self.state.code.unwrap_or(1);
-        let code = match (code, result) {
-            // The program did not fail, but something else did.
-            (0, Err(_)) => 1,
-            (code, _) => code,
-        };
+        let code = self.state.exit_code(result.is_err());
+        if self.state.code == Some(0) && code != 0 && result.is_ok() {
+            self.say(&format!(
+                "exit code {code}: the run was ended before the program called SCR_Finalize"
+            ));
+        }
         Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
     }
 
