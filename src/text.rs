@@ -104,7 +104,7 @@ pub fn bytes(number: u64) -> String {
     let mut value = number as f64;
     let mut unit = "B";
     for next in units {
-        // What would be shown as 1024 of one unit is 1 of the next.
+        // A value that would print as 1024 of a unit is 1 of the next.
         if value < 1023.95 {
             break;
         }

@@ -6,9 +6,12 @@ use super::place::absolute;
 use crate::cache::layout::Layout;
 use crate::config::Settings;
 use crate::config::describe::descriptors;
+use crate::format::Dataset;
+use crate::format::print::escaped;
 use crate::job::node_name;
 use crate::store::Files;
 use crate::store::posix::Posix;
+use crate::text::counted;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,8 +21,8 @@ pub(super) struct Caches {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, short_alias = 'd', value_name = "DIR")]
     prefix: Option<PathBuf>,
-    /// Control directory of the job, BASE/USER/scr.JOBID, instead of what the parameters and
-    /// this environment say: it tells user and job
+    /// Control directory of the job, BASE/USER/scr.JOBID: user and job id are taken from it, instead
+    /// of from parameters and environment
     #[arg(short, long, alias = "from", value_name = "DIR")]
     cntldir: Option<PathBuf>,
     /// Base directory of a cache, instead of those that the parameters name; may be repeated
@@ -27,7 +30,7 @@ pub(super) struct Caches {
     cache: Vec<PathBuf>,
 }
 
-/// What a command needs to find a job's datasets on this node.
+/// Where a job's datasets are on this node.
 pub(super) struct Here {
     pub job: Job,
     pub node: String,
@@ -35,7 +38,7 @@ pub(super) struct Here {
 }
 
 impl Here {
-    /// What to read and write them and the prefix directory with: no link below is followed.
+    /// Reads and writes the caches and the prefix directory. Follows no link below them.
     pub fn files(&self) -> Arc<dyn Files> {
         let jobs = self.caches.iter().map(Layout::job);
         self.job.prefix.confine(&Posix, jobs)
@@ -43,8 +46,8 @@ impl Here {
 }
 
 impl Caches {
-    /// The job and its caches. What is odd in the configuration is not told here, on every
-    /// node; `scr params` shows it.
+    /// The job and its caches. Does not report problems of the configuration, since this runs on every
+    /// node; `scr params` shows them.
     pub fn find(&self) -> Result<Here, Failure> {
         let job = Job::here(self.prefix.as_deref())?;
         let node = node_name(&job.environment, &|name| job.get(name))?.value;
@@ -53,7 +56,7 @@ impl Caches {
             None => (job.user()?, job.id()?),
         };
         let bases: Vec<PathBuf> = match &self.cache[..] {
-            // All stores that there are: a dataset stays where it was written.
+            // All stores, because a dataset stays where it was written.
             [] => {
                 let settings = Settings::from(&job.config)?;
                 let stores = descriptors(&job.config, &settings, &node)?.stores;
@@ -80,8 +83,14 @@ pub(super) fn of_control(dir: &Path) -> Result<(String, String), Failure> {
     let user = dir.parent().and_then(name);
     user.zip(job).ok_or_else(|| {
         Failure::said(format!(
-            "{} is no control directory, whose name is like BASE/USER/scr.JOBID",
+            "{} is not a control directory: its name must be like BASE/USER/scr.JOBID",
             dir.display()
         ))
     })
+}
+
+/// A dataset in messages: id, name and number of ranks.
+pub(super) fn title(dataset: &Dataset, ranks: u64) -> String {
+    let (name, ranks) = (escaped(&dataset.name), counted(ranks as usize, "rank"));
+    format!("dataset {} ({name}), {ranks}", dataset.id)
 }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 /// Why a command failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// For the user to read; exit status 1.
+    /// A message for the user; exit status 1.
     Said(String),
     /// Wrong options, or a request for help, as clap reports them.
     Arguments(Box<clap::Error>),
@@ -56,7 +56,7 @@ pub(super) struct Invocation {
     pub name: &'static str,
     /// Standard output.
     pub out: Out,
-    /// Whether steps are told, see [`Invocation::step`].
+    /// True to print steps, see [`Invocation::step`].
     pub verbose: bool,
     classic: bool,
 }
@@ -78,31 +78,31 @@ impl Invocation {
         }
     }
 
-    /// A step of the work, on standard output under the classic name of the command, for a
-    /// user who asked to be told of each.
+    /// Prints a step of the work on standard output, after the classic name of the command, if the
+    /// user asked for steps.
     pub fn step(&mut self, text: &dyn Display) -> io::Result<()> {
         if !self.verbose {
             return Ok(());
         }
         let name = self.name.strip_prefix("scr_").unwrap_or(self.name);
         writeln!(self.out, "scr_{}: {text}", name.replace('-', "_"))?;
-        // Before a step that may take long.
+        // The step may take long.
         self.out.flush()
     }
 
-    /// A line on standard error, as SCR v3.1.0 has it for its serial commands. That it cannot
-    /// be written is nothing that could be told.
+    /// Prints an error on standard error, in the form of the serial commands of SCR v3.1.0. A failure
+    /// to print cannot be reported.
     pub fn error(&mut self, text: &dyn Display) {
         self.say("ERROR", text);
     }
 
-    /// Like [`Invocation::error`], for what does not stop the command.
+    /// Like [`Invocation::error`], for a problem that does not stop the command.
     pub fn warn(&mut self, text: &dyn Display) {
         self.say("WARNING", text);
     }
 
     fn say(&mut self, kind: &str, text: &dyn Display) {
-        // In the order in which things happened, should both go to one terminal.
+        // Keeps the order if both streams go to one terminal.
         let _ = self.out.flush();
         let text = text.to_string();
         let text = escaped(&text);
@@ -115,8 +115,8 @@ impl Invocation {
         let _ = io::stderr().write_all(line.as_bytes());
     }
 
-    /// Ends the call: output goes out, a failure is reported. `definition` is what the
-    /// arguments were read by.
+    /// Ends the call: flushes the output and reports a failure. `definition` is the parser of the
+    /// arguments.
     pub fn end(mut self, outcome: super::Outcome, definition: &mut clap::Command) -> ExitCode {
         let flushed = self.out.flush().map_err(Failure::from);
         match outcome.and_then(|code| flushed.map(|()| code)) {
@@ -128,12 +128,12 @@ impl Invocation {
             Err(Failure::Arguments(error)) => {
                 let text = error.to_string();
                 let shown = escaped_lines(&text);
-                // Nobody is left to tell if this fails.
+                // A failure to print cannot be reported.
                 let _ = match shown == text {
                     true => error.print(),
                     false => io::stderr().write_all(shown.as_bytes()),
                 };
-                // clap does not show it with a value that is wrong.
+                // clap does not show the usage for a wrong value.
                 if error.use_stderr() && !text.contains("Usage:") {
                     let usage = definition.render_usage().to_string();
                     let _ = io::stderr().write_all(format!("\n{usage}\n").as_bytes());
@@ -152,7 +152,7 @@ fn host() -> String {
         .into_owned()
 }
 
-/// Standard output. When its reader has ended (`| head`), the rest is dropped: the command still does
+/// Standard output. If its reader has ended (`| head`), the rest is dropped. The command still does
 /// its work, with the same exit status.
 pub(super) struct Out {
     stream: BufWriter<Stdout>,

@@ -1,4 +1,4 @@
-//! `scr check-node`: are this node's directories in order?
+//! `scr check-node`: checks this node's directories.
 
 use super::call::{Failure, Invocation};
 use super::job::{Job, key_path};
@@ -22,10 +22,10 @@ pub(super) const COMMAND: Command =
 
 /// Check that control and cache directories of this node can be used
 ///
-/// Each directory is made if it is missing, a small file is written there and removed, and
-/// where a size is given the file system must be that large, or with --free have as much free
-/// space. DIR[:SIZE] may be several, separated by commas; SIZE may end in k, m, g, t. Without
-/// --cntl and --cache the base directories of the configuration are checked.
+/// Makes each directory that is missing, writes a small file there and removes it. If a size is
+/// given, the file system must be that large or, with --free, have that much free space. Several
+/// DIR[:SIZE] are separated by commas; SIZE may end in k, m, g, t. Without --cntl and --cache the
+/// base directories of the configuration are checked.
 ///
 /// Prints "scr_check_node: PASS" or "scr_check_node: FAIL: " and the reason.
 ///
@@ -56,10 +56,10 @@ fn place(text: &str) -> std::result::Result<SizedDir, String> {
         _ => None,
     };
     let (dir, bytes) = match text.rsplit_once(':') {
-        // A colon may also be part of a name, but not before what is meant as a number.
+        // A colon may be part of a name, but not before something that begins like a number.
         Some((dir, bytes)) if bytes.starts_with(|c: char| c.is_ascii_digit()) => {
             let bytes = size(bytes).ok_or_else(|| {
-                format!("`{bytes}` is no size; write bytes, or a number with k, m, g, t")
+                format!("`{bytes}` is not a size; write bytes, or a number with k, m, g, t")
             })?;
             (dir, Some(bytes))
         }
@@ -113,7 +113,7 @@ fn check(place: &SizedDir, free: bool) -> Result<()> {
     write_there(&place.dir)
 }
 
-/// Writes a new file, never one that is there: others may write to this directory too.
+/// Writes a new file. Never opens an existing file, because others may write to this directory too.
 fn write_there(dir: &Path) -> Result<()> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let nanos = since.map_or(0, |since| since.as_nanos());
@@ -132,8 +132,8 @@ fn write_there(dir: &Path) -> Result<()> {
     written.and(removed)
 }
 
-/// The command line that makes these checks on any node of the job: the directories that
-/// CNTLDIR and CACHEDIR lines name, with their sizes, else the base directories.
+/// The command line of these checks, for any node of the job: the directories of CNTLDIR and CACHEDIR
+/// lines with their sizes, else the base directories.
 pub(super) fn command(job: &Job, free: bool) -> std::result::Result<Vec<OsString>, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::said(format!("cannot find out where this program is: {error}"))

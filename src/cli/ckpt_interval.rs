@@ -1,4 +1,4 @@
-//! `scr ckpt-interval`: how often to write a checkpoint, from what the log tells.
+//! `scr ckpt-interval`: the best time between checkpoints, from the event log.
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
@@ -17,23 +17,21 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 
 /// Compute the best time between checkpoints from the event log
 ///
-/// From what checkpoints cost and how long runs lasted so far, by the formula of Young (1976)
-/// or the one of Daly (2004). Every start but the first is taken for a failure. In a job
-/// script:
+/// Uses the time that checkpoints took and the time between failures so far, in the formula of
+/// Young (1976) or Daly (2004). Every start except the first counts as a failure. In a job script:
 ///
 /// export SCR_CHECKPOINT_SECONDS=$(scr ckpt-interval)
 ///
-/// Exit status: 0 printed, 1 there is no log, or no run with a checkpoint in it yet.
+/// Exit status: 0 printed, 1 there is no log, or it has no run with a checkpoint yet.
 #[derive(clap::Args)]
 struct Options {
-    /// Print all that was counted and computed
+    /// Print everything that was counted and computed
     #[arg(long)]
     stats: bool,
     /// The formula
     #[arg(long, default_value = "daly")]
     model: Model,
-    /// Print which percentage of the time goes to checkpoints then, for
-    /// SCR_CHECKPOINT_OVERHEAD
+    /// Print the percentage of the time that checkpoints then take, for SCR_CHECKPOINT_OVERHEAD
     #[arg(long)]
     percent: bool,
     /// Prefix directory, instead of SCR_PREFIX or the current directory
@@ -47,14 +45,14 @@ struct Options {
 /// Formulas.
 #[derive(Clone, Copy, PartialEq, Debug, clap::ValueEnum)]
 enum Model {
-    /// First order.
+    /// Young's, of first order.
     Young,
-    /// Higher order.
+    /// Daly's, of higher order.
     Daly,
 }
 
 impl Model {
-    /// The best time between checkpoints that cost `cost`, with a failure every `between`; all
+    /// The best time between checkpoints if one takes `cost` and a failure comes every `between`. All
     /// in seconds and above 0.
     fn interval(self, cost: f64, between: f64) -> f64 {
         let twice = 2.0 * between;
@@ -69,7 +67,7 @@ impl Model {
     }
 }
 
-/// How often, and how long together, in seconds.
+/// The number of events of one kind, and their total time in seconds.
 #[derive(Clone, Copy, Default)]
 struct TimeSum {
     count: f64,
@@ -87,7 +85,7 @@ impl TimeSum {
     }
 }
 
-/// What a log tells.
+/// The totals of a log.
 #[derive(Default)]
 struct Counted {
     starts: f64,
@@ -118,7 +116,7 @@ impl Counted {
         }
     }
 
-    /// Mean cost of a checkpoint, its share of flushes included.
+    /// Mean time of a checkpoint, with its share of the flushes.
     fn cost(&self) -> f64 {
         (self.checkpoint.seconds + self.flush_checkpoint.seconds) / self.checkpoint.count.max(1.0)
     }
@@ -150,11 +148,14 @@ impl RunCommand for Options {
         let mut counted = Counted::default();
         let bad = read(&file, |line| counted.add(&line))?;
         if bad > 0 {
-            call.warn(&format!("{}: {bad} lines are no events", file.display()));
+            call.warn(&format!(
+                "{}: lines without an event: {bad}",
+                file.display()
+            ));
         }
         let (cost, between) = (counted.cost(), counted.between());
         if cost <= 0.0 {
-            let what = "no checkpoint with its time is in it yet";
+            let what = "it has no checkpoint with its time yet";
             return Err(Failure::said(format!("{}: {what}", file.display())));
         }
         let interval = self.model.interval(cost, between);

@@ -1,4 +1,4 @@
-//! `scr completions`: what a shell needs to complete command lines.
+//! `scr completions`: scripts with which shells complete command lines.
 
 use super::call::{Failure, Invocation};
 use super::{COMMANDS, Command, CommandGroup, Outcome, RunCommand, help};
@@ -14,9 +14,9 @@ pub(super) const COMMAND: Command =
 
 /// Print a script by which a shell completes command lines
 ///
-/// For example in ~/.bashrc: eval "$(scr completions bash)". With --dir a script is written for
-/// `scr` and for each classic name, under the file name by which the shell finds it; an
-/// installation has these already.
+/// For example in ~/.bashrc: eval "$(scr completions bash)". With --dir writes one script for `scr`
+/// and one for each classic name, under the file names that the shell looks for. An installation has
+/// these already.
 ///
 /// Exit status: 0 done, 1 a file cannot be written.
 #[derive(clap::Args)]
@@ -31,7 +31,7 @@ struct Options {
     dir: Option<PathBuf>,
 }
 
-/// Shells that are known.
+/// The supported shells.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum ShellKind {
     Bash,
@@ -50,14 +50,14 @@ impl ShellKind {
 
     fn file_name(self, name: &str) -> String {
         match self {
-            // That of the bash-completion package, which has no suffix.
+            // As the bash-completion package looks for it: without a suffix.
             ShellKind::Bash => name.to_string(),
             ShellKind::Zsh | ShellKind::Fish => self.shell().file_name(name),
         }
     }
 }
 
-/// Names that a program of ours has: `scr` and the classic ones.
+/// All names of the program: `scr` and the classic ones.
 fn all_names() -> impl Iterator<Item = &'static str> {
     let classic = COMMANDS.iter().flat_map(|command| command.classic);
     std::iter::once("scr").chain(classic.copied())

@@ -1,4 +1,4 @@
-//! `scr copy`: saves what this node has of a dataset.
+//! `scr copy`: copies this node's parts of a dataset to the prefix directory.
 
 use super::call::{Failure, Invocation};
 use super::{Command, CommandGroup, Outcome, RunCommand, caches, place};
@@ -14,16 +14,16 @@ use std::process::ExitCode;
 pub(super) const COMMAND: Command =
     Command::of::<Options>("copy", &["scr_copy"], CommandGroup::Scripts);
 
-/// Copy what this node has of a dataset from its cache to the prefix directory
+/// Copy this node's parts of a dataset from its cache to the prefix directory
 ///
 /// For the end of a job that was killed: run it on each node that is left, then run
 /// `scr index --build ID` once. Files go to their paths in the prefix directory, completion
 /// records and redundancy files to its .scr/scr.dataset.ID. Every file is compared with its
-/// recorded checksum while it is copied; files that are there already are left alone, so the
+/// recorded checksum while it is copied. Files that were copied before are not copied again, so the
 /// command can be repeated. A rank with a damaged file is left out, and can be rebuilt.
 ///
 /// The last line of the output is `scr_copy: NODE: Return code: N`, with the exit status: 0
-/// all that is here was copied; 1 some of it was not, or there is nothing of the dataset.
+/// all parts on this node were copied; 1 some were not, or this node has no part of the dataset.
 #[derive(clap::Args)]
 struct Options {
     #[command(flatten)]
@@ -31,15 +31,14 @@ struct Options {
     /// Number of the dataset
     #[arg(short, long, value_name = "ID")]
     id: u64,
-    /// Bytes to copy at a time, with a suffix such as MB if need be, instead of
-    /// SCR_FILE_BUF_SIZE
+    /// Bytes to copy at a time, also with a suffix such as MB, instead of SCR_FILE_BUF_SIZE
     #[arg(short, long, value_name = "BYTES", value_parser = bytes)]
     buf: Option<usize>,
-    /// Compare checksums, which is always done
+    /// No effect: checksums are always compared
     #[arg(short = 'r', long)]
     crc: bool,
-    /// Which redundancy files to copy: all; those of sets of which the prefix directory lacks
-    /// a rank, for a second round after all nodes have copied with none; or none
+    /// Which redundancy files to copy: all, none, or only those that a rebuild needs, in a second
+    /// round after all nodes have copied with none
     #[arg(long, value_name = "WHICH", default_value = "all",
           value_parser = ["all", "needed", "none"])]
     redundancy: String,
@@ -58,7 +57,7 @@ fn bytes(text: &str) -> Result<usize, String> {
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let found = self.caches.find().and_then(|here| {
-            // A name that was mistyped must not become a directory.
+            // A mistyped name must not become a directory.
             place::used(Some(here.job.prefix.root())).map(|_| here)
         });
         let node = match &found {
@@ -81,7 +80,7 @@ impl RunCommand for Options {
 
 impl Options {
     fn copy(&self, call: &mut Invocation, here: &caches::Here) -> Outcome {
-        // A value that does not fit must not keep the files from being saved.
+        // The files are saved even if a parameter has a bad value.
         let typed = |name: &str| {
             let value = parameter(name).and_then(|p| here.job.config.typed(p).ok());
             value.flatten()

@@ -1,4 +1,4 @@
-//! `scr crc32`: the checksum that SCR records of a file.
+//! `scr crc32`: the checksum of a file, as SCR records it.
 
 use super::call::Invocation;
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
@@ -16,8 +16,8 @@ const BUFFER: usize = 1 << 20;
 
 /// Print the CRC32 of a file
 ///
-/// Prints the checksum of a file (CRC32 of IEEE 802.3, as zlib has it), in hexadecimal without
-/// leading zeros. It can be compared with the CRC that SCR records of each file.
+/// Prints the checksum of a file (CRC32 of IEEE 802.3, as in zlib), in hexadecimal without leading
+/// zeros. It can be compared with the CRC that SCR records for each file.
 #[derive(clap::Args)]
 struct Options {
     /// The file

@@ -1,4 +1,4 @@
-//! `scr index --delete`: deletes a dataset, after it has told what goes, and asked.
+//! `scr index --delete`: lists the files of a dataset, asks, and deletes the dataset.
 
 use super::call::{Failure, Invocation};
 use super::place;
@@ -16,11 +16,11 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::PathBuf;
 
-/// At most so many files are listed.
+/// How many files are listed at most.
 const MANY: usize = 20;
 
-/// Deletes the dataset of that name. Without `yes` it asks, if there is a terminal to ask at:
-/// a script has said what it wants by calling this.
+/// Deletes the dataset of that name. Without `yes` it asks first, if standard input is a terminal. A
+/// script is not asked.
 pub(super) fn delete(
     call: &mut Invocation,
     prefix: &Prefix,
@@ -57,7 +57,7 @@ pub(super) fn delete(
     if deleted.shared > 0 {
         writeln!(
             call.out,
-            "Files that other datasets have, too, and that stay: {}",
+            "Files that stay, because other datasets have them, too: {}",
             deleted.shared
         )?;
     }
@@ -65,7 +65,7 @@ pub(super) fn delete(
     Ok(())
 }
 
-/// What goes.
+/// Prints what will be deleted.
 fn list(call: &mut Invocation, what: &str, files: &BTreeSet<PathBuf>) -> Result<(), Failure> {
     let number = match files.len() {
         0 => "no file of its own".to_string(),
@@ -81,12 +81,12 @@ fn list(call: &mut Invocation, what: &str, files: &BTreeSet<PathBuf>) -> Result<
     Ok(())
 }
 
-/// Asks whoever is at the terminal. Anything but a yes is a no.
+/// Asks at the terminal. Every answer except yes means no.
 fn agreed(call: &mut Invocation, what: &str) -> Result<bool, Failure> {
-    /// Longest answer that is read, bytes.
+    /// The longest answer that is read, bytes.
     const LONGEST: u64 = 100;
     call.out.flush()?;
-    // Not on standard output, which may be a file.
+    // The question is not for standard output, which may be a file.
     let mut terminal = io::stderr();
     let asked = write!(terminal, "Delete {what} with its files? [y/N] ");
     asked.and_then(|()| terminal.flush())?;
@@ -96,7 +96,7 @@ fn agreed(call: &mut Invocation, what: &str) -> Result<bool, Failure> {
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// What happened to the only rank there is, without its number.
+/// An error without the number of the only rank.
 fn alone(error: Error) -> Failure {
     match error {
         Error::Remote { error, .. } => Failure::said(error),

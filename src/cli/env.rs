@@ -1,4 +1,4 @@
-//! `scr env`: what a job script may want to know of its job.
+//! `scr env`: facts about the job, for job scripts.
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
@@ -16,9 +16,9 @@ pub(super) const COMMAND: Command =
 ///
 /// The job id is the one in the names of cache directories: SCR_JOB_ID, else that of the
 /// resource manager, else one derived from the prefix directory. SCR_NODELIST and SCR_END_TIME
-/// come before what the resource manager says.
+/// replace what the resource manager says.
 ///
-/// Exit status: 0 printed, 1 it is not known.
+/// Exit status: 0 printed, 1 not known.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("question").multiple(false).required(true))]
 struct Options {
@@ -28,13 +28,13 @@ struct Options {
     /// Print the job id
     #[arg(short, long, group = "question")]
     jobid: bool,
-    /// Print when the allocation ends, in seconds since 1970; 0 if that is not known
+    /// Print when the allocation ends, in seconds since 1970; 0 if not known
     #[arg(short, long, group = "question")]
     endtime: bool,
     /// Print the nodes of the job
     #[arg(short, long, group = "question")]
     nodes: bool,
-    /// Print those of them that the resource manager holds to be down
+    /// Print the nodes of the job that are down, according to the resource manager
     #[arg(short, long, group = "question")]
     down: bool,
     /// Print how many nodes the last run used

@@ -1,4 +1,4 @@
-//! `scr flush-file`: where the datasets of the last run are.
+//! `scr flush-file`: where the cached datasets of the last run are.
 
 use super::call::{Failure, Invocation};
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
@@ -15,7 +15,7 @@ pub(super) const COMMAND: Command =
 
 /// Ask where the cached datasets of the last run are
 ///
-/// Exit status: 0 there is an answer, or it is yes; 1 there is none, or it is no.
+/// Exit status: 0 the answer was printed, or is yes; 1 there is no answer, or it is no.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("question").multiple(false).required(true))]
 struct Options {
@@ -30,7 +30,7 @@ struct Options {
     /// With a list: only ids below this one; 0 for no limit
     #[arg(short, long, value_name = "ID", default_value_t = 0)]
     before: u64,
-    /// Does the prefix directory still lack this dataset?
+    /// Tell by the exit status whether this dataset still must be flushed
     #[arg(
         short,
         long,
@@ -47,7 +47,7 @@ struct Options {
     #[arg(short = 'L', long, value_name = "ID", group = "question")]
     location: Option<u64>,
     /// Print the name of this dataset
-    // The SCR developer guide calls it so, from when a dataset had a directory of its name.
+    // The SCR developer guide uses `subdir`, since datasets once had a directory of their name.
     #[arg(
         short = 's',
         long,
@@ -56,15 +56,14 @@ struct Options {
         group = "question"
     )]
     name: Option<u64>,
-    /// With --name: all files that the dataset's rank2file lists were brought to the prefix
-    /// directory by other means. If they are there, write its summary, and note it in the flush
-    /// file; `scr index --add` enters it
+    /// With --name: complete a dataset whose files other means have brought to the prefix directory.
+    /// If all files of its rank2file are there, write its summary, and record that in the flush file.
+    /// `scr index --add` then enters it in the index
     #[arg(short = 'S', long, requires = "name", conflicts_with_all = ["list_output", "list_ckpt",
         "need_flush", "latest", "location"])]
     summary: bool,
-    /// With --name: take up the copy of this dataset to the prefix directory again. No copy
-    /// outlives its run here, so there is nothing to take up, which is said; the answer is yes
-    /// if the prefix directory has all of the dataset
+    /// With --name: resume the copy of this dataset to the prefix directory. No copy outlives its run
+    /// here, so this only warns; exit status 0 if the prefix directory has all of the dataset
     #[arg(short, long, requires = "name", conflicts_with_all = ["list_output", "list_ckpt",
         "need_flush", "latest", "location"])]
     resume: bool,
@@ -74,7 +73,7 @@ impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let prefix = self.dir.used()?;
         let path = prefix.file("flush.scr");
-        // Here a missing file is an error, as in SCR v3.1.0: most likely the wrong directory.
+        // A missing file is an error, as in SCR v3.1.0: most likely it is the wrong directory.
         let files = place::files(&prefix);
         let record = match files.stat(&path)? {
             Some(_) => records::read_flush_file(&*files, &prefix)?,
@@ -125,13 +124,13 @@ impl Options {
     }
 }
 
-/// What says most about a dataset that is in several places.
+/// The most telling of the places of a dataset.
 fn location(entry: &FlushEntry) -> Option<&'static str> {
     let places = [SYNC_FLUSHING, FLUSHING, PFS, CACHE];
     places.into_iter().find(|place| entry.is_at(place))
 }
 
-/// Whether the copy of a dataset needs nothing more.
+/// True if the prefix directory has all of a dataset. Warns that no copy is resumed.
 fn resumed(call: &mut Invocation, entry: Option<&FlushEntry>) -> bool {
     let all = entry.is_some_and(|entry| !entry.needs_flush());
     let then = match (entry, all) {
@@ -145,7 +144,7 @@ fn resumed(call: &mut Invocation, entry: Option<&FlushEntry>) -> bool {
     all
 }
 
-/// Says that all of the dataset is in the prefix directory, if it is.
+/// Records that the prefix directory has all of the dataset, if that is true.
 fn certify(prefix: &Prefix, id: u64, entry: Option<&FlushEntry>) -> Result<(), Failure> {
     let dataset = entry.and_then(|entry| entry.dataset.as_ref());
     let dataset = dataset.filter(|dataset| dataset.id == id).ok_or_else(|| {

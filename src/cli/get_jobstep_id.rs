@@ -1,4 +1,4 @@
-//! `scr get-jobstep-id`: which job step did a launcher start?
+//! `scr get-jobstep-id`: the job step of a launcher.
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
@@ -16,16 +16,16 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 
 /// Print the job step of a launcher that runs on this node
 ///
-/// Of srun it is JOB.STEP, of flux the id of the newest job in the instance, of others the
-/// process id itself. It can be given to scr kill-jobstep.
+/// For srun it is JOB.STEP, for flux the id of the newest job in the instance, for others the
+/// process id itself. scr kill-jobstep takes it.
 ///
-/// Exit status: 0 printed, 1 there is none (yet).
+/// Exit status: 0 printed, 1 there is no step (yet).
 #[derive(clap::Args)]
 struct Options {
     /// The launcher: srun, mpirun, flux ...
     #[arg(short, long, value_name = "LAUNCHER", default_value = "srun")]
     launcher: String,
-    /// Its process id
+    /// The process id of the launcher
     #[arg(value_parser = clap::value_parser!(u32).range(2..))]
     pid: u32,
 }
@@ -36,7 +36,10 @@ impl RunCommand for Options {
         let launcher = Launcher::named(&self.launcher, &environment)?;
         let step = launcher.step(&environment, self.pid)?.ok_or_else(|| {
             let word = launcher.word();
-            Failure::said(format!("process {} is no {word} with a job step", self.pid))
+            Failure::said(format!(
+                "process {} is not {word} with a job step",
+                self.pid
+            ))
         })?;
         writeln!(call.out, "{step}")?;
         Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! `scr glob-hosts`: arithmetic with host lists.
+//! `scr glob-hosts`: counts, picks and combines hosts of host lists.
 
 use super::call::{Failure, Invocation};
 use super::{Command, CommandGroup, Outcome, RunCommand};
@@ -12,18 +12,18 @@ pub(super) const COMMAND: Command =
 
 /// Count, pick, subtract and intersect hosts of a list
 ///
-/// A list is written like "atlas[3,5-7,9-11]" or with commas. Without --count and --nth the
-/// hosts are printed in this form.
+/// A list is written like "atlas[3,5-7,9-11]" or with commas. Without --count and --nth prints the
+/// hosts in this form.
 ///
-/// Exit status: 0 printed, 1 a list is none or has no such host.
+/// Exit status: 0 printed, 1 a list is malformed or has no such host.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").multiple(false))]
 #[command(group = clap::ArgGroup::new("source").multiple(false).required(true))]
 struct Options {
-    /// Print how many there are
+    /// Print the number of hosts
     #[arg(short, long, group = "what")]
     count: bool,
-    /// Print the N-th; -1 is the last
+    /// Print the N-th host; -1 is the last
     #[arg(
         short,
         long,
@@ -32,10 +32,10 @@ struct Options {
         allow_negative_numbers = true
     )]
     nth: Option<i64>,
-    /// Of the first list, those that are not in the second
+    /// Take the hosts of the first list that are not in the second
     #[arg(short, long, value_name = "LIST:LIST", group = "source")]
     minus: Option<String>,
-    /// Those that are in both lists
+    /// Take the hosts that are in both lists
     #[arg(short, long, value_name = "LIST:LIST", group = "source")]
     intersection: Option<String>,
     /// The same as LIST

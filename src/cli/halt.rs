@@ -15,7 +15,7 @@ use std::process::ExitCode;
 pub(super) const COMMAND: Command =
     Command::of::<Options>("halt", &["scr_halt"], CommandGroup::Job);
 
-/// The reason that this command gives.
+/// The reason that this command sets.
 const HALTED: &str = "JOB_HALTED";
 
 /// Largest number that SCR v3.1.0 can read.
@@ -23,53 +23,53 @@ const MOST: i64 = i32::MAX as i64;
 
 /// Ask a running job to stop
 ///
-/// Sets conditions in the halt file of each prefix directory, and prints those that hold then.
-/// The job sees them when it next completes a checkpoint or asks SCR_Should_exit or
-/// SCR_Need_checkpoint. Without an option it stops at the first such time, as with
-/// --immediate. A condition stays for later runs until it is unset. It can be set before the
-/// first run: then the directory .scr is made.
+/// Sets conditions in the halt file of each prefix directory, and prints all conditions in it. The
+/// job sees them when it next completes a checkpoint or calls SCR_Should_exit or
+/// SCR_Need_checkpoint. Without an option it stops then, as with --immediate. A condition stays for
+/// later runs until it is unset. It can be set before the first run: then the directory .scr is
+/// made.
 ///
 /// TIME is local, as YYYY-MM-DDTHH:MM:SS.
 ///
-/// Exit status: 0 done, 1 a directory is no prefix directory or its halt file cannot be
-/// changed; the others are changed all the same.
+/// Exit status: 0 done, 1 a directory is not a prefix directory or its halt file cannot be
+/// changed; the others are changed.
 #[derive(clap::Args)]
 struct Options {
-    /// Stop after so many more checkpoints; 0: as --immediate
+    /// Stop after this many more checkpoints; 0: as --immediate
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=MOST))]
     checkpoints: Option<i64>,
-    /// Stop so that the job is over at this time, see --seconds
+    /// Stop so that the run has ended by this time, see --seconds
     #[arg(short, long, value_name = "TIME", value_parser = clock::parse)]
     before: Option<i64>,
     /// Stop after the first checkpoint after this time
     #[arg(short, long, value_name = "TIME", value_parser = clock::parse)]
     after: Option<i64>,
-    /// Stop so many seconds before the end of the allocation, or before the time of --before;
+    /// Stop this many seconds before the end of the allocation, or before the time of --before;
     /// 0: as --immediate
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=MOST))]
     seconds: Option<i64>,
-    /// Stop as soon as possible: set the reason JOB_HALTED. No process is killed
+    /// Stop as soon as possible: set the reason JOB_HALTED. Kills no process
     #[arg(short, long)]
     immediate: bool,
     /// Only print the conditions, unless another option sets one
     #[arg(short, long)]
     list: bool,
-    /// Forget --checkpoints
+    /// Unset --checkpoints
     #[arg(long, conflicts_with = "checkpoints")]
     unset_checkpoints: bool,
-    /// Forget --before
+    /// Unset --before
     #[arg(long, conflicts_with = "before")]
     unset_before: bool,
-    /// Forget --after
+    /// Unset --after
     #[arg(long, conflicts_with = "after")]
     unset_after: bool,
-    /// Forget --seconds
+    /// Unset --seconds
     #[arg(long, conflicts_with = "seconds")]
     unset_seconds: bool,
-    /// Forget the reason to stop, given here or by an earlier run
+    /// Unset the reason to stop, of --immediate or of an earlier run
     #[arg(long, conflicts_with = "immediate")]
     unset_reason: bool,
-    /// Remove the halt file with all conditions
+    /// Remove the halt file and with it all conditions
     #[arg(short, long, conflicts_with_all = ["checkpoints", "before", "after", "seconds",
         "immediate", "unset_checkpoints", "unset_before", "unset_after", "unset_seconds",
         "unset_reason"])]
@@ -103,12 +103,12 @@ impl Change {
         }
     }
 
-    /// True unless it only takes something away.
+    /// True unless it unsets a condition.
     pub fn sets(&self) -> bool {
         self.parts().1.is_some()
     }
 
-    /// What is done, as SCR v3.1.0 tells it: without the value.
+    /// The change in the words of SCR v3.1.0, without the value.
     pub fn brief(&self) -> String {
         let (name, value) = self.parts();
         let what = if value.is_some() {
@@ -196,7 +196,23 @@ impl Options {
         }
         let halt = records::read_halt(files, prefix)?;
         writeln!(call.out, "\n{}", settings(&path, &halt))?;
+        self.warn_of_past(call, &halt);
         Ok(())
+    }
+
+    /// Warns of times that this call has set and that have passed.
+    fn warn_of_past(&self, call: &mut Invocation, halt: &Halt) {
+        let stop = |end: i64| end.saturating_sub(halt.halt_seconds.unwrap_or(0));
+        let before = self.before.or(self.seconds).and(halt.exit_before.map(stop));
+        for (option, time) in [("before", before), ("after", self.after)] {
+            if let Some(time) = time.filter(|time| *time <= clock::now()) {
+                let time = clock::asctime(time);
+                call.warn(&format!(
+                    "{time} has passed, so a run stops when it next calls SCR_Should_exit or \
+                     SCR_Need_checkpoint; --unset-{option} removes this condition"
+                ));
+            }
+        }
     }
 
     fn changes(&self) -> Vec<Change> {
@@ -229,7 +245,7 @@ impl Options {
     }
 }
 
-/// The conditions in the halt file `path` as a table, with its heading.
+/// The conditions in the halt file `path` as a table with a heading.
 pub(super) fn settings(path: &Path, halt: &Halt) -> String {
     let number = |n: Option<i64>| n.map(|n| n.to_string());
     let before = halt.exit_before.zip(halt.halt_seconds);

@@ -1,4 +1,4 @@
-//! `scr halt-cntl`: the halt file, by numbers.
+//! `scr halt-cntl`: changes a halt file, for scripts.
 
 use super::call::{Failure, Invocation};
 use super::halt::{Change, settings};
@@ -15,8 +15,8 @@ pub(super) const COMMAND: Command =
 
 /// Set, unset and list the conditions in a halt file
 ///
-/// For scripts; scr halt does the same for people. Times are in seconds since 1970. Prints a
-/// line for each change, and then the conditions that hold.
+/// For scripts; scr halt does the same for people. Times are in seconds since 1970. Prints one line
+/// for each change, then all conditions.
 ///
 /// Exit status: 0 done, 1 the file cannot be read or changed.
 #[derive(clap::Args)]
@@ -28,11 +28,11 @@ struct Options {
     /// Print the conditions
     #[arg(short, long, group = "what")]
     list: bool,
-    /// Stop after so many more checkpoints
+    /// Stop after this many more checkpoints
     #[arg(short, long, value_name = "N", group = "what",
         value_parser = clap::value_parser!(i64).range(0..))]
     checkpoints: Option<i64>,
-    /// Stop so that the job is over at this time
+    /// Stop so that the run has ended by this time
     #[arg(short, long, value_name = "TIME", group = "what",
         value_parser = clap::value_parser!(i64).range(0..))]
     before: Option<i64>,
@@ -40,19 +40,19 @@ struct Options {
     #[arg(short, long, value_name = "TIME", group = "what",
         value_parser = clap::value_parser!(i64).range(0..))]
     after: Option<i64>,
-    /// Stop so many seconds before the end of the allocation, or before the time of --before
+    /// Stop this many seconds before the end of the allocation, or before the time of --before
     #[arg(short, long, value_name = "N", group = "what",
         value_parser = clap::value_parser!(i64).range(0..))]
     seconds: Option<i64>,
     /// Stop as soon as possible, for this reason
     #[arg(short, long, value_name = "WORD", group = "what")]
     reason: Option<String>,
-    /// Forget a condition, by the letter of its option
+    /// Unset a condition, by the letter of its option
     #[arg(short = 'x', long, value_name = "LETTER", group = "what")]
     unset: Vec<Unset>,
 }
 
-/// A condition that is to be forgotten.
+/// A condition to unset.
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
 enum Unset {
     /// --checkpoints
@@ -95,7 +95,8 @@ impl RunCommand for Options {
 }
 
 impl Options {
-    /// In the order in which SCR v3.1.0 tells them. What is set and unset is set, as there.
+    /// All changes, in the order of SCR v3.1.0. A condition that is both set and unset is set, as
+    /// there.
     fn changes(&self) -> Vec<Change> {
         let change = |letter, value: Option<i64>, make: fn(Option<i64>) -> Change| {
             let wanted = value.is_some() || self.unset.contains(&letter);
@@ -114,14 +115,15 @@ impl Options {
     }
 }
 
-/// The prefix directory whose halt file this is: others are not locked and read like it.
+/// The prefix directory of a halt file. Other files are refused, because SCR neither locks nor reads
+/// them.
 fn root_of(file: &Path) -> Result<PathBuf, Failure> {
     let path = place::absolute(file)?;
     let root = path.parent().and_then(Path::parent);
     match root.filter(|root| path == Prefix::new(root).file("halt.scr")) {
         Some(root) => Ok(root.to_path_buf()),
         None => Err(Failure::said(format!(
-            "{} is no halt file of SCR; name it as PREFIX/.scr/halt.scr",
+            "{} is not a halt file of SCR; name it as PREFIX/.scr/halt.scr",
             file.display()
         ))),
     }

@@ -1,4 +1,4 @@
-//! `scr have-restart`: what would the next run restart from?
+//! `scr have-restart`: the checkpoint that the next run would restart from.
 
 use super::call::Invocation;
 use super::job::Job;
@@ -18,11 +18,11 @@ pub(super) const COMMAND: Command =
 
 /// Print the name of the checkpoint that the next run would restart from
 ///
-/// That is the newest one in the cache, as the last run recorded it, unless the prefix
-/// directory has a newer one; else the one that scr index marks as current, or the newest good
-/// one. Files are not looked at: a run may still find that it must take an older one.
+/// That is the newest checkpoint in the cache, as the last run recorded it, unless the prefix
+/// directory has a newer one; else the one that scr index marks as current, or the newest good one.
+/// Does not check files: a run may find damage and use an older checkpoint.
 ///
-/// Exit status: 0 printed, 1 there is none.
+/// Exit status: 0 printed, 1 there is no checkpoint.
 #[derive(clap::Args)]
 struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
@@ -43,7 +43,7 @@ impl RunCommand for Options {
     }
 }
 
-/// The checkpoint that the next run would restart from, by what is recorded.
+/// The checkpoint that the next run would restart from, according to the records.
 pub(super) fn next(job: &Job) -> Result<Option<Name>> {
     let record = records::read_flush_file(&*place::files(&job.prefix), &job.prefix)?;
     let index = index::read(&*place::files(&job.prefix), &job.prefix)?;
@@ -61,7 +61,7 @@ pub(super) fn next(job: &Job) -> Result<Option<Name>> {
     Ok(first.and_then(|id| index.name(id).cloned()))
 }
 
-/// Whether the prefix directory has a good checkpoint that was written after a cached one.
+/// True if the prefix directory has a good checkpoint that was written after a cached one.
 fn has_newer(index: &Index, id: u64, cached: &FlushEntry) -> bool {
     let created = cached.dataset.as_ref().map(|dataset| dataset.created);
     index.datasets().iter().any(|(other, entry)| {

@@ -1,4 +1,4 @@
-//! `scr` without a command, and what all definitions have in common.
+//! `scr` without a command, and the parts that all definitions share.
 
 use super::call::Invocation;
 use super::{COMMANDS, CommandGroup, Outcome};
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 const LIST: &str = "list-commands";
 
-/// Our release and, checked by a test, [`crate::version::INTERFACE`]: clap wants one constant.
+/// Our release, and [`crate::version::INTERFACE`], which a test compares: clap needs one constant.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (SCR interface v3.1.0)");
 
 /// `scr` with all its commands.
@@ -38,12 +38,12 @@ pub fn definition() -> clap::Command {
     top.after_help(overview)
 }
 
-/// The version that every command has.
+/// Adds what every command has: the version.
 pub(super) fn dress(command: clap::Command) -> clap::Command {
     command.version(VERSION)
 }
 
-/// The commands by what they are for, one per line.
+/// The commands in groups, one per line.
 fn overview(top: &clap::Command) -> String {
     let width = COMMANDS.iter().map(|c| c.name.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -59,12 +59,12 @@ fn overview(top: &clap::Command) -> String {
             text.push_str(&format!("  {:width$}  {about}\n", command.name));
         }
     }
-    text.push_str("\n`scr COMMAND --help` tells more about one of them.");
+    text.push_str("\n`scr COMMAND --help` describes one of them.");
     text
 }
 
-/// Answers what names no command: a request for help or for the list of classic names, which
-/// are what to install as links to this program; or a mistake.
+/// Answers a call without a command: a request for help or for the list of classic names, which an
+/// installation makes links for; or a mistake.
 pub(super) fn top(arguments: Vec<OsString>) -> ExitCode {
     let (mut top, mut call) = (definition(), Invocation::subcommand("scr"));
     let outcome = match top.try_get_matches_from_mut(arguments) {

@@ -1,4 +1,4 @@
-//! `scr hostlist`: host lists between their long and short forms.
+//! `scr hostlist`: converts host lists between their long and short forms.
 
 use super::call::{Failure, Invocation};
 use super::glob_hosts::found;
@@ -11,12 +11,12 @@ use std::process::ExitCode;
 pub(super) const COMMAND: Command =
     Command::of::<Options>("hostlist", &["scr_hostlist"], CommandGroup::Nodes);
 
-/// Write host lists out, shorten and combine them
+/// Expand, shorten and combine host lists
 ///
 /// Prints the hosts of all lists in the short form, "node[1-3,5]", unless an option says
 /// otherwise.
 ///
-/// Exit status: 0 printed, 1 a list is none or has no such host.
+/// Exit status: 0 printed, 1 a list is malformed or has no such host.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("combine").multiple(false))]
 #[command(group = clap::ArgGroup::new("part").multiple(false))]
@@ -25,7 +25,7 @@ struct Options {
     /// Print the names in full, with commas between them
     #[arg(short, long, group = "form")]
     expand: bool,
-    /// With --expand: this text in place of the commas
+    /// With --expand: print this text between the names
     #[arg(
         short,
         long,
@@ -34,10 +34,10 @@ struct Options {
         requires = "expand"
     )]
     delimiter: String,
-    /// Print how many there are
+    /// Print the number of hosts
     #[arg(short, long, group = "form")]
     count: bool,
-    /// Only the N-th; -1 is the last
+    /// Only the N-th host; -1 is the last
     #[arg(
         short,
         long,
@@ -46,7 +46,7 @@ struct Options {
         allow_negative_numbers = true
     )]
     nth: Option<i64>,
-    /// Only the first N; a negative number: the last
+    /// Only the first N hosts; -N: the last N
     #[arg(
         short,
         long,
@@ -56,10 +56,10 @@ struct Options {
         allow_negative_numbers = true
     )]
     segment: Option<i64>,
-    /// Of the first list, those that are in none of the others
+    /// Take the hosts of the first list that are in no other list
     #[arg(short, long, group = "combine")]
     minus: bool,
-    /// Those that are in all lists
+    /// Take the hosts that are in all lists
     #[arg(short, long, visible_alias = "intersection", group = "combine")]
     intersect: bool,
     /// Hosts

@@ -1,4 +1,4 @@
-//! `scr index`: the datasets of a prefix directory.
+//! `scr index`: lists and changes the datasets of a prefix directory.
 
 use super::call::{Failure, Invocation};
 use super::delete::delete;
@@ -26,25 +26,24 @@ pub(super) const COMMAND: Command =
 
 /// List the saved datasets, and choose where the next run starts
 ///
-/// Without an option that says otherwise, lists the checkpoints in the prefix directory, newest
-/// first: number, whether all of it is there and no restart from it failed, when it was
-/// completed, a star at the one that the next run tries first, name. With --list, an option
-/// that changes something is followed by the list. All of them leave the files of a dataset
-/// where they are, but for --delete.
+/// Without an option lists the checkpoints in the prefix directory, newest first: id; YES if all
+/// files are there and no restart has failed; time of completion; a star at the one that the next
+/// run tries first; name. With --list, the list also follows a change. Only --delete deletes files
+/// of datasets.
 ///
-/// Exit status: 0 done, 1 there is no index, no dataset of that name, or it failed. Without an
-/// index, what the caches of the last run hold is told.
+/// Exit status: 0 done, 1 there is no index, no dataset of that name, or it failed. If there is no
+/// index, the message says what the caches of the last run hold.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("action").multiple(false))]
 struct Options {
-    /// List the checkpoints (default), after what another option does
+    /// List the checkpoints (default), after the change of another option
     #[arg(short, long)]
     list: bool,
-    /// Enter a dataset that is in the prefix directory, again if need be: that a restart from
-    /// it failed is forgotten
+    /// Enter a dataset that is in the prefix directory. If it was entered before, clears the mark of
+    /// a failed restart
     #[arg(short, long, value_name = "NAME", group = "action")]
     add: Option<OsString>,
-    /// Take a dataset out of the index; its files stay
+    /// Remove a dataset from the index; its files stay
     #[arg(
         short,
         long,
@@ -53,23 +52,22 @@ struct Options {
         group = "action"
     )]
     drop: Option<OsString>,
-    /// Take all datasets out of the index that are newer than this one
+    /// Remove all datasets from the index that are newer than this one; their files stay
     #[arg(long, value_name = "NAME", group = "action")]
     drop_after: Option<OsString>,
     /// Start the next run from this checkpoint
     #[arg(short, long, value_name = "NAME", group = "action")]
     current: Option<OsString>,
-    /// Delete a dataset: its entry in the index, its files but for those that another dataset
-    /// has, too, and directories left empty. Lists first what goes, and asks if standard input
-    /// is a terminal
+    /// Delete a dataset: its entry in the index, its files, except those that another dataset has,
+    /// too, and directories that become empty. Lists them first, and asks if standard input is a
+    /// terminal
     #[arg(long, value_name = "NAME", group = "action")]
     delete: Option<OsString>,
     /// With --delete: do not ask
     #[arg(short, long, requires = "delete")]
     yes: bool,
-    /// Complete a dataset of which parts were copied to the prefix directory by `scr copy`:
-    /// rebuild what is missing, if its redundancy allows it, and enter it. A checkpoint becomes
-    /// the one that the next run tries first, unless a newer one is
+    /// Complete a dataset after `scr copy`: rebuild missing parts, if its redundancy allows it, and
+    /// enter it. A checkpoint becomes the one that the next run tries first, unless a newer one is
     #[arg(short, long, value_name = "ID", group = "action")]
     build: Option<u64>,
     /// Prefix directory, instead of the current directory
@@ -116,8 +114,8 @@ impl Options {
 }
 
 fn list(call: &mut Invocation, prefix: &Prefix) -> std::result::Result<(), Failure> {
-    // Here a missing index is an error, as in SCR v3.1.0: most likely the wrong directory, or
-    // a run that was killed early.
+    // A missing index is an error, as in SCR v3.1.0: most likely it is the wrong directory, or a run
+    // was killed early.
     let index = match Index::read(&*place::files(prefix), &prefix.file("index.scr")) {
         Err(error) if error.is_not_found() => return Err(nothing_flushed(prefix)),
         other => other?,
@@ -126,9 +124,9 @@ fn list(call: &mut Invocation, prefix: &Prefix) -> std::result::Result<(), Failu
     Ok(())
 }
 
-/// Why there is no list, and where the datasets of the last run are.
+/// The message if there is no index, with the datasets in the caches of the last run.
 fn nothing_flushed(prefix: &Prefix) -> Failure {
-    /// At most so many are named.
+    /// How many datasets are named at most.
     const MANY: usize = 10;
     let held = match records::read_flush_file(&*place::files(prefix), prefix) {
         Err(error) => format!("what the caches hold is not known: {error}"),
@@ -187,14 +185,14 @@ fn current(prefix: &Prefix, name: &Name) -> Result<()> {
             Some(id) => Error::dataset(
                 id,
                 escaped(name),
-                "is no checkpoint, so nothing can start from it",
+                "is not a checkpoint, so no run can restart from it",
             ),
             None => no_such_dataset(prefix, index, name, "a checkpoint"),
         })
     })
 }
 
-/// Completes a dataset from its parts in the prefix directory, and tells what was rebuilt.
+/// Completes a dataset from its parts in the prefix directory, and prints what was rebuilt.
 pub(super) fn complete(
     call: &mut Invocation,
     prefix: &Prefix,
@@ -257,8 +255,8 @@ fn add(call: &mut Invocation, prefix: &Prefix, name: &Name) -> std::result::Resu
     Ok(())
 }
 
-/// The newest dataset whose summary has this name. A summary that cannot be read is reported
-/// and passed over: it is the summary of a dataset that nobody can restart from.
+/// The newest dataset whose summary has this name. A summary that cannot be read is reported and
+/// skipped: no run can restart from its dataset.
 fn find(call: &mut Invocation, prefix: &Prefix, name: &Name) -> Result<Option<(u64, Summary)>> {
     let mut found: Option<(u64, Summary)> = None;
     for entry in place::files(prefix).list(&prefix.meta())? {
@@ -275,7 +273,7 @@ fn find(call: &mut Invocation, prefix: &Prefix, name: &Name) -> Result<Option<(u
             Ok(summary) if summary.dataset.id != id => {
                 let other = summary.dataset.id;
                 call.warn(&format_args!(
-                    "{} describes dataset {other}, and is passed over",
+                    "{} describes dataset {other}, and is skipped",
                     path.display()
                 ));
             }

@@ -1,7 +1,8 @@
-//! `scr inspect`: which datasets could be saved.
+//! `scr inspect`: lists datasets that can be saved.
 
-use super::call::Invocation;
+use super::call::{Failure, Invocation};
 use super::{Command, CommandGroup, Outcome, RunCommand, caches};
+use crate::cache::layout::Layout;
 use crate::format::print::escaped;
 use crate::redundancy::offline::DatasetLocation;
 use crate::scavenge::rebuild::{Scope, choose};
@@ -15,22 +16,23 @@ use std::process::ExitCode;
 pub(super) const COMMAND: Command =
     Command::of::<Options>("inspect", &["scr_inspect"], CommandGroup::Scripts);
 
-/// List the datasets in the cache of this node, or tell what was saved of one
+/// List the datasets in the cache of this node, or what was saved of one
 ///
-/// Lists the datasets of which this node has something, newest first: number, whether it is a
-/// checkpoint, an output dataset or both, how many of its ranks have their files here, of how
-/// many, and name. With --id, looks at the parts of a dataset that were copied to the prefix
-/// directory and tells whether it can be completed from them, as `scr index --build` would.
+/// Lists the datasets with parts on this node, newest first: id, CKPT for a checkpoint and OUTPUT
+/// for output, number of ranks whose files are here, number of all its ranks, name. With --id,
+/// checks the parts of a dataset that were copied to the prefix directory, and tells whether `scr
+/// index --build` can complete it.
 ///
-/// Exit status: 0 there is something; with --id, it can be completed; 1 not.
+/// Exit status: 0 there is a dataset or, with --id, it can be completed; 1 not, and the message says
+/// where it was looked for.
 #[derive(clap::Args)]
 struct Options {
     #[command(flatten)]
     caches: caches::Caches,
-    /// Tell what the prefix directory has of this dataset
+    /// Check what the prefix directory has of this dataset
     #[arg(short, long, value_name = "ID", conflicts_with = "quiet")]
     id: Option<u64>,
-    /// Print the numbers only, on one line
+    /// Print only the ids, on one line
     #[arg(short, long)]
     quiet: bool,
 }
@@ -52,7 +54,7 @@ impl Options {
             call.warn(problem);
         }
         if datasets.is_empty() {
-            return Ok(ExitCode::FAILURE);
+            return Err(nothing(here));
         }
         if self.quiet {
             let mut ids: Vec<String> = datasets.iter().map(|d| d.dataset.id.to_string()).collect();
@@ -76,20 +78,38 @@ impl Options {
     }
 }
 
-/// What the prefix directory has of a dataset.
+/// The message if the node has no dataset: where the command looked.
+fn nothing(here: &caches::Here) -> Failure {
+    let files = here.files();
+    let looked = here.caches.iter().map(Layout::job).map(|dir| {
+        let why = match files.stat(&dir) {
+            Ok(None) => "does not exist".to_string(),
+            Ok(Some(_)) => "has no dataset".to_string(),
+            Err(error) => error.to_string(),
+        };
+        format!("{} {why}", dir.display())
+    });
+    let looked: Vec<String> = looked.collect();
+    Failure::said(format!(
+        "no dataset on node {}: {}; set user, job id and stores as in the run, or use --cntldir and \
+         --cache",
+        here.node,
+        looked.join(", ")
+    ))
+}
+
+/// Prints what the prefix directory has of a dataset.
 fn saved(call: &mut Invocation, here: &caches::Here, id: u64) -> Outcome {
     let (prefix, files) = (&here.job.prefix, &*here.files());
     if let Ok(Some((dataset, ranks))) = build::read_complete(files, prefix, id) {
-        let name = escaped(&dataset.name);
-        writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: complete")?;
+        writeln!(call.out, "{}: complete", caches::title(&dataset, ranks))?;
         return Ok(ExitCode::SUCCESS);
     }
     let sources = match build::read(files, prefix, id) {
         Err(_) if is_from_scr_v3(files, &prefix.dataset(id)).unwrap_or(false) => {
             let ScrV3Dataset { dataset, entries } = scr_v3::read(files, prefix, id)?;
-            let (name, ranks) = (escaped(&dataset.name), entries.len());
-            let text = "all files are there";
-            writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: {text}")?;
+            let title = caches::title(&dataset, entries.len() as u64);
+            writeln!(call.out, "{title}: all files are there")?;
             return Ok(ExitCode::SUCCESS);
         }
         other => other?,
@@ -109,7 +129,7 @@ fn saved(call: &mut Invocation, here: &caches::Here, id: u64) -> Outcome {
         [] => "all files are there".to_string(),
         lost => format!("files of {} can be rebuilt", ranks_in_words(lost)),
     };
-    let (name, ranks) = (escaped(&plan.source.dataset.name), plan.source.ranks);
-    writeln!(call.out, "dataset {id} ({name}), {ranks} ranks: {text}")?;
+    let title = caches::title(&plan.source.dataset, plan.source.ranks as u64);
+    writeln!(call.out, "{title}: {text}")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// The job, for commands that work with its nodes.
 pub(super) struct Job {
-    /// What was set, also by the program of the last run.
+    /// The parameters, also those that the program of the last run set.
     pub config: Config,
     /// The environment of this process.
     pub environment: Environment,
@@ -41,7 +41,7 @@ impl Job {
         })
     }
 
-    /// A parameter that is set somewhere. One whose variables make it too long counts as not
+    /// The value of a parameter that is set. A value that is too long with its variables counts as not
     /// set.
     pub fn get(&self, name: &str) -> Option<String> {
         self.config.get(name).ok().flatten()
@@ -70,7 +70,7 @@ impl Job {
         }
     }
 
-    /// Whether SCR_DEBUG asks the commands to tell their steps.
+    /// True if SCR_DEBUG asks the commands to print their steps.
     pub fn debug(&self) -> bool {
         self.number("SCR_DEBUG").is_ok_and(|level| level > Some(0))
     }
@@ -125,17 +125,17 @@ impl Job {
         )?)
     }
 
-    /// The launcher that the user named, if he did.
+    /// The launcher that the user named, if any.
     pub fn launcher(&self, word: Option<&str>) -> Result<Option<Launcher>, Failure> {
         let launcher = word.map(|word| Launcher::named(word, &self.environment));
         Ok(launcher.transpose()?)
     }
 
-    /// Logs an event of this job with what `fill` adds, if events are logged.
+    /// Logs an event of this job with the fields that `fill` sets, if events are logged.
     ///
     /// # Errors
-    /// A setting is not sound, or the log cannot be written. What a job runs for is not its
-    /// log, so most callers pass over it.
+    /// A parameter has a bad value, or the log cannot be written. Most callers ignore that, because
+    /// the job does not need the log.
     pub fn note(&self, word: &str, fill: impl FnOnce(&mut Line)) -> Result<(), Failure> {
         if let Some(log) = self.log()? {
             let mut line = Line::now(LineKind::Event, word, &self.environment.host, &self.id()?);
@@ -176,7 +176,7 @@ pub(super) fn load(prefix: Option<&Path>) -> Result<(Config, Vec<String>), Failu
     if let Some(dir) = prefix {
         let dir = cwd.join(dir);
         if dir.to_str().is_none() {
-            let what = "is not UTF-8 text; a prefix directory needs a name that is";
+            let what = "is not UTF-8 text, which the name of a prefix directory must be";
             return Err(Failure::said(format!("{} {what}", dir.display())));
         }
         environment = environment.with("SCR_PREFIX", dir);

@@ -1,4 +1,4 @@
-//! `scr kill-jobstep`: ends what a launcher started.
+//! `scr kill-jobstep`: ends a job step.
 
 use super::call::Invocation;
 use super::job::Job;
@@ -11,13 +11,13 @@ use std::process::ExitCode;
 pub(super) const COMMAND: Command =
     Command::of::<Options>("kill-jobstep", &["scr_kill_jobstep"], CommandGroup::Scripts);
 
-/// End a job step, and leave the job
+/// End a job step; the job goes on
 ///
-/// Steps of srun and flux are ended by the scheduler; a process by SIGTERM, and by SIGKILL if
-/// it does not end within ten seconds, together with its process group if it leads one. A
-/// step that has ended already is no error.
+/// The scheduler ends steps of srun and flux. A process gets SIGTERM and, if it does not end within
+/// ten seconds, SIGKILL, together with its process group if it leads one. A step that has ended
+/// already is not an error.
 ///
-/// Exit status: 0 done, 1 it could not be ended.
+/// Exit status: 0 done, 1 the step could not be ended.
 #[derive(clap::Args)]
 struct Options {
     /// The launcher: srun, mpirun, flux ...
@@ -26,8 +26,7 @@ struct Options {
     /// The step, as scr get-jobstep-id prints it
     #[arg(short, long, alias = "jobStepId", value_name = "ID")]
     jobstep: String,
-    /// Where SCR v3.1.0 has its own commands. No other command of SCR is called here, so it has
-    /// no effect, which is said
+    /// No effect, as a warning says: in SCR v3.1.0 the directory of its commands
     #[arg(short, long, value_name = "DIR")]
     bindir: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `scr list-dir`: where do cache and control data lie on the nodes?
+//! `scr list-dir`: the cache and control directories on the nodes.
 
 use super::call::{Failure, Invocation};
 use super::job::{Job, key_path};
@@ -21,15 +21,15 @@ pub(super) const COMMAND: Command =
 /// Control: below SCR_CNTL_BASE. Cache: below those that CACHE lines name, else below those in
 /// which the configuration keeps datasets.
 ///
-/// Exit status: 0 printed, 1 the configuration is not sound.
+/// Exit status: 0 printed, 1 a parameter has a bad value.
 #[derive(clap::Args)]
 struct Options {
     /// Which directories
     which: Which,
-    /// Only the base directories, without those of the user and the job
+    /// Only the base directories, without the levels of user and job
     #[arg(short, long)]
     base: bool,
-    /// The user, instead of the one who calls
+    /// The user, instead of the caller
     #[arg(short, long, value_name = "NAME")]
     user: Option<String>,
     /// Id of the job, instead of this one's
@@ -66,7 +66,7 @@ impl RunCommand for Options {
 
 impl Options {
     fn user(&self, job: &Job) -> Result<String, Failure> {
-        // What is given is checked as what is found out.
+        // Names from options are checked like those from the environment.
         match &self.user {
             Some(user) => {
                 let given = Environment::empty().with("SCR_USER_NAME", user);

@@ -1,4 +1,4 @@
-//! `scr list-down-nodes`: which nodes must not be used?
+//! `scr list-down-nodes`: lists nodes that must not be used.
 
 use super::call::{Failure, Invocation};
 use super::check_node;
@@ -20,14 +20,13 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 
 /// List nodes that are down or should not be used
 ///
-/// A node is out if it is given as down, if SCR_EXCLUDE_NODES has it, if the resource manager
-/// says so, or if it fails one of SCR_NODE_TESTS: ping, echo (a command runs there),
-/// dir_capacity (its directories can be used, see scr check-node). How nodes are reached:
-/// SCR_REMOTE.
+/// A node is listed if --down or SCR_EXCLUDE_NODES names it, if the resource manager says that it is
+/// down, or if it fails one of SCR_NODE_TESTS: ping, echo (a command runs there), dir_capacity (its
+/// directories can be used, see scr check-node). SCR_REMOTE says how nodes are reached.
 ///
-/// Prints the list of such nodes, an empty line if there is none.
+/// Prints the host list of these nodes, or an empty line.
 ///
-/// Exit status: 0 printed, 1 the nodes of the job are not known or a setting is not sound.
+/// Exit status: 0 printed, 1 the nodes of the job are not known or a parameter has a bad value.
 #[derive(clap::Args)]
 struct Options {
     /// Nodes to test, instead of those of the job
@@ -36,16 +35,16 @@ struct Options {
     /// What the program is launched with: srun, mpirun, flux ...
     #[arg(short, long, value_name = "LAUNCHER")]
     joblauncher: Option<String>,
-    /// Print a line for each node, with the reason
+    /// Print one line for each node, with the reason
     #[arg(short, long)]
     reason: bool,
-    /// Ask for free space where a size is configured, as before the first run
+    /// Compare configured sizes with the free space; for use before the first run
     #[arg(short, long)]
     free: bool,
     /// Nodes that are known to be down
     #[arg(short, long, value_name = "NODES")]
     down: Option<String>,
-    /// Write an event for each node to the log, if SCR_LOG_ENABLE is set
+    /// Log an event for each node, if SCR_LOG_ENABLE is set
     #[arg(short, long)]
     log: bool,
     /// With --log: how long the run took, seconds
@@ -105,7 +104,7 @@ pub(super) fn report(
     Ok(health.report(nodes, known)?)
 }
 
-/// Logs each node that is out.
+/// Logs each node that must not be used.
 pub(super) fn log(job: &Job, report: &HealthReport, secs: Option<f64>) -> Result<(), Failure> {
     report.down.iter().try_for_each(|down| {
         job.note("NODE_FAIL", |line| {

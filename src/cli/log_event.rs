@@ -35,7 +35,7 @@ pub(super) struct JobOptions {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
-    /// Whose job it is, for the end of the line
+    /// User of the job, for the end of the line
     #[arg(short, long, value_name = "NAME")]
     user: Option<String>,
     /// Name of the job, for the end of the line
@@ -44,21 +44,21 @@ pub(super) struct JobOptions {
     /// Id of the job, instead of this one's
     #[arg(short = 'i', long, value_name = "ID")]
     jobid: Option<String>,
-    /// When the job began, in seconds since 1970, for the end of the line
+    /// Start of the job, in seconds since 1970, for the end of the line
     #[arg(short, long, value_name = "TIME",
         value_parser = clap::value_parser!(i64).range(0..))]
     start: Option<i64>,
-    /// Id of the dataset that it is about
+    /// Id of the dataset
     #[arg(short = 'D', long, value_name = "ID")]
     dset: Option<u64>,
-    /// Its name
+    /// Name of the dataset
     #[arg(short = 'n', long, value_name = "NAME")]
     name: Option<String>,
-    /// When it was, in seconds since 1970, instead of now
+    /// Time of the event, in seconds since 1970, instead of now
     #[arg(short = 'S', long, value_name = "TIME",
         value_parser = clap::value_parser!(i64).range(0..))]
     time: Option<i64>,
-    /// How long it took, seconds
+    /// Duration, in seconds
     #[arg(short = 'L', long, value_name = "SECONDS", value_parser = seconds)]
     secs: Option<f64>,
 }
@@ -72,7 +72,7 @@ impl RunCommand for Options {
 }
 
 impl JobOptions {
-    /// Writes a line with what is known here, and what `fill` adds.
+    /// Writes a line with the fields of these options, and those that `fill` sets.
     pub fn log(&self, kind: LineKind, word: &str, fill: impl FnOnce(&mut Line)) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         let Some(log) = job.log()? else {
@@ -103,5 +103,5 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
     number
         .filter(|n: &f64| n.is_finite() && *n >= 0.0)
-        .ok_or_else(|| "a number that is not negative is needed".to_string())
+        .ok_or_else(|| "it must be a number that is not negative".to_string())
 }

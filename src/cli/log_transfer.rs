@@ -22,16 +22,16 @@ struct Options {
     /// The kind of transfer, such as FETCH, FLUSH_SYNC
     #[arg(short = 'T', long = "type", value_name = "WORD")]
     kind: String,
-    /// Where the data came from
+    /// Source of the data
     #[arg(short = 'X', long, value_name = "PATH")]
     from: Option<String>,
-    /// Where they went
+    /// Destination of the data
     #[arg(short = 'Y', long, value_name = "PATH")]
     to: Option<String>,
-    /// How many bytes were moved
+    /// Number of bytes
     #[arg(short = 'B', long, value_name = "N", value_parser = seconds)]
     bytes: Option<f64>,
-    /// How many files that was
+    /// Number of files
     #[arg(short = 'F', long, value_name = "N")]
     files: Option<u64>,
 }

@@ -94,18 +94,18 @@ pub const COMMANDS: &[Command] = &[
     completions::COMMAND,
 ];
 
-/// What a user wants when he needs a command; the headings of `scr --help`.
+/// What a command is for: the headings of `scr --help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandGroup {
-    /// Which datasets are saved, and which is next.
+    /// Saved datasets.
     Datasets,
-    /// A run that is going on.
+    /// Runs.
     Job,
-    /// Which nodes there are, and which work.
+    /// The nodes of a job.
     Nodes,
     /// Files and settings.
     Inspect,
-    /// Short answers and exit codes.
+    /// Short answers and exit codes, for scripts.
     Scripts,
 }
 
@@ -123,7 +123,7 @@ impl CommandGroup {
     pub fn heading(self) -> &'static str {
         match self {
             CommandGroup::Datasets => "See what is saved, and choose what the next run starts from",
-            CommandGroup::Job => "RunCommand a job, and steer it",
+            CommandGroup::Job => "Run a job, and steer it",
             CommandGroup::Nodes => "Know the nodes of a job",
             CommandGroup::Inspect => "Look into files and settings",
             CommandGroup::Scripts => "Answers for job scripts",
@@ -136,9 +136,9 @@ impl CommandGroup {
 pub struct Command {
     /// Name after `scr`.
     pub name: &'static str,
-    /// Names of programs that it tolerates for.
+    /// Its classic names: names of commands of SCR v3.1.0.
     pub classic: &'static [&'static str],
-    /// Where the help shows it.
+    /// The heading under which the help shows it.
     pub group: CommandGroup,
     define: fn(clap::Command) -> clap::Command,
     arrange: fn(&str, &[OsString]) -> Vec<OsString>,
@@ -170,8 +170,8 @@ impl Command {
         }
     }
 
-    /// With what is to be done to the words after a name of it before they are read: what the
-    /// name itself says, and forms that clap does not know.
+    /// Adds a function that changes the words after the command's name before they are parsed. It adds
+    /// what the name itself says, and translates forms that clap does not know.
     const fn arranged(self, arrange: fn(&str, &[OsString]) -> Vec<OsString>) -> Self {
         Command { arrange, ..self }
     }

@@ -1,10 +1,11 @@
-//! `scr params`: what can be set, and what is.
+//! `scr params`: lists the parameters and their values.
 
 use super::call::{Failure, Invocation};
 use super::job::load;
 use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::config::table::{Effect, MULTIS, Multi, PARAMETERS, Parameter, names, nearest};
 use crate::config::{Config, ConfigItem};
+use crate::text::escaped;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,23 +13,22 @@ use std::process::ExitCode;
 /// The command.
 pub(super) const COMMAND: Command = Command::of::<Options>("params", &[], CommandGroup::Inspect);
 
-/// The one value that is nobody's business.
+/// The one parameter whose value is not shown.
 const SECRET: &str = "SCR_LOG_DB_PASS";
 
 /// List the parameters, their values and where they were set
 ///
-/// Prints each parameter with its value, the place where that was set, its default and what it
-/// is for. Values come from where a job in this environment and prefix directory would take
-/// them, and from what the program of the last run set with SCR_Config.
+/// Prints each parameter with its value, the place where it was set, its default and its meaning.
+/// Values are those for a job in this environment and prefix directory, and those that the program
+/// of the last run set with SCR_Config.
 ///
-/// Exit status: 0 printed, 1 a configuration file cannot be read or a value does not fit its
-/// parameter.
+/// Exit status: 0 printed, 1 a configuration file cannot be read or a parameter has a bad value.
 #[derive(clap::Args)]
 struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
-    /// Only what was set somewhere
+    /// Only parameters that are set
     #[arg(short, long)]
     set: bool,
     /// Only these parameters
@@ -72,7 +72,7 @@ impl Options {
                 let near = nearest(name, names()).map(|near| format!("; did you mean {near}?"));
                 return Err(Failure::said(format!(
                     "there is no parameter {}{}",
-                    name.escape_debug(),
+                    escaped(name),
                     near.unwrap_or_default()
                 )));
             }
@@ -108,24 +108,21 @@ impl Options {
     }
 }
 
-/// The value that a parameter was given, for people to read; `None` if it was given none.
+/// The value to show of a parameter; `None` if it is not set.
 pub(super) fn shown(config: &Config, p: &Parameter) -> Option<String> {
     let (_, value) = config.find(p.name)?;
     let expanded = config.expand(p.name, value);
     Some(match p.name {
         SECRET => "(not shown)".to_string(),
-        _ => {
-            let text = expanded.unwrap_or_else(|_| value.text.clone());
-            text.escape_debug().collect()
-        }
+        _ => escaped(&expanded.unwrap_or_else(|_| value.text.clone())).into_owned(),
     })
 }
 
-/// An item as it would be written in a configuration file.
+/// An item in the form of a configuration file.
 pub(super) fn line(m: &Multi, item: &ConfigItem) -> String {
-    let mut line = format!("{}={}", m.name, item.key.escape_debug());
+    let mut line = format!("{}={}", m.name, escaped(&item.key));
     for (name, value) in &item.children {
-        line.push_str(&format!(" {name}={}", value.text.escape_debug()));
+        line.push_str(&format!(" {name}={}", escaped(&value.text)));
     }
     line
 }

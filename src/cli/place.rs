@@ -20,7 +20,7 @@ pub(super) struct Dir {
 }
 
 impl Dir {
-    /// The prefix directory, see [`used`].
+    /// The prefix directory. Fails if SCR has not used it before, see [`used`].
     pub fn used(&self) -> Result<Prefix, Failure> {
         used(self.dir.as_deref().or(self.place.as_deref()))
     }
@@ -44,8 +44,8 @@ pub(super) fn used(dir: Option<&Path>) -> Result<Prefix, Failure> {
     }
 }
 
-/// The same for a command that may run before the first job. Makes the directory .scr, and says so,
-/// because the name may be mistyped. The prefix directory itself must exist.
+/// The prefix directory, for a command that may run before the first job. Makes the directory .scr,
+/// and says so, because the name may be mistyped. The prefix directory itself must exist.
 pub(super) fn begun(call: &mut Invocation, dir: &Path) -> Result<Prefix, Failure> {
     let prefix = Prefix::new(&absolute(dir)?);
     let is_dir = |path: &Path| std::fs::metadata(path).is_ok_and(|meta| meta.is_dir());

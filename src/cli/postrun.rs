@@ -1,4 +1,4 @@
-//! `scr postrun`: saves what a job that is over has left in the caches of its nodes.
+//! `scr postrun`: saves datasets from the caches of a job without a run.
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
@@ -20,15 +20,15 @@ use std::time::Instant;
 pub(super) const COMMAND: Command =
     Command::of::<Options>("postrun", &["scr_postrun"], CommandGroup::Scripts);
 
-/// Save the newest checkpoint and all output from the caches of a job that is over
+/// Save the newest checkpoint and all output from the caches after the last run of a job
 ///
-/// To be called at the end of an allocation, when no run of the job is alive; scr run does it
-/// itself. Output datasets that are not in the prefix directory are saved, oldest first, then
-/// the newest checkpoint that can be saved, unless it is there already: it becomes the current
-/// one, from which the next run starts. Files of nodes that are down are rebuilt, as far as
-/// their redundancy allows.
+/// Call it at the end of an allocation, when no run of the job is alive; scr run does it itself.
+/// Saves output that is not in the prefix directory, oldest first, then the newest checkpoint that
+/// can be saved, unless it is in the prefix directory already. That becomes the current checkpoint,
+/// from which the next run starts. Files of nodes that are down are rebuilt, as far as their
+/// redundancy allows.
 ///
-/// Exit status: 0 all is in the prefix directory, 1 something could not be saved.
+/// Exit status: 0 all is in the prefix directory, 1 a dataset could not be saved.
 #[derive(clap::Args)]
 struct Options {
     /// What the program was launched with: srun, mpirun, flux ...
@@ -40,7 +40,7 @@ struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
-    /// Tell each step, and what each node said
+    /// Print each step, and the output of each node
     #[arg(short, long)]
     verbose: bool,
 }
@@ -62,7 +62,7 @@ impl RunCommand for Options {
     }
 }
 
-/// Saves what is to be saved. True if nothing is left unsaved that should be.
+/// Saves the datasets. True if all that must be in the prefix directory are there.
 pub(super) fn finish(
     call: &mut Invocation,
     job: &Job,
@@ -70,7 +70,7 @@ pub(super) fn finish(
     known: &[String],
 ) -> Result<bool, Failure> {
     let begun = Instant::now();
-    // Where it was damaged the nodes know as much.
+    // If the flush file is damaged, the nodes know as much.
     let record = records::read_flush_file(&*place::files(&job.prefix), &job.prefix);
     if let Err(error) = &record {
         call.warn(error);
@@ -79,19 +79,19 @@ pub(super) fn finish(
     let finalized = halt
         .exit_reason
         .is_some_and(|reason| reason == FINALIZED.into());
-    // Nothing would be tried.
+    // There is nothing to save.
     let settled = |record: &FlushFile| save(&recorded(record), |_| Err(())).is_ok();
     if finalized && record.as_ref().is_ok_and(settled) {
         writeln!(
             call.out,
-            "The last run came to its end, and all is in the prefix directory"
+            "The last run called SCR_Finalize, and all is in the prefix directory"
         )?;
         return Ok(true);
     }
     let nodes = ReachedNodes::tested(call, job, launcher, &job.nodes()?, known)?;
     let items = items(call, &nodes, record.unwrap_or_default())?;
     for (id, item) in &items {
-        call.step(&format_args!("dataset {id}: {}", told(item)))?;
+        call.step(&format_args!("dataset {id}: {}", description(item)))?;
     }
     if items.is_empty() {
         let up = compress(&nodes.up);
@@ -125,8 +125,8 @@ pub(super) fn finish(
     Ok(saved.failed.is_empty() && (saved.checkpoint.is_some() || !checkpoints))
 }
 
-/// What a dataset is, and whether it is to be saved.
-fn told(item: &SaveCandidate) -> String {
+/// The kind of a dataset, and where it is.
+fn description(item: &SaveCandidate) -> String {
     let kind = match (item.checkpoint, item.output) {
         (true, true) => "checkpoint and output",
         (true, false) => "checkpoint",
@@ -152,8 +152,8 @@ fn recorded(record: &FlushFile) -> BTreeMap<u64, SaveCandidate> {
         .collect()
 }
 
-/// The datasets that the last run entered in the flush file, and those of which nodes have
-/// parts: a run that is killed may have finished a dataset and not come to enter it.
+/// The datasets in the flush file, and those of which nodes have parts: a run may be killed after it
+/// has completed a dataset and before it enters it in the flush file.
 fn items(
     call: &mut Invocation,
     nodes: &ReachedNodes,
@@ -168,7 +168,7 @@ fn items(
         add(&mut held, &answer);
     }
     for (id, held) in held {
-        // With all nodes up, ranks without a record have never finished.
+        // With all nodes up, ranks without a record have never completed the dataset.
         let unfinished = nodes.down.is_empty() && held.here < held.ranks;
         if !unfinished {
             items.entry(id).or_insert(held.item);
@@ -177,7 +177,7 @@ fn items(
     Ok(items)
 }
 
-/// What the nodes that are up have of a dataset.
+/// The parts of a dataset on the nodes that are up.
 #[derive(Default)]
 struct HeldOnNodes {
     item: SaveCandidate,

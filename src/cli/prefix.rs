@@ -1,4 +1,4 @@
-//! `scr prefix`: where is the prefix directory?
+//! `scr prefix`: the path of the prefix directory.
 
 use super::call::Invocation;
 use super::job::Job;

@@ -1,4 +1,4 @@
-//! `scr prerun`: makes a prefix directory ready for a job.
+//! `scr prerun`: prepares a prefix directory for a job.
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
@@ -18,17 +18,17 @@ pub(super) const COMMAND: Command =
 
 /// Prepare a prefix directory for a job
 ///
-/// Makes its directory .scr, and forgets what earlier jobs left there about themselves: which
-/// datasets were in their caches, how many nodes they used, and why SCR ended their last run.
-/// Conditions that scr halt has set stay. scr run does this itself.
+/// Makes its directory .scr, and removes records of earlier jobs: which datasets were in their
+/// caches, how many nodes they used, and why SCR ended their last run. Halt conditions that the user
+/// has set stay. scr run does this itself.
 ///
-/// Exit status: 0 done, 1 it cannot be done, or a run uses the directory.
+/// Exit status: 0 done, 1 it failed, or a run uses the directory.
 #[derive(clap::Args)]
 struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
-    /// Print what is done
+    /// Print each step
     #[arg(short, long)]
     verbose: bool,
 }
@@ -48,21 +48,21 @@ impl RunCommand for Options {
     }
 }
 
-/// Makes the prefix directory if it is not there, which is said: its name may be mistyped.
+/// Makes the prefix directory if it is missing, and warns, because its name may be mistyped.
 pub(super) fn make(call: &mut Invocation, job: &Job) -> Result<(), Failure> {
     let (root, files) = (job.prefix.root(), place::files(&job.prefix));
     let there = files.stat(root)?.is_some();
     files.make_dirs(&job.prefix.meta())?;
     if !there {
         call.warn(&format!(
-            "the prefix directory {} was not there, and was made",
+            "the prefix directory {} did not exist, so it was made",
             root.display()
         ));
     }
     Ok(())
 }
 
-/// Makes the prefix directory ready, which is there, and tells what was done.
+/// Prepares an existing prefix directory. Returns the steps that were done.
 pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
     let (prefix, mut done) = (&job.prefix, Vec::new());
     let files = &*place::files(prefix);
@@ -78,7 +78,7 @@ pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
         LockAttempt::Acquired(lock) => Some(lock),
         LockAttempt::Unsupported => None,
     };
-    // Before anything is removed.
+    // An unreadable halt file is an error before anything is removed.
     let halt = records::read_halt(files, prefix)?;
     for name in ["flush.scr", "nodes.scr"] {
         let path = prefix.file(name);
@@ -87,11 +87,13 @@ pub(super) fn prepare(job: &Job) -> Result<Vec<String>, Failure> {
             done.push(format!("removed {}", path.display()));
         }
     }
-    // The conditions behind these stand beside them, and are looked at again.
+    // These reasons follow from conditions in the same file, which are checked again.
     let own = |reason: &String| SET_BY_SCR.contains(&reason.as_str());
     if let Some(reason) = halt.exit_reason.as_ref().map(escaped).filter(own) {
         records::update_halt(files, prefix, |halt| halt.exit_reason = None)?;
-        done.push(format!("forgot that the last run ended with {reason}"));
+        done.push(format!(
+            "removed the reason of the last run's end, {reason}"
+        ));
     }
     Ok(done)
 }

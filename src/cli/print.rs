@@ -1,4 +1,4 @@
-//! `scr print`: a file of SCR as text.
+//! `scr print`: prints a file of SCR as text.
 
 use super::call::Invocation;
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
@@ -21,15 +21,15 @@ const TREE: &str = "kvtree_print";
 
 /// Print a file of SCR as text
 ///
-/// Prints the tree of keys and values in a file that SCR has written, such as index.scr or
-/// summary.scr, sorted. Of a redundancy file the header is printed. Control characters and
-/// bytes that are not UTF-8 are shown as \x and two hexadecimal digits.
+/// Prints the tree of keys and values in a file of SCR, such as index.scr or summary.scr, sorted.
+/// For a redundancy file prints its header. Control characters and bytes that are not UTF-8 are
+/// shown as \x and two hexadecimal digits.
 ///
-/// Exit status: 0 printed, 1 there is no such file or SCR has not written it.
+/// Exit status: 0 printed, 1 the file does not exist or is not a file of SCR.
 #[derive(clap::Args)]
 struct Options {
-    /// How to print: each element in a line of its own, or key and value in one line
-    /// [default: keyval, under the name kvtree_print tree]
+    /// tree: one line for each element; keyval: key and value on one line [default: keyval; under the
+    /// name kvtree_print: tree]
     #[arg(short, long)]
     mode: Option<Mode>,
     /// The file

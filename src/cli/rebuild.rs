@@ -1,10 +1,9 @@
-//! `scr rebuild`: makes anew what is missing of a dataset in one directory.
+//! `scr rebuild`: rebuilds lost files of a dataset in one directory.
 
 use super::call::{Failure, Invocation};
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::{Command, CommandGroup, Outcome, RunCommand, caches, place};
 use crate::Error;
 use crate::cache::layout::level;
-use crate::format::print::escaped;
 use crate::job::Environment;
 use crate::prefix::paths::Prefix;
 use crate::redundancy::ParityFileName;
@@ -29,24 +28,23 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 
 /// Rebuild lost files of a dataset from its redundancy files
 ///
-/// Works without MPI on all parts of a dataset that are in one directory: a dataset's directory
-/// below a cache (scr.dataset.ID, with .scr in it), where files are in rank_R; or the directory
-/// .scr/scr.dataset.ID of a prefix directory to which the dataset was scavenged, where files
-/// are at their own places. Every file is compared with its recorded size and checksum; what
-/// is missing or damaged is made anew: files, completion records and redundancy files. If more
-/// is lost than the redundancy tolerates, nothing is changed.
+/// Works without MPI on the parts of a dataset in one directory: a dataset's directory below a cache
+/// (scr.dataset.ID, with .scr in it), where files are in rank_R; or the directory
+/// .scr/scr.dataset.ID of a prefix directory to which the dataset was scavenged, where files are at
+/// their paths in the prefix directory. Compares every file with its recorded size and checksum, and
+/// rebuilds missing and damaged ones: files, completion records and redundancy files. If more is
+/// lost than the redundancy tolerates, no file changes.
 ///
-/// Exit status: 0 all is there now, 1 it is not.
+/// Exit status: 0 the dataset is complete now, 1 it is not.
 #[derive(clap::Args)]
 struct Options {
     /// Directory of the dataset, instead of the current directory
     #[arg(short, long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Only tell what is missing, and whether it can be rebuilt
+    /// Only print what is missing, and whether it can be rebuilt
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Only sets with this scheme; map: only the completion records of ranks whose files are
-    /// all there
+    /// Only sets with this scheme; map: only the completion records of ranks that have all files
     #[arg(value_parser = ["xor", "partner", "rs", "map"])]
     scheme: Option<String>,
     /// Only the sets of these redundancy files
@@ -90,11 +88,10 @@ impl RunCommand for Options {
         if !self.dry_run {
             plan.carry_out(&Environment::of_process().host)?;
         }
-        let name = escaped(&dataset.name);
         writeln!(
             call.out,
-            "dataset {} ({name}), {ranks} ranks: {text}",
-            dataset.id
+            "{}: {text}",
+            caches::title(dataset, *ranks as u64)
         )?;
         Ok(if done {
             ExitCode::SUCCESS
@@ -104,7 +101,7 @@ impl RunCommand for Options {
     }
 }
 
-/// What is lost, and what becomes of it.
+/// What is lost, and what happens to it.
 fn tell(plan: &RebuildPlan, dry: bool) -> String {
     let parts = [
         ("files", &plan.losses.data),
@@ -124,7 +121,7 @@ fn tell(plan: &RebuildPlan, dry: bool) -> String {
 }
 
 impl Options {
-    /// Leaves only the sets that were asked for.
+    /// Keeps only the sets that the user asked for.
     fn choose(&self, name: &str, sources: &mut Vec<DatasetRecords>) -> Result<(), Failure> {
         let classic = name.strip_prefix("scr_rebuild_");
         let asked = self.scheme.as_deref().filter(|word| *word != "map");
@@ -144,7 +141,7 @@ impl Options {
                 let scheme = scheme.unwrap_or("xor");
                 let path = path.display();
                 Failure::said(format!(
-                    "{path} is no redundancy file's name, such as 2_of_4_in_0.{scheme}"
+                    "{path} is not the name of a redundancy file, such as 2_of_4_in_0.{scheme}"
                 ))
             })
         });
@@ -184,7 +181,7 @@ fn in_levels(dir: &Path) -> bool {
 struct DatasetDir {
     dir: PathBuf,
     meta: PathBuf,
-    /// The prefix directory, if the files are at their places there.
+    /// The prefix directory, if the files are at their paths there.
     prefix: Option<Prefix>,
 }
 
@@ -193,8 +190,8 @@ impl DatasetDir {
         let dir = std::fs::canonicalize(dir).map_err(|e| Error::io("look at", dir, e))?;
         if in_levels(&dir) {
             return Err(Failure::said(format!(
-                "{} is in a store that all nodes see: what could rebuild it is not kept in the \
-                 same place; scr scavenge saves all that is there",
+                "{} is in a store that all nodes share, without redundancy files beside it; \
+                 scr scavenge saves all parts that are there",
                 dir.display()
             )));
         }

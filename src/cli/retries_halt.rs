@@ -1,4 +1,4 @@
-//! `scr retries-halt`: is another run wanted?
+//! `scr retries-halt`: tells whether another run is wanted.
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
@@ -16,9 +16,9 @@ pub(super) const COMMAND: Command =
 
 /// Tell whether a job should stop instead of being run again
 ///
-/// Looks at the halt conditions. That the last run came to its end by itself
-/// (SCR_FINALIZE_CALLED) stops too; the library goes on in this case. SCR_HALT_SECONDS counts
-/// for the time of `scr halt --before` if the halt file has no such number.
+/// Checks the halt conditions. That the last run called SCR_Finalize (SCR_FINALIZE_CALLED) is a
+/// reason to stop, too, although the library goes on in this case. SCR_HALT_SECONDS counts for the
+/// time of `scr halt --before` if the halt file has no such number.
 ///
 /// Exit status: 0 stop, 1 go on, or the conditions cannot be read.
 #[derive(clap::Args)]
@@ -30,7 +30,7 @@ struct Options {
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let prefix = self.dir.used()?;
-        // What is wrong with the configuration is for those to tell who need it.
+        // Commands that need the configuration report its problems.
         let job = Job::here(Some(prefix.root())).ok();
         let seconds = job.and_then(|job| halt_seconds(&job).ok().flatten());
         let found = halt_reasons(&prefix, seconds, || Ok(None))?;
@@ -53,9 +53,9 @@ pub(super) fn halt_seconds(job: &Job) -> Result<Option<i64>, Failure> {
     job.number("SCR_HALT_SECONDS")
 }
 
-/// The reasons not to run again, in words of SCR; empty if there are none. `seconds` is used for
-/// `ExitBefore` if the halt file has no `HaltSeconds`. `end` returns the end of the allocation, if it is
-/// known; it is called only if the halt file has `HaltSeconds`.
+/// The reasons not to run again, in the words of SCR; empty if there is no reason. `seconds` is used
+/// for `ExitBefore` if the halt file has no `HaltSeconds`. `end` returns the end of the allocation, if
+/// it is known; it is called only if the halt file has `HaltSeconds`.
 pub(super) fn halt_reasons(
     prefix: &Prefix,
     seconds: Option<i64>,

@@ -1,4 +1,4 @@
-//! `scr scavenge`: saves a dataset from the caches of the nodes that are left.
+//! `scr scavenge`: saves a dataset from the caches of the nodes that are up.
 
 use super::caches::of_control;
 use super::call::{Failure, Invocation};
@@ -24,9 +24,9 @@ pub(super) const COMMAND: Command =
 
 /// Save a dataset from the caches of the nodes to the prefix directory
 ///
-/// Runs `scr copy` on each node in two rounds: first the files of all ranks, then redundancy
-/// files of those sets of which a rank is missing. Then lost files are rebuilt, and the dataset
-/// is entered in the index, as by `scr index --build`. May be repeated.
+/// Runs `scr copy` on each node in two rounds: first for the files of all ranks, then for the
+/// redundancy files of sets in which a rank is missing. Then rebuilds lost files and enters the
+/// dataset in the index, like `scr index --build`. May be repeated.
 ///
 /// Exit status: 0 the dataset is complete in the prefix directory, 1 it is not.
 #[derive(clap::Args)]
@@ -43,14 +43,14 @@ struct Options {
     /// What the program was launched with: srun, mpirun, flux ...
     #[arg(short = 'l', long, value_name = "LAUNCHER")]
     joblauncher: Option<String>,
-    /// Control directory of the job, BASE/USER/scr.JOBID, instead of what the parameters and
-    /// this environment say: it tells user and job
+    /// Control directory of the job, BASE/USER/scr.JOBID: user and job id are taken from it, instead
+    /// of from parameters and environment
     #[arg(short = 'f', long, visible_alias = "cntldir", value_name = "DIR")]
     from: Option<PathBuf>,
     /// Prefix directory, instead of SCR_PREFIX or the current directory
     #[arg(short, long, visible_alias = "to", value_name = "DIR")]
     prefix: Option<PathBuf>,
-    /// Tell each step, and what each node said
+    /// Print each step, and the output of each node
     #[arg(short, long)]
     verbose: bool,
 }
@@ -76,14 +76,14 @@ impl RunCommand for Options {
     }
 }
 
-/// Longest time for a copy where the end of the allocation is not known.
+/// The longest time for a copy if the end of the allocation is not known.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
 /// The nodes of a job that has ended.
 pub(super) struct ReachedNodes<'a> {
     job: &'a Job,
     remote: Remote,
-    /// Control directory of the job, if it is not the one that this environment tells.
+    /// Control directory of the job, if it differs from that of this environment.
     control: Option<PathBuf>,
     /// Nodes that can be reached.
     pub up: Vec<String>,
@@ -92,11 +92,11 @@ pub(super) struct ReachedNodes<'a> {
 }
 
 impl<'a> ReachedNodes<'a> {
-    /// Those of `all` that pass the tests, and the others, to which those belong that are
-    /// `known` to be down.
+    /// Divides `all` nodes: those that pass the tests, and those that do not or are `known` to be
+    /// down.
     ///
     /// # Errors
-    /// None is left, a setting is not sound, or there is no way to them.
+    /// No node is up, a parameter has a bad value, or no command can run on other nodes.
     pub fn tested(
         call: &mut Invocation,
         job: &'a Job,
@@ -118,7 +118,7 @@ impl<'a> ReachedNodes<'a> {
             call.step(&format_args!("{what}{}", compress(nodes)))?;
         }
         if up.is_empty() {
-            // One for all: there may be thousands, mostly for the same reason.
+            // One reason is enough: there may be thousands of nodes, mostly with the same one.
             let first = report.down.first();
             let why = first.map(|down| format!(" ({}: {})", down.node, down.reason));
             return Err(Failure::said(format!(
@@ -141,8 +141,8 @@ impl<'a> ReachedNodes<'a> {
         let program = std::env::current_exe().map_err(|error| {
             Failure::said(format!("cannot find out where this program is: {error}"))
         })?;
-        // User and job are found out here, for all: not each way to a node brings what they are
-        // known from. Bases may differ from node to node.
+        // User and job id are found out here for all nodes, because remote commands may not get the
+        // environment. Base directories may differ between nodes.
         let control = match &self.control {
             Some(dir) => dir.clone(),
             None => {
@@ -177,10 +177,10 @@ impl<'a> ReachedNodes<'a> {
         left.map_or(PATIENCE, Duration::from_secs)
     }
 
-    /// Brings a dataset to the prefix directory.
+    /// Copies a dataset to the prefix directory and completes it there.
     ///
     /// # Errors
-    /// It is not complete there; says why.
+    /// The dataset is not complete there, and why.
     pub fn save(&self, call: &mut Invocation, id: u64) -> Result<(), Failure> {
         let up = compress(&self.up);
         let down = match &self.down[..] {
@@ -226,7 +226,7 @@ impl<'a> ReachedNodes<'a> {
         index::complete(call, &self.job.prefix, id)
     }
 
-    /// The log is not what a job is saved for: it may fail.
+    /// Logs an event. Errors are ignored: a dataset is saved also without a log.
     fn log(&self, word: &str, id: u64, secs: Option<f64>) {
         let _ = self
             .job

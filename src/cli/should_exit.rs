@@ -1,4 +1,4 @@
-//! `scr should-exit`: should the run loop stop?
+//! `scr should-exit`: tells whether a run loop should stop.
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
@@ -15,8 +15,8 @@ pub(super) const COMMAND: Command =
 
 /// Tell whether a job script should stop instead of launching the program again
 ///
-/// It should if a halt condition holds, also that the last run came to its end by itself
-/// (SCR_FINALIZE_CALLED); if too few nodes are left; or if no run is left.
+/// It should if a halt condition holds, if the last run called SCR_Finalize (SCR_FINALIZE_CALLED),
+/// if too few nodes are left, or if no run is left.
 ///
 /// Exit status: 0 stop, 1 go on, or it is not known.
 #[derive(clap::Args)]
@@ -27,13 +27,13 @@ struct Options {
     /// Nodes that cannot be used
     #[arg(short, long, value_name = "NODES", default_value = "")]
     down: String,
-    /// Nodes that a run needs, instead of SCR_MIN_NODES, the number of the last run, or all
+    /// Number of nodes that a run needs, instead of SCR_MIN_NODES, the number of the last run, or all
     #[arg(short, long, value_name = "N")]
     min_nodes: Option<u64>,
-    /// Runs that are left; a negative number: any number
+    /// Number of runs that are left; a negative number: no limit
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     runs: Option<i64>,
-    /// Print why to stop
+    /// Print the reason to stop
     #[arg(short, long)]
     verbose: bool,
 }
@@ -65,13 +65,13 @@ impl Options {
                 let short = format!("nodes_remaining={left} < nodes_needed={needed}");
                 Ok(Some(short))
             }
-            // Whatever the nodes are.
+            // Also if the nodes of the job are not known.
             _ if self.runs == Some(0) => Ok(Some("runs_remaining=0".to_string())),
             nodes => nodes.map(|_| None),
         }
     }
 
-    /// Nodes that are left, and that are needed.
+    /// How many nodes are left, and how many a run needs.
     fn nodes(&self, job: &Job) -> Result<(u64, u64), Failure> {
         let all = job.nodes()?;
         let left = minus(&all, &expand(&self.down)?).len();
@@ -83,8 +83,8 @@ impl Options {
     }
 }
 
-/// Nodes that a run needs: SCR_MIN_NODES, else as many as the last one used, else all. 0 in
-/// either counts as not set.
+/// How many nodes a run needs: SCR_MIN_NODES, else as many as the last one used, else all. 0 counts as
+/// not set.
 pub(super) fn needed_nodes(job: &Job, all: usize) -> Result<u64, Failure> {
     let set = job.number("SCR_MIN_NODES")?;
     let set = set.and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);

@@ -1,4 +1,4 @@
-//! `scr test-runtime`: is all there that the commands need?
+//! `scr test-runtime`: checks that the programs exist that the commands need.
 
 use super::call::Invocation;
 use super::job::Job;
@@ -11,16 +11,15 @@ use std::process::ExitCode;
 pub(super) const COMMAND: Command =
     Command::of::<Options>("test-runtime", &["scr_test_runtime"], CommandGroup::Nodes);
 
-/// Check that the programs are there which the commands need in this job
+/// Check that the programs exist that the commands need in this job
 ///
-/// That is: those of the resource manager, the launcher if one is named, and a way to reach
-/// the other nodes. Each that is missing is said in one line. Settings that cannot be used are
-/// warned about.
+/// These are the programs of the resource manager, the launcher if one is named, and a program to
+/// reach other nodes. Prints one line for each that is missing. Warns about bad settings.
 ///
-/// Exit status: 0 all are there, 1 some are missing.
+/// Exit status: 0 all exist, 1 some are missing.
 #[derive(clap::Args)]
 struct Options {
-    /// What the program will be launched with: srun, mpirun, flux ...
+    /// The launcher: srun, mpirun, flux ...
     #[arg(short, long, value_name = "LAUNCHER")]
     joblauncher: Option<String>,
 }

@@ -19,13 +19,14 @@ pub(super) const COMMAND: Command =
 
 /// End a job step when it makes no progress
 ///
-/// Progress is a new dataset, or a step on its way to the prefix directory, as recorded in
-/// .scr/flush.scr. A run may stand still for SCR_WATCHDOG_TIMEOUT seconds; for
-/// SCR_WATCHDOG_TIMEOUT_PFS while the prefix directory is read or written. scr run does this
-/// itself if SCR_WATCHDOG=1. Watches until the step is ended, or the program has called
-/// SCR_Finalize; a job script runs it in the background and kills it when the run is over.
+/// Progress is a new dataset, or a step of its flush, as recorded in .scr/flush.scr. A run may go
+/// without progress for SCR_WATCHDOG_TIMEOUT seconds, or for SCR_WATCHDOG_TIMEOUT_PFS while the
+/// prefix directory is read or written. scr run does this itself if SCR_WATCHDOG=1. Watches until it
+/// has ended the step, or the program has called SCR_Finalize. A job script runs it in the
+/// background and kills it after the run.
 ///
-/// Exit status: 0 the step was ended, or has come to its end; 1 it could not be.
+/// Exit status: 0 the step was ended, or the program has called SCR_Finalize; 1 it could not be
+/// ended.
 #[derive(clap::Args)]
 struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
@@ -44,7 +45,7 @@ impl RunCommand for Options {
         let job = Job::here(self.prefix.as_deref())?;
         let launcher = Launcher::named(&self.launcher, &job.environment)?;
         let limits = limits(&job)?.ok_or_else(|| {
-            Failure::said("SCR_WATCHDOG_TIMEOUT is not set, so there is nothing to watch for")
+            Failure::said("set SCR_WATCHDOG_TIMEOUT, in seconds: the watchdog needs a limit")
         })?;
         let mut watch = Watch::new(limits, &job.prefix);
         while !watch.is_over() {
@@ -61,8 +62,8 @@ impl RunCommand for Options {
     }
 }
 
-/// The limits that are configured; `None` without SCR_WATCHDOG_TIMEOUT. That for the prefix
-/// directory is the same where it is not given.
+/// The configured limits; `None` without SCR_WATCHDOG_TIMEOUT. Without a limit of its own, the prefix
+/// directory has the same.
 pub(super) fn limits(job: &Job) -> Result<Option<Limits>, Failure> {
     let seconds = |name: &str| -> Result<Option<Duration>, Failure> {
         let number = job
@@ -82,13 +83,13 @@ pub(super) fn limits(job: &Job) -> Result<Option<Limits>, Failure> {
 pub(super) struct Watch {
     dog: Watchdog,
     last: Instant,
-    /// The halt file tells of this run, and not of the one before.
+    /// True once the halt file is that of this run, not of the run before.
     begun: bool,
     over: bool,
 }
 
 impl Watch {
-    /// Begins before or while the program runs.
+    /// A watchdog for a run that has begun or will begin.
     pub fn new(limits: Limits, prefix: &Prefix) -> Self {
         Watch {
             dog: Watchdog::new(limits, record(prefix)),
@@ -98,12 +99,12 @@ impl Watch {
         }
     }
 
-    /// How long until the next look.
+    /// The time until the next check.
     pub fn pause(&self) -> Duration {
         self.dog.interval().saturating_sub(self.last.elapsed())
     }
 
-    /// Looks, if it is time to. The limit that the run has gone beyond, if it has.
+    /// Checks, if it is time to. Returns the limit if the run has exceeded it.
     pub fn look(&mut self, prefix: &Prefix) -> Option<Duration> {
         if self.over || !self.pause().is_zero() {
             return None;
@@ -111,14 +112,14 @@ impl Watch {
         let passed = self.last.elapsed();
         self.last = Instant::now();
         let finalized = is_finalized(prefix);
-        // SCR_Init takes out what the run before has left.
+        // SCR_Init removes what the run before has left.
         self.begun |= !finalized;
         self.over = self.begun && finalized;
         let late = self.dog.look(record(prefix), passed);
         (late && !self.over).then(|| self.dog.limit())
     }
 
-    /// Whether the program has called SCR_Finalize: from then on it makes no datasets.
+    /// True if the program has called SCR_Finalize. After that it makes no datasets.
     pub fn is_over(&self) -> bool {
         self.over
     }

@@ -99,7 +99,7 @@ fn plain(rest: &mut Peekable<Chars>, style: Grammar, key: &str) -> Result<String
     let mut value = String::new();
     while let Some(c) = rest.next_if(|c| !c.is_ascii_whitespace()) {
         match c {
-            '\\' if style == Grammar::File => value.push(escaped(rest.next(), key)?),
+            '\\' if style == Grammar::File => value.push(unescaped(rest.next(), key)?),
             c => value.push(c),
         }
     }
@@ -113,7 +113,7 @@ fn quoted(rest: &mut Peekable<Chars>, style: Grammar, key: &str) -> Result<Strin
         match rest.next() {
             None => return Err(format!("does not close the quote of {key}")),
             Some('"') => break,
-            Some('\\') if style == Grammar::File => value.push(escaped(rest.next(), key)?),
+            Some('\\') if style == Grammar::File => value.push(unescaped(rest.next(), key)?),
             Some('\\') => value.push(rest.next_if(|c| matches!(c, '"' | '\\')).unwrap_or('\\')),
             Some(c) => value.push(c),
         }
@@ -126,7 +126,7 @@ fn quoted(rest: &mut Peekable<Chars>, style: Grammar, key: &str) -> Result<Strin
     }
 }
 
-fn escaped(c: Option<char>, key: &str) -> Result<char, String> {
+fn unescaped(c: Option<char>, key: &str) -> Result<char, String> {
     Ok(match c {
         Some('a') => '\x07',
         Some('b') => '\x08',

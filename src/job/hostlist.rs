@@ -125,7 +125,7 @@ fn words(text: &str) -> impl Iterator<Item = std::result::Result<&str, String>> 
     })
 }
 
-/// Adds the hosts that one word stands for.
+/// Adds the hosts that one word names.
 fn name(word: &str, hosts: &mut Vec<String>) -> std::result::Result<(), String> {
     let mut made = vec![String::new()];
     let mut rest = word;

@@ -1,5 +1,5 @@
-//! Running other programs: schedulers, launchers, remote shells. Their output is bounded, and
-//! so is the time they may take.
+//! Runs other programs: schedulers, launchers, remote shells. Their output and their time are
+//! limited.
 
 use super::Environment;
 use crate::text::excerpt;
@@ -12,20 +12,19 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Most that is kept of each output stream, bytes; what follows is read and dropped.
+/// How much of each output stream is kept, bytes. The rest is read and dropped.
 pub const MAX_OUTPUT: usize = 16 << 20;
 
-/// How long a question to a scheduler may take.
+/// How long a scheduler may take to answer.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a program that was asked to end has time to do so before it is killed.
+/// How long a program may take to end after SIGTERM, before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
-    /// Exit code; 128 and the signal if one ended it; `None` if it was stopped because its
-    /// time was over.
+    /// Exit code; 128 plus the number of the signal that ended it; `None` if its time was over.
     pub code: Option<i32>,
     /// Standard output.
     pub out: String,
@@ -54,7 +53,7 @@ impl Finished {
     }
 }
 
-/// The path of a program: as named if the name holds a slash, else the first on PATH.
+/// The path of a program: the name itself if it contains a slash, else the first on PATH.
 pub fn find(environment: &Environment, name: &str) -> Option<PathBuf> {
     let runs = |path: &Path| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
     let runs = |path: &Path| path.is_file() && runs(path);
@@ -71,14 +70,14 @@ pub fn find(environment: &Environment, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Like [`find`]; that there is none is an error which says so.
+/// The path of a program, or the error that it is not on PATH.
 pub fn need(environment: &Environment, name: &str) -> Result<PathBuf> {
     find(environment, name).ok_or_else(|| failed(name, "there is no such program on PATH"))
 }
 
-/// Runs a program and waits for it, at most `limit`. Standard input is empty. It gets a
-/// process group of its own; what it leaves behind there is killed if it holds on to the
-/// output. `set` are variables that are added to the environment of this process.
+/// Runs a program and waits for it, at most `limit`. Standard input is empty. The program gets its
+/// own process group. Processes that it leaves there are killed if they keep the output open. The
+/// variables `set` are added to the environment of this process.
 ///
 /// # Errors
 /// It cannot be started.
@@ -106,7 +105,7 @@ pub fn run(
         Some(status) => status,
         None => stop(&mut child)?,
     };
-    // A background process of it may hold the streams open for ever.
+    // A background process may keep the streams open.
     let text = |stream: Receiver<Vec<u8>>| {
         let bytes = stream.recv_timeout(GRACE).or_else(|_| {
             signal(child.id(), libc::SIGKILL);
@@ -121,11 +120,10 @@ pub fn run(
     })
 }
 
-/// Asks a question that must be answered: the output of a program that ends with exit code 0.
-/// `set` as in [`run`].
+/// The output of a program that must end with exit code 0. `set` as in [`run`].
 ///
 /// # Errors
-/// There is no such program, it takes too long, or it fails; the error has its first words.
+/// The program does not exist, takes too long or fails. The error has the first line of its output.
 pub fn ask(
     environment: &Environment,
     name: &str,
@@ -141,7 +139,7 @@ pub fn ask(
     }
 }
 
-/// A program that does not do what it should.
+/// The error of a program that cannot be used.
 pub fn failed(name: &str, why: impl Into<String>) -> Error {
     Error::Io {
         action: "run",
@@ -151,24 +149,24 @@ pub fn failed(name: &str, why: impl Into<String>) -> Error {
     }
 }
 
-/// Sends a signal to the process group that `leader` leads. False if there is none.
+/// Sends a signal to the process group that `leader` leads. False if the group does not exist.
 pub fn signal(leader: u32, signal: i32) -> bool {
     let Ok(group) = libc::pid_t::try_from(leader) else {
         return false;
     };
-    // 0 would be our own group, and 1 that of the system.
+    // 0 would be our own group, and 1 all processes.
     // SAFETY: a plain system call on a number.
     group > 1 && unsafe { libc::killpg(group, signal) } == 0
 }
 
-/// Exit code as a shell has it.
+/// The exit code as a shell reports it: 128 plus the number for a signal.
 pub fn code(status: ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
     let by_signal = status.signal().map(|signal| 128 + signal);
     status.code().or(by_signal).unwrap_or(1)
 }
 
-/// Waits until the child ends or the time has come.
+/// Waits until the child ends or the time is over.
 fn wait(child: &mut Child, end: Instant) -> Result<Option<ExitStatus>> {
     let mut pause = Duration::from_millis(1);
     loop {
@@ -182,7 +180,7 @@ fn wait(child: &mut Child, end: Instant) -> Result<Option<ExitStatus>> {
     }
 }
 
-/// Ends a child: first a request, which launchers pass on, then by force.
+/// Ends a child: SIGTERM first, which launchers pass on, then SIGKILL.
 fn stop(child: &mut Child) -> Result<ExitStatus> {
     signal(child.id(), libc::SIGTERM);
     if let Some(status) = wait(child, Instant::now() + GRACE)? {
@@ -199,7 +197,7 @@ fn kept(stream: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut stream) = stream {
-            // What was read before a failure is all there is.
+            // After an error, what was read before it is kept.
             let _ = (&mut stream)
                 .take(MAX_OUTPUT as u64)
                 .read_to_end(&mut bytes);

@@ -13,7 +13,7 @@ impl Programs {
         Programs(tempfile::tempdir().unwrap())
     }
 
-    /// Writes a program anew, whole: one that still runs keeps the old text. A shell writes
+    /// Replaces a program as a whole: one that still runs keeps the old text. A shell writes
     /// it, because a child that another thread starts meanwhile would hold our open file, and
     /// no program can be run that is open for writing.
     pub fn add(&self, name: &str, script: &str) {

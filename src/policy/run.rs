@@ -16,8 +16,8 @@ pub struct LoopState {
     pub hung: bool,
     /// Halt conditions that hold, as SCR names them.
     pub halts: Vec<String>,
-    /// The signal that asked the loop to end.
-    pub signal: Option<&'static str>,
+    /// Number and name of the signal that asked the loop to end.
+    pub signal: Option<(i32, &'static str)>,
     /// Result of the node tests since the last launch; `None` if there were none.
     pub nodes: Option<NodeCount>,
 }
@@ -62,11 +62,12 @@ pub enum StopReason {
 /// The next step. Reasons of the user and of the program come first, then limits. Nodes are tested
 /// last, because that takes longest.
 pub fn next_step(state: &LoopState) -> NextStep {
-    let finalized = state.halts.iter().any(|reason| reason == FINALIZED);
+    let finalized = state.finalized();
     let others = || state.halts.iter().filter(|reason| *reason != FINALIZED);
     NextStep::Stop(match state {
         LoopState {
-            signal: Some(name), ..
+            signal: Some((_, name)),
+            ..
         } => StopReason::Signal(name),
         LoopState {
             code: Some(0),
@@ -86,6 +87,25 @@ pub fn next_step(state: &LoopState) -> NextStep {
         } if nodes.up == 0 || nodes.up < nodes.needed => StopReason::TooFewNodes(*nodes),
         _ => return NextStep::Launch,
     })
+}
+
+impl LoopState {
+    fn finalized(&self) -> bool {
+        self.halts.iter().any(|reason| reason == FINALIZED)
+    }
+
+    /// The exit code of the loop: that of the last launch, except that 0 is only for a program that
+    /// was finished. A signal or the watchdog may have ended the run before, and launchers and
+    /// programs that handle SIGTERM end with 0 then. `failed`: the loop itself had an error.
+    pub fn exit_code(&self, failed: bool) -> i32 {
+        match (self.code, self.signal) {
+            (None, Some((number, _))) => 128 + number,
+            (Some(0), Some((number, _))) if !self.finalized() => 128 + number,
+            (Some(0), None) if self.hung && !self.finalized() => 1,
+            (Some(0), _) if failed => 1,
+            (code, _) => code.unwrap_or(1),
+        }
+    }
 }
 
 /// The limit for launches, from `SCR_RUNS` and `SCR_RETRIES`; `None` for no limit.
@@ -232,12 +252,12 @@ mod tests {
             ),
             (
                 LoopState {
-                    signal: Some("SIGTERM"),
+                    signal: Some((15, "SIGTERM")),
                     ..after(143)
                 },
                 NextStep::Stop(StopReason::Signal("SIGTERM")),
             ),
-            // A launcher may return 0 when it is told to end the step.
+            // A launcher may return 0 when the watchdog ends the step.
             (
                 LoopState {
                     hung: true,
@@ -256,6 +276,42 @@ mod tests {
         ];
         for (state, expected) in cases {
             assert_eq!(next_step(&state), expected, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn exit_code_0_is_for_a_finished_program() {
+        let signal = Some((15, "SIGTERM"));
+        let killed = |code| LoopState {
+            signal,
+            ..after(code)
+        };
+        let finalized = |state| LoopState {
+            halts: some(&[FINALIZED]),
+            ..state
+        };
+        let hung = |code| LoopState {
+            hung: true,
+            ..after(code)
+        };
+        let not_launched = LoopState {
+            code: None,
+            ..killed(0)
+        };
+        for (state, code) in [
+            (LoopState::default(), 1),
+            (after(0), 0),
+            (after(3), 3),
+            (killed(0), 143),
+            (killed(3), 3),
+            (finalized(killed(0)), 0),
+            (not_launched, 143),
+            (hung(0), 1),
+            (hung(137), 137),
+            (finalized(hung(0)), 0),
+        ] {
+            assert_eq!(state.exit_code(false), code, "{state:?}");
+            assert_eq!(state.exit_code(true), code.max(1), "{state:?}");
         }
     }
 

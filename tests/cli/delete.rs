@@ -1,4 +1,4 @@
-//! `scr index --delete`: tells what goes, and asks at a terminal.
+//! `scr index --delete`: lists the files, and asks at a terminal.
 
 use crate::sandbox::{Said, Sandbox, program, said};
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::Stdio;
 
-/// A terminal: the side of the user, and that of programs.
+/// A pseudo-terminal: the side of the user, and the side of programs.
 fn terminal() -> (File, OwnedFd) {
     let (mut user, mut programs) = (-1, -1);
     let none = std::ptr::null_mut();
@@ -51,7 +51,7 @@ fn is_there(sandbox: &Sandbox) -> bool {
 }
 
 #[test]
-fn without_a_terminal_it_tells_and_deletes() {
+fn delete_without_a_terminal_lists_and_deletes() {
     let sandbox = Sandbox::of("basic");
     let out = sandbox.run(&["index", "--delete=timestep.1"]).out();
     assert_eq!(out, format!("{LIST}Deleted dataset 1 (`timestep.1')\n"));
@@ -59,7 +59,7 @@ fn without_a_terminal_it_tells_and_deletes() {
 }
 
 #[test]
-fn at_a_terminal_it_asks() {
+fn delete_asks_at_a_terminal() {
     for no in ["n\n", "\n", "no\n", "yellow\n", "\x04"] {
         let sandbox = Sandbox::of("basic");
         let said = at_terminal(&sandbox, no, &["--delete=timestep.1"]);
@@ -78,7 +78,7 @@ fn at_a_terminal_it_asks() {
 }
 
 #[test]
-fn with_yes_it_does_not_ask() {
+fn delete_with_yes_does_not_ask() {
     for yes in ["--yes", "-y"] {
         let sandbox = Sandbox::of("basic");
         at_terminal(&sandbox, "n\n", &["--delete=timestep.1", yes]).out();

@@ -4,7 +4,7 @@ use crate::sandbox::{Programs, Said, Sandbox};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// A job of Slurm on four nodes, with all programs of it.
+/// A job of Slurm on four nodes, with all programs of Slurm.
 fn slurm() -> Programs {
     ["sinfo", "scontrol", "scancel", "srun"]
         .iter()
@@ -26,20 +26,20 @@ fn doctor(sandbox: &Sandbox, set: &[(&str, &str)], args: &[&str]) -> Said {
     let mut all = SLURM.to_vec();
     all.extend([("SCR_CACHE_BASE", cache), ("SCR_CNTL_BASE", cache)]);
     all.extend([("SCR_CACHE_BYPASS", "0"), ("USER", "someone")]);
-    // The sandbox may be in memory, which would not do for a prefix directory of several nodes.
+    // The sandbox may be in memory, which would be a problem for the prefix directory of several nodes.
     all.push(("SCR_REMOTE", "LOCAL"));
     all.extend(set);
     slurm().run(sandbox, &all, &[&["doctor"], args].concat())
 }
 
-/// The facts of a call that must have found nothing wrong.
+/// The facts of a call that must have found no problem.
 fn good(said: Said) -> String {
     let out = said.out();
     assert!(out.ends_with("\nNothing is wrong.\n"), "{out}");
     out
 }
 
-/// The problems of one that must have found some.
+/// The problems of a call that must have found some.
 fn problems(said: Said) -> String {
     assert_eq!((said.code, said.err.as_str()), (1, ""), "{}", said.out);
     let (_, problems) = said.out.split_once("\nProblems\n").expect(&said.out);
@@ -53,7 +53,7 @@ fn has(text: &str, lines: &[&str]) {
 }
 
 #[test]
-fn a_job_that_is_in_order() {
+fn a_job_without_problems() {
     let sandbox = Sandbox::of("basic");
     let out = good(doctor(&sandbox, &[], &[]));
     has(
@@ -114,7 +114,7 @@ fn losses_are_those_that_a_run_would_survive() {
         let out = good(doctor(&sandbox, &[("SCR_COPY_TYPE", set)], args));
         has(&out, &[set, expected]);
     }
-    // By default nothing stays in the cache.
+    // By default datasets are in bypass.
     let out = good(doctor(&sandbox, &[("SCR_CACHE_BYPASS", "1")], &[]));
     has(
         &out,
@@ -136,7 +136,7 @@ fn losses_are_those_that_a_run_would_survive() {
 }
 
 #[test]
-fn each_descriptor_is_told_of() {
+fn each_descriptor_is_reported() {
     let sandbox = Sandbox::empty();
     let fast = sandbox.path().join("fast");
     std::fs::create_dir(&fast).unwrap();
@@ -164,19 +164,19 @@ fn each_descriptor_is_told_of() {
             &format!("  STORE={fast} COUNT=2 ("),
         ],
     );
-    // The fifth node is in no rack, and nobody can know in which it would be.
+    // No GROUPS line names the rack of the fifth node.
     let fifth = problems(doctor(&sandbox, &[], &["--nodes", "5"]));
     has(&fifth, &["GROUP=RACK is not known on node another-node-1"]);
 }
 
 #[test]
-fn sizes_are_held_against_what_is_free() {
+fn sizes_are_compared_with_the_free_space() {
     let sandbox = Sandbox::empty();
     let out = good(doctor(&sandbox, &[], &["--size", "4k"]));
     has(
         &out,
         &[
-            // 2 ranks of a node, each with a third more.
+            // 2 ranks on a node, each with a third more for parity.
             "  cache        ",
             ": 10.7 KiB for a dataset with redundancy, 10.7 KiB for the 1 that are kept\n",
             ": 32.0 KiB for a dataset\n",
@@ -191,7 +191,7 @@ fn sizes_are_held_against_what_is_free() {
             "free, but one dataset takes 7.0 EiB\n     make room, or set SCR_PREFIX",
         ],
     );
-    // Fits once, and not as often as it is to be kept.
+    // One dataset fits, but not as many as the cache keeps.
     let many = [("SCR_CACHE_SIZE", "2000000000")];
     let text = problems(doctor(&sandbox, &many, &["--size", "1m", "-n2"]));
     has(&text, &["     keep only "]);
@@ -220,20 +220,20 @@ fn each_problem_comes_with_a_remedy() {
     let text = problems(doctor(&sandbox, &[("SCR_FLUSH", "often")], &[]));
     has(&text, &["environment: SCR_FLUSH is `often` but must be"]);
 
-    // A job that nobody can start, and whose nodes cannot be asked.
+    // A job without a launcher, whose nodes cannot be reached.
     let said = Programs::new().run(&Sandbox::empty(), &SLURM, &["doctor"]);
     has(
         &problems(said),
         &[
             "there is no squeue on PATH, which SLURM needs\n     add the directory",
             "no launcher that scr_run knows is on PATH",
-            "commands reach no other node",
+            "no command can run on other nodes",
         ],
     );
 }
 
 #[test]
-fn directories_that_will_not_do() {
+fn unusable_directories_are_reported() {
     let sandbox = Sandbox::empty();
     let at = |name: &str| sandbox.path().join(name);
     let text = |path: &Path| path.to_str().unwrap().to_string();
@@ -242,18 +242,18 @@ fn directories_that_will_not_do() {
     let below = text(&at("file/below"));
     for base in [&file, &below] {
         let told = problems(doctor(&sandbox, &[("SCR_CACHE_BASE", base)], &[]));
-        has(&told, &[&format!("{file} is no directory")]);
+        has(&told, &[&format!("{file} is not a directory")]);
     }
-    // What is missing is made, unless that is forbidden.
+    // A missing directory is made, unless MKDIR=0.
     let missing = text(&at("not/yet"));
     let out = good(doctor(&sandbox, &[("SCR_CACHE_BASE", &missing)], &[]));
     has(&out, &[&format!("{missing} ("), ", to be made)"]);
     let conf = at(".scrconf");
     std::fs::write(&conf, format!("STORE={missing} MKDIR=0\n")).unwrap();
     let told = problems(doctor(&sandbox, &[("SCR_CACHE_BASE", &missing)], &[]));
-    has(&told, &[&format!("{missing} is not there, and MKDIR=0")]);
+    has(&told, &[&format!("{missing} does not exist, and MKDIR=0")]);
     std::fs::remove_file(conf).unwrap();
-    // Others could write there.
+    // Other users could write there.
     let open = at("open/someone");
     std::fs::create_dir_all(&open).unwrap();
     std::fs::set_permissions(&open, PermissionsExt::from_mode(0o777)).unwrap();
@@ -263,7 +263,7 @@ fn directories_that_will_not_do() {
 }
 
 #[test]
-fn what_is_in_the_prefix_directory_is_told() {
+fn the_content_of_the_prefix_directory_is_reported() {
     let sandbox = Sandbox::of("basic");
     let dir = sandbox.path().to_str().unwrap();
     sandbox.run(&["halt", "-c", "0"]).out();
@@ -287,7 +287,7 @@ fn what_is_in_the_prefix_directory_is_told() {
 }
 
 #[test]
-fn what_other_nodes_do_not_see_is_no_prefix_directory() {
+fn a_prefix_directory_that_other_nodes_do_not_see_is_a_problem() {
     let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
     if !mounts.contains(" /dev/shm tmpfs ") {
         println!("SKIPPED: there is no tmpfs at /dev/shm");

@@ -2,8 +2,7 @@
 
 use crate::sandbox::{FIXTURES, Sandbox, fixture};
 
-/// Each line of a dump with the lines above it that it belongs to, sorted: the same for any
-/// order of siblings.
+/// Each line of a dump after its parent lines, sorted: the same for any order of siblings.
 fn paths(dump: &str) -> Vec<String> {
     let mut above: Vec<&str> = Vec::new();
     let mut paths = Vec::new();
@@ -72,7 +71,7 @@ fn printed_trees_are_sorted() {
 }
 
 #[test]
-fn what_is_no_file_of_scr_is_not_printed() {
+fn only_files_of_scr_are_printed() {
     let sandbox = Sandbox::of("basic");
     let data = "timestep.1/rank_0/state_0.dat";
     for file in [data, ".scr", "/dev/null", "missing"] {
@@ -107,7 +106,7 @@ fn the_flush_file_answers() {
             (1, String::new(), String::new())
         );
     }
-    // As the SCR developer guide has it.
+    // As in the SCR developer guide.
     assert_eq!(
         sandbox.run_as("scr_flush_file", &["--latest", dir]).out(),
         "5\n"
@@ -193,8 +192,7 @@ fn the_short_options_of_scr_are_those_of_v3_1_0() {
     assert_eq!(ask("scr_flush_file", &["-n", "5"]).code, 1);
 }
 
-/// The newest dataset of the fixture `basic` as a flush leaves it whose files are still on
-/// their way.
+/// The fixture `basic` in the middle of a flush of its newest dataset.
 fn under_way() -> Sandbox {
     use scr::format::flush_file::{FLUSHING, PFS};
     use scr::prefix::{paths::Prefix, records};
@@ -211,7 +209,7 @@ fn under_way() -> Sandbox {
 }
 
 #[test]
-fn a_dataset_that_was_brought_by_other_means_is_certified_if_all_is_there() {
+fn a_dataset_copied_by_other_means_is_certified_if_all_files_are_there() {
     let original = Sandbox::of("basic");
     let print = |sandbox: &Sandbox| {
         let file = ".scr/scr.dataset.3/summary.scr";
@@ -250,7 +248,7 @@ fn a_dataset_that_was_brought_by_other_means_is_certified_if_all_is_there() {
 }
 
 #[test]
-fn a_copy_that_is_to_be_resumed_is_one_that_has_ended() {
+fn a_resumed_copy_is_reported_as_ended() {
     for (sandbox, code, out) in [
         (Sandbox::of("basic"), 0, "timestep.3\n"),
         (under_way(), 1, ""),

@@ -1,4 +1,4 @@
-//! `scr index --build` on what SCR v3.1.0 scavenged and did not build.
+//! `scr index --build` after a scavenge by SCR v3.1.0.
 
 use crate::sandbox::Sandbox;
 use scr::format::rank2file::RankEntry;
@@ -67,7 +67,7 @@ fn write(sandbox: &Sandbox, rank: u64, names: &[PathBuf]) {
 }
 
 #[test]
-fn nothing_lost_is_completed() {
+fn a_dataset_without_losses_is_completed() {
     let (sandbox, before) = scavenged();
     let seen = sandbox.run(&["inspect", "--id", "3"]).out();
     assert_eq!(
@@ -92,7 +92,7 @@ fn nothing_lost_is_completed() {
             assert_eq!(file.size, Some(fs::metadata(path).unwrap().len()));
         }
     }
-    // What SCR v3.1.0 may want is left to it, and a second time changes nothing.
+    // Files of SCR v3.1.0 stay, and a second build changes nothing.
     assert_eq!(sandbox.run(&["index", "--build=3"]).out(), complete);
     for kept in ["reddesc.er.2.redset", "filemap_2"] {
         assert!(dir(&sandbox).join(kept).exists());
@@ -100,7 +100,7 @@ fn nothing_lost_is_completed() {
 }
 
 #[test]
-fn what_is_lost_is_named_and_nothing_is_entered() {
+fn lost_ranks_are_named_and_nothing_is_entered() {
     for damage in ["data", "size", "record", "outside", "garbage"] {
         let (sandbox, before) = scavenged();
         let name = before[&2].files.keys().next().unwrap().as_path();
@@ -136,7 +136,7 @@ fn numbers_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn without_its_name_it_cannot_be_entered() {
+fn a_dataset_without_its_name_cannot_be_entered() {
     let (sandbox, _) = scavenged();
     fs::remove_file(sandbox.path().join(".scr/flush.scr")).unwrap();
     let error = sandbox.run(&["index", "--build=3"]).failed();

@@ -4,7 +4,7 @@ use crate::sandbox::{Sandbox, program, said};
 use crate::site::{Site, nodes};
 use std::process::Stdio;
 
-/// What `scr halt --list` shows below its heading.
+/// The lines of `scr halt --list` below its heading.
 fn settings(sandbox: &Sandbox) -> String {
     let out = sandbox.run(&["halt", "--list"]).out();
     let (heading, rest) = out.split_once(":\n").unwrap();
@@ -26,30 +26,30 @@ fn all_conditions_are_set_shown_and_unset() {
             "-c",
             "10",
             "-b",
-            "2026-11-21T18:00:00",
+            "2082-11-21T18:00:00",
             "-a",
-            "2026-11-07T09:05:00",
+            "2082-11-07T09:05:00",
             "-s",
             "600",
         ])
         .out();
     let changes = "Setting CheckpointsLeft to 10\n\
-                   Setting ExitBefore to Sat Nov 21 18:00:00 2026\n\
-                   Setting ExitAfter to Sat Nov  7 09:05:00 2026\n\
+                   Setting ExitBefore to Sat Nov 21 18:00:00 2082\n\
+                   Setting ExitAfter to Sat Nov  7 09:05:00 2082\n\
                    Setting HaltSeconds to 600\n\nHalt file settings for ";
     assert!(out.starts_with(changes), "{out}");
     let table = "  ExitReason:      SCR_FINALIZE_CALLED
   CheckpointsLeft: 10
-  ExitAfter:       Sat Nov  7 09:05:00 2026
-  ExitBefore:      Sat Nov 21 18:00:00 2026
+  ExitAfter:       Sat Nov  7 09:05:00 2082
+  ExitBefore:      Sat Nov 21 18:00:00 2082
   HaltSeconds:     600
-  ExitBefore - HaltSeconds: Sat Nov 21 17:50:00 2026
+  ExitBefore - HaltSeconds: Sat Nov 21 17:50:00 2082
 ";
     assert!(out.ends_with(table), "{out}");
     assert_eq!(settings(&sandbox), table);
 
     let halt = ".scr/halt.scr";
-    let printed = "  CheckpointsLeft = 10\n  ExitAfter = 1794042300\n  ExitBefore = 1795284000\n  \
+    let printed = "  CheckpointsLeft = 10\n  ExitAfter = 3561267900\n  ExitBefore = 3562509600\n  \
                    ExitReason = SCR_FINALIZE_CALLED\n  HaltSeconds = 600\n";
     assert_eq!(sandbox.run(&["print", halt]).out(), printed);
 
@@ -69,6 +69,28 @@ fn all_conditions_are_set_shown_and_unset() {
         .run(&["halt", "--unset-after", "--unset-reason"])
         .out();
     assert_eq!(settings(&sandbox), "  None\n");
+}
+
+#[test]
+fn a_time_in_the_past_is_reported() {
+    let sandbox = Sandbox::of("basic");
+    let why = |time: &str, option: &str| {
+        format!(
+            "scr halt: warning: {time} has passed, so a run stops when it next calls \
+             SCR_Should_exit or SCR_Need_checkpoint; --unset-{option} removes this condition\n"
+        )
+    };
+    let hour = "Mon May  5 12:00:00 2014";
+    let args = ["halt", "-b", "2014-05-05T12:00:00"];
+    let said = sandbox.run(&args);
+    assert_eq!((said.code, said.err), (0, why(hour, "before")));
+    assert_eq!(sandbox.run(&["halt", "-l"]).err, "", "said once");
+    let said = sandbox.run(&["halt", "-s", "60", "-a", "2014-05-05T12:00:00"]);
+    let minute_before = why("Mon May  5 11:59:00 2014", "before");
+    assert_eq!(said.err, minute_before + &why(hour, "after"));
+    // Only HaltSeconds brings this time into the past.
+    let said = sandbox.run(&["halt", "-b", "2082-01-01T00:00:00", "-s", "2147483647"]);
+    assert!(said.err.contains("--unset-before"), "{said:?}");
 }
 
 #[test]
@@ -101,7 +123,7 @@ fn listing_and_removing_set_nothing() {
             .ends_with("  None\n")
     );
     assert!(!file.exists());
-    // And it is no error that there is none.
+    // A missing halt file is not an error.
     assert!(
         sandbox
             .run_as("scr_halt", &["--remove"])
@@ -113,7 +135,7 @@ fn listing_and_removing_set_nothing() {
 }
 
 #[test]
-fn several_directories_and_one_that_is_none() {
+fn several_directories_of_which_one_is_not_a_prefix_directory() {
     let (a, b) = (Sandbox::of("basic"), Sandbox::of("failed"));
     let dirs = [a.path(), "/nonexistent".as_ref(), b.path()].map(|p| p.to_str().unwrap());
     let said = a.run(&[&["halt", "-c", "3"], &dirs[..]].concat());
@@ -189,7 +211,7 @@ fn two_at_once_lose_nothing() {
 }
 
 #[test]
-fn retries_halt_tells_by_its_exit_status() {
+fn retries_halt_answers_by_its_exit_status() {
     let sandbox = Sandbox::of("basic");
     let dir = sandbox.path().to_str().unwrap();
     let ask = || sandbox.run_as("scr_retries_halt", &["--dir", dir]);
@@ -220,11 +242,10 @@ fn retries_halt_tells_by_its_exit_status() {
         ])
         .out();
     goes_on();
-    sandbox.run(&["halt", "-b", "2000-01-01T00:00:00"]).out();
+    assert_eq!(sandbox.run(&["halt", "-b", "2000-01-01T00:00:00"]).code, 0);
     halts("EXIT_BEFORE_TIME");
-    sandbox
-        .run(&["halt", "--unset-before", "-a", "2000-01-01T00:00:00"])
-        .out();
+    let after = ["halt", "--unset-before", "-a", "2000-01-01T00:00:00"];
+    assert_eq!(sandbox.run(&after).code, 0);
     halts("EXIT_AFTER_TIME");
     sandbox.run(&["halt", "--unset-after", "-i"]).out();
     halts("JOB_HALTED");
@@ -248,12 +269,12 @@ fn the_time_of_before_is_less_what_scr_halt_seconds_says() {
         said(command.env("SCR_HALT_SECONDS", seconds).output().unwrap()).code == 0
     };
     assert!(!stops("1000") && stops("10000"));
-    // What the halt file has comes first.
+    // The value in the halt file comes first.
     sandbox.run(&["halt", "--seconds", "5"]).out();
     assert!(!stops("10000"));
 }
 
-/// A job that is submitted and must not begin.
+/// A job is submitted and must not begin.
 #[test]
 fn conditions_may_be_set_before_the_first_run_and_hold_for_it() {
     for (command, args) in [
@@ -303,7 +324,7 @@ fn a_running_job_sees_each_form() {
     let dir = site.prefix();
     let halt = |args: &[&str]| {
         let args = [&["halt"], args, &[dir.to_str().unwrap()]].concat();
-        said(program("scr", &args).output().unwrap()).out();
+        assert!(program("scr", &args).status().unwrap().success());
     };
     let past = "2020-01-01T00:00:00";
     let future = "2199-01-01T00:00:00";

@@ -1,4 +1,4 @@
-//! Names, help, options that do not exist, and output that nobody reads.
+//! Names, help, wrong options, and output without a reader.
 
 use crate::sandbox::{Sandbox, program, said};
 use scr::cli::COMMANDS;
@@ -102,7 +102,7 @@ fn help_shows_each_command_in_its_group() {
 }
 
 #[test]
-fn wrong_options_are_told_with_the_usage() {
+fn wrong_options_are_reported_with_the_usage() {
     let sandbox = Sandbox::of("basic");
     for args in [
         &["nonsense"][..],
@@ -214,7 +214,7 @@ fn arguments_of_any_bytes_are_taken() {
 }
 
 #[test]
-fn an_environment_that_is_no_text_is_named() {
+fn a_variable_that_is_not_utf8_is_named() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let (sandbox, odd) = (Sandbox::of("basic"), OsStr::from_bytes(b"\xff\xfe"));
@@ -248,7 +248,7 @@ fn commands_need_neither_home_nor_user() {
     }
 }
 
-/// Runs a command whose output nobody will read.
+/// Runs a command whose output has no reader.
 fn unread(sandbox: &Sandbox, args: &[&str]) -> Output {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -261,7 +261,7 @@ fn unread(sandbox: &Sandbox, args: &[&str]) -> Output {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_on_standard_output_is_not_an_error() {
     let sandbox = Sandbox::of("basic");
     for args in [
         &["index"][..],
@@ -273,7 +273,7 @@ fn a_reader_that_goes_away_is_no_error() {
         let said = said(unread(&sandbox, args));
         assert_eq!((said.code, said.err.as_str()), (0, ""), "{args:?}");
     }
-    // The work is done and the answer given all the same.
+    // The command does its work and answers by its exit status.
     assert_eq!(
         said(unread(&sandbox, &["halt", "--unset-reason", "-c9"])).code,
         0

@@ -66,9 +66,9 @@ fn a_flipped_byte_is_found() {
     }
 }
 
-/// Trees with a good checksum that are no such record.
+/// Files with a good checksum that are not such a record.
 #[test]
-fn well_formed_nonsense_is_survived() {
+fn well_formed_files_of_another_kind_are_errors() {
     let mut tree = scr::format::Tree::new();
     for key in [
         "VERSION",
@@ -102,7 +102,7 @@ fn well_formed_nonsense_is_survived() {
 }
 
 #[test]
-fn things_that_are_no_files_are_refused() {
+fn devices_and_directories_are_refused() {
     let sandbox = Sandbox::of("basic");
     for (file, args) in READERS {
         let path = sandbox.path().join(".scr").join(file);
@@ -125,7 +125,7 @@ fn things_that_are_no_files_are_refused() {
     }
 }
 
-/// What the commands say of names in files, and of names on their command line.
+/// Names in files and on the command line are escaped in messages.
 #[test]
 fn messages_do_nothing_to_a_terminal() {
     let name = "a b\x1b]0;title\x07\n\u{202e}$(touch pwned)";

@@ -2,7 +2,7 @@
 
 use crate::sandbox::Sandbox;
 
-/// What a call with these words prints, its newline less.
+/// The output of a call with these words, without the newline.
 fn out(words: &[&str]) -> String {
     let out = Sandbox::empty().run(words).out();
     out.strip_suffix('\n').unwrap().to_string()
@@ -10,7 +10,7 @@ fn out(words: &[&str]) -> String {
 
 /// The examples of the SCR developer guide.
 #[test]
-fn the_examples_of_the_guide() {
+fn the_examples_of_the_developer_guide() {
     let sandbox = Sandbox::empty();
     for (words, expected) in [
         (&["--count", "atlas[3,5-7,9-11]"][..], "7\n"),
@@ -29,7 +29,7 @@ fn the_examples_of_the_guide() {
 }
 
 #[test]
-fn questions_about_a_list_go_with_each_way_to_give_it() {
+fn count_and_nth_work_with_each_source_of_hosts() {
     for (words, expected) in [
         (&["glob-hosts", "-c", "-m", "n[1-9]:n[2-4]"][..], "6"),
         (&["glob-hosts", "-n", "-1", "-i", "n[1-9]:n[2-4]"], "n4"),
@@ -85,7 +85,7 @@ fn long_and_short_forms() {
     ] {
         assert_eq!(out(words), expected, "{words:?}");
     }
-    // A name that a script has, too.
+    // The name with a suffix, as of a script.
     let sandbox = Sandbox::empty();
     assert_eq!(
         sandbox.run_as("scr_hostlist.py", &["-c", "n[1-3]"]).out(),

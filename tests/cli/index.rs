@@ -59,7 +59,7 @@ fn current_chooses_a_checkpoint() {
         assert!(list(&sandbox).contains("* ckpt-1.0+α"));
         let before = list(&sandbox);
         let said = sandbox.run_as("scr_index", &[option, "größe_Δt.out-2"]);
-        assert!(said.failed().contains("no checkpoint"));
+        assert!(said.failed().contains("is not a checkpoint"));
         assert_eq!(list(&sandbox), before);
     }
 }
@@ -192,7 +192,10 @@ fn delete_leaves_files_that_another_dataset_lists() {
     tree.set("RANK", ranks);
     std::fs::write(&map, scr::format::encode(&tree)).unwrap();
     let said = sandbox.run(&["index", "--delete", "timestep.1"]).out();
-    assert!(said.contains("and that stay: 1"), "{said}");
+    assert!(
+        said.contains("because other datasets have them, too: 1"),
+        "{said}"
+    );
     assert!(
         sandbox
             .path()
@@ -229,7 +232,7 @@ fn a_hostile_map_does_not_lead_out_of_the_prefix() {
 }
 
 #[test]
-fn a_missing_index_and_one_of_another_version_are_errors() {
+fn a_missing_index_and_an_index_of_another_version_are_errors() {
     let sandbox = Sandbox::of("basic");
     let index = sandbox.path().join(".scr/index.scr");
     let mut tree = scr::format::Tree::new();
@@ -278,7 +281,7 @@ fn a_dataset_that_lost_a_file_is_not_complete() {
 
 /// A run that is killed before its first flush has an empty prefix directory and full caches.
 #[test]
-fn what_the_caches_hold_is_told_where_nothing_was_flushed() {
+fn without_an_index_the_datasets_in_the_caches_are_listed() {
     use crate::checkpoints::double_nodes;
     use crate::site::Site;
     let site = Site::new().set("SCR_FLUSH", "0").set("SCR_CACHE_SIZE", "2");

@@ -35,7 +35,7 @@ fn facts_about_a_job() {
             expected
         );
     }
-    // What is set comes first.
+    // Parameters come first.
     set.extend([
         ("SCR_JOB_ID", "x"),
         ("SCR_NODELIST", "n2,n9"),
@@ -116,7 +116,7 @@ fn directories_of_a_job() {
     assert!(error.failed().contains("SCR_USER_NAME"));
 }
 
-/// Exit code and output.
+/// The exit code and output of `scr should-exit`.
 fn should(programs: &Programs, sandbox: &Sandbox, args: &[&str]) -> (i32, String) {
     let said = programs.run(sandbox, &SLURM, &[&["should-exit", "-v"], args].concat());
     assert_eq!(said.err, "");
@@ -127,7 +127,7 @@ fn should(programs: &Programs, sandbox: &Sandbox, args: &[&str]) -> (i32, String
 fn reasons_to_stop_in_order() {
     let (programs, sandbox) = (slurm(), Sandbox::empty());
     let stop = |args: &[&str]| should(&programs, &sandbox, args);
-    // A directory that nothing has run in speaks against nothing.
+    // In a directory without a run there is no reason to stop.
     assert_eq!(stop(&[]), (1, String::new()));
     assert_eq!(stop(&["--runs", "0"]), (0, "runs_remaining=0\n".into()));
     assert_eq!(stop(&["--runs", "-1"]).0, 1);
@@ -151,7 +151,7 @@ fn reasons_to_stop_in_order() {
     assert_eq!(stop(&[]).0, 1);
     let quiet = programs.run(&sandbox, &SLURM, &["should-exit", "--runs", "0"]);
     assert_eq!((quiet.code, quiet.out.as_str()), (0, ""));
-    // What cannot be known is no reason to stop, but is said.
+    // Missing information is not a reason to stop, but is reported.
     let said = programs.run(&sandbox, &SLURM, &["should-exit", "--down", "n[1"]);
     assert_eq!((said.code, said.out.as_str()), (1, ""));
     assert!(said.err.contains("n[1"), "{}", said.err);
@@ -241,7 +241,7 @@ fn the_halt_file_by_numbers() {
         run(&["-l", "-xs"]).out(),
         format!("Unsetting HaltSeconds\n\n{heading}  None\n")
     );
-    // What is set and unset is set.
+    // A condition that is both set and unset is set.
     assert!(
         run(&["-xc", "-c", "8"])
             .out()

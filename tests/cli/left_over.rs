@@ -52,7 +52,7 @@ fn a_dataset_is_listed_by_its_own_name_with_the_mark() {
 }
 
 #[test]
-fn to_drop_the_name_that_is_left_over_leaves_the_dataset() {
+fn dropping_the_left_over_name_keeps_the_dataset() {
     for other in OTHERS {
         for current in ["timestep.2", other] {
             let sandbox = left(other, current);
@@ -67,7 +67,7 @@ fn to_drop_the_name_that_is_left_over_leaves_the_dataset() {
 }
 
 #[test]
-fn to_drop_the_dataset_takes_all_its_names() {
+fn dropping_the_dataset_drops_all_its_names() {
     for other in OTHERS {
         let sandbox = left(other, other);
         sandbox.run(&["index", "--drop=timestep.2"]).out();
@@ -83,7 +83,7 @@ fn to_drop_the_dataset_takes_all_its_names() {
 }
 
 #[test]
-fn the_name_that_is_left_over_stands_for_no_dataset() {
+fn a_left_over_name_names_no_dataset() {
     for other in OTHERS {
         for option in ["--delete", "--current", "--drop-after"] {
             let sandbox = left(other, "timestep.3");
@@ -106,7 +106,7 @@ fn the_name_that_is_left_over_stands_for_no_dataset() {
 }
 
 #[test]
-fn to_enter_a_dataset_of_that_name_again_leaves_the_other() {
+fn adding_a_dataset_of_that_name_keeps_the_other() {
     let sandbox = left("timestep.1", "timestep.2");
     sandbox.run(&["index", "--add=timestep.1"]).out();
     let list = sandbox.run(&["index"]).out();
@@ -124,7 +124,7 @@ fn to_enter_a_dataset_of_that_name_again_leaves_the_other() {
 }
 
 #[test]
-fn to_write_a_dataset_of_that_name_leaves_the_other() {
+fn writing_a_dataset_of_that_name_keeps_the_other() {
     use scr::format::Dataset;
     use scr::prefix::{index, paths::Prefix};
     for other in OTHERS {

@@ -1,4 +1,4 @@
-//! The commands lead out of the prefix directory by no link below it.
+//! The commands follow no link below the prefix directory.
 
 use crate::sandbox::{Sandbox, program, said};
 use crate::site::{Site, content, nodes};
@@ -84,7 +84,7 @@ fn copy_writes_through_no_link() {
     assert_eq!(told.code, 1, "{told:?}");
     assert!(told.err.contains("ck.1 is a symbolic link to"), "{told:?}");
     assert_eq!(count(&site.outside()), 0);
-    // Where it was put right, the copy is repeated.
+    // After the link is removed, the copy is repeated.
     fs::remove_file(&link).unwrap();
     on(&site, "n0", &["copy", "--id", "1"]).out();
     assert!(link.join("rank_0.dat").exists());
@@ -111,7 +111,7 @@ fn build_rebuilds_and_reads_nothing_through_a_link() {
     assert!(rebuilt == content("ck.1", 1, 1007));
 }
 
-/// Neither the records of SCR nor its log.
+/// Neither records nor log are written behind the link.
 #[test]
 fn nothing_is_written_behind_a_linked_scr_directory() {
     let (sandbox, outside) = (Sandbox::of("basic"), Sandbox::empty());

@@ -77,7 +77,7 @@ fn cluster() -> Programs {
 }
 
 #[test]
-fn nodes_are_out_for_a_reason() {
+fn down_nodes_are_listed_with_reasons() {
     let (programs, sandbox) = (cluster(), Sandbox::empty());
     let base = sandbox.path().to_str().unwrap();
     let set = [
@@ -115,7 +115,7 @@ fn nodes_are_out_for_a_reason() {
 }
 
 #[test]
-fn nodes_that_are_out_are_logged() {
+fn down_nodes_are_logged() {
     let (programs, sandbox) = (Programs::new(), Sandbox::of("basic"));
     let set = [
         ("SCR_NODELIST", "n[1-2]"),
@@ -159,7 +159,7 @@ fn settings_that_cannot_be_used_are_named() {
 }
 
 #[test]
-fn what_is_missing_is_listed() {
+fn missing_programs_are_listed() {
     let (bare, sandbox) = (Programs::new(), Sandbox::empty());
     let run = |programs: &Programs, set: &[(&str, &str)], args: &[&str]| {
         let said = programs.run(&sandbox, set, &[&["test-runtime"], args].concat());
@@ -221,7 +221,7 @@ fn steps_of_slurm() {
 fn a_process_and_its_group_are_ended() {
     let sandbox = Sandbox::empty();
     let programs = Programs::new().add("jsrun", "exit 0");
-    // The one that ignores the request keeps its group alive until it is killed.
+    // A process that ignores SIGTERM keeps its group alive until SIGKILL.
     let mut launcher = Command::new("/bin/sh")
         .args(["-c", "/bin/sleep 1000 & echo begun; wait"])
         .stdout(Stdio::piped())
@@ -234,7 +234,7 @@ fn a_process_and_its_group_are_ended() {
     let ended = programs.run(&sandbox, &[], &["kill-jobstep", "-l", "jsrun", "-j", &pid]);
     assert_eq!(ended.out(), "");
     assert_eq!(launcher.wait().unwrap().signal(), Some(15));
-    // The whole group: its output has come to an end.
+    // The whole group has ended, since its output has.
     let mut out = String::new();
     std::io::Read::read_to_string(&mut launcher.stdout.take().unwrap(), &mut out).unwrap();
     for bad in ["0", "1", "-5", "x"] {

@@ -4,7 +4,7 @@ use crate::checkpoints::double_nodes;
 use crate::sandbox::{Programs, Said, said};
 use crate::site::Site;
 
-/// An ssh to nodes that are directories of `site`, of which `down` cannot be reached.
+/// A stand-in for ssh to nodes that are directories of `site`; nodes in `down` cannot be reached.
 fn nodes_of(site: &Site, down: &str) -> Programs {
     let root = site.node("x");
     let root = root.parent().unwrap().display();
@@ -38,7 +38,7 @@ fn call(site: &Site, programs: &Programs, args: &[&str]) -> Said {
     said(command.output().unwrap())
 }
 
-/// Two checkpoints in the caches only; then all processes are killed.
+/// Two checkpoints that are only in the caches; then all processes are killed.
 fn killed() -> Site {
     let site = Site::new().set("SCR_FLUSH", "0").set("SCR_CACHE_SIZE", "2");
     site.run(&double_nodes(4), |rank| {
@@ -95,7 +95,7 @@ fn files_of_a_node_that_is_down_are_rebuilt() {
 }
 
 #[test]
-fn each_step_is_told_to_who_wants_to_know() {
+fn verbose_prints_each_step() {
     for args in [
         &["postrun", "-v"][..],
         &["scavenge", "--verbose", "--id", "2"],
@@ -152,22 +152,25 @@ fn a_control_directory_names_user_and_job() {
     };
     assert_eq!(scavenge("/nodes/user1/scr.another").code, 1);
     let wrong = scavenge("/nodes/somewhere");
-    assert!(wrong.err.contains("is no control directory"), "{wrong:?}");
+    assert!(
+        wrong.err.contains("is not a control directory"),
+        "{wrong:?}"
+    );
     let said = scavenge("/nodes/user1/scr.1001").out();
     assert!(said.ends_with("is complete and in the index\n"), "{said}");
     restarts_from(&site, "ck.2");
 }
 
 #[test]
-fn what_cannot_be_saved_is_told_and_an_older_one_is_tried() {
+fn a_dataset_that_cannot_be_saved_is_reported_and_an_older_one_is_tried() {
     let site = killed();
-    // Two of four members lost the newest one, more than XOR tolerates.
+    // Two of four members have lost the newest checkpoint: more than XOR tolerates.
     for node in ["n1", "n2"] {
         std::fs::remove_dir_all(site.dataset(node, 2)).unwrap();
     }
     let programs = nodes_of(&site, "none");
     let said = call(&site, &programs, &["postrun", "--down", "n3"]);
-    // More is lost than can be rebuilt of the newest; of the other one, a node.
+    // Too much of the newest checkpoint is lost; of the other one, the files of one node.
     assert_eq!(said.code, 1, "{said:?}");
     assert!(
         said.err.contains("dataset 2 (ck.2): the files of ranks "),

@@ -109,7 +109,7 @@ fn map_makes_records_only() {
 }
 
 #[test]
-fn more_than_the_scheme_stands_changes_nothing() {
+fn if_more_is_lost_than_the_scheme_tolerates_no_file_changes() {
     let (_site, dir) = dataset("XOR");
     lose(&dir, 1, "xor");
     lose(&dir, 3, "xor");
@@ -132,7 +132,7 @@ fn more_than_the_scheme_stands_changes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused() {
+fn contradictory_options_are_refused() {
     let (_site, dir) = dataset("XOR");
     let elsewhere = Sandbox::empty();
     let error = elsewhere.run(&["rebuild"]).failed();
@@ -150,17 +150,17 @@ fn what_cannot_be_meant_is_refused() {
     assert!(error.contains("no such redundancy set"), "{error}");
     let error = run(&dir, "scr_rebuild_xor", &["xor", "filemap_0"]).failed();
     assert!(
-        error.contains("filemap_0 is no redundancy file's name"),
+        error.contains("filemap_0 is not the name of a redundancy file"),
         "{error}"
     );
     let error = run(&dir, "scr", &["rebuild", "xor", "1_of_4_in_3.xor"]).failed();
     assert!(error.contains("no such redundancy set"), "{error}");
     assert_eq!(run(&dir, "scr", &["rebuild", "raid"]).code, 2);
-    // Parts by node, as in a store that all nodes see.
+    // Parts by node, as in a store that all nodes share.
     let level = elsewhere.path().join("scr.dataset.1/node.0");
     std::fs::create_dir_all(level.join(".scr")).unwrap();
     for dir in [level.as_path(), level.parent().unwrap()] {
         let error = run(dir, "scr", &["rebuild"]).failed();
-        assert!(error.contains("a store that all nodes see"), "{error}");
+        assert!(error.contains("a store that all nodes share"), "{error}");
     }
 }

@@ -1,10 +1,10 @@
-//! `scr run` with a launcher that does what the tests want.
+//! `scr run` with stand-ins for launchers.
 
 use crate::sandbox::{Programs, Said, Sandbox};
 use std::fs;
 use std::path::Path;
 
-/// An mpirun that writes its arguments to `calls` and then does as told.
+/// An mpirun that writes its arguments to `calls`, then runs the script `then`.
 fn launcher(then: &str) -> Programs {
     let begin = r#"[ "$1" = --version ] && { echo 'HYDRA build details:'; exit 0; }
         printf '%s\n' "$*" >> calls"#;
@@ -55,7 +55,7 @@ fn the_exit_code_is_the_program_s_and_a_failed_run_is_launched_again() {
 }
 
 #[test]
-fn launches_without_limit_go_on_until_one_ends_well() {
+fn unlimited_launches_go_on_until_exit_code_0() {
     let script = "[ -e third ] && exit 0; [ -e second ] && : > third; : > second; kill -9 $$";
     let (programs, sandbox) = (launcher(script), Sandbox::empty());
     let said = run(
@@ -149,11 +149,11 @@ fn switched_off_it_is_the_launcher() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_one_line() {
+fn each_mistake_is_reported_in_one_line() {
     let programs = launcher("").add("srun", "exit 0");
     let sandbox = Sandbox::empty();
     for (set, args, words) in [
-        (&[][..], &["run", "./app"][..], "it is no launcher"),
+        (&[][..], &["run", "./app"][..], "it is not a launcher"),
         (&[], &["run", "jsrun", "./app"], "no such program"),
         (&[], &["run", "srun", "./app"], "there is no allocation"),
         (
@@ -215,7 +215,7 @@ fn nodes_that_are_excluded_are_left_out_and_too_few_are_not_enough() {
 }
 
 #[test]
-fn halt_conditions_forbid_a_launch_and_traces_of_the_last_run_do_not() {
+fn halt_conditions_forbid_a_launch_and_reasons_of_the_last_run_do_not() {
     let (programs, sandbox) = (launcher("exit 1"), Sandbox::empty());
     let go = || run(&programs, &sandbox, &[], &["run", "mpirun", "./app"]);
     let halt = |args: &[&str]| sandbox.run(&[&["halt-cntl", "-f", ".scr/halt.scr"], args].concat());
@@ -246,7 +246,7 @@ fn halt_conditions_forbid_a_launch_and_traces_of_the_last_run_do_not() {
     );
 }
 
-/// A run that finds its end in the middle, as the loop has it to judge.
+/// The program fails after it has called SCR_Finalize.
 #[test]
 fn a_program_that_has_called_finalize_is_not_launched_again() {
     let scr = env!("CARGO_BIN_EXE_scr");
@@ -287,13 +287,13 @@ fn classic_names_name_the_launcher() {
 }
 
 #[test]
-fn prerun_forgets_what_is_over() {
+fn prerun_removes_records_of_earlier_jobs() {
     let sandbox = Sandbox::of("basic");
     let there = |name: &str| Path::new(sandbox.path()).join(".scr").join(name).exists();
     assert!(there("flush.scr") && there("nodes.scr") && there("index.scr"));
     let out = sandbox.run_as("scr_prerun", &["-v"]).out();
     assert!(
-        out.contains("forgot that the last run ended with SCR_FINALIZE_CALLED"),
+        out.contains("removed the reason of the last run's end, SCR_FINALIZE_CALLED"),
         "{out}"
     );
     assert!(!there("flush.scr") && !there("nodes.scr") && there("index.scr") && there("halt.scr"));

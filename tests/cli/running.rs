@@ -1,5 +1,5 @@
-//! `scr run` while a program runs: others that come, signals, a program that hangs; and what
-//! keeps it from running at all.
+//! `scr run` while a program runs: a second `scr run`, signals, a program that hangs. And what keeps
+//! the program from being launched.
 
 use crate::sandbox::{Programs, Said, Sandbox, said};
 use std::fs;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const QUICK: [(&str, &str); 2] = [("SCR_NODE_TESTS", "none"), ("SCR_REMOTE", "LOCAL")];
 
-/// An mpirun that says that it has begun, and then does as told.
+/// An mpirun that reports that it has begun, then runs the script `then`.
 fn launcher(then: &str) -> Programs {
     let begin = r#"[ "$1" = --version ] && { echo 'HYDRA build details:'; exit 0; }
         echo begun >> calls"#;
@@ -21,7 +21,7 @@ fn launches(sandbox: &Sandbox) -> usize {
     text.lines().count()
 }
 
-/// `scr run` in the background, once its program has begun.
+/// `scr run` in the background, after its program has begun.
 fn begun(programs: &Programs, sandbox: &Sandbox, set: &[(&str, &str)]) -> Child {
     let set = [&QUICK, set].concat();
     let mut command = programs.command(sandbox, &set, &["run", "mpirun", "./app"]);
@@ -47,11 +47,11 @@ fn send(signal: &str, run: &Child) {
 }
 
 #[test]
-fn a_second_one_is_refused_and_touches_nothing() {
+fn a_second_scr_run_is_refused_and_changes_nothing() {
     let wait = "until [ -e go ]; do /bin/sleep 0.05; done";
     let (programs, sandbox) = (launcher(wait), Sandbox::of("basic"));
     let run = begun(&programs, &sandbox, &[]);
-    // As the first one's program writes it.
+    // The first program would write this file.
     let flush = sandbox.path().join(".scr/flush.scr");
     fs::write(&flush, "of the first").unwrap();
     let args = ["run", "mpirun", "./app"];
@@ -91,6 +91,27 @@ fn signals_are_passed_on_and_the_exit_code_is_the_program_s() {
     }
 }
 
+/// The program catches SIGTERM and ends with 0.
+#[test]
+fn a_run_that_a_signal_cut_short_does_not_end_with_0() {
+    let scr = env!("CARGO_BIN_EXE_scr");
+    let finalize = format!("{scr} halt-cntl -f .scr/halt.scr -r SCR_FINALIZE_CALLED");
+    for (before, code) in [(":", 143), (&finalize, 0)] {
+        let wait = "while :; do /bin/sleep 0.05; done";
+        let script = format!("trap '{before}; exit 0' TERM\n: > ready\n{wait}");
+        let (programs, sandbox) = (launcher(&script), Sandbox::empty());
+        let run = begun(&programs, &sandbox, &[("SCR_RUNS", "9")]);
+        while !sandbox.path().join("ready").exists() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        send("TERM", &run);
+        let said = end(run);
+        assert_eq!((said.code, launches(&sandbox)), (code, 1), "{said:?}");
+        let why = "exit code 143: the run was ended before the program called SCR_Finalize";
+        assert_eq!(said.out.contains(why), code == 143, "{said:?}");
+    }
+}
+
 #[test]
 fn a_program_that_a_signal_ends_gives_128_and_its_number() {
     for (signal, code) in [("KILL", 137), ("TERM", 143), ("SEGV", 139)] {
@@ -101,7 +122,7 @@ fn a_program_that_a_signal_ends_gives_128_and_its_number() {
 }
 
 #[test]
-fn who_is_told_to_end_while_nodes_are_tested_launches_nothing() {
+fn sigterm_during_the_node_tests_prevents_the_launch() {
     let ssh = r#"while [ $# -gt 2 ]; do shift; done
         PATH=/usr/bin:/bin; kill -s TERM "$PPID"; eval "$2""#;
     let (programs, sandbox) = (launcher("").add("ssh", ssh), Sandbox::empty());
@@ -111,7 +132,7 @@ fn who_is_told_to_end_while_nodes_are_tested_launches_nothing() {
         ("SCR_REMOTE", "ssh"),
     ];
     let said = programs.run(&sandbox, &set, &["run", "mpirun", "./app"]);
-    assert_eq!((said.code, launches(&sandbox)), (1, 0), "{said:?}");
+    assert_eq!((said.code, launches(&sandbox)), (143, 0), "{said:?}");
     let because = "the program is not launched: SIGTERM was received";
     assert!(said.out.contains(because), "{said:?}");
 }
@@ -148,7 +169,7 @@ fn without_a_node_that_can_be_used_nothing_is_launched() {
 }
 
 #[test]
-fn a_prefix_directory_that_is_missing_is_made_for_a_job_and_an_error_after_it() {
+fn prerun_makes_a_missing_prefix_directory_and_postrun_refuses_it() {
     let (programs, sandbox) = (launcher(""), Sandbox::empty());
     let run = |args: &[&str]| programs.run(&sandbox, &QUICK, args);
     for args in [
@@ -169,14 +190,14 @@ fn a_prefix_directory_that_is_missing_is_made_for_a_job_and_an_error_after_it() 
     ] {
         let said = run(args);
         assert_eq!(said.code, 0, "{said:?}");
-        let line = format!("{dir} was not there, and was made\n");
+        let line = format!("{dir} did not exist, so it was made\n");
         assert!(said.err.ends_with(&line), "{said:?}");
         assert_eq!(run(args).err, "");
     }
 }
 
 #[test]
-fn damaged_records_stop_a_run_or_are_told_and_stay() {
+fn damaged_records_stop_a_run_or_are_reported_and_stay() {
     let (programs, sandbox) = (launcher(""), Sandbox::of("basic"));
     let file = |name: &str| Path::new(sandbox.path()).join(".scr").join(name);
     for (name, args, remedy) in [

@@ -1,4 +1,4 @@
-//! A copy of a fixture, and a way to run the program there.
+//! Runs the program in a copy of a fixture.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 pub const FIXTURES: [&str; 3] = ["basic", "failed", "output"];
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug, PartialEq)]
 pub struct Said {
     pub code: i32,
@@ -16,13 +16,13 @@ pub struct Said {
 }
 
 impl Said {
-    /// A call that must have worked, and had nothing to complain of.
+    /// The output of a call that must have succeeded without a message.
     pub fn out(self) -> String {
         assert_eq!((self.code, self.err.as_str()), (0, ""), "{}", self.out);
         self.out
     }
 
-    /// A call that must have failed, said why, and printed nothing else.
+    /// The message of a call that must have failed and printed nothing else.
     pub fn failed(self) -> String {
         assert_eq!((self.code, self.out.as_str()), (1, ""), "{}", self.err);
         assert!(!self.err.is_empty());
@@ -48,7 +48,7 @@ pub fn program(name: &str, args: &[&str]) -> Command {
         .arg0(format!("/some/where/{name}"))
         .args(args)
         .env("TZ", "UTC");
-    // So that the system's own configuration, if there is one, does not matter.
+    // Without the system's own configuration.
     command.env("SCR_SYSTEM_CONF", "/nonexistent/scr.conf");
     command
 }
@@ -109,7 +109,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Programs on a PATH of their own, in a directory of their own.
+/// A directory of programs, which is the only one on PATH.
 pub struct Programs {
     dir: TempDir,
 }
@@ -120,8 +120,8 @@ impl Programs {
         Programs { dir }
     }
 
-    /// Adds a shell script. A shell writes it: a child that another test starts meanwhile
-    /// would hold a file that we have open, and no program can be run that is open for writing.
+    /// Adds a shell script. A shell writes it, because a child process of another test could inherit
+    /// a file that we have open for writing, and a file open for writing cannot be executed.
     pub fn add(self, name: &str, script: &str) -> Self {
         let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$2\" && chmod 755 \"$2\"";
         let written = Command::new("/bin/sh")
@@ -136,12 +136,12 @@ impl Programs {
         self.dir.path()
     }
 
-    /// Runs `scr` in `sandbox` with these programs only, outside of any job but for `set`.
+    /// Runs `scr` in `sandbox` with only these programs, outside of a job except for `set`.
     pub fn run(&self, sandbox: &Sandbox, set: &[(&str, &str)], args: &[&str]) -> Said {
         said(self.command(sandbox, set, args).output().unwrap())
     }
 
-    /// What [`Programs::run`] runs.
+    /// The command that [`Programs::run`] runs.
     pub fn command(&self, sandbox: &Sandbox, set: &[(&str, &str)], args: &[&str]) -> Command {
         let mut command = outside("scr", args);
         command.current_dir(sandbox.path());
@@ -150,7 +150,7 @@ impl Programs {
     }
 }
 
-/// The program, in no job of a resource manager.
+/// The program, outside of a job of a resource manager.
 pub fn outside(name: &str, args: &[&str]) -> Command {
     let mut command = program(name, args);
     for (name, _) in std::env::vars_os() {

@@ -12,7 +12,7 @@ fn killed(names: &[&str]) -> Site {
     site
 }
 
-/// Runs a command as on a node, where the parameters are in the environment.
+/// Runs a command as on a node, with the parameters in the environment.
 fn on(site: &Site, node: &str, name: &str, args: &[&str]) -> Said {
     let base = site.node(node);
     std::fs::create_dir_all(&base).unwrap();
@@ -73,7 +73,7 @@ fn a_killed_job_is_saved_node_by_node() {
     );
     let state = on(&site, "n0", "scr", &["inspect", "--id", "2"]).out();
     assert_eq!(state, "dataset 2 (ck.2), 8 ranks: complete\n");
-    // The whole once more, in caches that have nothing.
+    // The same again, with empty caches.
     std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
     site.expect_restart(&double_nodes(4), Some("ck.2"));
 }
@@ -123,7 +123,7 @@ fn the_job_may_be_named_by_its_control_directory() {
 }
 
 #[test]
-fn what_cannot_be_saved_is_said() {
+fn datasets_that_cannot_be_saved_are_reported() {
     let site = killed(&["ck.1"]);
     for node in ["n0", "n1"] {
         assert_eq!(on(&site, node, "scr_copy", &["-i1"]).code, 0);
@@ -143,13 +143,16 @@ fn what_cannot_be_saved_is_said() {
             .contains("dataset 5: there is nothing of it in")
     );
     assert_eq!(on(&site, "n0", "scr_index", &["--build", "x"]).code, 2);
-    assert_eq!(on(&site, "n9", "scr_inspect", &[]).code, 1);
+    let nothing = on(&site, "n9", "scr_inspect", &[]).failed();
+    let job = "/n9/user1/scr.1001 does not exist; set user, job id and stores";
+    assert!(nothing.contains(": no dataset on node n9: "), "{nothing}");
+    assert!(nothing.contains(job), "{nothing}");
     assert_eq!(on(&site, "n0", "scr_copy", &[]).code, 2);
     assert_eq!(on(&site, "n0", "scr_copy", &["-i1", "--buf", "0"]).code, 2);
     let error = on(&site, "n0", "scr_copy", &["-i1", "--cntldir", "/tmp"]);
     assert_eq!(error.code, 1);
     assert!(
-        error.err.contains("/tmp is no control directory"),
+        error.err.contains("/tmp is not a control directory"),
         "{error:?}"
     );
     assert!(error.out.contains(": Return code: 1\n"), "{error:?}");
@@ -164,7 +167,7 @@ fn what_cannot_be_saved_is_said() {
 }
 
 #[test]
-fn what_was_copied_can_be_rebuilt_by_hand() {
+fn copied_parts_can_be_rebuilt_by_hand() {
     let site = killed(&["ck.1"]);
     for node in ["n0", "n1", "n2"] {
         assert_eq!(on(&site, node, "scr_copy", &["-i1"]).code, 0);

@@ -1,10 +1,10 @@
-//! What a command costs before it is at work, and what it needs on the machine.
+//! The system calls of a command, and what it needs on the machine.
 
 use crate::sandbox::{Sandbox, outside};
 use std::fs;
 use std::process::Command;
 
-/// The system calls of a command, one per line; `None` where they cannot be traced.
+/// The system calls of a command, one per line; `None` if they cannot be traced.
 fn trace(sandbox: &Sandbox, program: &str, args: &[&str]) -> Option<Vec<String>> {
     let file = sandbox.path().join("trace");
     let mut command = Command::new("strace");
@@ -60,7 +60,7 @@ fn no_command_links_mpi_or_an_interpreter() {
     };
     let libraries = String::from_utf8_lossy(&output.stdout).to_lowercase();
     assert!(!libraries.is_empty());
-    // The names only: the addresses behind them may hold any digits.
+    // Only the names: the addresses after them may contain any digits.
     for line in libraries.lines() {
         let name = line.trim().rsplit('/').next().unwrap_or_default();
         for other in ["mpi", "pmi", "python", "perl"] {

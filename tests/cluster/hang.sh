@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Usage: hang.sh BIN PROGRAM
-# One process of a run stands still, and with it all others wait. The watchdog of scr_run ends
+# One process of a run hangs, and all others wait for it. The watchdog of scr_run ends
 # the run, which is launched again on the same nodes; so does scr_watchdog in a script of its own.
 set -euo pipefail
 

@@ -1,4 +1,4 @@
-//! What a call gives, as text in `cases.txt` and in messages.
+//! The answer to a call, as text in `cases.txt` and in messages.
 
 use std::fmt;
 

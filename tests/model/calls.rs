@@ -1,9 +1,8 @@
-//! The calls of a sequence, and the text that names each of them: what a failing test prints,
-//! and what `cases.txt` is written in.
+//! The calls of a sequence, and their text, which a failing test prints and `cases.txt` contains.
 
 use std::fmt;
 
-/// Which way data go, and what the run is to do by itself.
+/// The parameters of the runs of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
     pub ranks: usize,
@@ -19,7 +18,7 @@ pub struct Config {
     pub interval: u64,
 }
 
-/// What the ranks pass as `valid`.
+/// The argument `valid` of the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Valid {
     OnAll,
@@ -33,7 +32,7 @@ impl Valid {
     }
 }
 
-/// A call on all ranks, or what happens to the run.
+/// A call on all ranks, or an event in the life of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     Init,
@@ -48,8 +47,8 @@ pub enum Call {
         on: usize,
     },
     StartCheckpoint,
-    /// Routes this rank's file of the dataset that is open; writes it while one is written, and
-    /// reads it in a restart.
+    /// Routes this rank's file of the open dataset; writes it in an output phase, and reads it in a
+    /// restart.
     File,
     /// Routes another file on one rank, and does not write it.
     Missing(usize),
@@ -66,7 +65,7 @@ pub enum Call {
     Finalize,
     /// All processes are killed, and the next run starts.
     Kill,
-    /// The same, and all nodes lose what they had.
+    /// All processes are killed, all nodes lose their caches, and the next run starts.
     Lose,
 }
 

@@ -1,5 +1,4 @@
-//! The sequences of `cases.txt`: the model must give the answers that stand there, and so must the
-//! library.
+//! The sequences of `cases.txt`: model and library must give the answers that are written there.
 
 use crate::calls::{Call, Config};
 use crate::differences::Difference;
@@ -7,11 +6,11 @@ use crate::driver::{Expected, compare, expect};
 
 pub struct Case {
     title: String,
-    /// The only ones that it shows.
+    /// The only differences that it shows.
     pub differences: Vec<Difference>,
     config: Config,
     calls: Vec<Call>,
-    /// What stands after each call: the answer, and what follows it.
+    /// The text after each call: the answer, and what follows it.
     told: Vec<Told>,
 }
 
@@ -74,7 +73,7 @@ fn read(text: &str) -> Result<Case, String> {
 }
 
 impl Case {
-    /// The first of its answers that the model does not give.
+    /// The first answer in the case that the model does not give.
     fn contradiction(&self, differences: &[Difference]) -> Option<String> {
         let expected = expect(self.config, &self.calls, differences);
         let mut all = self.calls.iter().zip(&self.told).zip(&expected);
@@ -99,11 +98,11 @@ impl Case {
         }
     }
 
-    /// Checks the library; what it does instead.
+    /// Checks the library. Returns what it does instead.
     pub fn check_library(&self) -> Option<String> {
         let mut expected = expect(self.config, &self.calls, &Difference::ALL);
         for (told, expected) in self.told.iter().zip(&mut expected) {
-            // What the case says nothing of is not its business.
+            // Only what the case mentions is compared.
             expected.seen.index.take_if(|_| told.index.is_none());
             expected.seen.cached.take_if(|_| told.cached.is_none());
         }
@@ -113,7 +112,7 @@ impl Case {
     }
 }
 
-/// What the model says, as far as the case says something.
+/// The answers of the model that the case mentions.
 fn told_like(told: &Told, expected: &Expected) -> Told {
     let seen = &expected.seen;
     let cached = seen.cached.as_ref().map(|cached| format!("{cached:?}"));

@@ -1,8 +1,7 @@
-//! The deliberate differences from SCR v3.1.0 that a sequence of calls can show. Each is one or a
-//! few branches of the model, has a case in `cases.txt`, and stands in a row of
-//! `docs/porting-from-scr.md`.
+//! The deliberate differences from SCR v3.1.0 that a sequence of calls can show. Each is one branch
+//! of the model or a few, and has a case in `cases.txt` and a row in `docs/porting-from-scr.md`.
 
-/// A deliberate difference. Without any of them the model answers as v3.1.0 does.
+/// A deliberate difference. Without all of them the model answers as v3.1.0 does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
     /// A call in the wrong state returns an error and has no effect.
@@ -15,28 +14,28 @@ pub enum Difference {
     Ids,
     /// `SCR_Start_output` ends the offer of `SCR_Have_restart`.
     OfferEnds,
-    /// A cached checkpoint that is older than the newest good one in the prefix directory loses,
-    /// unless it is the current one.
+    /// A cached checkpoint that is older than the newest good one in the prefix directory is not
+    /// offered, unless it is the current one.
     OldCacheLoses,
-    /// What `SCR_Current` names comes before what the cache has.
+    /// The checkpoint that `SCR_Current` names is offered before those in the cache.
     CurrentFirst,
-    /// `SCR_Current` takes what only the cache has.
+    /// `SCR_Current` accepts a checkpoint that is only in the cache.
     CurrentOfCached,
-    /// What `SCR_Delete` has removed is offered no more.
+    /// A checkpoint that `SCR_Delete` has deleted is not offered.
     DeletedOffer,
-    /// A rejected checkpoint that is not in the index leaves the marker where it is.
+    /// Rejecting a checkpoint that is not in the index does not move the current marker.
     RejectedUnknown,
-    /// A fetch that works clears `FAILED`.
+    /// A successful fetch clears `FAILED`.
     FailedCleared,
-    /// A marker that names no checkpoint counts as none.
+    /// A current marker that names no checkpoint is ignored.
     MarkerOfNothing,
     /// In bypass the next run finds nothing in the cache.
     BypassNotCached,
-    /// `SCR_Finalize` empties a cache in which nothing is that the prefix directory has not.
+    /// `SCR_Finalize` empties a cache whose datasets are all in the prefix directory.
     EmptiedAtEnd,
-    /// What leaves the cache is what a restart needs least.
+    /// The dataset that a restart needs least is evicted.
     Eviction,
-    /// In bypass, the dataset whose name is used again is gone with the start of the new one.
+    /// In bypass, a dataset is not offered any more when another one with its name is started.
     NameUsedAgain,
 }
 
@@ -60,7 +59,7 @@ impl Difference {
         Difference::NameUsedAgain,
     ];
 
-    /// What v3.1.0 does: the left cell of its row.
+    /// The behaviour of v3.1.0: the left cell of its row.
     pub fn row(self) -> &'static str {
         match self {
             Difference::WrongState => {

@@ -1,5 +1,5 @@
-//! Makes the calls of a sequence on thread ranks, and compares what they give, call by call,
-//! with what the model says.
+//! Makes the calls of a sequence on thread ranks, and compares the answer to each call with that of
+//! the model.
 
 use crate::answer::{Answer, Place};
 use crate::calls::{Call, Config};
@@ -20,13 +20,13 @@ use std::path::{Path, PathBuf};
 pub struct Seen {
     pub answer: Answer,
     pub state: State,
-    /// Of rank 0: the index as a line.
+    /// On rank 0: the index as one line.
     pub index: Option<String>,
-    /// Of rank 0: which datasets its cache directory has.
+    /// On rank 0: the datasets in its cache directory.
     pub cached: Option<Vec<u64>>,
 }
 
-/// What the model says of a call, and what the program needs to make it.
+/// The model's answer to a call, and what the program needs to make the call.
 pub struct Expected {
     pub seen: Seen,
     /// The call is the first of a process.
@@ -36,11 +36,11 @@ pub struct Expected {
     serial: u64,
 }
 
-/// The first call that gave something else.
+/// The first call with another answer.
 #[derive(Debug, Clone)]
 pub struct Found {
     pub at: usize,
-    /// Which call, and what was not equal: differences of one kind are taken for one.
+    /// The call and what differed. Sequences with the same kind count as one difference.
     pub kind: String,
     pub text: String,
 }
@@ -71,7 +71,7 @@ pub fn expect(config: Config, calls: &[Call], differences: &[Difference]) -> Vec
     calls.iter().map(expect).collect()
 }
 
-/// Makes the calls and gives the first difference from what is expected.
+/// Makes the calls and returns the first difference.
 pub fn compare(config: Config, calls: &[Call], expected: &[Expected]) -> Option<Found> {
     let site = site(config);
     let mut begin = 0;
@@ -105,12 +105,12 @@ fn panicked(run: &Range<usize>, calls: &[Call], panic: &(dyn Any + Send)) -> Fou
 
 fn site(config: Config) -> Site {
     let number = |flag: bool| if flag { "1" } else { "0" };
-    // In memory, where the system has such a place: there are very many sites.
+    // In memory if possible, because there are very many sites.
     let memory = tempfile::tempdir_in("/dev/shm");
     Site::at(memory.or_else(|_| tempfile::tempdir()).unwrap())
         .set("SCR_CACHE_BYPASS", number(config.bypass))
         .set("SCR_CACHE_SIZE", &config.size.to_string())
-        // SCR v3.1.0 does not look for room, so nothing makes way for want of it.
+        // SCR v3.1.0 does not check the space, so it evicts nothing for lack of it.
         .set("SCR_CACHE_CHECK", "0")
         .set("SCR_FLUSH", &config.flush.to_string())
         .set("SCR_FETCH", number(config.fetch))
@@ -153,7 +153,7 @@ fn one_run(
 
 fn one_call(site: &Site, rank: &mut Rank, call: &Call, expected: &Expected) -> Seen {
     let answer = answer(site, rank, call, expected);
-    // Rank 0 alone changes the index and its node's cache directory, so it can look.
+    // Only rank 0 changes the index and its node's cache directory, so it can read them.
     let first = rank.rank == 0;
     Seen {
         answer,
@@ -172,7 +172,7 @@ fn answer(site: &Site, rank: &mut Rank, call: &Call, expected: &Expected) -> Ans
     let id = rank.rank;
     let session = &mut rank.session;
     match call {
-        // The session has just been made.
+        // The session is new.
         Call::Init | Call::Kill | Call::Lose => Answer::Ok,
         Call::StartOutput {
             name,
@@ -239,7 +239,7 @@ fn file(site: &Site, rank: &mut Rank, expected: &Expected) -> Answer {
     match rank.session.state() {
         State::Restart => {
             let found = std::fs::read(&path).unwrap_or_default();
-            // At most as many starts as calls; 0 stands for bytes that nobody has written.
+            // There are fewer starts than that. 0: bytes of no start.
             let serial = (1..100).find(|serial| found == bytes(*serial));
             Answer::Path(place, Some(serial.unwrap_or(0)))
         }
@@ -250,7 +250,8 @@ fn file(site: &Site, rank: &mut Rank, expected: &Expected) -> Answer {
     }
 }
 
-/// Bytes in a file of a start; often the same as of another, so that a size alone tells nothing.
+/// The size of a file of a start. Many starts have the same, so that a size alone does not tell them
+/// apart.
 fn size(serial: u64) -> usize {
     100 + 10 * (serial as usize % 3)
 }

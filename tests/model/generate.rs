@@ -1,12 +1,11 @@
-//! Sequences at random, mostly sensible ones: a program that does what it should, now and then
-//! one that does not, and runs that end.
+//! Random sequences: mostly correct programs, sometimes wrong ones, and runs that end.
 
 use crate::calls::{Call, Config, Valid};
 use crate::differences::Difference;
 use crate::model::Model;
 use scr::session::state::State;
 
-/// Numbers that a seed decides (SplitMix64).
+/// Pseudo-random numbers from a seed (SplitMix64).
 pub struct Random(u64);
 
 impl Random {
@@ -26,7 +25,7 @@ impl Random {
         (self.next() % count as u64) as usize
     }
 
-    /// True so many times of a hundred.
+    /// True with this probability in percent.
     fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -49,7 +48,7 @@ pub fn sequence(seed: u64) -> (Config, Vec<Call>) {
     };
     let length = 6 + random.below(22);
     let mut calls = Vec::new();
-    // What is sensible depends on the state that the calls before have led to.
+    // The next call depends on the state after the calls before.
     let mut model = Model::new(config, &Difference::ALL);
     while calls.len() < length {
         for call in some(&mut random, &model, config) {
@@ -60,7 +59,7 @@ pub fn sequence(seed: u64) -> (Config, Vec<Call>) {
     (config, calls)
 }
 
-/// One call or a few that belong together.
+/// One call, or a few that belong together.
 fn some(random: &mut Random, model: &Model, config: Config) -> Vec<Call> {
     let valid = |random: &mut Random, percent| match random.percent(percent) {
         true => Valid::OnAll,
@@ -110,7 +109,7 @@ fn some(random: &mut Random, model: &Model, config: Config) -> Vec<Call> {
     }
 }
 
-/// From start to complete.
+/// The calls from start to complete.
 fn dataset(random: &mut Random, config: Config) -> Vec<Call> {
     let start = start(random);
     let valid = match random.percent(75) {
@@ -159,7 +158,7 @@ fn new_name(random: &mut Random) -> Option<String> {
     (!random.percent(12)).then(|| random.one_of(&names).to_string())
 }
 
-/// A name that may be known.
+/// A name that a dataset may have.
 fn name(random: &mut Random) -> String {
     let names = [
         "a",
@@ -178,7 +177,7 @@ fn name(random: &mut Random) -> String {
     random.one_of(&names).to_string()
 }
 
-/// Any call, whatever the state.
+/// Any call, in any state.
 fn any(random: &mut Random, config: Config) -> Call {
     let valid = match random.percent(50) {
         true => Valid::OnAll,

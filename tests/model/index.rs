@@ -1,4 +1,4 @@
-//! The index file as the model has it (reference 3.3).
+//! The index file in the model.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 pub struct Dataset {
     pub id: u64,
     pub name: String,
-    /// The number of the start in the sequence, from 1: which bytes it has, and which of two
-    /// is newer.
+    /// The number of the start in the sequence, from 1. It decides the bytes, and which of two
+    /// datasets is newer.
     pub serial: u64,
     /// Its number among the checkpoints, if it is one.
     pub ckpt: Option<u64>,
     pub output: bool,
-    /// Where below the prefix directory its files belong.
+    /// The directory of its files in the prefix directory.
     pub dir: String,
-    /// It has files.
+    /// True if it has files.
     pub files: bool,
 }
 
@@ -27,7 +27,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What a restart may choose by itself.
+    /// True if a restart may choose it by itself.
     pub fn is_good(&self) -> bool {
         self.complete && !self.failed && self.dataset.ckpt.is_some()
     }
@@ -57,13 +57,13 @@ impl Index {
         Some(*found.0)
     }
 
-    /// True if this very dataset is in the prefix directory.
+    /// True if this dataset, not another with its name, is in the prefix directory.
     pub fn has(&self, dataset: &Dataset) -> bool {
         let entry = self.entries.get(&dataset.id);
         entry.is_some_and(|e| e.complete && e.dataset.serial == dataset.serial)
     }
 
-    /// A dataset reached the prefix directory.
+    /// Enters a dataset that was flushed.
     pub fn set_complete(&mut self, dataset: &Dataset) {
         self.enter(dataset, true);
         if dataset.ckpt.is_some() {
@@ -71,7 +71,7 @@ impl Index {
         }
     }
 
-    /// Takes out an entry; the marker moves to the newest good checkpoint below.
+    /// Removes an entry. The current marker moves to the newest good checkpoint below.
     pub fn remove(&mut self, id: u64) {
         let Some(entry) = self.entries.remove(&id) else {
             return;
@@ -102,7 +102,7 @@ impl Index {
         highest(self.entries.values().map(|entry| &entry.dataset))
     }
 
-    /// One line, as `cases.txt` has it: `1 a; 2 b incomplete; 3 c failed; current a`.
+    /// One line, as in `cases.txt`: `1 a; 2 b incomplete; 3 c failed; current a`.
     pub fn line(&self) -> String {
         let entry = |entry: &Entry| {
             let Dataset { id, name, .. } = &entry.dataset;

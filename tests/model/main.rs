@@ -30,7 +30,7 @@ fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// Compares the sequences of `count` seeds from `seed` on, and gives those that differ.
+/// Compares the sequences of `count` seeds from `seed` on. Returns those that differ.
 fn differing(seed: u64, count: u64) -> Vec<(u64, Shown)> {
     let next = AtomicU64::new(0);
     let found: Mutex<Vec<(u64, Shown)>> = Mutex::default();

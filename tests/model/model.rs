@@ -1,8 +1,9 @@
-//! What SCR v3.1.0 answers to a sequence of calls, made from its rules alone: its states and its
-//! ids (here), its cache and its flushes (`output`), its offers (`restart`), names (`manage`).
-//! Where scr-rs differs on purpose there is a [`Difference`].
+//! The answers of SCR v3.1.0 to a sequence of calls, from its rules alone: states and ids (here),
+//! cache and flushes (`output`), offers of `SCR_Have_restart` (`restart`), names (`manage`). Where
+//! scr-rs differs on purpose there is a [`Difference`].
 //!
-//! Nothing fails in it but what a program declares invalid, and a run ends between two calls.
+//! In the model only datasets fail that the program declares invalid, and a run ends between two
+//! calls.
 
 mod manage;
 mod output;
@@ -15,13 +16,13 @@ use crate::index::{Dataset, Entry, Index, highest};
 use scr::session::state::State;
 use std::collections::BTreeMap;
 
-/// A dataset in the cache; in bypass only the record of it.
+/// A dataset in the cache; in bypass only its record.
 #[derive(Debug, Clone)]
 struct Cached {
     dataset: Dataset,
     /// The flush file says that it is in the prefix directory too.
     flushed: bool,
-    /// An earlier run wrote it, and this one has not looked at it yet.
+    /// An earlier run wrote it, and this one has not checked it yet.
     earlier: bool,
 }
 
@@ -36,21 +37,22 @@ struct Phase {
 #[derive(Debug, Clone)]
 pub struct Model {
     config: Config,
-    /// Those in which it differs from v3.1.0.
+    /// The differences from v3.1.0 that are in effect.
     differences: Vec<Difference>,
     pub state: State,
     pub index: Index,
-    /// What lies in the prefix directory: of which start the files of a directory are.
+    /// The start that wrote the files of each directory in the prefix directory.
     files: BTreeMap<String, u64>,
     cache: Vec<Cached>,
     phase: Option<Phase>,
     /// The checkpoint that is offered.
     loaded: Option<Dataset>,
-    /// The id of what `SCR_Current` has named, until it is offered or a dataset begins.
+    /// The id of the checkpoint that `SCR_Current` has named, until it is offered or a dataset is
+    /// started.
     asked: Option<u64>,
     /// Last dataset id and last number of a checkpoint, by the rules of v3.1.0.
     ids: (u64, u64),
-    /// The highest ones that this run has met.
+    /// The highest ids that this run has seen.
     met: (u64, u64),
     /// Starts so far, in all runs.
     starts: u64,
@@ -100,7 +102,7 @@ impl Model {
         }
     }
 
-    /// What the cache directories hold, ascending.
+    /// The datasets in the cache directories, ascending.
     pub fn cached_ids(&self) -> Vec<u64> {
         if self.config.bypass {
             return Vec::new();
@@ -148,8 +150,8 @@ impl Model {
         }
     }
 
-    /// A call that is wrong ends the job in v3.1.0. Where no other phase is open, a start opens a
-    /// failed one.
+    /// A wrong call ends the job in v3.1.0. In scr-rs a wrong start opens a failed phase, unless
+    /// another phase is open.
     fn refuse(&mut self, call: &Call) -> Answer {
         if !self.differs(Difference::WrongState) {
             return Answer::Abort;
@@ -169,11 +171,11 @@ impl Model {
         Answer::Error
     }
 
-    /// Which call is legal when. `SCR_Start_restart` needs an offer besides.
+    /// True if the state allows the call. `SCR_Start_restart` also needs an offer.
     fn allows(&self, call: &Call) -> bool {
         match call {
-            // What happens to processes happens in any state. A file that is routed before
-            // SCR_Init or after SCR_Finalize has the name that it is given.
+            // Processes can end in any state. A file that is routed before SCR_Init or after
+            // SCR_Finalize keeps its name.
             Call::Init | Call::Kill | Call::Lose | Call::File | Call::Missing(_) => true,
             Call::CompleteOutput(_) => self.state == State::Output,
             Call::CompleteCheckpoint(_) => self.state == State::Checkpoint,
@@ -223,20 +225,20 @@ impl Model {
         }
     }
 
-    /// All nodes lose what they had, and the next run starts.
+    /// All nodes lose their caches, and the next run starts.
     fn lose_and_init(&mut self) -> Answer {
-        // The prefix directory says what was written in bypass, and v3.1.0 has that in the cache.
+        // Records of datasets in bypass are in the prefix directory; in v3.1.0 they are in the cache.
         if !self.config.bypass || !self.differs(Difference::BypassNotCached) {
             self.cache.clear();
         }
         self.init()
     }
 
-    /// The next run starts: what the cache has up to its newest checkpoint stays.
+    /// The next run starts: the cache keeps the datasets up to its newest checkpoint.
     fn init(&mut self) -> Answer {
         if self.config.bypass && self.differs(Difference::BypassNotCached) {
-            // Without fetches, what the last run wrote counts as its cache, as far as a fetch
-            // would find it.
+            // Without fetches, the datasets of the last run count as its cache, if a fetch would find
+            // them.
             let (index, fetch) = (&self.index, self.config.fetch);
             let known = |c: &Cached| index.entries.get(&c.dataset.id).is_some_and(Entry::is_good);
             self.cache.retain(|c| !fetch && known(c));
@@ -248,7 +250,7 @@ impl Model {
         let id = newest.as_ref().map_or(0, |newest| newest.id);
         self.cache.retain(|c| c.dataset.id <= id);
         for cached in &mut self.cache {
-            // Only the newest is looked at. In bypass there is nothing to look at.
+            // Only the newest is checked. In bypass there is nothing to check.
             cached.earlier = cached.dataset.id != id || self.config.bypass;
         }
         if let Some(newest) = newest {

@@ -23,8 +23,8 @@ pub fn show(config: Config, calls: &[Call]) -> Option<Shown> {
 }
 
 impl Shown {
-    /// Leaves out what the difference does not need: many calls at once, then fewer, then one by
-    /// one, until nothing more can go.
+    /// Leaves out calls that the difference does not need: many at once, then fewer, then one by one,
+    /// until every call is needed.
     pub fn shrunk(mut self) -> Self {
         let mut step = self.calls.len().next_power_of_two();
         while step > 0 {
@@ -47,7 +47,7 @@ impl Shown {
         self.again(one, &self.calls).unwrap_or(self)
     }
 
-    /// The same difference from another sequence.
+    /// The same kind of difference in another sequence.
     fn again(&self, config: Config, calls: &[Call]) -> Option<Shown> {
         if calls.is_empty() {
             return None;

@@ -23,14 +23,14 @@ use survival::RunShape;
 /// The command.
 pub(super) const COMMAND: Command = Command::of::<Options>("doctor", &[], CommandGroup::Inspect);
 
-/// Tell what SCR finds here, which losses are survived, and what is wrong
+/// Show what SCR finds here, which losses are survived, and what is wrong
 ///
 /// Shows the resource manager, launchers, nodes, directories with their free space, and the
-/// parameters that are set; says for each redundancy descriptor which losses its datasets
-/// survive, and with --size whether they fit. Each problem comes with a remedy. Directories are
-/// looked at on this node only. Nothing is changed.
+/// parameters that are set; for each redundancy descriptor which losses its datasets survive; and
+/// with --size whether they fit. Each problem comes with a remedy. Checks the directories of this
+/// node only. Changes nothing.
 ///
-/// Exit status: 0 nothing is wrong, 1 there are problems.
+/// Exit status: 0 no problem, 1 there are problems.
 #[derive(clap::Args)]
 struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
@@ -39,10 +39,10 @@ struct Options {
     /// Number of nodes of the run, instead of those of the allocation
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 18))]
     nodes: Option<u32>,
-    /// Ranks on each node, instead of what the resource manager tells, or 1
+    /// Ranks on each node, instead of the number from the resource manager, or 1
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 12))]
     ranks: Option<u32>,
-    /// Bytes that each rank writes for one dataset, such as 512m or 4g: does it fit?
+    /// Check that datasets fit: bytes that each rank writes for one, such as 512m or 4g
     #[arg(short, long, value_parser = size)]
     size: Option<u64>,
 }
@@ -74,7 +74,7 @@ impl RunCommand for Options {
 }
 
 impl Options {
-    /// All that needs a sound configuration.
+    /// The parts that need a configuration without errors.
     fn examine(&self, job: &Job, settings: &Settings, shape: &RunShape, report: &mut DoctorReport) {
         let names = shape.names(&job.config);
         let of_nodes = names.iter().map(|n| descriptors(&job.config, settings, n));
@@ -103,7 +103,7 @@ impl Options {
     }
 }
 
-/// What is set, and what of it cannot be used.
+/// Reports the parameters that are set, and bad values.
 fn parameters(job: &Job, report: &mut DoctorReport) {
     report.section("Parameters that are set");
     let config = &job.config;
@@ -133,7 +133,7 @@ fn settings(job: &Job, report: &mut DoctorReport) -> Option<Settings> {
             }
             Some(settings)
         }
-        // What is wrong with single values is said already.
+        // Errors of single values are reported already.
         Err(_) if !report.is_good() => None,
         Err(error) => {
             report.wrong(error, "");

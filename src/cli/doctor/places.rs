@@ -1,4 +1,4 @@
-//! The directories as this node sees them: file system, free space, and whether they can be used.
+//! The directories on this node: file system, free space, and whether they can be used.
 
 use super::report::DoctorReport;
 use crate::Error;
@@ -21,18 +21,18 @@ use std::path::{Path, PathBuf};
 
 /// Space for datasets.
 pub(super) struct Places {
-    /// In the prefix directory, bytes; `None` if that is not known.
+    /// Free in the prefix directory, bytes; `None` if not known.
     pub prefix: Option<u64>,
-    /// The same in each store, with what this job has there already.
+    /// Free in each store, together with the space that this job's datasets take there.
     pub stores: Vec<Option<u64>>,
 }
 
-/// Who sees what is written to a file system.
+/// Which nodes see the files of a file system.
 #[derive(Clone, Copy, PartialEq)]
 enum Reach {
     /// Memory of this node.
     Memory,
-    /// Storage of this node, or one that is not known.
+    /// Storage of this node, or an unknown file system.
     Node,
     /// Other nodes too.
     Shared,
@@ -48,7 +48,7 @@ pub(super) fn look(
 ) -> Places {
     report.section("Directories, as this node sees them");
     let (space, reach) = directory("prefix", &settings.prefix, true, report);
-    // Unless one machine stands for all nodes.
+    // SCR_REMOTE=LOCAL: one machine emulates all nodes.
     let apart = nodes > 1 && job.get("SCR_REMOTE").is_none_or(|way| way != "LOCAL");
     if reach == Reach::Memory && apart {
         report.wrong(
@@ -99,7 +99,7 @@ fn wrongly_private(store: &StoreDescriptor, report: &mut DoctorReport) {
     );
 }
 
-/// Reports one; gives its free space, bytes, and who sees it.
+/// Reports one directory. Returns its free space in bytes, and which nodes see it.
 fn directory(
     what: &str,
     path: &Path,
@@ -132,24 +132,24 @@ fn directory(
     (space.map(|space| space.free), reach)
 }
 
-/// The directory, or the nearest above it where it would be made; and why it cannot be used.
+/// The directory, or the nearest existing one above it; and why it cannot be used.
 fn existing(path: &Path, made: bool) -> (Option<PathBuf>, Option<String>) {
     for above in path.ancestors() {
         let wrong = |what: &str| Some(format!("{} {what}", above.display()));
         match std::fs::metadata(above) {
-            Ok(meta) if !meta.is_dir() => return (None, wrong("is no directory")),
+            Ok(meta) if !meta.is_dir() => return (None, wrong("is not a directory")),
             Ok(_) if above != path && !made => {
-                let what = format!("{} is not there, and MKDIR=0", path.display());
+                let what = format!("{} does not exist, and MKDIR=0", path.display());
                 return (Some(above.to_path_buf()), Some(what));
             }
             Ok(_) => return (Some(above.to_path_buf()), None),
-            // Not there, or below something that is no directory.
+            // It does not exist, or something above it is not a directory.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) if error.raw_os_error() == Some(libc::ENOTDIR) => {}
             Err(error) => return (None, wrong(&format!("cannot be looked at: {error}"))),
         }
     }
-    (None, Some(format!("{} is nowhere", path.display())))
+    (None, Some(format!("{} does not exist", path.display())))
 }
 
 fn not_writable(dir: &Path) -> Option<String> {
@@ -159,7 +159,7 @@ fn not_writable(dir: &Path) -> Option<String> {
     Some(error.to_string())
 }
 
-/// What kind of file system a directory lies on.
+/// The kind of file system that a directory is on.
 fn file_system(dir: &Path) -> (&'static str, Reach) {
     // Numbers from statfs(2) and from the file systems' own sources.
     let magic = statfs(dir).map_or(0, |found| found.f_type as u64 & 0xffff_ffff);
@@ -182,7 +182,7 @@ fn file_system(dir: &Path) -> (&'static str, Reach) {
     }
 }
 
-/// What the prefix directory holds, and whether something there keeps a run from starting.
+/// Reports the datasets of the prefix directory, and what there keeps a run from starting.
 pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut DoctorReport) {
     report.section("Prefix directory");
     if !job.prefix.meta().is_dir() {
@@ -226,9 +226,9 @@ pub(super) fn prefix(job: &Job, settings: &Settings, report: &mut DoctorReport) 
     }
 }
 
-/// What would stop a run now; what a normal end leaves behind does not.
+/// The reasons that would stop a run now. That the last run called SCR_Finalize would not.
 fn halting(job: &Job) -> Result<Vec<String>, Failure> {
-    // An end that is not known is said elsewhere.
+    // An unknown end is reported elsewhere.
     let end = || Ok(job.end().ok().flatten().filter(|end| *end > clock::now()));
     let seconds = halt_seconds(job).ok().flatten();
     let mut reasons = halt_reasons(&job.prefix, seconds, end)?;

@@ -1,9 +1,9 @@
-//! What is told: facts in sections, then problems with their remedies.
+//! The report: facts in sections, then problems with their remedies.
 
 use crate::text::escaped;
 use std::fmt::Display;
 
-/// Collects them.
+/// Collects facts and problems.
 #[derive(Default)]
 pub(super) struct DoctorReport {
     facts: String,
@@ -20,18 +20,18 @@ impl DoctorReport {
         self.facts.push_str(&format!("{gap}{title}\n"));
     }
 
-    /// One line of it.
+    /// Adds a fact in two columns.
     pub fn fact(&mut self, name: &str, value: impl Display) {
         self.line(format!("{name:COLUMN$} {value}"));
     }
 
-    /// The same without columns.
+    /// Adds a line without columns.
     pub fn line(&mut self, text: impl Display) {
         let text = escaped(&text.to_string()).into_owned();
         self.facts.push_str(&format!("  {text}\n"));
     }
 
-    /// Something is wrong. The remedy is empty where the problem says it.
+    /// Adds a problem. The remedy is empty if the problem includes it.
     pub fn wrong(&mut self, what: impl Display, remedy: impl Display) {
         let problem = (what.to_string(), remedy.to_string());
         if !self.problems.contains(&problem) {
@@ -39,12 +39,12 @@ impl DoctorReport {
         }
     }
 
-    /// Nothing is wrong so far.
+    /// True while there is no problem.
     pub fn is_good(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// All of it.
+    /// The whole report.
     pub fn text(&self) -> String {
         let mut text = self.facts.clone();
         text.push_str(match self.is_good() {

@@ -1,4 +1,4 @@
-//! Who manages the nodes, how programs are launched on them, and how they are reached.
+//! The resource manager, the nodes, the launchers, and how other nodes are reached.
 
 use super::report::DoctorReport;
 use crate::cli::job::Job;
@@ -6,7 +6,7 @@ use crate::job::{self, Launcher, clock, launcher, program::find};
 use crate::version;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Reports them; gives the names of the nodes, empty if they are not known.
+/// Reports them. Returns the names of the nodes; empty if they are not known.
 pub(super) fn look(job: &Job, report: &mut DoctorReport) -> Vec<String> {
     report.section(format!(
         "scr-rs {}, SCR interface {}",
@@ -25,7 +25,7 @@ pub(super) fn look(job: &Job, report: &mut DoctorReport) -> Vec<String> {
 fn manager(job: &Job, report: &mut DoctorReport) {
     let name = job.manager.name();
     match name {
-        "NONE" => report.fact("manager", "none: this is no job of a resource manager"),
+        "NONE" => report.fact("manager", "none: this is not a job of a resource manager"),
         _ => report.fact("manager", name),
     }
     for program in job.manager.programs() {
@@ -107,7 +107,7 @@ fn launchers(job: &Job, report: &mut DoctorReport) -> Vec<Launcher> {
                 report.fact("launcher", format!("{word} of {kind} ({})", path.display()));
                 found.push(launcher);
             }
-            Err(error) => report.fact("launcher", format!("{word} is of no use: {error}")),
+            Err(error) => report.fact("launcher", format!("{word} cannot be used: {error}")),
         }
     }
     if found.is_empty() {
@@ -126,7 +126,7 @@ fn reach(job: &Job, nodes: &[String], launcher: Option<&Launcher>, report: &mut 
     match job.remote(launcher) {
         Ok(remote) if remote.reaches() => report.fact("reached by", remote.name()),
         Ok(_) if nodes.len() > 1 => report.wrong(
-            "commands reach no other node, so nothing can be saved from a run that was killed",
+            "no command can run on other nodes, so datasets of a killed run cannot be saved",
             "install pdsh, clush or ssh, or set SCR_REMOTE",
         ),
         Ok(_) => {}

@@ -1,4 +1,4 @@
-//! Which losses are survived, and what fits: by the same rules as in a run of this shape.
+//! Which losses are survived, and what fits, by the rules that a run of this shape would use.
 
 use super::places::Places;
 use super::report::DoctorReport;
@@ -15,26 +15,26 @@ use crate::text::bytes;
 use crate::text::{counted, plural};
 use std::collections::{BTreeMap, HashSet};
 
-/// Most ranks that are thought of.
+/// The largest number of ranks.
 const MOST: usize = 1 << 20;
 
-/// Of a run: so many ranks on each of so many nodes.
+/// The shape of a run: its nodes, and the ranks on each.
 pub(super) struct RunShape {
-    /// At least 1.
+    /// Number of nodes, at least 1.
     pub nodes: usize,
     ranks: usize,
-    /// Nodes that are known by name.
+    /// Known names of nodes.
     listed: Vec<String>,
-    /// How the numbers are known.
+    /// Where the numbers come from.
     why: String,
-    /// They are those of a job, not only the machine on which this runs.
+    /// True if the names are those of a job, not only of this machine.
     of_job: bool,
-    /// One node alone, because nobody said anything else.
+    /// True if one node was assumed, for want of other information.
     guessed: bool,
 }
 
 impl RunShape {
-    /// From the options, else the allocation with the nodes `listed`, else the last run.
+    /// The shape from the options, else the allocation with the nodes `listed`, else the last run.
     pub fn new(
         job: &Job,
         listed: Vec<String>,
@@ -72,8 +72,8 @@ impl RunShape {
         })
     }
 
-    /// A name for each node: those of the job, those that GROUPS lines name, this machine's, and
-    /// some that nothing is configured for.
+    /// A name for each node: names of the job, of GROUPS lines and of this machine, then invented
+    /// ones.
     pub fn names(&self, config: &Config) -> Vec<String> {
         let in_groups = config
             .items("GROUPS")
@@ -91,7 +91,7 @@ impl RunShape {
     }
 }
 
-/// Ranks on each node, as the resource manager tells, and the variable that says so.
+/// Ranks on each node according to the resource manager, and the variable that says so.
 fn ranks_of(environment: &Environment, nodes: usize) -> Option<(usize, &'static str)> {
     let number = |name: &'static str| {
         let text = environment.get(name)?;
@@ -110,7 +110,7 @@ fn ranks_of(environment: &Environment, nodes: usize) -> Option<(usize, &'static 
 pub(super) struct Sets(Vec<RankAssignment>);
 
 impl Sets {
-    /// Those of a run on nodes of these names, with these descriptors.
+    /// The sets of a run on nodes of these names, with these descriptors.
     pub fn new(
         names: &[String],
         of_nodes: &[Descriptors],
@@ -118,7 +118,7 @@ impl Sets {
     ) -> crate::Result<Sets> {
         let mut reports = Vec::with_capacity(names.len() * shape.ranks);
         for (name, descriptors) in names.iter().zip(of_nodes) {
-            // All read one configuration in one environment.
+            // All nodes read one configuration in one environment.
             let report = || RankReport::new(name, descriptors, 0);
             reports.extend((0..shape.ranks).map(|_| report()));
         }
@@ -189,7 +189,7 @@ impl Sets {
         }
     }
 
-    /// Reports whether datasets of `size` bytes a rank fit, as many as are to be kept.
+    /// Reports whether as many datasets as the cache keeps fit, with `size` bytes of each rank.
     pub fn fit(
         &self,
         all: &Descriptors,
@@ -244,7 +244,7 @@ impl Sets {
         }
     }
 
-    /// What one dataset takes in the fullest instance of the store, bytes.
+    /// The space that one dataset takes in the fullest instance of the store, bytes.
     fn need(&self, scheme: &SchemeDescriptor, size: u64) -> u64 {
         let (word, failures) = (scheme.scheme.word(), scheme.set_failures as usize);
         let code = redundancy::by_name(word, failures);

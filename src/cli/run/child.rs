@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Longest pause between two checks.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How long a step may take to end, before its launcher is killed.
+/// How long a step may take to end before its launcher is killed.
 const GRACE: Duration = Duration::from_secs(60);
 
 /// The position of standard input. Each launch reads it from where it was at the start of the loop.
@@ -25,8 +25,8 @@ pub(super) fn input() -> Option<u64> {
     rustix::fs::seek(std::io::stdin(), rustix::fs::SeekFrom::Current(0)).ok()
 }
 
-/// Starts a launcher as the leader of a new process group. So it can be ended with all that it started,
-/// and signals of a terminal reach it only through us.
+/// Starts a launcher as the leader of a new process group. So it can be ended together with its
+/// children, and signals of a terminal reach it only through us.
 pub(super) fn start(
     command: &[OsString],
     set: &[(&str, OsString)],
@@ -41,11 +41,11 @@ pub(super) fn start(
         .args(arguments)
         .envs(set.iter().map(|(name, value)| (name, value)));
     launch.process_group(0);
-    // From a background group nobody may read from a terminal.
+    // A background process group may not read from a terminal.
     if std::io::stdin().is_terminal() {
         launch.stdin(Stdio::null());
     } else if let Some(place) = input {
-        // A pipe has no place, and what was read from it is gone.
+        // A pipe has no position: what was read from it cannot be read again.
         let _ = rustix::fs::seek(std::io::stdin(), rustix::fs::SeekFrom::Start(place));
     }
     launch
@@ -62,17 +62,17 @@ pub(super) struct Launch<'a> {
     pub watch: Option<Watch>,
 }
 
-/// How it ended.
+/// How a launch ended.
 pub(super) struct Ended {
-    /// Exit code as a shell has it.
+    /// The exit code as a shell reports it.
     pub code: i32,
-    /// It was ended because it made no progress.
+    /// True if it was ended because it made no progress.
     pub hung: bool,
 }
 
 impl Launch<'_> {
-    /// Waits for the end. Signals are passed on to the launcher, which passes them to the
-    /// program; `say` hears what is done.
+    /// Waits for the end. Passes signals on to the launcher, which passes them on to the program.
+    /// Calls `say` with one line for each action.
     pub fn wait(
         mut self,
         signals: &mut Signals,
@@ -118,7 +118,7 @@ impl Launch<'_> {
                 }
                 Some(at) if at.elapsed() > GRACE => {
                     say(&format!(
-                        "{} does not end, so it is killed",
+                        "{} did not end, so it is killed",
                         self.launcher.word()
                     ));
                     signal(self.child.id(), libc::SIGKILL);
@@ -133,7 +133,7 @@ impl Launch<'_> {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         let signal = Signal::from_named_raw(number);
         if let (Some(pid), Some(signal)) = (pid, signal) {
-            // One that has ended needs no signal.
+            // A launcher that has ended needs no signal.
             let _ = kill_process(pid, signal);
         }
     }

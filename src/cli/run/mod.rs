@@ -1,4 +1,4 @@
-//! `scr run`: launches a program, and again if it fails, for as long as that makes sense.
+//! `scr run`: launches a program, and launches it again after a failure.
 
 mod child;
 mod signals;
@@ -37,25 +37,27 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 
 /// Launch a program, and again on the nodes that are left if it fails
 ///
-/// For job scripts, in the place of the launcher: `scr run srun -n 64 ./app`. Prepares the prefix
-/// directory, finds nodes that are down, launches the program on the others, and when a run has
-/// failed does so again, so that it goes on from its newest checkpoint. A node that was down
-/// once is not used again. At the end the newest checkpoint is saved from the caches of the
-/// nodes. scr_srun, scr_mpirun, scr_fluxrun, scr_jsrun, scr_lrun and scr_aprun name the launcher
+/// For job scripts, in front of the launcher: `scr run srun -n 64 ./app`. Prepares the prefix
+/// directory, finds nodes that are down, and launches the program on the others. When a run has
+/// failed, launches it again, so that it goes on from its newest checkpoint. A node that was down
+/// once is not used again. At the end saves the newest checkpoint from the caches of the nodes.
+/// scr_srun, scr_mpirun, scr_fluxrun, scr_jsrun, scr_lrun and scr_aprun add the launcher
 /// themselves.
 ///
 /// There is no other launch when the program has ended with exit code 0 or called SCR_Finalize,
 /// when a halt condition holds (see scr halt), when SCR_RUNS launches were made, or when fewer
-/// nodes are left than SCR_MIN_NODES. One line tells each decision and its reason. SIGTERM,
-/// SIGINT, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the launcher; after the first
-/// four there is no other launch.
+/// nodes are left than SCR_MIN_NODES. Each decision is one line with its reason. SIGTERM, SIGINT,
+/// SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the launcher; after the first four there
+/// is no other launch.
 ///
-/// With --run-cmd and --restart-cmd, which may stand anywhere, also as -rc and -rs, the launcher
-/// and its options are followed by one of the two: by the second if there is a checkpoint to
-/// restart from, in which SCR_CKPT_NAME stands for its name.
+/// --run-cmd and --restart-cmd, or -rc and -rs, may be anywhere on the command line. One of the two
+/// commands is added after the launcher and its options: the second if there is a checkpoint to
+/// restart from. In it, SCR_CKPT_NAME is replaced by the checkpoint's name.
 ///
-/// Exit status: that of the last launch; 1 if there was none, 128 and the number of a signal by
-/// which it was ended.
+/// Exit status: that of the last launch, or 128 plus the number of the signal that ended it; 1 if
+/// there was no launch. 0 is only for a program that was finished: if SIGTERM or a like signal came
+/// and the program ends with 0 without SCR_Finalize, 128 plus the number of that signal; if the
+/// watchdog ended it so, 1.
 #[derive(clap::Args)]
 struct Options {
     /// Prefix directory, instead of SCR_PREFIX or the current directory
@@ -67,7 +69,7 @@ struct Options {
     /// Program and arguments to launch if there is one
     #[arg(long, value_name = "CMD")]
     restart_cmd: Option<String>,
-    /// The launcher and what goes to it: its options, the program, its arguments
+    /// The launcher with its options, the program and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "LAUNCHER")]
     words: Vec<OsString>,
 }
@@ -89,8 +91,8 @@ impl RunCommand for Options {
         );
         if job.manager.name() == "NONE" && !own_nodes {
             return Err(Failure::said(format!(
-                "there is no allocation to run {} in; get one first, with salloc, sbatch or their \
-                 like",
+                "there is no allocation to run {} in; get one first, for example with salloc or \
+                 sbatch",
                 launcher.word()
             )));
         }
@@ -111,13 +113,13 @@ impl Options {
         }
     }
 
-    /// The arguments of a launch that starts from the checkpoint `name`, or from none.
+    /// The arguments of a launch from the checkpoint `name`, or from the beginning.
     fn arguments(&self, name: Option<&str>) -> Result<Vec<OsString>, Failure> {
         let (_, arguments) = self.launch();
         let mut arguments = arguments.to_vec();
         let command = match (name, &self.restart_cmd, &self.run_cmd) {
             (Some(name), Some(command), _) => {
-                // Split first: whatever the name holds, it stays in one word.
+                // Split first, so that the name stays in one word.
                 let words = words::split(command)?;
                 words
                     .iter()
@@ -127,7 +129,7 @@ impl Options {
             (_, _, Some(command)) => words::split(command)?,
             (None, Some(_), None) => {
                 return Err(Failure::said(
-                    "there is no checkpoint for --restart-cmd, and no --run-cmd to begin with",
+                    "there is no checkpoint for --restart-cmd, and --run-cmd is not given",
                 ));
             }
             (_, None, None) => Vec::new(),
@@ -136,7 +138,7 @@ impl Options {
         Ok(arguments)
     }
 
-    /// SCR is switched off: this process becomes the launcher. Returns only why it cannot.
+    /// Becomes the launcher, because SCR is switched off. Returns only if that fails.
     fn replace(&self) -> Result<Failure, Failure> {
         let (word, _) = self.launch();
         let error = std::process::Command::new(&word)
@@ -146,14 +148,13 @@ impl Options {
     }
 }
 
-/// A lock that keeps a second loop off the prefix directory. `None` where the file system knows
-/// no locks.
+/// A lock that keeps a second loop off the prefix directory. `None` if the file system has no locks.
 fn only_one(job: &Job) -> Result<Option<Box<dyn Lock>>, Failure> {
     let (files, path) = (place::files(&job.prefix), job.prefix.file("run.lock"));
     let file = files.rewrite(&path, 0o666)?;
     match wait_for_lock(&*files, &path, Instant::now())? {
         LockAttempt::Acquired(lock) => {
-            // Only for the message to a second loop.
+            // The content is for the message of a second loop.
             let me = format!(
                 "process {} on {}\n",
                 std::process::id(),

@@ -1,4 +1,4 @@
-//! Waiting for signals to the run loop and for the end of its children.
+//! Waits for signals to the run loop and for the end of its children.
 
 use super::super::call::Failure;
 use crate::Error;
@@ -17,17 +17,17 @@ const PASSED_ON: [i32; 6] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
 /// Signals after which the program is not launched again.
 const LAST: [i32; 4] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT];
 
-/// Signals as they come in.
+/// The signals that arrive.
 pub(super) struct Signals {
     arrived: Vec<(i32, Arc<AtomicBool>)>,
     wakes: UnixStream,
-    end: Option<&'static str>,
+    end: Option<i32>,
     over: Arc<AtomicBool>,
 }
 
 impl Signals {
-    /// From now on signals are kept for [`Signals::wait`]. What is ignored, as SIGINT is in a
-    /// background job of a shell, stays so.
+    /// Catches signals from now on, for [`Signals::wait`]. Ignored signals stay ignored, such as SIGINT
+    /// in a background job of a shell.
     pub fn new() -> Result<Self, Failure> {
         let failed = |error| Failure::from(Error::io("wait for", "signals", error));
         let (wakes, wake) = UnixStream::pair().map_err(failed)?;
@@ -35,7 +35,7 @@ impl Signals {
         for signal in PASSED_ON.into_iter().filter(|signal| !ignored(*signal)) {
             let flag = Arc::new(AtomicBool::new(false));
             register_conditional_default(signal, over.clone()).map_err(failed)?;
-            // The flag first: who is woken must see it.
+            // The flag is set before the byte wakes the loop.
             register(signal, flag.clone()).map_err(failed)?;
             pipe::register(signal, wake.try_clone().map_err(failed)?).map_err(failed)?;
             arrived.push((signal, flag));
@@ -49,10 +49,9 @@ impl Signals {
         })
     }
 
-    /// Waits for a signal, the end of a child included, at most `limit`; and gives those that
-    /// are to be passed on.
+    /// Waits for a signal or the end of a child, at most `limit`. Returns the signals to pass on.
     pub fn wait(&mut self, limit: Duration) -> Vec<i32> {
-        // A timeout of zero is none. That nothing came is no failure.
+        // A timeout of zero would mean no timeout. To read nothing is not an error.
         let limit = limit.max(Duration::from_millis(1));
         if self.wakes.set_read_timeout(Some(limit)).is_ok() {
             let _ = self.wakes.read(&mut [0; 64]);
@@ -60,28 +59,28 @@ impl Signals {
         self.arrived()
     }
 
-    /// The signals that came since the last look.
+    /// The signals that arrived since the last call.
     fn arrived(&mut self) -> Vec<i32> {
         let arrived = self
             .arrived
             .iter()
             .filter(|(_, flag)| flag.swap(false, Ordering::SeqCst));
         let signals: Vec<i32> = arrived.map(|(signal, _)| *signal).collect();
-        let last = signals.iter().find(|signal| LAST.contains(signal));
-        self.end = self.end.or_else(|| last.map(|signal| name(*signal)));
+        let last = || signals.iter().find(|signal| LAST.contains(signal));
+        self.end = self.end.or_else(|| last().copied());
         signals
     }
 
-    /// From now on signals do to this process what they do to others.
+    /// Gives signals their default effect from now on.
     pub fn release(&self) {
         self.over.store(true, Ordering::SeqCst);
     }
 
-    /// The signal, if any, after which nothing is launched any more. Of others that came while
-    /// no launch was there to pass them on to, nothing is kept.
-    pub fn end(&mut self) -> Option<&'static str> {
+    /// Number and name of the first signal after which nothing is launched any more. Other signals
+    /// that arrive while no launch runs are dropped.
+    pub fn end(&mut self) -> Option<(i32, &'static str)> {
         self.arrived();
-        self.end
+        self.end.map(|signal| (signal, name(signal)))
     }
 }
 

@@ -28,9 +28,9 @@ pub(super) struct Steps<'a> {
     launcher: &'a Launcher,
     options: &'a Options,
     nodes: Vec<String>,
-    /// NodeCount that were down once.
+    /// Nodes that were down once.
     down: Vec<Down>,
-    /// Among them, since the last launch.
+    /// True if nodes went down since the last launch.
     lost: bool,
     /// Launches in a row without a new dataset.
     fruitless: u32,
@@ -43,7 +43,7 @@ pub(super) struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    /// Reads what the user wants.
+    /// Reads the parameters.
     pub fn new(
         call: &'a mut Invocation,
         job: &'a Job,
@@ -60,7 +60,7 @@ impl<'a> Steps<'a> {
         }
         let end = job.end();
         if let Err(Failure::Said(text)) = &end {
-            call.warn(&format!("when the allocation ends is not known: {text}"));
+            call.warn(&format!("the end of the allocation is not known: {text}"));
         }
         let settle = job.number("SCR_SETTLE_SECONDS")?;
         Ok(Steps {
@@ -84,7 +84,7 @@ impl<'a> Steps<'a> {
         })
     }
 
-    /// Runs the whole job. The exit code is that of the last launch.
+    /// Runs the whole job. The exit code is that of [`LoopState::exit_code`].
     pub fn go(mut self) -> Outcome {
         for line in prerun::prepare(self.job)? {
             self.say(&line);
@@ -102,12 +102,12 @@ impl<'a> Steps<'a> {
                 Err(other) => return Err(other),
             }
         }
-        let code = self.state.code.unwrap_or(1);
-        let code = match (code, result) {
-            // Something else than the program failed.
-            (0, Err(_)) => 1,
-            (code, _) => code,
-        };
+        let code = self.state.exit_code(result.is_err());
+        if self.state.code == Some(0) && code != 0 && result.is_ok() {
+            self.say(&format!(
+                "exit code {code}: the run was ended before the program called SCR_Finalize"
+            ));
+        }
         Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
     }
 
@@ -135,7 +135,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Finds the nodes that can be used. Who was down once stays out.
+    /// Finds the nodes that can be used. A node that was down once is not used again.
     fn test(&mut self) -> Result<(), Failure> {
         let known: Vec<String> = self.down.iter().map(|down| down.node.clone()).collect();
         let left = minus(&self.nodes, &known);
@@ -148,7 +148,7 @@ impl<'a> Steps<'a> {
         for Down { node, reason } in &report.down {
             self.say(&format!("node {node} is not used any more: {reason}"));
         }
-        // The log is not what a job runs for: it may fail.
+        // A job can run without a log.
         let _ = list_down_nodes::log(job, &report, None);
         let HealthReport { down, .. } = report;
         self.lost = !first && !down.is_empty();
@@ -178,14 +178,14 @@ impl<'a> Steps<'a> {
             if left.is_zero() {
                 break;
             }
-            // There is nobody to pass a signal on to.
+            // There is no launch to pass a signal on to.
             self.signals.wait(left);
         }
     }
 
     fn launch(&mut self) -> Result<(), Failure> {
         let job = self.job;
-        // Where only the library needs to know, it finds out itself, and says what is damaged.
+        // Without --restart-cmd an error does not matter here: the library reports it.
         let from = match (have_restart::next(job), &self.options.restart_cmd) {
             (Err(error), Some(_)) => return Err(error.into()),
             (found, _) => found.ok().flatten().map(|name| escaped(&name)),
@@ -214,10 +214,10 @@ impl<'a> Steps<'a> {
         ];
         set.extend(from.map(|name| (words::NAME, name.into())));
         if self.launcher.kind() == launcher::LauncherKind::Srun {
-            // Else a run that has lost one process may wait for it to the end of the allocation.
+            // Without it, a run that has lost a process may hang until the allocation ends.
             set.push(("SLURM_KILL_BAD_EXIT", "1".into()));
-            // When a node leaves the job while a step ends, Slurm may keep the processors of
-            // that step for taken, and the next step would wait for them for ever.
+            // When a node leaves the job while a step ends, Slurm may count the processors of that
+            // step as used, and the next step would wait for them for ever.
             if number > 1 {
                 set.push(("SLURM_OVERLAP", "1".into()));
             }
@@ -253,7 +253,7 @@ impl<'a> Steps<'a> {
         Ok(())
     }
 
-    /// The newest dataset that the program has entered.
+    /// The newest dataset in the flush file.
     fn newest(&self) -> u64 {
         let record = records::read_flush_file(&*place::files(&self.job.prefix), &self.job.prefix)
             .unwrap_or_default();
@@ -262,7 +262,7 @@ impl<'a> Steps<'a> {
 
     fn log(&self, word: &str, secs: Option<f64>) {
         let run = self.state.launches + u64::from(secs.is_none());
-        // The log is not what a job runs for: it may fail.
+        // A job can run without a log.
         let _ = self.job.note(word, |line| {
             (line.note, line.secs) = (Some(format!("run={run}")), secs);
         });

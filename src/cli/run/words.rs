@@ -8,7 +8,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 /// Replaced by the name of the checkpoint in `--restart-cmd`.
 pub const NAME: &str = "SCR_CKPT_NAME";
 
-/// Options that may stand anywhere, as SCR v3.1.0 writes them and as we do.
+/// Options that may be anywhere, with the spelling of SCR v3.1.0 and with ours.
 const COMMANDS: [(&str, &str); 4] = [
     ("-rc", "--run-cmd"),
     ("-rs", "--restart-cmd"),
@@ -74,10 +74,8 @@ fn command(word: &OsStr) -> Option<(&'static str, Option<OsString>)> {
 /// # Errors
 /// A quote is not closed, or the command ends with a backslash.
 pub(super) fn split(text: &str) -> Result<Vec<String>, Failure> {
-    shlex::split(text).ok_or_else(|| {
-        let text = text.escape_debug();
-        Failure::said(format!("a quote in the command is not closed: {text}"))
-    })
+    shlex::split(text)
+        .ok_or_else(|| Failure::said(format!("a quote in the command is not closed: {text}")))
 }
 
 /// A command line that a person can read and paste into a shell.

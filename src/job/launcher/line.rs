@@ -1,4 +1,4 @@
-//! Command lines that leave nodes out.
+//! Options that leave nodes out of a launch.
 
 use super::super::program::{failed, find};
 use super::super::{Environment, hostlist};
@@ -6,8 +6,8 @@ use super::LauncherKind;
 use crate::Result;
 use std::ffi::{OsStr, OsString};
 
-/// Options by which Open MPI and Hydra are told hosts, without their dashes. Ours take their
-/// place: Hydra refuses both, and Open MPI would take the union.
+/// Options of Open MPI and Hydra that name hosts, without their dashes. Our option replaces them:
+/// Hydra refuses both together, and Open MPI would take the union.
 const HOSTS_OF_OPEN_MPI: [&str; 2] = ["host", "H"];
 const HOSTS_OF_HYDRA: [&str; 8] = [
     "f",
@@ -20,10 +20,10 @@ const HOSTS_OF_HYDRA: [&str; 8] = [
     "machinefile",
 ];
 
-/// Options of mpirun whose value may be the name of a program.
+/// Options of mpirun whose value may look like the program to launch.
 const PROGRAMS: [&str; 4] = ["launcher", "bootstrap", "launcher-exec", "bootstrap-exec"];
 
-/// What goes to the launcher so that only `up` is used.
+/// The arguments with which the launcher uses only the nodes `up`.
 pub(super) fn without(
     kind: LauncherKind,
     arguments: &[OsString],
@@ -65,7 +65,7 @@ fn flux(arguments: &[OsString], option: String) -> Result<Vec<OsString>> {
         _ => {
             return Err(failed(
                 "flux",
-                "write `flux run`, as SCR waits for the program's end",
+                "write `flux run`: SCR must wait until the program ends",
             ));
         }
     };
@@ -83,7 +83,7 @@ fn nid(node: &str) -> &str {
     }
 }
 
-/// The user's arguments less those options before the program that name hosts.
+/// The user's arguments without the options before the program that name hosts.
 fn drop_options(
     arguments: &[OsString],
     names: &[&str],
@@ -105,8 +105,8 @@ fn drop_options(
     kept
 }
 
-/// Where the program begins: at the first word that is no option and names a program that can
-/// be run. What follows is the program's own.
+/// The position of the program to launch: the first word that is not an option and names a program
+/// on this node. The words after it belong to the program.
 fn program(arguments: &[OsString], environment: &Environment) -> usize {
     let mut value_of_ours = false;
     let runs = |word: &OsString| {

@@ -1,7 +1,7 @@
 //! Launchers of MPI programs: srun, mpirun and their like.
 //!
-//! A user's command line goes to the launcher as he wrote it. Only when nodes must be left out,
-//! an option that says so is put in front of it.
+//! The launcher gets the user's command line unchanged. If nodes must be left out, an option for that
+//! is added in front.
 
 mod line;
 mod step;
@@ -12,10 +12,10 @@ use crate::Result;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// How a launcher is spoken to.
+/// A family of launchers with the same options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LauncherKind {
-    /// Slurm's.
+    /// `srun` of Slurm.
     Srun,
     /// `mpirun` and `mpiexec` of Open MPI and of PRRTE.
     OpenMpi,
@@ -23,16 +23,16 @@ pub enum LauncherKind {
     Hydra,
     /// `flux run`.
     Flux,
-    /// That of IBM's CORAL machines.
+    /// `jsrun` of IBM's CORAL machines.
     Jsrun,
-    /// Livermore's wrapper of it.
+    /// `lrun`, Livermore's wrapper of `jsrun`.
     Lrun,
-    /// That of Cray XC.
+    /// `aprun` of Cray XC.
     Aprun,
 }
 
 impl LauncherKind {
-    /// Whose it is, for messages.
+    /// The software that the launcher belongs to, for messages.
     pub fn name(self) -> &'static str {
         match self {
             LauncherKind::Srun => "Slurm",
@@ -56,13 +56,12 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// From the word that begins a launch: one of [`WORDS`], a path to one, also with a suffix
-    /// such as `mpiexec.hydra`. An mpirun or mpiexec is asked for its version to learn whose
-    /// it is. Local.
+    /// The launcher for the first word of a launch: one of [`WORDS`], or a path to one, also with a
+    /// suffix such as `mpiexec.hydra`. Runs `--version` of an mpirun or mpiexec to learn which MPI it
+    /// belongs to. Local.
     ///
     /// # Errors
-    /// The word is no launcher, there is no such program, or it is the mpirun of an MPI that
-    /// is not known.
+    /// The word is not a launcher, the program does not exist, or its MPI is unknown.
     pub fn named(word: &str, environment: &Environment) -> Result<Self> {
         let file = Path::new(word).file_name().and_then(OsStr::to_str);
         let stem = file.and_then(|file| file.split('.').next()).unwrap_or("");
@@ -76,7 +75,7 @@ impl Launcher {
             _ => {
                 return Err(failed(
                     word,
-                    format!("it is no launcher; use one of {WORDS}"),
+                    format!("it is not a launcher; use one of {WORDS}"),
                 ));
             }
         };
@@ -87,19 +86,18 @@ impl Launcher {
         })
     }
 
-    /// How it is spoken to.
+    /// Its family.
     pub fn kind(&self) -> LauncherKind {
         self.kind
     }
 
-    /// The word that begins a launch, as the user wrote it.
+    /// The first word of a launch, as the user wrote it.
     pub fn word(&self) -> &str {
         &self.word
     }
 
-    /// The whole command line that runs `arguments`, what the user wrote after the launcher,
-    /// on `nodes` and not on those of them that are `excluded`. With none excluded it is as
-    /// the user wrote it.
+    /// The whole command line: the launcher with `arguments`, which the user wrote after it, on those
+    /// of `nodes` that are not `excluded`. If no node is excluded, it is as the user wrote it.
     ///
     /// # Errors
     /// No node is left, or there is no place for the option.
@@ -129,9 +127,9 @@ impl Launcher {
         Ok(command)
     }
 
-    /// The job step that the launcher with process id `pid`, started on this node, runs: of
-    /// srun `JOB.STEP`, of flux the id of the newest job in the instance, else the process id
-    /// itself. `None` if the scheduler does not know of it, or not yet. Local.
+    /// The job step of the launcher that runs on this node with process id `pid`: `JOB.STEP` for
+    /// srun, the id of the newest job in the instance for flux, else the process id itself. `None` if
+    /// the scheduler does not know it (yet). Local.
     ///
     /// # Errors
     /// The scheduler cannot be asked.
@@ -139,19 +137,19 @@ impl Launcher {
         step::of(self.kind, environment, pid)
     }
 
-    /// Ends a job step, named as by [`Launcher::step`]: srun's and flux's through the
-    /// scheduler, others by SIGTERM and, after ten seconds, SIGKILL to the launcher's process
-    /// group, or to the launcher alone if it leads none. Returns when the scheduler was told
-    /// or the process is gone.
+    /// Ends a job step that [`Launcher::step`] named. Steps of srun and flux are ended by the
+    /// scheduler. Others get SIGTERM and, after ten seconds, SIGKILL: the launcher's process group, or
+    /// the launcher alone if it leads no group. Returns when the scheduler has accepted the request or
+    /// the process has ended. To end a step that has ended already is not an error.
     ///
     /// # Errors
-    /// `step` is no such name, or the scheduler refuses. One that has ended already is no error.
+    /// `step` is not the name of a step, or the scheduler refuses.
     pub fn kill(&self, environment: &Environment, step: &str) -> Result<()> {
         step::kill(self.kind, environment, step)
     }
 }
 
-/// Whose mpirun it is.
+/// The MPI that an mpirun belongs to.
 fn whose(word: &str, environment: &Environment) -> Result<LauncherKind> {
     let program = need(environment, word)?;
     let finished = run(&program, &["--version".into()], &[], PATIENCE)?;
@@ -162,8 +160,8 @@ fn whose(word: &str, environment: &Environment) -> Result<LauncherKind> {
     } else if says(&["HYDRA", "Hydra", "Intel(R) MPI"]) {
         Ok(LauncherKind::Hydra)
     } else {
-        let what = "its --version names neither Open MPI nor Hydra, so that it is not known \
-                    how to leave nodes out; start the program by another launcher";
+        let what = "its --version names neither Open MPI nor Hydra, so SCR does not know its \
+                    option to leave nodes out; use another launcher";
         Err(failed(word, format!("{what} ({})", finished.why())))
     }
 }

@@ -1,4 +1,4 @@
-//! Finding and ending what a launcher started.
+//! Finds and ends the job step of a launcher.
 
 use super::super::manager::same_host;
 use super::super::program::{ask, failed, signal};
@@ -8,7 +8,7 @@ use crate::text::excerpt;
 use crate::{Error, Result};
 use std::time::{Duration, Instant};
 
-/// How long a launcher that was asked to end may take.
+/// How long a launcher may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// See [`super::Launcher::step`].
@@ -23,7 +23,7 @@ pub(super) fn of(
             let job = job.ok_or_else(|| {
                 Error::config(
                     "SLURM_JOB_ID",
-                    "is not set, so there is no job whose steps could be looked at",
+                    "is not set, so there is no job to look for steps in",
                 )
             })?;
             let arguments = ["--oneliner", "show", "step", &job];
@@ -58,13 +58,13 @@ pub(super) fn kill(kind: LauncherKind, environment: &Environment, step: &str) ->
     if step.is_empty() || !step.chars().all(plain) {
         return Err(Error::config(
             format!("job step '{}'", excerpt(step, 80)),
-            "is no id of a job step",
+            "is not the id of a job step",
         ));
     }
     match kind {
         LauncherKind::Srun if step.contains('.') => {
             match ask(environment, "scancel", &[step], &[]) {
-                // It ended before.
+                // It has ended already.
                 Err(error) if error.to_string().contains("Invalid job id") => Ok(()),
                 other => other.map(drop),
             }
@@ -86,7 +86,7 @@ fn end_process(step: &str) -> Result<()> {
     let pid = pid.ok_or_else(|| {
         Error::config(
             format!("job step '{step}'"),
-            "is no process id; give that of the launcher",
+            "is not a process id; give that of the launcher",
         )
     })?;
     send(pid, libc::SIGTERM)?;
@@ -100,7 +100,7 @@ fn end_process(step: &str) -> Result<()> {
     Ok(())
 }
 
-/// To the group that the process leads, or to it alone.
+/// Sends a signal to the process group that the process leads, or to the process alone.
 fn send(pid: i32, number: i32) -> Result<()> {
     // SAFETY: a plain system call on a number.
     let leads = unsafe { libc::getpgid(pid) } == pid;
@@ -116,12 +116,12 @@ fn send(pid: i32, number: i32) -> Result<()> {
     Err(Error::io("signal", format!("process {pid}"), error))
 }
 
-/// Whether there is such a process. One that ended and that nobody asked about is gone.
+/// True if the process runs. A zombie does not.
 fn runs(pid: i32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return false;
     };
-    // The name before the state may hold anything, parentheses too.
+    // The name comes before the state, and may contain parentheses.
     let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
     !state.is_some_and(|state| state.starts_with(['Z', 'X']))
 }

@@ -1,4 +1,4 @@
-//! Launchers against programs that answer as theirs do.
+//! Launchers, against stand-ins for srun, mpirun and the like.
 
 use super::super::testing::Programs;
 use super::*;
@@ -12,7 +12,7 @@ fn strings(hosts: &str) -> Vec<String> {
     hostlist::expand(hosts).unwrap()
 }
 
-/// All of them, and a program to launch.
+/// Stand-ins for all launchers, and a program to launch.
 fn programs() -> Programs {
     let programs = Programs::new();
     for name in ["srun", "flux", "jsrun", "lrun", "aprun", "app", "ssh"] {
@@ -26,7 +26,7 @@ fn programs() -> Programs {
     programs
 }
 
-/// The line for `line` on n[1-4] without n2 and n3.
+/// The command line that leaves n2 and n3 of n[1-4] out of `line`.
 fn line(programs: &Programs, line: &str) -> String {
     let environment = programs.environment();
     let mut all = words(line);
@@ -182,7 +182,7 @@ fn other_steps_are_process_groups() {
     let step = mpirun.step(&environment, child.id()).unwrap().unwrap();
     mpirun.kill(&environment, &step).unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
-    // Gone is gone.
+    // To end a step that has ended is no error.
     mpirun.kill(&environment, &step).unwrap();
     for bad in ["0", "1", "x", "99999999999"] {
         assert!(mpirun.kill(&environment, bad).is_err(), "{bad}");

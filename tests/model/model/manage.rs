@@ -12,7 +12,7 @@ impl Model {
         }
     }
 
-    /// `SCR_Current`: the marker; newer datasets leave the cache, and the offer is over.
+    /// `SCR_Current`: sets the marker, removes newer datasets from the cache, and ends the offer.
     pub(super) fn current(&mut self, name: &str) -> Answer {
         let indexed = self
             .index
@@ -37,13 +37,13 @@ impl Model {
         Answer::Ok
     }
 
-    /// `SCR_Drop`: the entry goes, and no file.
+    /// `SCR_Drop`: removes the entry, and no file.
     pub(super) fn remove(&mut self, name: &str) -> Answer {
         let Some(id) = self.index.id(name) else {
             return self.unknown();
         };
         self.index.remove(id);
-        // What an earlier run wrote in bypass is found through the index only.
+        // Datasets that an earlier run wrote in bypass are known only from the index.
         let bypass = self.config.bypass;
         self.cache
             .retain(|c| !(bypass && c.earlier) || c.dataset.id != id);
@@ -51,7 +51,7 @@ impl Model {
         Answer::Ok
     }
 
-    /// `SCR_Delete`: all of it goes, from cache and prefix directory.
+    /// `SCR_Delete`: deletes a dataset from cache and prefix directory.
     pub(super) fn delete(&mut self, name: &str) -> Answer {
         let id = self.index.id(name);
         let cached = self.cache.iter().any(|c| c.dataset.name == name);
@@ -63,7 +63,7 @@ impl Model {
             self.loaded.take_if(|loaded| loaded.name == name);
         }
         if let Some(entry) = id.and_then(|id| self.index.entries.get(&id)) {
-            // What never was complete has no list of its files.
+            // A dataset that was never complete has no list of its files.
             if entry.complete && entry.dataset.files {
                 self.files.remove(&entry.dataset.dir);
             }

@@ -8,8 +8,8 @@ use crate::index::Dataset;
 use scr::session::state::State;
 
 impl Model {
-    /// `SCR_Start_output`, `SCR_Start_checkpoint`: the ids, room in the cache, and in bypass the
-    /// entry in the index.
+    /// `SCR_Start_output`, `SCR_Start_checkpoint`: new ids, evictions, and in bypass the entry in the
+    /// index.
     pub(super) fn start(&mut self, name: Option<String>, checkpoint: bool, output: bool) -> Answer {
         let (id, ckpt) = self.next_ids();
         self.ids = (id, if checkpoint { ckpt } else { self.ids.1 });
@@ -45,8 +45,8 @@ impl Model {
         }
     }
 
-    /// v3.1.0 counts on from the last checkpoint that was restarted from or made current. It looks
-    /// into the index where it has no ids yet, or if an offer is open.
+    /// v3.1.0 counts on from the last checkpoint that was restarted from or made current. It reads the
+    /// index if it has no ids yet, or if an offer is open.
     fn next_ids(&mut self) -> (u64, u64) {
         if self.loaded.is_some() || self.ids.0 == 0 {
             let (id, ckpt) = self.index.highest();
@@ -59,7 +59,7 @@ impl Model {
         (last.0 + 1, last.1 + 1)
     }
 
-    /// What must leave so that one more dataset stays within the cache size.
+    /// Evicts datasets so that there is a place for one more in the cache.
     pub(super) fn make_room(&mut self) {
         while self.cache.len() >= self.config.size {
             let worth = |c: &Cached| match self.differs(Difference::Eviction) {
@@ -125,7 +125,7 @@ impl Model {
         }
     }
 
-    /// The same of a file that is not written.
+    /// `SCR_Route_file` of a file that is not written.
     pub(super) fn route_missing(&mut self) -> Answer {
         let restart = self.state == State::Restart;
         let Some(phase) = &mut self.phase else {

@@ -1,4 +1,4 @@
-//! Which checkpoint is offered.
+//! The checkpoint that `SCR_Have_restart` offers.
 
 use super::{Cached, Model};
 use crate::answer::Answer;
@@ -8,8 +8,8 @@ use crate::index::{Dataset, Entry};
 use scr::session::state::State;
 
 impl Model {
-    /// `SCR_Have_restart`: what is offered already, else the newest in the cache, else the first
-    /// that can be fetched: the marked one, then the newest good ones, each below the one before.
+    /// `SCR_Have_restart`: the checkpoint that is offered already, else the newest in the cache, else
+    /// the first that can be fetched: the current one, then the good ones with lower ids.
     pub(super) fn have_restart(&mut self) -> Option<String> {
         if let Some(loaded) = &self.loaded {
             return Some(loaded.name.clone());
@@ -25,7 +25,7 @@ impl Model {
         if self.cache.iter().any(|c| Some(c.dataset.id) == asked) {
             return self.take_cached(asked?);
         }
-        // What the user has asked for comes before what the cache has, if it can be fetched.
+        // The checkpoint that the user has named comes before the cache, if it can be fetched.
         let mut prefix_first = asked.is_some() && self.config.fetch;
         let mut marker = self.index.current.clone();
         let mut below = None;
@@ -85,7 +85,7 @@ impl Model {
         Some(dataset)
     }
 
-    /// The id of the marked dataset; v3.1.0 tries it also if it is no checkpoint.
+    /// The id of the current dataset. v3.1.0 tries it also if it is not a checkpoint.
     fn marked(&mut self, name: &str) -> Option<u64> {
         let id = self.index.id(name)?;
         let entry = self.index.entries.get(&id)?;
@@ -98,13 +98,13 @@ impl Model {
         None
     }
 
-    /// What is complete can be fetched. It takes a place in the cache.
+    /// Fetches a dataset if it is complete. It takes a place in the cache.
     fn fetch(&mut self, id: u64) -> Option<Dataset> {
         let clear = self.differs(Difference::FailedCleared);
         let entry = self.index.entries.get_mut(&id)?;
         if !entry.complete {
             self.index.mark_failed(id);
-            // v3.1.0 empties the cache; here only records of bypass, which cost nothing, go.
+            // v3.1.0 empties the cache; here only records of datasets in bypass are removed.
             if self.config.bypass {
                 self.make_room();
             }
@@ -132,8 +132,8 @@ impl Model {
         Answer::Name(name.unwrap_or_default())
     }
 
-    /// `SCR_Complete_restart`: the offer is over. A rejected checkpoint is marked, and leaves the
-    /// cache.
+    /// `SCR_Complete_restart`: ends the offer. A rejected checkpoint is marked as failed and removed
+    /// from the cache.
     pub(super) fn complete_restart(&mut self, valid: Valid) -> Answer {
         self.state = State::Idle;
         let Some(loaded) = self.loaded.take() else {
