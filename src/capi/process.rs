@@ -11,16 +11,26 @@ use crate::session::{OTHER_RUN, Session, Setup, load};
 use crate::store::posix::Posix;
 use crate::{Error, Result};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// How long a rank other than 0 waits to be ended before it speaks itself: this and a turn for each
+/// rank before it, in all no more than the last.
+const FIRST_TURN: Duration = Duration::from_secs(3);
+const TURN: Duration = Duration::from_millis(20);
+const LAST_TURN: Duration = Duration::from_secs(10);
 
 static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
 
 /// What outlives a session: the settings made with `SCR_Config`, and this process's rank, which is the
-/// launcher's until MPI gives it. There is no communicator: SCR does not learn when MPI ends.
+/// launcher's until MPI gives it.
 struct Process {
     config: Config,
     rank: usize,
     sink: Arc<Console>,
     run: RunState,
+    /// Why calls outside of a run are refused was told: `SCR_Init` failed, or MPI has ended. It is not
+    /// told again by each call that follows.
+    told: bool,
 }
 
 enum RunState {
@@ -53,6 +63,7 @@ fn process() -> Result<MutexGuard<'static, Option<Process>>> {
         rank: launched_rank(),
         sink: Arc::new(Console::default()),
         run: RunState::None(State::Uninit),
+        told: false,
     });
     Ok(guard)
 }
@@ -64,6 +75,9 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
     let Some(process) = guard.as_mut() else {
         return Ok(Reply::Disabled);
     };
+    if matches!(process.run, RunState::Active(_)) && Mpi::is_finalized() {
+        process.run = RunState::None(State::Uninit);
+    }
     match &mut process.run {
         RunState::None(state) => match call_without_run(state, call) {
             Ok(()) => Ok(Reply::NoRun),
@@ -128,6 +142,22 @@ fn call_while_disabled(state: &mut State, call: Call) -> Result<()> {
     Ok(())
 }
 
+/// Called in MPI_Finalize: ends a run for which the program has not called `SCR_Finalize`.
+fn mpi_ends() {
+    // If it is locked, another thread is in a call, and no rank could take part in another one.
+    let Ok(mut guard) = PROCESS.try_lock() else {
+        return;
+    };
+    if let Some(process) = guard.as_mut()
+        && let RunState::Active(session) = &mut process.run
+    {
+        session.abandon();
+        signals::release();
+        process.run = RunState::None(State::Uninit);
+        process.told = true;
+    }
+}
+
 /// Ends the program, on all ranks, as `SCR_HALT_EXIT` asks.
 fn leave(process: &mut Process) -> ! {
     process.run = RunState::None(State::Uninit);
@@ -135,18 +165,31 @@ fn leave(process: &mut Process) -> ! {
 }
 
 impl Process {
-    /// Reports an error: this rank its own, rank 0 one that all ranks have. That the start of a phase
-    /// has failed is not repeated.
-    fn report(&self, call: Call, error: Error) -> Error {
-        if matches!(error, Error::NotStarted { .. }) {
+    /// Reports an error: this rank its own, rank 0 one that all ranks have. What follows from an error
+    /// that was reported is not repeated. A call in the wrong place is one on all ranks; of one that
+    /// is not, the other ranks tell with `SCR_DEBUG=1`.
+    fn report(&mut self, call: Call, mut error: Error) -> Error {
+        let refused = matches!(error, Error::State { .. });
+        if matches!(error, Error::NotStarted { .. }) || refused && self.told {
             return error;
         }
-        let speaker = self.speaker();
-        let local = matches!(error, Error::State { .. } | Error::Comm { .. });
-        if local || call == Call::RouteFile || speaker.rank == 0 {
-            self.sink
-                .take(&speaker, &Event::new(Severity::Error, error.to_string()));
+        if refused && Mpi::is_finalized() {
+            error = Error::State {
+                call: call.name(),
+                state: "after MPI_Finalize",
+                remedy: "call SCR between MPI_Init and MPI_Finalize",
+            };
+            self.told = true;
         }
+        let speaker = self.speaker();
+        let local = matches!(error, Error::Comm { .. }) || call == Call::RouteFile;
+        let severity = match local || speaker.rank == 0 {
+            true => Severity::Error,
+            false if refused => Severity::Debug(1),
+            false => return error,
+        };
+        self.sink
+            .take(&speaker, &Event::new(severity, error.to_string()));
         error
     }
 
@@ -178,6 +221,7 @@ impl Process {
             return Ok(false);
         }
         let comm = self.all_ranks()?;
+        comm.at_finalize(mpi_ends)?;
         let setup = Setup {
             comm: Box::new(comm),
             files: Arc::new(Posix),
@@ -286,9 +330,11 @@ pub fn init() -> Result<bool> {
     let Some(process) = guard.as_mut() else {
         return Ok(false);
     };
-    let done = process
-        .init()
-        .map_err(|error| process.report(Call::Init, error))?;
+    let done = process.init();
+    let done = done.map_err(|error| process.report(Call::Init, error));
+    // A second SCR_Init in a run leaves the run as it is.
+    process.told = done.is_err() && matches!(process.run, RunState::None(_));
+    let done = done?;
     if let RunState::Active(session) = &process.run
         && session.must_exit()
     {
@@ -320,4 +366,47 @@ pub fn config(text: &str) -> Result<Option<String>> {
     process
         .config(text)
         .map_err(|error| process.report(Call::Configure, error))
+}
+
+/// Reports an error that only the Fortran module sees; it is the same on all ranks as a rule.
+pub fn report_fortran(call: &str, reason: &str) -> Result<()> {
+    if let Some(process) = process()?.as_ref() {
+        let speaker = process.speaker();
+        let severity = match speaker.rank {
+            0 => Severity::Error,
+            _ => Severity::Debug(1),
+        };
+        let event = Event::new(severity, format!("{call}: {reason}"));
+        process.sink.take(&speaker, &event);
+    }
+    Ok(())
+}
+
+/// Ends the program on all ranks, with the reason if it was not reported yet. If all ranks come here,
+/// rank 0 speaks: the others wait to be ended by it. Where MPI cannot do that, each rank ends itself.
+pub fn stop_fortran(call: &str, reason: &str) -> ! {
+    let abort = Mpi::can_abort();
+    if let Ok(guard) = process()
+        && let Some(process) = guard.as_ref()
+    {
+        let speaker = process.speaker();
+        if speaker.rank > 0 && abort {
+            let turn = FIRST_TURN + TURN * u32::try_from(speaker.rank).unwrap_or(u32::MAX);
+            std::thread::sleep(turn.min(LAST_TURN));
+        }
+        let reason = match reason {
+            "" => String::new(),
+            _ => format!("{call}: {reason}; "),
+        };
+        let text = format!("{reason}SCR stops the program, which passes no ierror to {call}");
+        if speaker.rank == 0 || abort {
+            process
+                .sink
+                .take(&speaker, &Event::new(Severity::Error, text));
+        }
+    }
+    if call == "scr_init" {
+        Mpi::leave_other_mpi();
+    }
+    Mpi::abort(1)
 }
