@@ -83,6 +83,49 @@ fn manual_pages_match_the_interface() {
     assert!(found["SCR_Route_file.3"].contains("SCR_Route_file(const char *name, char *file)"));
 }
 
+/// `docs/fortran-api.md` has each call of the module with its arguments, and says what it does without
+/// `ierror`.
+#[test]
+fn the_page_of_the_fortran_interface_is_true() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
+    let (page, module) = (read("docs/fortran-api.md"), read("fortran/scrf.F90"));
+    let mut rows: BTreeMap<String, (String, String)> = BTreeMap::new();
+    for line in page.lines() {
+        let columns: Vec<&str> = line.split(" | ").collect();
+        if let [call, _, end] = columns[..]
+            && let Some((name, arguments)) = call.trim_start_matches("| `").split_once('(')
+            && name.starts_with("scr_")
+        {
+            let arguments = arguments.trim_end_matches('`').to_string();
+            let end = end.trim_end_matches(" |").to_string();
+            rows.insert(name.to_string(), (arguments, end));
+        }
+    }
+
+    let code: Vec<&str> = module.lines().map(str::trim).collect();
+    let code = code.join(" ").replace("& ", "");
+    let mut concluded = BTreeMap::new();
+    for call in code.split("call conclude(\"").skip(1) {
+        let (name, rest) = call.split_once('"').unwrap();
+        let stops = rest.find("MUST_STOP").unwrap_or(usize::MAX)
+            < rest.find("MAY_GO_ON").unwrap_or(usize::MAX);
+        let end = if stops { "stops" } else { "goes on" };
+        assert_eq!(concluded.insert(name.to_string(), end).unwrap_or(end), end);
+    }
+    assert!(concluded.len() > 17);
+    for (name, end) in &concluded {
+        let row = rows
+            .get(name)
+            .unwrap_or_else(|| panic!("no row for {name}"));
+        assert_eq!(row.1, *end, "{name}");
+        let signature = format!("!> {name}({}: ", row.0);
+        let documented = name == "scr_routed" || module.contains(&signature);
+        assert!(documented, "other arguments: {signature}");
+    }
+    assert_eq!(rows.len(), concluded.len());
+}
+
 /// A manual page for each function, by the name of its file: the comment and the declaration of the
 /// header, and the call of the Fortran module.
 fn pages(header: &str, module: &str) -> BTreeMap<String, String> {
