@@ -206,8 +206,9 @@ pub unsafe extern "C" fn SCR_Start_restart(name: *mut c_char) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Complete_restart(valid: c_int) -> c_int {
     guard(FAILURE, || {
-        Ok(done(process::with(Call::CompleteRestart, |session| {
-            session.complete_restart(valid != 0)
+        let (call, valid) = (Call::CompleteRestart, valid != 0);
+        Ok(done(process::complete(call, valid, |session| {
+            session.complete_restart(valid)
         })?))
     })
 }
@@ -252,8 +253,9 @@ pub extern "C" fn SCR_Start_checkpoint() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Complete_checkpoint(valid: c_int) -> c_int {
     guard(FAILURE, || {
-        Ok(done(process::with(Call::CompleteCheckpoint, |session| {
-            session.complete_checkpoint(valid != 0)
+        let (call, valid) = (Call::CompleteCheckpoint, valid != 0);
+        Ok(done(process::complete(call, valid, |session| {
+            session.complete_checkpoint(valid)
         })?))
     })
 }
@@ -303,8 +305,9 @@ pub unsafe extern "C" fn SCR_Start_output(name: *const c_char, flags: c_int) -> 
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Complete_output(valid: c_int) -> c_int {
     guard(FAILURE, || {
-        Ok(done(process::with(Call::CompleteOutput, |session| {
-            session.complete_output(valid != 0)
+        let (call, valid) = (Call::CompleteOutput, valid != 0);
+        Ok(done(process::complete(call, valid, |session| {
+            session.complete_output(valid)
         })?))
     })
 }

@@ -31,6 +31,8 @@ struct Process {
     /// Why calls outside of a run are refused was told: `SCR_Init` failed, or MPI has ended. It is not
     /// told again by each call that follows.
     told: bool,
+    /// Why a file of this phase has no path, if this rank has not told it yet. Rank 0 tells at once.
+    held: Option<String>,
 }
 
 enum RunState {
@@ -64,6 +66,7 @@ fn process() -> Result<MutexGuard<'static, Option<Process>>> {
         sink: Arc::new(Console::default()),
         run: RunState::None(State::Uninit),
         told: false,
+        held: None,
     });
     Ok(guard)
 }
@@ -116,6 +119,22 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
     }
 }
 
+/// Ends a phase, as [`with`]. Files that have no path are an error that many ranks may have: the error
+/// of the phase says so once, with the number of ranks, if they pass `valid` false.
+pub fn complete(
+    call: Call,
+    valid: bool,
+    work: impl FnOnce(&mut Session) -> Result<()>,
+) -> Result<Reply<()>> {
+    if let Some(process) = process()?.as_mut() {
+        match (&mut process.run, valid) {
+            (RunState::Active(session), false) => session.set_why_invalid(process.held.take()),
+            _ => process.tell_held(),
+        }
+    }
+    with(call, work)
+}
+
 /// A call before `SCR_Init` or after `SCR_Finalize`.
 fn call_without_run(state: &mut State, call: Call) -> Result<()> {
     let failed = state.failed();
@@ -148,9 +167,11 @@ fn mpi_ends() {
     let Ok(mut guard) = PROCESS.try_lock() else {
         return;
     };
-    if let Some(process) = guard.as_mut()
-        && let RunState::Active(session) = &mut process.run
-    {
+    let Some(process) = guard.as_mut() else {
+        return;
+    };
+    process.tell_held();
+    if let RunState::Active(session) = &mut process.run {
         session.abandon();
         signals::release();
         process.run = RunState::None(State::Uninit);
@@ -181,16 +202,29 @@ impl Process {
             };
             self.told = true;
         }
-        let speaker = self.speaker();
-        let local = matches!(error, Error::Comm { .. }) || call == Call::RouteFile;
-        let severity = match local || speaker.rank == 0 {
-            true => Severity::Error,
-            false if refused => Severity::Debug(1),
-            false => return error,
-        };
-        self.sink
-            .take(&speaker, &Event::new(severity, error.to_string()));
+        let rank = self.speaker().rank;
+        match (rank, call, &error) {
+            (0, _, _) | (_, _, Error::Comm { .. }) => {
+                self.tell(Severity::Error, &error.to_string())
+            }
+            (_, Call::RouteFile, _) => {
+                self.held.get_or_insert(error.to_string());
+            }
+            _ if refused => self.tell(Severity::Debug(1), &error.to_string()),
+            _ => {}
+        }
         error
+    }
+
+    fn tell(&self, severity: Severity, text: &str) {
+        self.sink.take(&self.speaker(), &Event::new(severity, text));
+    }
+
+    /// Tells why a file had no path, if nobody else will.
+    fn tell_held(&mut self) {
+        if let Some(text) = self.held.take() {
+            self.tell(Severity::Error, &text);
+        }
     }
 
     fn speaker(&self) -> Speaker {
@@ -371,13 +405,11 @@ pub fn config(text: &str) -> Result<Option<String>> {
 /// Reports an error that only the Fortran module sees; it is the same on all ranks as a rule.
 pub fn report_fortran(call: &str, reason: &str) -> Result<()> {
     if let Some(process) = process()?.as_ref() {
-        let speaker = process.speaker();
-        let severity = match speaker.rank {
+        let severity = match process.speaker().rank {
             0 => Severity::Error,
             _ => Severity::Debug(1),
         };
-        let event = Event::new(severity, format!("{call}: {reason}"));
-        process.sink.take(&speaker, &event);
+        process.tell(severity, &format!("{call}: {reason}"));
     }
     Ok(())
 }
@@ -386,23 +418,22 @@ pub fn report_fortran(call: &str, reason: &str) -> Result<()> {
 /// rank 0 speaks: the others wait to be ended by it. Where MPI cannot do that, each rank ends itself.
 pub fn stop_fortran(call: &str, reason: &str) -> ! {
     let abort = Mpi::can_abort();
-    if let Ok(guard) = process()
-        && let Some(process) = guard.as_ref()
+    if let Ok(mut guard) = process()
+        && let Some(process) = guard.as_mut()
     {
-        let speaker = process.speaker();
-        if speaker.rank > 0 && abort {
-            let turn = FIRST_TURN + TURN * u32::try_from(speaker.rank).unwrap_or(u32::MAX);
+        let rank = process.speaker().rank;
+        if rank > 0 && abort {
+            let turn = FIRST_TURN + TURN * u32::try_from(rank).unwrap_or(u32::MAX);
             std::thread::sleep(turn.min(LAST_TURN));
         }
-        let reason = match reason {
-            "" => String::new(),
-            _ => format!("{call}: {reason}; "),
-        };
-        let text = format!("{reason}SCR stops the program, which passes no ierror to {call}");
-        if speaker.rank == 0 || abort {
-            process
-                .sink
-                .take(&speaker, &Event::new(Severity::Error, text));
+        if rank == 0 || abort {
+            let reason = match reason {
+                "" => process.held.take(),
+                _ => Some(format!("{call}: {reason}")),
+            };
+            let reason = reason.map_or(String::new(), |reason| reason + "; ");
+            let end = format!("SCR stops the program, which passes no ierror to {call}");
+            process.tell(Severity::Error, &(reason + &end));
         }
     }
     if call == "scr_init" {

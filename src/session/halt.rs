@@ -245,9 +245,7 @@ impl Session {
                  scr_postrun saves it",
                 title(dataset)
             ),
-            None => {
-                "no checkpoint is lost, but scr_run takes the run for one that failed".to_string()
-            }
+            None => "nothing is lost, as no flush was due".to_string(),
         };
         let text =
             format!("MPI_Finalize was called before SCR_Finalize: {rest}; call SCR_Finalize first");

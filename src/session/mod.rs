@@ -59,7 +59,7 @@ use other_ranks::OtherRanks;
 use output::OpenDataset;
 use run::Run;
 use search::RestartSearch;
-use state::State;
+use state::{Call, State};
 use std::path::PathBuf;
 
 /// One run under SCR. All methods are collective unless they say otherwise.
@@ -79,6 +79,8 @@ pub struct Session {
     open: Option<OpenDataset>,
     interval: CheckpointInterval,
     halt: HaltState,
+    /// Why this rank completes a phase with `valid` false, if that is known.
+    why_invalid: Option<String>,
 }
 
 impl Session {
@@ -90,6 +92,17 @@ impl Session {
     /// How messages name this process. Local.
     pub fn speaker(&self) -> &Speaker {
         &self.run.speaker
+    }
+
+    /// Sets why this rank is about to complete a phase with `valid` false: a file had no path. Local.
+    pub fn set_why_invalid(&mut self, why: Option<String>) {
+        self.why_invalid = why;
+    }
+
+    /// What the error of a phase says that this rank completes with `valid` false. Local.
+    fn invalid(&mut self, call: Call) -> String {
+        let why = self.why_invalid.take();
+        why.unwrap_or_else(|| format!("the program called {} with valid=0", call.name()))
     }
 
     /// Sets the working directory, where relative names start. Local.

@@ -119,6 +119,7 @@ impl Session {
             open: None,
             interval: CheckpointInterval::new(),
             halt: HaltState::new(environment),
+            why_invalid: None,
             locks: root.locks,
             run: Run {
                 nodes: assignment.nodes,

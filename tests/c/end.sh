@@ -36,7 +36,7 @@ grep -q "restart from ck.1" log || fail "the next run does not restart from ck.1
 echo "scr postrun saves it"
 
 export SCR_CACHE_BYPASS=1
-run "no checkpoint is lost" forgotten ck.3
+run "nothing is lost" forgotten ck.3
 grep -q "restart from ck.2" log || fail "the next run does not restart from ck.2"
 [[ -e ck.3/rank.0 ]] || fail "there is no ck.3"
 
