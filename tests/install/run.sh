@@ -47,6 +47,7 @@ for language in "${languages[@]}"; do
     fi
 done
 
+[[ -f $root/share/man/man3/SCR_Init.3 ]] || { echo "no manual page of SCR_Init"; exit 1; }
 if command -v pkg-config >/dev/null; then
     [[ $(pkg-config --variable=mpicc scr) == "$MPI_C_COMPILER" ]] || { echo "no mpicc in scr.pc"; exit 1; }
 fi
