@@ -14,9 +14,10 @@ pub enum Severity {
     Error,
     /// A problem that does not stop SCR.
     Warning,
-    /// Worth one line in every job's output.
+    /// What a restart found or lost, or why the job should stop: worth one line in every job's output.
     Note,
-    /// For `SCR_DEBUG` at this level (1 or 2).
+    /// For `SCR_DEBUG` at this level or higher: 1 tells what was done to each dataset, 2 tells the
+    /// steps.
     Debug(u8),
 }
 
@@ -30,15 +31,26 @@ pub struct Event {
     pub text: String,
     /// How long it took, if that is of interest.
     pub seconds: Option<f64>,
+    /// It is about the whole run: which rank gives it does not matter.
+    pub of_run: bool,
 }
 
 impl Event {
-    /// An event without a duration.
+    /// An event of one rank.
     pub fn new(severity: Severity, text: impl Into<String>) -> Self {
         Event {
             severity,
             text: text.into(),
             seconds: None,
+            of_run: false,
+        }
+    }
+
+    /// An event of the whole run, which rank 0 gives.
+    pub fn of_run(severity: Severity, text: impl Into<String>) -> Self {
+        Event {
+            of_run: true,
+            ..Event::new(severity, text)
         }
     }
 }
@@ -72,7 +84,8 @@ pub trait Sink: Send + Sync {
 }
 
 /// Writes errors, warnings and notes to standard error and debug lines to standard output,
-/// one line each, as SCR users know them: `SCR v3.1.0 ERROR: rank 2 on n2: ...`.
+/// one line each: `SCR v3.1.0 ERROR: ...` for the run, `SCR v3.1.0 ERROR: rank 2 on n2: ...` for a
+/// rank.
 #[derive(Debug, Default)]
 pub struct Console {
     debug: AtomicU8,
@@ -88,11 +101,11 @@ impl Sink for Console {
             Severity::Debug(_) => return,
         };
         let version = crate::version::INTERFACE;
-        let line = format!(
-            "SCR {version}{word}: rank {} on {}: {event}\n",
-            speaker.rank,
-            escaped(&speaker.node)
-        );
+        let rank = match event.of_run {
+            true => String::new(),
+            false => format!("rank {} on {}: ", speaker.rank, escaped(&speaker.node)),
+        };
+        let line = format!("SCR {version}{word}: {rank}{event}\n");
         // An error of the console cannot be reported.
         let _ = match event.severity {
             Severity::Debug(_) => std::io::stdout().write_all(line.as_bytes()),

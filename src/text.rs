@@ -1,4 +1,4 @@
-//! Text for people: untrusted text made safe to print, words quoted for a shell, plurals.
+//! Text for people: untrusted text made safe to print, words quoted for a shell, plurals, amounts.
 //!
 //! Names in files, paths and values are chosen by others. When printed, they must not control the
 //! terminal or look like another line. So control characters, and characters that only change how
@@ -96,6 +96,35 @@ pub fn plural(count: usize, noun: &str) -> Cow<'_, str> {
 /// A count with its noun: "1 file", "2 files".
 pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {}", plural(count, noun))
+}
+
+/// A number of bytes for people: `512 B`, `1.5 GiB`.
+pub fn bytes(number: u64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut value = number as f64;
+    let mut unit = "B";
+    for next in units {
+        // What would be shown as 1024 of one unit is 1 of the next.
+        if value < 1023.95 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    match unit {
+        "B" => format!("{number} B"),
+        _ => format!("{value:.1} {unit}"),
+    }
+}
+
+/// Files, bytes, seconds and rate: "4 files, 2.0 GiB in 0.500 s, 4.0 GiB/s".
+pub fn transferred(files: u64, size: u64, seconds: f64) -> String {
+    let rate = match seconds > 0.0 {
+        true => format!(", {}/s", bytes((size as f64 / seconds) as u64)),
+        false => String::new(),
+    };
+    let files = counted(usize::try_from(files).unwrap_or(usize::MAX), "file");
+    format!("{files}, {} in {seconds:.3} s{rate}", bytes(size))
 }
 
 /// World ranks separated by commas: at most 16, then how many there are.
@@ -204,6 +233,30 @@ mod tests {
         assert_eq!(excerpt(&"é".repeat(80), 80), "é".repeat(80));
         assert_eq!(excerpt(&"é".repeat(81), 80), "é".repeat(80) + "...");
         assert_eq!(excerpt("a\x07", 80), "a\\x07");
+    }
+
+    #[test]
+    fn bytes_for_people() {
+        for (number, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (1536, "1.5 KiB"),
+            ((1 << 20) - 1, "1.0 MiB"),
+            (4 << 30, "4.0 GiB"),
+            (u64::MAX, "16.0 EiB"),
+        ] {
+            assert_eq!(bytes(number), text);
+        }
+    }
+
+    #[test]
+    fn a_rate_is_bytes_by_seconds() {
+        assert_eq!(
+            transferred(4, 2 << 30, 0.5),
+            "4 files, 2.0 GiB in 0.500 s, 4.0 GiB/s"
+        );
+        assert_eq!(transferred(1, 10, 0.0), "1 file, 10 B in 0.000 s");
     }
 
     #[test]

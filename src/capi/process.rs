@@ -10,8 +10,11 @@ use crate::session::state::{Call, State};
 use crate::session::{OTHER_RUN, Session, Setup, load};
 use crate::store::posix::Posix;
 use crate::{Error, Result};
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a rank other than 0 waits to be ended before it speaks itself: this and a turn for each
 /// rank before it, in all no more than the last.
@@ -47,8 +50,9 @@ enum RunState {
 pub enum Reply<T> {
     /// The session's answer.
     Done(T),
-    /// SCR is disabled.
-    Disabled,
+    /// SCR is disabled. True between `SCR_Start_output` and `SCR_Complete_output`, or the calls of the
+    /// classic interface.
+    Disabled(bool),
     /// No session is open, and the call does not need one.
     NoRun,
 }
@@ -76,7 +80,7 @@ fn process() -> Result<MutexGuard<'static, Option<Process>>> {
 pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<Reply<T>> {
     let mut guard = process()?;
     let Some(process) = guard.as_mut() else {
-        return Ok(Reply::Disabled);
+        return Ok(Reply::Disabled(false));
     };
     if matches!(process.run, RunState::Active(_)) && Mpi::is_finalized() {
         process.run = RunState::None(State::Uninit);
@@ -88,10 +92,11 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
         },
         RunState::Disabled(state) => match call_while_disabled(state, call) {
             Ok(()) => {
+                let output = matches!(state, State::FailedOutput | State::FailedCheckpoint);
                 if *state == State::Uninit {
                     process.run = RunState::None(State::Uninit);
                 }
-                Ok(Reply::Disabled)
+                Ok(Reply::Disabled(output))
             }
             Err(error) => Err(process.report(call, error)),
         },
@@ -100,7 +105,9 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
                 session.set_cwd(cwd);
             }
             session.set_signal(signals::received());
+            let begun = Instant::now();
             let done = work(session);
+            session.add_blocked(begun.elapsed());
             let over = session.state() == State::Uninit;
             let exit = session.must_exit();
             let done = match done {
@@ -186,9 +193,9 @@ fn leave(process: &mut Process) -> ! {
 }
 
 impl Process {
-    /// Reports an error: this rank its own, rank 0 one that all ranks have. What follows from an error
-    /// that was reported is not repeated. A call in the wrong place is one on all ranks; of one that
-    /// is not, the other ranks tell with `SCR_DEBUG=1`.
+    /// Reports an error: rank 0 one that all ranks have. A file without a path is reported at once by
+    /// rank 0, by others in the call that ends the phase; a failure of the transport by the first rank
+    /// of each node. What follows from an error that was reported is not reported.
     fn report(&mut self, call: Call, mut error: Error) -> Error {
         let refused = matches!(error, Error::State { .. });
         if matches!(error, Error::NotStarted { .. }) || refused && self.told {
@@ -202,28 +209,48 @@ impl Process {
             };
             self.told = true;
         }
+        let text = error.to_string();
         let rank = self.speaker().rank;
-        match (rank, call, &error) {
-            (0, _, _) | (_, _, Error::Comm { .. }) => {
-                self.tell(Severity::Error, &error.to_string())
+        let event = match &self.run {
+            RunState::Active(session) if matches!(error, Error::Comm { .. }) => {
+                let first = is_first_on_node(&session.reported_file(call));
+                first.then(|| Event::new(Severity::Error, text))
             }
-            (_, Call::RouteFile, _) => {
-                self.held.get_or_insert(error.to_string());
-            }
-            _ if refused => self.tell(Severity::Debug(1), &error.to_string()),
-            _ => {}
+            RunState::Active(_) if call == Call::RouteFile => match rank {
+                0 => Some(Event::new(Severity::Error, text)),
+                _ => {
+                    self.held.get_or_insert(text);
+                    None
+                }
+            },
+            _ if rank == 0 => Some(Event::of_run(Severity::Error, text)),
+            // Without this, nobody would learn of a call that one rank makes in the wrong place.
+            _ if refused => Some(Event::new(Severity::Debug(1), text)),
+            _ => None,
+        };
+        if let Some(event) = event {
+            self.tell(&event);
         }
         error
     }
 
-    fn tell(&self, severity: Severity, text: &str) {
-        self.sink.take(&self.speaker(), &Event::new(severity, text));
+    fn tell(&self, event: &Event) {
+        self.sink.take(&self.speaker(), event);
     }
 
     /// Tells why a file had no path, if nobody else will.
     fn tell_held(&mut self) {
         if let Some(text) = self.held.take() {
-            self.tell(Severity::Error, &text);
+            self.tell(&Event::new(Severity::Error, text));
+        }
+    }
+
+    /// Says that SCR is off. Once, by rank 0.
+    fn tell_disabled(&self) {
+        if self.speaker().rank == 0 {
+            let text = "SCR is off (SCR_ENABLE=0): no checkpoint is offered, protected or copied, and \
+                        files are where the program names them";
+            self.tell(&Event::of_run(Severity::Note, text));
         }
     }
 
@@ -252,8 +279,10 @@ impl Process {
         state.after(Call::Init)?;
         if disabled() {
             self.run = RunState::Disabled(State::Idle);
+            self.tell_disabled();
             return Ok(false);
         }
+        let begun = Instant::now();
         let comm = self.all_ranks()?;
         comm.at_finalize(mpi_ends)?;
         let setup = Setup {
@@ -264,11 +293,15 @@ impl Process {
             lock_timeout: OTHER_RUN,
         };
         self.run = match Session::init(setup, &mut self.config)? {
-            Some(session) => {
+            Some(mut session) => {
+                session.add_blocked(begun.elapsed());
                 signals::catch(session.halt_signals());
                 RunState::Active(Box::new(session))
             }
-            None => RunState::Disabled(State::Idle),
+            None => {
+                self.tell_disabled();
+                RunState::Disabled(State::Idle)
+            }
         };
         Ok(matches!(self.run, RunState::Active(_)))
     }
@@ -301,8 +334,7 @@ impl Process {
     /// All ranks must pass the same text; rank 0 reads environment and files for all.
     fn agree_on(&mut self, comm: &dyn Communicator, text: &str) -> Result<()> {
         let environment = Environment::of_process();
-        let print =
-            i64::from(crc32fast::hash(text.as_bytes())) << 24 | text.len() as i64 & 0xff_ffff;
+        let print = collective::fingerprint(text.as_bytes()) as i64;
         let mut terms = [
             Term::Max(print),
             Term::Min(print),
@@ -330,6 +362,20 @@ impl Process {
             self.config = Config::from_message(&message, environment)?;
         }
         Ok(())
+    }
+}
+
+/// True if no other process of this node has made the file, or if that cannot be known.
+fn is_first_on_node(file: &Path) -> bool {
+    let made = OpenOptions::new().write(true).create_new(true).open(file);
+    !matches!(made, Err(error) if error.kind() == ErrorKind::AlreadyExists)
+}
+
+/// Makes the directory of a file, as SCR does while it is enabled. If it cannot be made, the program
+/// gets the reason when it opens the file.
+pub fn make_parent(file: &Path) {
+    if let Some(dir) = file.parent() {
+        let _ = std::fs::create_dir_all(dir);
     }
 }
 
@@ -409,7 +455,7 @@ pub fn report_fortran(call: &str, reason: &str) -> Result<()> {
             0 => Severity::Error,
             _ => Severity::Debug(1),
         };
-        process.tell(severity, &format!("{call}: {reason}"));
+        process.tell(&Event::new(severity, format!("{call}: {reason}")));
     }
     Ok(())
 }
@@ -433,7 +479,7 @@ pub fn stop_fortran(call: &str, reason: &str) -> ! {
             };
             let reason = reason.map_or(String::new(), |reason| reason + "; ");
             let end = format!("SCR stops the program, which passes no ierror to {call}");
-            process.tell(Severity::Error, &(reason + &end));
+            process.tell(&Event::new(Severity::Error, reason + &end));
         }
     }
     if call == "scr_init" {

@@ -13,6 +13,7 @@ use super::{Communicator, FIRST_RESERVED_TAG, Pending, Tag, Term};
 use crate::format::{from_message, to_message};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::hash::{DefaultHasher, Hasher};
 
 const BCAST: Tag = FIRST_RESERVED_TAG;
 const GATHER: Tag = FIRST_RESERVED_TAG + 1;
@@ -21,6 +22,14 @@ const EXCHANGE: Tag = FIRST_RESERVED_TAG + 3;
 
 /// Longest error text in a verdict, bytes.
 const VERDICT_LIMIT: usize = 16 * 1024;
+
+/// A number that is the same on all ranks, which run one program, if their `data` are the same. If
+/// they are not, it differs but for a chance of one in 2^64.
+pub fn fingerprint(data: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(data);
+    hasher.finish()
+}
 
 /// Copies `data` of `root` to all ranks. Collective; binomial tree.
 pub fn bcast(comm: &dyn Communicator, root: usize, data: &mut Vec<u8>) -> Result<()> {

@@ -104,48 +104,32 @@ impl<'de> TreeDeserializer<'de> {
     }
 }
 
+fn bad(name: &Name, what: &str) -> DeserializeError {
+    de::Error::custom(format_args!("`{}` {what}", super::print::escaped(name)))
+}
+
 fn parse<T: std::str::FromStr>(name: &Name) -> Outcome<T> {
-    name.number().ok_or_else(|| {
+    name.number().ok_or_else(|| match name.number::<i128>() {
         // A number in itself, but not of the size or sign that is asked for.
-        let kind = if name.number::<i128>().is_some() {
-            "in range"
-        } else {
-            "a number"
-        };
-        de::Error::custom(format_args!(
-            "`{}` is not {kind}",
-            super::print::escaped(name)
-        ))
+        Some(_) => bad(name, "is not in range"),
+        None => bad(name, "is not a number"),
     })
 }
 
 fn letter(name: &Name) -> Outcome<char> {
-    name.number().ok_or_else(|| {
-        de::Error::custom(format_args!(
-            "`{}` is not one letter",
-            super::print::escaped(name)
-        ))
-    })
+    name.number().ok_or_else(|| bad(name, "is not one letter"))
 }
 
 fn boolean(name: &Name) -> Outcome<bool> {
     match name.as_bytes() {
         b"0" => Ok(false),
         b"1" => Ok(true),
-        _ => Err(de::Error::custom(format_args!(
-            "`{}` is neither 0 nor 1",
-            super::print::escaped(name)
-        ))),
+        _ => Err(bad(name, "is neither 0 nor 1")),
     }
 }
 
 fn text(name: &Name) -> Outcome<&str> {
-    name.as_str().ok_or_else(|| {
-        de::Error::custom(format_args!(
-            "`{}` is not UTF-8",
-            super::print::escaped(name)
-        ))
-    })
+    name.as_str().ok_or_else(|| bad(name, "is not UTF-8"))
 }
 
 macro_rules! scalars {
@@ -165,12 +149,10 @@ macro_rules! all_scalars {
             deserialize_i16 visit_i16 parse(name);
             deserialize_i32 visit_i32 parse(name);
             deserialize_i64 visit_i64 parse(name);
-            deserialize_i128 visit_i128 parse(name);
             deserialize_u8 visit_u8 parse(name);
             deserialize_u16 visit_u16 parse(name);
             deserialize_u32 visit_u32 parse(name);
             deserialize_u64 visit_u64 parse(name);
-            deserialize_u128 visit_u128 parse(name);
             deserialize_f32 visit_f32 parse(name);
             deserialize_f64 visit_f64 parse(name);
             deserialize_char visit_char letter(name);
@@ -182,10 +164,35 @@ macro_rules! all_scalars {
     };
 }
 
+/// Methods that pass the visitor on. In brackets: the types of arguments that are not used.
+macro_rules! visits {
+    ($self:ident, $visitor:ident: $($method:ident($($unused:ty),*) $visit:expr;)*) => {$(
+        fn $method<V: Visitor<'de>>($self, $(_: $unused,)* $visitor: V) -> Outcome<V::Value> {
+            $visit
+        }
+    )*};
+}
+
 impl<'de> de::Deserializer<'de> for TreeDeserializer<'de> {
     type Error = DeserializeError;
 
     all_scalars!();
+
+    visits! { self, visitor:
+        deserialize_unit() visitor.visit_unit();
+        deserialize_unit_struct(&'static str) visitor.visit_unit();
+        deserialize_ignored_any() visitor.visit_unit();
+        deserialize_newtype_struct(&'static str) visitor.visit_newtype_struct(self);
+        deserialize_seq() visitor.visit_seq(self.children(false));
+        deserialize_tuple(usize) visitor.visit_seq(self.children(false));
+        deserialize_tuple_struct(&'static str, usize) visitor.visit_seq(self.children(false));
+        deserialize_map() visitor.visit_map(self.children(false));
+        deserialize_struct(&'static str, &'static [&'static str])
+            visitor.visit_map(self.children(true));
+        deserialize_enum(&'static str, &'static [&'static str])
+            visitor.visit_enum(text(self.value()?)?.into_deserializer());
+        deserialize_identifier() self.deserialize_bytes(visitor);
+    }
 
     /// Without a wish, one element without a tree is a value, anything else a map.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
@@ -205,74 +212,6 @@ impl<'de> de::Deserializer<'de> for TreeDeserializer<'de> {
         } else {
             visitor.visit_some(self)
         }
-    }
-
-    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
-        visitor.visit_unit()
-    }
-
-    fn deserialize_unit_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Outcome<V::Value> {
-        visitor.visit_unit()
-    }
-
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
-        visitor.visit_unit()
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Outcome<V::Value> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
-        visitor.visit_seq(self.children(false))
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Outcome<V::Value> {
-        visitor.visit_seq(self.children(false))
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: usize,
-        visitor: V,
-    ) -> Outcome<V::Value> {
-        visitor.visit_seq(self.children(false))
-    }
-
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
-        visitor.visit_map(self.children(false))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Outcome<V::Value> {
-        visitor.visit_map(self.children(true))
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Outcome<V::Value> {
-        let variant = self.value()?;
-        visitor.visit_enum(self).map_err(|e| e.under(variant))
-    }
-
-    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
-        self.deserialize_bytes(visitor)
     }
 }
 
@@ -298,30 +237,16 @@ impl<'de> de::Deserializer<'de> for Key<'de> {
         }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Outcome<V::Value> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Outcome<V::Value> {
-        visitor.visit_enum(text(self.0)?.into_deserializer())
+    visits! { self, visitor:
+        deserialize_newtype_struct(&'static str) visitor.visit_newtype_struct(self);
+        deserialize_enum(&'static str, &'static [&'static str])
+            visitor.visit_enum(text(self.0)?.into_deserializer());
+        // As bytes: an unknown key need not be UTF-8 to be passed over.
+        deserialize_identifier() visitor.visit_borrowed_bytes(self.0.as_bytes());
     }
 
     serde::forward_to_deserialize_any! {
         option unit unit_struct seq tuple tuple_struct map struct ignored_any
-    }
-
-    /// As bytes: an unknown key need not be UTF-8 to be passed over.
-    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Outcome<V::Value> {
-        visitor.visit_borrowed_bytes(self.0.as_bytes())
     }
 }
 
@@ -369,9 +294,8 @@ impl<'de> de::SeqAccess<'de> for ChildDeserializer<'de> {
             return Ok(None);
         };
         if name.number() != Some(self.index) {
-            let name = super::print::escaped(name);
-            let what = format!("`{name}` stands where index {} is due", self.index);
-            return Err(de::Error::custom(what));
+            let what = format!("stands where index {} is due", self.index);
+            return Err(bad(name, &what));
         }
         self.index += 1;
         let element = seed.deserialize(TreeDeserializer { tree, field: false });
@@ -380,49 +304,5 @@ impl<'de> de::SeqAccess<'de> for ChildDeserializer<'de> {
 
     fn size_hint(&self) -> Option<usize> {
         Some(self.rest.len())
-    }
-}
-
-impl<'de> de::EnumAccess<'de> for TreeDeserializer<'de> {
-    type Error = DeserializeError;
-    type Variant = TreeDeserializer<'de>;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(
-        self,
-        seed: V,
-    ) -> Outcome<(V::Value, TreeDeserializer<'de>)> {
-        let name = self.value()?;
-        let content = self.tree.get(name).unwrap_or(self.tree);
-        Ok((
-            seed.deserialize(Key(name))?,
-            TreeDeserializer {
-                tree: content,
-                field: false,
-            },
-        ))
-    }
-}
-
-impl<'de> de::VariantAccess<'de> for TreeDeserializer<'de> {
-    type Error = DeserializeError;
-
-    fn unit_variant(self) -> Outcome<()> {
-        Ok(())
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Outcome<T::Value> {
-        seed.deserialize(self)
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Outcome<V::Value> {
-        visitor.visit_seq(self.children(false))
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Outcome<V::Value> {
-        visitor.visit_map(self.children(true))
     }
 }

@@ -5,15 +5,16 @@ use super::filemap::filemap_name;
 use super::flush_file::{self, CACHE, PFS};
 use super::index::Index;
 use super::nodes::Nodes;
-use super::rank2file::{Branch, BranchChild, Leaf, Rank2File};
+use super::parity::{Group, ParityHeader};
+use super::rank2file::{Branch, BranchChild, Leaf, Rank2File, packed_size};
 use super::{Dataset, FileMeta, Name, RankFiles, Reddesc, Tree};
-use super::{decode, encode, from_tree, pack, packed, to_message, to_tree};
+use super::{decode, encode, from_tree, to_message, to_tree};
 use crate::Error;
 use crate::store::Durability;
 use crate::store::posix::Posix;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn a_flag_or_a_number_makes_a_checkpoint() {
@@ -41,8 +42,81 @@ fn a_dataset_needs_a_flush_until_the_prefix_directory_has_it() {
 }
 
 #[test]
-fn a_descriptor_is_known_for_each_member_and_no_other() {
-    let first = Reddesc {
+fn the_name_of_a_cached_dataset_is_its_own_or_that_of_its_description() {
+    let described = flush_file::FlushEntry::cached(checkpoint(3, "ck.3"));
+    let named = |name: Option<&str>, entry: &flush_file::FlushEntry| flush_file::FlushEntry {
+        name: name.map(Name::from),
+        ..entry.clone()
+    };
+    let bare = flush_file::FlushEntry::default();
+    assert_eq!(named(Some("a"), &described).own_name(), Some(&"a".into()));
+    assert_eq!(named(None, &described).own_name(), Some(&"ck.3".into()));
+    assert_eq!(named(Some("a"), &bare).own_name(), Some(&"a".into()));
+    assert_eq!(bare.own_name(), None);
+}
+
+fn checkpoint(id: u64, name: &str) -> Dataset {
+    Dataset {
+        id,
+        name: name.into(),
+        flag_ckpt: true,
+        ..Dataset::default()
+    }
+}
+
+/// Complete checkpoints with the ids 1, 2, ... and these names.
+fn index_of(names: &[&str]) -> Index {
+    let mut index = Index::default();
+    for (id, name) in (1..).zip(names) {
+        index.set_complete(checkpoint(id, name), "t");
+    }
+    index
+}
+
+#[test]
+fn a_new_dataset_takes_its_name_and_its_id_and_nothing_else() {
+    let mut index = index_of(&["a", "b", "c"]);
+    index.add(checkpoint(2, "c"));
+    assert_eq!(index.id(&"a".into()), Some(1));
+    assert_eq!(index.id(&"c".into()), Some(2));
+    assert_eq!(index.id(&"b".into()), None);
+    assert_eq!(index.left_over(&"b".into()), None);
+    assert_eq!(index.datasets().keys().collect::<Vec<_>>(), [&1, &2]);
+    // Nor is a name left that only the list of names has.
+    let mut names = to_tree(&index).unwrap().remove("NAME").unwrap();
+    assert!(names.remove("a").is_some() && names.remove("c").is_some());
+    assert!(names.is_empty(), "{names:?}");
+}
+
+#[test]
+fn what_is_not_current_goes_without_the_mark() {
+    // `old` leads to 2, whose own name is `b`.
+    let mut tree = to_tree(&index_of(&["a", "b", "c"])).unwrap();
+    let mut names = tree.remove("NAME").unwrap();
+    let id = Tree::of_elements(vec![("DSET".into(), Tree::of_value("2"))]);
+    names.set("old", id);
+    tree.set("NAME", names);
+    for (current, left) in [("c", "c"), ("b", "b"), ("old", "b")] {
+        tree.set_value("CURRENT", current);
+        let mut index = Index::from_tree(&tree).unwrap();
+        assert_eq!(index.remove(&"old".into()), Some(2));
+        assert_eq!(index.current(), Some(&left.into()));
+        assert_eq!(index.left_over(&"old".into()), None);
+        assert!(index.get(2).is_some());
+    }
+
+    let mut index = index_of(&["a", "b", "c"]);
+    index.remove_id(2);
+    assert_eq!(
+        (index.id(&"a".into()), index.id(&"c".into())),
+        (Some(1), Some(3))
+    );
+    let mut names = to_tree(&index).unwrap().remove("NAME").unwrap();
+    assert!(names.remove("b").is_none() && names.remove("c").is_some());
+}
+
+fn descriptor() -> Reddesc {
+    Reddesc {
         scheme: "XOR".to_string(),
         group: "NODE".into(),
         set_id: 2,
@@ -52,12 +126,38 @@ fn a_descriptor_is_known_for_each_member_and_no_other() {
         set_failures: 1,
         interval: 1,
         store: "/dev/shm".into(),
-    };
+    }
+}
+
+#[test]
+fn a_descriptor_is_known_for_each_member_and_no_other() {
+    let first = descriptor();
     let second = first.of_member(1).unwrap();
     assert_eq!(second.set_rank, 1);
     assert_eq!(second.of_member(0), Some(first.clone()));
     assert_eq!(first.of_member(2), None);
     assert_eq!(filemap_name(17), "filemap_17");
+}
+
+#[test]
+fn the_nearest_left_neighbour_comes_first() {
+    let list = |rank| RankFiles {
+        rank,
+        files: Vec::new(),
+    };
+    let header = ParityHeader {
+        chunk: 1,
+        crc: None,
+        current: list(3),
+        dataset: Dataset::default(),
+        further: vec![list(1), list(0)],
+        group: Group(vec![0, 1, 2, 3]),
+        partner: list(2),
+        ranks: 4,
+        reddesc: descriptor(),
+    };
+    let ranks: Vec<usize> = header.partners().map(|list| list.rank).collect();
+    assert_eq!(ranks, [2, 1, 0]);
 }
 
 #[test]
@@ -186,14 +286,10 @@ fn what_is_wrong_in_a_file_is_found_where_it_lies() {
 }
 
 #[test]
-fn a_packed_tree_is_as_large_as_was_said() {
-    let mut inner = Tree::new();
-    inner.add_value("AT", "PFS").add_value("AT", "CACHE");
-    let tree = Tree::of_elements(vec![("1".into(), inner), ("".into(), Tree::new())]);
-    assert_eq!(packed::packed_size(&tree), pack(&tree).len() as u64);
+fn an_entry_is_as_large_as_its_message() {
     let child = BranchChild::new(1, 200);
     let size = to_message(&child).unwrap().len() as u64;
-    assert_eq!(child.packed_size(), Ok(size));
+    assert_eq!(packed_size(&child), Ok(size));
 }
 
 /// What a reader sees that does not know what to expect.
@@ -247,6 +343,7 @@ fn names_are_what_they_are_made_of() {
         (name.as_bytes(), name.as_path()),
         (&b"a/b"[..], Path::new("a/b"))
     );
+    assert_eq!(PathBuf::from(name.clone()), Path::new("a/b"));
     assert_eq!(Name::from("7".to_string()).number(), Some(7));
     assert_eq!(Name::from(&name), name);
     assert_eq!(Name::from(std::ffi::OsStr::new("x")).as_str(), Some("x"));

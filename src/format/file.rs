@@ -197,20 +197,16 @@ pub fn write<T: Serialize + ?Sized>(
 }
 
 fn record<T: DeserializeOwned>(tree: &Tree, path: &Path) -> Result<T> {
-    de::record(tree).map_err(|e| corrupt(path, e.to_string()))
+    de::record(tree).map_err(|e| Error::corrupt(path, e.to_string()))
 }
 
 /// Adds the file to the error of a record. Its byte offset means nothing, because the record was read
 /// from a tree.
 pub(super) fn in_record(path: &Path, error: Error) -> Error {
     match error {
-        Error::Format { what, .. } => corrupt(path, what),
+        Error::Format { what, .. } => Error::corrupt(path, what),
         other => other,
     }
-}
-
-fn corrupt(path: &Path, what: String) -> Error {
-    Error::corrupt(path, what)
 }
 
 #[cfg(test)]

@@ -57,53 +57,32 @@ pub struct FileMeta {
 impl FileMeta {
     /// A whole file with what `stat` tells of it, its checksum not known.
     pub fn new(file: Name, orig: Name, stat: &Stat) -> Self {
-        let Stat {
-            kind: _,
-            size,
-            mode,
-            uid,
-            gid,
-            atime,
-            ctime,
-            mtime,
-        } = *stat;
-        let (crc, complete) = (None, true);
         FileMeta {
             file,
             orig,
-            size,
-            crc,
-            complete,
-            mode,
-            uid,
-            gid,
-            atime,
-            ctime,
-            mtime,
+            size: stat.size,
+            crc: None,
+            complete: true,
+            mode: stat.mode,
+            uid: stat.uid,
+            gid: stat.gid,
+            atime: stat.atime,
+            ctime: stat.ctime,
+            mtime: stat.mtime,
         }
     }
 
     /// What [`crate::store::Files::restore`] needs to make a copy like the original.
     pub fn stat(&self) -> Stat {
-        let FileMeta {
-            size,
-            mode,
-            uid,
-            gid,
-            atime,
-            ctime,
-            mtime,
-            ..
-        } = *self;
         Stat {
             kind: FileKind::File,
-            size,
-            mode,
-            uid,
-            gid,
-            atime,
-            ctime,
-            mtime,
+            size: self.size,
+            mode: self.mode,
+            uid: self.uid,
+            gid: self.gid,
+            atime: self.atime,
+            ctime: self.ctime,
+            mtime: self.mtime,
         }
     }
 }
@@ -115,7 +94,7 @@ impl Serialize for FileMeta {
         out.serialize_field("ATIME_NSECS", &self.atime.1)?;
         out.serialize_field("ATIME_SECS", &self.atime.0)?;
         out.serialize_field("COMPLETE", &self.complete)?;
-        out.serialize_field("CRC", &with::Crc(self.crc))?;
+        out.serialize_field("CRC", &self.crc.map(with::crc::text))?;
         out.serialize_field("CTIME_NSECS", &self.ctime.1)?;
         out.serialize_field("CTIME_SECS", &self.ctime.0)?;
         out.serialize_field("FILE", &self.file)?;

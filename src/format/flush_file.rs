@@ -32,7 +32,7 @@ pub const SYNC_FLUSHING: &str = "SYNC_FLUSHING";
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FlushFile {
     /// Entries by dataset id.
-    #[serde(rename = "DATASET", default, with = "with::ids")]
+    #[serde(rename = "DATASET", default, deserialize_with = "with::ids")]
     pub datasets: BTreeMap<u64, FlushEntry>,
 }
 

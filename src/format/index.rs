@@ -44,7 +44,7 @@ pub struct Index {
     /// older dataset to a new one; the entry's own description tells whose id it is.
     #[serde(rename = "NAME", default, with = "names")]
     names: BTreeMap<Name, u64>,
-    #[serde(rename = "DSET", default, with = "with::ids")]
+    #[serde(rename = "DSET", default, deserialize_with = "with::ids")]
     datasets: BTreeMap<u64, IndexEntry>,
 }
 
@@ -58,7 +58,7 @@ pub struct IndexEntry {
     #[serde(rename = "DSET")]
     pub dataset: Option<Dataset>,
     /// When it became complete.
-    #[serde(rename = "FLUSHED", default, with = "with::latest")]
+    #[serde(rename = "FLUSHED", default, deserialize_with = "with::latest")]
     pub flushed: Option<Name>,
     /// When restarts from it were tried.
     #[serde(
@@ -69,7 +69,7 @@ pub struct IndexEntry {
     )]
     pub fetched: BTreeSet<Name>,
     /// When a restart from it failed, or the program rejected it.
-    #[serde(rename = "FAILED", default, with = "with::latest")]
+    #[serde(rename = "FAILED", default, deserialize_with = "with::latest")]
     pub failed: Option<Name>,
 }
 
@@ -247,11 +247,6 @@ impl Index {
         known
     }
 
-    /// Makes none current.
-    pub fn unset_current(&mut self) {
-        self.current = None;
-    }
-
     /// The ids that a restart tries, in order: what is current, even if it failed or is not
     /// complete; then the good checkpoints with lower ids, newest first. A current name
     /// that is not a checkpoint here counts as none.
@@ -416,14 +411,10 @@ mod names {
     }
 
     pub fn serialize<S: Serializer>(names: &BTreeMap<Name, u64>, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_map(names.iter().map(|(name, id)| {
-            (
-                name,
-                Id {
-                    id: id.to_string().into(),
-                },
-            )
-        }))
+        let id = |id: &u64| Id {
+            id: id.to_string().into(),
+        };
+        s.collect_map(names.iter().map(|(name, number)| (name, id(number))))
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<BTreeMap<Name, u64>, D::Error> {
@@ -502,8 +493,6 @@ mod tests {
         assert!(!index.set_current(&"c".into()));
         assert!(!index.set_current(&"unknown".into()));
         assert_eq!(current(&index).as_deref(), Some("a"));
-        index.unset_current();
-        assert_eq!(current(&index), None);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub use de::{from_message, from_tree};
 pub use file::{decode, encode, encode_record, read, read_header, read_tree, write};
 pub use filemap::{Filemap, Reddesc};
 pub use files::{FileMeta, RankFiles};
-pub use packed::{pack, unpack};
+pub use packed::unpack;
 pub use ser::{to_message, to_tree};
 pub use tree::{Name, Tree};
 

@@ -12,19 +12,7 @@ pub const MAX_DEPTH: usize = 64;
 /// Smallest packed element: a name of no bytes with its NUL, and the count of an empty tree.
 const MIN_ELEMENT: usize = 5;
 
-/// Length of the packed form of `tree`, bytes.
-pub fn packed_size(tree: &Tree) -> u64 {
-    let element = |(name, sub): (&Name, &Tree)| name.as_bytes().len() as u64 + 1 + packed_size(sub);
-    4 + tree.iter().map(element).sum::<u64>()
-}
-
-/// Packs a tree.
-pub fn pack(tree: &Tree) -> Vec<u8> {
-    let mut out = Vec::with_capacity(usize::try_from(packed_size(tree)).unwrap_or(0));
-    pack_into(&mut out, tree);
-    out
-}
-
+/// Adds the packed form of a tree to `out`.
 pub(super) fn pack_into(out: &mut Vec<u8>, tree: &Tree) {
     // 2^32 siblings would take 300 GB of memory before they came here.
     out.extend_from_slice(&(tree.len() as u32).to_be_bytes());
@@ -112,8 +100,9 @@ mod tests {
         let mut tree = Tree::new();
         tree.set_value("NODES", "1");
         let bytes = b"\0\0\0\x01NODES\0\0\0\0\x011\0\0\0\0\0";
-        assert_eq!(pack(&tree), bytes);
-        assert_eq!(packed_size(&tree), bytes.len() as u64);
+        let mut out = Vec::new();
+        pack_into(&mut out, &tree);
+        assert_eq!(out, bytes);
         assert_eq!(unpack(bytes), Ok((tree, bytes.len())));
     }
 

@@ -67,7 +67,7 @@ pub struct Branch {
     #[serde(rename = "RANKS")]
     pub ranks: u64,
     /// Files below, by the rank that wrote each.
-    #[serde(rename = "RANK", default, with = "with::ids")]
+    #[serde(rename = "RANK", default, deserialize_with = "with::ids")]
     pub children: BTreeMap<u64, BranchChild>,
 }
 
@@ -116,11 +116,6 @@ impl BranchChild {
             Error::format(0, what)
         })
     }
-
-    /// Bytes of its packed entry: what [`starts_group`] counts above the leaves.
-    pub fn packed_size(&self) -> Result<u64> {
-        Ok(to_message(self)?.len() as u64)
-    }
 }
 
 /// A file that names files of ranks.
@@ -144,7 +139,7 @@ pub struct Leaf {
     #[serde(rename = "RANKS")]
     pub ranks: u64,
     /// Entries by rank.
-    #[serde(rename = "RANK", default, with = "with::ids")]
+    #[serde(rename = "RANK", default, deserialize_with = "with::ids")]
     pub entries: BTreeMap<u64, RankEntry>,
 }
 
@@ -170,13 +165,6 @@ pub struct RankEntry {
     pub files: BTreeMap<Name, FileEntry>,
 }
 
-impl RankEntry {
-    /// Bytes of the packed entry: what [`starts_group`] counts for leaves.
-    pub fn packed_size(&self) -> Result<u64> {
-        Ok(to_message(self)?.len() as u64)
-    }
-}
-
 /// Size and checksum of a file, as the SCR developer guide prints them. SCR v3.1.0 does not write them,
 /// and ignores them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -189,11 +177,16 @@ pub struct FileEntry {
     pub crc: Option<u32>,
 }
 
+/// Bytes of an entry: what [`starts_group`] counts.
+pub fn packed_size(entry: &impl Serialize) -> Result<u64> {
+    Ok(to_message(entry)?.len() as u64)
+}
+
 /// True if an entry begins a new file. `first`: it is the first of all entries; `begin`: sum of the
 /// packed sizes of all entries before it; `size`: its own packed size; in bytes.
 pub fn starts_group(first: bool, begin: u64, size: u64) -> bool {
     let last = begin.saturating_add(size.saturating_sub(1));
-    first || (size > 0 && begin / SPLIT != last / SPLIT)
+    first || begin / SPLIT != last / SPLIT
 }
 
 /// For each rank the rank that writes its entry, from the packed sizes of all entries.
@@ -223,7 +216,7 @@ pub fn branches(ranks: u64, leaves: &[u64]) -> Result<Vec<BTreeMap<u64, Branch>>
             .collect();
         let sizes = children
             .iter()
-            .map(BranchChild::packed_size)
+            .map(packed_size)
             .collect::<Result<Vec<u64>>>()?;
         let groups = leaf_writers(&sizes);
         let mut files = BTreeMap::<u64, Branch>::new();

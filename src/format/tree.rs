@@ -187,9 +187,6 @@ impl<'de> Deserialize<'de> for Name {
             fn visit_bytes<E>(self, bytes: &[u8]) -> std::result::Result<Name, E> {
                 Ok(Name::from(bytes))
             }
-            fn visit_str<E>(self, text: &str) -> std::result::Result<Name, E> {
-                Ok(Name::from(text))
-            }
         }
         d.deserialize_bytes(Visitor)
     }
@@ -373,12 +370,23 @@ mod tests {
 
     #[test]
     fn the_last_of_equal_names_counts() {
-        let elements = [("a", "1"), ("b", "2"), ("a", "3")]
-            .map(|(k, v)| (Name::from(k), Tree::of_value(v)))
-            .to_vec();
-        let tree = Tree::of_elements(elements);
-        assert_eq!(tree.len(), 2);
-        assert_eq!(tree.value("a"), Some(&Name::from("3")));
+        for elements in [
+            vec![("a", "1"), ("b", "2"), ("a", "3")],
+            vec![("a", "1"), ("a", "3")],
+            vec![("a", "1"), ("a", "3"), ("b", "2")],
+        ] {
+            let elements = elements.into_iter();
+            let tree = Tree::of_elements(
+                elements
+                    .map(|(k, v)| (k.into(), Tree::of_value(v)))
+                    .collect(),
+            );
+            assert_eq!(
+                tree.iter().filter(|(name, _)| **name == "a".into()).count(),
+                1
+            );
+            assert_eq!(tree.value("a"), Some(&Name::from("3")));
+        }
     }
 
     #[test]

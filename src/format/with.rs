@@ -1,5 +1,5 @@
 //! Forms of values that SCR's files use and serde has no word for. For use as
-//! `#[serde(with = "...")]`.
+//! `#[serde(with = "...")]` or `#[serde(deserialize_with = "...")]`.
 
 use super::Name;
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
@@ -36,33 +36,11 @@ pub mod set {
     }
 }
 
-/// A time that should be one value, but of which a file of SCR v3.1.0 may hold several, one
+/// Reads a time that should be one value, but of which a file of SCR v3.1.0 may hold several, one
 /// per event: the last counts. (Times are written so that they sort.)
-pub mod latest {
-    use super::*;
-
-    /// Writes the one value.
-    pub fn serialize<S: Serializer>(value: &Option<Name>, s: S) -> Result<S::Ok, S::Error> {
-        value.serialize(s)
-    }
-
-    /// Reads the last value.
-    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Name>, D::Error> {
-        let values = BTreeMap::<Name, IgnoredAny>::deserialize(d)?;
-        Ok(values.into_keys().next_back())
-    }
-}
-
-/// A CRC32 in the form of [`crc`].
-pub struct Crc(
-    /// If it is known.
-    pub Option<u32>,
-);
-
-impl Serialize for Crc {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        crc::serialize(&self.0, s)
-    }
+pub fn latest<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Name>, D::Error> {
+    let values = BTreeMap::<Name, IgnoredAny>::deserialize(d)?;
+    Ok(values.into_keys().next_back())
 }
 
 /// A CRC32 as `0x` and eight hexadecimal digits, always as wide, so that the size of a
@@ -70,12 +48,14 @@ impl Serialize for Crc {
 pub mod crc {
     use super::*;
 
+    /// The value as text.
+    pub fn text(crc: u32) -> String {
+        format!("{crc:#010x}")
+    }
+
     /// Writes the value, if there is one.
     pub fn serialize<S: Serializer>(crc: &Option<u32>, s: S) -> Result<S::Ok, S::Error> {
-        match crc {
-            Some(crc) => s.collect_str(&format_args!("{crc:#010x}")),
-            None => s.serialize_none(),
-        }
+        crc.map(text).serialize(s)
     }
 
     /// Reads a value.
@@ -101,43 +81,29 @@ pub fn id(name: &Name) -> Option<u64> {
     name.number::<i32>().and_then(|id| u64::try_from(id).ok())
 }
 
-/// A map whose keys are ids or ranks. Keys that are none, such as the `-1` that SCR v3.1.0
-/// leaves in an index, are passed over when read and so are gone when the file is written
-/// again.
-pub mod ids {
-    use super::*;
-
-    /// Writes the map.
-    pub fn serialize<T: Serialize, S: Serializer>(
-        map: &BTreeMap<u64, T>,
-        s: S,
-    ) -> Result<S::Ok, S::Error> {
-        map.serialize(s)
-    }
-
-    /// Reads the entries whose key is an id.
-    pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-        d: D,
-    ) -> Result<BTreeMap<u64, T>, D::Error> {
-        struct IdsVisitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for IdsVisitor<T> {
-            type Value = BTreeMap<u64, T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("entries by id")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut entries = BTreeMap::new();
-                while let Some(key) = map.next_key::<Name>()? {
-                    match id(&key) {
-                        Some(id) => drop(entries.insert(id, map.next_value()?)),
-                        None => drop(map.next_value::<IgnoredAny>()?),
-                    }
-                }
-                Ok(entries)
-            }
+/// Reads a map whose keys are ids or ranks. Keys that are none, such as the `-1` that SCR v3.1.0
+/// leaves in an index, are passed over and so are gone when the file is written again.
+pub fn ids<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    d: D,
+) -> Result<BTreeMap<u64, T>, D::Error> {
+    struct IdsVisitor<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for IdsVisitor<T> {
+        type Value = BTreeMap<u64, T>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("entries by id")
         }
-        d.deserialize_map(IdsVisitor(PhantomData))
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut entries = BTreeMap::new();
+            while let Some(key) = map.next_key::<Name>()? {
+                match id(&key) {
+                    Some(id) => drop(entries.insert(id, map.next_value()?)),
+                    None => drop(map.next_value::<IgnoredAny>()?),
+                }
+            }
+            Ok(entries)
+        }
     }
+    d.deserialize_map(IdsVisitor(PhantomData))
 }
 
 #[cfg(test)]

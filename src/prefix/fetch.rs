@@ -84,7 +84,7 @@ pub enum RefusalReason {
 impl RefusalReason {
     /// Classifies the error of one rank. A file that is missing in the prefix directory, or is not a
     /// file, is bad; other errors of the system say nothing of the dataset.
-    fn of(error: &Error, prefix: &Path) -> Self {
+    pub(super) fn of(error: &Error, prefix: &Path) -> Self {
         match error {
             Error::Corrupt { .. } | Error::Format { .. } => RefusalReason::Bad,
             Error::Dataset { .. } => RefusalReason::Unfit,

@@ -10,6 +10,10 @@ pub mod rank2file;
 pub mod records;
 
 #[cfg(test)]
+mod delete_tests;
+#[cfg(test)]
+mod fetch_tests;
+#[cfg(test)]
 mod rank2file_tests;
 #[cfg(test)]
 mod record_tests;

@@ -3,7 +3,7 @@
 
 use crate::comm::{Communicator, Tag, Term, collective};
 use crate::format::rank2file::{
-    BASE, Branch, FileEntry, Leaf, Rank2File, RankEntry, branches, leaf_writers,
+    BASE, Branch, FileEntry, Leaf, Rank2File, RankEntry, branches, leaf_writers, packed_size,
 };
 use crate::format::{self, Name, RankFiles, from_message, to_message};
 use crate::store::{Durability, Files};
@@ -75,9 +75,7 @@ pub fn write(
 
 /// Writes the tree into `dir`, one entry for each rank. Local: for commands.
 pub fn write_all(files: &dyn Files, dir: &Path, entries: Vec<RankEntry>) -> Result<()> {
-    let sizes = entries
-        .iter()
-        .map(|entry| Ok(to_message(entry)?.len() as u64));
+    let sizes = entries.iter().map(packed_size);
     let writer_of = leaf_writers(&sizes.collect::<Result<Vec<_>>>()?);
     let ranks = entries.len() as u64;
     let mut leaves: BTreeMap<usize, Leaf> = BTreeMap::new();

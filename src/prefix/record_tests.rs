@@ -10,6 +10,7 @@ use crate::store::Files;
 use crate::store::posix::Posix;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 fn prefix() -> (tempfile::TempDir, Prefix) {
     let dir = tempfile::tempdir().unwrap();
@@ -218,4 +219,19 @@ fn of_all_ranks_with_a_file_the_lowest_owns_it() {
         });
         assert_eq!(owners, expected.collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn a_lock_that_another_holds_is_waited_for() {
+    let (_dir, prefix) = prefix();
+    let held = index::lock(&Posix, prefix.real()).unwrap();
+    assert!(held.is_some());
+    let waited = std::thread::scope(|scope| {
+        let lock = || index::lock(&Posix, prefix.real()).map(|lock| lock.is_some());
+        let waiting = scope.spawn(lock);
+        std::thread::sleep(Duration::from_millis(100));
+        drop(held);
+        waiting.join().unwrap()
+    });
+    assert_eq!(waited, Ok(true));
 }

@@ -11,9 +11,11 @@ use crate::format::{Dataset, Name};
 use crate::prefix::paths::seen_by_program;
 use crate::prefix::records;
 use crate::store::Files;
+use crate::text::transferred;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// A dataset that counts against the cache size. In messages between ranks it is one of an earlier
 /// run.
@@ -122,6 +124,12 @@ pub(super) fn paths(filemap: &Filemap) -> Vec<PathBuf> {
 /// "dataset 3 (ck.3)".
 pub(super) fn title(dataset: &Dataset) -> String {
     titled(dataset.id, &dataset.name)
+}
+
+/// Files and bytes of a dataset, and the time since `begun`, in words.
+pub(super) fn moved(dataset: &Dataset, begun: Instant) -> String {
+    let (files, size) = (dataset.files.unwrap_or(0), dataset.size.unwrap_or(0));
+    transferred(files, size, begun.elapsed().as_secs_f64())
 }
 
 /// [`title`] from its parts.

@@ -23,7 +23,7 @@ impl RestartSearch {
         let flush_file = records::read_flush_file(&*run.files, &run.prefix);
         if let Err(error) = &flush_file {
             let text = format!("{error}; a new one is written");
-            run.tell(Severity::Warning, text);
+            run.tell_once(Severity::Warning, text);
         }
         let flush_file = flush_file.unwrap_or_default();
         let key = |(id, entry): (&u64, &flush_file::FlushEntry)| -> Option<DatasetKey> {
@@ -32,9 +32,9 @@ impl RestartSearch {
         self.completed = flush_file.datasets.iter().filter_map(key).collect();
         let saved = flush_file.datasets.iter().filter(|(_, e)| !e.needs_flush());
         self.saved = saved.filter_map(key).collect();
-        self.in_bypass = bypass_of_last_run(run, &flush_file);
         let mut found = candidates(inventories);
         found.reverse();
+        self.in_bypass = in_prefix_of_last_run(run, &flush_file);
         tell_lost(run, &flush_file, &found);
         let mut present: Vec<Slot> = inventories
             .iter()
@@ -88,7 +88,7 @@ impl RestartSearch {
                 other.as_path().display(),
                 run.prefix.real().display()
             );
-            run.tell(Severity::Warning, text);
+            run.tell_once(Severity::Warning, text);
             left.push(candidate.slot());
             false
         });
@@ -98,19 +98,27 @@ impl RestartSearch {
 
 /// Rank 0: what the last run of this job wrote in bypass, for datasets that this run writes in
 /// bypass, too. SCR v3.1.0 has records of them in the cache, and restarts from them without a fetch.
-fn bypass_of_last_run(run: &Run, flush_file: &FlushFile) -> BTreeMap<DatasetKey, Name> {
+/// With `SCR_FETCH=0` also what that run has removed from its cache in `SCR_Finalize`.
+fn in_prefix_of_last_run(run: &Run, flush_file: &FlushFile) -> BTreeMap<DatasetKey, Name> {
     if run.settings.cache_purge || !run.settings.distribute {
         return BTreeMap::new();
     }
-    let in_bypass = |dataset: &Dataset| {
-        let descriptor = run.descriptor_of(dataset);
-        dataset.jobid == run.job && descriptor.is_some_and(|descriptor| descriptor.bypass)
+    let is_used = |entry: &&flush_file::FlushEntry| {
+        let dataset = entry.dataset.as_ref();
+        let bypass = || {
+            dataset
+                .and_then(|d| run.descriptor_of(d))
+                .is_some_and(|d| d.bypass)
+        };
+        !entry.needs_flush()
+            && dataset.is_some_and(|d| d.jobid == run.job)
+            && match entry.is_at(flush_file::CACHE) {
+                true => bypass(),
+                false => !run.settings.fetch,
+            }
     };
-    let entries = flush_file.datasets.values();
-    let flushed = entries.filter(|entry| entry.is_at(flush_file::CACHE) && !entry.needs_flush());
-    let datasets = flushed.filter_map(|entry| entry.dataset.as_ref());
-    datasets
-        .filter(|dataset| in_bypass(dataset))
+    let used = flush_file.datasets.values().filter(is_used);
+    used.filter_map(|entry| entry.dataset.as_ref())
         .map(|dataset| ((dataset.id, dataset.created), dataset.name.clone()))
         .collect()
 }
@@ -123,7 +131,7 @@ fn tell_unfinished(run: &Run, slots: &[Slot]) {
              it is deleted",
             slot.id
         );
-        run.tell(Severity::Warning, text);
+        run.tell_once(Severity::Warning, text);
     }
 }
 
@@ -145,6 +153,6 @@ fn tell_lost(run: &Run, flush_file: &FlushFile, found: &[Candidate]) {
              enabled any more, configure it again (STORE, SCR_CACHE_BASE)",
             title(dataset)
         );
-        run.tell(Severity::Warning, text);
+        run.tell_once(Severity::Warning, text);
     }
 }

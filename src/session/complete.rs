@@ -1,7 +1,7 @@
 //! Completing a dataset: `SCR_Complete_output`, `SCR_Complete_checkpoint`.
 
 use super::Session;
-use super::cached::{CachedDataset, note};
+use super::cached::{CachedDataset, moved, note, title};
 use super::halt::count_down;
 use super::output::OpenDataset;
 use super::run::Run;
@@ -10,6 +10,7 @@ use super::state::Call;
 use crate::cache::dataset;
 use crate::cache::plan::Slot;
 use crate::comm::{Tag, Term, collective};
+use crate::events::Severity;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
@@ -20,6 +21,7 @@ use crate::redundancy::{self, Context, Record};
 use crate::store::FileKind;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Tag of the messages of a redundancy set while it encodes.
 const ENCODE: Tag = 0x40;
@@ -77,6 +79,7 @@ impl Session {
         let mut filemap = filemap(run, &open.dataset, scheme, open.target.bypass, files);
         let mut bytes = None;
         if !open.target.bypass {
+            let begun = Instant::now();
             let done = protect(run, store, &mut filemap);
             let level = run.stores[store].layout.level();
             let report = send_size(run, store, level, &filemap)?;
@@ -85,6 +88,10 @@ impl Session {
             if let Err(error) = done {
                 return self.give_up(&open, error);
             }
+            let seconds = begun.elapsed().as_secs_f64();
+            let word = &filemap.reddesc.scheme;
+            let text = format!("{word} redundancy was made and recorded in {seconds:.3} s");
+            run.tell_once(Severity::Debug(2), text);
             bytes = size.map(|size| size.all);
             self.cached.remember_size(scheme, size);
         }
@@ -113,6 +120,18 @@ impl Session {
         let dataset = filemap.dataset.clone();
         let (scheme, store, bypass) = (open.target.scheme, open.target.store, open.target.bypass);
         self.cached.failures = 0;
+        let how = match bypass {
+            true => "in the prefix directory, without redundancy".to_string(),
+            false => filemap.reddesc.scheme.clone(),
+        };
+        let tell_written = |run: &Run| {
+            let (named, amount) = (title(&dataset), moved(&dataset, open.begun));
+            run.tell_once(Severity::Debug(1), format!("{named}: {amount}, {how}"));
+        };
+        if !bypass {
+            tell_written(run);
+        }
+        self.statistics.count_written(&dataset);
         // The files whose space was reused have other names by now.
         for unused in std::mem::take(&mut self.cached.recycled) {
             run.tell_not_removed(run.files.remove_file(&unused));
@@ -145,6 +164,9 @@ impl Session {
         };
         if (bypass || due) && ended.is_ok() && !is_saved(self) {
             ended = self.flush_dataset(dataset.id);
+        }
+        if bypass && ended.is_ok() {
+            tell_written(&self.run);
         }
         if bypass && ended.is_err() && !is_saved(self) {
             // After an error of a sync the data may be lost without another error. So the dataset must

@@ -4,9 +4,9 @@
 
 use crate::config::{Config, Descriptors, Settings};
 use crate::format::{Name, Tree, to_message, unpack};
+use crate::text::excerpt;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hasher};
 
 /// Settings and descriptors of this rank as bytes. What may differ between ranks is not serialized. In
 /// the order in which a difference is searched: most of what is later follows from what is earlier.
@@ -19,13 +19,6 @@ pub fn pack(settings: &Settings, descriptors: &Descriptors) -> Result<Vec<u8>> {
         warnings: _,
     } = descriptors;
     to_message(&(settings, stores, control, schemes))
-}
-
-/// A number for the result of [`pack`]: the same for the same bytes, since all ranks run one program.
-pub fn fingerprint(common: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(common);
-    hasher.finish()
 }
 
 /// The error of a rank that has other settings than rank 0, which is on node `root`. It names the first
@@ -141,20 +134,15 @@ fn named(path: &Path, config: &Config, descriptors: &Descriptors) -> Named {
 
 /// A value in a message: shortened and escaped, so that it does not hide the rest.
 fn shown(value: Option<&String>) -> String {
-    let Some(value) = value else {
-        return "not set".to_string();
-    };
-    let text: String = value
-        .chars()
-        .take(60)
-        .flat_map(char::escape_debug)
-        .collect();
-    format!("`{text}`")
+    value.map_or("not set".to_string(), |value| {
+        format!("`{}`", excerpt(value, 60))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comm::collective::fingerprint;
     use crate::config::describe::descriptors;
     use crate::config::table;
     use crate::job::Environment;

@@ -5,6 +5,7 @@ use super::run::Run;
 use super::search::RestartSearch;
 use crate::Result;
 use crate::cache::plan::Slot;
+use crate::events::Severity;
 use crate::policy::eviction::{EvictionCandidate, select_evicted};
 
 impl CachedDatasets {
@@ -106,6 +107,10 @@ impl CachedDatasets {
         reused_by: Option<u64>,
     ) {
         let gone = self.victims(run, search, store, bypass, more);
+        for slot in gone.iter().filter(|_| !bypass) {
+            let dir = run.stores[slot.store].layout.dataset(slot.id);
+            run.tell_once(Severity::Debug(2), format!("{} is evicted", dir.display()));
+        }
         self.remove_and_recycle(run, search, &gone, reused_by);
     }
 }

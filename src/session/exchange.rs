@@ -25,7 +25,7 @@ pub(super) fn exchange(
     descriptors: &Descriptors,
     common: &[u8],
 ) -> Result<(RankAssignment, Vec<Set>, RestartSearch)> {
-    let report = RankReport::new(node, descriptors, consistency::fingerprint(common));
+    let report = RankReport::new(node, descriptors, collective::fingerprint(common));
     let mut failed = None;
     let mut search = RestartSearch::default();
     let mut messages = None;

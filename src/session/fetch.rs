@@ -4,7 +4,7 @@ use super::cached::{CachedDataset, note, title};
 use super::complete::{filemap, protect};
 use super::other_ranks::{self, OtherRanksFound};
 use super::run::{Run, time_now};
-use super::search::{Restart, RestartSearch};
+use super::search::{PassedOver, Restart, RestartSearch};
 use super::space::{receive_sizes, send_size};
 use super::unavailable::Unavailable;
 use crate::cache::plan::Slot;
@@ -119,7 +119,7 @@ fn used_current(run: &Run) -> PathBuf {
 fn remember_current(run: &Run, name: Name, known: bool, moved: bool) {
     if !known {
         let text = format!("SCR_CURRENT={name}: there is no such checkpoint in the index");
-        run.tell(Severity::Warning, text);
+        run.tell_once(Severity::Warning, text);
     }
     if moved {
         let mut record = format::Tree::new();
@@ -190,6 +190,7 @@ impl Restart<'_> {
     fn fetch_dataset(&mut self, wanted: &Dataset) -> Result<bool> {
         let begun = Instant::now();
         let (run, id) = (self.run, wanted.id);
+        run.tell_once(Severity::Debug(2), format!("{} is fetched", title(wanted)));
         let Some(descriptor) = run.descriptor_of(wanted) else {
             return Ok(false);
         };
@@ -247,7 +248,11 @@ impl Restart<'_> {
         let what = match why {
             RefusalReason::Bad => {
                 let text = format!("cannot fetch {}: {error}", title(dataset));
-                run.tell_once(Severity::Error, text);
+                self.search.passed_over.push(PassedOver {
+                    severity: Severity::Error,
+                    named: title(dataset),
+                    text,
+                });
                 run.keep_record(|| {
                     index::update(&*run.files, &run.prefix, |index| {
                         index.mark_failed(id, time_now().as_str());

@@ -1,9 +1,10 @@
 //! Copying cached datasets to the prefix directory: after an output, after a recovery, at the end.
 
 use super::Session;
-use super::cached::{CachedDataset, CachedDatasets, note, title};
+use super::cached::{CachedDataset, CachedDatasets, moved, note, title};
 use super::other_ranks::OtherRanks;
 use super::run::{Run, time_now};
+use super::statistics::Statistics;
 use crate::comm::{Term, collective};
 use crate::events::Severity;
 use crate::format::filemap::Filemap;
@@ -23,6 +24,7 @@ pub(super) struct Flush<'a> {
     pub run: &'a Run,
     pub cached: &'a mut CachedDatasets,
     pub other_ranks: &'a OtherRanks,
+    pub statistics: &'a mut Statistics,
 }
 
 impl Flush<'_> {
@@ -49,6 +51,10 @@ impl Flush<'_> {
             true => Ok(()),
             false => self.check_paths(&filemap)?,
         };
+        run.tell_once(
+            Severity::Debug(2),
+            format!("{} is flushed", title(&dataset)),
+        );
         note_flush(run, &dataset, Progress::Begun);
         let result = run.agree(paths_are_free).and_then(|()| {
             let access = run.prefix_access(run.settings.flush_width);
@@ -67,8 +73,11 @@ impl Flush<'_> {
                     cached.filemap = Some(filemap);
                 }
                 if !bypass {
-                    let (named, prefix) = (title(&dataset), run.prefix.root().display());
-                    run.tell_timed(format!("{named} was flushed to {prefix}"), begun);
+                    let prefix = run.prefix.root().display();
+                    let copied = moved(&dataset, begun);
+                    let text = format!("{} was flushed to {prefix}: {copied}", title(&dataset));
+                    run.tell_once(Severity::Debug(1), text);
+                    self.statistics.count_flushed(&dataset);
                 }
                 delete_outside_window(run, id)
             }
@@ -233,6 +242,7 @@ impl Session {
             run: &self.run,
             cached: &mut self.cached,
             other_ranks: &self.other_ranks,
+            statistics: &mut self.statistics,
         }
     }
 

@@ -1,7 +1,7 @@
 //! When the run must stop: conditions in the halt file, signals, the end of the allocation.
 
 use super::Session;
-use super::cached::title;
+use super::cached::{CachedDataset, note, title};
 use super::flush::due_at_end;
 use super::run::Run;
 use super::state::{Call, State};
@@ -9,11 +9,12 @@ use crate::Result;
 use crate::comm::{Term, collective};
 use crate::config::Config;
 use crate::events::Severity;
-use crate::format::Name;
+use crate::format::{Name, flush_file};
 use crate::job::{Environment, clock, manager, signal};
 use crate::policy::halt;
 use crate::prefix::records;
 use std::cell::{OnceCell, RefCell};
+use std::time::Instant;
 
 /// What a run knows about its end.
 pub(super) struct HaltState {
@@ -109,7 +110,7 @@ impl HaltState {
                 "the end of the allocation is not known, so SCR_HALT_SECONDS does not count \
                  (but before the time of scr_halt --before): {why}; set SCR_END_TIME"
             );
-            run.tell(Severity::Warning, text);
+            run.tell_once(Severity::Warning, text);
             None
         })
     }
@@ -137,7 +138,7 @@ impl HaltState {
             let recorded = reasons.last().map_or(halt::FINALIZED, String::as_str);
             let recorded: Name = recorded.into();
             reasons.extend(decision.signal());
-            run.tell(
+            run.tell_once(
                 Severity::Note,
                 format!("Job exiting: {}", reasons.join(", ")),
             );
@@ -195,7 +196,7 @@ impl Session {
         let decision = self.halt.decide(run, || {
             let reasons = self.halt.reasons(run)?;
             if let Some(reason) = reasons.first() {
-                run.tell(Severity::Note, format!("the job should stop: {reason}"));
+                run.tell_once(Severity::Note, format!("the job should stop: {reason}"));
             }
             Ok(!reasons.is_empty())
         })?;
@@ -214,22 +215,50 @@ impl Session {
         }
     }
 
+    /// Empties the cache if a restart can fetch all that is in it from the prefix directory. The
+    /// flush file keeps the datasets, without the location of the cache. Local; the same on all ranks.
+    fn empty_saved_cache(&mut self) {
+        let cached = &mut self.cached;
+        let is_saved = |c: &CachedDataset| c.bypass || (c.in_prefix && !c.dropped);
+        if self.run.settings.fetch
+            && cached.unusable.is_empty()
+            && cached.entries.iter().all(is_saved)
+        {
+            let slots = cached.slots(|c| !c.bypass);
+            cached.discard(&self.run, &slots, None);
+            cached.entries.retain(|c| c.bypass);
+            note(&self.run, |record| {
+                for slot in &slots {
+                    if let Some(entry) = record.datasets.get_mut(&slot.id) {
+                        entry.locations.remove(&flush_file::CACHE.into());
+                    }
+                }
+            });
+        }
+    }
+
     /// Ends the run (`SCR_Finalize`): flushes the newest checkpoint unless `SCR_FLUSH` is 0, and
     /// records in the halt file that the job ended normally. A reason to halt that is there already
-    /// stays, so that the next run is told to stop, too. Collective.
+    /// stays, so that the next run is told to stop, too. If everything in the cache is in the prefix
+    /// directory, nothing stays in the cache. Collective.
     ///
     /// # Errors
     /// The flush failed: the checkpoint is still in the cache. The session has ended all the same.
     pub fn finalize(&mut self, config: &mut Config) -> Result<()> {
         self.state.allow(Call::Finalize)?;
+        let begun = Instant::now();
         let marked = self.run.on_root(|| {
             records::update_halt(&*self.run.files, &self.run.prefix, |halt| {
                 halt.exit_reason.get_or_insert(halt::FINALIZED.into());
             })
         });
         let flushed = self.flush_newest();
+        self.empty_saved_cache();
         self.cached.deletion.finish();
+        self.run.remove_empty_directories();
         self.state = State::Uninit;
+        self.add_blocked(begun.elapsed());
+        self.statistics.tell(&self.run);
         config.thaw();
         marked.map(|_| ()).and(flushed)
     }

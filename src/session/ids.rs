@@ -13,6 +13,11 @@ pub(super) struct Ids {
 }
 
 impl Ids {
+    /// The highest id of a dataset so far.
+    pub fn last(&self) -> u64 {
+        self.dataset
+    }
+
     /// Takes note of a dataset, and of its number if it is a checkpoint.
     pub fn know(&mut self, dataset: u64, checkpoint: Option<u64>) {
         self.dataset = self.dataset.max(dataset);

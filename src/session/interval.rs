@@ -3,6 +3,7 @@
 use super::Session;
 use super::state::Call;
 use crate::Result;
+use crate::events::Severity;
 use crate::policy::checkpoint::{History, Rules, due};
 use std::time::Instant;
 
@@ -49,6 +50,11 @@ impl Session {
             let halting = !self.halt.reasons(&self.run)?.is_empty();
             Ok(due(&rules, &history, halting))
         })?;
+        let text = match decision.is_yes() {
+            true => "a checkpoint is due",
+            false => "no checkpoint is due",
+        };
+        self.run.tell_once(Severity::Debug(2), text);
         Ok(decision.is_yes())
     }
 }

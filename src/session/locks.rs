@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The file in a job's cache directory that names the run that holds the lock.
-const OWNER: &str = ".scr.run";
+pub(super) const OWNER: &str = ".scr.run";
 
 /// How long to wait for a store that this run does not need: another rank of this run may hold the
 /// lock and not have named the run yet.
@@ -193,6 +193,11 @@ fn lock_store(files: &dyn Files, layout: &Layout, owner: &Owner, end: Instant) -
             Err(error) if error.is_not_found() => return Ok(Locked::ByThisRun(None)),
             Err(error) => return Err(error),
         };
+        if lock.is_some() && files.stat(&layout.job())?.is_none() {
+            // The last run has removed the directory when it ended.
+            files.make_private_dirs(layout.base(), layout.below())?;
+            continue;
+        }
         if lock.is_some() {
             take_over_earlier_runs(files, layout)?;
             // Without the file other runs know less. A full file system must not stop this one.

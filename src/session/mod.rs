@@ -41,6 +41,7 @@ mod search;
 mod space;
 mod start;
 pub mod state;
+mod statistics;
 mod stores;
 #[cfg(test)]
 mod testing;
@@ -57,9 +58,11 @@ use interval::CheckpointInterval;
 use locks::Locks;
 use other_ranks::OtherRanks;
 use output::OpenDataset;
+use run::REPORTED;
 use run::Run;
 use search::RestartSearch;
 use state::{Call, State};
+use statistics::Statistics;
 use std::path::PathBuf;
 
 /// One run under SCR. All methods are collective unless they say otherwise.
@@ -79,6 +82,7 @@ pub struct Session {
     open: Option<OpenDataset>,
     interval: CheckpointInterval,
     halt: HaltState,
+    statistics: Statistics,
     /// Why this rank completes a phase with `valid` false, if that is known.
     why_invalid: Option<String>,
 }
@@ -103,6 +107,15 @@ impl Session {
     fn invalid(&mut self, call: Call) -> String {
         let why = self.why_invalid.take();
         why.unwrap_or_else(|| format!("the program called {} with valid=0", call.name()))
+    }
+
+    /// A file that the first rank of a node makes when `call` fails there in this state: the other
+    /// ranks of the node then do not report the same. Local.
+    pub fn reported_file(&self, call: Call) -> PathBuf {
+        let store = &self.run.stores[self.run.descriptors.control];
+        let (state, id) = (self.state, self.ids.last());
+        let name = format!("{REPORTED}{}.{state:?}.{id}", call.name());
+        store.layout.job().join(name)
     }
 
     /// Sets the working directory, where relative names start. Local.

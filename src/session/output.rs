@@ -1,6 +1,7 @@
 //! Starting a dataset: `SCR_Start_output`, `SCR_Start_checkpoint`.
 
 use super::Session;
+use super::cached::title;
 use super::run::Run;
 use super::space::Planned;
 use super::state::Call;
@@ -8,6 +9,7 @@ use super::stores::require_base;
 use crate::cache::dataset;
 use crate::comm::{Term, collective};
 use crate::config::descriptors::choose;
+use crate::events::Severity;
 use crate::format::{Dataset, Name};
 use crate::policy::capacity::Fit;
 use crate::prefix::index;
@@ -131,7 +133,9 @@ impl Session {
             Ok(target)
         });
 
-        let fingerprint = fingerprint(&dataset);
+        let flags = [dataset.flag_ckpt, dataset.flag_output].map(u8::from);
+        let asked = [&flags[..], dataset.name.as_bytes()].concat();
+        let fingerprint = collective::fingerprint(&asked) as i64;
         let (created, indexed) = match self.run.rank() {
             0 => (
                 dataset.created as i64,
@@ -191,6 +195,12 @@ impl Session {
         if bypass {
             self.cached.name_is_reused(run, dataset.id, &dataset.name);
         }
+        let place = match bypass {
+            true => run.prefix.root().to_path_buf(),
+            false => run.stores[store].layout.dataset(dataset.id),
+        };
+        let text = format!("{} is written to {}", title(&dataset), place.display());
+        run.tell_once(Severity::Debug(2), text);
         let tight = evict > 0;
         let more = usize::try_from(evict - 1).unwrap_or(0);
         // Where room is short the space of evicted parity must become free.
@@ -276,16 +286,4 @@ fn make_directories(run: &Run, dataset: &Dataset, target: Target) -> Result<()> 
     require_base(&*run.files, descriptor, run.node())?;
     let layout = &run.stores[target.store].layout;
     dataset::make_empty_directories(&*run.files, layout, dataset.id, run.rank())
-}
-
-/// A number that differs if name or flags differ, but for a chance of one in 2^63.
-fn fingerprint(dataset: &Dataset) -> i64 {
-    let flags = [u8::from(dataset.flag_ckpt), u8::from(dataset.flag_output)];
-    let hash = flags
-        .iter()
-        .chain(dataset.name.as_bytes())
-        .fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
-            (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3)
-        });
-    (hash >> 1) as i64
 }

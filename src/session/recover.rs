@@ -4,7 +4,7 @@
 use super::cached::{CachedDataset, title};
 use super::recovery_plan::{NextStep, cannot_be_used_now};
 use super::run::Store;
-use super::search::{Rejected, Restart};
+use super::search::{PassedOver, Rejected, Restart};
 use super::space::share_size;
 use super::unavailable::Unavailable;
 use crate::Result;
@@ -15,6 +15,7 @@ use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
 use crate::events::Severity;
 use crate::format::{from_message, to_message};
+use crate::text::counted;
 use std::time::Instant;
 
 impl Restart<'_> {
@@ -52,7 +53,9 @@ impl Restart<'_> {
             }
             self.search.classify(run, self.cached, &inventories);
         }
-        self.try_candidates().map(drop)
+        let found = self.try_candidates();
+        self.search.tell_passed_over(run);
+        found.map(drop)
     }
 
     /// Recovers the newest cached checkpoint that was not tried yet. False if none could be
@@ -91,6 +94,7 @@ impl Restart<'_> {
             None => false,
         };
         self.search.offered = offered;
+        self.search.tell_passed_over(self.run);
         if !complete {
             self.cached.entries.retain(|cached| cached.slot() != slot);
             self.share_remaining()?;
@@ -196,11 +200,12 @@ impl Restart<'_> {
             prefix: run.prefix.real(),
             piece: run.settings.mpi_buf_size,
         };
+        let named = title(&order.dataset);
+        run.tell_once(Severity::Debug(2), format!("cached {named} is recovered"));
         let result = recover::recover_dataset(&access, order)?;
         let damage = match &result {
             Ok(Recovered { damage, .. }) | Err(RecoveryFailure { damage, .. }) => damage,
         };
-        let named = title(&order.dataset);
         for error in damage {
             run.tell(Severity::Warning, format!("cached {named}: {error}"));
         }
@@ -213,7 +218,11 @@ impl Restart<'_> {
             }
             Err(failed) => {
                 let text = format!("cached {named} cannot be brought back: {}", failed.error);
-                run.tell_once(Severity::Error, text);
+                self.search.passed_over.push(PassedOver {
+                    severity: Severity::Error,
+                    named,
+                    text,
+                });
                 self.recovery_failed(order, &failed);
                 Ok(false)
             }
@@ -301,7 +310,6 @@ fn how_recovered(recovered: &Recovered) -> String {
     match (recovered.restored, recovered.encoded) {
         (0, 0) => "all files verified".to_string(),
         (0, _) => format!("all files verified, {scheme} redundancy made anew"),
-        (1, _) => format!("files of 1 rank rebuilt with {scheme}"),
-        (n, _) => format!("files of {n} ranks rebuilt with {scheme}"),
+        (n, _) => format!("files of {} rebuilt with {scheme}", counted(n, "rank")),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::cached::{CachedDataset, title};
 use super::other_ranks::wrong_ranks;
-use super::search::{Rejected, Restart};
+use super::search::{PassedOver, Rejected, Restart};
 use super::unavailable::Unavailable;
 use crate::Result;
 use crate::cache::plan::{Candidate, RecoveryOrder, Slot};
@@ -54,7 +54,11 @@ impl Restart<'_> {
                 && !of_other_ranks
             {
                 let text = format!("cached {named} cannot be used: {reason}");
-                run.tell(Severity::Warning, text);
+                self.search.passed_over.push(PassedOver {
+                    severity: Severity::Warning,
+                    named,
+                    text,
+                });
                 self.reject(slot, &candidate);
                 continue;
             }
@@ -63,7 +67,7 @@ impl Restart<'_> {
             {
                 let newer = title(&newer);
                 let text = format!("cached {named} is older than {newer} in the prefix directory");
-                run.tell(Severity::Note, text);
+                run.tell_once(Severity::Note, text);
                 self.search.cached.push(candidate);
                 break;
             }
@@ -116,13 +120,13 @@ impl Restart<'_> {
                 "cached {named}: the records of {} contradict those of the others and are not used",
                 ranks_in_words(&candidate.disputed)
             );
-            self.run.tell(Severity::Warning, text);
+            self.run.tell_once(Severity::Warning, text);
         }
         let lost = candidate.lost();
         if !lost.is_empty() {
             let ranks = ranks_in_words(&lost);
             let text = format!("cached {named} has lost the files of {ranks}");
-            self.run.tell(Severity::Note, text);
+            self.run.tell_once(Severity::Note, text);
         }
         let rejected = std::mem::take(&mut self.search.rejected);
         let tolerates = self.tolerates(candidate, true);
@@ -223,7 +227,7 @@ impl Restart<'_> {
                 plural(now, "node"),
                 now + 1
             );
-            self.run.tell(Severity::Note, text);
+            self.run.tell_once(Severity::Note, text);
         }
         now
     }

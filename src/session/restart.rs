@@ -16,6 +16,12 @@ impl Restart<'_> {
     /// Searches this run, the cache and the prefix directory, from the newest checkpoint to the
     /// oldest, until one can be offered. Collective.
     fn search_all(&mut self) -> Result<()> {
+        let found = self.search_newest_first();
+        self.search.tell_passed_over(self.run);
+        found
+    }
+
+    fn search_newest_first(&mut self) -> Result<()> {
         self.search.unavailable.take_if(|newest| newest.in_prefix);
         self.search.fetch = None;
         let mut fetched_all = false;
@@ -145,8 +151,9 @@ impl Session {
             )),
         };
         let verdict = self.run.agree(local);
-        if verdict.is_err() {
-            self.restart().reject_offered(&offered)?;
+        match &verdict {
+            Ok(()) => self.statistics.count_restart(),
+            Err(_) => self.restart().reject_offered(&offered)?,
         }
         verdict
     }

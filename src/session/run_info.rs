@@ -78,7 +78,7 @@ impl RootSetup<'_> {
         )?;
         for (what, found) in [("user", &user), ("job", &job)] {
             let text = format!("{what} {} ({})", found.value, found.source);
-            self.tell(Severity::Debug(1), text);
+            self.tell(Severity::Debug(2), text);
         }
         let app_conf = prefix.file("app.conf");
         if let Err(error) = records::put(files, &app_conf, config.app_conf().as_bytes()) {
@@ -100,7 +100,7 @@ impl RootSetup<'_> {
     }
 
     fn tell(&self, severity: Severity, text: String) {
-        self.sink.take(self.speaker, &Event::new(severity, text));
+        self.sink.take(self.speaker, &Event::of_run(severity, text));
     }
 }
 

@@ -7,8 +7,10 @@ use super::run::Run;
 use super::unavailable::Unavailable;
 use crate::Result;
 use crate::cache::plan::{Candidate, Slot};
+use crate::events::Severity;
 use crate::format::{Dataset, Name};
 use crate::prefix::index;
+use crate::text::plural;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -60,9 +62,19 @@ pub(super) struct RestartSearch {
     pub unread: Vec<Slot>,
     /// Directories to delete or to quarantine with the next message to all ranks.
     pub rejected: Rejected,
+    /// Checkpoints that were passed over and not reported yet, newest first.
+    pub passed_over: Vec<PassedOver>,
     /// Ids in the prefix directory that were not tried yet, in the order in which they are tried.
     /// `None` until the index has been read.
     pub fetch: Option<VecDeque<u64>>,
+}
+
+/// A checkpoint that a search has passed over.
+pub(super) struct PassedOver {
+    pub severity: Severity,
+    pub named: String,
+    /// The message if it is the only one.
+    pub text: String,
 }
 
 /// Directories of cached datasets that cannot be used any more.
@@ -87,6 +99,33 @@ impl RestartSearch {
     pub fn may_offer(&self, dataset: &Dataset) -> bool {
         let unavailable = self.unavailable.as_ref();
         unavailable.is_none_or(|newest| newest.is_no_newer_than(dataset))
+    }
+
+    /// Reports the checkpoints that were passed over: the newest with the reason, the others in the
+    /// same line. Local.
+    pub fn tell_passed_over(&mut self, run: &Run) {
+        let mut all = std::mem::take(&mut self.passed_over).into_iter();
+        let Some(PassedOver { severity, text, .. }) = all.next() else {
+            return;
+        };
+        let others: Vec<PassedOver> = all.collect();
+        let mut more = String::new();
+        if !others.is_empty() {
+            const MOST: usize = 4;
+            let names: Vec<&str> = others.iter().map(|o| o.named.as_str()).collect();
+            let listed = &names[..names.len().min(MOST)];
+            let dots = if names.len() > MOST { ", ..." } else { "" };
+            more = format!(
+                "; {} more {} cannot be used: {}{dots} (SCR_DEBUG=1 tells why)",
+                names.len(),
+                plural(names.len(), "checkpoint"),
+                listed.join(", ")
+            );
+        }
+        run.tell_once(severity, format!("{text}{more}"));
+        for other in others {
+            run.tell_once(Severity::Debug(1), other.text);
+        }
     }
 
     /// Notes a checkpoint that cannot be used. The first one that a search finds is the newest.

@@ -8,6 +8,7 @@ use super::local_setup::LocalSetup;
 use super::run::{Run, Store};
 use super::run_info::{RootSetup, RootState, receive};
 use super::state::State;
+use super::statistics::Statistics;
 use super::stores::confirm_shared;
 use super::{Ids, Session};
 use crate::comm::{Communicator, Term, collective};
@@ -21,6 +22,7 @@ use crate::prefix::paths::Prefix;
 use crate::prefix::records;
 use crate::redundancy::topology::Note;
 use crate::store::Files;
+use crate::text::counted;
 use crate::{Error, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,6 +121,7 @@ impl Session {
             open: None,
             interval: CheckpointInterval::new(),
             halt: HaltState::new(environment),
+            statistics: Statistics::new(),
             why_invalid: None,
             locks: root.locks,
             run: Run {
@@ -137,13 +140,37 @@ impl Session {
                 tolerates: assignment.tolerates,
             },
         };
-        for warning in config.take_warnings() {
-            session.run.tell(Severity::Warning, warning);
-        }
+        let warnings = config.take_warnings();
         session.tell_configuration(&assignment.notes);
-        session.begin(lock_timeout)?;
+        session.tell_run();
+        session.begin(lock_timeout, warnings)?;
         config.freeze();
         Ok(Some(session))
+    }
+
+    /// Tells who takes part and where datasets go.
+    fn tell_run(&self) {
+        let run = &self.run;
+        let (ranks, prefix) = (run.comm.size(), run.prefix.root().display());
+        let text = format!(
+            "{} on {}, prefix directory {prefix}",
+            counted(ranks, "rank"),
+            counted(run.nodes as usize, "node"),
+        );
+        run.tell_once(Severity::Debug(2), text);
+        for scheme in run.descriptors.schemes.iter().filter(|s| s.enabled) {
+            let text = match scheme.bypass {
+                true => "datasets are written to the prefix directory".to_string(),
+                false => format!(
+                    "datasets are written to {} with {} by {}; rank 0 is in a set of {}",
+                    run.stores[scheme.store].layout.root().display(),
+                    scheme.scheme.word(),
+                    scheme.group,
+                    counted(run.sets[scheme.index].size(), "rank")
+                ),
+            };
+            run.tell_once(Severity::Debug(2), format!("{}: {text}", scheme.place));
+        }
     }
 
     /// Tells the user about the configuration: warnings, redundancy descriptors that cannot protect
@@ -160,7 +187,7 @@ impl Session {
             };
             // In bypass the cache holds nothing that could be lost.
             let severity = match scheme.bypass {
-                true => Severity::Debug(1),
+                true => Severity::Debug(2),
                 false => Severity::Note,
             };
             let place = match schemes.len() {
@@ -183,8 +210,9 @@ impl Session {
         }
     }
 
-    /// Recovers what the cache still has, and writes the records of this run.
-    fn begin(&mut self, lock_timeout: Duration) -> Result<()> {
+    /// Recovers what the cache still has, and writes the records of this run. `warnings` are those of
+    /// this rank's settings.
+    fn begin(&mut self, lock_timeout: Duration, warnings: Vec<String>) -> Result<()> {
         let locked = self.locks.lock_stores(&mut self.run, lock_timeout);
         if self.run.settings.cache_purge || !self.run.settings.distribute {
             self.purge_cache(locked.clone())?;
@@ -199,7 +227,7 @@ impl Session {
             0 => self.write_records(),
             _ => Ok(()),
         };
-        self.run.agree(written)?;
+        self.tell_settings(written, warnings)?;
         match self.flush_recovered() {
             // The checkpoint is complete in the cache, so the program can go on with it.
             Err(error @ Error::Dataset { .. }) => {
@@ -213,6 +241,29 @@ impl Session {
         // Deletion starts last: the rounds of a start would be slower beside it.
         self.cached.deletion.start_postponed(&self.run.files);
         Ok(())
+    }
+
+    /// Reports the warnings of the lowest rank that has some, since others mostly have the same. Fails
+    /// on all ranks if `local` is an error on one. Collective; one round.
+    fn tell_settings(&self, local: Result<()>, warnings: Vec<String>) -> Result<()> {
+        let run = &self.run;
+        let first = match warnings.is_empty() {
+            true => i64::MAX,
+            false => run.rank() as i64,
+        };
+        let mut terms = [Term::Min(first), Term::Sum((!warnings.is_empty()).into())];
+        let agreed = collective::agree_with(&*run.comm, run.node(), local, &mut terms);
+        let [first, count] = terms.map(|term| term.value());
+        if first == run.rank() as i64 {
+            for warning in warnings {
+                let others = match count {
+                    1 => String::new(),
+                    n => format!(" (warnings of {} other ranks are not shown)", n - 1),
+                };
+                run.tell(Severity::Warning, format!("{warning}{others}"));
+            }
+        }
+        agreed
     }
 
     /// Rank 0: writes the records of this run in the prefix directory. The run can do without them.
@@ -239,7 +290,7 @@ impl Session {
                 match update() {
                     Err(error @ Error::Io { .. }) => {
                         let text = format!("SCR_HALT_SECONDS does not count: {error}");
-                        run.tell(Severity::Warning, text);
+                        run.tell_once(Severity::Warning, text);
                     }
                     other => other?,
                 }

@@ -22,7 +22,7 @@ run() {
     shift
     "${launcher[@]}" 3 "$program" "$@" >log 2>&1 || fail "$*: exit status $?"
     told=$(grep -E "^SCR v[0-9.]+ (ERROR|WARNING)" log || true)
-    [[ $(wc -l <<<"$told") -eq 1 && $told == *"rank 0 on"*"$words"* ]] || fail "$*: not one line: $words"
+    [[ $(wc -l <<<"$told") -eq 1 && $told == *"$words"* ]] || fail "$*: not one line: $words"
     echo "$told"
 }
 

@@ -76,7 +76,7 @@ mount -t tmpfs -o ro fixed fixed
 SCR_PREFIX=$PWD/fixed shows "prefix directory read-only" 3 "ERROR.*$PWD/fixed.*Read-only" 4 run 1
 umount fixed
 fresh
-SCR_ENABLE=0 shows "SCR off" 1 "SCR_ENABLE|^$" 4 run 1
+SCR_ENABLE=0 shows "SCR off" 1 "SCR is off \(SCR_ENABLE=0\)" 4 run 1
 fresh
 SCR_CACHE_BYPASS=0 shows "SCR_Finalize forgotten" 3 "WARNING.*MPI_Finalize was called before SCR_Finalize: .*call SCR_Finalize" 4 forgotten 1
 fresh

@@ -13,8 +13,7 @@ shift 3
 sed -n '/^```fortran$/,/^```$/{/^```/!p}' "$readme" >survive.f90
 grep -q "^program survive" survive.f90
 # The same as a careless author would have it.
-sed -e '/call scr_start_output/{s/, status)/)/;n;s/if (status == SCR_SUCCESS) then/if (.true.) then/}' \
-    survive.f90 >careless.f90
+sed -E '/call scr_(start|complete)_output/s/, status\)/)/' survive.f90 >careless.f90
 cmp -s survive.f90 careless.f90 && exit 1
 for name in survive careless; do
     "$compiler" -I"$build/include" -o "$name" "$name.f90" -L"$build/lib" -lscrf -lscr \
@@ -34,6 +33,16 @@ for bypass in 1 0; do
     cd ..
 done
 [[ -e bypass1/ck.100 && ! -e bypass0/ck.100 ]]
+
+# Without SCR the same program writes its files, and SCR says once that it is off.
+mkdir off
+cd off
+SCR_PREFIX=$PWD SCR_ENABLE=0 "$@" "$program" >log 2>&1 || { cat log && exit 1; }
+grep -q "stopping after step 100" log
+[[ $(ls ck.100 | wc -l) -eq 4 && ! -e .scr ]]
+[[ $(grep -c "SCR" log) -eq 1 ]]
+grep -q "SCR is off (SCR_ENABLE=0)" log
+cd ..
 
 # In a job of its own there is nothing to restart from, and no number left for a dataset.
 cd bypass1

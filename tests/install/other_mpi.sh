@@ -25,7 +25,7 @@ esac
 for program in mpicc mpiexec; do
     command -v "$program.$suffix" >/dev/null || skip "there is no $program.$suffix, of another MPI"
 done
-message="ERROR: rank 0 on .*SCR_Init: the program runs with $theirs [v0-9.]*, but this SCR was built with $mine [v0-9.]*: compile and run the program with that MPI \(.*mpi.*\), or link an SCR"
+message="ERROR: SCR_Init: the program runs with $theirs [v0-9.]*, but this SCR was built with $mine [v0-9.]*: compile and run the program with that MPI \(.*mpi.*\), or link an SCR"
 
 # run STATUS PROGRAM ARGUMENT...: one message, and STATUS (0, or 1 for anything from 1 to 127).
 run() {

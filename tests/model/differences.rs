@@ -32,6 +32,8 @@ pub enum Difference {
     MarkerOfNothing,
     /// In bypass the next run finds nothing in the cache.
     BypassNotCached,
+    /// `SCR_Finalize` empties a cache in which nothing is that the prefix directory has not.
+    EmptiedAtEnd,
     /// What leaves the cache is what a restart needs least.
     Eviction,
     /// In bypass, the dataset whose name is used again is gone with the start of the new one.
@@ -39,7 +41,7 @@ pub enum Difference {
 }
 
 impl Difference {
-    pub const ALL: [Difference; 15] = [
+    pub const ALL: [Difference; 16] = [
         Difference::WrongState,
         Difference::FailedPhase,
         Difference::UnknownNames,
@@ -53,6 +55,7 @@ impl Difference {
         Difference::FailedCleared,
         Difference::MarkerOfNothing,
         Difference::BypassNotCached,
+        Difference::EmptiedAtEnd,
         Difference::Eviction,
         Difference::NameUsedAgain,
     ];
@@ -90,6 +93,7 @@ impl Difference {
             Difference::BypassNotCached => {
                 "in bypass, filemaps with redundancy are kept in the cache"
             }
+            Difference::EmptiedAtEnd => "datasets stay in the cache after `SCR_Finalize`",
             Difference::Eviction => "the oldest dataset in a store is evicted",
             Difference::NameUsedAgain => {
                 "a dataset in bypass whose name is used again is still offered from the cache, with \

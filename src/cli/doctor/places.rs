@@ -1,6 +1,6 @@
 //! The directories as this node sees them: file system, free space, and whether they can be used.
 
-use super::report::{DoctorReport, bytes};
+use super::report::DoctorReport;
 use crate::Error;
 use crate::cache::{dataset, layout::Layout};
 use crate::cli::call::Failure;
@@ -12,6 +12,7 @@ use crate::config::descriptors::{Descriptors, StoreDescriptor};
 use crate::job::clock;
 use crate::prefix::index;
 use crate::store::{Files, posix::Posix};
+use crate::text::bytes;
 use crate::text::{option, quoted};
 use rustix::fs::{Access, AtFlags, CWD, accessat, statfs};
 use std::io::ErrorKind;

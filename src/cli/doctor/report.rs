@@ -64,43 +64,9 @@ impl DoctorReport {
     }
 }
 
-/// A number of bytes for people: `512 B`, `1.5 GiB`.
-pub(super) fn bytes(number: u64) -> String {
-    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut value = number as f64;
-    let mut unit = "B";
-    for next in units {
-        // What would be shown as 1024 of one unit is 1 of the next.
-        if value < 1023.95 {
-            break;
-        }
-        value /= 1024.0;
-        unit = next;
-    }
-    match unit {
-        "B" => format!("{number} B"),
-        _ => format!("{value:.1} {unit}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{DoctorReport, bytes};
-
-    #[test]
-    fn bytes_for_people() {
-        for (number, text) in [
-            (0, "0 B"),
-            (1023, "1023 B"),
-            (1024, "1.0 KiB"),
-            (1536, "1.5 KiB"),
-            ((1 << 20) - 1, "1.0 MiB"),
-            (4 << 30, "4.0 GiB"),
-            (u64::MAX, "16.0 EiB"),
-        ] {
-            assert_eq!(bytes(number), text);
-        }
-    }
+    use super::DoctorReport;
 
     #[test]
     fn a_problem_is_said_once_and_nothing_steers_the_terminal() {

@@ -1,7 +1,7 @@
 //! Which losses are survived, and what fits: by the same rules as in a run of this shape.
 
 use super::places::Places;
-use super::report::{DoctorReport, bytes};
+use super::report::DoctorReport;
 use crate::cli::call::Failure;
 use crate::cli::job::Job;
 use crate::config::descriptors::{Descriptors, SchemeDescriptor, SchemeKind};
@@ -11,6 +11,7 @@ use crate::policy::capacity::with_redundancy;
 use crate::redundancy;
 use crate::redundancy::EVERYTHING;
 use crate::redundancy::topology::{RankAssignment, RankReport, SetPlan, assign};
+use crate::text::bytes;
 use crate::text::{counted, plural};
 use std::collections::{BTreeMap, HashSet};
 

@@ -188,6 +188,12 @@ impl Model {
         if let Some(id) = unsaved.filter(|_| self.config.flush > 0) {
             self.flush(id);
         }
+        if !self.config.bypass && self.config.fetch && self.differs(Difference::EmptiedAtEnd) {
+            let is_saved = |c: &Cached| c.flushed && self.index.has(&c.dataset);
+            if self.cache.iter().all(is_saved) {
+                self.cache.clear();
+            }
+        }
         Answer::Ok
     }
 }

@@ -5,6 +5,7 @@ mod crash;
 mod evict;
 mod full;
 mod io_errors;
+mod leftovers;
 mod restart;
 mod size;
 mod uneven;

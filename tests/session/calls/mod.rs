@@ -4,6 +4,7 @@ mod api;
 mod bad_input;
 mod configuration;
 mod halt;
+mod levels;
 mod messages;
 mod rounds;
 mod start_output;
