@@ -67,8 +67,9 @@ if(BUILD_SHARED_LIBS)
     set_target_properties(scr_shared PROPERTIES
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
         LINKER_LANGUAGE C LINK_DEPENDS "${_scr_exports};${SCR_RUST_ARCHIVE}")
+    # MPI_Finalize and signal handlers call into it, so it cannot be unloaded.
     target_link_options(scr_shared PRIVATE -Wl,--version-script=${_scr_exports} -Wl,-z,defs
-        -Wl,--gc-sections)
+        -Wl,-z,nodelete -Wl,--gc-sections)
     target_link_libraries(scr_shared PRIVATE
         -Wl,--whole-archive ${SCR_RUST_ARCHIVE} -Wl,--no-whole-archive
         MPI::MPI_C ${SCR_SYSTEM_LIBRARIES})

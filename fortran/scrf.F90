@@ -6,7 +6,8 @@
 !> - ierror is optional, integer(int32) or integer(int64): SCR_SUCCESS, or 1 if the call
 !>   failed or an output did not fit. Without it a failed checkpoint, restart or flush is
 !>   reported and the program goes on, while a call that leaves its output undefined, or a
-!>   name that is too long, stops the program.
+!>   name that is too long, stops the program: all processes end, with an exit status other
+!>   than 0. See docs/fortran-api.md for each call.
 !> - After a scr_start_output that failed nothing must be written: scr_routed and scr_route_file
 !>   give a path that cannot be opened, so that the file's own, which may be an older dataset's,
 !>   stays as it is. scr_complete_output fails without a message, and may be left out. The same
@@ -22,7 +23,7 @@
 module scrf
     use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, &
         c_null_char, c_ptr, c_size_t
-    use, intrinsic :: iso_fortran_env, only: error_unit, int32, int64
+    use, intrinsic :: iso_fortran_env, only: int32, int64, output_unit
     implicit none
     private
 
@@ -41,11 +42,12 @@ module scrf
     integer(int32), parameter, public :: SCR_FLAG_CHECKPOINT = 1
     integer(int32), parameter, public :: SCR_FLAG_OUTPUT = 2
 
-    integer(int32), parameter :: FAILURE = 1
+    !> Status of a call inside of this module: as C tells it; an output does not fit; a name is too
+    !> long. The caller gets 1 for each.
+    integer(int32), parameter :: FAILURE = 1, NO_ROOM = 2, TOO_LONG = 3
 
-    !> What to do about a failure when the caller did not ask for ierror. In a complete it may
-    !> follow from that of the start, which was reported.
-    integer, parameter :: MAY_GO_ON = 1, MUST_STOP = 2, MAY_BE_KNOWN = 3
+    !> What to do about a failure when the caller did not ask for ierror.
+    integer, parameter :: MAY_GO_ON = 1, MUST_STOP = 2
 
     !> How all paths begin that SCR tells after a start that failed.
     character(len=*), parameter :: NO_PATH = "/dev/null/"
@@ -53,8 +55,8 @@ module scrf
     !> False after scr_init found SCR switched off: then no call succeeds, and none matters.
     logical, save :: enabled = .true.
 
-    !> Whether a phase is open; whether its start has failed; and, in a complete, had failed.
-    logical, save :: open_phase = .false., failed_phase = .false., known = .false.
+    !> With NO_ROOM and TOO_LONG: the length of the text, and the room for it. 0 if C has reported it.
+    integer, save :: needed = 0, given = 0
 
     !> scr_init(ierror): starts the library, after MPI_Init.
     interface scr_init
@@ -287,6 +289,20 @@ module scrf
             integer(c_int) :: status
         end function c_delete
 
+        !> Reports an error that C cannot see.
+        subroutine c_report(call_name, reason) bind(C, name="scr_fortran_report")
+            import :: c_char
+            implicit none
+            character(kind=c_char), intent(in) :: call_name(*), reason(*)
+        end subroutine c_report
+
+        !> Ends the program on all ranks; the reason is blank if C has reported it.
+        subroutine c_stop(call_name, reason) bind(C, name="scr_fortran_stop")
+            import :: c_char
+            implicit none
+            character(kind=c_char), intent(in) :: call_name(*), reason(*)
+        end subroutine c_stop
+
         subroutine c_free(pointer) bind(C, name="free")
             import :: c_ptr
             implicit none
@@ -329,21 +345,6 @@ contains
         switched_off = any(setting == ["0    ", "no   ", "off  ", "false"])
     end function switched_off
 
-    !> Takes note of what a start returned. Inside of an open phase it has changed nothing.
-    subroutine note_start(status)
-        integer(int32), intent(in) :: status
-
-        if (status == SCR_SUCCESS) open_phase = .true.
-        failed_phase = .not. open_phase
-    end subroutine note_start
-
-    !> Takes note that a phase is over.
-    subroutine note_complete()
-        known = failed_phase
-        open_phase = .false.
-        failed_phase = .false.
-    end subroutine note_complete
-
     function do_config(cfg, val) result(status)
         character(len=*), intent(in) :: cfg
         character(len=*), intent(out), optional :: val
@@ -381,7 +382,7 @@ contains
         character(kind=c_char) :: buffer(SCR_MAX_FILENAME)
 
         buffer = c_null_char
-        status = FAILURE
+        status = TOO_LONG
         if (fits(name)) status = c_route_file(trim(name)//c_null_char, buffer)
         path = text_of(buffer)
     end subroutine route
@@ -405,7 +406,6 @@ contains
 
         buffer = c_null_char
         status = c_start_restart(buffer)
-        call note_start(status)
         if (present(name)) call pad(text_of(buffer), name, status)
     end function do_start_restart
 
@@ -432,14 +432,15 @@ contains
 
         ! C must hear of a name that is too long, too, so that there is a failed phase.
         status = c_start_output(trim(name)//c_null_char, flags)
-        call note_start(status)
+        if (fits(name)) return
+        status = TOO_LONG
+        needed = 0
     end function do_start_output
 
     function do_start_checkpoint() result(status)
         integer(int32) :: status
 
         status = c_start_checkpoint()
-        call note_start(status)
     end function do_start_checkpoint
 
     function do_complete_restart(valid) result(status)
@@ -447,7 +448,6 @@ contains
         integer(int32) :: status
 
         status = c_complete_restart(valid)
-        call note_complete()
     end function do_complete_restart
 
     function do_complete_checkpoint(valid) result(status)
@@ -455,7 +455,6 @@ contains
         integer(int32) :: status
 
         status = c_complete_checkpoint(valid)
-        call note_complete()
     end function do_complete_checkpoint
 
     function do_complete_output(valid) result(status)
@@ -463,14 +462,13 @@ contains
         integer(int32) :: status
 
         status = c_complete_output(valid)
-        call note_complete()
     end function do_complete_output
 
     function do_current(name) result(status)
         character(len=*), intent(in) :: name
         integer(int32) :: status
 
-        status = FAILURE
+        status = TOO_LONG
         if (fits(name)) status = c_current(trim(name)//c_null_char)
     end function do_current
 
@@ -478,7 +476,7 @@ contains
         character(len=*), intent(in) :: name
         integer(int32) :: status
 
-        status = FAILURE
+        status = TOO_LONG
         if (fits(name)) status = c_drop(trim(name)//c_null_char)
     end function do_drop
 
@@ -486,18 +484,20 @@ contains
         character(len=*), intent(in) :: name
         integer(int32) :: status
 
-        status = FAILURE
+        status = TOO_LONG
         if (fits(name)) status = c_delete(trim(name)//c_null_char)
     end function do_delete
 
     ! ---- Strings. ----
 
-    !> Whether C has room for a name.
-    pure function fits(name)
+    !> Whether C has room for a name; takes note if not.
+    function fits(name)
         character(len=*), intent(in) :: name
         logical :: fits
 
-        fits = len_trim(name) < SCR_MAX_FILENAME
+        needed = len_trim(name)
+        given = SCR_MAX_FILENAME - 1
+        fits = needed <= given
     end function fits
 
     !> The text before the first NUL.
@@ -514,14 +514,17 @@ contains
         end do
     end function text_of
 
-    !> Copies with blank padding; what does not fit is a failure.
+    !> Copies with blank padding, and takes note of what does not fit.
     subroutine pad(text, output, status)
         character(len=*), intent(in) :: text
         character(len=*), intent(out) :: output
         integer(int32), intent(inout) :: status
 
         output = text
-        if (len(text) > len(output)) status = FAILURE
+        if (len(text) <= len(output)) return
+        status = NO_ROOM
+        needed = len(text)
+        given = len(output)
     end subroutine pad
 
     !> As pad, from a string of C; NULL is an empty one.
@@ -581,22 +584,31 @@ contains
         flag = number /= 0
     end subroutine set_flag_log
 
-    !> Hands the status to the caller, or acts on it if the caller did not ask.
+    !> Hands the status to the caller, or acts on it if the caller did not ask. C has reported what
+    !> failed there.
     subroutine conclude_i32(call_name, status, severity, ierror)
         character(len=*), intent(in) :: call_name
         integer(int32), intent(in) :: status
         integer, intent(in) :: severity
         integer(int32), intent(out), optional :: ierror
+        character(len=80) :: reason
+        logical :: stops
 
+        reason = ""
+        if (status == NO_ROOM) write (reason, "(2(a,i0))") &
+            "the text needs ", needed, " characters, and the variable for it has ", given
+        if (status == TOO_LONG .and. needed > 0) write (reason, "(2(a,i0))") &
+            "the name has ", needed, " characters, and the longest that is allowed ", given
         if (present(ierror)) then
-            ierror = status
-        else if (severity == MAY_BE_KNOWN .and. known) then
+            ierror = min(status, FAILURE)
+            if (reason /= "") call c_report(call_name//c_null_char, trim(reason)//c_null_char)
             return
-        else if (status /= SCR_SUCCESS .and. enabled) then
-            if (severity == MUST_STOP) error stop "SCR: "//call_name//" failed; stopping, as &
-                &the program passed no ierror"
-            write (error_unit, "(3a)") "SCR: ", call_name, " failed; the program goes on"
         end if
+        ! While SCR is off no call succeeds, and none matters.
+        stops = enabled .and. (status == TOO_LONG .or. status == FAILURE .and. severity == MUST_STOP)
+        if (.not. stops .and. status /= NO_ROOM) return
+        flush (output_unit)
+        call c_stop(call_name//c_null_char, trim(reason)//c_null_char)
     end subroutine conclude_i32
 
     subroutine conclude_i64(call_name, status, severity, ierror)
@@ -802,7 +814,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_restart", &
-            do_complete_restart(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_restart_i32_i32
 
     subroutine complete_restart_i64_i32(valid, ierror)
@@ -810,7 +822,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_restart", &
-            do_complete_restart(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_restart_i64_i32
 
     subroutine complete_restart_log_i32(valid, ierror)
@@ -818,7 +830,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_restart", &
-            do_complete_restart(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_restart_log_i32
 
     subroutine complete_checkpoint_i32_i32(valid, ierror)
@@ -826,7 +838,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_checkpoint", &
-            do_complete_checkpoint(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_checkpoint_i32_i32
 
     subroutine complete_checkpoint_i64_i32(valid, ierror)
@@ -834,7 +846,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_checkpoint", &
-            do_complete_checkpoint(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_checkpoint_i64_i32
 
     subroutine complete_checkpoint_log_i32(valid, ierror)
@@ -842,7 +854,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_checkpoint", &
-            do_complete_checkpoint(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_checkpoint_log_i32
 
     subroutine complete_output_i32_i32(valid, ierror)
@@ -850,7 +862,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_output", &
-            do_complete_output(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_output_i32_i32
 
     subroutine complete_output_i64_i32(valid, ierror)
@@ -858,7 +870,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_output", &
-            do_complete_output(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_output_i64_i32
 
     subroutine complete_output_log_i32(valid, ierror)
@@ -866,7 +878,7 @@ contains
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_output", &
-            do_complete_output(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_output_log_i32
 
     subroutine start_output_i32_i32(name, flags, ierror)
@@ -1027,7 +1039,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_restart", &
-            do_complete_restart(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_restart_i32_i64
 
     subroutine complete_restart_i64_i64(valid, ierror)
@@ -1035,7 +1047,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_restart", &
-            do_complete_restart(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_restart_i64_i64
 
     subroutine complete_restart_log_i64(valid, ierror)
@@ -1043,7 +1055,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_restart", &
-            do_complete_restart(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_restart_log_i64
 
     subroutine complete_checkpoint_i32_i64(valid, ierror)
@@ -1051,7 +1063,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_checkpoint", &
-            do_complete_checkpoint(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_checkpoint_i32_i64
 
     subroutine complete_checkpoint_i64_i64(valid, ierror)
@@ -1059,7 +1071,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_checkpoint", &
-            do_complete_checkpoint(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_checkpoint_i64_i64
 
     subroutine complete_checkpoint_log_i64(valid, ierror)
@@ -1067,7 +1079,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_checkpoint", &
-            do_complete_checkpoint(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_checkpoint_log_i64
 
     subroutine complete_output_i32_i64(valid, ierror)
@@ -1075,7 +1087,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_output", &
-            do_complete_output(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_output_i32_i64
 
     subroutine complete_output_i64_i64(valid, ierror)
@@ -1083,7 +1095,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_output", &
-            do_complete_output(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_output_i64_i64
 
     subroutine complete_output_log_i64(valid, ierror)
@@ -1091,7 +1103,7 @@ contains
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_output", &
-            do_complete_output(as_int(valid)), MAY_BE_KNOWN, ierror)
+            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_output_log_i64
 
     subroutine start_output_i32_i64(name, flags, ierror)

@@ -68,7 +68,8 @@ extern "C" {
  Starts the library. Collective over MPI_COMM_WORLD, after MPI_Init.
 
  Reads the parameters, and rebuilds datasets which an earlier run left in cache.
- Returns 1 if SCR is disabled (SCR_ENABLE=0) or cannot start.
+ Returns 1 if SCR is disabled (SCR_ENABLE=0) or cannot start, as when the program runs with
+ another MPI than the one that SCR was built with. The program can go on without SCR.
  */
 int SCR_Init(void);
 
@@ -77,6 +78,10 @@ int SCR_Init(void);
 
  Brings the newest checkpoint to the prefix directory unless SCR_FLUSH is 0, and records
  that the job ended on its own, so that it is not started again.
+
+ If MPI_Finalize is called first, a warning says so, and neither is done. The checkpoint stays
+ in the cache: the next run of the job restarts from it, and scr_postrun saves it. All
+ collective calls after MPI_Finalize return 1.
  */
 int SCR_Finalize(void);
 
@@ -127,7 +132,9 @@ int SCR_Start_restart(char *name);
  Ends the restart: `valid` is 1 if this process read all its files, 0 if not. Collective.
 
  Returns SCR_SUCCESS only if all processes gave 1. Otherwise SCR_Have_restart tells
- whether there is an older checkpoint to try.
+ whether there is an older checkpoint to try. What was read by then has changed the state of
+ the program, on some processes and not on others: set it up anew on all of them before the
+ next try, and before a start from the beginning.
  */
 int SCR_Complete_restart(int valid);
 
@@ -167,6 +174,10 @@ int SCR_Start_output(const char *name, int flags);
 /*
  Ends a dataset whose files are all closed: `valid` is 1 if this process wrote its files,
  or had none, and 0 if it could not. Collective.
+
+ A program should store in a checkpoint how many steps it has done, and go on with the next
+ one after a restart. If it stores the step that it is in, it repeats that step. After a
+ checkpoint of the last step, another run restarts from it and has nothing left to do.
 
  Returns SCR_SUCCESS only if all processes gave 1 and the data are protected as
  configured.

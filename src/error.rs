@@ -281,6 +281,7 @@ impl Error {
 fn errno_text(errno: Option<i32>, text: &str) -> String {
     match errno {
         Some(libc::ENOSPC) => format!("{text}; free space there or choose another directory"),
+        Some(libc::EROFS) => format!("{text}; choose another directory"),
         _ => text.to_string(),
     }
 }

@@ -1,8 +1,10 @@
-//! `include/scr.h` is what cbindgen makes of `src/capi/mod.rs`.
+//! `include/scr.h` is what cbindgen makes of `src/capi/mod.rs`, and the manual pages in `docs/man3` are
+//! made of the header.
 //!
-//! After a change there, `SCR_UPDATE_HEADER=1 cargo test --test header` rewrites it.
+//! After a change there, `SCR_UPDATE_HEADER=1 cargo test --test header` rewrites both.
 
 use scr::version;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 use std::{env, fs};
@@ -48,6 +50,146 @@ fn header_matches_the_interface() {
         found == generated,
         "include/scr.h is stale: run SCR_UPDATE_HEADER=1 cargo test --test header"
     );
+}
+
+#[test]
+fn manual_pages_match_the_interface() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let directory = root.join("docs/man3");
+    let module = fs::read_to_string(root.join("fortran/scrf.F90")).unwrap();
+    let generated = pages(&generate(root).unwrap(), &module);
+
+    if env::var_os("SCR_UPDATE_HEADER").is_some() {
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        for (name, page) in &generated {
+            fs::write(directory.join(name), page).unwrap();
+        }
+    }
+    let found: BTreeMap<String, String> = fs::read_dir(&directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_string();
+            (name, fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    assert!(
+        found == generated,
+        "docs/man3 is stale: run SCR_UPDATE_HEADER=1 cargo test --test header"
+    );
+    assert_eq!(found.len(), 18);
+    assert!(found["SCR_Init.3"].contains("call scr_init(ierror)"));
+    assert!(found["SCR_Route_file.3"].contains("SCR_Route_file(const char *name, char *file)"));
+}
+
+/// `docs/fortran-api.md` has each call of the module with its arguments, and says what it does without
+/// `ierror`.
+#[test]
+fn the_page_of_the_fortran_interface_is_true() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
+    let (page, module) = (read("docs/fortran-api.md"), read("fortran/scrf.F90"));
+    let mut rows: BTreeMap<String, (String, String)> = BTreeMap::new();
+    for line in page.lines() {
+        let columns: Vec<&str> = line.split(" | ").collect();
+        if let [call, _, end] = columns[..]
+            && let Some((name, arguments)) = call.trim_start_matches("| `").split_once('(')
+            && name.starts_with("scr_")
+        {
+            let arguments = arguments.trim_end_matches('`').to_string();
+            let end = end.trim_end_matches(" |").to_string();
+            rows.insert(name.to_string(), (arguments, end));
+        }
+    }
+
+    let code: Vec<&str> = module.lines().map(str::trim).collect();
+    let code = code.join(" ").replace("& ", "");
+    let mut concluded = BTreeMap::new();
+    for call in code.split("call conclude(\"").skip(1) {
+        let (name, rest) = call.split_once('"').unwrap();
+        let stops = rest.find("MUST_STOP").unwrap_or(usize::MAX)
+            < rest.find("MAY_GO_ON").unwrap_or(usize::MAX);
+        let end = if stops { "stops" } else { "goes on" };
+        assert_eq!(concluded.insert(name.to_string(), end).unwrap_or(end), end);
+    }
+    assert!(concluded.len() > 17);
+    for (name, end) in &concluded {
+        let row = rows
+            .get(name)
+            .unwrap_or_else(|| panic!("no row for {name}"));
+        assert_eq!(row.1, *end, "{name}");
+        let signature = format!("!> {name}({}: ", row.0);
+        let documented = name == "scr_routed" || module.contains(&signature);
+        assert!(documented, "other arguments: {signature}");
+    }
+    assert_eq!(rows.len(), concluded.len());
+}
+
+/// A manual page for each function, by the name of its file: the comment and the declaration of the
+/// header, and the call of the Fortran module.
+fn pages(header: &str, module: &str) -> BTreeMap<String, String> {
+    let mut pages = BTreeMap::new();
+    for part in header.split("/*\n").skip(1) {
+        let Some((comment, rest)) = part.split_once("\n */\n") else {
+            continue;
+        };
+        let Some((declaration, _)) = rest.split_once(';') else {
+            continue;
+        };
+        let name = |word: &str| word.trim_start_matches('*').to_string();
+        let Some((before, _)) = declaration.split_once('(') else {
+            continue;
+        };
+        let name = before.split_whitespace().last().map(name).unwrap();
+        let declaration = declaration.replace(" SCR_PRINTF_FORMAT", "");
+        let page = page(&name, comment, &declaration, module);
+        pages.insert(format!("{name}.3"), page);
+    }
+    pages
+}
+
+fn page(name: &str, comment: &str, declaration: &str, module: &str) -> String {
+    let comment: Vec<&str> = comment.lines().map(str::trim).collect();
+    let comment = comment.join("\n");
+    let end = comment.find([':', '.', ';']).unwrap_or(comment.len());
+    let summary = comment[..end].replace('\n', " ").replace('`', "");
+    let fortran = name.to_lowercase() + "(";
+    let fortran = module
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("!> ")?.split_once("): "))
+        .find(|(call, _)| call.starts_with(&fortran))
+        .map(|(call, _)| format!(".sp\n.B use scrf\n.br\n.B call {call})\n"))
+        .unwrap_or_default();
+    let paragraphs: Vec<&str> = comment.split("\n\n").collect();
+    let (interface, release) = (version::INTERFACE, version::RELEASE);
+    let code = match declaration.starts_with("int ") {
+        true => {
+            ".SH RETURN VALUE\nSCR_SUCCESS (0), or 1 if the call failed. One process tells why on \
+             standard error.\n"
+        }
+        false => "",
+    };
+    format!(
+        ".TH {name} 3 \"\" \"scr-rs {release}\" \"SCR {interface}\"\n\
+         .SH NAME\n{name} \\- {summary}\n\
+         .SH SYNOPSIS\n.B #include <scr.h>\n.sp\n.B {declaration};\n{fortran}\
+         .SH DESCRIPTION\n{}\n{code}\
+         .SH SEE ALSO\n.BR scr (1),\nand fortran-api.md in the documentation of scr-rs\n",
+        roff(&paragraphs.join("\n.PP\n"))
+    )
+}
+
+/// Text for roff: names of arguments in italics, and no line that begins like a request by chance.
+fn roff(text: &str) -> String {
+    let mut out = String::new();
+    for (at, part) in text.replace('\\', "\\e").split('`').enumerate() {
+        match at % 2 {
+            0 => out.push_str(part),
+            _ => out.push_str(&format!("\\fI{part}\\fR")),
+        }
+    }
+    out
 }
 
 /// A number that C, the Fortran module and the old Fortran header must agree on.

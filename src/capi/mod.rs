@@ -6,6 +6,7 @@
 //!
 //! Each body is a closure given to [`guard`], where errors and panics become return codes.
 
+mod fortran;
 mod guard;
 mod process;
 mod signals;
@@ -46,7 +47,8 @@ const NO_PATH: &[u8] = b"/dev/null/SCR_Start_failed";
 /// Starts the library. Collective over MPI_COMM_WORLD, after MPI_Init.
 ///
 /// Reads the parameters, and rebuilds datasets which an earlier run left in cache.
-/// Returns 1 if SCR is disabled (SCR_ENABLE=0) or cannot start.
+/// Returns 1 if SCR is disabled (SCR_ENABLE=0) or cannot start, as when the program runs with
+/// another MPI than the one that SCR was built with. The program can go on without SCR.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Init() -> c_int {
     guard(FAILURE, || Ok(code(process::init()?)))
@@ -56,6 +58,10 @@ pub extern "C" fn SCR_Init() -> c_int {
 ///
 /// Brings the newest checkpoint to the prefix directory unless SCR_FLUSH is 0, and records
 /// that the job ended on its own, so that it is not started again.
+///
+/// If MPI_Finalize is called first, a warning says so, and neither is done. The checkpoint stays
+/// in the cache: the next run of the job restarts from it, and scr_postrun saves it. All
+/// collective calls after MPI_Finalize return 1.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Finalize() -> c_int {
     guard(FAILURE, || Ok(done(process::finalize()?)))
@@ -200,12 +206,15 @@ pub unsafe extern "C" fn SCR_Start_restart(name: *mut c_char) -> c_int {
 /// Ends the restart: `valid` is 1 if this process read all its files, 0 if not. Collective.
 ///
 /// Returns SCR_SUCCESS only if all processes gave 1. Otherwise SCR_Have_restart tells
-/// whether there is an older checkpoint to try.
+/// whether there is an older checkpoint to try. What was read by then has changed the state of
+/// the program, on some processes and not on others: set it up anew on all of them before the
+/// next try, and before a start from the beginning.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Complete_restart(valid: c_int) -> c_int {
     guard(FAILURE, || {
-        Ok(done(process::with(Call::CompleteRestart, |session| {
-            session.complete_restart(valid != 0)
+        let (call, valid) = (Call::CompleteRestart, valid != 0);
+        Ok(done(process::complete(call, valid, |session| {
+            session.complete_restart(valid)
         })?))
     })
 }
@@ -250,8 +259,9 @@ pub extern "C" fn SCR_Start_checkpoint() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Complete_checkpoint(valid: c_int) -> c_int {
     guard(FAILURE, || {
-        Ok(done(process::with(Call::CompleteCheckpoint, |session| {
-            session.complete_checkpoint(valid != 0)
+        let (call, valid) = (Call::CompleteCheckpoint, valid != 0);
+        Ok(done(process::complete(call, valid, |session| {
+            session.complete_checkpoint(valid)
         })?))
     })
 }
@@ -292,13 +302,18 @@ pub unsafe extern "C" fn SCR_Start_output(name: *const c_char, flags: c_int) -> 
 /// Ends a dataset whose files are all closed: `valid` is 1 if this process wrote its files,
 /// or had none, and 0 if it could not. Collective.
 ///
+/// A program should store in a checkpoint how many steps it has done, and go on with the next
+/// one after a restart. If it stores the step that it is in, it repeats that step. After a
+/// checkpoint of the last step, another run restarts from it and has nothing left to do.
+///
 /// Returns SCR_SUCCESS only if all processes gave 1 and the data are protected as
 /// configured.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Complete_output(valid: c_int) -> c_int {
     guard(FAILURE, || {
-        Ok(done(process::with(Call::CompleteOutput, |session| {
-            session.complete_output(valid != 0)
+        let (call, valid) = (Call::CompleteOutput, valid != 0);
+        Ok(done(process::complete(call, valid, |session| {
+            session.complete_output(valid)
         })?))
     })
 }

@@ -14,19 +14,28 @@ use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a rank other than 0 waits to be ended before it speaks itself: this and a turn for each
+/// rank before it, in all no more than the last.
+const FIRST_TURN: Duration = Duration::from_secs(3);
+const TURN: Duration = Duration::from_millis(20);
+const LAST_TURN: Duration = Duration::from_secs(10);
 
 static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
 
 /// What outlives a session: the settings made with `SCR_Config`, and this process's rank, which is the
-/// launcher's until MPI gives it. There is no communicator: SCR does not learn when MPI ends.
+/// launcher's until MPI gives it.
 struct Process {
     config: Config,
     rank: usize,
     sink: Arc<Console>,
     run: RunState,
-    /// `SCR_Init` has failed, and has reported why: what follows from it is not reported.
-    init_failed: bool,
+    /// Why calls outside of a run are refused was told: `SCR_Init` failed, or MPI has ended. It is not
+    /// told again by each call that follows.
+    told: bool,
+    /// Why a file of this phase has no path, if this rank has not told it yet. Rank 0 tells at once.
+    held: Option<String>,
 }
 
 enum RunState {
@@ -60,7 +69,8 @@ fn process() -> Result<MutexGuard<'static, Option<Process>>> {
         rank: launched_rank(),
         sink: Arc::new(Console::default()),
         run: RunState::None(State::Uninit),
-        init_failed: false,
+        told: false,
+        held: None,
     });
     Ok(guard)
 }
@@ -72,6 +82,9 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
     let Some(process) = guard.as_mut() else {
         return Ok(Reply::Disabled(false));
     };
+    if matches!(process.run, RunState::Active(_)) && Mpi::is_finalized() {
+        process.run = RunState::None(State::Uninit);
+    }
     match &mut process.run {
         RunState::None(state) => match call_without_run(state, call) {
             Ok(()) => Ok(Reply::NoRun),
@@ -113,6 +126,22 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
     }
 }
 
+/// Ends a phase, as [`with`]. Files that have no path are an error that many ranks may have: the error
+/// of the phase says so once, with the number of ranks, if they pass `valid` false.
+pub fn complete(
+    call: Call,
+    valid: bool,
+    work: impl FnOnce(&mut Session) -> Result<()>,
+) -> Result<Reply<()>> {
+    if let Some(process) = process()?.as_mut() {
+        match (&mut process.run, valid) {
+            (RunState::Active(session), false) => session.set_why_invalid(process.held.take()),
+            _ => process.tell_held(),
+        }
+    }
+    with(call, work)
+}
+
 /// A call before `SCR_Init` or after `SCR_Finalize`.
 fn call_without_run(state: &mut State, call: Call) -> Result<()> {
     let failed = state.failed();
@@ -139,6 +168,24 @@ fn call_while_disabled(state: &mut State, call: Call) -> Result<()> {
     Ok(())
 }
 
+/// Called in MPI_Finalize: ends a run for which the program has not called `SCR_Finalize`.
+fn mpi_ends() {
+    // If it is locked, another thread is in a call, and no rank could take part in another one.
+    let Ok(mut guard) = PROCESS.try_lock() else {
+        return;
+    };
+    let Some(process) = guard.as_mut() else {
+        return;
+    };
+    process.tell_held();
+    if let RunState::Active(session) = &mut process.run {
+        session.abandon();
+        signals::release();
+        process.run = RunState::None(State::Uninit);
+        process.told = true;
+    }
+}
+
 /// Ends the program, on all ranks, as `SCR_HALT_EXIT` asks.
 fn leave(process: &mut Process) -> ! {
     process.run = RunState::None(State::Uninit);
@@ -146,39 +193,64 @@ fn leave(process: &mut Process) -> ! {
 }
 
 impl Process {
-    /// Reports an error: rank 0 one that all ranks have, otherwise the first rank of each node. What
-    /// follows from an error that was reported is not reported.
-    fn report(&self, call: Call, error: Error) -> Error {
-        if matches!(error, Error::NotStarted { .. }) {
+    /// Reports an error: rank 0 one that all ranks have. A file without a path is reported at once by
+    /// rank 0, by others in the call that ends the phase; a failure of the transport by the first rank
+    /// of each node. What follows from an error that was reported is not reported.
+    fn report(&mut self, call: Call, mut error: Error) -> Error {
+        let refused = matches!(error, Error::State { .. });
+        if matches!(error, Error::NotStarted { .. }) || refused && self.told {
             return error;
         }
+        if refused && Mpi::is_finalized() {
+            error = Error::State {
+                call: call.name(),
+                state: "after MPI_Finalize",
+                remedy: "call SCR between MPI_Init and MPI_Finalize",
+            };
+            self.told = true;
+        }
         let text = error.to_string();
-        let local = matches!(error, Error::State { .. } | Error::Comm { .. });
+        let rank = self.speaker().rank;
         let event = match &self.run {
-            RunState::Active(session) if local || call == Call::RouteFile => {
-                match is_first_on_node(&session.reported_file(call)) {
-                    true => Event::new(Severity::Error, text),
-                    false => return error,
-                }
+            RunState::Active(session) if matches!(error, Error::Comm { .. }) => {
+                let first = is_first_on_node(&session.reported_file(call));
+                first.then(|| Event::new(Severity::Error, text))
             }
-            _ if matches!(error, Error::State { .. }) && self.init_failed => return error,
-            _ => Event::of_run(Severity::Error, text),
+            RunState::Active(_) if call == Call::RouteFile => match rank {
+                0 => Some(Event::new(Severity::Error, text)),
+                _ => {
+                    self.held.get_or_insert(text);
+                    None
+                }
+            },
+            _ if rank == 0 => Some(Event::of_run(Severity::Error, text)),
+            // Without this, nobody would learn of a call that one rank makes in the wrong place.
+            _ if refused => Some(Event::new(Severity::Debug(1), text)),
+            _ => None,
         };
-        let speaker = self.speaker();
-        if !event.of_run || speaker.rank == 0 {
-            self.sink.take(&speaker, &event);
+        if let Some(event) = event {
+            self.tell(&event);
         }
         error
     }
 
+    fn tell(&self, event: &Event) {
+        self.sink.take(&self.speaker(), event);
+    }
+
+    /// Tells why a file had no path, if nobody else will.
+    fn tell_held(&mut self) {
+        if let Some(text) = self.held.take() {
+            self.tell(&Event::new(Severity::Error, text));
+        }
+    }
+
     /// Says that SCR is off. Once, by rank 0.
     fn tell_disabled(&self) {
-        let speaker = self.speaker();
-        if speaker.rank == 0 {
+        if self.speaker().rank == 0 {
             let text = "SCR is off (SCR_ENABLE=0): no checkpoint is offered, protected or copied, and \
                         files are where the program names them";
-            self.sink
-                .take(&speaker, &Event::of_run(Severity::Note, text));
+            self.tell(&Event::of_run(Severity::Note, text));
         }
     }
 
@@ -212,6 +284,7 @@ impl Process {
         }
         let begun = Instant::now();
         let comm = self.all_ranks()?;
+        comm.at_finalize(mpi_ends)?;
         let setup = Setup {
             comm: Box::new(comm),
             files: Arc::new(Posix),
@@ -339,7 +412,8 @@ pub fn init() -> Result<bool> {
     };
     let done = process.init();
     let done = done.map_err(|error| process.report(Call::Init, error));
-    process.init_failed = done.is_err();
+    // A second SCR_Init in a run leaves the run as it is.
+    process.told = done.is_err() && matches!(process.run, RunState::None(_));
     let done = done?;
     if let RunState::Active(session) = &process.run
         && session.must_exit()
@@ -372,4 +446,44 @@ pub fn config(text: &str) -> Result<Option<String>> {
     process
         .config(text)
         .map_err(|error| process.report(Call::Configure, error))
+}
+
+/// Reports an error that only the Fortran module sees; it is the same on all ranks as a rule.
+pub fn report_fortran(call: &str, reason: &str) -> Result<()> {
+    if let Some(process) = process()?.as_ref() {
+        let severity = match process.speaker().rank {
+            0 => Severity::Error,
+            _ => Severity::Debug(1),
+        };
+        process.tell(&Event::new(severity, format!("{call}: {reason}")));
+    }
+    Ok(())
+}
+
+/// Ends the program on all ranks, with the reason if it was not reported yet. If all ranks come here,
+/// rank 0 speaks: the others wait to be ended by it. Where MPI cannot do that, each rank ends itself.
+pub fn stop_fortran(call: &str, reason: &str) -> ! {
+    let abort = Mpi::can_abort();
+    if let Ok(mut guard) = process()
+        && let Some(process) = guard.as_mut()
+    {
+        let rank = process.speaker().rank;
+        if rank > 0 && abort {
+            let turn = FIRST_TURN + TURN * u32::try_from(rank).unwrap_or(u32::MAX);
+            std::thread::sleep(turn.min(LAST_TURN));
+        }
+        if rank == 0 || abort {
+            let reason = match reason {
+                "" => process.held.take(),
+                _ => Some(format!("{call}: {reason}")),
+            };
+            let reason = reason.map_or(String::new(), |reason| reason + "; ");
+            let end = format!("SCR stops the program, which passes no ierror to {call}");
+            process.tell(&Event::new(Severity::Error, reason + &end));
+        }
+    }
+    if call == "scr_init" {
+        Mpi::leave_other_mpi();
+    }
+    Mpi::abort(1)
 }

@@ -54,7 +54,7 @@ impl Session {
             false => Err(Error::dataset(
                 open.dataset.id,
                 open.dataset.name.to_string(),
-                format!("the program called {} with valid=0", call.name()),
+                self.invalid(call),
             )),
         });
         let files = list.as_ref().map_or(0, Vec::len) as i64;

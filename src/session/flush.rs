@@ -125,19 +125,21 @@ impl Flush<'_> {
     /// Flushes the newest checkpoint if it must be in the prefix directory when the run ends.
     /// Collective.
     pub fn newest(&mut self) -> Result<()> {
-        let newest = self
-            .cached
-            .entries
-            .iter()
-            .filter(|cached| cached.dataset.is_checkpoint() && cached.filemap.is_some())
-            .max_by_key(|cached| cached.dataset.id);
-        match newest.map(|cached| (cached.dataset.id, cached.in_prefix)) {
-            Some((id, in_prefix)) if policy::due_at_end(in_prefix, self.run.settings.flush) => {
-                self.dataset(id)
-            }
-            _ => Ok(()),
+        match due_at_end(self.run, self.cached).map(|dataset| dataset.id) {
+            Some(id) => self.dataset(id),
+            None => Ok(()),
         }
     }
+}
+
+/// The newest checkpoint if it must be flushed when the run ends. Local; the same on all ranks.
+pub(super) fn due_at_end<'a>(run: &Run, cached: &'a CachedDatasets) -> Option<&'a Dataset> {
+    let checkpoints = cached
+        .entries
+        .iter()
+        .filter(|cached| cached.dataset.is_checkpoint() && cached.filemap.is_some());
+    let newest = checkpoints.max_by_key(|cached| cached.dataset.id)?;
+    policy::due_at_end(newest.in_prefix, run.settings.flush).then_some(&newest.dataset)
 }
 
 /// How far a flush has come.

@@ -1,7 +1,8 @@
 //! When the run must stop: conditions in the halt file, signals, the end of the allocation.
 
 use super::Session;
-use super::cached::{CachedDataset, note};
+use super::cached::{CachedDataset, note, title};
+use super::flush::due_at_end;
 use super::run::Run;
 use super::state::{Call, State};
 use crate::Result;
@@ -260,5 +261,23 @@ impl Session {
         self.statistics.tell(&self.run);
         config.thaw();
         marked.map(|_| ()).and(flushed)
+    }
+
+    /// Ends the run of a program that calls MPI_Finalize without `SCR_Finalize`, and tells so. Nothing
+    /// is flushed, and the cache stays as it is. Local; MPI must still be usable.
+    pub fn abandon(&mut self) {
+        self.cached.deletion.finish();
+        self.state = State::Uninit;
+        let rest = match due_at_end(&self.run, &self.cached) {
+            Some(dataset) => format!(
+                "{} is only in the cache, from where the next run of this job restarts, and \
+                 scr_postrun saves it",
+                title(dataset)
+            ),
+            None => "nothing is lost, as no flush was due".to_string(),
+        };
+        let text =
+            format!("MPI_Finalize was called before SCR_Finalize: {rest}; call SCR_Finalize first");
+        self.run.tell_once(Severity::Warning, text);
     }
 }

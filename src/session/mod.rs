@@ -83,6 +83,8 @@ pub struct Session {
     interval: CheckpointInterval,
     halt: HaltState,
     statistics: Statistics,
+    /// Why this rank completes a phase with `valid` false, if that is known.
+    why_invalid: Option<String>,
 }
 
 impl Session {
@@ -94,6 +96,17 @@ impl Session {
     /// How messages name this process. Local.
     pub fn speaker(&self) -> &Speaker {
         &self.run.speaker
+    }
+
+    /// Sets why this rank is about to complete a phase with `valid` false: a file had no path. Local.
+    pub fn set_why_invalid(&mut self, why: Option<String>) {
+        self.why_invalid = why;
+    }
+
+    /// What the error of a phase says that this rank completes with `valid` false. Local.
+    fn invalid(&mut self, call: Call) -> String {
+        let why = self.why_invalid.take();
+        why.unwrap_or_else(|| format!("the program called {} with valid=0", call.name()))
     }
 
     /// A file that the first rank of a node makes when `call` fails there in this state: the other

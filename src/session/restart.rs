@@ -147,7 +147,7 @@ impl Session {
             false => Err(Error::dataset(
                 offered.dataset.id,
                 offered.dataset.name.to_string(),
-                "the program rejected it with valid=0",
+                format!("cannot be read: {}", self.invalid(call)),
             )),
         };
         let verdict = self.run.agree(local);

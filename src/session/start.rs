@@ -122,6 +122,7 @@ impl Session {
             interval: CheckpointInterval::new(),
             halt: HaltState::new(environment),
             statistics: Statistics::new(),
+            why_invalid: None,
             locks: root.locks,
             run: Run {
                 nodes: assignment.nodes,

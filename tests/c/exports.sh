@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # Usage: exports.sh LIBSCR.SO SCR.H
-# The shared library exports what the header declares, no more and no less.
+# The shared library exports what the header declares and what libscrf needs, no more and no less.
 set -euo pipefail
 
 exported=$(nm -D --defined-only "$1" | awk '{print $3}' | sort)
-declared=$(sed -nE 's/^(const )?[a-z]+ \*?(SCR_[A-Za-z_]+)\(.*/\2/p' "$2" | sort)
+declared=$({
+    sed -nE 's/^(const )?[a-z]+ \*?(SCR_[A-Za-z_]+)\(.*/\2/p' "$2"
+    printf '%s\n' scr_fortran_report scr_fortran_stop
+} | sort)
 diff <(echo "$declared") <(echo "$exported")
 echo "$(wc -l <<<"$exported") functions"

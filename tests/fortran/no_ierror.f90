@@ -7,7 +7,7 @@ program no_ierror
     character(len=16) :: which, name
     character(len=2) :: short
     character(len=:), allocatable :: path
-    integer :: ierror
+    integer :: ierror, rank
     logical :: flag
 
     call MPI_Init(ierror)
@@ -18,9 +18,39 @@ program no_ierror
     case ("short_buffer")
         call scr_route_file("longer", short)
         call say("line after the failing call "//short)
+    case ("short_name")
+        call scr_start_output("longer", SCR_FLAG_CHECKPOINT)
+        call write_number(scr_routed("longer/file"), 1, ierror)
+        call scr_complete_output(ierror == 0)
+        call scr_have_restart(flag, short)
+        call say("line after the failing call "//short)
+    case ("short_value")
+        call scr_config("SCR_PREFIX", short)
+        call say("line after the failing call "//short)
+    case ("short_asked")
+        call scr_config("SCR_PREFIX", short, ierror)
+        if (ierror /= 1) error stop "no error for a variable that is too short"
+        call say("went on")
     case ("long_name")
         path = scr_routed(repeat("n", SCR_MAX_FILENAME))
         call say("line after the failing call "//path)
+    case ("long_start")
+        call scr_start_output(repeat("n", SCR_MAX_FILENAME), SCR_FLAG_CHECKPOINT)
+        call say("line after the failing call")
+    case ("long_current")
+        call scr_current(repeat("n", SCR_MAX_FILENAME))
+        call say("line after the failing call")
+    case ("long_drop")
+        call scr_drop(repeat("n", SCR_MAX_FILENAME))
+        call say("line after the failing call")
+    case ("long_delete")
+        call scr_delete(repeat("n", SCR_MAX_FILENAME))
+        call say("line after the failing call")
+    case ("one_rank")
+        call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+        if (rank == 1) call scr_route_file("longer", short)
+        call MPI_Barrier(MPI_COMM_WORLD, ierror)
+        call say("line after the failing call")
     case ("twice")
         call scr_init()
         call say("line after the failing call")
@@ -77,7 +107,8 @@ contains
         call read_number(scr_routed("kept/file"), written)
         if (written /= 1) error stop "the checkpoint was written over"
         call scr_complete_restart(.true.)
-        call scr_start_output(repeat("n", SCR_MAX_FILENAME), SCR_FLAG_CHECKPOINT)
+        call scr_start_output(repeat("n", SCR_MAX_FILENAME), SCR_FLAG_CHECKPOINT, ierror)
+        if (ierror == 0) error stop "a name that is too long is accepted"
         call write_number(scr_routed("kept/file"), 2, written)
         if (written == 0) error stop "a path after a name that is too long"
     end subroutine overwrite

@@ -30,7 +30,8 @@ for language in "${languages[@]}"; do
     compiler=MPI_${language}_COMPILER
     "$cmake" -S "$here/$language" -B "$work/$language" -DCMAKE_PREFIX_PATH="$root" \
         -DMPI_C_COMPILER="$MPI_C_COMPILER" -D"$compiler=${!compiler}" \
-        -DSCR_EXAMPLES="$SCR_EXAMPLES" >/dev/null
+        -DSCR_EXAMPLES="$SCR_EXAMPLES" >"$work/$language.log" 2>&1
+    if grep "another MPI" "$work/$language.log"; then exit 1; fi
     "$cmake" --build "$work/$language" >/dev/null
     run "$work/$language/heat2d"
     run "$work/$language/heat2d-static"
@@ -46,6 +47,10 @@ for language in "${languages[@]}"; do
     fi
 done
 
+[[ -f $root/share/man/man3/SCR_Init.3 ]] || { echo "no manual page of SCR_Init"; exit 1; }
+if command -v pkg-config >/dev/null; then
+    [[ $(pkg-config --variable=mpicc scr) == "$MPI_C_COMPILER" ]] || { echo "no mpicc in scr.pc"; exit 1; }
+fi
 for name in scr scr_index scr_print scr_print_hash_file kvtree_print; do
     [[ -x $root/bin/$name ]] || { echo "no command $name"; exit 1; }
     # Commands are for login nodes too, where there may be no MPI.

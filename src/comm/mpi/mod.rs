@@ -5,25 +5,28 @@
 //! and errors on our communicator are returned, not fatal. Nothing here relies on how an MPI
 //! represents its handles.
 
+mod at_finalize;
 mod calls;
 mod datatype;
+mod family;
 mod poll;
 mod reduce;
 mod request;
 
 use self::calls::{MpiThread, check, empty_status, failure, finalized, flag, received, too_long};
 use self::datatype::MpiBuffer;
+use self::family::check_family;
 use self::reduce::{Pair, combine_pairs, decode, encode};
 use self::request::Request;
 use super::threads::ThreadRank;
 use super::{Communicator, Pending, Tag, Term, check_rank};
-use crate::Result;
+use crate::{Error, Result};
 use mpi::ffi::{
     MPI_Abort, MPI_Comm, MPI_Comm_dup, MPI_Comm_free, MPI_Comm_rank, MPI_Comm_set_errhandler,
-    MPI_Comm_size, MPI_Datatype, MPI_Iallreduce, MPI_Ibarrier, MPI_Improbe, MPI_Imrecv,
-    MPI_Initialized, MPI_Irecv, MPI_Isend, MPI_Op, MPI_Op_create, MPI_Op_free, MPI_Type_commit,
-    MPI_Type_contiguous, MPI_Type_free, RSMPI_COMM_NULL, RSMPI_COMM_WORLD, RSMPI_DATATYPE_NULL,
-    RSMPI_ERRORS_RETURN, RSMPI_INT64_T, RSMPI_MAX, RSMPI_MESSAGE_NULL,
+    MPI_Comm_size, MPI_Datatype, MPI_Finalize, MPI_Iallreduce, MPI_Ibarrier, MPI_Improbe,
+    MPI_Imrecv, MPI_Initialized, MPI_Irecv, MPI_Isend, MPI_Op, MPI_Op_create, MPI_Op_free,
+    MPI_Type_commit, MPI_Type_contiguous, MPI_Type_free, RSMPI_COMM_NULL, RSMPI_COMM_WORLD,
+    RSMPI_DATATYPE_NULL, RSMPI_ERRORS_RETURN, RSMPI_INT64_T, RSMPI_MAX, RSMPI_MESSAGE_NULL,
 };
 use std::ffi::{c_int, c_void};
 
@@ -59,16 +62,17 @@ impl Mpi {
     /// Duplicates MPI_COMM_WORLD, with an error handler that returns. Collective.
     ///
     /// # Errors
-    /// MPI is not initialised, or is finalised already.
+    /// The program runs with another MPI than the library was built with. MPI is not initialised, or is
+    /// finalised already. The same on all ranks.
     pub fn dup_world() -> Result<Mpi> {
+        check_family()?;
         if !flag("MPI_Initialized", MPI_Initialized)? {
-            return Err(failure(
-                "MPI_Comm_dup",
-                "MPI is not initialised; call MPI_Init first",
-            ));
+            let what = "MPI is not initialised; call MPI_Init first";
+            return Err(Error::usage("SCR_Init", what));
         }
-        if finalized()? {
-            return Err(failure("MPI_Comm_dup", "MPI is finalised already"));
+        if Mpi::is_finalized() {
+            let what = "MPI is finalised already; call SCR between MPI_Init and MPI_Finalize";
+            return Err(Error::usage("SCR_Init", what));
         }
         let mut mpi = Mpi {
             // SAFETY: constants of the C library, never written.
@@ -106,6 +110,45 @@ impl Mpi {
         mpi.rank = usize::try_from(rank).unwrap_or_default();
         mpi.size = usize::try_from(size).unwrap_or(1);
         Ok(mpi)
+    }
+
+    /// True if MPI_Abort may be called. Local.
+    pub fn can_abort() -> bool {
+        let initialized = || matches!(flag("MPI_Initialized", MPI_Initialized), Ok(true));
+        check_family().is_ok() && initialized() && !Mpi::is_finalized()
+    }
+
+    /// Ends the program on all ranks by MPI_Abort; only this process if that cannot be called. Local.
+    pub fn abort(code: i32) -> ! {
+        if Mpi::can_abort() {
+            // SAFETY: MPI is usable, and the handle is one of this MPI.
+            unsafe { MPI_Abort(RSMPI_COMM_WORLD, code) };
+        }
+        std::process::exit(code)
+    }
+
+    /// Calls MPI_Finalize if this is another MPI than that of the build. A launcher kills the other
+    /// processes if one ends without it. Collective.
+    pub fn leave_other_mpi() {
+        if check_family().is_err() {
+            // SAFETY: the call takes no handle, so it may be that of any MPI.
+            unsafe { MPI_Finalize() };
+        }
+    }
+
+    /// True after MPI_Finalize, when no call of MPI is possible. Local.
+    pub fn is_finalized() -> bool {
+        matches!(finalized(), Ok(true))
+    }
+
+    /// Has `work` called at the beginning of MPI_Finalize, on each rank, when MPI can still be used. Only
+    /// the first call in a process has an effect. Local.
+    ///
+    /// # Errors
+    /// MPI refuses.
+    pub fn at_finalize(&self, work: fn()) -> Result<()> {
+        self.thread.check("MPI_Comm_set_attr")?;
+        at_finalize::at_finalize(work)
     }
 
     /// Sets the length in bytes from which messages are sent as a derived type: at least 1, by

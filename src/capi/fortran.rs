@@ -1,0 +1,33 @@
+//! What the Fortran module needs beyond the C interface: errors that only it sees, and the end of a
+//! program that passes no `ierror`. Not in `scr.h`.
+
+use super::{guard::guard, process, text};
+use crate::Result;
+use std::ffi::c_char;
+
+/// Reports an error of `call` that only the Fortran module sees. Local.
+///
+/// # Safety
+/// Both are NUL-terminated strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn scr_fortran_report(call: *const c_char, reason: *const c_char) {
+    // SAFETY: the caller's promise.
+    let (call, reason) = unsafe { (text::string(call), text::string(reason)) };
+    guard((), || {
+        process::report_fortran(&call.unwrap_or_default(), &reason.unwrap_or_default())
+    });
+}
+
+/// Ends the program on all ranks with exit status 1, since `call` failed and the caller did not ask for
+/// `ierror`. An empty reason was reported already. Called by one rank or by all.
+///
+/// # Safety
+/// Both are NUL-terminated strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn scr_fortran_stop(call: *const c_char, reason: *const c_char) {
+    // SAFETY: the caller's promise.
+    let (call, reason) = unsafe { (text::string(call), text::string(reason)) };
+    guard((), || -> Result<()> {
+        process::stop_fortran(&call.unwrap_or_default(), &reason.unwrap_or_default())
+    });
+}
