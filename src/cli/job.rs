@@ -181,7 +181,7 @@ pub(super) fn load(prefix: Option<&Path>) -> Result<(Config, Vec<String>), Failu
         }
         environment = environment.with("SCR_PREFIX", dir);
     }
-    let mut config = Config::new();
+    let mut config = Config::of_command();
     config.load(environment.clone(), &cwd, &read)?;
 
     let path = Prefix::new(&config.prefix()?).file("app.conf");

@@ -22,7 +22,7 @@ pub fn parameters() -> String {
             "| {} | {default} | {}{unit} | {} | {}{} |",
             p.name,
             p.kind.allowed(),
-            reader(p.reader),
+            reader(p.reader, p.effect),
             p.doc,
             effect(p.effect)
         );
@@ -37,7 +37,7 @@ pub fn parameters() -> String {
             m.key,
             m.doc,
             effect(m.effect),
-            reader(m.reader)
+            reader(m.reader, m.effect)
         );
         if !m.children.is_empty() {
             out.push_str("\n| child | default | values | meaning |\n|---|---|---|---|\n");
@@ -45,29 +45,33 @@ pub fn parameters() -> String {
         for c in m.children {
             let _ = writeln!(
                 out,
-                "| {} | {} | {} | {} |",
+                "| {} | {} | {} | {}{} |",
                 c.name,
                 c.default,
                 c.kind.allowed(),
-                c.doc
+                c.doc,
+                effect(c.effect)
             );
         }
     }
     out
 }
 
-fn reader(reader: ReadBy) -> &'static str {
+fn reader(reader: ReadBy, effect: Effect) -> &'static str {
     match reader {
+        _ if matches!(effect, Effect::Later(_) | Effect::None(_)) => "neither",
         ReadBy::Library => "library",
         ReadBy::Commands => "commands",
         ReadBy::Both => "library, commands",
-        ReadBy::Component => "neither",
     }
 }
 
 fn effect(effect: Effect) -> String {
     match effect {
         Effect::Works => String::new(),
+        Effect::InCommands(user) => {
+            format!(" **No effect in programs in this release**: it is for {user}.")
+        }
         Effect::Later(user) => format!(" **No effect in this release**: it is for {user}."),
         Effect::None(why) => format!(" **No effect**: {why}."),
     }
@@ -90,6 +94,11 @@ A parameter can be set in several places; the first of these that has it counts:
 A value that does not fit is an error: `SCR_Init` fails and says which parameter, where, and
 what would fit. A name that does not exist, a line that cannot be read and a parameter without
 effect are each reported once.
+
+\"Read by\" says whose work a parameter changes: that of the library in the program, of commands, of
+both, or of neither in this release. A parameter that only commands read does nothing in a program, and
+the other way round, without a message, since both find it in the same places. `scr params` and `scr
+doctor` show all of them.
 
 ## Configuration files
 

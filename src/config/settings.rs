@@ -118,9 +118,6 @@ pub struct Settings {
     pub halt_signals: Vec<i32>,
     /// Seconds since 1970.
     pub end_time: Option<u64>,
-    pub log_enable: bool,
-    pub log_txt_enable: bool,
-    pub log_syslog_enable: bool,
 }
 
 impl Settings {
@@ -187,9 +184,6 @@ impl Settings {
             halt_exit: read.bool("SCR_HALT_EXIT"),
             halt_signals: signal::numbers(&read.text("SCR_HALT_SIGNALS").unwrap_or_default()),
             end_time: read.optional_int("SCR_END_TIME"),
-            log_enable: read.bool("SCR_LOG_ENABLE"),
-            log_txt_enable: read.bool("SCR_LOG_TXT_ENABLE"),
-            log_syslog_enable: read.bool("SCR_LOG_SYSLOG_ENABLE"),
         };
         match combine(read.errors) {
             None => Ok(settings),

@@ -17,7 +17,7 @@ const CNTL_BASE: &str = match option_env!("SCR_DEFAULT_CNTL_BASE") {
     None => "/dev/shm",
 };
 
-/// Who reads a parameter.
+/// Who reads a parameter that has an effect. `scr params` and `scr doctor` show all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadBy {
     /// The library, in the application.
@@ -26,8 +26,6 @@ pub enum ReadBy {
     Commands,
     /// Both.
     Both,
-    /// A component of SCR v3.1.0 that is part of this library here.
-    Component,
 }
 
 /// The effect of a parameter in this release.
@@ -35,6 +33,8 @@ pub enum ReadBy {
 pub enum Effect {
     /// It has an effect.
     Works,
+    /// Only in commands, and later in programs. The text says what it is for.
+    InCommands(&'static str),
     /// None in this release; the text says what will use it.
     Later(&'static str),
     /// None; the text says why.
@@ -88,6 +88,8 @@ pub struct ChildParameter {
     pub kind: ValueKind,
     /// Default in words or as text.
     pub default: &'static str,
+    /// Its effect.
+    pub effect: Effect,
     /// For the manual.
     pub doc: &'static str,
 }
@@ -148,8 +150,8 @@ fn distance(typed: &[char], known: &str) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-use Effect::{Later, None as Never, Works};
-use ReadBy::{Both, Commands, Component, Library};
+use Effect::{InCommands, Later, None as Never, Works};
+use ReadBy::{Both, Commands, Library};
 use ValueKind::{Bool, Bytes, Choice, Int, Name, Path, Percent, Text, Words};
 
 const fn row(
@@ -179,7 +181,8 @@ const BUFFER: ValueKind = Bytes(1, 1 << 30);
 const FLUSH_TYPES: &[&str] = &["DEFAULT", "NATIVE", "SYNC", "PTHREAD", "DATAWARP", "BBAPI"];
 
 const BACKGROUND: Effect = Later("flush in the background");
-const LOGGING: Effect = Later("the event log in a database");
+const DATABASE: Effect = Later("the event log in a database");
+const LOG: Effect = InCommands("the event log, which only commands write");
 
 /// All parameters with one value.
 #[rustfmt::skip]
@@ -187,7 +190,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("SCR_ENABLE", Bool, "1", "", Both, Works,
         "0 turns SCR off: SCR_Init returns 1 and no call has an effect."),
     row("SCR_DEBUG", Int(0, 9), "0", "level", Both, Works,
-        "Debug messages on standard output, from 0 (none) to 2 (all)."),
+        "Debug messages on standard output, from 0 (none) to 2 (all). From 1 on scr_run, scr_postrun and scr_scavenge print each step of saving a dataset."),
     row("SCR_PREFIX", Path, "", "", Both, Works,
         "Prefix directory; the current directory of rank 0 if unset."),
     row("SCR_CONF_FILE", Path, "", "", Both, Works,
@@ -198,8 +201,8 @@ pub const PARAMETERS: &[Parameter] = &[
         "Part of cache and control directories and of dataset descriptions; if unset, the user's name in the system."),
     row("SCR_JOB_ID", Name, "", "", Both, Works,
         "Part of cache and control directories; the scheduler's, or derived from the prefix directory, if unset."),
-    row("SCR_JOB_NAME", Text, "", "", Both, Works,
-        "Name of the job in dataset descriptions and logs."),
+    row("SCR_JOB_NAME", Text, "", "", Library, Works,
+        "Name of the job in dataset descriptions."),
     row("SCR_CLUSTER_NAME", Text, "", "", Library, Works,
         "Name of the cluster in dataset descriptions."),
     row("SCR_NODE_NAME", Name, "", "", Both, Works,
@@ -208,13 +211,13 @@ pub const PARAMETERS: &[Parameter] = &[
         "Directory below which control directories are made. Each process's own environment counts."),
     row("SCR_CACHE_BASE", Path, CACHE_BASE, "", Both, Works,
         "Directory below which the cache of the default store is made. Each process's own environment counts."),
-    row("SCR_CACHE_SIZE", COUNT, "1", "datasets", Both, Works,
+    row("SCR_CACHE_SIZE", COUNT, "1", "datasets", Library, Works,
         "Default COUNT of stores: how many datasets are kept in each."),
     row("SCR_CACHE_CHECK", Bool, "1", "", Library, Works,
         "1: a dataset is not started if a node's store has less space, also after evictions, than the last one of its descriptor took there. 0: space is not checked. Not in SCR v3.1.0."),
     row("SCR_CACHE_BYPASS", Bool, "1", "", Library, Works,
         "1: files are written straight to the prefix directory. Default BYPASS of CKPT lines."),
-    row("SCR_COPY_TYPE", Text, "XOR", "", Library, Works,
+    row("SCR_COPY_TYPE", Text, "XOR", "", Both, Works,
         "Redundancy scheme: SINGLE, PARTNER, XOR or RS. Any other word, such as FILE: CKPT lines define it."),
     row("SCR_GROUP", Text, "NODE", "", Library, Works,
         "Processes that are likely to fail together: NODE, WORLD or a name from GROUPS lines."),
@@ -226,7 +229,7 @@ pub const PARAMETERS: &[Parameter] = &[
         "Size of one message."),
     row("SCR_FILE_BUF_SIZE", BUFFER, "32m", "", Both, Works,
         "Size of one read or write."),
-    row("SCR_COPY_METADATA", Bool, "1", "", Library, Works,
+    row("SCR_COPY_METADATA", Bool, "1", "", Both, Works,
         "1: a copied file keeps mode, owner and times, as far as permitted."),
     row("SCR_AXL_MKDIR", Bool, "0", "", Library, Never("SCR makes all directories itself"),
         "Let the transfer layer make directories."),
@@ -278,7 +281,7 @@ pub const PARAMETERS: &[Parameter] = &[
         "Largest container file."),
     row("SCR_CRC_ON_COPY", Bool, "0", "", Library, Never("checksums are always computed and verified while a file is read"),
         "Verify checksums of copies for redundancy."),
-    row("SCR_CRC_ON_FLUSH", Bool, "1", "", Both, Works,
+    row("SCR_CRC_ON_FLUSH", Bool, "1", "", Library, Works,
         "1: record checksums in the prefix directory, and verify them when files are fetched. Files written in bypass get checksums only if this is set to 1 explicitly, since SCR must read them for that."),
     row("SCR_CRC_ON_DELETE", Bool, "0", "", Library, Later("deletion of cached datasets"),
         "Verify checksums of files before they are deleted from cache."),
@@ -296,23 +299,23 @@ pub const PARAMETERS: &[Parameter] = &[
         "Signals after which SCR_Should_exit and SCR_Need_checkpoint say yes, whichever process receives them. A handler of the program is called, too; without one, the signal no longer ends the program. Not in SCR v3.1.0."),
     row("SCR_END_TIME", Int(0, i64::MAX), "", "seconds since 1970", Both, Works,
         "End of the allocation; the resource manager's if unset."),
-    row("SCR_LOG_ENABLE", Bool, "0", "", Both, Works,
-        "Master switch of the event log, which in this release only commands write to."),
-    row("SCR_LOG_TXT_ENABLE", Bool, "1", "", Both, Works,
+    row("SCR_LOG_ENABLE", Bool, "0", "", Commands, LOG,
+        "Master switch of the event log."),
+    row("SCR_LOG_TXT_ENABLE", Bool, "1", "", Commands, LOG,
         "Log to `<prefix>/.scr/log`."),
-    row("SCR_LOG_SYSLOG_ENABLE", Bool, "1", "", Both, Works,
+    row("SCR_LOG_SYSLOG_ENABLE", Bool, "1", "", Commands, LOG,
         "Log to syslog."),
-    row("SCR_LOG_DB_ENABLE", Bool, "0", "", Both, LOGGING,
+    row("SCR_LOG_DB_ENABLE", Bool, "0", "", Commands, DATABASE,
         "Log to a MySQL database."),
-    row("SCR_LOG_DB_DEBUG", Bool, "0", "", Both, LOGGING,
+    row("SCR_LOG_DB_DEBUG", Bool, "0", "", Commands, DATABASE,
         "Print what is sent to the database."),
-    row("SCR_LOG_DB_HOST", Text, "", "", Both, LOGGING,
+    row("SCR_LOG_DB_HOST", Text, "", "", Commands, DATABASE,
         "Host of the database."),
-    row("SCR_LOG_DB_USER", Text, "", "", Both, LOGGING,
+    row("SCR_LOG_DB_USER", Text, "", "", Commands, DATABASE,
         "User of the database."),
-    row("SCR_LOG_DB_PASS", Text, "", "", Both, LOGGING,
+    row("SCR_LOG_DB_PASS", Text, "", "", Commands, DATABASE,
         "Password of the database."),
-    row("SCR_LOG_DB_NAME", Text, "", "", Both, LOGGING,
+    row("SCR_LOG_DB_NAME", Text, "", "", Commands, DATABASE,
         "Name of the database."),
     row("SCR_RUNS", Int(-1, i32::MAX as i64), "", "launches", Commands, Works,
         "How many times scr_run launches the program at most; -1 for no limit; SCR_RETRIES plus one if unset."),
@@ -336,15 +339,15 @@ pub const PARAMETERS: &[Parameter] = &[
         "How long a run may go without a new dataset; the watchdog needs it."),
     row("SCR_WATCHDOG_TIMEOUT_PFS", POSITIVE, "", "seconds", Commands, Works,
         "How long a run may go without progress while it reads or writes the prefix directory; SCR_WATCHDOG_TIMEOUT if unset."),
-    row("AXL_DEBUG", Int(0, 9), "0", "level", Component, Never("use SCR_DEBUG"),
+    row("AXL_DEBUG", Int(0, 9), "0", "level", Library, Never("use SCR_DEBUG"),
         "Debug messages of the transfer layer."),
-    row("AXL_MKDIR", Bool, "1", "", Component, Never("SCR makes all directories itself"),
+    row("AXL_MKDIR", Bool, "1", "", Library, Never("SCR makes all directories itself"),
         "Let the transfer layer make directories."),
-    row("AXL_USE_EXTENSION", Bool, "0", "", Component, Never("a file always has a temporary name while it is copied"),
+    row("AXL_USE_EXTENSION", Bool, "0", "", Library, Never("a file always has a temporary name while it is copied"),
         "Write under a temporary name."),
-    row("AXL_COPY_METADATA", Bool, "0", "", Component, Never("use SCR_COPY_METADATA"),
+    row("AXL_COPY_METADATA", Bool, "0", "", Library, Never("use SCR_COPY_METADATA"),
         "Keep mode, owner and times."),
-    row("REDSET_ENCODE", Text, "CPU", "", Component, Never("SCR chooses the fastest code for the processor"),
+    row("REDSET_ENCODE", Text, "CPU", "", Library, Never("SCR chooses the fastest code for the processor"),
         "How to compute redundancy: CPU, OPENMP, PTHREADS, CUDA."),
 ];
 
@@ -358,6 +361,7 @@ const fn child(
         name,
         kind,
         default,
+        effect: Works,
         doc,
     }
 }
@@ -368,17 +372,17 @@ pub const MULTIS: &[Multi] = &[
     Multi { name: "GROUPS", key: "<node>", open: true, reader: Library, effect: Works,
         children: &[],
         doc: "The failure groups of a node: each child names a kind of group, such as POWER, and its value the group. Nodes with the same value form one group. NODE and WORLD are built in." },
-    Multi { name: "STORE", key: "<directory>", open: false, reader: Library, effect: Works,
+    Multi { name: "STORE", key: "<directory>", open: false, reader: Both, effect: Works,
         children: &[
             child("GROUP", Text, "NODE", "Processes that share one instance of this store. With a group other than NODE, the loss of a node does not affect the store."),
             child("COUNT", COUNT, "SCR_CACHE_SIZE", "How many datasets are kept."),
             child("ENABLED", Bool, "1", "0: neither the store nor the datasets of earlier runs in it are used."),
             child("MKDIR", Bool, "1", "1: SCR makes the directory if it is missing. 0: it must exist on each node, or SCR_Init fails. SCR makes the directories below it in either case."),
-            child("FLUSH", Choice(FLUSH_TYPES), "SCR_FLUSH_TYPE", "How files are moved from it. Every flush is synchronous in this release."),
+            ChildParameter { effect: BACKGROUND, ..child("FLUSH", Choice(FLUSH_TYPES), "SCR_FLUSH_TYPE", "How files are moved from it.") },
             child("VIEW", Choice(&["PRIVATE", "GLOBAL"]), "PRIVATE", "GLOBAL: all nodes share the directory, so GROUP=NODE means WORLD, and the files of each node's ranks are below a level `node.<n>`."),
         ],
         doc: "A storage location for cached datasets. SCR_CACHE_BASE and SCR_CNTL_BASE need no line." },
-    Multi { name: "CKPT", key: "<number>", open: false, reader: Library, effect: Works,
+    Multi { name: "CKPT", key: "<number>", open: false, reader: Both, effect: Works,
         children: &[
             child("ENABLED", Bool, "1", "0: the line is not used."),
             child("INTERVAL", POSITIVE, "1", "For every n-th checkpoint. Of the lines whose interval divides the checkpoint's number, the one with the largest counts. One line must have 1."),

@@ -5,6 +5,7 @@ use super::expand::expand;
 use super::layer::{ConfigItem, Layer, Value};
 use super::layers::{Config, ConfigSource};
 use super::table::{self, Effect};
+use super::value::ValueKind;
 use crate::job::Environment;
 use std::collections::BTreeSet;
 
@@ -35,18 +36,19 @@ impl Config {
     /// All warnings. Lazy, because there may be many.
     fn notes(&self) -> impl Iterator<Item = String> {
         let layers = || self.layers().into_iter();
-        let plain = layers().flat_map(|(source, layer)| {
+        let in_command = self.in_command;
+        let plain = layers().flat_map(move |(source, layer)| {
             layer
                 .plain
                 .iter()
-                .filter_map(move |(name, value)| note_plain(source, name, value))
+                .filter_map(move |(name, value)| note_plain(source, name, value, in_command))
         });
-        let items = layers().flat_map(|(_, layer)| {
+        let items = layers().flat_map(move |(_, layer)| {
             let all = layer
                 .items
                 .iter()
                 .flat_map(|(p, items)| items.values().map(move |i| (p, i)));
-            all.flat_map(|(parent, item)| note_item(parent, item))
+            all.flat_map(move |(parent, item)| note_item(parent, item, in_command))
         });
         let common = || {
             note_environment(&self.environment)
@@ -94,7 +96,7 @@ fn undefined(layer: &Layer, environment: &Environment) -> impl Iterator<Item = (
     })
 }
 
-fn note_plain(source: ConfigSource, name: &str, value: &Value) -> Option<String> {
+fn note_plain(source: ConfigSource, name: &str, value: &Value, in_command: bool) -> Option<String> {
     let place = &value.place;
     let Some(parameter) = table::parameter(name) else {
         return Some(unknown(place, "no parameter", name, table::names()));
@@ -105,18 +107,20 @@ fn note_plain(source: ConfigSource, name: &str, value: &Value) -> Option<String>
             "{place}: {name} has no effect here; set it in the environment"
         ));
     }
-    // Setting the default has no effect, so it needs no warning.
-    let kind = parameter.kind;
-    if kind
-        .parse(&value.text)
-        .is_some_and(|v| Some(v) == kind.parse(parameter.default))
-    {
+    if is_default(parameter.kind, value, parameter.default) {
         return None;
     }
-    note_effect(place, name, parameter.effect)
+    note_effect(place, name, parameter.effect, in_command)
 }
 
-fn note_item(parent: &str, item: &ConfigItem) -> Vec<String> {
+/// True if a value is the default. That needs no warning, since it has no effect in any case.
+fn is_default(kind: ValueKind, value: &Value, default: &str) -> bool {
+    let default = table::parameter(default).map_or(default, |parameter| parameter.default);
+    let parsed = kind.parse(&value.text);
+    parsed.is_some() && parsed == kind.parse(default)
+}
+
+fn note_item(parent: &str, item: &ConfigItem, in_command: bool) -> Vec<String> {
     let Some(multi) = table::multi(parent) else {
         return vec![unknown(&item.place, "no parameter", parent, table::names())];
     };
@@ -127,9 +131,14 @@ fn note_item(parent: &str, item: &ConfigItem) -> Vec<String> {
         .filter(|(child, _)| !multi.open && !known().any(|name| name == child.as_str()));
     let what = format!("{parent} has no");
     let strange = strange.map(|(child, value)| unknown(&value.place, &what, child, known()));
-    strange
-        .chain(note_effect(&item.place, parent, multi.effect))
-        .collect()
+    let children = multi.children.iter().filter_map(|child| {
+        let value = item.children.get(child.name)?;
+        let given = !is_default(child.kind, value, child.default);
+        let name = format!("{} of {parent}", child.name);
+        given.then(|| note_effect(&value.place, &name, child.effect, in_command))?
+    });
+    let whole = note_effect(&item.place, parent, multi.effect, in_command);
+    strange.chain(whole).chain(children).collect()
 }
 
 /// The warning that `name` does not exist, with the name that may be meant.
@@ -145,9 +154,13 @@ fn unknown<'a>(
     }
 }
 
-fn note_effect(place: &str, name: &str, effect: Effect) -> Option<String> {
+fn note_effect(place: &str, name: &str, effect: Effect, in_command: bool) -> Option<String> {
     match effect {
         Effect::Works => None,
+        Effect::InCommands(_) if in_command => None,
+        Effect::InCommands(user) => Some(format!(
+            "{place}: {name} has no effect in the program in this release; it is for {user}"
+        )),
         Effect::Later(user) => Some(format!(
             "{place}: {name} has no effect in this release; it is for {user}"
         )),

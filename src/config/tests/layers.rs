@@ -212,7 +212,8 @@ fn warnings_about_names_and_effects() {
         ("SCR_LOG_DB_HOST", "h"),
     ];
     let user = "SCR_CACHE_SIZ=2\nSCR_WHATEVER_THIS_IS=1\nSCR_FLUSH_ASYNC=1\nSCR_FLUSH_POSTSTAGE=1\n\
-                CKPT=0 INTERVALL=1\nSCR_LOG_ENABLE=0\nSCR_JOB_NAME=$NOT_THERE\nSCR_CONF_FILE=/x\nCKTP=0 A=1";
+                CKPT=0 INTERVALL=1\nSCR_LOG_ENABLE=0\nSCR_JOB_NAME=$NOT_THERE\nSCR_CONF_FILE=/x\nCKTP=0 A=1\n\
+                SCR_LOG_TXT_ENABLE=0\nSTORE=/a FLUSH=PTHREAD\nSTORE=/b FLUSH=sync";
     let said = load(&env, user, "").take_warnings();
     let has = |part: &str| said.iter().any(|text| text.contains(part));
     assert!(
@@ -240,7 +241,18 @@ fn warnings_about_names_and_effects() {
     assert!(has("scrconf:7: SCR_JOB_NAME: $NOT_THERE is not defined"));
     assert!(has("scrconf:8: SCR_CONF_FILE has no effect here"));
     assert!(has("scrconf:9: no parameter CKTP"));
-    assert_eq!(said.len(), 10, "{said:#?}");
+    let log = "scrconf:10: SCR_LOG_TXT_ENABLE has no effect in the program in this release; it is for \
+               the event log, which only commands write";
+    assert!(has(log), "{said:#?}");
+    let flush = "scrconf:11: FLUSH of STORE has no effect in this release; it is for flush in the \
+                 background";
+    assert!(has(flush), "{said:#?}");
+    assert_eq!(said.len(), 12, "{said:#?}");
+
+    let mut command = Config::of_command();
+    let env = [("SCR_LOG_ENABLE", "1")].into_iter().collect();
+    command.load(env, Path::new("/"), &|_| Ok(None)).unwrap();
+    assert_eq!(command.take_warnings(), Vec::<String>::new());
 }
 
 #[test]
