@@ -194,8 +194,8 @@ fn leave(process: &mut Process) -> ! {
 
 impl Process {
     /// Reports an error: rank 0 one that all ranks have. A file without a path is reported at once by
-    /// rank 0, by others in the call that ends the phase; a failure of the transport by the first rank
-    /// of each node. What follows from an error that was reported is not reported.
+    /// rank 0, by others in the call that ends the phase; a failure of the transport, or a call in the
+    /// wrong place, by the first rank of each node. What follows from an error that was reported is not reported.
     fn report(&mut self, call: Call, mut error: Error) -> Error {
         let refused = matches!(error, Error::State { .. });
         if matches!(error, Error::NotStarted { .. }) || refused && self.told {
@@ -224,7 +224,11 @@ impl Process {
                 }
             },
             _ if rank == 0 => Some(Event::of_run(Severity::Error, text)),
-            // Without this, nobody would learn of a call that one rank makes in the wrong place.
+            // A rank may be the only one that makes this call.
+            RunState::Active(session) if refused => {
+                let first = is_first_on_node(&session.reported_file(call));
+                first.then(|| Event::new(Severity::Error, text))
+            }
             _ if refused => Some(Event::new(Severity::Debug(1), text)),
             _ => None,
         };
