@@ -255,7 +255,7 @@ impl Session {
         let flushed = self.flush_newest();
         self.empty_saved_cache();
         self.cached.deletion.finish();
-        self.run.remove_empty_directories();
+        self.locks.remove_empty_directories(&self.run);
         self.state = State::Uninit;
         self.add_blocked(begun.elapsed());
         self.statistics.tell(&self.run);

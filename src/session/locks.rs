@@ -3,7 +3,7 @@
 //! be a killed run of which one process is still there, such as one that was stopped.
 
 use super::cached::CachedDatasets;
-use super::run::Run;
+use super::run::{Run, Store};
 use crate::cache::earlier_runs::take_over_earlier_runs;
 use crate::cache::layout::Layout;
 use crate::format::{self, Name};
@@ -17,7 +17,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The file in a job's cache directory that names the run that holds the lock.
-pub(super) const OWNER: &str = ".scr.run";
+const OWNER: &str = ".scr.run";
+
+/// Beginning of the names of [`Session::reported_file`](super::Session::reported_file).
+pub(super) const REPORTED: &str = ".scr.reported.";
 
 /// How long to wait for a store that this run does not need: another rank of this run may hold the
 /// lock and not have named the run yet.
@@ -122,6 +125,38 @@ impl Locks {
         let holds = |store| cached.entries.iter().any(|c| c.store == store);
         self.stores
             .retain(|(store, _)| keep_all || is_used(run, *store) || holds(*store));
+    }
+
+    /// Leaders: removes the directories of this run, this job and this user in each store, as far as
+    /// nothing is in them and no other run has the lock. Local.
+    pub fn remove_empty_directories(&self, run: &Run) {
+        for at in 0..run.stores.len() {
+            let Some(Store { layout, .. }) = run.led_store(at) else {
+                continue;
+            };
+            let held = self.stores.iter().any(|(store, _)| *store == at);
+            let again = match held {
+                true => Ok(None),
+                false => wait_for_lock(&*run.files, &layout.job(), Instant::now()).map(Some),
+            };
+            if matches!(again, Ok(Some(LockAttempt::HeldByOther)) | Err(_)) {
+                continue;
+            }
+            let gone = |dir: &Path| {
+                let _ = run.files.remove_dir(dir);
+                matches!(run.files.stat(dir), Ok(None))
+            };
+            let job = layout.job();
+            for name in run.files.list(&job).unwrap_or_default() {
+                if name.as_encoded_bytes().starts_with(REPORTED.as_bytes()) {
+                    let _ = run.files.remove_file(&job.join(name));
+                }
+            }
+            if gone(&layout.root()) {
+                let _ = run.files.remove_file(&job.join(OWNER));
+                let _ = gone(&job) && job.parent().is_some_and(gone);
+            }
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! What is constant during a run: who takes part, with which settings, in which directories. Also
 //! how a rank reports to the user, and how the ranks agree.
 
-use super::locks::OWNER;
 use crate::cache::layout::Layout;
 use crate::comm::{Communicator, collective};
 use crate::config::descriptors::{Descriptors, SchemeDescriptor, choose};
@@ -14,12 +13,8 @@ use crate::redundancy::Set;
 use crate::redundancy::topology::StoreSharing;
 use crate::store::Files;
 use crate::{Error, Result};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Beginning of the names of [`Session::reported_file`](super::Session::reported_file).
-pub(super) const REPORTED: &str = ".scr.reported.";
 
 /// A store as this rank sees it.
 pub(super) struct Store {
@@ -100,27 +95,6 @@ impl Run {
         if let Err(error) = result {
             let text = format!("{error}; what is left there is not used");
             self.tell(Severity::Warning, text);
-        }
-    }
-
-    /// Leaders: removes the directories of this run, this job and this user in each store, as far as
-    /// nothing is in them. Local.
-    pub fn remove_empty_directories(&self) {
-        for Store { layout, .. } in self.stores.iter().filter(|store| store.leader) {
-            let gone = |dir: &Path| {
-                let _ = self.files.remove_dir(dir);
-                matches!(self.files.stat(dir), Ok(None))
-            };
-            let job = layout.job();
-            for name in self.files.list(&job).unwrap_or_default() {
-                if name.as_encoded_bytes().starts_with(REPORTED.as_bytes()) {
-                    let _ = self.files.remove_file(&job.join(name));
-                }
-            }
-            if gone(&layout.root()) {
-                let _ = self.files.remove_file(&job.join(OWNER));
-                let _ = gone(&job) && job.parent().is_some_and(gone);
-            }
         }
     }
 
