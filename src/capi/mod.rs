@@ -102,7 +102,8 @@ pub unsafe extern "C" fn SCR_Config(config: *const c_char) -> *const c_char {
 /// it fails if the file is not there, and still tells where it should be. In no phase, also
 /// before SCR_Init and after SCR_Finalize, it copies `name`. After a start that failed it
 /// returns 1, and tells a path that cannot be opened. If SCR is disabled it copies `name`,
-/// makes its directory in an output phase, and returns 1. A path that does not fit is an error. `name` and `file` may be the same buffer.
+/// makes its directory in an output phase, and returns 1. A path that does not fit is an
+/// error. `name` and `file` may be the same buffer.
 ///
 /// # Safety
 /// `name` is NULL or a NUL-terminated string, `file` is NULL or a buffer of SCR_MAX_FILENAME

@@ -43,7 +43,8 @@ shows() {
 
 # quietly ARGUMENT...: a run before the one that is shown.
 quietly() {
-    "${launcher[@]}" 4 "$program" "$@" >log 2>&1
+    "${launcher[@]}" 4 "$program" "$@" >log 2>&1 || { cat log && exit 1; }
+    cp log quiet.log
 }
 
 fresh
