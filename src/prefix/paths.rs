@@ -173,6 +173,7 @@ pub fn from_bytes(bytes: &[u8]) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::Prefix;
+    use crate::store::posix::Posix;
     use std::path::{Path, PathBuf};
 
     fn relative(name: &str, cwd: &str) -> Option<PathBuf> {
@@ -204,5 +205,18 @@ mod tests {
         for at in [&real, &link] {
             assert_eq!(prefix.relative(Path::new("f"), at).unwrap(), Path::new("f"));
         }
+    }
+    #[test]
+    fn only_links_below_the_prefix_are_on_the_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, link) = (dir.path().join("real"), dir.path().join("link"));
+        std::fs::create_dir_all(real.join("a/b")).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        std::os::unix::fs::symlink("a", real.join("in")).unwrap();
+        let prefix = Prefix::new(&link);
+        let found = |name: &str| prefix.link_to(&Posix, &link.join(name));
+        assert_eq!(found("in/b/f"), Some(link.join("in")));
+        assert_eq!(found("a/b/f"), None);
+        assert_eq!(found("f"), None);
     }
 }
