@@ -89,6 +89,20 @@ fn a_new_dataset_takes_its_name_and_its_id_and_nothing_else() {
 }
 
 #[test]
+fn an_id_without_a_description_has_the_name_that_leads_to_it() {
+    let mut tree = to_tree(&index_of(&["a", "b", "c"])).unwrap();
+    let mut datasets = tree.remove("DSET").unwrap();
+    let mut entry = datasets.remove("2").unwrap();
+    assert!(entry.remove("DSET").is_some());
+    datasets.set("2", entry);
+    tree.set("DSET", datasets);
+    let index = Index::from_tree(&tree).unwrap();
+    assert_eq!(index.get(2).unwrap().dataset, None);
+    assert_eq!(index.name(2), Some(&"b".into()));
+    assert_eq!(index.name(4), None);
+}
+
+#[test]
 fn what_is_not_current_goes_without_the_mark() {
     // `old` leads to 2, whose own name is `b`.
     let mut tree = to_tree(&index_of(&["a", "b", "c"])).unwrap();
@@ -99,6 +113,7 @@ fn what_is_not_current_goes_without_the_mark() {
     for (current, left) in [("c", "c"), ("b", "b"), ("old", "b")] {
         tree.set_value("CURRENT", current);
         let mut index = Index::from_tree(&tree).unwrap();
+        assert_eq!(index.left_over(&"old".into()), Some(2));
         assert_eq!(index.remove(&"old".into()), Some(2));
         assert_eq!(index.current(), Some(&left.into()));
         assert_eq!(index.left_over(&"old".into()), None);

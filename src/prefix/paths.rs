@@ -172,7 +172,9 @@ pub fn from_bytes(bytes: &[u8]) -> &Path {
 
 #[cfg(test)]
 mod tests {
-    use super::Prefix;
+    use super::{Prefix, seen_by_program};
+    use crate::Error;
+    use crate::store::posix::Posix;
     use std::path::{Path, PathBuf};
 
     fn relative(name: &str, cwd: &str) -> Option<PathBuf> {
@@ -204,5 +206,37 @@ mod tests {
         for at in [&real, &link] {
             assert_eq!(prefix.relative(Path::new("f"), at).unwrap(), Path::new("f"));
         }
+    }
+    #[test]
+    fn only_links_below_the_prefix_are_on_the_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, link) = (dir.path().join("real"), dir.path().join("link"));
+        std::fs::create_dir_all(real.join("a/b")).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        std::os::unix::fs::symlink("a", real.join("in")).unwrap();
+        let prefix = Prefix::new(&link);
+        let found = |name: &str| prefix.link_to(&Posix, &link.join(name));
+        assert_eq!(found("in/b/f"), Some(link.join("in")));
+        assert_eq!(found("a/b/f"), None);
+        assert_eq!(found("f"), None);
+    }
+
+    #[test]
+    fn a_file_is_looked_at_again_only_behind_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink(&real, real.join("in")).unwrap();
+        let looks = |errno: i32| {
+            let mut seen = Vec::new();
+            let looked = seen_by_program(&Posix, &real.join("in/f"), |path| {
+                seen.push(path.to_path_buf());
+                let error = std::io::Error::from_raw_os_error(errno);
+                Err::<(), _>(Error::io("open", path, error))
+            });
+            assert!(looked.is_err());
+            seen
+        };
+        assert_eq!(looks(libc::EIO), [real.join("in/f")]);
+        assert_eq!(looks(libc::ELOOP), [real.join("in/f"), real.join("f")]);
     }
 }
