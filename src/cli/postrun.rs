@@ -20,7 +20,7 @@ use std::time::Instant;
 pub(super) const COMMAND: Command =
     Command::of::<Options>("postrun", &["scr_postrun"], CommandGroup::Scripts);
 
-/// Save the newest checkpoint and all output from the caches after the last run of a job
+/// Save the newest checkpoint and all output from the caches at the end of a job
 ///
 /// Call it at the end of an allocation, when no run of the job is alive; scr run does it itself.
 /// Saves output that is not in the prefix directory, oldest first, then the newest checkpoint that

@@ -336,9 +336,9 @@ impl<'a> Make<'a> {
         let what = match SchemeKind::from_word(word) {
             Some(_) => format!("SCR_COPY_TYPE={word} cannot be used as it is set up"),
             None => format!(
-                "SCR_COPY_TYPE={word} asks for CKPT lines, but none that is enabled has \
-                 INTERVAL=1; add one, such as `CKPT=0 INTERVAL=1 TYPE=XOR`, or set \
-                 SCR_COPY_TYPE=XOR"
+                "SCR_COPY_TYPE={word} is none of SINGLE, PARTNER, XOR and RS, so it asks for CKPT \
+                 lines, but none that is enabled has INTERVAL=1; set one of these words, or add a \
+                 line such as `CKPT=0 INTERVAL=1 TYPE=XOR`"
             ),
         };
         let place = self.config.origin("SCR_COPY_TYPE");

@@ -190,7 +190,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("SCR_ENABLE", Bool, "1", "", Both, Works,
         "0 turns SCR off: SCR_Init returns 1 and no call has an effect."),
     row("SCR_DEBUG", Int(0, 9), "0", "level", Both, Works,
-        "Debug messages on standard output, from 0 (none) to 2 (all). From 1 on scr_run, scr_postrun and scr_scavenge print each step of saving a dataset."),
+        "Debug messages on standard output, from 0 (none) to 2 (all). From 1 on scr_run, scr_prerun, scr_postrun, scr_scavenge and scr_should_exit print more, as with --verbose."),
     row("SCR_PREFIX", Path, "", "", Both, Works,
         "Prefix directory; the current directory of rank 0 if unset."),
     row("SCR_CONF_FILE", Path, "", "", Both, Works,

@@ -6,6 +6,7 @@
 mod checkpoints;
 mod completions;
 mod delete;
+mod docs;
 mod doctor;
 mod files;
 mod foreign;

@@ -71,3 +71,44 @@ fn bad_values_and_names_are_errors() {
     assert!(error.contains("did you mean SCR_FLUSH"), "{error}");
     sandbox.run(&["params", "\x1b[31m"]).failed();
 }
+
+/// A bad configuration file, as each command that needs it reports it: place, cause and remedy.
+#[test]
+fn a_bad_configuration_is_reported_in_one_line() {
+    let sandbox = Sandbox::of("basic");
+    for (line, cause, remedy) in [
+        (
+            "SCR_COPY_TYPE=XORR",
+            "is none of SINGLE",
+            "set one of these",
+        ),
+        (
+            "SCR_FLUSH=often",
+            "must be an integer",
+            "correct or remove it",
+        ),
+        (
+            "SCR_FLUSH_WIDTH=0",
+            "must be an integer from 1",
+            "correct or",
+        ),
+        (
+            "SCR_COPY_TYPE=FILE\nCKPT=0 TYPE=XOR STORE=/none",
+            "STORE=/none, which is not configured",
+            "add a line",
+        ),
+    ] {
+        std::fs::write(sandbox.path().join(".scrconf"), format!("{line}\n")).unwrap();
+        for args in [
+            &["list-dir", "cache"][..],
+            &["inspect"],
+            &["copy", "--id", "1"],
+        ] {
+            let said = sandbox.run(args);
+            assert_eq!((said.code, said.err.lines().count()), (1, 1), "{said:?}");
+            for part in [".scrconf:", cause, remedy] {
+                assert!(said.err.contains(part), "{part}: {said:?}");
+            }
+        }
+    }
+}
