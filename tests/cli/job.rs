@@ -136,7 +136,8 @@ fn reasons_to_stop_in_order() {
     assert_eq!(stop(&["--down", "n2", "--min-nodes", "3"]).0, 1);
     assert_eq!(stop(&["--down", "n2", "--runs", "0"]), (0, short.into()));
     std::fs::create_dir(sandbox.path().join(".scr")).unwrap();
-    sandbox.run(&["halt", "-a", "2020-01-01T00:00:00"]).out();
+    let past = sandbox.run(&["halt", "-a", "2020-01-01T00:00:00"]);
+    assert!(past.err.contains("has passed"), "{past:?}");
     let halted = "Halt condition detected: EXIT_AFTER_TIME\n";
     assert_eq!(stop(&["--down", "n2"]), (0, halted.into()));
     sandbox.run(&["halt", "-r"]).out();
