@@ -141,7 +141,9 @@ fn pages(header: &str, module: &str) -> BTreeMap<String, String> {
         let Some((before, _)) = declaration.split_once('(') else {
             continue;
         };
-        let name = before.split_whitespace().last().map(name).unwrap();
+        let Some(name) = before.split_whitespace().last().map(name) else {
+            continue;
+        };
         let declaration = declaration.replace(" SCR_PRINTF_FORMAT", "");
         let page = page(&name, comment, &declaration, module);
         pages.insert(format!("{name}.3"), page);

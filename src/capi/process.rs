@@ -22,6 +22,10 @@ const FIRST_TURN: Duration = Duration::from_secs(3);
 const TURN: Duration = Duration::from_millis(20);
 const LAST_TURN: Duration = Duration::from_secs(10);
 
+/// Time for the launcher to read the last message: Hydra drops what it has not read when MPI_Abort is
+/// called.
+const BEFORE_ABORT: Duration = Duration::from_millis(300);
+
 static PROCESS: Mutex<Option<Process>> = Mutex::new(None);
 
 /// What outlives a session: the settings made with `SCR_Config`, and this process's rank, which is the
@@ -484,6 +488,7 @@ pub fn stop_fortran(call: &str, reason: &str) -> ! {
             let reason = reason.map_or(String::new(), |reason| reason + "; ");
             let end = format!("SCR stops the program, which passes no ierror to {call}");
             process.tell(&Event::new(Severity::Error, reason + &end));
+            std::thread::sleep(BEFORE_ABORT);
         }
     }
     if call == "scr_init" {

@@ -47,4 +47,6 @@ pub use tree::{Name, Tree};
 #[cfg(test)]
 mod edge_tests;
 #[cfg(test)]
+mod index_tests;
+#[cfg(test)]
 mod serde_tests;

@@ -247,7 +247,11 @@ impl Restart<'_> {
         let id = dataset.id;
         let what = match why {
             RefusalReason::Bad => {
-                let text = format!("cannot fetch {}: {error}", title(dataset));
+                let text = format!(
+                    "cannot fetch {}: {error}; once its files are restored: scr index {}",
+                    title(dataset),
+                    option("--add", dataset.name.as_bytes())
+                );
                 self.search.passed_over.push(PassedOver {
                     severity: Severity::Error,
                     named: title(dataset),

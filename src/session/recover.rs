@@ -158,7 +158,7 @@ impl Restart<'_> {
                         slot.id,
                         layout.quarantine(slot.id).display()
                     );
-                    run.tell(Severity::Note, text);
+                    run.tell(Severity::Debug(1), text);
                 }
                 other => run.tell_not_removed(other.map(drop)),
             }

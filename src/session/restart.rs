@@ -191,7 +191,8 @@ impl Session {
                 return Err(Error::usage(
                     Call::RouteFile.name(),
                     format!(
-                        "{} is not a file of rank {} in {}",
+                        "{} is not a file of rank {} in {}; use the name with which that rank has \
+                         written it",
                         relative.display(),
                         self.run.rank(),
                         title(&offered.dataset)

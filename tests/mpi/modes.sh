@@ -20,6 +20,8 @@ for ranks in 1 3; do
 
     SCR_ENABLE=0 SCR_DEBUG=0 "$@" "$ranks" "$modes" disabled >log 2>&1 || fail "SCR_ENABLE=0, $ranks ranks"
     rm log
+    # The directory of the file that the program routes in an output phase, as if SCR were enabled.
+    rmdir some || fail "SCR_ENABLE=0 made no directory"
     [[ -z $(find . "$SCR_CACHE_BASE" "$SCR_CNTL_BASE" -mindepth 1) ]] ||
         fail "SCR_ENABLE=0 left something"
 done
