@@ -471,7 +471,7 @@ fn descriptors_that_cannot_be_used_stop_the_start_with_their_line() {
             "CKPT=0 INTERVAL=2\nCKPT=1 INTERVAL=4",
             [
                 "none that is enabled has INTERVAL=1",
-                "add one, such as `CKPT=0 INTERVAL=1 TYPE=XOR`",
+                "or add a line such as `CKPT=0 INTERVAL=1 TYPE=XOR`",
             ],
         ),
         (

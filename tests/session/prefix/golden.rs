@@ -142,7 +142,7 @@ fn every_second_of_five_checkpoints_then_the_last() {
         flush += &format!("    {id}\n      CKPT = 1\n      DSETDESC\n");
         flush += &description(8, id, &format!("ck.{id}"), Some(id), 0);
         // SCR v3.1.0 has CACHE here, too: it leaves both in the cache.
-        flush += &format!("      LOCATION\n        PFS\n      NAME = ck.{id}\n");
+        flush += &format!("      LOCATION = PFS\n      NAME = ck.{id}\n");
     }
     assert_eq!(dump(&site, "flush.scr"), flush);
     assert_eq!(
