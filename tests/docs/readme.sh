@@ -39,7 +39,8 @@ mkdir off
 cd off
 SCR_PREFIX=$PWD SCR_ENABLE=0 "$@" "$program" >log 2>&1 || { cat log && exit 1; }
 grep -q "stopping after step 100" log
-[[ $(ls ck.100 | wc -l) -eq 4 && ! -e .scr ]]
+files=(ck.100/rank.*)
+[[ ${#files[@]} -eq 4 && ! -e .scr ]]
 [[ $(grep -c "SCR" log) -eq 1 ]]
 grep -q "SCR is off (SCR_ENABLE=0)" log
 cd ..
