@@ -22,6 +22,9 @@ const FIRST_TURN: Duration = Duration::from_secs(3);
 const TURN: Duration = Duration::from_millis(20);
 const LAST_TURN: Duration = Duration::from_secs(10);
 
+/// How long the other ranks wait for rank 0 to report a call in the wrong place.
+const AFTER_RANK_0: Duration = Duration::from_millis(500);
+
 /// Time for the launcher to read the last message: Hydra drops what it has not read when MPI_Abort is
 /// called.
 const BEFORE_ABORT: Duration = Duration::from_millis(300);
@@ -227,12 +230,20 @@ impl Process {
                     None
                 }
             },
-            _ if rank == 0 => Some(Event::of_run(Severity::Error, text)),
-            // A rank may be the only one that makes this call.
+            // A rank may be the only one that makes this call. If rank 0 makes it, too, rank 0 speaks
+            // for its node.
             RunState::Active(session) if refused => {
-                let first = is_first_on_node(&session.reported_file(call));
-                first.then(|| Event::new(Severity::Error, text))
+                let file = session.reported_file(call);
+                if rank > 0 && !file.exists() {
+                    std::thread::sleep(AFTER_RANK_0);
+                }
+                let first = is_first_on_node(&file);
+                match rank {
+                    0 => Some(Event::of_run(Severity::Error, text)),
+                    _ => first.then(|| Event::new(Severity::Error, text)),
+                }
             }
+            _ if rank == 0 => Some(Event::of_run(Severity::Error, text)),
             _ if refused => Some(Event::new(Severity::Debug(1), text)),
             _ => None,
         };
