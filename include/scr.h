@@ -134,7 +134,7 @@ int SCR_Start_restart(char *name);
 
  Returns SCR_SUCCESS only if all processes gave 1. Otherwise SCR_Have_restart tells
  whether there is an older checkpoint to try. What was read by then has changed the state of
- the program, on some processes and not on others: set it up anew on all of them before the
+ the program, on some processes and not on others: initialise it again on all of them before the
  next try, and before a start from the beginning.
  */
 int SCR_Complete_restart(int valid);

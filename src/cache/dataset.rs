@@ -203,7 +203,7 @@ pub fn discard_stray_files(files: &dyn Files, layout: &Layout, id: u64) -> Resul
     Ok(!strays.is_empty())
 }
 
-/// The redundancy file that belongs to a record; `None` if its scheme has none. Local.
+/// The redundancy file that belongs to a record; `None` if its scheme makes no such file. Local.
 pub fn redundancy_file(layout: &Layout, filemap: &Filemap) -> Option<PathBuf> {
     let reddesc = &filemap.reddesc;
     let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone())?;

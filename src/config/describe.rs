@@ -336,7 +336,7 @@ impl<'a> Make<'a> {
         let what = match SchemeKind::from_word(word) {
             Some(_) => format!("SCR_COPY_TYPE={word} cannot be used as it is set up"),
             None => format!(
-                "SCR_COPY_TYPE={word} is none of SINGLE, PARTNER, XOR and RS, so it asks for CKPT \
+                "SCR_COPY_TYPE={word} is not SINGLE, PARTNER, XOR or RS, so it asks for CKPT \
                  lines, but none that is enabled has INTERVAL=1; set one of these words, or add a \
                  line such as `CKPT=0 INTERVAL=1 TYPE=XOR`"
             ),

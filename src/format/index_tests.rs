@@ -123,7 +123,7 @@ fn a_name_belongs_to_the_dataset_that_took_it_last() {
 }
 
 #[test]
-fn a_flush_anew_forgets_failures_and_a_success_too() {
+fn a_second_flush_and_a_success_forget_failures() {
     let mut index = index();
     index.mark_fetched(4, "t8");
     index.mark_fetched(4, "t9");

@@ -81,7 +81,7 @@ pub fn id(name: &Name) -> Option<u64> {
     name.number::<i32>().and_then(|id| u64::try_from(id).ok())
 }
 
-/// Reads a map whose keys are ids or ranks. Keys that are none, such as the `-1` that SCR v3.1.0
+/// Reads a map whose keys are ids or ranks. Keys that are not ids, such as the `-1` that SCR v3.1.0
 /// leaves in an index, are passed over and so are gone when the file is written again.
 pub fn ids<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     d: D,

@@ -7,6 +7,7 @@ use super::output::OpenDataset;
 use super::run::Run;
 use super::space::{receive_sizes, send_size};
 use super::state::Call;
+use super::statistics::Statistics;
 use crate::cache::dataset;
 use crate::cache::plan::Slot;
 use crate::comm::{Tag, Term, collective};
@@ -124,14 +125,14 @@ impl Session {
             true => "in the prefix directory, without redundancy".to_string(),
             false => filemap.reddesc.scheme.clone(),
         };
-        let tell_written = |run: &Run| {
+        let count_written = |run: &Run, statistics: &mut Statistics| {
             let (named, amount) = (title(&dataset), moved(&dataset, open.begun));
             run.tell_once(Severity::Debug(1), format!("{named}: {amount}, {how}"));
+            statistics.count_written(&dataset);
         };
         if !bypass {
-            tell_written(run);
+            count_written(run, &mut self.statistics);
         }
-        self.statistics.count_written(&dataset);
         // The files whose space was reused have other names by now.
         for unused in std::mem::take(&mut self.cached.recycled) {
             run.tell_not_removed(run.files.remove_file(&unused));
@@ -166,7 +167,7 @@ impl Session {
             ended = self.flush_dataset(dataset.id);
         }
         if bypass && ended.is_ok() {
-            tell_written(&self.run);
+            count_written(&self.run, &mut self.statistics);
         }
         if bypass && ended.is_err() && !is_saved(self) {
             // After an error of a sync the data may be lost without another error. So the dataset must

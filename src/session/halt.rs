@@ -225,6 +225,9 @@ impl Session {
             && cached.entries.iter().all(is_saved)
         {
             let slots = cached.slots(|c| !c.bypass);
+            if slots.is_empty() {
+                return;
+            }
             cached.discard(&self.run, &slots, None);
             cached.entries.retain(|c| c.bypass);
             note(&self.run, |record| {

@@ -309,7 +309,7 @@ fn how_recovered(recovered: &Recovered) -> String {
     let scheme = &recovered.filemap.reddesc.scheme;
     match (recovered.restored, recovered.encoded) {
         (0, 0) => "all files verified".to_string(),
-        (0, _) => format!("all files verified, {scheme} redundancy made anew"),
+        (0, _) => format!("all files verified, {scheme} redundancy made again"),
         (n, _) => format!("files of {} rebuilt with {scheme}", counted(n, "rank")),
     }
 }

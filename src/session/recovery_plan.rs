@@ -222,7 +222,7 @@ impl Restart<'_> {
         if now < meant && recovered {
             let text = format!(
                 "cached {}: ranks that protect each other are on one node now, so you survive the \
-                 loss of any {now} {}, not of {}; the next checkpoint is protected anew",
+                 loss of any {now} {}, not of {}; the next checkpoint is protected for the nodes of this run",
                 title(&candidate.dataset),
                 plural(now, "node"),
                 now + 1

@@ -4,16 +4,8 @@
 # a program that looks at no return code. Run through tests/in_empty_directory.sh.
 set -euo pipefail
 
-# A name space of our own for mounts: nothing is left behind, however this ends.
-if [[ ${SCR_TEST_INSIDE:-} != 1 ]]; then
-    inside=(unshare -m)
-    [[ $EUID -eq 0 ]] || inside=(unshare -rm)
-    if ! "${inside[@]}" mount -t tmpfs none /mnt 2>/dev/null; then
-        echo "SKIPPED: this may not mount a small file system here"
-        exit 77
-    fi
-    SCR_TEST_INSIDE=1 exec "${inside[@]}" bash "$0" "$@"
-fi
+# shellcheck source=tests/own_mounts.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../own_mounts.sh"
 
 program=$1
 shift

@@ -79,7 +79,7 @@ fn a_bad_configuration_is_reported_in_one_line() {
     for (line, cause, remedy) in [
         (
             "SCR_COPY_TYPE=XORR",
-            "is none of SINGLE",
+            "is not SINGLE, PARTNER, XOR or RS",
             "set one of these",
         ),
         (

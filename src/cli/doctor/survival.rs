@@ -29,7 +29,7 @@ pub(super) struct RunShape {
     why: String,
     /// True if the names are those of a job, not only of this machine.
     of_job: bool,
-    /// True if one node was assumed, for want of other information.
+    /// True if one node was assumed, because the number of nodes is not known.
     guessed: bool,
 }
 

@@ -119,7 +119,7 @@ fn what_stands_in_place_of_a_file_is_cleared_and_the_file_made_anew() {
         site.expect_restart(&nodes(4), Some("ck.1"));
         let heard = site.events.lines().join("\n");
         // A rank that lost only its record keeps its files.
-        let made = heard.contains("rebuilt with XOR") || heard.contains("made anew");
+        let made = heard.contains("rebuilt with XOR") || heard.contains("made again");
         assert!(made || which == 2, "{kind} {what}");
         assert_eq!(std::fs::read(site.outside()).unwrap(), b"untouched");
         site.lose("n0");
@@ -387,7 +387,7 @@ fn a_redundancy_file_that_is_not_its_own_is_named_and_made_anew() {
             assert!(named[0].contains("Warning"), "{scheme}, {what}: {named:?}");
             assert!(
                 !site
-                    .heard(&format!("{scheme} redundancy made anew"))
+                    .heard(&format!("{scheme} redundancy made again"))
                     .is_empty()
             );
             let path = redundancy(&site, word, 2, 2);
