@@ -11,7 +11,7 @@ use crate::format::filemap::Filemap;
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset, Name, from_message, to_message};
 use crate::store::{Durability, Files};
-use crate::transfer::copy::{Content, checksum, copy};
+use crate::transfer::copy::{Content, Copier, CopyMode};
 use crate::transfer::turns::in_turns;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -119,7 +119,11 @@ fn copy_files(
     checksums: bool,
 ) -> Result<()> {
     let &PrefixAccess { files, prefix, .. } = access;
-    let mut buffer = vec![0; access.buffer.max(1)];
+    let mut copier = Copier::new(files, access.buffer);
+    let mode = CopyMode {
+        crc: checksums,
+        sync: true,
+    };
     let mut dirs: BTreeSet<PathBuf> = BTreeSet::new();
     for file in &mut filemap.files.files {
         let to = prefix.absolute(&file.file)?;
@@ -132,9 +136,10 @@ fn copy_files(
                 }
                 let recorded = Content {
                     size: file.size,
-                    crc: file.crc,
+                    crc: file.crc.filter(|_| checksums),
                 };
-                file.crc = copy(files, &from, &to, Some(&recorded), &mut buffer)?.crc;
+                let found = copier.copy(&from, &to, Some(&recorded), mode)?;
+                file.crc = found.crc.or(file.crc);
                 if access.metadata {
                     files.restore(&to, &file.stat())?;
                 }
@@ -145,8 +150,7 @@ fn copy_files(
                 seen_by_program(files, &to, |to| files.open(to)?.sync())?;
                 dirs.extend(prefix.dirs_from(&parent));
                 if checksums {
-                    let sum = |to: &Path| checksum(files, to, &mut buffer);
-                    let found = seen_by_program(files, &to, sum)?;
+                    let found = seen_by_program(files, &to, |to| copier.checksum(to))?;
                     let recorded = Content {
                         size: file.size,
                         crc: None,
