@@ -1,16 +1,17 @@
 //! Flushes a dataset: copies it to the prefix directory.
 //!
 //! A kill is harmless at any point because of the order: the index says "not complete" before the
-//! first byte is copied, and "complete" after all bytes and records are on stable storage.
+//! first byte is copied, and "complete" after all bytes and records are on stable storage. Once the
+//! last record is there, the next reader does the rest; see [`finish`].
 
+use super::finish::{self, Current};
 use super::names::{Names, Owners, exchange_names, rank_of};
 use super::paths::{Prefix, dir_of_program, seen_by_program};
-use super::{index, rank2file};
+use super::rank2file;
 use crate::comm::{Communicator, collective};
 use crate::format::filemap::Filemap;
-use crate::format::summary::Summary;
-use crate::format::{self, Dataset, Name, from_message, to_message};
-use crate::store::{Durability, Files};
+use crate::format::{Name, from_message, to_message};
+use crate::store::Files;
 use crate::transfer::copy::{Content, checksum, copy};
 use crate::transfer::turns::in_turns;
 use crate::{Error, Result};
@@ -56,13 +57,14 @@ pub fn flush(
     let id = filemap.dataset.id;
     let dir = prefix.dataset(id);
     collective::on_root(comm, node, || {
-        begin_flush(files, prefix, &filemap.dataset, &dir)
+        finish::announce(files, prefix, &filemap.dataset)
     })?;
 
     let copied = in_turns(comm, access.width, || {
         copy_files(access, filemap, data, checksums)
     })?;
-    // Collective, so all ranks call it even after an error.
+    // The rank2file certifies the files, so all of them must be on stable storage before.
+    collective::agree(comm, node, copied)?;
     let written = rank2file::write(
         comm,
         files,
@@ -75,40 +77,12 @@ pub fn flush(
                 .map(|file| (file.file.clone(), file.size, file.crc.filter(|_| checksums))),
         ),
     )?;
-    collective::agree(comm, node, copied.and(written))?;
+    collective::agree(comm, node, written)?;
 
     let ended = collective::on_root(comm, node, || {
-        complete_flush(files, prefix, &filemap.dataset, time)
+        finish::complete(files, prefix, &filemap.dataset, time, Current::This)
     });
     ended.map(drop)
-}
-
-/// Enters the dataset in the index as not complete, and makes its directory. Rank 0 only.
-fn begin_flush(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, dir: &Path) -> Result<()> {
-    index::enter(files, prefix, dataset)?;
-    // Files of an earlier dataset with this id must not be mixed with ours.
-    files.remove_tree(dir)?;
-    files.make_dirs(dir)
-}
-
-/// Writes the summary, then marks the dataset as complete in the index, durably. Rank 0 only.
-fn complete_flush(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<()> {
-    seal(files, prefix, dataset)?;
-    index::update(files, prefix, |index| {
-        index.set_complete(dataset.clone(), time);
-        if dataset.is_checkpoint() {
-            index.set_current(&dataset.name);
-        }
-        Ok(())
-    })
-}
-
-/// Writes the summary, durably. It certifies files and rank2file, so write it after them. Local.
-pub fn seal(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
-    let path = prefix.dataset(dataset.id).join("summary.scr");
-    let summary = Summary::of(dataset.clone());
-    format::write(files, &path, &summary, Durability::Synced)?;
-    files.sync_dir(&prefix.meta())
 }
 
 /// Copies this rank's files to the prefix directory, and syncs them and their directories.

@@ -2,6 +2,7 @@
 
 pub mod delete;
 pub mod fetch;
+pub mod finish;
 pub mod flush;
 pub mod index;
 mod names;

@@ -175,9 +175,12 @@ fn write_branches(
 ) -> Result<()> {
     writers.dedup();
     let leaves: Vec<u64> = writers.iter().map(|&writer| writer as u64).collect();
-    let levels = branches(ranks, &leaves)?;
+    write_levels(files, dir, &branches(ranks, &leaves)?)
+}
+
+fn write_levels(files: &dyn Files, dir: &Path, levels: &[BTreeMap<u64, Branch>]) -> Result<()> {
     let top = levels.len();
-    for (level, branches) in (1..).zip(&levels) {
+    for (level, branches) in (1..).zip(levels) {
         for (writer, branch) in branches {
             let name = if level == top {
                 BASE.to_string()
@@ -278,7 +281,51 @@ pub fn for_each(
     Ok(())
 }
 
-fn read_leaf(files: &dyn Files, dir: &Path, name: &Name) -> Result<Leaf> {
+/// The file names of the leaves in `dir`. Without the top of the tree, all leaves that are there, in
+/// the order of their writers. Local.
+pub fn leaves_there(files: &dyn Files, dir: &Path) -> Result<Vec<Name>> {
+    let names: Vec<String> = match leaf_names(files, dir) {
+        Err(error) if error.is_not_found() => {
+            writers_there(files, dir)?.iter().map(leaf_name).collect()
+        }
+        other => other?,
+    };
+    Ok(names.iter().map(|name| name.as_str().into()).collect())
+}
+
+/// The writers of the leaves in `dir`, ascending.
+fn writers_there(files: &dyn Files, dir: &Path) -> Result<BTreeSet<u64>> {
+    let names = match files.list(dir) {
+        Err(error) if error.is_not_found() => Vec::new(),
+        other => other?,
+    };
+    let writer = |name: &std::ffi::OsString| {
+        let digits = name.to_str()?.strip_prefix(BASE)?.strip_prefix(".0.")?;
+        let writer = digits.parse().ok()?;
+        (leaf_name(&writer) == name.to_str()?).then_some(writer)
+    };
+    Ok(names.iter().filter_map(writer).collect())
+}
+
+fn leaf_name(writer: &u64) -> String {
+    format!("{BASE}.0.{writer}")
+}
+
+/// Writes the branches above the leaves in `dir`, unless the top of the tree is there. Local.
+pub fn complete_branches(files: &dyn Files, dir: &Path) -> Result<()> {
+    if files.stat(&dir.join(BASE))?.is_some() {
+        return Ok(());
+    }
+    let writers = writers_there(files, dir)?;
+    let Some(first) = writers.first() else {
+        return Ok(());
+    };
+    let ranks = read_leaf(files, dir, &leaf_name(first).as_str().into())?.ranks;
+    write_levels(files, dir, &branches(ranks, &Vec::from_iter(writers))?)
+}
+
+/// Reads one leaf. Local.
+pub fn read_leaf(files: &dyn Files, dir: &Path, name: &Name) -> Result<Leaf> {
     let path = name.below(dir)?;
     match Rank2File::from_tree(&format::read_tree(files, &path)?) {
         Ok(Rank2File::Leaf(leaf)) => Ok(leaf),

@@ -126,6 +126,8 @@ impl Session {
             locks: root.locks,
             run: Run {
                 nodes: assignment.nodes,
+                node_number: assignment.node,
+                of_node: assignment.of_node,
                 user: info.user,
                 job: info.job,
                 comm,
