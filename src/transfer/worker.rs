@@ -14,12 +14,20 @@ type Job = Box<dyn FnOnce() + Send>;
 type Running = (Sender<Job>, JoinHandle<()>);
 
 /// A thread for tasks. It ends when the worker is dropped, after the tasks that it was given.
-#[derive(Default)]
 pub struct Worker {
+    name: &'static str,
     running: Option<Running>,
 }
 
 impl Worker {
+    /// A thread of this name, of at most 15 bytes.
+    pub fn new(name: &'static str) -> Self {
+        Worker {
+            name,
+            running: None,
+        }
+    }
+
     /// Hands a task to the thread, which is started with the first one; `begin` is the first that it
     /// does then. Signals of the process do not come to it. Local.
     ///
@@ -40,7 +48,7 @@ impl Worker {
             *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
         });
         if self.running.is_none() {
-            self.running = Some(start(begin)?);
+            self.running = Some(start(self.name, begin)?);
         }
         if let Some((jobs, _)) = &self.running {
             // Without a receiver the job is dropped, and the task ends without a result.
@@ -59,14 +67,14 @@ impl Drop for Worker {
     }
 }
 
-fn start(begin: impl FnOnce() + Send + 'static) -> Result<Running> {
+fn start(name: &str, begin: impl FnOnce() + Send + 'static) -> Result<Running> {
     let (sender, receiver) = channel::<Job>();
     let work = move || {
         begin();
         receiver.into_iter().for_each(|job| job());
     };
     let _blocked = BlockedSignals::new();
-    let thread = std::thread::Builder::new().name("scr-transfer".to_string());
+    let thread = std::thread::Builder::new().name(name.to_string());
     let thread = thread
         .spawn(work)
         .map_err(|error| Error::io("start a thread for", "background work", error))?;
@@ -132,7 +140,7 @@ mod tests {
     #[test]
     fn tasks_run_in_order_and_the_worker_waits_for_them() {
         let order = Arc::new(Mutex::new(Vec::new()));
-        let mut worker = Worker::default();
+        let mut worker = Worker::new("test");
         let mut tasks = Vec::new();
         for n in 0..5 {
             let order = order.clone();
@@ -153,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_task_is_cancelled_while_it_runs() {
-        let mut worker = Worker::default();
+        let mut worker = Worker::new("test");
         let work = |cancel: &Cancel| {
             while !cancel.is_cancelled() {
                 std::thread::sleep(PAUSE);
