@@ -1,13 +1,14 @@
 //! The real file system.
 
 use super::beneath::{self, At};
-use super::file::{PosixFile, chmod_handle, failed, refused};
+use super::file::{PosixFile, allocated, chmod_handle, failed, refused};
 use super::{Durability, File, FileKind, Files, Lock, Space, Stat, private, tree};
 use crate::Result;
 use rustix::fd::{IntoRawFd, OwnedFd};
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, Timespec, Timestamps, Uid, chownat,
-    flock, fstat, fstatvfs, fsync, ftruncate, openat, renameat, statat, unlinkat, utimensat,
+    flock, fstat, fstatvfs, fsync, ftruncate, openat, renameat, statat, syncfs, unlinkat,
+    utimensat,
 };
 use rustix::io::{Errno, retry_on_intr};
 use std::ffi::{OsStr, OsString};
@@ -299,6 +300,15 @@ impl<S: System> Files for S {
         }
     }
 
+    fn sync_fs(&self, path: &Path) -> Result<()> {
+        const ACTION: &str = "sync the file system of";
+        let at = At::find(self.roots(), ACTION, path)?;
+        let directory = at
+            .open(OFlags::RDONLY | OFlags::NONBLOCK)
+            .map_err(|errno| at.error(ACTION, errno))?;
+        retry_on_intr(|| syncfs(&directory)).map_err(|errno| failed(ACTION, path, errno))
+    }
+
     fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
         let fail = |errno| failed("restore attributes of", path, errno);
         let at = At::find(self.roots(), "restore attributes of", path)?;
@@ -449,6 +459,7 @@ fn convert(stat: &rustix::fs::Stat) -> Stat {
     Stat {
         kind,
         size: u64::try_from(stat.st_size).unwrap_or(0),
+        blocks: allocated(stat),
         mode: stat.st_mode,
         uid: stat.st_uid,
         gid: stat.st_gid,
