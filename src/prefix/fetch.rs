@@ -149,7 +149,7 @@ pub fn fetch(
     let dataset: Dataset = from_message(&message)?;
 
     let entry = rank2file::read(comm, files, &dir)?;
-    let part = in_turns(comm, access.width, || {
+    let part = in_turns(comm, access.node, access.width, || {
         fetch_files(access, wanted, &entry?, cache)
     })?;
     let (count, size, unverified) = part.as_ref().map_or((0, 0, 0), |part| {

@@ -59,7 +59,7 @@ pub fn flush(
         begin_flush(files, prefix, &filemap.dataset, &dir)
     })?;
 
-    let copied = in_turns(comm, access.width, || {
+    let copied = in_turns(comm, node, access.width, || {
         copy_files(access, filemap, data, checksums)
     })?;
     // Collective, so all ranks call it even after an error.
