@@ -124,20 +124,21 @@ fn open_to_read(roots: &[PathBuf], path: &Path) -> Result<PosixFile> {
 
 /// Opens a file for writing, and creates it if it is missing. A file with several hard links is
 /// unlinked and created again: the other links, such as those of `cp -l`, must keep their content.
-fn open_to_write(roots: &[PathBuf], path: &Path, mode: u32) -> Result<OwnedFd> {
+/// Returns the size, too.
+fn open_to_write(roots: &[PathBuf], path: &Path, mode: u32) -> Result<(OwnedFd, i64)> {
     const ACTION: &str = "create";
     let at = At::find(roots, ACTION, path)?;
     let flags = OFlags::RDWR | OFlags::CREATE;
     let (fd, stat) = open_regular(ACTION, path, &at, (flags, mode))?;
     if stat.st_nlink < 2 {
-        return Ok(fd);
+        return Ok((fd, stat.st_size));
     }
     match retry_on_intr(|| unlinkat(at.dir(), at.name(), AtFlags::empty())) {
         Ok(()) | Err(Errno::NOENT) => {}
         Err(errno) => return Err(failed(ACTION, path, errno)),
     }
     let (fd, _) = open_regular(ACTION, path, &at, (flags | OFlags::EXCL, mode))?;
-    Ok(fd)
+    Ok((fd, 0))
 }
 
 impl<S: System> Files for S {
@@ -154,14 +155,17 @@ impl<S: System> Files for S {
     }
 
     fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
-        let fd = open_to_write(self.roots(), path, mode)?;
-        // Truncated only now, when it is known to be a regular file without other links.
-        retry_on_intr(|| ftruncate(&fd, 0)).map_err(|errno| failed("truncate", path, errno))?;
+        let (fd, size) = open_to_write(self.roots(), path, mode)?;
+        // Truncated only now, when it is known to be a regular file without other links. And only
+        // then: ext4 writes the content of a file that was truncated to the disk when it is closed.
+        if size > 0 {
+            retry_on_intr(|| ftruncate(&fd, 0)).map_err(|errno| failed("truncate", path, errno))?;
+        }
         Ok(Box::new(PosixFile::new(fd, path)))
     }
 
     fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
-        let fd = open_to_write(self.roots(), path, mode)?;
+        let (fd, _) = open_to_write(self.roots(), path, mode)?;
         Ok(Box::new(PosixFile::new(fd, path)))
     }
 

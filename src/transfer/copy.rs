@@ -90,9 +90,12 @@ impl<'a> Copier<'a> {
     ) -> Result<Content> {
         let source = self.files.open(from)?;
         let target = self.files.create(to, 0o666)?;
-        let crc = mode.crc || recorded.is_some_and(|recorded| recorded.crc.is_some());
+        let mode = CopyMode {
+            crc: mode.crc || recorded.is_some_and(|recorded| recorded.crc.is_some()),
+            ..mode
+        };
         let done = self
-            .pass(from, &*source, Some(&*target), crc)
+            .pass(from, &*source, Some(&*target), mode)
             .and_then(|found| match recorded {
                 Some(recorded) => found.check(recorded, from).map(|()| found),
                 None => Ok(found),
@@ -111,17 +114,18 @@ impl<'a> Copier<'a> {
     /// Size and checksum of a file, which is read once. Local.
     pub fn checksum(&mut self, path: &Path) -> Result<Content> {
         let source = self.files.open(path)?;
-        self.pass(path, &*source, None, true)
+        let (crc, sync) = (true, false);
+        self.pass(path, &*source, None, CopyMode { crc, sync })
     }
 
-    /// Goes once through the file at `path`, and takes its checksum, if `crc`, and copies it to
-    /// `target`, if given.
+    /// Goes once through the file at `path`: takes its checksum, if `crc`, and copies it to `target`,
+    /// if given. With `sync` its way to the disk begins meanwhile.
     fn pass(
         &mut self,
         path: &Path,
         source: &dyn File,
         target: Option<&dyn File>,
-        crc: bool,
+        CopyMode { crc, sync }: CopyMode,
     ) -> Result<Content> {
         let size = source.size()?;
         let mut run = source.data_from(0)?;
@@ -161,7 +165,7 @@ impl<'a> Copier<'a> {
                 }
                 (self.after_piece)(end - offset)?;
                 offset = end;
-                if let Some(target) = target.filter(|_| end - started >= WRITE_BEHIND) {
+                if let Some(target) = target.filter(|_| sync && end - started >= WRITE_BEHIND) {
                     target.start_sync(started..end)?;
                     started = end;
                 }
