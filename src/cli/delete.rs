@@ -36,6 +36,7 @@ pub(super) fn delete(
         files,
         prefix,
         node: &Environment::of_process().host,
+        first_of_node: true,
         width: 1,
         buffer: 0,
         metadata: false,

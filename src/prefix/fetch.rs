@@ -284,7 +284,9 @@ fn fetch_files(
     let mut copier = Copier::new(files, access.buffer);
     let mode = CopyMode {
         crc: wanted.checksums,
-        sync: true,
+        // As the program's own files in the cache, which nobody syncs: after a power loss, sizes and
+        // checksums show what is missing.
+        sync: false,
     };
     if let Some(target) = cache {
         files.remove_tree(&target.dir())?;

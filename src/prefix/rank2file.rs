@@ -284,13 +284,18 @@ pub fn for_each(
 /// The file names of the leaves in `dir`. Without the top of the tree, all leaves that are there, in
 /// the order of their writers. Local.
 pub fn leaves_there(files: &dyn Files, dir: &Path) -> Result<Vec<Name>> {
-    let names: Vec<String> = match leaf_names(files, dir) {
+    let mut reader = TreeReader::new(files, dir, 0, 1);
+    match reader.top() {
         Err(error) if error.is_not_found() => {
-            writers_there(files, dir)?.iter().map(leaf_name).collect()
+            let writers = writers_there(files, dir)?;
+            Ok(writers
+                .iter()
+                .map(|w| leaf_name(w).as_str().into())
+                .collect())
         }
-        other => other?,
-    };
-    Ok(names.iter().map(|name| name.as_str().into()).collect())
+        Ok(_) => Ok(reader.leaves),
+        Err(error) => Err(error),
+    }
 }
 
 /// The writers of the leaves in `dir`, ascending.

@@ -15,6 +15,7 @@ use crate::prefix::paths::Prefix;
 use crate::prefix::{index, records};
 use crate::store::{Durability, FileKind, Files, Stat};
 use crate::transfer::copy::{Content, Copier, CopyMode};
+use crate::transfer::sync::{SyncPlan, Unsynced};
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -166,6 +167,7 @@ impl NodeCopy<'_> {
             files.remove_file(&path)?;
         }
         let data = layout.data(self.id, map.rank);
+        let plan = SyncPlan::of(map.files.files.iter().map(|file| file.size));
         let mut dirs = BTreeSet::new();
         for file in &map.files.files {
             let from = file.file.below(&data);
@@ -173,18 +175,21 @@ impl NodeCopy<'_> {
             // An invalid name means that the record is damaged.
             let record = layout.filemap(self.id, map.rank);
             let (from, to) = paths.map_err(|e| e.in_file(record))?;
-            self.file(&from, &to, file)?;
+            self.file(&from, &to, file, plan)?;
             let parent = to.parent().unwrap_or(prefix.root());
             dirs.extend(prefix.dirs_from(parent));
         }
         if recorded {
             return Ok(());
         }
-        dirs.iter().try_for_each(|dir| files.sync_dir(dir))?;
+        match plan.rest() {
+            Unsynced::Nothing => dirs.iter().try_for_each(|dir| files.sync_dir(dir))?,
+            Unsynced::FileSystem => files.sync_fs(prefix.root())?,
+        }
         format::write(files, &path, map, Durability::Synced)
     }
 
-    fn file(&mut self, from: &Path, to: &Path, meta: &FileMeta) -> Result<()> {
+    fn file(&mut self, from: &Path, to: &Path, meta: &FileMeta, plan: SyncPlan) -> Result<()> {
         let CopySettings {
             files, metadata, ..
         } = *self.settings;
@@ -209,7 +214,11 @@ impl NodeCopy<'_> {
         if let Some(parent) = to.parent() {
             files.make_dirs(parent)?;
         }
-        self.copier.copy(from, to, Some(&expected), SYNCED)?;
+        let mode = CopyMode {
+            sync: plan.alone(meta.size),
+            ..SYNCED
+        };
+        self.copier.copy(from, to, Some(&expected), mode)?;
         self.done.files += 1;
         self.done.bytes += meta.size;
         self.restore_attributes(to, &meta.stat())

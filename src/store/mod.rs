@@ -17,6 +17,7 @@ mod tree;
 pub mod write_behind;
 
 pub use lock::{LockAttempt, wait_for_lock, without_locks};
+pub use posix::sync_fs_tells_errors;
 pub use retry::retry;
 
 use crate::Result;

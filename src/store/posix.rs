@@ -380,6 +380,20 @@ impl<S: System> Files for S {
     }
 }
 
+/// True if [`Files::sync_fs`] tells of data that could not be written, as since Linux 5.8. Local.
+pub fn sync_fs_tells_errors() -> bool {
+    tells_errors(rustix::system::uname().release().to_str().unwrap_or(""))
+}
+
+/// The same for a kernel of this release, such as `6.1.0-13-amd64`.
+fn tells_errors(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut number = || numbers.next().and_then(|n| n.parse::<u32>().ok());
+    number()
+        .zip(number())
+        .is_some_and(|version| version >= (5, 8))
+}
+
 /// Appends to a regular file with a single system call, and creates the file if it is missing. No
 /// link below `roots` is followed.
 ///
@@ -470,5 +484,20 @@ fn convert(stat: &rustix::fs::Stat) -> Stat {
         atime: time(stat.st_atime, stat.st_atime_nsec),
         ctime: time(stat.st_ctime, stat.st_ctime_nsec),
         mtime: time(stat.st_mtime, stat.st_mtime_nsec),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tells_errors;
+
+    #[test]
+    fn kernels_before_5_8_do_not_tell_errors_of_syncfs() {
+        for old in ["4.18.0-553.el8_10.x86_64", "5.7.19", "", "x", "5"] {
+            assert!(!tells_errors(old), "{old}");
+        }
+        for new in ["5.8.0", "5.14.0-427.el9.x86_64", "6.1.0-13-amd64", "10.0"] {
+            assert!(tells_errors(new), "{new}");
+        }
     }
 }

@@ -2,5 +2,6 @@
 
 pub mod copy;
 pub mod pace;
+pub mod sync;
 pub mod turns;
 pub mod worker;

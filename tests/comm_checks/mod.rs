@@ -20,7 +20,7 @@ macro_rules! ensure {
 
 /// Runs all checks on this rank. Collective.
 pub fn all(comm: &dyn Communicator) -> Check {
-    let checks: [(&str, Checker); 13] = [
+    let checks: [(&str, Checker); 14] = [
         ("ring", ring),
         ("order", order),
         ("posted_order", posted_order),
