@@ -64,10 +64,10 @@ pub fn flush(
         Some(_) => directories::make(access, &directories_of(prefix, filemap))?,
         None => Ok(()),
     };
-    collective::on_root(comm, node, || {
-        finish::announce(files, prefix, &filemap.dataset)
-    })?;
-    collective::agree(comm, node, made)?;
+    let announced = made.and_then(|()| {
+        collective::if_root(comm, || finish::announce(files, prefix, &filemap.dataset))
+    });
+    collective::agree(comm, node, announced)?;
 
     let copied = in_turns(comm, node, access.width, || {
         copy_files(access, filemap, data, checksums)

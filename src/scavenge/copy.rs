@@ -14,6 +14,7 @@ use crate::format::{self, Dataset, FileMeta};
 use crate::prefix::paths::Prefix;
 use crate::prefix::{index, records};
 use crate::store::{Durability, FileKind, Files, Stat};
+use crate::transfer::Watch;
 use crate::transfer::copy::{Content, Copier, CopyMode};
 use crate::transfer::sync::{SyncPlan, Unsynced};
 use crate::{Error, Result};
@@ -54,6 +55,8 @@ pub struct CopySettings<'a> {
     pub buffer: usize,
     /// Give copies the mode and times of the files (`SCR_COPY_METADATA`).
     pub metadata: bool,
+    /// Learns how far the copy has come.
+    pub watch: &'a dyn Watch,
 }
 
 /// The result of a copy.
@@ -74,11 +77,15 @@ pub struct CopyResult {
 /// Copies the parts of dataset `id` that are in `stores`, the caches of one node. From then on the
 /// index has the dataset as not complete, unless it was complete before. Local.
 pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> CopyResult {
+    let after_piece = |bytes| {
+        settings.watch.moved(bytes);
+        Ok(())
+    };
     let mut node = NodeCopy {
         settings,
         id,
         dir: settings.prefix.dataset(id),
-        copier: Copier::new(settings.files, settings.buffer),
+        copier: Copier::new(settings.files, settings.buffer).watched(&after_piece),
         done: CopyResult::default(),
     };
     let mut parts = Vec::new();
@@ -106,6 +113,12 @@ pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> CopyResult {
         node.done.problems.push(error);
         return node.done;
     }
+    let files = parts
+        .iter()
+        .flat_map(|(_, records)| &records.filemaps)
+        .filter(|map| map.dataset.created == dataset.created)
+        .flat_map(|map| &map.files.files);
+    files.for_each(|file| settings.watch.expect(file.size));
     for (layout, records) in &parts {
         let maps = records.filemaps.iter();
         for map in maps.filter(|map| map.dataset.created == dataset.created) {

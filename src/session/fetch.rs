@@ -1,6 +1,6 @@
 //! Fetching checkpoints from the prefix directory: which one is tried next, and what follows.
 
-use super::cached::{CachedDataset, note, title};
+use super::cached::{CachedDataset, moved, note, title};
 use super::complete::{filemap, protect};
 use super::other_ranks::{self, OtherRanksFound};
 use super::run::{Run, time_now};
@@ -235,6 +235,10 @@ impl Restart<'_> {
         }
         match fetched {
             Ok(fetched) => {
+                let prefix = run.prefix.root().display();
+                let read = moved(&fetched.dataset, begun);
+                let text = format!("{} was read from {prefix}: {read}", title(wanted));
+                run.tell_once(Severity::Debug(1), text);
                 let cached = self.add_fetched(fetched, scheme, store, target.is_none())?;
                 let how = match cached {
                     true => "fetched into the cache",

@@ -71,6 +71,19 @@ pub struct Stat {
     pub mtime: (i64, u32),
 }
 
+impl Stat {
+    /// The space that a file takes, bytes: its size in whole blocks of `block` bytes, or what is
+    /// allocated if that is less, as with holes. A file system that tells of no allocation at all is
+    /// not believed.
+    pub fn space(&self, block: u64) -> u64 {
+        let size = self.size.next_multiple_of(block);
+        match self.blocks {
+            0 => size,
+            blocks => size.min(blocks),
+        }
+    }
+}
+
 /// Capacity of a file system, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
