@@ -40,6 +40,7 @@ pub(super) fn delete(
         width: 1,
         buffer: 0,
         metadata: false,
+        watch: &(),
     };
     let plan = DeletionPlan::new(&index, &[id]);
     let files = delete::files(&access, &plan).map_err(alone)?;

@@ -85,6 +85,7 @@ mod tests {
                 width: 1,
                 buffer: 1,
                 metadata: false,
+                watch: &(),
             };
             let dirs = dirs(comm.rank()).iter().map(|dir| root.join(dir)).collect();
             make(&access, &dirs).unwrap()

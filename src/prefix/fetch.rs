@@ -281,7 +281,15 @@ fn fetch_files(
         ..
     } = access;
     let rank = comm.rank();
-    let mut copier = Copier::new(files, access.buffer);
+    let after_piece = |bytes| {
+        access.watch.moved(bytes);
+        Ok(())
+    };
+    let mut copier = Copier::new(files, access.buffer).watched(&after_piece);
+    if cache.is_some() || wanted.checksums {
+        let sizes = entry.files.values().filter_map(|file| file.size);
+        sizes.for_each(|size| access.watch.expect(size));
+    }
     let mode = CopyMode {
         crc: wanted.checksums,
         // As the program's own files in the cache, which nobody syncs: after a power loss, sizes and

@@ -54,6 +54,7 @@ fn fetched(dir: &Path) -> Vec<std::result::Result<Fetched, Refused>> {
             width: RANKS,
             buffer: 1024,
             metadata: false,
+            watch: &(),
         };
         let wanted = Wanted {
             id: 1,

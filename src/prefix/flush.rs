@@ -13,6 +13,7 @@ use crate::comm::{Communicator, Term, collective};
 use crate::format::filemap::Filemap;
 use crate::format::{Name, RankFiles, from_message, to_message};
 use crate::store::Files;
+use crate::transfer::Watch;
 use crate::transfer::copy::{Content, Copier, CopyMode};
 use crate::transfer::sync::{SyncPlan, Unsynced};
 use crate::transfer::turns::in_turns;
@@ -38,6 +39,8 @@ pub struct PrefixAccess<'a> {
     pub buffer: usize,
     /// Restore mode and times of copies (`SCR_COPY_METADATA`).
     pub metadata: bool,
+    /// Learns how far the copies of this rank have come.
+    pub watch: &'a dyn Watch,
 }
 
 /// Flushes this rank's part of a dataset. `data` is the directory of the rank's files in the cache,
@@ -112,7 +115,15 @@ fn copy_files(
     checksums: bool,
 ) -> Result<Unsynced> {
     let &PrefixAccess { files, prefix, .. } = access;
-    let mut copier = Copier::new(files, access.buffer);
+    let after_piece = |bytes| {
+        access.watch.moved(bytes);
+        Ok(())
+    };
+    let mut copier = Copier::new(files, access.buffer).watched(&after_piece);
+    if data.is_some() || checksums {
+        let sizes = filemap.files.files.iter().map(|file| file.size);
+        sizes.for_each(|size| access.watch.expect(size));
+    }
     if let Some(data) = data {
         let target = FlushTarget {
             files,

@@ -4,6 +4,7 @@ use super::Session;
 use super::background::{BackgroundFlushes, EndedFlush, FlushResult, WaitFor, copied_together};
 use super::cached::{CachedDataset, CachedDatasets, moved, note, title};
 use super::other_ranks::OtherRanks;
+use super::progress::CopyProgress;
 use super::run::{Run, time_now};
 use super::statistics::Statistics;
 use crate::comm::{Term, collective};
@@ -15,7 +16,7 @@ use crate::format::index::{Index, IndexEntry};
 use crate::format::{Dataset, Name};
 use crate::policy::flush as policy;
 use crate::prefix::delete::{self, DeletionPlan};
-use crate::prefix::flush::{flush, owners};
+use crate::prefix::flush::{PrefixAccess, flush, owners};
 use crate::prefix::part::{largest_entry, may_split};
 use crate::prefix::{finish, index};
 use crate::{Error, Result};
@@ -115,7 +116,11 @@ impl Flush<'_> {
         );
         note_flush(run, &dataset, Progress::Begun);
         let result = run.agree(paths_are_free).and_then(|()| {
-            let access = run.prefix_access(run.settings.flush_width);
+            let progress = CopyProgress::new(run, format!("the flush of {}", title(&dataset)));
+            let access = PrefixAccess {
+                watch: &progress,
+                ..run.prefix_access(run.settings.flush_width)
+            };
             let (data, checksums) = match bypass {
                 true => (None, run.settings.crc_bypass),
                 false => (Some(data.as_path()), run.settings.crc_on_flush),

@@ -139,6 +139,7 @@ impl Run {
             width,
             buffer: self.settings.file_buf_size,
             metadata: self.settings.copy_metadata,
+            watch: &(),
         }
     }
 }
