@@ -94,6 +94,7 @@ fn flushed(
         prefix: &prefix,
         metadata: false,
         checksums: true,
+        make_dirs: true,
     };
     let complete = || {
         let index = index::read(&Posix, &prefix).unwrap();

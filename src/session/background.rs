@@ -293,6 +293,7 @@ fn part_of(
             prefix: &prefix,
             metadata,
             checksums,
+            make_dirs: true,
         };
         let pace = Pace::new(limits, cancel);
         let after_piece = |bytes| pace.after(bytes);

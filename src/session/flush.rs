@@ -4,6 +4,7 @@ use super::Session;
 use super::background::{BackgroundFlushes, EndedFlush, FlushResult, WaitFor, copied_together};
 use super::cached::{CachedDataset, CachedDatasets, moved, note, title};
 use super::other_ranks::OtherRanks;
+use super::progress::CopyProgress;
 use super::run::{Run, time_now};
 use super::statistics::Statistics;
 use crate::comm::{Term, collective};
@@ -15,7 +16,7 @@ use crate::format::index::{Index, IndexEntry};
 use crate::format::{Dataset, Name};
 use crate::policy::flush as policy;
 use crate::prefix::delete::{self, DeletionPlan};
-use crate::prefix::flush::{flush, owners};
+use crate::prefix::flush::{PrefixAccess, flush, owners};
 use crate::prefix::part::may_split;
 use crate::prefix::rank2file::{entry_of, full_size};
 use crate::prefix::{finish, index};
@@ -116,7 +117,11 @@ impl Flush<'_> {
         );
         note_flush(run, &dataset, Progress::Begun);
         let result = run.agree(paths_are_free).and_then(|()| {
-            let access = run.prefix_access(run.settings.flush_width);
+            let progress = CopyProgress::new(run, format!("the flush of {}", title(&dataset)));
+            let access = PrefixAccess {
+                watch: &progress,
+                ..run.prefix_access(run.settings.flush_width)
+            };
             let data = (!bypass).then_some(data.as_path());
             let checksums = run.settings.crc_on_flush;
             flush(&access, &mut filemap, data, checksums, &time_now())
