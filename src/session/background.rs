@@ -18,7 +18,6 @@ use crate::{Error, Result};
 use std::time::{Duration, Instant};
 
 /// The flushes of a run that have not ended, oldest first.
-#[derive(Default)]
 pub(super) struct BackgroundFlushes {
     worker: Worker,
     flushes: Vec<Flushing>,
@@ -81,6 +80,15 @@ pub(super) fn copied_together<'a>(run: &'a Run, store: &'a Store) -> &'a Sharing
     match store.layout.level() {
         Some(_) => &run.of_node,
         None => &store.sharing,
+    }
+}
+
+impl Default for BackgroundFlushes {
+    fn default() -> Self {
+        BackgroundFlushes {
+            worker: Worker::new("scr-flush"),
+            flushes: Vec::new(),
+        }
     }
 }
 
@@ -177,6 +185,13 @@ impl BackgroundFlushes {
                 })
             })
             .collect()
+    }
+}
+
+/// A session that ends without `SCR_Finalize` does not wait for its flushes.
+impl Drop for BackgroundFlushes {
+    fn drop(&mut self) {
+        self.cancel(WaitFor::All);
     }
 }
 
