@@ -1,28 +1,25 @@
 //! Makes the directories of a dataset in the prefix directory: each one by one rank of the job.
 
-use super::flush::PrefixAccess;
 use super::names::{Names, exchange_names, rank_of};
-use crate::comm::Term;
+use crate::comm::{Communicator, Term};
+use crate::store::Files;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Makes `dirs`, which are below the prefix directory or that itself, and their missing parents. A
+/// Makes `dirs`, which are below the prefix directory `root` or that itself, and their missing parents. A
 /// rank gives the directories of its own files. The hash of its name tells which rank makes a
 /// directory, after all those above it were made.
 ///
 /// Collective: an exchange, an allreduce, and one for each level of directories below the first. The
 /// outer error is the transport's; the inner result is local.
-pub fn make(access: &PrefixAccess, dirs: &BTreeSet<PathBuf>) -> Result<Result<()>> {
-    let &PrefixAccess {
-        comm,
-        files,
-        prefix,
-        ..
-    } = access;
-    let below = dirs
-        .iter()
-        .filter_map(|dir| dir.strip_prefix(prefix.root()).ok());
+pub fn make(
+    comm: &dyn Communicator,
+    files: &dyn Files,
+    root: &Path,
+    dirs: &BTreeSet<PathBuf>,
+) -> Result<Result<()>> {
+    let below = dirs.iter().filter_map(|dir| dir.strip_prefix(root).ok());
     let all: BTreeSet<&Path> = below
         .flat_map(Path::ancestors)
         .filter(|dir| !dir.as_os_str().is_empty())
@@ -36,7 +33,7 @@ pub fn make(access: &PrefixAccess, dirs: &BTreeSet<PathBuf>) -> Result<Result<()
     let mut made = Ok(());
     for (_, Names { names }) in exchange_names(comm, &asked)? {
         for name in names {
-            match name.below(prefix.root()) {
+            match name.below(root) {
                 Ok(dir) => {
                     let level = name.as_path().components().count();
                     levels.entry(level).or_default().insert(dir);
@@ -63,7 +60,6 @@ pub fn make(access: &PrefixAccess, dirs: &BTreeSet<PathBuf>) -> Result<Result<()
 mod tests {
     use super::*;
     use crate::comm::threads;
-    use crate::prefix::paths::Prefix;
     use crate::store::counting::CountingFiles;
     use crate::store::posix::Posix;
 
@@ -73,22 +69,10 @@ mod tests {
         root: &Path,
         dirs: impl Fn(usize) -> Vec<String> + Sync,
     ) -> (Vec<Result<()>>, u64) {
-        let prefix = Prefix::new(root);
         let files = CountingFiles::new(Posix);
         let results = threads::run(size, |comm| {
-            let access = PrefixAccess {
-                comm: &*comm,
-                files: &files,
-                prefix: &prefix,
-                node: "n0",
-                first_of_node: comm.rank() == 0,
-                width: 1,
-                buffer: 1,
-                metadata: false,
-                watch: &(),
-            };
             let dirs = dirs(comm.rank()).iter().map(|dir| root.join(dir)).collect();
-            make(&access, &dirs).unwrap()
+            make(&*comm, &files, root, &dirs).unwrap()
         });
         (results, files.tally().take()["make_dirs"])
     }

@@ -64,7 +64,7 @@ pub fn flush(
     let id = filemap.dataset.id;
     let dir = prefix.dataset(id);
     let made = match data {
-        Some(_) => directories::make(access, &directories_of(prefix, filemap))?,
+        Some(_) => directories::make(comm, files, prefix.root(), &directories_of(prefix, filemap))?,
         None => Ok(()),
     };
     let announced = made.and_then(|()| {

@@ -17,7 +17,7 @@ const SUMMED: CopyMode = CopyMode {
 
 /// Bytes that do not repeat soon.
 fn bytes(count: usize) -> Vec<u8> {
-    (0..count).map(|i| (i * i >> 7) as u8).collect()
+    (0..count).map(|i| ((i * i) >> 7) as u8).collect()
 }
 
 /// A directory with the file `a`.
@@ -164,7 +164,7 @@ fn a_full_disk_a_failed_read_and_the_watcher_end_a_copy() {
     assert!(!to.exists());
     // Nor does it matter where in the copy the disk becomes full.
     faults.limit_space(None);
-    for step in 1..=(3 * PIECE >> 16) as u64 {
+    for step in 1..=((3 * PIECE) >> 16) as u64 {
         faults.fail_at(faults.operations() + 1 + step, libc::ENOSPC);
         let error = copier.copy(&from, &to, None, SUMMED).unwrap_err();
         assert_eq!(error.errno(), Some(libc::ENOSPC));
