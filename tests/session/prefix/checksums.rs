@@ -49,9 +49,12 @@ fn two_in_bypass(site: Site) -> Site {
     site
 }
 
+/// A word of the message, and what is done to the file.
+type Damage = (&'static str, fn(&Path));
+
 #[test]
 fn in_bypass_all_damage_is_found_named_and_passed_over() {
-    let damages: [(&str, fn(&Path)); 3] = [
+    let damages: [Damage; 3] = [
         ("CRC32", flip),
         ("bytes", |path| {
             let file = fs::File::options().write(true).open(path).unwrap();
