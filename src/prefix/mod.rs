@@ -2,6 +2,8 @@
 
 pub mod delete;
 pub mod fetch;
+mod fetch_share;
+pub mod file_lists;
 pub mod flush;
 pub mod index;
 mod names;

@@ -218,7 +218,7 @@ pub fn for_each(
     Ok(())
 }
 
-fn read_leaf(files: &dyn Files, dir: &Path, name: &Name) -> Result<Leaf> {
+pub(super) fn read_leaf(files: &dyn Files, dir: &Path, name: &Name) -> Result<Leaf> {
     let path = name.below(dir)?;
     match Rank2File::from_tree(&format::read_tree(files, &path)?) {
         Ok(Rank2File::Leaf(leaf)) => Ok(leaf),
@@ -236,7 +236,7 @@ fn read_branch(files: &dyn Files, path: &Path) -> Result<Branch> {
 }
 
 /// The file names of all leaves, from the branches above them.
-fn leaf_names(files: &dyn Files, dir: &Path) -> Result<Vec<String>> {
+pub(super) fn leaf_names(files: &dyn Files, dir: &Path) -> Result<Vec<String>> {
     let mut leaves = Vec::new();
     let mut seen = BTreeSet::new();
     let mut open = vec![(BASE.to_string(), MAX_LEVEL + 1)];
