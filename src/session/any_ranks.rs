@@ -19,6 +19,7 @@ use crate::scavenge::copy::CopySettings;
 use crate::scavenge::{Redundancy, build, copy};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// Rank 0's message about a dataset in the cache that another number of ranks wrote.
@@ -121,6 +122,7 @@ impl Restart<'_> {
 fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
     let Slot { store, id } = found.slot;
     let mut trouble = false;
+    let mut told = BTreeSet::new();
     for redundancy in [Redundancy::None, Redundancy::Needed] {
         let settings = CopySettings {
             files: &*run.files,
@@ -134,9 +136,12 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
         let copied = led.map(|store| copy(&settings, &[store.layout.clone()], id));
         let problems = copied.map_or(Vec::new(), |copied| copied.problems);
         let mut terms = [Term::Max(problems.iter().any(is_trouble).into())];
-        for error in problems {
-            let text = format!("cached {}: {error}", title(&found.dataset));
-            run.tell(Severity::Warning, text);
+        for text in problems.iter().map(ToString::to_string) {
+            // Both passes look at the files of a rank that could not be copied.
+            if told.insert(text.clone()) {
+                let text = format!("cached {}: {text}", title(&found.dataset));
+                run.tell(Severity::Warning, text);
+            }
         }
         // What is needed of the second pass is known when the first has ended on all nodes.
         run.comm.allreduce(&mut terms)?;

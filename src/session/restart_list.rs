@@ -171,6 +171,9 @@ fn reading<'a>(
     search: &'a RestartSearch,
     call: Call,
 ) -> Result<&'a RestartFiles> {
+    if *state == State::FailedRestart {
+        return Err(Error::NotStarted { call: call.name() });
+    }
     state.allow(call)?;
     let offered = search.offered.as_ref();
     offered.ok_or_else(|| Error::usage(call.name(), "no checkpoint is being read"))

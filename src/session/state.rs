@@ -287,15 +287,15 @@ mod tests {
         assert_eq!(
             table(|state, call| state.after(call).map_or('.', letter)),
             [
-                "I.UU............",
-                ".U.IIR.IC.O.IIII",
-                "...R..I.........",
-                "...C.....I......",
-                "...O.......I....",
-                ".U.rIRIIC.O.IIII",
-                ".U.cIR.ICIO.IIII",
-                ".U.oIR.IC.OIIIII",
-                "I.Uu..U..U.U....",
+                "I.UU................",
+                ".U.IIIR....IC.O.IIII",
+                "...R...RRRI.........",
+                "...C.........I......",
+                "...O...........I....",
+                ".U.rIIR...IIC.O.IIII",
+                ".U.cIIR....ICIO.IIII",
+                ".U.oIIR....IC.OIIIII",
+                "I.Uu......U..U.U....",
             ]
         );
     }
@@ -306,15 +306,15 @@ mod tests {
         assert_eq!(
             table(|state, call| letter(state.refused(call))),
             [
-                "UUUUUuUUuUuUUUUU",
-                "IIIIIrIIcIoIIIII",
-                "RRRRRRRRRRRRRRRR",
-                "CCCCCCCCCCCCCCCC",
-                "OOOOOOOOOOOOOOOO",
-                "rrrrrrrrcrorrrrr",
-                "cccccrccccoccccc",
-                "oooooroocooooooo",
-                "uuuuuuuuuuuuuuuu",
+                "UUUUUUuUUUUUuUuUUUUU",
+                "IIIIIIrIIIIIcIoIIIII",
+                "RRRRRRRRRRRRRRRRRRRR",
+                "CCCCCCCCCCCCCCCCCCCC",
+                "OOOOOOOOOOOOOOOOOOOO",
+                "rrrrrrrrrrrrcrorrrrr",
+                "ccccccrcccccccoccccc",
+                "oooooorooooocooooooo",
+                "uuuuuuuuuuuuuuuuuuuu",
             ]
         );
     }

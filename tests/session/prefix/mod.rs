@@ -7,5 +7,6 @@ mod fixtures;
 mod golden;
 mod links;
 mod other_ranks;
+mod shared_files;
 mod shared_names;
 mod window;
