@@ -110,3 +110,90 @@ impl FileLists {
         Ok(self.leaf.as_ref().map(|(_, leaf)| leaf))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::FileLists;
+    use crate::format::rank2file::{BASE, Branch, BranchChild, Leaf, RankEntry};
+    use crate::format::{self, Name};
+    use crate::prefix::paths::Prefix;
+    use crate::prefix::rank2file::{entry, write_all};
+    use crate::store::Durability;
+    use crate::store::counting::CountingFiles;
+    use crate::store::posix::Posix;
+    use std::path::Path;
+
+    /// Of about 600 kB, so that leaves begin with ranks 0, 1 and 3.
+    fn large(rank: u64) -> RankEntry {
+        let name = |file| Name::from(format!("{file}/{rank}/{}", "x".repeat(3000)));
+        entry((0..200u32).map(|file| (name(file), u64::from(file), None)))
+    }
+
+    fn prefix(dir: &Path) -> Prefix {
+        let prefix = Prefix::new(dir);
+        std::fs::create_dir_all(prefix.dataset(1)).unwrap();
+        prefix
+    }
+
+    #[test]
+    fn one_leaf_is_read_for_the_list_of_a_rank_and_none_for_what_is_held() {
+        let dir = tempfile::tempdir().unwrap();
+        let prefix = prefix(dir.path());
+        let entries = (0..4).map(large).collect();
+        write_all(&Posix, &prefix.dataset(1), entries).unwrap();
+        let files = CountingFiles::new(Posix);
+        let tally = files.tally();
+        let mut lists = FileLists::open(&files, &prefix, 1).unwrap();
+        assert_eq!(lists.ranks(), 4);
+        let reads = || tally.take().values().sum::<u64>();
+        reads();
+        for (rank, leaves) in [(2, 1), (2, 0), (1, 0), (3, 1), (0, 1)] {
+            let list = lists.of_rank(&files, &prefix, rank).unwrap();
+            let names = large(rank);
+            let expected = names
+                .files
+                .keys()
+                .map(|name| prefix.absolute(name).unwrap());
+            assert!(list.iter().cloned().eq(expected), "rank {rank}");
+            assert_eq!(reads() > 0, leaves > 0, "rank {rank}");
+        }
+        lists.of_rank(&files, &prefix, 4).unwrap_err();
+        // A name is looked for in the leaf that is held, then in all.
+        let one = reads();
+        assert!(one > 0);
+        for (rank, leaves) in [(0, 0), (3, 1), (3, 0), (2, 1)] {
+            let name = large(rank);
+            let name = name.files.keys().next().unwrap();
+            assert!(lists.contains(&files, name.as_path()).unwrap());
+            assert_eq!(reads() > 0, leaves > 0, "a file of rank {rank}");
+        }
+        assert!(!lists.contains(&files, Path::new("none")).unwrap());
+    }
+
+    /// SCR v3.1.0 may make trees in which a leaf has another number than its first rank.
+    #[test]
+    fn a_list_is_found_wherever_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let prefix = prefix(dir.path());
+        let dataset = prefix.dataset(1);
+        let leaf = |rank: u64| {
+            let name = Name::from(format!("f{rank}"));
+            Leaf::new(2, [(rank, entry([(name, 1, None)]))].into())
+        };
+        for (writer, rank) in [(0, 1), (1, 0)] {
+            let path = dataset.join(format!("{BASE}.0.{writer}"));
+            format::write(&Posix, &path, &leaf(rank), Durability::Atomic).unwrap();
+        }
+        let top = Branch {
+            level: 1,
+            ranks: 2,
+            children: [(0, BranchChild::new(0, 0)), (1, BranchChild::new(0, 1))].into(),
+        };
+        format::write(&Posix, &dataset.join(BASE), &top, Durability::Atomic).unwrap();
+        let mut lists = FileLists::open(&Posix, &prefix, 1).unwrap();
+        for rank in 0..2 {
+            let expected = prefix.root().join(format!("f{rank}"));
+            assert_eq!(lists.of_rank(&Posix, &prefix, rank).unwrap(), [expected]);
+        }
+    }
+}
