@@ -7,10 +7,12 @@ use crate::Result;
 use crate::format::flush_file::{CACHE, FlushEntry};
 use crate::format::print::escaped;
 use crate::format::{Name, index::Index};
-use crate::prefix::{index, records};
+use crate::job::clock::local_time;
+use crate::prefix::{finish, index, records};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 /// The command.
 pub(super) const COMMAND: Command =
@@ -45,8 +47,16 @@ impl RunCommand for Options {
 
 /// The checkpoint that the next run would restart from, according to the records.
 pub(super) fn next(job: &Job) -> Result<Option<Name>> {
-    let record = records::read_flush_file(&*place::files(&job.prefix), &job.prefix)?;
-    let index = index::read(&*place::files(&job.prefix), &job.prefix)?;
+    let files = place::files(&job.prefix);
+    // The run tells what it cannot finish.
+    let _ = finish::finish_ended(
+        &*files,
+        &job.prefix,
+        &local_time(SystemTime::now()),
+        &mut Vec::new(),
+    );
+    let record = records::read_flush_file(&*files, &job.prefix)?;
+    let index = index::read(&*files, &job.prefix)?;
     let mut cached = record.datasets.into_iter().rev();
     let cached = cached.find(|(_, entry)| entry.ckpt && entry.is_at(CACHE));
     if let Some((id, entry)) = cached

@@ -78,6 +78,7 @@ struct Options {
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let prefix = place::used(self.prefix.as_deref())?;
+        place::finish_flushes(call, &prefix);
         if let Some(name) = &self.add {
             add(call, &prefix, &Name::from(name.as_os_str()))?;
         } else if let Some(name) = &self.drop {

@@ -2,11 +2,14 @@
 
 use super::call::{Failure, Invocation};
 use crate::Error;
-use crate::prefix::paths::Prefix;
+use crate::format::print::escaped;
+use crate::job::clock::local_time;
+use crate::prefix::{finish, paths::Prefix};
 use crate::store::{Files, posix::Posix};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 // No doc comment: clap would take it for the help of the command.
 #[derive(clap::Args)]
@@ -62,6 +65,24 @@ pub(super) fn begun(call: &mut Invocation, dir: &Path) -> Result<Prefix, Failure
 /// The files of a prefix directory: no symbolic link below it is followed.
 pub(super) fn files(prefix: &Prefix) -> Arc<dyn Files> {
     prefix.confine(&Posix, [])
+}
+
+/// Finishes the flushes that ended while their processes were killed, and says so; see
+/// [`finish`]. Problems are warned of: the command can do without.
+pub(super) fn finish_flushes(call: &mut Invocation, prefix: &Prefix) {
+    let mut problems = Vec::new();
+    let now = local_time(SystemTime::now());
+    let finished = finish::finish_ended(&*files(prefix), prefix, &now, &mut problems);
+    for dataset in finished.unwrap_or_default() {
+        let (id, name) = (dataset.id, escaped(&dataset.name));
+        call.warn(&format_args!(
+            "the flush of dataset {id} (`{name}') had ended without its entry in the index: it is \
+             complete now"
+        ));
+    }
+    for problem in &problems {
+        call.warn(problem);
+    }
 }
 
 /// `path` as an absolute path, otherwise unchanged.

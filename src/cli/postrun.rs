@@ -70,6 +70,7 @@ pub(super) fn finish(
     known: &[String],
 ) -> Result<bool, Failure> {
     let begun = Instant::now();
+    place::finish_flushes(call, &job.prefix);
     // If the flush file is damaged, the nodes know as much.
     let record = records::read_flush_file(&*place::files(&job.prefix), &job.prefix);
     if let Err(error) = &record {

@@ -19,6 +19,7 @@ const BCAST: Tag = FIRST_RESERVED_TAG;
 const GATHER: Tag = FIRST_RESERVED_TAG + 1;
 const SCATTER: Tag = FIRST_RESERVED_TAG + 2;
 const EXCHANGE: Tag = FIRST_RESERVED_TAG + 3;
+const SCAN: Tag = FIRST_RESERVED_TAG + 4;
 
 /// Longest error text in a verdict, bytes.
 const VERDICT_LIMIT: usize = 16 * 1024;
@@ -179,6 +180,41 @@ pub fn exchange(
         .into_iter()
         .map(|packet| (packet.from, packet.body))
         .collect())
+}
+
+/// Replaces each term by what the terms of all lower ranks give together: a sum before this rank, or
+/// the largest or smallest value before it. Rank 0 gets 0 for a sum, the lowest number for a maximum
+/// and the highest for a minimum. Collective; each rank sends log2 P messages of 8 bytes a term.
+pub fn exscan(comm: &dyn Communicator, terms: &mut [Term]) -> Result<()> {
+    comm.count_round("scan");
+    let (me, size) = (comm.rank(), comm.size());
+    // Those of this rank and of the 2^k - 1 ranks before it.
+    let mut with_mine = terms.to_vec();
+    terms.iter_mut().for_each(|term| *term = term.neutral());
+    let mut step = 1;
+    while step < size {
+        let mut send = None;
+        if me + step < size {
+            let values = with_mine.iter().flat_map(|term| term.value().to_be_bytes());
+            send = Some(comm.isend(me + step, SCAN, values.collect())?);
+        }
+        if me >= step {
+            let length = size_of::<i64>() * terms.len();
+            let receive = comm.irecv(me - step, SCAN, vec![0; length])?;
+            let message = receive.wait()?;
+            let values = message.as_chunks().0.iter();
+            let values = values.map(|bytes| i64::from_be_bytes(*bytes));
+            for ((before, with), value) in terms.iter_mut().zip(&mut with_mine).zip(values) {
+                *before = before.joined(value);
+                *with = with.joined(value);
+            }
+        }
+        if let Some(send) = send {
+            send.wait()?;
+        }
+        step *= 2;
+    }
+    Ok(())
 }
 
 /// Turns local results into one verdict. Returns `local` if it is `Ok` on all ranks. Otherwise all

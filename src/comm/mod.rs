@@ -44,10 +44,27 @@ impl Term {
     /// Both terms in one; `None` if they are of different kinds.
     fn combine(self, other: Term) -> Option<Term> {
         match (self, other) {
-            (Term::Sum(a), Term::Sum(b)) => Some(Term::Sum(a.wrapping_add(b))),
-            (Term::Max(a), Term::Max(b)) => Some(Term::Max(a.max(b))),
-            (Term::Min(a), Term::Min(b)) => Some(Term::Min(a.min(b))),
+            (Term::Sum(_), Term::Sum(b)) | (Term::Max(_), Term::Max(b)) => Some(self.joined(b)),
+            (Term::Min(_), Term::Min(b)) => Some(self.joined(b)),
             _ => None,
+        }
+    }
+
+    /// This term with one more value.
+    fn joined(self, value: i64) -> Term {
+        match self {
+            Term::Sum(a) => Term::Sum(a.wrapping_add(value)),
+            Term::Max(a) => Term::Max(a.max(value)),
+            Term::Min(a) => Term::Min(a.min(value)),
+        }
+    }
+
+    /// The term of this kind that changes nothing.
+    fn neutral(self) -> Term {
+        match self {
+            Term::Sum(_) => Term::Sum(0),
+            Term::Max(_) => Term::Max(i64::MIN),
+            Term::Min(_) => Term::Min(i64::MAX),
         }
     }
 }

@@ -71,6 +71,18 @@ pub struct Branch {
     pub children: BTreeMap<u64, BranchChild>,
 }
 
+impl Branch {
+    /// A branch at `level` of a dataset of so many ranks, above the files of these writers.
+    pub fn new(level: u32, ranks: u64, writers: impl IntoIterator<Item = u64>) -> Self {
+        let child = |writer| (writer, BranchChild::new(level.saturating_sub(1), writer));
+        Branch {
+            level,
+            ranks,
+            children: writers.into_iter().map(child).collect(),
+        }
+    }
+}
+
 /// A reference to a file below.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchChild {
@@ -91,12 +103,12 @@ impl BranchChild {
         }
     }
 
-    /// Name and level of the file, in the directory of the file that refers to it.
+    /// The file, which is in the directory of the file that refers to it.
     ///
     /// # Errors
     /// The suffix is not `.<level>.<writer>`, or the level is not below `above`. So a reader stays in
     /// the directory and never reads in a circle.
-    pub fn file(&self, above: u32) -> Result<(String, u32)> {
+    pub fn file(&self, above: u32) -> Result<TreeFile> {
         let parse = || {
             let suffix = self.suffix.as_str()?;
             let (level, writer) = suffix.strip_prefix('.')?.split_once('.')?;
@@ -105,8 +117,13 @@ impl BranchChild {
                 .parse()
                 .ok()
                 .filter(|&l: &u32| l < above && digits(level))?;
-            writer.parse::<u64>().ok().filter(|_| digits(writer))?;
-            Some((format!("{BASE}{suffix}"), level))
+            let writer = writer.parse().ok().filter(|_| digits(writer))?;
+            let name = format!("{BASE}{suffix}");
+            Some(TreeFile {
+                name,
+                level,
+                writer,
+            })
         };
         parse().ok_or_else(|| {
             let what = format!(
@@ -116,6 +133,17 @@ impl BranchChild {
             Error::format(0, what)
         })
     }
+}
+
+/// What the suffix of a file of the tree says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeFile {
+    /// Its name.
+    pub name: String,
+    /// Its level.
+    pub level: u32,
+    /// The rank that wrote it.
+    pub writer: u64,
 }
 
 /// A file that names files of ranks.
@@ -183,10 +211,19 @@ pub fn packed_size(entry: &impl Serialize) -> Result<u64> {
 }
 
 /// True if an entry begins a new file. `first`: it is the first of all entries; `begin`: sum of the
-/// packed sizes of all entries before it; `size`: its own packed size; in bytes.
+/// packed sizes of all entries before it; `size`: its own packed size; in bytes. So a file has at most
+/// about a megabyte more than its first entry.
+///
+/// SCR v3.1.0 does not begin a file with an entry that begins at a multiple of a megabyte, so that its
+/// files have no limit if all entries have the same size, a power of two.
 pub fn starts_group(first: bool, begin: u64, size: u64) -> bool {
-    let last = begin.saturating_add(size.saturating_sub(1));
-    first || begin / SPLIT != last / SPLIT
+    let last = begin.saturating_add(size).saturating_sub(1);
+    first || begin.saturating_sub(1) / SPLIT != last / SPLIT
+}
+
+/// True if all entries are in one file. `total`: sum of their packed sizes.
+pub fn fits_in_one(total: u64) -> bool {
+    total <= SPLIT
 }
 
 /// For each rank the rank that writes its entry, from the packed sizes of all entries.
@@ -210,31 +247,18 @@ pub fn branches(ranks: u64, leaves: &[u64]) -> Result<Vec<BTreeMap<u64, Branch>>
     let mut levels = Vec::new();
     let mut below = leaves.to_vec();
     for level in 1.. {
-        let children: Vec<BranchChild> = below
-            .iter()
-            .map(|&w| BranchChild::new(level - 1, w))
-            .collect();
-        let sizes = children
-            .iter()
-            .map(packed_size)
-            .collect::<Result<Vec<u64>>>()?;
+        let children = below.iter().map(|&w| BranchChild::new(level - 1, w));
+        let sizes = children.map(|child| packed_size(&child));
+        let sizes = sizes.collect::<Result<Vec<u64>>>()?;
         let groups = leaf_writers(&sizes);
-        let mut files = BTreeMap::<u64, Branch>::new();
-        for ((&writer, child), group) in below.iter().zip(children).zip(groups) {
-            let Some(&first) = below.get(group) else {
-                continue;
-            };
-            let empty = || Branch {
-                level,
-                ranks,
-                children: BTreeMap::new(),
-            };
-            files
-                .entry(first)
-                .or_insert_with(empty)
-                .children
-                .insert(writer, child);
+        let mut writers = BTreeMap::<u64, Vec<u64>>::new();
+        for (&writer, group) in below.iter().zip(groups) {
+            if let Some(&first) = below.get(group) {
+                writers.entry(first).or_default().push(writer);
+            }
         }
+        let branch = |(first, below)| (first, Branch::new(level, ranks, below));
+        let files: BTreeMap<u64, Branch> = writers.into_iter().map(branch).collect();
         below = files.keys().copied().collect();
         levels.push(files);
         if below.len() <= 1 {
@@ -253,19 +277,21 @@ mod tests {
         assert_eq!(leaf_writers(&[260_000; 4]), [0, 0, 0, 0]);
         assert_eq!(leaf_writers(&[520_000; 4]), [0, 0, 2, 2]);
         assert_eq!(leaf_writers(&[1_700_000; 4]), [0, 1, 2, 3]);
-        assert_eq!(leaf_writers(&[0, SPLIT, 0, 1, 0]), [0, 0, 0, 0, 0]);
         assert_eq!(leaf_writers(&[1, SPLIT, 0, 1, 0]), [0, 1, 1, 1, 1]);
         assert_eq!(leaf_writers(&[]), [] as [usize; 0]);
     }
 
     #[test]
+    fn no_leaf_goes_on_without_limit() {
+        assert_eq!(leaf_writers(&[0, SPLIT, 0, 1, 0]), [0, 0, 0, 3, 3]);
+        let writers = leaf_writers(&[SPLIT / 2; 7]);
+        assert_eq!(writers, [0, 0, 2, 2, 4, 4, 6]);
+    }
+
+    #[test]
     fn one_leaf_has_one_branch_above() {
         let levels = branches(4, &[0]).unwrap();
-        let top = Branch {
-            level: 1,
-            ranks: 4,
-            children: [(0, BranchChild::new(0, 0))].into(),
-        };
+        let top = Branch::new(1, 4, [0]);
         assert_eq!(levels, [BTreeMap::from([(0, top)])]);
     }
 
@@ -280,8 +306,8 @@ mod tests {
         assert_eq!(levels[1].len(), 1);
         let top = &levels[1][&0];
         assert_eq!(top.level, 2);
-        let (name, level) = top.children[&0].file(2).unwrap();
-        assert_eq!((name.as_str(), level), ("rank2file.1.0", 1));
+        let file = top.children[&0].file(2).unwrap();
+        assert_eq!((file.name.as_str(), file.level), ("rank2file.1.0", 1));
     }
 
     #[test]
@@ -294,7 +320,12 @@ mod tests {
             .file(2)
             .ok()
         };
-        assert_eq!(file(".0.17"), Some(("rank2file.0.17".into(), 0)));
+        let found = TreeFile {
+            name: "rank2file.0.17".into(),
+            level: 0,
+            writer: 17,
+        };
+        assert_eq!(file(".0.17"), Some(found));
         for bad in [
             "",
             ".",

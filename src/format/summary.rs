@@ -39,6 +39,14 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The summary of a dataset whose flush has begun.
+    pub fn unfinished(dataset: Dataset) -> Self {
+        Summary {
+            complete: false,
+            ..Summary::of(dataset)
+        }
+    }
+
     /// The summary of a dataset whose files are all there.
     pub fn of(dataset: Dataset) -> Self {
         Summary {

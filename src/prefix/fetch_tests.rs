@@ -1,7 +1,8 @@
 //! Fetches in bypass on a real directory, and what a failure says of the dataset.
 
 use super::fetch::{Fetched, RefusalReason, Refused, Wanted, fetch};
-use super::flush::{PrefixAccess, seal};
+use super::finish::seal;
+use super::flush::PrefixAccess;
 use super::paths::Prefix;
 use super::rank2file::{entry, write_all};
 use crate::comm::threads;

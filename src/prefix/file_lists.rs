@@ -2,7 +2,7 @@
 //! the files of one old rank reads one leaf of the rank2file.
 
 use super::paths::Prefix;
-use super::rank2file::{leaf_names, ranks, read_leaf};
+use super::rank2file::{leaves_there, ranks, read_leaf};
 use crate::format::Name;
 use crate::format::rank2file::Leaf;
 use crate::store::Files;
@@ -28,9 +28,10 @@ impl FileLists {
         let dir = prefix.dataset(id);
         let ranks = ranks(files, &dir)?;
         let mut leaves = BTreeMap::new();
-        for name in leaf_names(files, &dir)? {
-            let writer = name.rsplit('.').next().and_then(|w| w.parse().ok());
-            leaves.insert(writer.unwrap_or(0), Name::from(name.as_str()));
+        for name in leaves_there(files, &dir)? {
+            let writer = name.as_str().and_then(|text| text.rsplit('.').next());
+            let writer = writer.and_then(|digits| digits.parse().ok());
+            leaves.insert(writer.unwrap_or(0), name);
         }
         Ok(FileLists {
             dir,

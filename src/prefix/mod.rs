@@ -4,9 +4,11 @@ pub mod delete;
 pub mod fetch;
 mod fetch_share;
 pub mod file_lists;
+pub mod finish;
 pub mod flush;
 pub mod index;
 mod names;
+pub mod part;
 pub mod paths;
 pub mod rank2file;
 pub mod records;
@@ -15,6 +17,8 @@ pub mod records;
 mod delete_tests;
 #[cfg(test)]
 mod fetch_tests;
+#[cfg(test)]
+mod part_tests;
 #[cfg(test)]
 mod rank2file_tests;
 #[cfg(test)]

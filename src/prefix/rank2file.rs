@@ -3,7 +3,8 @@
 
 use crate::comm::{Communicator, Tag, Term, collective};
 use crate::format::rank2file::{
-    BASE, Branch, FileEntry, Leaf, Rank2File, RankEntry, branches, leaf_writers, packed_size,
+    BASE, Branch, BranchChild, FileEntry, Leaf, Rank2File, RankEntry, branches, fits_in_one,
+    leaf_writers, packed_size, starts_group,
 };
 use crate::format::{self, Name, RankFiles, from_message, to_message};
 use crate::store::{Durability, Files};
@@ -13,64 +14,137 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const ENTRIES: Tag = 0x20;
+const BEGINS: Tag = 0x21;
 
 /// More levels than any job needs: each branch holds tens of thousands of children.
 const MAX_LEVEL: u32 = 16;
 
-/// The leaf of a rank's entry, as rank 0 sends it to the rank.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-struct LeafShare {
-    /// The rank that writes the leaf.
-    writer: usize,
-    /// One past the last rank of the leaf.
-    end: usize,
-}
-
-/// The leaves that one rank reads.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE", default)]
-struct LeafTask {
-    leaves: Vec<Name>,
-}
-
 /// Writes the tree into `dir`. `mine` are this rank's files by path relative to the prefix.
 /// Collective. The outer error is the transport's. The inner result is this rank's; the caller must
 /// agree on it.
+///
+/// Each rank finds from sums over the ranks before it who writes its entry, so no rank holds more than
+/// one file of the tree.
 pub fn write(
     comm: &dyn Communicator,
     files: &dyn Files,
     dir: &Path,
     mine: &RankEntry,
 ) -> Result<Result<()>> {
+    let (me, ranks) = (comm.rank(), comm.size() as u64);
     let message = to_message(mine)?;
-    let sizes = collective::gather(comm, 0, to_message(&(message.len() as u64))?)?;
-    let sizes = sizes.unwrap_or_default();
-    let sizes = sizes.iter().map(|size| from_message(size));
-    let writer_of = leaf_writers(&sizes.collect::<Result<Vec<u64>>>()?);
-    let shares = if comm.rank() == 0 {
-        Some(shares(&writer_of)?)
-    } else {
-        None
+    let leaves = find_group(comm, Some(message.len() as u64))?;
+    let last = match leaves.alone {
+        true => me + 1 == comm.size(),
+        false => is_last(comm, &leaves)?,
     };
-    let share: LeafShare = from_message(&collective::scatter(comm, 0, shares)?)?;
-
-    let sent = comm.isend(share.writer, ENTRIES, message)?;
+    let sent = comm.isend(
+        leaves.writer,
+        ENTRIES,
+        [&[u8::from(last)][..], &message].concat(),
+    )?;
     let mut done = Ok(());
-    if share.writer == comm.rank() {
-        let mut leaf = Leaf::new(comm.size() as u64, Default::default());
-        for rank in share.writer..share.end {
-            leaf.entries
-                .insert(rank as u64, from_message(&comm.recv(rank, ENTRIES)?)?);
+    if leaves.writer == me {
+        let mut leaf = Leaf::new(ranks, Default::default());
+        for rank in me..comm.size() {
+            let received = comm.recv(rank, ENTRIES)?;
+            let (last, entry) = received.split_first().unwrap_or((&0, &[]));
+            leaf.entries.insert(rank as u64, from_message(entry)?);
+            if *last == 1 {
+                break;
+            }
         }
-        let path = dir.join(format!("{BASE}.0.{}", share.writer));
+        let path = dir.join(format!("{BASE}.0.{me}"));
         done = format::write(files, &path, &leaf, Durability::Synced);
     }
     sent.wait()?;
-    if comm.rank() == 0 {
-        done = done.and(write_branches(files, dir, comm.size() as u64, writer_of));
+
+    let mut below = leaves;
+    for level in 1.. {
+        let child = (below.writer == me).then(|| BranchChild::new(level - 1, me as u64));
+        let (above, children) = match below.alone {
+            // Rank 0 has the only file below.
+            true => (below, child.iter().map(|_| 0).collect()),
+            false => {
+                let size = child.as_ref().map(packed_size).transpose()?;
+                let above = find_group(comm, size)?;
+                let told = child.iter().map(|_| (above.writer, Vec::new()));
+                let children = collective::exchange(comm, told.collect())?;
+                let writers = children.iter().map(|(from, _)| *from as u64);
+                (above, writers.collect::<Vec<u64>>())
+            }
+        };
+        if !children.is_empty() {
+            let name = match above.alone {
+                true => BASE.to_string(),
+                false => format!("{BASE}.{level}.{me}"),
+            };
+            let branch = Branch::new(level, ranks, children);
+            let written = format::write(files, &dir.join(name), &branch, Durability::Synced);
+            done = done.and(written);
+        }
+        if above.alone {
+            break;
+        }
+        below = above;
     }
     Ok(done)
+}
+
+/// The file of the tree into which a rank's part goes.
+#[derive(Clone, Copy)]
+struct Group {
+    /// The rank that writes it. Of a rank that has no part: the one that writes the file of the ranks
+    /// before it.
+    writer: usize,
+    /// True if it is the only file of its level. The same on all ranks.
+    alone: bool,
+}
+
+/// Finds the file of this rank's part, which has `size` packed bytes; `None` for a rank without one.
+/// Rank 0 has one. Collective; the inverse of what [`leaf_writers`] does in one place.
+fn find_group(comm: &dyn Communicator, size: Option<u64>) -> Result<Group> {
+    let bytes = size.unwrap_or(0) as i64;
+    let mut total = [Term::Sum(bytes)];
+    comm.allreduce(&mut total)?;
+    if fits_in_one(total[0].value() as u64) {
+        return Ok(Group {
+            writer: 0,
+            alone: true,
+        });
+    }
+    let mut begin = [Term::Sum(bytes)];
+    collective::exscan(comm, &mut begin)?;
+    let (me, begin) = (comm.rank(), begin[0].value() as u64);
+    let starts = size.is_some_and(|size| starts_group(me == 0, begin, size));
+    let mut before = [Term::Max(if starts { me as i64 } else { 0 })];
+    collective::exscan(comm, &mut before)?;
+    let writer = match starts {
+        true => me,
+        false => usize::try_from(before[0].value()).unwrap_or(0),
+    };
+    Ok(Group {
+        writer,
+        alone: false,
+    })
+}
+
+/// True if this rank is the last one whose entry goes into the leaf: each rank tells the one before it
+/// whether it begins a leaf. Collective.
+fn is_last(comm: &dyn Communicator, leaves: &Group) -> Result<bool> {
+    let (me, begins) = (comm.rank(), leaves.writer == comm.rank());
+    let sent = match me {
+        0 => None,
+        _ => Some(comm.isend(me - 1, BEGINS, vec![begins.into()])?),
+    };
+    let last = match me + 1 < comm.size() {
+        true => comm.irecv(me + 1, BEGINS, vec![0])?.wait()? == [1],
+        false => true,
+    };
+    if let Some(sent) = sent {
+        sent.wait()?;
+    }
+    Ok(last)
 }
 
 /// Writes the tree into `dir`, one entry for each rank. Local: for commands.
@@ -101,9 +175,12 @@ fn write_branches(
 ) -> Result<()> {
     writers.dedup();
     let leaves: Vec<u64> = writers.iter().map(|&writer| writer as u64).collect();
-    let levels = branches(ranks, &leaves)?;
+    write_levels(files, dir, &branches(ranks, &leaves)?)
+}
+
+fn write_levels(files: &dyn Files, dir: &Path, levels: &[BTreeMap<u64, Branch>]) -> Result<()> {
     let top = levels.len();
-    for (level, branches) in (1..).zip(&levels) {
+    for (level, branches) in (1..).zip(levels) {
         for (writer, branch) in branches {
             let name = if level == top {
                 BASE.to_string()
@@ -114,19 +191,6 @@ fn write_branches(
         }
     }
     Ok(())
-}
-
-fn shares(writer_of: &[usize]) -> Result<Vec<Vec<u8>>> {
-    let mut end = writer_of.len();
-    let mut shares = Vec::with_capacity(writer_of.len());
-    for (rank, &writer) in writer_of.iter().enumerate().rev() {
-        shares.push(to_message(&LeafShare { writer, end })?);
-        if writer == rank {
-            end = rank;
-        }
-    }
-    shares.reverse();
-    Ok(shares)
 }
 
 /// Reads the tree in `dir` and gives every rank its own entry. Collective. The outer error is the
@@ -153,45 +217,42 @@ pub fn read(comm: &dyn Communicator, files: &dyn Files, dir: &Path) -> Result<Re
     Ok(read.and(entry))
 }
 
-/// Calls `each` for every entry of the tree in `dir`. The leaves are divided among the ranks, so each
-/// entry is seen by one rank. Collective. The outer error is the transport's; the inner result is
-/// this rank's.
+/// Calls `each` for every entry of the tree in `dir`. Each file of the tree is read by one rank, which
+/// its name tells, so each entry is seen by one rank: if there are as many ranks as wrote the tree, by
+/// the one that wrote the leaf; else the leaves are spread over all ranks. Collective. The outer error
+/// is the transport's; the inner result is this rank's.
 pub fn for_each_shared(
     comm: &dyn Communicator,
     files: &dyn Files,
     dir: &Path,
     mut each: impl FnMut(u64, RankEntry) -> Result<()>,
 ) -> Result<Result<()>> {
-    let mut local = Ok(());
-    let mut messages = None;
+    let mut reader = TreeReader::new(files, dir, comm.rank(), comm.size());
+    let mut done = Ok(());
     if comm.rank() == 0 {
-        let leaves = leaf_names(files, dir).unwrap_or_else(|error| {
-            local = Err(error);
-            Vec::new()
-        });
-        messages = Some(tasks(comm.size(), leaves)?);
+        done = reader.top();
     }
-    let task: LeafTask = from_message(&collective::scatter(comm, 0, messages)?)?;
-    for name in &task.leaves {
+    loop {
+        let mut more = [Term::Max((!reader.outgoing.is_empty()).into())];
+        comm.allreduce(&mut more)?;
+        if more[0].value() == 0 {
+            break;
+        }
+        let messages = std::mem::take(&mut reader.outgoing).into_iter();
+        let messages = messages.map(|(to, task)| Ok((to, to_message(&task)?)));
+        for (_, message) in collective::exchange(comm, messages.collect::<Result<_>>()?)? {
+            done = done.and(reader.follow(from_message(&message)?));
+        }
+    }
+    for name in &reader.leaves {
         let read = read_leaf(files, dir, name).and_then(|leaf| {
             let mut entries = leaf.entries.into_iter();
             let done = entries.try_for_each(|(rank, entry)| each(rank, entry));
             done.map_err(|e| e.in_file(dir.join(name.as_path())))
         });
-        local = local.and(read);
+        done = done.and(read);
     }
-    Ok(local)
-}
-
-/// Divides leaves among ranks as far apart as possible. One message for each rank.
-fn tasks(ranks: usize, leaves: Vec<String>) -> Result<Vec<Vec<u8>>> {
-    let mut tasks: Vec<LeafTask> = Vec::new();
-    tasks.resize_with(ranks, LeafTask::default);
-    let stride = ranks.div_ceil(leaves.len().max(1)).max(1);
-    for (i, leaf) in leaves.into_iter().enumerate() {
-        tasks[i * stride % ranks].leaves.push(leaf.as_str().into());
-    }
-    tasks.iter().map(to_message).collect()
+    Ok(done)
 }
 
 fn bad_entry(dir: &Path, rank: usize, what: &str) -> Error {
@@ -209,16 +270,66 @@ pub fn for_each(
     dir: &Path,
     mut each: impl FnMut(u64, &RankEntry) -> Result<()>,
 ) -> Result<()> {
-    for name in leaf_names(files, dir)? {
-        let path = dir.join(&name);
-        for (rank, entry) in &read_leaf(files, dir, &name.into())?.entries {
+    let mut reader = TreeReader::new(files, dir, 0, 1);
+    reader.top()?;
+    for name in &reader.leaves {
+        let path = dir.join(name.as_path());
+        for (rank, entry) in &read_leaf(files, dir, name)?.entries {
             each(*rank, entry).map_err(|e| e.in_file(&path))?;
         }
     }
     Ok(())
 }
 
-pub(super) fn read_leaf(files: &dyn Files, dir: &Path, name: &Name) -> Result<Leaf> {
+/// The file names of the leaves in `dir`. Without the top of the tree, all leaves that are there, in
+/// the order of their writers. Local.
+pub fn leaves_there(files: &dyn Files, dir: &Path) -> Result<Vec<Name>> {
+    let mut reader = TreeReader::new(files, dir, 0, 1);
+    match reader.top() {
+        Err(error) if error.is_not_found() => {
+            let writers = writers_there(files, dir)?;
+            Ok(writers
+                .iter()
+                .map(|w| leaf_name(w).as_str().into())
+                .collect())
+        }
+        other => other.map(|()| reader.leaves),
+    }
+}
+
+/// The writers of the leaves in `dir`, ascending.
+fn writers_there(files: &dyn Files, dir: &Path) -> Result<BTreeSet<u64>> {
+    let names = match files.list(dir) {
+        Err(error) if error.is_not_found() => Vec::new(),
+        other => other?,
+    };
+    let writer = |name: &std::ffi::OsString| {
+        let digits = name.to_str()?.strip_prefix(BASE)?.strip_prefix(".0.")?;
+        let writer = digits.parse().ok()?;
+        (leaf_name(&writer) == name.to_str()?).then_some(writer)
+    };
+    Ok(names.iter().filter_map(writer).collect())
+}
+
+fn leaf_name(writer: &u64) -> String {
+    format!("{BASE}.0.{writer}")
+}
+
+/// Writes the branches above the leaves in `dir`, unless the top of the tree is there. Local.
+pub fn complete_branches(files: &dyn Files, dir: &Path) -> Result<()> {
+    if files.stat(&dir.join(BASE))?.is_some() {
+        return Ok(());
+    }
+    let writers = writers_there(files, dir)?;
+    let Some(first) = writers.first() else {
+        return Ok(());
+    };
+    let ranks = read_leaf(files, dir, &leaf_name(first).as_str().into())?.ranks;
+    write_levels(files, dir, &branches(ranks, &Vec::from_iter(writers))?)
+}
+
+/// Reads one leaf. Local.
+pub fn read_leaf(files: &dyn Files, dir: &Path, name: &Name) -> Result<Leaf> {
     let path = name.below(dir)?;
     match Rank2File::from_tree(&format::read_tree(files, &path)?) {
         Ok(Rank2File::Leaf(leaf)) => Ok(leaf),
@@ -235,37 +346,109 @@ fn read_branch(files: &dyn Files, path: &Path) -> Result<Branch> {
     }
 }
 
-/// The file names of all leaves, from the branches above them.
-pub(super) fn leaf_names(files: &dyn Files, dir: &Path) -> Result<Vec<String>> {
-    let mut leaves = Vec::new();
-    let mut seen = BTreeSet::new();
-    let mut open = vec![(BASE.to_string(), MAX_LEVEL + 1)];
-    while let Some((name, above)) = open.pop() {
-        let path = dir.join(name);
-        let branch = read_branch(files, &path)?;
-        if branch.level == 0 || branch.level >= above {
-            return Err(Error::corrupt(
-                path,
-                format!("has level {} below level {above}", branch.level),
-            ));
-        }
-        for child in branch.children.values() {
-            let (file, level) = child.file(branch.level).map_err(|e| e.in_file(&path))?;
-            // If two entries could name one file, a small tree could take for ever to read.
-            if !seen.insert(file.clone()) {
-                return Err(Error::corrupt(
-                    path,
-                    format!("names {file}, which another entry names too"),
-                ));
-            }
-            if level == 0 {
-                leaves.push(file)
-            } else {
-                open.push((file, branch.level))
-            }
+/// Children of one branch that one rank is to read.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+struct ReadTask {
+    /// Number of ranks of the dataset, as the top says.
+    ranks: u64,
+    /// Name and level of the branch.
+    branch: Name,
+    level: u32,
+    /// The suffixes of the children.
+    children: Vec<Name>,
+}
+
+/// One rank's part of reading the tree: its branches, and the names of its leaves. Each file has one
+/// reader, which its name tells.
+struct TreeReader<'a> {
+    files: &'a dyn Files,
+    dir: &'a Path,
+    rank: usize,
+    size: usize,
+    /// The leaves that this rank is to read.
+    leaves: Vec<Name>,
+    /// All files that were named to this rank. It is the only reader of each, so this shows every file
+    /// that is named twice. If it were read twice, a small tree could take for ever.
+    seen: BTreeSet<String>,
+    /// Tasks for other ranks.
+    outgoing: Vec<(usize, ReadTask)>,
+}
+
+impl<'a> TreeReader<'a> {
+    fn new(files: &'a dyn Files, dir: &'a Path, rank: usize, size: usize) -> Self {
+        TreeReader {
+            files,
+            dir,
+            rank,
+            size,
+            leaves: Vec::new(),
+            seen: BTreeSet::new(),
+            outgoing: Vec::new(),
         }
     }
-    Ok(leaves)
+
+    /// Begins with the top.
+    fn top(&mut self) -> Result<()> {
+        self.branch(BASE, MAX_LEVEL + 1, None)
+    }
+
+    /// Reads a branch, follows this rank's part of its children, and leaves the rest to others. The
+    /// branch must be below level `above`. `ranks` as in [`ReadTask`]; `None` for the top.
+    fn branch(&mut self, name: &str, above: u32, ranks: Option<u64>) -> Result<()> {
+        let path = self.dir.join(name);
+        let Branch {
+            level,
+            ranks: own,
+            children,
+        } = read_branch(self.files, &path)?;
+        if level == 0 || level >= above {
+            let what = format!("has level {level} below level {above}");
+            return Err(Error::corrupt(path, what));
+        }
+        let ranks = ranks.unwrap_or(own);
+        let mut tasks = BTreeMap::new();
+        for child in children.into_values() {
+            let file = child.file(level).map_err(|e| e.in_file(&path))?;
+            let task = tasks.entry(self.reader(file.writer, ranks));
+            let task = task.or_insert_with(|| ReadTask {
+                ranks,
+                branch: name.into(),
+                level,
+                children: Vec::new(),
+            });
+            task.children.push(child.suffix);
+        }
+        let mine = tasks.remove(&self.rank);
+        self.outgoing.extend(tasks);
+        mine.map_or(Ok(()), |task| self.follow(task))
+    }
+
+    /// The rank that reads what rank `writer` of `ranks` has written: the same one of as many ranks.
+    fn reader(&self, writer: u64, ranks: u64) -> usize {
+        let spread = u128::from(writer) * self.size as u128 / u128::from(ranks.max(1));
+        spread.min(self.size as u128 - 1) as usize
+    }
+
+    /// Notes the leaves of a task, and reads its branches. After an error it goes on with the others.
+    fn follow(&mut self, task: ReadTask) -> Result<()> {
+        let path = self.dir.join(task.branch.as_path());
+        let mut done = Ok(());
+        for suffix in task.children {
+            let child = BranchChild { suffix, offset: 0 };
+            let file = child.file(task.level).map_err(|e| e.in_file(&path))?;
+            if !self.seen.insert(file.name.clone()) {
+                let what = format!("names {}, which another entry names too", file.name);
+                return Err(Error::corrupt(path, what));
+            }
+            if file.level == 0 {
+                self.leaves.push(file.name.as_str().into());
+            } else {
+                done = done.and(self.branch(&file.name, task.level, Some(task.ranks)));
+            }
+        }
+        done
+    }
 }
 
 /// The entry of a rank with these files, with the checksums that are known.

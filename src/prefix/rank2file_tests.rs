@@ -2,10 +2,12 @@
 //! that nobody would write.
 
 use super::rank2file::*;
-use crate::comm::threads;
-use crate::format::rank2file::{BASE, Branch, BranchChild, Leaf, RankEntry};
+use crate::comm::counting::CountingComm;
+use crate::comm::{Communicator, threads};
+use crate::format::rank2file::{BASE, Branch, BranchChild, Leaf, RankEntry, packed_size};
 use crate::format::{self, FileMeta, Name, RankFiles};
 use crate::store::Durability;
+use crate::store::counting::CountingFiles;
 use crate::store::posix::Posix;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,14 +70,15 @@ fn each_rank_gets_its_own_entry_and_each_leaf_is_read_once() {
     })
     .unwrap();
     assert!(seen.into_iter().eq((0..4).map(|rank| (rank, large(rank)))));
-    // Three leaves, on ranks as far apart as can be.
+    // Three leaves, of ranks 0, 1 and 3: of four ranks those read them that wrote them.
     for (ranks, readers) in [
         (1, vec![vec![0, 1, 2, 3]]),
-        (2, vec![vec![0, 3], vec![1, 2]]),
-        (3, vec![vec![0], vec![1, 2], vec![3]]),
+        (2, vec![vec![0, 1, 2], vec![3]]),
+        (3, vec![vec![0, 1, 2], vec![], vec![3]]),
+        (4, vec![vec![0], vec![1, 2], vec![], vec![3]]),
         (
             7,
-            vec![vec![0], vec![], vec![], vec![1, 2], vec![], vec![], vec![3]],
+            vec![vec![0], vec![1, 2], vec![], vec![], vec![], vec![3], vec![]],
         ),
     ] {
         let found = threads::run(ranks, |comm| {
@@ -103,6 +106,151 @@ fn more_ranks_than_wrote_it_are_told_that_they_have_no_entry() {
     // Fewer pass over what is not theirs.
     let got = threads::run(1, |comm| read(&*comm, &Posix, dir.path()).unwrap());
     assert_eq!(got, [Ok(small("a"))]);
+}
+
+/// 200 files, with paths of about 100 bytes.
+fn of_200_files(rank: u64) -> RankEntry {
+    entry((0..200u32).map(|file| {
+        let name = format!("{}/rank_{rank}/file_{file}.dat", "checkpoint".repeat(8));
+        let crc = (rank as u32).wrapping_mul(77).wrapping_add(file);
+        (Name::from(name), 4096, Some(crc))
+    }))
+}
+
+/// About 1 MiB of entries go into one file; the last one may begin there and end in the next.
+const BOUND: u64 = (1 << 20) + (1 << 17);
+
+#[test]
+fn no_rank_reads_or_writes_more_than_the_bound_and_the_content_is_that_of_one_process() {
+    const RANKS: usize = 300;
+    let (alone, together) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write_all(
+        &Posix,
+        alone.path(),
+        (0..RANKS as u64).map(of_200_files).collect(),
+    )
+    .unwrap();
+    // File bytes written and read, and message bytes sent while writing and while reading.
+    let counts = threads::run(RANKS, |comm| {
+        let (comm, files) = (CountingComm::new(comm), CountingFiles::new(Posix));
+        let mine = of_200_files(comm.rank() as u64);
+        write(&comm, &files, together.path(), &mine)
+            .unwrap()
+            .unwrap();
+        let sent_to_write = comm.tally().take().bytes;
+        comm.barrier().unwrap();
+        assert_eq!(read(&comm, &files, together.path()).unwrap(), Ok(mine));
+        let (read, written) = files.tally().bytes();
+        [written, read, sent_to_write, comm.tally().take().bytes]
+    });
+    let names_alone = names(alone.path());
+    assert!(names_alone.len() > 5, "{names_alone:?}");
+    assert_eq!(names(together.path()), names_alone);
+    for name in names_alone {
+        let content = |dir: &Path| std::fs::read(dir.join(&name)).unwrap();
+        assert_eq!(content(alone.path()), content(together.path()), "{name:?}");
+    }
+    let most = |at: usize| counts.iter().map(|count| count[at]).max().unwrap();
+    let most = [most(0), most(1), most(2), most(3)];
+    println!("most bytes written, read, sent to write, sent to read: {most:?}");
+    assert!(most.iter().all(|bytes| *bytes < BOUND), "{most:?}");
+    // It cannot be by chance: all together is more.
+    let all: u64 = counts.iter().map(|count| count[0]).sum();
+    assert!(all > 5 * BOUND, "{all}");
+}
+
+#[test]
+fn a_rank_with_a_large_entry_writes_no_more_than_that_and_the_bound() {
+    let size = |rank: u64| match rank {
+        2 => 600,
+        5 => 1,
+        _ => 90,
+    };
+    let of = |rank: u64| {
+        entry((0..size(rank)).map(|file| {
+            let name = format!("{file}/{rank}/{}", "x".repeat(3000));
+            (Name::from(name), file, None)
+        }))
+    };
+    let (alone, together) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write_all(&Posix, alone.path(), (0..9).map(of).collect()).unwrap();
+    let written = threads::run(9, |comm| {
+        let files = CountingFiles::new(Posix);
+        let mine = of(comm.rank() as u64);
+        write(&*comm, &files, together.path(), &mine)
+            .unwrap()
+            .unwrap();
+        files.tally().bytes().1
+    });
+    assert!(
+        written.iter().all(|bytes| *bytes < 2 * BOUND + (1 << 20)),
+        "{written:?}"
+    );
+    for name in names(alone.path()) {
+        let content = |dir: &Path| std::fs::read(dir.join(&name)).unwrap();
+        assert_eq!(content(alone.path()), content(together.path()), "{name:?}");
+    }
+}
+
+#[test]
+fn entries_of_one_power_of_two_do_not_end_in_one_leaf() {
+    // Packed to 2^17 bytes each, so that every eighth begins at a multiple of 1 MiB.
+    let of = |rank: u64| {
+        let one = |length: usize| entry([(Name::from("x".repeat(length)), rank, None)]);
+        let rest = packed_size(&one(1)).unwrap();
+        one((1 << 17) - rest as usize + 1)
+    };
+    let dir = tempfile::tempdir().unwrap();
+    threads::run(20, |comm| {
+        let mine = of(comm.rank() as u64);
+        assert_eq!(packed_size(&mine), Ok(1 << 17));
+        write(&*comm, &Posix, dir.path(), &mine).unwrap().unwrap();
+        assert_eq!(read(&*comm, &Posix, dir.path()).unwrap(), Ok(mine));
+    });
+    let leaves = [
+        "rank2file",
+        "rank2file.0.0",
+        "rank2file.0.16",
+        "rank2file.0.8",
+    ];
+    assert_eq!(names(dir.path()), leaves);
+}
+
+#[test]
+fn a_deep_tree_is_read_by_all_ranks_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let of = |rank: u64| entry([(Name::from(format!("f{rank}")), rank, None)]);
+    // Two branches above two leaves each, below the top; each leaf has two ranks.
+    put(dir, BASE, &Branch::new(2, 8, [0, 4]));
+    for writer in [0, 4] {
+        let name = format!("rank2file.1.{writer}");
+        put(dir, &name, &Branch::new(1, 8, [writer, writer + 2]));
+        for leaf in [writer, writer + 2] {
+            let entries = [leaf, leaf + 1].map(|rank| (rank, of(rank)));
+            put(
+                dir,
+                &format!("rank2file.0.{leaf}"),
+                &Leaf::new(8, entries.into()),
+            );
+        }
+    }
+    for ranks in [8, 3, 11] {
+        let got = threads::run(ranks, |comm| {
+            let files = CountingFiles::new(Posix);
+            let got = read(&*comm, &files, dir).unwrap();
+            (got, files.tally().take().get("open").copied().unwrap_or(0))
+        });
+        for (rank, (got, opened)) in (0..).zip(&got) {
+            match rank {
+                0..8 => assert_eq!(got, &Ok(of(rank))),
+                _ => assert!(got.is_err()),
+            }
+            // Nobody reads all of the 7 files.
+            assert!(*opened < 7, "rank {rank} of {ranks}");
+        }
+        assert_eq!(got.iter().map(|(_, opened)| opened).sum::<u64>(), 7);
+    }
 }
 
 fn put<T: Serialize>(dir: &Path, name: &str, record: &T) {

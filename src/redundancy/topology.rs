@@ -47,8 +47,10 @@ pub struct RankAssignment {
     pub nodes: u64,
     /// Number of this rank's node, from 0.
     pub node: usize,
+    /// The ranks of this rank's node.
+    pub of_node: Sharing,
     /// For each store, the ranks that share it.
-    pub stores: Vec<StoreSharing>,
+    pub stores: Vec<Sharing>,
     /// For each redundancy descriptor, this rank's set.
     pub sets: Vec<SetMembership>,
     /// For each redundancy descriptor, the number of failure groups that may be lost, whichever
@@ -61,16 +63,32 @@ pub struct RankAssignment {
     pub first_different: Option<Name>,
 }
 
-/// The ranks that use one instance of a store.
+/// The ranks that use one instance of a store, or run on one node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", default)]
-pub struct StoreSharing {
+pub struct Sharing {
     /// The rank that acts for all of them.
     pub leader: usize,
-    /// Only on the leader: the other ranks. Empty if all ranks of the run share the store.
+    /// Only on the leader: the other ranks. Empty if it is all ranks of the run.
     pub followers: Vec<usize>,
-    /// True if all ranks of the run share the store.
+    /// True if it is all ranks of the run.
     pub all: bool,
+    /// Number of this group of ranks, from 0.
+    pub number: usize,
+    /// How many groups there are.
+    pub groups: usize,
+}
+
+impl Sharing {
+    /// On the leader: all these ranks, itself included, of a run of `size` ranks. Ascending.
+    pub fn ranks(&self, size: usize) -> Vec<usize> {
+        match self.all {
+            true => (0..size).collect(),
+            false => std::iter::once(self.leader)
+                .chain(self.followers.iter().copied())
+                .collect(),
+        }
+    }
 }
 
 /// A message to the user about a redundancy descriptor.
@@ -182,6 +200,12 @@ pub fn assign(reports: &[RankReport], plans: &[SetPlan]) -> Result<Vec<RankAssig
             ..RankAssignment::default()
         })
         .collect();
+    for (answer, share) in answers
+        .iter_mut()
+        .zip(shares(reports.iter().map(|h| &h.node)))
+    {
+        answer.of_node = share;
+    }
     for store in 0..first.sharing.len() {
         let shares = shares(reports.iter().map(|h| &h.sharing[store]));
         for (answer, share) in answers.iter_mut().zip(shares) {
@@ -244,20 +268,23 @@ fn domains<'a>(
 }
 
 /// The ranks that share a store, from the instance that each rank uses.
-fn shares<'a>(instances: impl Iterator<Item = &'a Name>) -> Vec<StoreSharing> {
+fn shares<'a>(instances: impl Iterator<Item = &'a Name>) -> Vec<Sharing> {
     let instances = numbered(instances);
     let mut ranks: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (rank, instance) in instances.iter().enumerate() {
         ranks.entry(*instance).or_default().push(rank);
     }
-    let all = ranks.len() == 1;
-    let mut shares: Vec<StoreSharing> = instances
+    let groups = ranks.len();
+    let all = groups == 1;
+    let mut shares: Vec<Sharing> = instances
         .iter()
-        .filter_map(|instance| ranks.get(instance)?.first())
-        .map(|&leader| StoreSharing {
+        .filter_map(|instance| Some((*instance, *ranks.get(instance)?.first()?)))
+        .map(|(number, leader)| Sharing {
             leader,
             all,
             followers: Vec::new(),
+            number,
+            groups,
         })
         .collect();
     for members in ranks.into_values().filter(|_| !all) {

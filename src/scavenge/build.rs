@@ -7,12 +7,12 @@ use super::locations::PrefixLocation;
 use super::rebuild::{Scope, choose};
 use super::scr_v3::{self, ScrV3Dataset, is_from_scr_v3};
 use crate::cache::layout::filemap_rank;
-use crate::format::index::Index;
 use crate::format::rank2file::{FileEntry, RankEntry};
 use crate::format::summary::Summary;
-use crate::format::{self, Dataset, flush_file};
+use crate::format::{self, Dataset};
+use crate::prefix::finish::{self, enter_in_index};
 use crate::prefix::paths::Prefix;
-use crate::prefix::{flush, index, rank2file, records};
+use crate::prefix::{index, rank2file, records};
 use crate::redundancy::ParityFileName;
 use crate::redundancy::offline::DatasetLocation;
 use crate::store::{FileKind, Files};
@@ -158,16 +158,7 @@ pub fn read_complete(
 /// with `so`.
 fn check_files(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<()> {
     rank2file::for_each(files, &prefix.dataset(id), |_, entry| {
-        for (name, recorded) in &entry.files {
-            let path = prefix.absolute(name)?;
-            let stat = files.stat(&path)?.filter(|s| s.kind == FileKind::File);
-            let same = stat.is_some_and(|s| recorded.size.is_none_or(|size| size == s.size));
-            if !same {
-                let what = format!("is missing, or its size differs from the record{so}");
-                return Err(Error::corrupt(path, what));
-            }
-        }
-        Ok(())
+        finish::check_files(files, prefix, entry, so)
     })
 }
 
@@ -179,8 +170,8 @@ fn check_files(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<
 /// A file in the rank2file is missing, or there is no rank2file.
 pub fn certify(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
     check_files(files, prefix, dataset.id, "")?;
-    flush::seal(files, prefix, dataset)?;
-    mark_flushed(files, prefix, dataset.id)
+    finish::seal(files, prefix, dataset)?;
+    finish::mark_flushed(files, prefix, dataset.id)
 }
 
 /// Writes rank2file and summary, synced, in this order. There is one entry for each rank.
@@ -205,56 +196,8 @@ fn write_metadata(
     (dataset.files, dataset.size) = (Some(count), Some(size));
     dataset.complete = Some(true);
     rank2file::write_all(files, &prefix.dataset(dataset.id), entries)?;
-    flush::seal(files, prefix, &dataset)?;
+    finish::seal(files, prefix, &dataset)?;
     Ok(dataset)
-}
-
-/// Enters a complete dataset in index and flush file. A checkpoint becomes the current one, unless
-/// a newer good one is. A failed restart from it is forgotten if its files were `verified` since
-/// then.
-fn enter_in_index(
-    files: &dyn Files,
-    prefix: &Prefix,
-    dataset: &Dataset,
-    time: &str,
-    verified: bool,
-) -> Result<()> {
-    index::update(files, prefix, |index| {
-        let known = index.get(dataset.id);
-        let same = known.is_some_and(|entry| {
-            let other = entry.dataset.as_ref();
-            let good = if verified {
-                entry.is_good()
-            } else {
-                entry.complete
-            };
-            good && other.is_some_and(|other| other.created == dataset.created)
-        });
-        if !same {
-            index.set_complete(dataset.clone(), time);
-            if dataset.is_checkpoint() && !has_newer(index, dataset.id) {
-                index.set_current(&dataset.name);
-            }
-        }
-        Ok(())
-    })?;
-    mark_flushed(files, prefix, dataset.id)
-}
-
-/// Marks the dataset as flushed, if the flush file has an entry for it.
-fn mark_flushed(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<()> {
-    let flush = records::read_flush_file(files, prefix).unwrap_or_default();
-    if flush.datasets.contains_key(&id) {
-        records::update_flush_file(files, prefix, |record| {
-            if let Some(entry) = record.datasets.get_mut(&id) {
-                for place in [flush_file::FLUSHING, flush_file::SYNC_FLUSHING] {
-                    entry.locations.remove(&place.into());
-                }
-                entry.locations.insert(flush_file::PFS.into());
-            }
-        })?;
-    }
-    Ok(())
 }
 
 /// Removes the records that only a rebuild needs. Records of SCR v3.1.0 stay, as they do with SCR
@@ -271,11 +214,4 @@ fn remove_records(files: &dyn Files, dir: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// True if the current checkpoint is a good one that is newer than `id`.
-fn has_newer(index: &Index, id: u64) -> bool {
-    index.current_id().is_some_and(|current| {
-        current > id && index.get(current).is_some_and(|entry| entry.is_good())
-    })
 }

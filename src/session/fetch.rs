@@ -4,6 +4,7 @@ use super::cached::{CachedDataset, note, title};
 use super::complete::{filemap, protect};
 use super::other_ranks::{self, OtherRanksFound};
 use super::run::{Run, time_now};
+use super::run_info::finish_flushes;
 use super::search::{PassedOver, Restart, RestartSearch};
 use super::space::{receive_sizes, send_size};
 use super::unavailable::Unavailable;
@@ -48,9 +49,16 @@ struct NextFetch {
 impl RestartSearch {
     /// Rank 0: the next dataset to try; the index marks it as fetched. Local.
     fn next_fetch(&mut self, run: &Run) -> Result<NextFetch> {
-        let current = match self.fetch {
-            None if run.settings.fetch => new_current(run),
-            _ => None,
+        let first = self.fetch.is_none();
+        if first {
+            // What a background flush has left since the last search.
+            for (severity, text) in finish_flushes(&*run.files, &run.prefix)? {
+                run.tell_once(severity, text);
+            }
+        }
+        let current = match first && run.settings.fetch {
+            true => new_current(run),
+            false => None,
         };
         let mut known = true;
         let mut queue = self.fetch.take();
@@ -370,6 +378,7 @@ impl Restart<'_> {
             dataset,
             bypass,
             in_prefix: true,
+            flushing: false,
             dropped: false,
             tolerates: run.tolerates.get(scheme).copied().unwrap_or(0),
             level: run.stores[store].layout.level(),

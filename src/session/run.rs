@@ -10,7 +10,7 @@ use crate::format::{Dataset, Name};
 use crate::prefix::flush::PrefixAccess;
 use crate::prefix::paths::Prefix;
 use crate::redundancy::Set;
-use crate::redundancy::topology::StoreSharing;
+use crate::redundancy::topology::Sharing;
 use crate::store::Files;
 use crate::{Error, Result};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct Store {
     /// True on the one rank that acts for all ranks that share the directory.
     pub leader: bool,
     /// With which ranks this one shares the directory.
-    pub sharing: StoreSharing,
+    pub sharing: Sharing,
 }
 
 /// What `SCR_Init` finds out. It does not change afterwards.
@@ -39,6 +39,8 @@ pub(super) struct Run {
     pub job: Name,
     /// Number of nodes.
     pub nodes: u64,
+    /// The ranks of this rank's node.
+    pub of_node: Sharing,
     /// By the index of the store descriptor.
     pub stores: Vec<Store>,
     /// This rank's redundancy set for each redundancy descriptor.

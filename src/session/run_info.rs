@@ -4,13 +4,14 @@
 use super::cached::title;
 use super::locks::Locks;
 use super::other_ranks::OtherRanks;
-use super::run::record_not_written;
+use super::run::{record_not_written, time_now};
 use crate::Result;
 use crate::config::{Config, MAX_FILE, Settings};
 use crate::events::{Event, Severity, Sink, Speaker};
 use crate::format::index::Index;
 use crate::format::{Name, from_tree, to_message, unpack};
 use crate::job::{self, Environment};
+use crate::prefix::finish::finish_ended;
 use crate::prefix::index;
 use crate::prefix::paths::Prefix;
 use crate::prefix::records;
@@ -84,6 +85,9 @@ impl RootSetup<'_> {
         if let Err(error) = records::put(files, &app_conf, config.app_conf().as_bytes()) {
             self.tell(Severity::Warning, record_not_written(&error));
         }
+        for (severity, text) in finish_flushes(files, &prefix)? {
+            self.tell(severity, text);
+        }
         let index = index::read(files, &prefix)?;
         root.other_ranks = OtherRanks::new(&index);
         if let Some(unfinished) = unfinished(&index) {
@@ -102,6 +106,30 @@ impl RootSetup<'_> {
     fn tell(&self, severity: Severity, text: String) {
         self.sink.take(self.speaker, &Event::of_run(severity, text));
     }
+}
+
+/// Rank 0: finishes the flushes that ended while their run was killed. Gives what there is to tell.
+/// Local.
+///
+/// # Errors
+/// The index cannot be read.
+pub(super) fn finish_flushes(
+    files: &dyn Files,
+    prefix: &Prefix,
+) -> Result<Vec<(Severity, String)>> {
+    let mut problems = Vec::new();
+    let finished = finish_ended(files, prefix, &time_now(), &mut problems)?;
+    let done = finished.iter().map(|dataset| {
+        let text = "the flush had ended without its entry in the index; it is complete now";
+        (Severity::Note, format!("{}: {text}", title(dataset)))
+    });
+    let failed = problems.iter().map(|error| {
+        let text = format!(
+            "a flush had ended without its entry in the index, and cannot be completed: {error}"
+        );
+        (Severity::Warning, text)
+    });
+    Ok(done.chain(failed).collect())
 }
 
 /// Text about the newest dataset in the index if it is not complete: the user must know what a

@@ -14,7 +14,7 @@ use crate::format::filemap::Filemap;
 use crate::policy::capacity::{
     Fit, additional_evictions, check_fit, space_wanted, with_redundancy,
 };
-use crate::redundancy::topology::StoreSharing;
+use crate::redundancy::topology::Sharing;
 use crate::{Error, Result, redundancy};
 
 /// Tag of the sizes that ranks send to the leader of their store.
@@ -225,7 +225,7 @@ pub(super) fn receive_sizes(
         return Ok(None);
     }
     let (mut data, mut all) = own;
-    let StoreSharing {
+    let Sharing {
         followers,
         all: shared_by_all,
         ..

@@ -1,5 +1,6 @@
 //! `SCR_Init`: finds out the settings and who takes part, then recovers what the cache still has.
 
+use super::background::BackgroundFlushes;
 use super::cached::CachedDatasets;
 use super::exchange::exchange;
 use super::halt::HaltState;
@@ -123,11 +124,13 @@ impl Session {
             open: None,
             interval: CheckpointInterval::new(),
             halt: HaltState::new(environment),
+            background: BackgroundFlushes::default(),
             statistics: Statistics::new(),
             why_invalid: None,
             locks: root.locks,
             run: Run {
                 nodes: assignment.nodes,
+                of_node: assignment.of_node,
                 user: info.user,
                 job: info.job,
                 comm,

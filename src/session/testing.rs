@@ -14,7 +14,7 @@ use crate::job::Environment;
 use crate::prefix::paths::Prefix;
 use crate::prefix::records;
 use crate::redundancy::Set;
-use crate::redundancy::topology::StoreSharing;
+use crate::redundancy::topology::Sharing;
 use crate::store::faulty::Faulty;
 use crate::store::posix::Posix;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub(super) fn run_in(dir: &tempfile::TempDir, more: &[(&str, &str)]) -> (Run, Ar
         Store {
             layout,
             leader: true,
-            sharing: StoreSharing::default(),
+            sharing: Sharing::default(),
         }
     };
     let messages = Arc::new(Memory::default());
@@ -62,6 +62,11 @@ pub(super) fn run_in(dir: &tempfile::TempDir, more: &[(&str, &str)]) -> (Run, Ar
         user: "user".into(),
         job: "job".into(),
         nodes: 1,
+        of_node: Sharing {
+            all: true,
+            groups: 1,
+            ..Sharing::default()
+        },
         stores: descriptors.stores.iter().map(store).collect(),
         sets: descriptors
             .schemes

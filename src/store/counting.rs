@@ -5,21 +5,38 @@ use crate::Result;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The counts of a [`CountingFiles`], by the names of the methods of [`Files`] and [`File`]. "sync"
 /// counts each synced file or directory, including those of [`Files::replace`].
 #[derive(Debug, Clone, Default)]
-pub struct FileTally(Arc<Mutex<BTreeMap<&'static str, u64>>>);
+pub struct FileTally {
+    operations: Arc<Mutex<BTreeMap<&'static str, u64>>>,
+    read: Arc<AtomicU64>,
+    written: Arc<AtomicU64>,
+}
 
 impl FileTally {
     /// The counts since the last call.
     pub fn take(&self) -> BTreeMap<&'static str, u64> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        let counts = self.operations.lock();
+        std::mem::take(&mut *counts.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Bytes that were read, and bytes that were written, from the beginning on.
+    pub fn bytes(&self) -> (u64, u64) {
+        let bytes = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        (bytes(&self.read), bytes(&self.written))
+    }
+
+    fn transfer(count: &AtomicU64, bytes: usize) {
+        count.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     fn add(&self, operation: &'static str, times: u64) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = self.operations.lock();
+        let mut counts = counts.unwrap_or_else(PoisonError::into_inner);
         *counts.entry(operation).or_default() += times;
     }
 }
@@ -82,7 +99,9 @@ impl<F: Files + ?Sized> Files for CountingFiles<F> {
 
     fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
         self.tally.add("read", 1);
-        self.inner.read(path, limit)
+        let data = self.inner.read(path, limit)?;
+        FileTally::transfer(&self.tally.read, data.len());
+        Ok(data)
     }
 
     fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()> {
@@ -91,6 +110,7 @@ impl<F: Files + ?Sized> Files for CountingFiles<F> {
             // The file, then its directory.
             self.tally.add("sync", 2);
         }
+        FileTally::transfer(&self.tally.written, data.len());
         self.inner.replace(path, data, durability)
     }
 
@@ -168,11 +188,13 @@ impl File for CountingFile {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.tally.add("read_at", 1);
+        FileTally::transfer(&self.tally.read, buffer.len());
         self.inner.read_at(offset, buffer)
     }
 
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
         self.tally.add("write_at", 1);
+        FileTally::transfer(&self.tally.written, data.len());
         self.inner.write_at(offset, data)
     }
 

@@ -1,4 +1,6 @@
-//! Copying between stores, and flow control.
+//! Copying between stores: in the calling process and in the background, with flow control.
 
 pub mod copy;
+pub mod pace;
 pub mod turns;
+pub mod worker;

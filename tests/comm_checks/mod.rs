@@ -3,7 +3,7 @@
 //! Each rank calls [`all`]; a violation comes back as its description. Used by `tests/parts`
 //! on threads and by `tests/transport` under mpiexec.
 
-use scr::comm::collective::{agree, agree_with, bcast, exchange, gather, scatter};
+use scr::comm::collective::{agree, agree_with, bcast, exchange, exscan, gather, scatter};
 use scr::comm::{Communicator, Term};
 use scr::{Error, Result};
 
@@ -20,7 +20,7 @@ macro_rules! ensure {
 
 /// Runs all checks on this rank. Collective.
 pub fn all(comm: &dyn Communicator) -> Check {
-    let checks: [(&str, Checker); 12] = [
+    let checks: [(&str, Checker); 13] = [
         ("ring", ring),
         ("order", order),
         ("posted_order", posted_order),
@@ -28,6 +28,7 @@ pub fn all(comm: &dyn Communicator) -> Check {
         ("dropped_requests", dropped_requests),
         ("no_such_rank", no_such_rank),
         ("reductions", reductions),
+        ("scans", scans),
         ("broadcasts", broadcasts),
         ("gathers_and_scatters", gathers_and_scatters),
         ("exchanges", exchanges),
@@ -188,6 +189,22 @@ fn reductions(comm: &dyn Communicator) -> Check {
     ];
     ensure!(terms == expected, "{terms:?} instead of {expected:?}");
     comm.allreduce(&mut []).map_err(text)
+}
+
+fn scans(comm: &dyn Communicator) -> Check {
+    let me = comm.rank() as i64;
+    let mut terms = [Term::Sum(me + 1), Term::Max(me % 3), Term::Min(-me)];
+    exscan(comm, &mut terms).map_err(text)?;
+    let expected = match me {
+        0 => [Term::Sum(0), Term::Max(i64::MIN), Term::Min(i64::MAX)],
+        _ => [
+            Term::Sum(me * (me + 1) / 2),
+            Term::Max((me - 1).min(2)),
+            Term::Min(1 - me),
+        ],
+    };
+    ensure!(terms == expected, "{terms:?} instead of {expected:?}");
+    Ok(())
 }
 
 fn broadcasts(comm: &dyn Communicator) -> Check {

@@ -10,7 +10,9 @@ use scr::format::index::{self, Index};
 use scr::format::nodes::Nodes;
 use scr::format::parity::{Group, ParityHeader};
 use scr::format::print::{Style, print};
-use scr::format::rank2file::{self, Branch, BranchChild, FileEntry, Leaf, Rank2File, RankEntry};
+use scr::format::rank2file::{
+    self, Branch, BranchChild, FileEntry, Leaf, Rank2File, RankEntry, TreeFile,
+};
 use scr::format::summary::Summary;
 use scr::format::{Name, Tree, decode, encode, from_message, from_tree, to_message, to_tree};
 use serde::Serialize;
@@ -134,7 +136,7 @@ fn fixtures_are_records() {
             assert_eq!(lossless::<Branch>(&top), branch);
             let mut files = 0;
             for child in branch.children.values() {
-                let (name, level) = child.file(branch.level).unwrap();
+                let TreeFile { name, level, .. } = child.file(branch.level).unwrap();
                 assert_eq!(level, 0);
                 let tree = tree_of(&entry.join(name));
                 let Ok(Rank2File::Leaf(leaf)) = Rank2File::from_tree(&tree) else {

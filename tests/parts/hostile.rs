@@ -10,7 +10,7 @@ use scr::format::index::{self, Index};
 use scr::format::nodes::Nodes;
 use scr::format::parity::{Group, ParityHeader};
 use scr::format::print::{Style, print};
-use scr::format::rank2file::{Branch, Leaf, Rank2File};
+use scr::format::rank2file::{Branch, Leaf, Rank2File, TreeFile};
 use scr::format::summary::Summary;
 use scr::format::{
     Name, Tree, decode, encode, from_message, from_tree, to_message, to_tree, unpack,
@@ -157,7 +157,7 @@ fn read_all(tree: &Tree) -> usize {
         }
     }
     if let Ok(Rank2File::Branch(branch)) = Rank2File::from_tree(tree) {
-        for (name, level) in branch
+        for TreeFile { name, level, .. } in branch
             .children
             .values()
             .filter_map(|c| c.file(branch.level).ok())

@@ -1,6 +1,7 @@
 //! The prefix directory: flush, fetch, deleting, and what must not be touched there.
 
 mod any_ranks;
+mod background;
 mod faults;
 mod fetch;
 mod fixtures;

@@ -1,0 +1,278 @@
+//! The records by which a flush certifies itself, and the end of a flush whose processes were killed.
+//!
+//! A flush leaves these records, in this order, each after all before it are on stable storage:
+//!
+//! 1. the entry in the index and the summary, both "not complete": [`announce`];
+//! 2. the files, then the leaves of the rank2file that name them, then its branches;
+//! 3. the summary, "complete", then the index entry and the current marker: [`complete`].
+//!
+//! So a rank2file that names the files of all ranks, with their sizes, certifies the dataset. Whoever
+//! reads the prefix directory next can do the rest: [`finish_ended`].
+
+use super::index;
+use super::paths::Prefix;
+use super::rank2file;
+use crate::format::index::Index;
+use crate::format::rank2file::RankEntry;
+use crate::format::summary::Summary;
+use crate::format::{self, Dataset, flush_file};
+use crate::prefix::records;
+use crate::store::{Durability, FileKind, Files};
+use crate::{Error, Result};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Prepares a flush: enters the dataset in the index as not complete, empties its directory in
+/// `.scr`, and writes a summary that says the same there. Local: one process calls it.
+pub fn announce(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
+    index::enter(files, prefix, dataset)?;
+    let dir = prefix.dataset(dataset.id);
+    // Files of an earlier dataset with this id must not be mixed with ours.
+    files.remove_tree(&dir)?;
+    files.make_dirs(&dir)?;
+    let summary = Summary::unfinished(dataset.clone());
+    // Not synced: if a power loss takes it away, nobody finishes the flush, and nothing else happens.
+    format::write(
+        files,
+        &dir.join("summary.scr"),
+        &summary,
+        Durability::Atomic,
+    )
+}
+
+/// Writes the summary, "complete", durably. It certifies files and rank2file, so write it after them.
+/// Local.
+pub fn seal(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
+    let path = prefix.dataset(dataset.id).join("summary.scr");
+    let summary = Summary::of(dataset.clone());
+    format::write(files, &path, &summary, Durability::Synced)?;
+    files.sync_dir(&prefix.meta())
+}
+
+/// Which checkpoint is current after a dataset has become complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Current {
+    /// This one, if it is a checkpoint.
+    This,
+    /// This one, unless a newer good one is current.
+    Newest,
+}
+
+/// Writes the summary, then marks the dataset as complete in the index; a checkpoint becomes the current
+/// one. All files and the rank2file must be on stable storage. Local: one process calls it.
+pub fn complete(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<()> {
+    seal(files, prefix, dataset)?;
+    index::update(files, prefix, |index| {
+        enter_complete(index, dataset, time, Current::This);
+        Ok(())
+    })
+}
+
+/// The same for a flush without the program, which may have gone on meanwhile: a dataset that was
+/// dropped stays dropped, and a newer good checkpoint stays the current one. Several processes may do
+/// so one after the other. Local.
+pub fn complete_later(
+    files: &dyn Files,
+    prefix: &Prefix,
+    dataset: &Dataset,
+    time: &str,
+) -> Result<()> {
+    seal(files, prefix, dataset)?;
+    close_entry(files, prefix, dataset, time).map(drop)
+}
+
+fn enter_complete(index: &mut Index, dataset: &Dataset, time: &str, current: Current) {
+    index.set_complete(dataset.clone(), time);
+    let is_current = match current {
+        Current::This => true,
+        Current::Newest => !has_newer(index, dataset.id),
+    };
+    if dataset.is_checkpoint() && is_current {
+        index.set_current(&dataset.name);
+    }
+}
+
+/// True if the current checkpoint is a good one that is newer than `id`.
+fn has_newer(index: &Index, id: u64) -> bool {
+    index.current_id().is_some_and(|current| {
+        current > id && index.get(current).is_some_and(|entry| entry.is_good())
+    })
+}
+
+/// Enters a complete dataset in index and flush file; see [`Current::Newest`]. A failed restart from
+/// it is forgotten if its files were `verified` since then. Local.
+pub fn enter_in_index(
+    files: &dyn Files,
+    prefix: &Prefix,
+    dataset: &Dataset,
+    time: &str,
+    verified: bool,
+) -> Result<()> {
+    index::update(files, prefix, |index| {
+        let known = index.get(dataset.id);
+        let same = known.is_some_and(|entry| {
+            let other = entry.dataset.as_ref();
+            let good = if verified {
+                entry.is_good()
+            } else {
+                entry.complete
+            };
+            good && other.is_some_and(|other| other.created == dataset.created)
+        });
+        if !same {
+            enter_complete(index, dataset, time, Current::Newest);
+        }
+        Ok(())
+    })?;
+    mark_flushed(files, prefix, dataset.id)
+}
+
+/// Marks the dataset as flushed, if the flush file has an entry for it. Local.
+pub fn mark_flushed(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<()> {
+    let flush = records::read_flush_file(files, prefix).unwrap_or_default();
+    if flush.datasets.contains_key(&id) {
+        records::update_flush_file(files, prefix, |record| {
+            if let Some(entry) = record.datasets.get_mut(&id) {
+                for place in [flush_file::FLUSHING, flush_file::SYNC_FLUSHING] {
+                    entry.locations.remove(&place.into());
+                }
+                entry.locations.insert(flush_file::PFS.into());
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Finishes each dataset that the index has as not complete, and whose flush has left all files and
+/// a whole rank2file. Gives the datasets that are complete now. `time` is the time in the index.
+/// Local: one process calls it, at any time, also while a flush goes on.
+///
+/// # Errors
+/// The index cannot be read. What keeps single datasets from being finished is added to `problems`;
+/// a dataset whose flush is not at its end is none.
+pub fn finish_ended(
+    files: &dyn Files,
+    prefix: &Prefix,
+    time: &str,
+    problems: &mut Vec<Error>,
+) -> Result<Vec<Dataset>> {
+    let index = index::read(files, prefix)?;
+    let open = index.datasets().values().filter(|entry| !entry.complete);
+    let mut finished = Vec::new();
+    for dataset in open.filter_map(|entry| entry.dataset.as_ref()) {
+        match finish(files, prefix, dataset, time) {
+            Ok(Some(dataset)) => finished.push(dataset),
+            Ok(None) => {}
+            Err(error) => problems.push(error),
+        }
+    }
+    Ok(finished)
+}
+
+/// Finishes one dataset; `None` if its flush has not come to its end.
+fn finish(
+    files: &dyn Files,
+    prefix: &Prefix,
+    entry: &Dataset,
+    time: &str,
+) -> Result<Option<Dataset>> {
+    let dir = prefix.dataset(entry.id);
+    let summary: Summary = match format::read(files, &dir.join("summary.scr")) {
+        Err(error) if error.is_not_found() => return Ok(None),
+        other => other?,
+    };
+    if !is_same(&summary.dataset, entry) || !is_whole(files, prefix, &summary)? {
+        return Ok(None);
+    }
+    let dataset = summary.dataset;
+    rank2file::complete_branches(files, &dir)?;
+    if !summary.complete {
+        seal(files, prefix, &dataset)?;
+    }
+    if !close_entry(files, prefix, &dataset, time)? {
+        return Ok(None);
+    }
+    mark_flushed(files, prefix, dataset.id)?;
+    Ok(Some(dataset))
+}
+
+/// Marks a dataset as complete in the index, if it is still entered there as not complete: it may have
+/// been dropped, or another process may have come first. True if it was. Local.
+fn close_entry(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<bool> {
+    index::update(files, prefix, |index| {
+        let known = index.get(dataset.id).filter(|entry| !entry.complete);
+        let known = known.and_then(|entry| entry.dataset.as_ref());
+        let same = known.is_some_and(|known| is_same(known, dataset));
+        if same {
+            enter_complete(index, dataset, time, Current::Newest);
+        }
+        Ok(same)
+    })
+}
+
+fn is_same(one: &Dataset, other: &Dataset) -> bool {
+    (one.id, one.created, &one.name) == (other.id, other.created, &other.name)
+}
+
+/// True if the leaves of the rank2file name the files of all ranks with their sizes, and these are
+/// the dataset's. With a complete summary they need no sizes: SCR v3.1.0 records none.
+///
+/// # Errors
+/// It is so, but a file is missing or its size differs; or the rank2file cannot be read.
+fn is_whole(files: &dyn Files, prefix: &Prefix, summary: &Summary) -> Result<bool> {
+    let dir = prefix.dataset(summary.dataset.id);
+    let leaves = rank2file::leaves_there(files, &dir)?;
+    let (mut ranks, mut seen) = (0, BTreeSet::new());
+    let (mut count, mut size, mut sized) = (0u64, 0u64, true);
+    for name in &leaves {
+        let leaf = match rank2file::read_leaf(files, &dir, name) {
+            Err(error) if error.is_not_found() => return Ok(false),
+            other => other?,
+        };
+        ranks = leaf.ranks;
+        for (rank, entry) in leaf.entries {
+            seen.insert(rank);
+            for file in entry.files.values() {
+                sized &= file.size.is_some();
+                (count, size) = (count + 1, size.saturating_add(file.size.unwrap_or(0)));
+            }
+        }
+    }
+    let all = ranks > 0 && seen.len() as u64 == ranks && seen.last() == Some(&(ranks - 1));
+    let Dataset {
+        files: n,
+        size: bytes,
+        ..
+    } = summary.dataset;
+    let recorded = (n.unwrap_or(count), bytes.unwrap_or(size));
+    let certified = all && sized && recorded == (count, size);
+    if !certified && !summary.complete {
+        return Ok(false);
+    }
+    for name in &leaves {
+        for entry in rank2file::read_leaf(files, &dir, name)?.entries.values() {
+            check_files(files, prefix, entry, "")?;
+        }
+    }
+    Ok(true)
+}
+
+/// Checks that each file of a rank in the rank2file exists with its size. The error message ends with
+/// `so`.
+pub fn check_files(files: &dyn Files, prefix: &Prefix, entry: &RankEntry, so: &str) -> Result<()> {
+    for (name, recorded) in &entry.files {
+        let path = prefix.absolute(name)?;
+        let same = has_size(files, &path, recorded.size)?;
+        if !same {
+            let what = format!("is missing, or its size differs from the record{so}");
+            return Err(Error::corrupt(path, what));
+        }
+    }
+    Ok(())
+}
+
+fn has_size(files: &dyn Files, path: &Path, size: Option<u64>) -> Result<bool> {
+    let stat = super::paths::seen_by_program(files, path, |path| files.stat(path))?;
+    let stat = stat.filter(|stat| stat.kind == FileKind::File);
+    Ok(stat.is_some_and(|stat| size.is_none_or(|size| size == stat.size)))
+}

@@ -1,0 +1,146 @@
+//! Keeps a background transfer within its share of bandwidth and processor time.
+
+use super::worker::Cancel;
+use crate::{Error, Result};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// How long a pause lasts at most before the transfer looks whether it was cancelled.
+const LONGEST_NAP: Duration = Duration::from_millis(20);
+
+/// How far a transfer that was held up may run ahead of its bandwidth, to catch up.
+const CREDIT: Duration = Duration::from_millis(100);
+
+/// Limits of a background transfer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Bytes per second; 0 for no limit.
+    pub bandwidth: u64,
+    /// Share of time in which it works, percent; 0 or 100 for no limit.
+    pub percent: f64,
+}
+
+impl Limits {
+    /// The size of the pieces in which a file is copied, bytes, so that pauses are short and no
+    /// second gets much more than its share: at most `most`.
+    pub fn piece(&self, most: usize) -> usize {
+        let share = match self.bandwidth {
+            0 => usize::MAX,
+            bandwidth => usize::try_from(bandwidth / 50).unwrap_or(usize::MAX),
+        };
+        most.min(4 << 20).min(share.max(64 << 10))
+    }
+}
+
+/// The pace of one transfer.
+pub struct Pace<'a> {
+    limits: Limits,
+    cancel: &'a Cancel,
+    /// When the next piece may start, by the bandwidth.
+    due: Cell<Instant>,
+    /// When the work on the piece at hand began.
+    begun: Cell<Instant>,
+}
+
+impl<'a> Pace<'a> {
+    /// Of a transfer that begins now.
+    pub fn new(limits: Limits, cancel: &'a Cancel) -> Self {
+        let now = Instant::now();
+        Pace {
+            limits,
+            cancel,
+            due: Cell::new(now),
+            begun: Cell::new(now),
+        }
+    }
+
+    /// After a piece of `bytes` was moved: waits until the next one may start.
+    ///
+    /// # Errors
+    /// The transfer was cancelled.
+    pub fn after(&self, bytes: u64) -> Result<()> {
+        let now = Instant::now();
+        let mut until = now;
+        if self.limits.bandwidth > 0 {
+            let cost = Duration::from_secs_f64(bytes as f64 / self.limits.bandwidth as f64);
+            let earliest = now.checked_sub(CREDIT).unwrap_or(now);
+            let due = self.due.get().max(earliest) + cost;
+            self.due.set(due);
+            until = until.max(due);
+        }
+        let share = self.limits.percent / 100.0;
+        if share > 0.0 && share < 1.0 {
+            let worked = now.saturating_duration_since(self.begun.get());
+            until = until.max(now + worked.mul_f64((1.0 - share) / share));
+        }
+        loop {
+            if self.cancel.is_cancelled() {
+                let interrupted = std::io::ErrorKind::Interrupted.into();
+                return Err(Error::io("go on with", "a cancelled transfer", interrupted));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(left.min(LONGEST_NAP));
+        }
+        self.begun.set(Instant::now());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Only lower bounds: a busy machine may take longer.
+    #[test]
+    fn pieces_take_at_least_the_time_of_their_bandwidth() {
+        let cancel = Cancel::default();
+        let limits = Limits {
+            bandwidth: 10 << 20,
+            percent: 0.0,
+        };
+        let pace = Pace::new(limits, &cancel);
+        let begun = Instant::now();
+        for _ in 0..4 {
+            pace.after(256 << 10).unwrap();
+        }
+        assert!(begun.elapsed() >= Duration::from_millis(99));
+        assert_eq!(limits.piece(32 << 20), (10 << 20) / 50);
+        assert_eq!(
+            Limits {
+                bandwidth: 0,
+                ..limits
+            }
+            .piece(1 << 20),
+            1 << 20
+        );
+    }
+
+    #[test]
+    fn a_share_of_time_is_followed_by_a_pause() {
+        let cancel = Cancel::default();
+        let limits = Limits {
+            bandwidth: 0,
+            percent: 25.0,
+        };
+        let pace = Pace::new(limits, &cancel);
+        std::thread::sleep(Duration::from_millis(10));
+        let begun = Instant::now();
+        pace.after(1).unwrap();
+        assert!(begun.elapsed() >= Duration::from_millis(30));
+    }
+
+    #[test]
+    fn a_cancelled_transfer_does_not_go_on() {
+        let cancel = Cancel::default();
+        let limits = Limits {
+            bandwidth: 1,
+            percent: 0.0,
+        };
+        let pace = Pace::new(limits, &cancel);
+        cancel.cancel();
+        assert!(pace.after(1 << 30).is_err());
+    }
+}
