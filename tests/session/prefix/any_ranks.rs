@@ -4,9 +4,11 @@
 use crate::site::{Rank, Site, content, nodes};
 use scr::format::Name;
 use scr::format::index::Index;
+use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Two ranks on each of four nodes.
 const EIGHT: [&str; 8] = ["n0", "n0", "n1", "n1", "n2", "n2", "n3", "n3"];
@@ -359,4 +361,44 @@ fn one_rank_wrote_all_and_each_of_four_reads_a_part() {
         let looked = stats.get("stat").copied().unwrap_or(0);
         assert!((10..30).contains(&looked), "rank {rank}: {stats:?}");
     }
+}
+
+/// A copy that fails for a reason that may pass is no reason to go back to an older checkpoint.
+#[test]
+fn a_full_prefix_directory_is_told_and_the_next_run_finds_it() {
+    let site = site("0", "0");
+    site.run(&EIGHT, |rank| {
+        rank.checkpoint("ck.1").unwrap();
+        rank.checkpoint("ck.2").unwrap();
+    });
+    let files = Faulty::new(Posix);
+    let faults = files.faults();
+    let mut full = site;
+    full.by_rank = vec![None, Some(Arc::new(files))];
+    full.run(&THREE, |rank| {
+        rank.session.allow_other_ranks(true).unwrap();
+        if rank.rank == 1 {
+            faults.limit_space(Some(0));
+        }
+        let error = rank.session.have_restart().unwrap_err().to_string();
+        for part in [
+            "dataset 2 (ck.2)",
+            "cannot be copied from the cache",
+            "start again when",
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
+        rank.session.have_restart().unwrap_err();
+    });
+    assert!(
+        !full.heard("No space left").is_empty(),
+        "{:?}",
+        full.events.lines()
+    );
+    full.by_rank = Vec::new();
+    let names = full.run(&THREE, |rank| {
+        rank.session.allow_other_ranks(true).unwrap();
+        read_all(rank, 8)
+    });
+    assert_eq!(names, vec![Some("ck.2".to_string()); 3]);
 }
