@@ -268,7 +268,8 @@ fn all_rounds() -> Rounds {
             nodes(3).iter().for_each(|node| other.lose(node));
         }
         let row: &'static str = row.leak();
-        counted(&mut rounds, &other, "", |rank| {
+        let init = if flush == "1" { INIT } else { "-" };
+        counted(&mut rounds, &other, init, |rank| {
             rank.session.allow_other_ranks(true).unwrap();
             rank.note("`SCR_Allow_other_ranks`");
             rank.restart(row, Some("ck.1"));
@@ -290,6 +291,7 @@ fn all_rounds() -> Rounds {
         rank.write("ck.2", start, COMPLETE);
     });
     rounds.remove("");
+    rounds.remove("-");
     rounds
 }
 
