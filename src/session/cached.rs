@@ -174,6 +174,14 @@ impl CachedDatasets {
         self.entries.iter().find(|cached| cached.dataset.id == id)
     }
 
+    /// Replaces this rank's record of a dataset, if the dataset is still there. Local.
+    pub fn set_filemap(&mut self, filemap: Filemap) {
+        let mut entries = self.entries.iter_mut();
+        if let Some(cached) = entries.find(|c| c.dataset.created == filemap.dataset.created) {
+            cached.filemap = Some(filemap);
+        }
+    }
+
     /// Notes whether a dataset is being flushed in the background. The same on all ranks.
     pub fn set_flushing(&mut self, id: u64, flushing: bool) {
         let mut entries = self.entries.iter_mut();

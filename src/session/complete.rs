@@ -48,6 +48,7 @@ impl Session {
     fn complete_phase(&mut self, call: Call, valid: bool) -> Result<()> {
         self.state.end_phase(call)?;
         self.settle(WaitFor::Nothing)?;
+        self.settle_checksums(true)?;
         let Some(mut open) = self.open.take() else {
             return Err(Error::usage(call.name(), "no dataset is open"));
         };
@@ -143,6 +144,7 @@ impl Session {
         note(run, |record| {
             record.datasets.insert(dataset.id, entry);
         });
+        let without_checksums = filemap.files.files.iter().any(|file| file.crc.is_none());
         self.cached.insert(CachedDataset {
             store,
             dataset: dataset.clone(),
@@ -179,6 +181,9 @@ impl Session {
             note(&self.run, |record| {
                 record.datasets.retain(|id, _| *id != dataset.id);
             });
+        }
+        if without_checksums {
+            self.start_checksums(dataset.id);
         }
         ended
     }

@@ -16,7 +16,8 @@ use crate::format::{Dataset, Name};
 use crate::policy::flush as policy;
 use crate::prefix::delete::{self, DeletionPlan};
 use crate::prefix::flush::{flush, owners};
-use crate::prefix::part::{largest_entry, may_split};
+use crate::prefix::part::may_split;
+use crate::prefix::rank2file::{entry_of, full_size};
 use crate::prefix::{finish, index};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -116,10 +117,8 @@ impl Flush<'_> {
         note_flush(run, &dataset, Progress::Begun);
         let result = run.agree(paths_are_free).and_then(|()| {
             let access = run.prefix_access(run.settings.flush_width);
-            let (data, checksums) = match bypass {
-                true => (None, run.settings.crc_bypass),
-                false => (Some(data.as_path()), run.settings.crc_on_flush),
-            };
+            let data = (!bypass).then_some(data.as_path());
+            let checksums = run.settings.crc_on_flush;
             flush(&access, &mut filemap, data, checksums, &time_now())
         });
         match result {
@@ -179,8 +178,7 @@ impl Flush<'_> {
         };
         let store = &run.stores[store];
         let level = self.cached.get(id).and_then(|cached| cached.level);
-        let files = filemap.files.files.iter();
-        let largest = largest_entry(files.map(|file| (file.file.clone(), file.size)));
+        let largest = full_size(&entry_of(&filemap.files));
         let together = copied_together(run, store);
         let ranks = match together.leader == run.rank() {
             true => together.ranks(run.comm.size()).len() as i64,

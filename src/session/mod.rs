@@ -8,7 +8,7 @@
 //! | `SCR_Init` | `start` | `run_info`, `local_setup`, `exchange`, `stores`, `locks`, `classify`, `recovery_plan`, `recover` |
 //! | `SCR_Start_output` | `output` | `space`, `evict` |
 //! | `SCR_Route_file` | `route` | `other_ranks` |
-//! | `SCR_Complete_output` | `complete` | `space`, `flush`, `background`, `halt` |
+//! | `SCR_Complete_output` | `complete` | `space`, `flush`, `background`, `checksums`, `halt` |
 //! | `SCR_Have_restart`, ... | `restart` | `search`, `recover`, `fetch`, `unavailable`, `any_ranks` |
 //! | `SCR_Allow_other_ranks`, `SCR_Restart_ranks`, ... | `restart_list` | `any_ranks` |
 //! | `SCR_Need_checkpoint` | `interval` | `halt` |
@@ -18,6 +18,7 @@
 mod any_ranks;
 mod background;
 mod cached;
+mod checksums;
 mod classify;
 mod complete;
 mod consistency;
@@ -57,6 +58,7 @@ pub use start::{OTHER_RUN, Setup};
 use crate::events::Speaker;
 use background::BackgroundFlushes;
 use cached::CachedDatasets;
+use checksums::BackgroundChecksums;
 use halt::HaltState;
 use ids::Ids;
 use interval::CheckpointInterval;
@@ -91,6 +93,8 @@ pub struct Session {
     halt: HaltState,
     /// Flushes that go on while the program computes.
     background: BackgroundFlushes,
+    /// Checksums that are taken while the program computes.
+    checksums: BackgroundChecksums,
     statistics: Statistics,
     /// Why this rank completes a phase with `valid` false, if that is known.
     why_invalid: Option<String>,

@@ -2,6 +2,7 @@
 
 mod any_ranks;
 mod background;
+mod checksums;
 mod faults;
 mod fetch;
 mod fixtures;
