@@ -14,6 +14,8 @@ use scr::session::{Session, Setup};
 use scr::store::posix::Posix;
 use scr::store::{Durability, File, Files, Lock, Space, Stat};
 use std::ffi::OsString;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,6 +50,21 @@ impl File for SparseFile {
             0 => Ok(()),
             _ => self.0.write_at(size - 1, &[0]),
         }
+    }
+    fn set_size(&self, size: u64) -> Result<()> {
+        self.0.set_size(size)
+    }
+    fn data_from(&self, from: u64) -> Result<Option<Range<u64>>> {
+        self.0.data_from(from)
+    }
+    fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool> {
+        self.0.copy_from(source, bytes)
+    }
+    fn start_sync(&self, bytes: Range<u64>) -> Result<()> {
+        self.0.start_sync(bytes)
+    }
+    fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.0.descriptor()
     }
     fn sync(&self) -> Result<()> {
         self.0.sync()
@@ -108,6 +125,9 @@ impl Files for Sparse {
     }
     fn sync_dir(&self, path: &Path) -> Result<()> {
         Posix.sync_dir(path)
+    }
+    fn sync_fs(&self, path: &Path) -> Result<()> {
+        Posix.sync_fs(path)
     }
     fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
         Posix.restore(path, stat)

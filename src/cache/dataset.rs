@@ -210,15 +210,15 @@ pub fn redundancy_file(layout: &Layout, filemap: &Filemap) -> Option<PathBuf> {
     redundancy::scheme_of(reddesc)?.redundancy_file(&layout.meta(filemap.dataset.id), &set)
 }
 
-/// Bytes in files at and below `path`, each rounded up to a multiple of `block`; 0 if the path does
-/// not exist. Does not follow links. Local.
+/// The space that files at and below `path` take, bytes; see [`Stat::space`](crate::store::Stat::space)
+/// for `block`. 0 if the path does not exist. Does not follow links. Local.
 pub fn disk_usage(files: &dyn Files, path: &Path, block: u64) -> Result<u64> {
     let mut bytes = 0u64;
     let mut todo = vec![path.to_path_buf()];
     while let Some(path) = todo.pop() {
         match files.stat(&path)? {
             Some(stat) if stat.kind == FileKind::File => {
-                bytes = bytes.saturating_add(stat.size.next_multiple_of(block));
+                bytes = bytes.saturating_add(stat.space(block));
             }
             Some(stat) if stat.kind == FileKind::Directory => {
                 let names = files.list(&path)?.into_iter();

@@ -1,6 +1,7 @@
 //! `scr copy`: copies this node's parts of a dataset to the prefix directory.
 
 use super::call::{Failure, Invocation};
+use super::progress::Progress;
 use super::{Command, CommandGroup, Outcome, RunCommand, caches, place};
 use crate::config::table::parameter;
 use crate::config::value::Typed;
@@ -89,6 +90,7 @@ impl Options {
             Some(Typed::Bytes(bytes)) => usize::try_from(bytes).ok(),
             _ => None,
         };
+        let progress = Progress::new("copied");
         let settings = CopySettings {
             files: &*here.files(),
             prefix: &here.job.prefix,
@@ -100,8 +102,10 @@ impl Options {
             },
             buffer: self.buf.or(configured).unwrap_or(1 << 20),
             metadata: typed("SCR_COPY_METADATA") != Some(Typed::Bool(false)),
+            watch: &progress,
         };
         let copied = copy(&settings, &here.caches, self.id);
+        drop(progress);
         for problem in &copied.problems {
             call.warn(problem);
         }

@@ -36,9 +36,11 @@ pub(super) fn delete(
         files,
         prefix,
         node: &Environment::of_process().host,
+        first_of_node: true,
         width: 1,
         buffer: 0,
         metadata: false,
+        watch: &(),
     };
     let plan = DeletionPlan::new(&index, &[id]);
     let files = delete::files(&access, &plan).map_err(alone)?;

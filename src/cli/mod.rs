@@ -41,6 +41,7 @@ mod postrun;
 mod prefix;
 mod prerun;
 mod print;
+mod progress;
 mod rebuild;
 mod retries_halt;
 mod run;

@@ -302,7 +302,9 @@ struct FailureMessage {
     error: String,
 }
 
-fn encode_verdict(rank: usize, node: &str, count: usize, error: Error) -> Result<Vec<u8>> {
+/// The error of a rank as a message that [`decode_verdict`] makes an [`Error::Remote`] of. An error
+/// that is a verdict already stays as it is.
+pub fn encode_verdict(rank: usize, node: &str, count: usize, error: Error) -> Result<Vec<u8>> {
     let (rank, node, count, error) = match error {
         Error::Remote {
             rank,
@@ -330,7 +332,8 @@ fn encode_verdict(rank: usize, node: &str, count: usize, error: Error) -> Result
     })
 }
 
-fn decode_verdict(message: &[u8]) -> Error {
+/// See [`encode_verdict`].
+pub fn decode_verdict(message: &[u8]) -> Error {
     match from_message(message) {
         Ok(FailureMessage {
             rank,

@@ -92,6 +92,10 @@ impl<C: Communicator> Communicator for CountingComm<C> {
         self.inner.recv(from, tag)
     }
 
+    fn recv_any(&self, tag: Tag) -> Result<(usize, Vec<u8>)> {
+        self.inner.recv_any(tag)
+    }
+
     fn barrier(&self) -> Result<()> {
         self.tally.round("barrier");
         self.inner.barrier()

@@ -101,6 +101,9 @@ pub trait Communicator: Send + Sync {
     /// Receives one message of unknown length. Blocks.
     fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>>;
 
+    /// Receives one message of unknown length from any other rank. Blocks. Returns its rank, too.
+    fn recv_any(&self, tag: Tag) -> Result<(usize, Vec<u8>)>;
+
     /// Returns when all ranks have called it. Collective.
     fn barrier(&self) -> Result<()>;
 
@@ -131,6 +134,9 @@ impl<C: Communicator + ?Sized> Communicator for Box<C> {
     }
     fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
         (**self).recv(from, tag)
+    }
+    fn recv_any(&self, tag: Tag) -> Result<(usize, Vec<u8>)> {
+        (**self).recv_any(tag)
     }
     fn barrier(&self) -> Result<()> {
         (**self).barrier()

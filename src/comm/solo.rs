@@ -53,6 +53,10 @@ impl Communicator for Solo {
         self.alone.recv(from, tag)
     }
 
+    fn recv_any(&self, tag: Tag) -> Result<(usize, Vec<u8>)> {
+        self.alone.recv_any(tag)
+    }
+
     fn barrier(&self) -> Result<()> {
         self.alone.barrier()
     }

@@ -227,7 +227,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("SCR_MPI_BUF_SIZE", BUFFER, "1m", "", Library, Works,
         "Size of one message."),
     row("SCR_FILE_BUF_SIZE", BUFFER, "32m", "", Both, Works,
-        "Size of one read or write."),
+        "Most bytes of one read or write; copies use at most 1m, which is fastest."),
     row("SCR_COPY_METADATA", Bool, "1", "", Both, Works,
         "1: a copied file keeps mode, owner and times, as far as permitted."),
     row("SCR_AXL_MKDIR", Bool, "0", "", Library, Never("SCR makes all directories itself"),

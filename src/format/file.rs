@@ -213,7 +213,7 @@ pub(super) fn in_record(path: &Path, error: Error) -> Error {
 mod tests {
     use super::*;
     use crate::format::nodes::Nodes;
-    use std::os::unix::fs::FileExt;
+    use crate::store::posix::Posix;
 
     fn nodes() -> (Tree, Vec<u8>) {
         let mut tree = Tree::new();
@@ -276,36 +276,12 @@ mod tests {
         assert!(text.contains("18446744073709551615"), "{text}");
     }
 
-    /// A real file, opened for reading and writing.
-    struct Disk(std::fs::File);
-
-    fn done(result: std::io::Result<()>) -> Result<()> {
-        result.map_err(|e| Error::io("use", "test file", e))
-    }
-
-    impl File for Disk {
-        fn size(&self) -> Result<u64> {
-            Ok(self.0.metadata().unwrap().len())
-        }
-        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-            done(self.0.read_exact_at(buffer, offset))
-        }
-        fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
-            done(self.0.write_all_at(data, offset))
-        }
-        fn allocate(&self, size: u64) -> Result<()> {
-            done(self.0.set_len(size))
-        }
-        fn sync(&self) -> Result<()> {
-            done(self.0.sync_all())
-        }
-    }
-
     fn header(bytes: &[u8], size: u64) -> Result<(Nodes, u64)> {
-        let file = Disk(tempfile::tempfile().unwrap());
+        let dir = tempfile::tempdir().unwrap();
+        let file = Posix.create(&dir.path().join("file"), 0o600)?;
         file.write_at(0, bytes)?;
-        file.allocate(size)?;
-        read_header(&file, Path::new("x.xor"))
+        file.set_size(size)?;
+        read_header(&*file, Path::new("x.xor"))
     }
 
     #[test]

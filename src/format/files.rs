@@ -77,6 +77,7 @@ impl FileMeta {
         Stat {
             kind: FileKind::File,
             size: self.size,
+            blocks: self.size,
             mode: self.mode,
             uid: self.uid,
             gid: self.gid,

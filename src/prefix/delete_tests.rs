@@ -49,9 +49,11 @@ fn on_ranks<T: Send>(dir: &Path, each: impl Fn(&PrefixAccess) -> T + Sync) -> Ve
             files: &Posix,
             prefix: &prefix,
             node: "n0",
+            first_of_node: comm.rank() == 0,
             width: 2,
             buffer: 1024,
             metadata: false,
+            watch: &(),
         })
     })
 }

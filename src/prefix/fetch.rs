@@ -154,12 +154,14 @@ pub fn fetch(
 
     let part = if wanted.ranks == comm.size() as u64 {
         let entry = rank2file::read(comm, files, &dir)?;
-        in_turns(comm, access.width, || {
+        in_turns(comm, access.node, access.width, || {
             fetch_files(access, wanted, &entry?, cache)
         })?
     } else {
         let share = fetch_share::entries(comm, files, &dir, wanted.ranks)?;
-        in_turns(comm, access.width, || verify(access, wanted, &share?))?
+        in_turns(comm, access.node, access.width, || {
+            verify(access, wanted, &share?)
+        })?
     };
     let (count, size, unverified) = part.as_ref().map_or((0, 0, 0), |part| {
         let files = &part.files.files;
@@ -292,10 +294,20 @@ fn fetch_files(
         ..
     } = access;
     let rank = comm.rank();
-    let mut copier = Copier::new(files, access.buffer);
+    let after_piece = |bytes| {
+        access.watch.moved(bytes);
+        Ok(())
+    };
+    let mut copier = Copier::new(files, access.buffer).watched(&after_piece);
+    if cache.is_some() || wanted.checksums {
+        let sizes = entry.files.values().filter_map(|file| file.size);
+        sizes.for_each(|size| access.watch.expect(size));
+    }
     let mode = CopyMode {
         crc: wanted.checksums,
-        sync: true,
+        // As the program's own files in the cache, which nobody syncs: after a power loss, sizes and
+        // checksums show what is missing.
+        sync: false,
     };
     if let Some(target) = cache {
         files.remove_tree(&target.dir())?;

@@ -50,9 +50,11 @@ fn fetched(dir: &Path) -> Vec<std::result::Result<Fetched, Refused>> {
             files: &*files,
             prefix: &prefix,
             node: "n0",
+            first_of_node: comm.rank() == 0,
             width: RANKS,
             buffer: 1024,
             metadata: false,
+            watch: &(),
         };
         let wanted = Wanted {
             id: 1,

@@ -4,15 +4,18 @@
 //! first byte is copied, and "complete" after all bytes and records are on stable storage. Once the
 //! last record is there, the next reader does the rest; see [`finish`].
 
+use super::directories;
 use super::finish;
 use super::names::{Names, Owners, exchange_names, rank_of};
 use super::paths::{Prefix, dir_of_program, seen_by_program};
 use super::rank2file;
-use crate::comm::{Communicator, collective};
+use crate::comm::{Communicator, Term, collective};
 use crate::format::filemap::Filemap;
 use crate::format::{Name, RankFiles, from_message, to_message};
 use crate::store::Files;
+use crate::transfer::Watch;
 use crate::transfer::copy::{Content, Copier, CopyMode};
+use crate::transfer::sync::{SyncPlan, Unsynced};
 use crate::transfer::turns::in_turns;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -28,12 +31,16 @@ pub struct PrefixAccess<'a> {
     pub prefix: &'a Prefix,
     /// This rank's node.
     pub node: &'a str,
+    /// True if this rank acts for its node: one rank of each node does.
+    pub first_of_node: bool,
     /// At most so many ranks copy at once (`SCR_FLUSH_WIDTH`, `SCR_FETCH_WIDTH`).
     pub width: usize,
     /// Copy buffer, bytes (`SCR_FILE_BUF_SIZE`).
     pub buffer: usize,
     /// Restore mode and times of copies (`SCR_COPY_METADATA`).
     pub metadata: bool,
+    /// Learns how far the copies of this rank have come.
+    pub watch: &'a dyn Watch,
 }
 
 /// Flushes this rank's part of a dataset. `data` is the directory of the rank's files in the cache,
@@ -56,15 +63,29 @@ pub fn flush(
     } = access;
     let id = filemap.dataset.id;
     let dir = prefix.dataset(id);
-    collective::on_root(comm, node, || {
-        finish::announce(files, prefix, &filemap.dataset)
-    })?;
+    let made = match data {
+        Some(_) => directories::make(access, &directories_of(prefix, filemap))?,
+        None => Ok(()),
+    };
+    let announced = made.and_then(|()| {
+        collective::if_root(comm, || finish::announce(files, prefix, &filemap.dataset))
+    });
+    collective::agree(comm, node, announced)?;
 
-    let copied = in_turns(comm, access.width, || {
+    let copied = in_turns(comm, node, access.width, || {
         copy_files(access, filemap, data, checksums)
     })?;
     // The rank2file certifies the files, so all of them must be on stable storage before.
-    collective::agree(comm, node, copied)?;
+    let mut unsynced = [Term::Max(matches!(copied, Ok(Unsynced::FileSystem)).into())];
+    let copied = collective::agree_with(comm, node, copied.map(drop), &mut unsynced);
+    copied?;
+    if unsynced[0].value() > 0 {
+        let synced = match access.first_of_node {
+            true => files.sync_fs(prefix.root()),
+            false => Ok(()),
+        };
+        collective::agree(comm, node, synced)?;
+    }
     let written = rank2file::write(
         comm,
         files,
@@ -92,15 +113,22 @@ fn copy_files(
     filemap: &mut Filemap,
     data: Option<&Path>,
     checksums: bool,
-) -> Result<()> {
+) -> Result<Unsynced> {
     let &PrefixAccess { files, prefix, .. } = access;
     if let Some(data) = data {
-        let mut copier = Copier::new(files, access.buffer);
+        let after_piece = |bytes| {
+            access.watch.moved(bytes);
+            Ok(())
+        };
+        let sizes = filemap.files.files.iter().map(|file| file.size);
+        sizes.for_each(|size| access.watch.expect(size));
+        let mut copier = Copier::new(files, access.buffer).watched(&after_piece);
         let target = FlushTarget {
             files,
             prefix,
             metadata: access.metadata,
             checksums,
+            make_dirs: false,
         };
         return target.copy_rank(&mut copier, &mut filemap.files, data);
     }
@@ -113,7 +141,17 @@ fn copy_files(
         dirs.extend(prefix.dirs_from(parent));
     }
     dirs.iter()
-        .try_for_each(|dir| dir_of_program(files, dir, |dir| files.sync_dir(dir)))
+        .try_for_each(|dir| dir_of_program(files, dir, |dir| files.sync_dir(dir)))?;
+    Ok(Unsynced::Nothing)
+}
+
+/// The directories of a rank's files in the prefix directory. An invalid name is an error when the
+/// file is copied.
+fn directories_of(prefix: &Prefix, filemap: &Filemap) -> BTreeSet<PathBuf> {
+    let files = filemap.files.files.iter();
+    files
+        .filter_map(|file| Some(prefix.absolute(&file.file).ok()?.parent()?.to_path_buf()))
+        .collect()
 }
 
 /// Where and how files are copied out of the cache.
@@ -126,28 +164,36 @@ pub struct FlushTarget<'a> {
     pub metadata: bool,
     /// Take checksums, and compare those that are recorded (`SCR_CRC_ON_FLUSH`).
     pub checksums: bool,
+    /// Make the directories of the files. If false, they exist.
+    pub make_dirs: bool,
 }
 
 impl FlushTarget<'_> {
-    /// Copies the files of one rank from its directory `data`, and syncs them and their directories.
-    /// Adds the checksums that were taken to `list`. Local.
-    pub fn copy_rank(&self, copier: &mut Copier, list: &mut RankFiles, data: &Path) -> Result<()> {
+    /// Copies the files of one rank from its directory `data`, and syncs them and their directories,
+    /// or leaves that to a sync of the file system. Adds the checksums that were taken to `list`. Local.
+    pub fn copy_rank(
+        &self,
+        copier: &mut Copier,
+        list: &mut RankFiles,
+        data: &Path,
+    ) -> Result<Unsynced> {
         let (files, prefix) = (self.files, self.prefix);
-        let mode = CopyMode {
-            crc: self.checksums,
-            sync: true,
-        };
+        let plan = SyncPlan::of(list.files.iter().map(|file| file.size));
         let mut dirs: BTreeSet<PathBuf> = BTreeSet::new();
         for file in &mut list.files {
             let to = prefix.absolute(&file.file)?;
             let parent = to.parent().unwrap_or(prefix.root()).to_path_buf();
             let from = file.file.below(data)?;
-            if !dirs.contains(&parent) {
+            if self.make_dirs && !dirs.contains(&parent) {
                 files.make_dirs(&parent)?;
             }
             let recorded = Content {
                 size: file.size,
                 crc: file.crc.filter(|_| self.checksums),
+            };
+            let mode = CopyMode {
+                crc: self.checksums,
+                sync: plan.alone(file.size),
             };
             let found = copier.copy(&from, &to, Some(&recorded), mode)?;
             file.crc = found.crc.or(file.crc);
@@ -156,7 +202,10 @@ impl FlushTarget<'_> {
             }
             dirs.extend(prefix.dirs_from(&parent));
         }
-        dirs.iter().try_for_each(|dir| files.sync_dir(dir))
+        if plan.rest() == Unsynced::Nothing {
+            dirs.iter().try_for_each(|dir| files.sync_dir(dir))?;
+        }
+        Ok(plan.rest())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The prefix directory on the parallel file system: index, flush, fetch and deletion.
 
 pub mod delete;
+mod directories;
 pub mod fetch;
 mod fetch_share;
 pub mod file_lists;

@@ -17,6 +17,7 @@ use crate::format::rank2file::{
 use crate::format::{self, Dataset};
 use crate::store::Durability;
 use crate::transfer::copy::Copier;
+use crate::transfer::sync::Unsynced;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -94,7 +95,11 @@ pub fn flush_part(
             );
             return Err(Error::corrupt(&source.record, what));
         }
-        target.copy_rank(copier, &mut filemap.files, &source.data)?;
+        match target.copy_rank(copier, &mut filemap.files, &source.data)? {
+            Unsynced::Nothing => {}
+            // A leaf may be written with the next entry.
+            Unsynced::FileSystem => target.files.sync_fs(target.prefix.root())?,
+        }
         let files = &filemap.files.files;
         copied.files += files.len() as u64;
         copied.bytes += files.iter().map(|file| file.size).sum::<u64>();

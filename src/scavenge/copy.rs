@@ -14,7 +14,9 @@ use crate::format::{self, Dataset, FileMeta};
 use crate::prefix::paths::Prefix;
 use crate::prefix::{index, records};
 use crate::store::{Durability, FileKind, Files, Stat};
+use crate::transfer::Watch;
 use crate::transfer::copy::{Content, Copier, CopyMode};
+use crate::transfer::sync::{SyncPlan, Unsynced};
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -53,6 +55,8 @@ pub struct CopySettings<'a> {
     pub buffer: usize,
     /// Give copies the mode and times of the files (`SCR_COPY_METADATA`).
     pub metadata: bool,
+    /// Learns how far the copy has come.
+    pub watch: &'a dyn Watch,
 }
 
 /// The result of a copy.
@@ -73,11 +77,15 @@ pub struct CopyResult {
 /// Copies the parts of dataset `id` that are in `stores`, the caches of one node. From then on the
 /// index has the dataset as not complete, unless it was complete before. Local.
 pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> CopyResult {
+    let after_piece = |bytes| {
+        settings.watch.moved(bytes);
+        Ok(())
+    };
     let mut node = NodeCopy {
         settings,
         id,
         dir: settings.prefix.dataset(id),
-        copier: Copier::new(settings.files, settings.buffer),
+        copier: Copier::new(settings.files, settings.buffer).watched(&after_piece),
         done: CopyResult::default(),
     };
     let mut parts = Vec::new();
@@ -105,6 +113,12 @@ pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> CopyResult {
         node.done.problems.push(error);
         return node.done;
     }
+    let files = parts
+        .iter()
+        .flat_map(|(_, records)| &records.filemaps)
+        .filter(|map| map.dataset.created == dataset.created)
+        .flat_map(|map| &map.files.files);
+    files.for_each(|file| settings.watch.expect(file.size));
     for (layout, records) in &parts {
         let maps = records.filemaps.iter();
         for map in maps.filter(|map| map.dataset.created == dataset.created) {
@@ -166,6 +180,7 @@ impl NodeCopy<'_> {
             files.remove_file(&path)?;
         }
         let data = layout.data(self.id, map.rank);
+        let plan = SyncPlan::of(map.files.files.iter().map(|file| file.size));
         let mut dirs = BTreeSet::new();
         for file in &map.files.files {
             let from = file.file.below(&data);
@@ -173,18 +188,21 @@ impl NodeCopy<'_> {
             // An invalid name means that the record is damaged.
             let record = layout.filemap(self.id, map.rank);
             let (from, to) = paths.map_err(|e| e.in_file(record))?;
-            self.file(&from, &to, file)?;
+            self.file(&from, &to, file, plan)?;
             let parent = to.parent().unwrap_or(prefix.root());
             dirs.extend(prefix.dirs_from(parent));
         }
         if recorded {
             return Ok(());
         }
-        dirs.iter().try_for_each(|dir| files.sync_dir(dir))?;
+        match plan.rest() {
+            Unsynced::Nothing => dirs.iter().try_for_each(|dir| files.sync_dir(dir))?,
+            Unsynced::FileSystem => files.sync_fs(prefix.root())?,
+        }
         format::write(files, &path, map, Durability::Synced)
     }
 
-    fn file(&mut self, from: &Path, to: &Path, meta: &FileMeta) -> Result<()> {
+    fn file(&mut self, from: &Path, to: &Path, meta: &FileMeta, plan: SyncPlan) -> Result<()> {
         let CopySettings {
             files, metadata, ..
         } = *self.settings;
@@ -209,7 +227,11 @@ impl NodeCopy<'_> {
         if let Some(parent) = to.parent() {
             files.make_dirs(parent)?;
         }
-        self.copier.copy(from, to, Some(&expected), SYNCED)?;
+        let mode = CopyMode {
+            sync: plan.alone(meta.size),
+            ..SYNCED
+        };
+        self.copier.copy(from, to, Some(&expected), mode)?;
         self.done.files += 1;
         self.done.bytes += meta.size;
         self.restore_attributes(to, &meta.stat())

@@ -6,6 +6,7 @@
 //! job had ended and its dataset been scavenged.
 
 use super::cached::title;
+use super::progress::CopyProgress;
 use super::recovery_plan::{NextStep, cannot_be_used_now};
 use super::run::{Run, time_now};
 use super::search::{PassedOver, Restart};
@@ -123,6 +124,7 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
     let Slot { store, id } = found.slot;
     let mut trouble = false;
     let mut told = BTreeSet::new();
+    let progress = CopyProgress::new(run, format!("the copy of {}", title(&found.dataset)));
     for redundancy in [Redundancy::None, Redundancy::Needed] {
         let settings = CopySettings {
             files: &*run.files,
@@ -131,6 +133,7 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
             redundancy,
             buffer: run.settings.file_buf_size,
             metadata: run.settings.copy_metadata,
+            watch: &progress,
         };
         let led = run.led_store(store);
         let copied = led.map(|store| copy(&settings, &[store.layout.clone()], id));

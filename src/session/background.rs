@@ -18,7 +18,6 @@ use crate::{Error, Result};
 use std::time::{Duration, Instant};
 
 /// The flushes of a run that have not ended, oldest first.
-#[derive(Default)]
 pub(super) struct BackgroundFlushes {
     worker: Worker,
     flushes: Vec<Flushing>,
@@ -81,6 +80,15 @@ pub(super) fn copied_together<'a>(run: &'a Run, store: &'a Store) -> &'a Sharing
     match store.layout.level() {
         Some(_) => &run.of_node,
         None => &store.sharing,
+    }
+}
+
+impl Default for BackgroundFlushes {
+    fn default() -> Self {
+        BackgroundFlushes {
+            worker: Worker::new("scr-flush"),
+            flushes: Vec::new(),
+        }
     }
 }
 
@@ -285,6 +293,7 @@ fn part_of(
             prefix: &prefix,
             metadata,
             checksums,
+            make_dirs: true,
         };
         let pace = Pace::new(limits, cancel);
         let after_piece = |bytes| pace.after(bytes);

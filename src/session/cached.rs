@@ -33,6 +33,9 @@ pub(super) struct CachedDataset {
     /// It is being flushed in the background.
     #[serde(skip)]
     pub flushing: bool,
+    /// Its flush has failed in this run.
+    #[serde(skip)]
+    pub flush_failed: bool,
     /// The user has dropped it from the index: it is not flushed again, and a restart would not
     /// find it in the prefix directory.
     pub dropped: bool,

@@ -25,7 +25,6 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// The checksums that are being taken.
-#[derive(Default)]
 pub(super) struct BackgroundChecksums {
     worker: Worker,
     /// Of datasets in the cache, which each rank records for itself.
@@ -49,6 +48,16 @@ impl Pending {
 
     fn cancel(&self) {
         self.task.iter().for_each(Task::cancel);
+    }
+}
+
+impl Default for BackgroundChecksums {
+    fn default() -> Self {
+        BackgroundChecksums {
+            worker: Worker::new("scr-checksums"),
+            cached: Vec::new(),
+            bypass: None,
+        }
     }
 }
 

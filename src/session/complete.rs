@@ -151,6 +151,7 @@ impl Session {
             bypass,
             in_prefix: false,
             flushing: false,
+            flush_failed: false,
             dropped: false,
             tolerates: run.tolerates.get(scheme).copied().unwrap_or(0),
             level: run.stores[store].layout.level(),
@@ -184,6 +185,14 @@ impl Session {
         }
         if without_checksums {
             self.start_checksums(dataset.id);
+        }
+        if ended.is_ok() {
+            match self.flush_failed_again() {
+                Err(error @ Error::Comm { .. }) => return Err(error),
+                // This dataset is all right.
+                Err(error) => self.run.tell_once(Severity::Warning, error.to_string()),
+                Ok(()) => {}
+            }
         }
         ended
     }

@@ -1,8 +1,9 @@
 //! Fetching checkpoints from the prefix directory: which one is tried next, and what follows.
 
-use super::cached::{CachedDataset, note, title};
+use super::cached::{CachedDataset, moved, note, title};
 use super::complete::{filemap, protect};
 use super::other_ranks::{self, OtherRanksFound};
+use super::progress::CopyProgress;
 use super::run::{Run, time_now};
 use super::run_info::finish_flushes;
 use super::search::{PassedOver, Restart, RestartSearch};
@@ -14,6 +15,7 @@ use crate::format::filemap::Filemap;
 use crate::format::index::Index;
 use crate::format::{self, Dataset, Name};
 use crate::prefix::fetch::{FetchTarget, Fetched, RefusalReason, Refused, Wanted, fetch};
+use crate::prefix::flush::PrefixAccess;
 use crate::prefix::{index, records};
 use crate::text::option;
 use crate::{Error, Result};
@@ -161,7 +163,11 @@ fn fetch_to(
         links,
         ranks,
     };
-    let access = run.prefix_access(run.settings.fetch_width);
+    let progress = CopyProgress::new(run, format!("the fetch of {}", title(dataset)));
+    let access = PrefixAccess {
+        watch: &progress,
+        ..run.prefix_access(run.settings.fetch_width)
+    };
     for pause in PAUSES {
         match fetch(&access, &wanted, target.as_ref())? {
             Err(refused) if refused.why == RefusalReason::Trouble && store.is_none() => {
@@ -244,6 +250,10 @@ impl Restart<'_> {
         }
         match fetched {
             Ok(fetched) => {
+                let prefix = run.prefix.root().display();
+                let read = moved(&fetched.dataset, begun);
+                let text = format!("{} was read from {prefix}: {read}", title(wanted));
+                run.tell_once(Severity::Debug(1), text);
                 let cached = self.add_fetched(fetched, (scheme, ranks), store, target.is_none())?;
                 let how = match cached {
                     _ if !same_ranks => format!(
@@ -379,6 +389,7 @@ impl Restart<'_> {
             bypass,
             in_prefix: true,
             flushing: false,
+            flush_failed: false,
             dropped: false,
             tolerates: run.tolerates.get(scheme).copied().unwrap_or(0),
             level: run.stores[store].layout.level(),

@@ -285,6 +285,7 @@ impl Restart<'_> {
             bypass: false,
             in_prefix,
             flushing: false,
+            flush_failed: false,
             dropped,
             tolerates,
             level: layout.level(),

@@ -135,9 +135,11 @@ impl Run {
             files: &*self.files,
             prefix: &self.prefix,
             node: self.node(),
+            first_of_node: self.of_node.leader == self.rank(),
             width,
             buffer: self.settings.file_buf_size,
             metadata: self.settings.copy_metadata,
+            watch: &(),
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::cache::plan::Slot;
 use crate::comm::{Pending, Tag};
 use crate::config::SchemeKind;
 use crate::config::descriptors::SchemeDescriptor;
-use crate::format::Dataset;
 use crate::format::filemap::Filemap;
+use crate::format::{Dataset, FileMeta};
 use crate::policy::capacity::{
     Fit, additional_evictions, check_fit, space_wanted, with_redundancy,
 };
@@ -22,6 +22,9 @@ const SIZES: Tag = 0x48;
 
 /// File systems allocate space in blocks, commonly of this size, bytes.
 const BLOCK: u64 = 4096;
+
+/// Files of at least so many bytes are looked at, since they may have holes.
+const LARGE: u64 = 1 << 20;
 
 /// This rank's size on its way to the leader.
 pub(super) struct SizeReport {
@@ -195,8 +198,14 @@ pub(super) fn send_size(
 /// Bytes of this rank's data, and of all it has. Files that cannot be looked at count as empty: the
 /// sum is only an estimate for the next dataset.
 fn own_size(run: &Run, layout: &Layout, filemap: &Filemap) -> (u64, u64) {
-    let files = filemap.files.files.iter();
-    let data: u64 = files.map(|file| file.size.next_multiple_of(BLOCK)).sum();
+    let dir = layout.data(filemap.dataset.id, run.rank());
+    let space = |file: &FileMeta| {
+        let whole = file.size.next_multiple_of(BLOCK);
+        let path = file.file.below(&dir).ok().filter(|_| whole >= LARGE);
+        let space = path.map(|path| dataset::disk_usage(&*run.files, &path, BLOCK));
+        space.and_then(Result::ok).unwrap_or(whole)
+    };
+    let data: u64 = filemap.files.files.iter().map(space).sum();
     let record = layout.filemap(filemap.dataset.id, run.rank());
     let added = dataset::redundancy_file(layout, filemap)
         .into_iter()
@@ -297,6 +306,28 @@ mod tests {
         };
         all.remember_size(0, Some(size));
         all
+    }
+
+    #[test]
+    fn holes_do_not_count_as_space() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_with(&dir, 0);
+        let layout = &run.stores[0].layout;
+        let data = layout.data(3, 0);
+        std::fs::create_dir_all(&data).unwrap();
+        let mut list = crate::format::RankFiles::default();
+        for (name, size) in [("sparse", 1 << 30), ("small", 5)] {
+            let file = std::fs::File::create(data.join(name)).unwrap();
+            std::os::unix::fs::FileExt::write_all_at(&file, &[1; 9000], size / 2).unwrap();
+            file.set_len(size).unwrap();
+            let stat = run.files.stat(&data.join(name)).unwrap().unwrap();
+            let meta = FileMeta::new(name.into(), name.into(), &stat);
+            list.files.push(meta);
+        }
+        let filemap = super::super::complete::filemap(&run, &checkpoint(3), 0, false, list);
+        let (space, all) = own_size(&run, layout, &filemap);
+        assert!((9000 + 4096..100_000).contains(&space), "{space}");
+        assert_eq!(all, space);
     }
 
     #[test]

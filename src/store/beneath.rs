@@ -160,6 +160,13 @@ impl Resolver<'_> {
             return Ok(());
         }
         let make = |parent: &OwnedFd, name: &OsStr| mkdirat(parent, name, mode);
+        // Mostly only the last component is missing.
+        if let (Some(above), Some(name)) = (below.parent(), below.file_name())
+            && let Ok(parent) = self.open(above)
+            && make(&parent, name).is_ok()
+        {
+            return Ok(());
+        }
         self.step(self.top()?, below, make).map(drop)
     }
 

@@ -2,8 +2,10 @@
 
 use super::{Durability, File, Files, Lock, Space, Stat};
 use crate::Result;
+use rustix::fd::BorrowedFd;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -159,6 +161,11 @@ impl<F: Files + ?Sized> Files for CountingFiles<F> {
         self.inner.sync_dir(path)
     }
 
+    fn sync_fs(&self, path: &Path) -> Result<()> {
+        self.tally.add("sync_fs", 1);
+        self.inner.sync_fs(path)
+    }
+
     fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
         self.tally.add("restore", 1);
         self.inner.restore(path, stat)
@@ -203,8 +210,32 @@ impl File for CountingFile {
         self.inner.allocate(size)
     }
 
+    fn set_size(&self, size: u64) -> Result<()> {
+        self.tally.add("set_size", 1);
+        self.inner.set_size(size)
+    }
+
+    fn data_from(&self, from: u64) -> Result<Option<Range<u64>>> {
+        self.tally.add("data_from", 1);
+        self.inner.data_from(from)
+    }
+
+    fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool> {
+        self.tally.add("copy_from", 1);
+        self.inner.copy_from(source, bytes)
+    }
+
+    fn start_sync(&self, bytes: Range<u64>) -> Result<()> {
+        self.tally.add("start_sync", 1);
+        self.inner.start_sync(bytes)
+    }
+
     fn sync(&self) -> Result<()> {
         self.tally.add("sync", 1);
         self.inner.sync()
+    }
+
+    fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.inner.descriptor()
     }
 }

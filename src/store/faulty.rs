@@ -2,7 +2,8 @@
 //!
 //! Operations that change something are counted, from 1: `create`, `rewrite`, `replace`,
 //! `make_dirs`, `make_private_dirs`, `rename`, `remove_file`, `remove_dir`, `remove_tree`,
-//! `sync_dir`, `restore`, and `write_at`, `allocate` and `sync` of files. At a chosen operation
+//! `sync_dir`, `sync_fs`, `restore`, and `write_at`, `allocate`, `set_size`, `copy_from`, `start_sync`
+//! and `sync` of files. At a chosen operation
 //!
 //! - the call fails with an errno and does nothing, and the process continues; or
 //! - the process dies: the operation is half done (half of the bytes are written, the temporary
@@ -21,8 +22,10 @@
 
 use super::{Durability, File, FileKind, Files, Lock, Space, Stat};
 use crate::{Error, Result};
+use rustix::fd::BorrowedFd;
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -404,6 +407,10 @@ impl<F: Files + ?Sized> Files for Faulty<F> {
         self.simply("sync directory", path, || self.inner.sync_dir(path))
     }
 
+    fn sync_fs(&self, path: &Path) -> Result<()> {
+        self.simply("sync the file system of", path, || self.inner.sync_fs(path))
+    }
+
     fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
         self.simply("restore attributes of", path, || {
             self.inner.restore(path, stat)
@@ -530,7 +537,53 @@ impl File for FaultyFile {
         )
     }
 
+    /// A hole takes no space.
+    fn set_size(&self, size: u64) -> Result<()> {
+        self.change(
+            "set the size of",
+            || (),
+            || {
+                let before = self.inner.size()?;
+                self.inner.set_size(size)?;
+                self.faults.give_space(before.saturating_sub(size));
+                Ok(())
+            },
+        )
+    }
+
+    fn data_from(&self, from: u64) -> Result<Option<Range<u64>>> {
+        self.check("stat")?;
+        self.inner.data_from(from)
+    }
+
+    fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool> {
+        let mut copied = false;
+        self.change(
+            "copy",
+            || (),
+            || {
+                let (growth, taken) = self.grow(bytes.end)?;
+                copied = taken == growth && self.inner.copy_from(source, bytes)?;
+                if !copied {
+                    self.faults.give_space(taken);
+                }
+                Ok(())
+            },
+        )?;
+        Ok(copied)
+    }
+
+    fn start_sync(&self, bytes: Range<u64>) -> Result<()> {
+        self.change("write", || (), || self.inner.start_sync(bytes))
+    }
+
     fn sync(&self) -> Result<()> {
         self.change("sync", || (), || self.inner.sync())
+    }
+
+    fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.check("read")?;
+        self.faults.readable(&self.path)?;
+        self.inner.descriptor()
     }
 }

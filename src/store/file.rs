@@ -2,10 +2,14 @@
 
 use super::File;
 use crate::{Error, Result};
-use rustix::fd::{AsRawFd, OwnedFd};
-use rustix::fs::{FallocateFlags, Mode, fallocate, fstat, fstatfs, fsync, ftruncate};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fs::{
+    FallocateFlags, Mode, SeekFrom, copy_file_range, fallocate, fstat, fstatfs, fsync, ftruncate,
+    seek,
+};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use std::cell::RefCell;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// An error of the system, with the action and the path.
@@ -119,23 +123,120 @@ impl File for PosixFile {
             self.change("allocate", || reserve(&self.fd, size))?;
         }
         // Reserving never makes a file shorter.
+        self.set_size(size)
+    }
+
+    fn set_size(&self, size: u64) -> Result<()> {
         self.change("set the size of", || ftruncate(&self.fd, size))
+    }
+
+    fn data_from(&self, from: u64) -> Result<Option<Range<u64>>> {
+        self.check()?;
+        let fail = |errno| failed("find the holes of", &self.path, errno);
+        let stat = fstat(&self.fd).map_err(fail)?;
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        if from >= size {
+            return Ok(None);
+        }
+        // Most files have no holes; then the file system need not search.
+        if allocated(&stat) >= size {
+            return Ok(Some(from..size));
+        }
+        let start = match seek(&self.fd, SeekFrom::Data(from)) {
+            Ok(start) => start,
+            Err(Errno::NXIO) => return Ok(None),
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some(from..size)),
+            Err(errno) => return Err(fail(errno)),
+        };
+        let end = seek(&self.fd, SeekFrom::Hole(start)).map_err(fail)?;
+        // A file that is being written may have changed between the calls.
+        Ok((start < end).then_some(start..end))
+    }
+
+    fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool> {
+        self.check()?;
+        let source = source.descriptor()?;
+        let system = fstatfs(&self.fd).map_err(|errno| failed("stat", &self.path, errno))?;
+        // Whatever fails, reading and writing tells which of the files is the reason.
+        Ok(copies_blocks(system.f_type as u64) && copy_range(source, &self.fd, bytes).is_ok())
+    }
+
+    fn start_sync(&self, bytes: Range<u64>) -> Result<()> {
+        self.change("write", || start_writeback(&self.fd, &bytes))
     }
 
     fn sync(&self) -> Result<()> {
         self.change("sync", || fsync(&self.fd))
+    }
+
+    fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.check()?;
+        Ok(self.fd.as_fd())
+    }
+}
+
+/// Space that is allocated for a file, bytes.
+pub(super) fn allocated(stat: &rustix::fs::Stat) -> u64 {
+    u64::try_from(stat.st_blocks)
+        .unwrap_or(0)
+        .saturating_mul(512)
+}
+
+const EXT: u64 = 0xef53;
+const TMPFS: u64 = 0x0102_1994;
+
+/// True if a file system may copy within itself faster than bytes are read and written: by sharing
+/// blocks, or in a server. Ext4 and tmpfs copy in memory, which took longer by a quarter and by a
+/// twentieth.
+fn copies_blocks(file_system: u64) -> bool {
+    !matches!(file_system, EXT | TMPFS)
+}
+
+/// Copies bytes to the same offsets of another file in the kernel.
+fn copy_range(source: BorrowedFd, target: impl AsFd, bytes: Range<u64>) -> rustix::io::Result<()> {
+    let (mut from, mut to) = (bytes.start, bytes.start);
+    while to < bytes.end {
+        let rest = usize::try_from(bytes.end - to).unwrap_or(usize::MAX);
+        match copy_file_range(source, Some(&mut from), &target, Some(&mut to), rest) {
+            // The end of the source.
+            Ok(0) => return Err(Errno::IO),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+/// Starts to write the pages of a file to its disk, without waiting for them.
+fn start_writeback(fd: &OwnedFd, bytes: &Range<u64>) -> rustix::io::Result<()> {
+    let (Ok(start), Ok(length)) = (
+        i64::try_from(bytes.start),
+        i64::try_from(bytes.end.saturating_sub(bytes.start)),
+    ) else {
+        return Err(Errno::FBIG);
+    };
+    // SAFETY: the descriptor is open, and the call accesses no memory of this process.
+    let done = unsafe {
+        libc::sync_file_range(fd.as_raw_fd(), start, length, libc::SYNC_FILE_RANGE_WRITE)
+    };
+    match done {
+        0 => Ok(()),
+        _ => match Errno::from_io_error(&std::io::Error::last_os_error()) {
+            // Some file systems and sandboxes do not have the call. It only saves time.
+            None | Some(Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP | Errno::PERM) => Ok(()),
+            Some(errno) => Err(errno),
+        },
     }
 }
 
 /// Reserves space. In tmpfs, reserving would write every page an extra time, so there only the free
 /// space is compared.
 fn reserve(fd: &OwnedFd, size: u64) -> rustix::io::Result<()> {
-    const TMPFS: u64 = 0x0102_1994;
     let system = fstatfs(fd)?;
     if system.f_type as u64 == TMPFS {
         // A tmpfs without a limit has no blocks.
         let free = system.f_bavail.saturating_mul(system.f_bsize as u64);
-        let held = u64::try_from(fstat(fd)?.st_blocks).unwrap_or(0) * 512;
+        let held = allocated(&fstat(fd)?);
         return match system.f_blocks == 0 || size <= free.saturating_add(held) {
             true => Ok(()),
             false => Err(Errno::NOSPC),

@@ -17,10 +17,13 @@ mod tree;
 pub mod write_behind;
 
 pub use lock::{LockAttempt, wait_for_lock, without_locks};
+pub use posix::sync_fs_tells_errors;
 pub use retry::retry;
 
 use crate::Result;
+use rustix::fd::BorrowedFd;
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,6 +54,9 @@ pub struct Stat {
     pub kind: FileKind,
     /// Size, bytes.
     pub size: u64,
+    /// Space that is allocated, bytes. Less than the size if the file has holes, and more by a part
+    /// of a block if not.
+    pub blocks: u64,
     /// Mode bits as in `st_mode`, file type included.
     pub mode: u32,
     /// Owner.
@@ -63,6 +69,19 @@ pub struct Stat {
     pub ctime: (i64, u32),
     /// Time of last change of the content.
     pub mtime: (i64, u32),
+}
+
+impl Stat {
+    /// The space that a file takes, bytes: its size in whole blocks of `block` bytes, or what is
+    /// allocated if that is less, as with holes. A file system that tells of no allocation at all is
+    /// not believed.
+    pub fn space(&self, block: u64) -> u64 {
+        let size = self.size.next_multiple_of(block);
+        match self.blocks {
+            0 => size,
+            blocks => size.min(blocks),
+        }
+    }
 }
 
 /// Capacity of a file system, bytes.
@@ -84,8 +103,24 @@ pub trait File: Send {
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
     /// Reserves space and sets the size, so that a full disk is noticed early.
     fn allocate(&self, size: u64) -> Result<()>;
+    /// Sets the size and reserves no space: what is added is a hole.
+    fn set_size(&self, size: u64) -> Result<()>;
+    /// The first run of bytes at or after `from` without holes. `None` if only holes follow. If the
+    /// file system cannot tell holes, the rest of the file is one run.
+    fn data_from(&self, from: u64) -> Result<Option<Range<u64>>>;
+    /// Copies bytes of another file to the same offset, without reading them into memory.
+    /// `Ok(false)` if that cannot be done here, or is known to be slower: then the bytes must be
+    /// read and written, and the target may have some of them.
+    fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool>;
+    /// Starts to bring written bytes to stable storage, without waiting: a later sync is shorter.
+    fn start_sync(&self, bytes: Range<u64>) -> Result<()>;
     /// Brings content and size to stable storage (fsync).
     fn sync(&self) -> Result<()>;
+    /// The file descriptor, for [`File::copy_from`].
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn descriptor(&self) -> Result<BorrowedFd<'_>>;
 }
 
 /// A lock, held until it is dropped or the process dies.
@@ -138,6 +173,10 @@ pub trait Files: Send + Sync {
     fn remove_tree(&self, path: &Path) -> Result<()>;
     /// Brings a directory's entries to stable storage (fsync).
     fn sync_dir(&self, path: &Path) -> Result<()>;
+    /// Brings everything written to the file system of `path` to stable storage (syncfs), with the
+    /// entries of all its directories. Files that other processes write are waited for, too. Not
+    /// all network file systems report an error here that hit a file which is closed already.
+    fn sync_fs(&self, path: &Path) -> Result<()>;
     /// Restores the mode, owner (as far as permitted) and times of `stat`.
     fn restore(&self, path: &Path, stat: &Stat) -> Result<()>;
     /// Capacity of the file system that holds `path`.

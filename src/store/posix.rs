@@ -1,13 +1,14 @@
 //! The real file system.
 
 use super::beneath::{self, At};
-use super::file::{PosixFile, chmod_handle, failed, refused};
+use super::file::{PosixFile, allocated, chmod_handle, failed, refused};
 use super::{Durability, File, FileKind, Files, Lock, Space, Stat, private, tree};
 use crate::Result;
 use rustix::fd::{IntoRawFd, OwnedFd};
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, Timespec, Timestamps, Uid, chownat,
-    flock, fstat, fstatvfs, fsync, ftruncate, openat, renameat, statat, unlinkat, utimensat,
+    flock, fstat, fstatvfs, fsync, ftruncate, openat, renameat, statat, syncfs, unlinkat,
+    utimensat,
 };
 use rustix::io::{Errno, retry_on_intr};
 use std::ffi::{OsStr, OsString};
@@ -123,20 +124,21 @@ fn open_to_read(roots: &[PathBuf], path: &Path) -> Result<PosixFile> {
 
 /// Opens a file for writing, and creates it if it is missing. A file with several hard links is
 /// unlinked and created again: the other links, such as those of `cp -l`, must keep their content.
-fn open_to_write(roots: &[PathBuf], path: &Path, mode: u32) -> Result<OwnedFd> {
+/// Returns the size, too.
+fn open_to_write(roots: &[PathBuf], path: &Path, mode: u32) -> Result<(OwnedFd, i64)> {
     const ACTION: &str = "create";
     let at = At::find(roots, ACTION, path)?;
     let flags = OFlags::RDWR | OFlags::CREATE;
     let (fd, stat) = open_regular(ACTION, path, &at, (flags, mode))?;
     if stat.st_nlink < 2 {
-        return Ok(fd);
+        return Ok((fd, stat.st_size));
     }
     match retry_on_intr(|| unlinkat(at.dir(), at.name(), AtFlags::empty())) {
         Ok(()) | Err(Errno::NOENT) => {}
         Err(errno) => return Err(failed(ACTION, path, errno)),
     }
     let (fd, _) = open_regular(ACTION, path, &at, (flags | OFlags::EXCL, mode))?;
-    Ok(fd)
+    Ok((fd, 0))
 }
 
 impl<S: System> Files for S {
@@ -153,14 +155,17 @@ impl<S: System> Files for S {
     }
 
     fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
-        let fd = open_to_write(self.roots(), path, mode)?;
-        // Truncated only now, when it is known to be a regular file without other links.
-        retry_on_intr(|| ftruncate(&fd, 0)).map_err(|errno| failed("truncate", path, errno))?;
+        let (fd, size) = open_to_write(self.roots(), path, mode)?;
+        // Truncated only now, when it is known to be a regular file without other links. And only
+        // then: ext4 writes the content of a file that was truncated to the disk when it is closed.
+        if size > 0 {
+            retry_on_intr(|| ftruncate(&fd, 0)).map_err(|errno| failed("truncate", path, errno))?;
+        }
         Ok(Box::new(PosixFile::new(fd, path)))
     }
 
     fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
-        let fd = open_to_write(self.roots(), path, mode)?;
+        let (fd, _) = open_to_write(self.roots(), path, mode)?;
         Ok(Box::new(PosixFile::new(fd, path)))
     }
 
@@ -299,6 +304,15 @@ impl<S: System> Files for S {
         }
     }
 
+    fn sync_fs(&self, path: &Path) -> Result<()> {
+        const ACTION: &str = "sync the file system of";
+        let at = At::find(self.roots(), ACTION, path)?;
+        let directory = at
+            .open(OFlags::RDONLY | OFlags::NONBLOCK)
+            .map_err(|errno| at.error(ACTION, errno))?;
+        retry_on_intr(|| syncfs(&directory)).map_err(|errno| failed(ACTION, path, errno))
+    }
+
     fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
         let fail = |errno| failed("restore attributes of", path, errno);
         let at = At::find(self.roots(), "restore attributes of", path)?;
@@ -364,6 +378,20 @@ impl<S: System> Files for S {
             Err(errno) => Err(fail(errno)),
         }
     }
+}
+
+/// True if [`Files::sync_fs`] tells of data that could not be written, as since Linux 5.8. Local.
+pub fn sync_fs_tells_errors() -> bool {
+    tells_errors(rustix::system::uname().release().to_str().unwrap_or(""))
+}
+
+/// The same for a kernel of this release, such as `6.1.0-13-amd64`.
+fn tells_errors(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut number = || numbers.next().and_then(|n| n.parse::<u32>().ok());
+    number()
+        .zip(number())
+        .is_some_and(|version| version >= (5, 8))
 }
 
 /// Appends to a regular file with a single system call, and creates the file if it is missing. No
@@ -449,11 +477,27 @@ fn convert(stat: &rustix::fs::Stat) -> Stat {
     Stat {
         kind,
         size: u64::try_from(stat.st_size).unwrap_or(0),
+        blocks: allocated(stat),
         mode: stat.st_mode,
         uid: stat.st_uid,
         gid: stat.st_gid,
         atime: time(stat.st_atime, stat.st_atime_nsec),
         ctime: time(stat.st_ctime, stat.st_ctime_nsec),
         mtime: time(stat.st_mtime, stat.st_mtime_nsec),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tells_errors;
+
+    #[test]
+    fn kernels_before_5_8_do_not_tell_errors_of_syncfs() {
+        for old in ["4.18.0-553.el8_10.x86_64", "5.7.19", "", "x", "5"] {
+            assert!(!tells_errors(old), "{old}");
+        }
+        for new in ["5.8.0", "5.14.0-427.el9.x86_64", "6.1.0-13-amd64", "10.0"] {
+            assert!(tells_errors(new), "{new}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::store::{File, Files};
 use crate::{Error, Result};
+use crc32fast::Hasher;
 use std::path::Path;
 
 /// Recorded or measured content of a file.
@@ -44,6 +45,13 @@ pub struct CopyMode {
     pub sync: bool,
 }
 
+/// The most that is read or written in one step, whatever the buffer: larger pieces leave the
+/// processor's cache between reading, checksum and writing.
+const PIECE: usize = 1 << 20;
+
+/// How much of a file is written before its way to the disk begins.
+const WRITE_BEHIND: u64 = 8 << 20;
+
 /// Copies files one after the other, through one buffer.
 pub struct Copier<'a> {
     files: &'a dyn Files,
@@ -56,13 +64,13 @@ impl<'a> Copier<'a> {
     pub fn new(files: &'a dyn Files, buffer: usize) -> Self {
         Copier {
             files,
-            buffer: vec![0; buffer.max(1)],
+            buffer: vec![0; buffer.clamp(1, PIECE)],
             after_piece: &|_| Ok(()),
         }
     }
 
     /// Calls `after_piece` with the number of bytes after each piece of a file, so that it can limit
-    /// the rate, report progress, or cancel: its error ends the copy.
+    /// the rate, report progress, or cancel: its error ends the copy. Holes do not count.
     pub fn watched(self, after_piece: &'a dyn Fn(u64) -> Result<()>) -> Self {
         Copier {
             after_piece,
@@ -70,9 +78,9 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// Copies `from` over `to` (mode 0666 less the umask). The directory of `to` must exist. If the
-    /// content differs from `recorded`, this is an error. After an error `to` is removed. The
-    /// returned checksum is `None` if none was asked for and none recorded. Local.
+    /// Copies `from` over `to` (mode 0666 less the umask). The directory of `to` must exist. Holes
+    /// stay holes. If the content differs from `recorded`, this is an error. After an error `to` is
+    /// removed. The returned checksum is `None` if none was asked for and none recorded. Local.
     pub fn copy(
         &mut self,
         from: &Path,
@@ -82,10 +90,12 @@ impl<'a> Copier<'a> {
     ) -> Result<Content> {
         let source = self.files.open(from)?;
         let target = self.files.create(to, 0o666)?;
-        let crc = mode.crc || recorded.is_some_and(|recorded| recorded.crc.is_some());
-        let done = target
-            .allocate(source.size()?)
-            .and_then(|()| self.pass(&*source, Some(&*target), crc))
+        let mode = CopyMode {
+            crc: mode.crc || recorded.is_some_and(|recorded| recorded.crc.is_some()),
+            ..mode
+        };
+        let done = self
+            .pass(from, &*source, Some(&*target), mode)
             .and_then(|found| match recorded {
                 Some(recorded) => found.check(recorded, from).map(|()| found),
                 None => Ok(found),
@@ -104,29 +114,115 @@ impl<'a> Copier<'a> {
     /// Size and checksum of a file, which is read once. Local.
     pub fn checksum(&mut self, path: &Path) -> Result<Content> {
         let source = self.files.open(path)?;
-        self.pass(&*source, None, true)
+        let (crc, sync) = (true, false);
+        self.pass(path, &*source, None, CopyMode { crc, sync })
     }
 
-    fn pass(&mut self, source: &dyn File, target: Option<&dyn File>, crc: bool) -> Result<Content> {
+    /// Goes once through the file at `path`: takes its checksum, if `crc`, and copies it to `target`,
+    /// if given. With `sync` its way to the disk begins meanwhile.
+    fn pass(
+        &mut self,
+        path: &Path,
+        source: &dyn File,
+        target: Option<&dyn File>,
+        CopyMode { crc, sync }: CopyMode,
+    ) -> Result<Content> {
         let size = source.size()?;
-        let mut hasher = crc32fast::Hasher::new();
-        let mut offset = 0;
-        while offset < size {
-            let n = (size - offset).min(self.buffer.len() as u64) as usize;
-            let piece = &mut self.buffer[..n];
-            source.read_at(offset, piece)?;
-            if crc {
-                hasher.update(piece);
+        let mut run = source.data_from(0)?;
+        if let Some(target) = target {
+            match run == Some(0..size) {
+                // A small file is written in one step, which also notices a full disk.
+                true if size <= PIECE as u64 => {}
+                true => target.allocate(size)?,
+                false => target.set_size(size)?,
             }
-            if let Some(target) = target {
-                target.write_at(offset, piece)?;
+        }
+        let mut sum = crc.then(Sum::default);
+        let mut kernel = target.filter(|_| !crc);
+        let (mut offset, mut started) = (0, 0);
+        while let Some(data) = run {
+            offset = data.start.max(offset);
+            let last = data.end.min(size);
+            while offset < last {
+                let end = last.min(offset + self.buffer.len() as u64);
+                match kernel {
+                    Some(target) => {
+                        if !target.copy_from(source, offset..end)? {
+                            kernel = None;
+                            continue;
+                        }
+                    }
+                    None => {
+                        let piece = &mut self.buffer[..(end - offset) as usize];
+                        source.read_at(offset, piece)?;
+                        if let Some(sum) = &mut sum {
+                            sum.add(offset, piece);
+                        }
+                        if let Some(target) = target {
+                            target.write_at(offset, piece)?;
+                        }
+                    }
+                }
+                (self.after_piece)(end - offset)?;
+                offset = end;
+                if let Some(target) = target.filter(|_| sync && end - started >= WRITE_BEHIND) {
+                    target.start_sync(started..end)?;
+                    started = end;
+                }
             }
-            offset += n as u64;
-            (self.after_piece)(n as u64)?;
+            run = match offset < size {
+                true => source.data_from(offset)?,
+                false => None,
+            };
+        }
+        let now = source.size()?;
+        if now != size {
+            let what = format!("had {size} bytes when it was opened, and {now} when it was read");
+            return Err(Error::corrupt(path, what));
         }
         Ok(Content {
             size,
-            crc: crc.then(|| hasher.finalize()),
+            crc: sum.map(|sum| sum.finish(size)),
         })
     }
 }
+
+/// The checksum of a file that is read in order, but for its holes.
+#[derive(Default)]
+struct Sum {
+    hasher: Hasher,
+    size: u64,
+}
+
+impl Sum {
+    /// Adds `data` at `offset`. There are only zeros between it and what was added before.
+    fn add(&mut self, offset: u64, data: &[u8]) {
+        self.zeros(offset);
+        self.hasher.update(data);
+        self.size = offset.saturating_add(data.len() as u64);
+    }
+
+    /// Adds zeros up to `end`, in a number of steps that grows with the logarithm of their number.
+    fn zeros(&mut self, end: u64) {
+        let mut missing = end.saturating_sub(self.size);
+        self.size = self.size.max(end);
+        let mut zeros = Hasher::new();
+        zeros.update(&[0]);
+        while missing > 0 {
+            if missing & 1 == 1 {
+                self.hasher.combine(&zeros);
+            }
+            zeros.combine(&zeros.clone());
+            missing >>= 1;
+        }
+    }
+
+    fn finish(mut self, size: u64) -> u32 {
+        self.zeros(size);
+        self.hasher.finalize()
+    }
+}
+
+#[cfg(test)]
+#[path = "copy_tests.rs"]
+mod tests;

@@ -8,13 +8,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A thread that carries out jobs, and the way to it.
+type Running = (Sender<Job>, JoinHandle<()>);
+
 /// A thread for tasks. It ends when the worker is dropped, after the tasks that it was given.
-#[derive(Default)]
 pub struct Worker {
-    running: Option<(Sender<Box<dyn FnOnce() + Send>>, JoinHandle<()>)>,
+    name: &'static str,
+    running: Option<Running>,
 }
 
 impl Worker {
+    /// A thread of this name, of at most 15 bytes.
+    pub fn new(name: &'static str) -> Self {
+        Worker {
+            name,
+            running: None,
+        }
+    }
+
     /// Hands a task to the thread, which is started with the first one; `begin` is the first that it
     /// does then. Signals of the process do not come to it. Local.
     ///
@@ -30,12 +43,12 @@ impl Worker {
             cancel: Cancel::default(),
         };
         let (result, cancel) = (task.result.clone(), task.cancel.clone());
-        let job = Box::new(move || {
+        let job: Job = Box::new(move || {
             let done = work(&cancel);
             *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
         });
         if self.running.is_none() {
-            self.running = Some(start(begin)?);
+            self.running = Some(start(self.name, begin)?);
         }
         if let Some((jobs, _)) = &self.running {
             // Without a receiver the job is dropped, and the task ends without a result.
@@ -54,16 +67,14 @@ impl Drop for Worker {
     }
 }
 
-fn start(
-    begin: impl FnOnce() + Send + 'static,
-) -> Result<(Sender<Box<dyn FnOnce() + Send>>, JoinHandle<()>)> {
-    let (sender, receiver) = channel::<Box<dyn FnOnce() + Send>>();
+fn start(name: &str, begin: impl FnOnce() + Send + 'static) -> Result<Running> {
+    let (sender, receiver) = channel::<Job>();
     let work = move || {
         begin();
         receiver.into_iter().for_each(|job| job());
     };
     let _blocked = BlockedSignals::new();
-    let thread = std::thread::Builder::new().name("scr-transfer".to_string());
+    let thread = std::thread::Builder::new().name(name.to_string());
     let thread = thread
         .spawn(work)
         .map_err(|error| Error::io("start a thread for", "background work", error))?;
@@ -129,7 +140,7 @@ mod tests {
     #[test]
     fn tasks_run_in_order_and_the_worker_waits_for_them() {
         let order = Arc::new(Mutex::new(Vec::new()));
-        let mut worker = Worker::default();
+        let mut worker = Worker::new("test");
         let mut tasks = Vec::new();
         for n in 0..5 {
             let order = order.clone();
@@ -150,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_task_is_cancelled_while_it_runs() {
-        let mut worker = Worker::default();
+        let mut worker = Worker::new("test");
         let work = |cancel: &Cancel| {
             while !cancel.is_cancelled() {
                 std::thread::sleep(PAUSE);

@@ -20,10 +20,11 @@ macro_rules! ensure {
 
 /// Runs all checks on this rank. Collective.
 pub fn all(comm: &dyn Communicator) -> Check {
-    let checks: [(&str, Checker); 13] = [
+    let checks: [(&str, Checker); 14] = [
         ("ring", ring),
         ("order", order),
         ("posted_order", posted_order),
+        ("from_any_rank", from_any_rank),
         ("wrong_length", wrong_length),
         ("dropped_requests", dropped_requests),
         ("no_such_rank", no_such_rank),
@@ -120,6 +121,39 @@ fn posted_order(comm: &dyn Communicator) -> Check {
         .into_iter()
         .try_for_each(|send| send?.wait().map(drop))
         .map_err(text)
+}
+
+/// Rank 0 receives two messages of each other rank, whichever comes first; those of one rank stay in
+/// order, and messages with another tag are for others.
+fn from_any_rank(comm: &dyn Communicator) -> Check {
+    let (me, size) = (comm.rank(), comm.size());
+    if me > 0 {
+        for (tag, length) in [(8, 5), (7, 1), (7, 70_000)] {
+            let send = comm.isend(0, tag, pattern(me, length)).map_err(text)?;
+            send.wait().map_err(text)?;
+        }
+        return Ok(());
+    }
+    for rank in 1..size {
+        ensure!(
+            comm.recv(rank, 8).map_err(text)? == pattern(rank, 5),
+            "tag 8"
+        );
+    }
+    let mut lengths = vec![Vec::new(); size];
+    for _ in 1..2 * size - 1 {
+        let (from, data) = comm.recv_any(7).map_err(text)?;
+        ensure!(
+            data == pattern(from, data.len()),
+            "wrong data of rank {from}"
+        );
+        lengths[from].push(data.len());
+    }
+    ensure!(
+        lengths[1..].iter().all(|all| *all == [1, 70_000]),
+        "{lengths:?}"
+    );
+    Ok(())
 }
 
 fn wrong_length(comm: &dyn Communicator) -> Check {

@@ -25,8 +25,9 @@ use mpi::ffi::{
     MPI_Abort, MPI_Comm, MPI_Comm_dup, MPI_Comm_free, MPI_Comm_rank, MPI_Comm_set_errhandler,
     MPI_Comm_size, MPI_Datatype, MPI_Finalize, MPI_Iallreduce, MPI_Ibarrier, MPI_Improbe,
     MPI_Imrecv, MPI_Initialized, MPI_Irecv, MPI_Isend, MPI_Op, MPI_Op_create, MPI_Op_free,
-    MPI_Type_commit, MPI_Type_contiguous, MPI_Type_free, RSMPI_COMM_NULL, RSMPI_COMM_WORLD,
-    RSMPI_DATATYPE_NULL, RSMPI_ERRORS_RETURN, RSMPI_INT64_T, RSMPI_MAX, RSMPI_MESSAGE_NULL,
+    MPI_Type_commit, MPI_Type_contiguous, MPI_Type_free, RSMPI_ANY_SOURCE, RSMPI_COMM_NULL,
+    RSMPI_COMM_WORLD, RSMPI_DATATYPE_NULL, RSMPI_ERRORS_RETURN, RSMPI_INT64_T, RSMPI_MAX,
+    RSMPI_MESSAGE_NULL,
 };
 use std::ffi::{c_int, c_void};
 
@@ -161,6 +162,43 @@ impl Mpi {
         check_rank(call, rank, self.size)?;
         c_int::try_from(rank).map_err(|_| failure(call, "the rank is no int"))
     }
+
+    /// Receives one message of unknown length from `peer`, which is `name` in messages. Returns the
+    /// rank of its sender, too.
+    fn receive(&self, peer: c_int, name: String, tag: Tag) -> Result<(usize, Vec<u8>)> {
+        let call = format!("MPI_Improbe from {name}");
+        // SAFETY: constant of the C library.
+        let mut message = unsafe { RSMPI_MESSAGE_NULL };
+        let mut status = empty_status();
+        poll::until(|| {
+            let mut there: c_int = 0;
+            let tag = c_int::from(tag);
+            // SAFETY: live locals of the right types.
+            let code =
+                unsafe { MPI_Improbe(peer, tag, self.comm, &mut there, &mut message, &mut status) };
+            check(&call, code).map(|()| there != 0)
+        })?;
+        let from = usize::try_from(status.MPI_SOURCE)
+            .map_err(|_| failure(&call, "the message has no sender"))?;
+        let length = received(&status)?;
+        let mut buffer = Vec::new();
+        buffer
+            .try_reserve_exact(length)
+            .map_err(|_| failure(&call, format!("no memory for a message of {length} bytes")))?;
+        buffer.resize(length, 0);
+        let part = MpiBuffer::of(self.block, length)?;
+        let call = format!("MPI_Imrecv from rank {from}");
+        let mut request = Request::new(call, buffer, Some((from, tag)), self.thread);
+        // SAFETY: as for `irecv`; the message was matched by us.
+        let code = unsafe {
+            let start = request.buffer.as_mut_ptr().cast::<c_void>();
+            let (count, datatype) = (part.count, part.datatype);
+            let handle = &mut request.handle;
+            MPI_Imrecv(start, count, datatype, &mut message, handle)
+        };
+        check(&request.call, code)?;
+        Ok((from, Box::new(request).wait()?))
+    }
 }
 
 impl Drop for Mpi {
@@ -256,36 +294,15 @@ impl Communicator for Mpi {
         if from == self.rank {
             return self.to_self.recv(0, tag);
         }
-        let call = format!("MPI_Improbe from rank {from}");
+        self.receive(peer, format!("rank {from}"), tag)
+            .map(|(_, data)| data)
+    }
+
+    fn recv_any(&self, tag: Tag) -> Result<(usize, Vec<u8>)> {
+        self.thread.check("MPI_Improbe")?;
         // SAFETY: constant of the C library.
-        let mut message = unsafe { RSMPI_MESSAGE_NULL };
-        let mut status = empty_status();
-        poll::until(|| {
-            let mut there: c_int = 0;
-            let tag = c_int::from(tag);
-            // SAFETY: live locals of the right types.
-            let code =
-                unsafe { MPI_Improbe(peer, tag, self.comm, &mut there, &mut message, &mut status) };
-            check(&call, code).map(|()| there != 0)
-        })?;
-        let length = received(&status)?;
-        let mut buffer = Vec::new();
-        buffer
-            .try_reserve_exact(length)
-            .map_err(|_| failure(&call, format!("no memory for a message of {length} bytes")))?;
-        buffer.resize(length, 0);
-        let part = MpiBuffer::of(self.block, length)?;
-        let call = format!("MPI_Imrecv from rank {from}");
-        let mut request = Request::new(call, buffer, Some((from, tag)), self.thread);
-        // SAFETY: as for `irecv`; the message was matched by us.
-        let code = unsafe {
-            let start = request.buffer.as_mut_ptr().cast::<c_void>();
-            let (count, datatype) = (part.count, part.datatype);
-            let handle = &mut request.handle;
-            MPI_Imrecv(start, count, datatype, &mut message, handle)
-        };
-        check(&request.call, code)?;
-        Box::new(request).wait()
+        let any = unsafe { RSMPI_ANY_SOURCE };
+        self.receive(any, "any rank".to_string(), tag)
     }
 
     fn barrier(&self) -> Result<()> {

@@ -131,6 +131,11 @@ impl Communicator for ThreadRank {
         self.post(from, tag, Vec::new(), None)?.wait()
     }
 
+    fn recv_any(&self, tag: Tag) -> Result<(usize, Vec<u8>)> {
+        let from = self.world.wait_for_any(self.rank, tag)?;
+        Ok((from, self.recv(from, tag)?))
+    }
+
     fn barrier(&self) -> Result<()> {
         self.world.round(self.rank, "barrier", &mut [])
     }

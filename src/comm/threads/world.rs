@@ -49,6 +49,8 @@ impl Transfer {
 #[derive(Debug, Clone, Copy)]
 enum Want {
     Transfer(Transfer),
+    /// A message with this tag from any other rank to this one.
+    Any(usize, Tag),
     Round(u64),
 }
 
@@ -128,8 +130,20 @@ impl WorldState {
     fn satisfied(&self, want: Want) -> bool {
         match want {
             Want::Transfer(transfer) => self.done.contains_key(&transfer.ticket),
+            Want::Any(to, tag) => self.sender(to, tag).is_some(),
             Want::Round(number) => self.round > number,
         }
+    }
+
+    /// The lowest rank that has sent `to` a message with this tag that has no receive yet.
+    fn sender(&self, to: usize, tag: Tag) -> Option<usize> {
+        let has_message = |from: &usize| {
+            let channel = self.channels.get(&(*from, to, tag));
+            channel.is_some_and(|channel| !channel.unexpected.is_empty())
+        };
+        (0..self.ended.len())
+            .filter(|from| *from != to)
+            .find(has_message)
     }
 
     /// The reason why `want` can never be satisfied, if there is one.
@@ -139,6 +153,12 @@ impl WorldState {
         }
         let gone = match want {
             Want::Transfer(transfer) => Some(transfer.peer()).filter(|r| self.has_ended(*r)),
+            Want::Any(to, _) => {
+                let mut others = (0..self.ended.len()).filter(|rank| *rank != to);
+                return others
+                    .all(|rank| self.has_ended(rank))
+                    .then(|| "all other ranks have ended".to_string());
+            }
             Want::Round(_) => self.ended.iter().position(|&ended| ended),
         };
         gone.map(|rank| format!("rank {rank} has ended"))
@@ -153,6 +173,9 @@ impl WorldState {
                 Some(want) if !self.satisfied(*want) && self.hopeless(*want).is_none() => {
                     story += &match want {
                         Want::Transfer(transfer) => format!(" rank {rank}: {};", transfer.call()),
+                        Want::Any(_, tag) => {
+                            format!(" rank {rank}: receive from any rank, tag {tag:#x};")
+                        }
                         Want::Round(_) => format!(" rank {rank} in a collective call;"),
                     };
                 }
@@ -312,6 +335,14 @@ impl World {
         };
         let mut state = self.wait(rank, Want::Transfer(*transfer), &transfer.call())?;
         Ok(state.done.remove(&transfer.ticket).unwrap_or_default())
+    }
+
+    /// Blocks until another rank has sent `rank` a message with this tag, and returns that rank.
+    pub fn wait_for_any(&self, rank: usize, tag: Tag) -> Result<usize> {
+        let call = format!("receive from any rank, tag {tag:#x}");
+        let state = self.wait(rank, Want::Any(rank, tag), &call)?;
+        let sender = state.sender(rank, tag);
+        sender.ok_or_else(|| Error::comm(call, "the message is gone"))
     }
 
     /// Forgets a transfer: a posted receive matches no message any more. A message that was sent is

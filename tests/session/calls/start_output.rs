@@ -270,6 +270,9 @@ impl Communicator for Broken {
     fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
         self.0.recv(from, tag)
     }
+    fn recv_any(&self, tag: Tag) -> Result<(usize, Vec<u8>)> {
+        self.0.recv_any(tag)
+    }
     fn barrier(&self) -> Result<()> {
         self.0.barrier()
     }

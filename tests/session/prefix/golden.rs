@@ -7,6 +7,8 @@ use scr::format::{Name, decode};
 use scr::store::posix::Posix;
 use scr::store::{Durability, File, Files, Lock, Space, Stat};
 use std::ffi::OsString;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -303,6 +305,22 @@ impl File for NotingFile {
     fn allocate(&self, size: u64) -> scr::Result<()> {
         self.0.allocate(size)
     }
+    fn set_size(&self, size: u64) -> scr::Result<()> {
+        self.0.set_size(size)
+    }
+    fn data_from(&self, from: u64) -> scr::Result<Option<Range<u64>>> {
+        self.0.data_from(from)
+    }
+    fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> scr::Result<bool> {
+        self.2.note("write", &self.1);
+        self.0.copy_from(source, bytes)
+    }
+    fn start_sync(&self, bytes: Range<u64>) -> scr::Result<()> {
+        self.0.start_sync(bytes)
+    }
+    fn descriptor(&self) -> scr::Result<BorrowedFd<'_>> {
+        self.0.descriptor()
+    }
     fn sync(&self) -> scr::Result<()> {
         self.2.note("sync", &self.1);
         self.0.sync()
@@ -378,6 +396,10 @@ impl Files for Noting {
     fn sync_dir(&self, path: &Path) -> scr::Result<()> {
         self.journal.note("sync_dir", path);
         Posix.sync_dir(path)
+    }
+    fn sync_fs(&self, path: &Path) -> scr::Result<()> {
+        self.journal.note("sync_fs", path);
+        Posix.sync_fs(path)
     }
     fn restore(&self, path: &Path, stat: &Stat) -> scr::Result<()> {
         Posix.restore(path, stat)

@@ -40,6 +40,7 @@ fn copy_settings<'a>(
         redundancy,
         buffer: 300,
         metadata: true,
+        watch: &(),
     }
 }
 
