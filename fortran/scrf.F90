@@ -1,7 +1,8 @@
 !> The Scalable Checkpoint / Restart library for Fortran: interface of SCR v3.1.0.
 !>
 !> Arguments are those of the SCR user API guide. All calls are collective over
-!> MPI_COMM_WORLD, but scr_route_file, scr_routed and scr_get_version.
+!> MPI_COMM_WORLD, but scr_route_file, scr_routed, scr_restart_ranks, scr_restart_file_count,
+!> scr_restart_file and scr_get_version.
 !>
 !> - ierror is optional, integer(int32) or integer(int64): SCR_SUCCESS, or 1 if the call
 !>   failed or an output did not fit. Without it a failed checkpoint, restart or flush is
@@ -30,6 +31,8 @@ module scrf
     public :: scr_init, scr_finalize, scr_config, scr_get_version
     public :: scr_route_file, scr_routed
     public :: scr_have_restart, scr_start_restart, scr_complete_restart
+    public :: scr_allow_other_ranks
+    public :: scr_restart_ranks, scr_restart_file_count, scr_restart_file
     public :: scr_need_checkpoint, scr_start_checkpoint, scr_complete_checkpoint
     public :: scr_start_output, scr_complete_output, scr_should_exit
     public :: scr_current, scr_drop, scr_delete
@@ -89,6 +92,33 @@ module scrf
     interface scr_route_file
         module procedure :: route_file_i32, route_file_i64
     end interface scr_route_file
+
+    !> scr_allow_other_ranks(allowed, ierror): can this program restart from a checkpoint of another
+    !> number of processes?
+    interface scr_allow_other_ranks
+        module procedure :: allow_i32_i32, allow_i64_i32, allow_log_i32
+        module procedure :: allow_i32_i64, allow_i64_i64, allow_log_i64
+    end interface scr_allow_other_ranks
+
+    !> scr_restart_ranks(ranks, ierror): how many processes wrote the checkpoint that is being read?
+    interface scr_restart_ranks
+        module procedure :: restart_ranks_i32_i32, restart_ranks_i64_i32
+        module procedure :: restart_ranks_i32_i64, restart_ranks_i64_i64
+    end interface scr_restart_ranks
+
+    !> scr_restart_file_count(rank, count, ierror): how many files of it did process rank write? The
+    !> first is rank 0.
+    interface scr_restart_file_count
+        module procedure :: restart_file_count_i32_i32, restart_file_count_i64_i32
+        module procedure :: restart_file_count_i32_i64, restart_file_count_i64_i64
+    end interface scr_restart_file_count
+
+    !> scr_restart_file(rank, index, name, ierror): the path of one of them in the prefix directory, for
+    !> scr_routed. index is from 1 to count, in C one less.
+    interface scr_restart_file
+        module procedure :: restart_file_i32_i32, restart_file_i64_i32
+        module procedure :: restart_file_i32_i64, restart_file_i64_i64
+    end interface scr_restart_file
 
     !> scr_have_restart(flag, name, ierror): is there a checkpoint to read? name is optional.
     interface scr_have_restart
@@ -224,6 +254,38 @@ module scrf
             character(kind=c_char), intent(inout) :: name(*)
             integer(c_int) :: status
         end function c_start_restart
+
+        function c_allow_other_ranks(allowed) bind(C, name="SCR_Allow_other_ranks") &
+            result(status)
+            import :: c_int
+            implicit none
+            integer(c_int), value, intent(in) :: allowed
+            integer(c_int) :: status
+        end function c_allow_other_ranks
+
+        function c_restart_ranks(ranks) bind(C, name="SCR_Restart_ranks") result(status)
+            import :: c_int
+            implicit none
+            integer(c_int), intent(inout) :: ranks
+            integer(c_int) :: status
+        end function c_restart_ranks
+
+        function c_restart_file_count(rank, count) bind(C, name="SCR_Restart_file_count") &
+            result(status)
+            import :: c_int
+            implicit none
+            integer(c_int), value, intent(in) :: rank
+            integer(c_int), intent(inout) :: count
+            integer(c_int) :: status
+        end function c_restart_file_count
+
+        function c_restart_file(rank, index, name) bind(C, name="SCR_Restart_file") result(status)
+            import :: c_char, c_int
+            implicit none
+            integer(c_int), value, intent(in) :: rank, index
+            character(kind=c_char), intent(inout) :: name(*)
+            integer(c_int) :: status
+        end function c_restart_file
 
         function c_need_checkpoint(flag) bind(C, name="SCR_Need_checkpoint") result(status)
             import :: c_int
@@ -408,6 +470,49 @@ contains
         status = c_start_restart(buffer)
         if (present(name)) call pad(text_of(buffer), name, status)
     end function do_start_restart
+
+    function do_allow_other_ranks(allowed) result(status)
+        integer(c_int), intent(in) :: allowed
+        integer(int32) :: status
+
+        status = c_allow_other_ranks(allowed)
+    end function do_allow_other_ranks
+
+    function do_restart_ranks(ranks) result(status)
+        integer(c_int), intent(out) :: ranks
+        integer(int32) :: status
+
+        ranks = 0
+        status = c_restart_ranks(ranks)
+    end function do_restart_ranks
+
+    function do_restart_file_count(rank, count) result(status)
+        integer(int64), intent(in) :: rank
+        integer(c_int), intent(out) :: count
+        integer(int32) :: status
+
+        count = 0
+        status = c_restart_file_count(clamped(rank), count)
+    end function do_restart_file_count
+
+    function do_restart_file(rank, index, name) result(status)
+        integer(int64), intent(in) :: rank, index
+        character(len=*), intent(out) :: name
+        integer(int32) :: status
+        character(kind=c_char) :: buffer(SCR_MAX_FILENAME)
+
+        buffer = c_null_char
+        status = c_restart_file(clamped(rank), clamped(index - 1), buffer)
+        call pad(text_of(buffer), name, status)
+    end function do_restart_file
+
+    !> A number of any kind for C, which has no use for one out of its range.
+    pure function clamped(number)
+        integer(int64), intent(in) :: number
+        integer(c_int) :: clamped
+
+        clamped = int(max(-1_int64, min(number, int(huge(clamped), int64))), c_int)
+    end function clamped
 
     function do_need_checkpoint(flag) result(status)
         integer(c_int), intent(out) :: flag
@@ -899,6 +1004,88 @@ contains
             do_start_output(name, int(flags, c_int)), MAY_GO_ON, ierror)
     end subroutine start_output_i64_i32
 
+    subroutine allow_i32_i32(allowed, ierror)
+        integer(int32), intent(in) :: allowed
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_allow_other_ranks", &
+            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
+    end subroutine allow_i32_i32
+
+    subroutine allow_i64_i32(allowed, ierror)
+        integer(int64), intent(in) :: allowed
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_allow_other_ranks", &
+            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
+    end subroutine allow_i64_i32
+
+    subroutine allow_log_i32(allowed, ierror)
+        logical, intent(in) :: allowed
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_allow_other_ranks", &
+            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
+    end subroutine allow_log_i32
+
+    subroutine restart_ranks_i32_i32(ranks, ierror)
+        integer(int32), intent(out) :: ranks
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_restart_ranks", do_restart_ranks(number), MUST_STOP, ierror)
+        call set_flag(ranks, number)
+    end subroutine restart_ranks_i32_i32
+
+    subroutine restart_file_count_i32_i32(rank, count, ierror)
+        integer(int32), intent(in) :: rank
+        integer(int32), intent(out) :: count
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_restart_file_count", &
+            do_restart_file_count(int(rank, int64), number), MUST_STOP, ierror)
+        call set_flag(count, number)
+    end subroutine restart_file_count_i32_i32
+
+    subroutine restart_file_i32_i32(rank, index, name, ierror)
+        integer(int32), intent(in) :: rank, index
+        character(len=*), intent(out) :: name
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_restart_file", &
+            do_restart_file(int(rank, int64), int(index, int64), name), MUST_STOP, ierror)
+    end subroutine restart_file_i32_i32
+
+    subroutine restart_ranks_i64_i32(ranks, ierror)
+        integer(int64), intent(out) :: ranks
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_restart_ranks", do_restart_ranks(number), MUST_STOP, ierror)
+        call set_flag(ranks, number)
+    end subroutine restart_ranks_i64_i32
+
+    subroutine restart_file_count_i64_i32(rank, count, ierror)
+        integer(int64), intent(in) :: rank
+        integer(int64), intent(out) :: count
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_restart_file_count", &
+            do_restart_file_count(int(rank, int64), number), MUST_STOP, ierror)
+        call set_flag(count, number)
+    end subroutine restart_file_count_i64_i32
+
+    subroutine restart_file_i64_i32(rank, index, name, ierror)
+        integer(int64), intent(in) :: rank, index
+        character(len=*), intent(out) :: name
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_restart_file", &
+            do_restart_file(int(rank, int64), int(index, int64), name), MUST_STOP, ierror)
+    end subroutine restart_file_i64_i32
+
     subroutine config_i64(cfg, val, ierror)
         character(len=*), intent(in) :: cfg
         character(len=*), intent(out), optional :: val
@@ -1124,4 +1311,85 @@ contains
             do_start_output(name, int(flags, c_int)), MAY_GO_ON, ierror)
     end subroutine start_output_i64_i64
 
+    subroutine allow_i32_i64(allowed, ierror)
+        integer(int32), intent(in) :: allowed
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_allow_other_ranks", &
+            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
+    end subroutine allow_i32_i64
+
+    subroutine allow_i64_i64(allowed, ierror)
+        integer(int64), intent(in) :: allowed
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_allow_other_ranks", &
+            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
+    end subroutine allow_i64_i64
+
+    subroutine allow_log_i64(allowed, ierror)
+        logical, intent(in) :: allowed
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_allow_other_ranks", &
+            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
+    end subroutine allow_log_i64
+
+    subroutine restart_ranks_i32_i64(ranks, ierror)
+        integer(int32), intent(out) :: ranks
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_restart_ranks", do_restart_ranks(number), MUST_STOP, ierror)
+        call set_flag(ranks, number)
+    end subroutine restart_ranks_i32_i64
+
+    subroutine restart_file_count_i32_i64(rank, count, ierror)
+        integer(int32), intent(in) :: rank
+        integer(int32), intent(out) :: count
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_restart_file_count", &
+            do_restart_file_count(int(rank, int64), number), MUST_STOP, ierror)
+        call set_flag(count, number)
+    end subroutine restart_file_count_i32_i64
+
+    subroutine restart_file_i32_i64(rank, index, name, ierror)
+        integer(int32), intent(in) :: rank, index
+        character(len=*), intent(out) :: name
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_restart_file", &
+            do_restart_file(int(rank, int64), int(index, int64), name), MUST_STOP, ierror)
+    end subroutine restart_file_i32_i64
+
+    subroutine restart_ranks_i64_i64(ranks, ierror)
+        integer(int64), intent(out) :: ranks
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_restart_ranks", do_restart_ranks(number), MUST_STOP, ierror)
+        call set_flag(ranks, number)
+    end subroutine restart_ranks_i64_i64
+
+    subroutine restart_file_count_i64_i64(rank, count, ierror)
+        integer(int64), intent(in) :: rank
+        integer(int64), intent(out) :: count
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_restart_file_count", &
+            do_restart_file_count(int(rank, int64), number), MUST_STOP, ierror)
+        call set_flag(count, number)
+    end subroutine restart_file_count_i64_i64
+
+    subroutine restart_file_i64_i64(rank, index, name, ierror)
+        integer(int64), intent(in) :: rank, index
+        character(len=*), intent(out) :: name
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_restart_file", &
+            do_restart_file(int(rank, int64), int(index, int64), name), MUST_STOP, ierror)
+    end subroutine restart_file_i64_i64
 end module scrf

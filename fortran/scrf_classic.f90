@@ -53,6 +53,16 @@ subroutine scr_route_file(name, file, ierr)
     call call_scr(name, file, ierr)
 end subroutine scr_route_file
 
+subroutine scr_allow_other_ranks(allowed, ierr)
+    use, intrinsic :: iso_c_binding, only: c_int
+    use scrf, only: call_scr => scr_allow_other_ranks
+    implicit none
+    integer(c_int), intent(in) :: allowed
+    integer(c_int), intent(out) :: ierr
+
+    call call_scr(allowed, ierr)
+end subroutine scr_allow_other_ranks
+
 subroutine scr_have_restart(flag, name, ierr)
     use, intrinsic :: iso_c_binding, only: c_int
     use scrf, only: call_scr => scr_have_restart
@@ -73,6 +83,39 @@ subroutine scr_start_restart(name, ierr)
 
     call call_scr(name, ierr)
 end subroutine scr_start_restart
+
+subroutine scr_restart_ranks(ranks, ierr)
+    use, intrinsic :: iso_c_binding, only: c_int
+    use scrf, only: call_scr => scr_restart_ranks
+    implicit none
+    integer(c_int), intent(out) :: ranks
+    integer(c_int), intent(out) :: ierr
+
+    call call_scr(ranks, ierr)
+end subroutine scr_restart_ranks
+
+subroutine scr_restart_file_count(rank, count, ierr)
+    use, intrinsic :: iso_c_binding, only: c_int
+    use scrf, only: call_scr => scr_restart_file_count
+    implicit none
+    integer(c_int), intent(in) :: rank
+    integer(c_int), intent(out) :: count
+    integer(c_int), intent(out) :: ierr
+
+    call call_scr(rank, count, ierr)
+end subroutine scr_restart_file_count
+
+subroutine scr_restart_file(rank, index, name, ierr)
+    use, intrinsic :: iso_c_binding, only: c_int
+    use scrf, only: call_scr => scr_restart_file
+    implicit none
+    integer(c_int), intent(in) :: rank
+    integer(c_int), intent(in) :: index
+    character(len=*), intent(out) :: name
+    integer(c_int), intent(out) :: ierr
+
+    call call_scr(rank, index, name, ierr)
+end subroutine scr_restart_file
 
 subroutine scr_complete_restart(valid, ierr)
     use, intrinsic :: iso_c_binding, only: c_int

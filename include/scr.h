@@ -114,6 +114,21 @@ const char *SCR_Config(const char *config);
 int SCR_Route_file(const char *name, char *file);
 
 /*
+ Says whether this program can restart from a checkpoint that another number of processes wrote:
+ `allowed` is 1 if it can, 0 if not. Collective, with the same argument on all processes, after
+ SCR_Init and before SCR_Have_restart. Not in SCR v3.1.0.
+
+ Without this call there is no such restart, unless SCR_FETCH_BYPASS or SCR_GLOBAL_RESTART is 1.
+ SCR_Have_restart then offers the newest checkpoint, whatever its number of processes. If that
+ number is another one, the files are read in the prefix directory, to which a checkpoint in the
+ cache is copied first. Every process can open every file: SCR_Route_file takes the names with which
+ the files were written, and SCR_Restart_ranks, SCR_Restart_file_count and SCR_Restart_file tell what
+ there is. New datasets may replace such checkpoints, as they may replace those of the same number of
+ processes.
+ */
+int SCR_Allow_other_ranks(int allowed);
+
+/*
  Sets `flag` to 1 if there is a checkpoint to restart from, otherwise to 0. Collective.
 
  `name` may be NULL, or is a buffer of SCR_MAX_FILENAME bytes which receives the name of
@@ -128,6 +143,34 @@ int SCR_Have_restart(int *flag, char *name);
  `name` may be NULL, or is a buffer of SCR_MAX_FILENAME bytes which receives its name.
  */
 int SCR_Start_restart(char *name);
+
+/*
+ Sets `ranks` to the number of processes that wrote the checkpoint which is being read. Local,
+ between SCR_Start_restart and SCR_Complete_restart. Not in SCR v3.1.0.
+ */
+int SCR_Restart_ranks(int *ranks);
+
+/*
+ Sets `count` to the number of files that process `rank` of the run that wrote the checkpoint has
+ written: `rank` is at least 0 and less than what SCR_Restart_ranks tells. Local, between
+ SCR_Start_restart and SCR_Complete_restart. Not in SCR v3.1.0.
+
+ Any process may ask for any rank if the files are read in the prefix directory. That is so if
+ another number of processes wrote them. If they are in the cache, each process knows its own only.
+ A file that several processes wrote together is in the list of one of them.
+ */
+int SCR_Restart_file_count(int rank, int *count);
+
+/*
+ Tells in `name` the path, in the prefix directory, of a file that process `rank` of the run that
+ wrote the checkpoint has written. `index` is at least 0 and less than what SCR_Restart_file_count
+ tells for this rank. Local, between SCR_Start_restart and SCR_Complete_restart. Not in SCR v3.1.0.
+
+ `name` is a buffer of SCR_MAX_FILENAME bytes. SCR_Route_file tells the path at which to open the
+ file of that name. The lists are read when they are asked for; it is quickest to ask for the files
+ of one rank after the other, and to open each file after it was named.
+ */
+int SCR_Restart_file(int rank, int index, char *name);
 
 /*
  Ends the restart: `valid` is 1 if this process read all its files, 0 if not. Collective.

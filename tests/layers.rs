@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &str = "
     capi: session prefix config job comm format store events error version
     cli: scavenge policy prefix transfer cache redundancy config job comm format store error text version
-    session: policy prefix transfer cache redundancy config job comm format store events error text
+    session: scavenge policy prefix transfer cache redundancy config job comm format store events error text
     scavenge: prefix transfer cache redundancy format store error text
     policy: redundancy format
     prefix: transfer config comm format store error text

@@ -156,6 +156,26 @@ pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) 
     })
 }
 
+/// Says whether this program can restart from a checkpoint that another number of processes wrote:
+/// `allowed` is 1 if it can, 0 if not. Collective, with the same argument on all processes, after
+/// SCR_Init and before SCR_Have_restart. Not in SCR v3.1.0.
+///
+/// Without this call there is no such restart, unless SCR_FETCH_BYPASS or SCR_GLOBAL_RESTART is 1.
+/// SCR_Have_restart then offers the newest checkpoint, whatever its number of processes. If that
+/// number is another one, the files are read in the prefix directory, to which a checkpoint in the
+/// cache is copied first. Every process can open every file: SCR_Route_file takes the names with which
+/// the files were written, and SCR_Restart_ranks, SCR_Restart_file_count and SCR_Restart_file tell what
+/// there is. New datasets may replace such checkpoints, as they may replace those of the same number of
+/// processes.
+#[unsafe(no_mangle)]
+pub extern "C" fn SCR_Allow_other_ranks(allowed: c_int) -> c_int {
+    guard(FAILURE, || {
+        Ok(done(process::with(Call::AllowOtherRanks, |session| {
+            session.allow_other_ranks(allowed != 0)
+        })?))
+    })
+}
+
 /// Sets `flag` to 1 if there is a checkpoint to restart from, otherwise to 0. Collective.
 ///
 /// `name` may be NULL, or is a buffer of SCR_MAX_FILENAME bytes which receives the name of
@@ -200,6 +220,106 @@ pub unsafe extern "C" fn SCR_Start_restart(name: *mut c_char) -> c_int {
             // SAFETY: the caller's promise.
             unsafe { text::copy_out(found.as_bytes(), name) };
         }
+        Ok(done(reply))
+    })
+}
+
+/// Sets `ranks` to the number of processes that wrote the checkpoint which is being read. Local,
+/// between SCR_Start_restart and SCR_Complete_restart. Not in SCR v3.1.0.
+///
+/// # Safety
+/// `ranks` is NULL or points to an int.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Restart_ranks(ranks: *mut c_int) -> c_int {
+    guard(FAILURE, || {
+        let call = Call::RestartRanks;
+        // SAFETY: the caller's promise.
+        unsafe { text::set(ranks, 0) };
+        let reply = process::with(call, |session| {
+            if ranks.is_null() {
+                return Err(Error::usage(call.name(), "the pointer is NULL"));
+            }
+            session.restart_ranks()
+        })?;
+        if let Reply::Done(number) = reply {
+            // SAFETY: the caller's promise.
+            unsafe { text::set(ranks, c_int::try_from(number).unwrap_or(c_int::MAX)) };
+        }
+        Ok(done(reply))
+    })
+}
+
+/// Sets `count` to the number of files that process `rank` of the run that wrote the checkpoint has
+/// written: `rank` is at least 0 and less than what SCR_Restart_ranks tells. Local, between
+/// SCR_Start_restart and SCR_Complete_restart. Not in SCR v3.1.0.
+///
+/// Any process may ask for any rank if the files are read in the prefix directory. That is so if
+/// another number of processes wrote them. If they are in the cache, each process knows its own only.
+/// A file that several processes wrote together is in the list of one of them.
+///
+/// # Safety
+/// `count` is NULL or points to an int.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Restart_file_count(rank: c_int, count: *mut c_int) -> c_int {
+    guard(FAILURE, || {
+        let call = Call::RestartFileCount;
+        // SAFETY: the caller's promise.
+        unsafe { text::set(count, 0) };
+        let reply = process::with(call, |session| {
+            if count.is_null() {
+                return Err(Error::usage(call.name(), "the pointer is NULL"));
+            }
+            Ok(session.files_of(call, old_rank(call, rank)?)?.len())
+        })?;
+        if let Reply::Done(number) = reply {
+            // SAFETY: the caller's promise.
+            unsafe { text::set(count, c_int::try_from(number).unwrap_or(c_int::MAX)) };
+        }
+        Ok(done(reply))
+    })
+}
+
+/// Tells in `name` the path, in the prefix directory, of a file that process `rank` of the run that
+/// wrote the checkpoint has written. `index` is at least 0 and less than what SCR_Restart_file_count
+/// tells for this rank. Local, between SCR_Start_restart and SCR_Complete_restart. Not in SCR v3.1.0.
+///
+/// `name` is a buffer of SCR_MAX_FILENAME bytes. SCR_Route_file tells the path at which to open the
+/// file of that name. The lists are read when they are asked for; it is quickest to ask for the files
+/// of one rank after the other, and to open each file after it was named.
+///
+/// # Safety
+/// `name` is NULL or a buffer of SCR_MAX_FILENAME bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn SCR_Restart_file(rank: c_int, index: c_int, name: *mut c_char) -> c_int {
+    guard(FAILURE, || {
+        let call = Call::RestartFile;
+        if !name.is_null() {
+            // SAFETY: not NULL, so by the caller's promise a buffer.
+            unsafe { *name = 0 };
+        }
+        let reply = process::with(call, |session| {
+            if name.is_null() {
+                return Err(Error::usage(call.name(), "the buffer is NULL"));
+            }
+            let files = session.files_of(call, old_rank(call, rank)?)?;
+            let file = usize::try_from(index).ok().and_then(|at| files.get(at));
+            let path = file.map(|file| file.as_os_str().as_bytes());
+            match path {
+                // SAFETY: the caller's promise.
+                Some(path) if unsafe { text::copy_out(path, name) } => Ok(()),
+                Some(path) => Err(Error::usage(
+                    call.name(),
+                    format!("a path has {} bytes and does not fit", path.len()),
+                )),
+                None => Err(Error::usage(
+                    call.name(),
+                    format!(
+                        "rank {rank} has {} files, and none of index {index}",
+                        files.len()
+                    ),
+                )),
+            }
+        })?;
         Ok(done(reply))
     })
 }
@@ -400,6 +520,12 @@ pub unsafe extern "C" fn SCR_Delete(name: *const c_char) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Get_version() -> *mut c_char {
     version::INTERFACE_C.as_ptr().cast_mut()
+}
+
+/// A rank of the run that wrote a checkpoint, as a call from C gives it.
+fn old_rank(call: Call, rank: c_int) -> crate::Result<u64> {
+    let bad = |_| Error::usage(call.name(), format!("there is no rank {rank}"));
+    u64::try_from(rank).map_err(bad)
 }
 
 fn code(success: bool) -> c_int {

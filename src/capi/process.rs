@@ -223,7 +223,7 @@ impl Process {
                 let first = is_first_on_node(&session.reported_file(call));
                 first.then(|| Event::new(Severity::Error, text))
             }
-            RunState::Active(_) if call == Call::RouteFile => match rank {
+            RunState::Active(_) if call.is_of_files() && !refused => match rank {
                 0 => Some(Event::new(Severity::Error, text)),
                 _ => {
                     self.held.get_or_insert(text);

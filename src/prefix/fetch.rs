@@ -2,7 +2,7 @@
 
 use super::flush::PrefixAccess;
 use super::paths::seen_by_program;
-use super::rank2file;
+use super::{fetch_share, rank2file};
 use crate::comm::{Term, collective};
 use crate::format::rank2file::{BASE, FileEntry, RankEntry};
 use crate::format::summary::Summary;
@@ -33,7 +33,8 @@ impl FetchTarget<'_> {
 pub struct Fetched {
     /// The dataset.
     pub dataset: Dataset,
-    /// This rank's files, with sizes, and checksums where they were recorded or taken.
+    /// This rank's files, with sizes, and checksums where they were recorded or taken. If another
+    /// number of ranks wrote them, those that this rank has verified.
     pub files: RankFiles,
     /// Number of files of all ranks without a checksum in the prefix directory, as SCR v3.1.0 may
     /// write it.
@@ -66,6 +67,9 @@ pub struct Wanted<'a> {
     /// Follow symbolic links, for a fetch in bypass: the program reads the files where they are, and
     /// follows links itself.
     pub links: bool,
+    /// The number of ranks that wrote it. If it is not that of this run, the dataset can only be
+    /// verified where it is.
+    pub ranks: u64,
 }
 
 /// Why a dataset cannot be fetched, from the least to the most serious.
@@ -148,10 +152,17 @@ pub fn fetch(
     collective::bcast(comm, 0, &mut message)?;
     let dataset: Dataset = from_message(&message)?;
 
-    let entry = rank2file::read(comm, files, &dir)?;
-    let part = in_turns(comm, access.node, access.width, || {
-        fetch_files(access, wanted, &entry?, cache)
-    })?;
+    let part = if wanted.ranks == comm.size() as u64 {
+        let entry = rank2file::read(comm, files, &dir)?;
+        in_turns(comm, access.node, access.width, || {
+            fetch_files(access, wanted, &entry?, cache)
+        })?
+    } else {
+        let share = fetch_share::entries(comm, files, &dir, wanted.ranks)?;
+        in_turns(comm, access.node, access.width, || {
+            verify(access, wanted, &share?)
+        })?
+    };
     let (count, size, unverified) = part.as_ref().map_or((0, 0, 0), |part| {
         let files = &part.files.files;
         let size = files
@@ -228,7 +239,8 @@ fn refuse(error: Error, terms: &[Term]) -> Result<std::result::Result<Fetched, R
     }
 }
 
-/// Reads the summary on rank 0. Fails unless it describes a complete checkpoint of this many ranks.
+/// Reads the summary on rank 0. Fails unless it describes a complete checkpoint of as many ranks as
+/// `wanted` says.
 fn read_summary(access: &PrefixAccess, dir: &Path, wanted: &Wanted) -> Result<Dataset> {
     let id = wanted.id;
     let path = dir.join("summary.scr");
@@ -248,7 +260,7 @@ fn read_summary(access: &PrefixAccess, dir: &Path, wanted: &Wanted) -> Result<Da
         ));
     }
     let ranks = rank2file::ranks(access.files, dir)?;
-    if ranks != access.comm.size() as u64 {
+    if ranks != wanted.ranks {
         let what = format!(
             "was written by {ranks} ranks, this run has {}; run with {ranks} ranks to use it",
             access.comm.size()
@@ -259,6 +271,7 @@ fn read_summary(access: &PrefixAccess, dir: &Path, wanted: &Wanted) -> Result<Da
 }
 
 /// One rank's part of a dataset.
+#[derive(Default)]
 struct FetchedPart {
     files: RankFiles,
     /// Number of files without a checksum.
@@ -371,6 +384,18 @@ fn fetch_files(
         unverified,
         link,
     })
+}
+
+/// Compares this rank's share of the files of all ranks with their records, where they are.
+fn verify(access: &PrefixAccess, wanted: &Wanted, share: &[RankEntry]) -> Result<FetchedPart> {
+    let mut all = FetchedPart::default();
+    for entry in share {
+        let part = fetch_files(access, wanted, entry, None)?;
+        all.files.files.extend(part.files.files);
+        all.unverified += part.unverified;
+        all.link = all.link.or(part.link);
+    }
+    Ok(all)
 }
 
 fn expected(recorded: &FileEntry, size: u64, checksums: bool) -> Content {

@@ -61,6 +61,7 @@ fn fetched(dir: &Path) -> Vec<std::result::Result<Fetched, Refused>> {
             name: &"ck".into(),
             checksums: true,
             links: true,
+            ranks: RANKS as u64,
         };
         fetch(&access, &wanted, None).unwrap()
     })

@@ -3,6 +3,8 @@
 pub mod delete;
 mod directories;
 pub mod fetch;
+mod fetch_share;
+pub mod file_lists;
 pub mod finish;
 pub mod flush;
 pub mod index;

@@ -72,6 +72,7 @@ impl CachedDataset {
         };
         Some(RestartFiles {
             dataset: self.dataset.clone(),
+            ranks: filemap.ranks as u64,
             root,
             bypass: self.bypass,
             files: paths(filemap),
@@ -83,11 +84,13 @@ impl CachedDataset {
 #[derive(Debug, Clone)]
 pub(super) struct RestartFiles {
     pub dataset: Dataset,
+    /// How many ranks wrote it.
+    pub ranks: u64,
     /// Directory below which the files lie: this rank's own in the cache, or the prefix directory.
     pub root: PathBuf,
     /// The files are read in the prefix directory.
     pub bypass: bool,
-    /// Paths relative to `root`.
+    /// Paths relative to `root`. Empty if another number of ranks wrote them.
     pub files: Vec<PathBuf>,
 }
 
@@ -299,6 +302,7 @@ mod tests {
         let paths = ["d/a", "e/a", "d/b", "a"].map(PathBuf::from);
         let files = RestartFiles {
             dataset: Dataset::default(),
+            ranks: 1,
             root: PathBuf::new(),
             bypass: false,
             files: paths.to_vec(),

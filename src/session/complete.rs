@@ -199,11 +199,13 @@ impl Session {
 }
 
 /// The files of this rank as they are now; with bypass only those that no lower rank has routed too.
-/// Collective with bypass; the inner result is local.
+/// Collective with bypass, and in a store that all nodes share, where a program may take a file of
+/// several ranks for one; the inner result is local.
 fn list_files(run: &Run, open: &OpenDataset) -> Result<Result<Vec<FileMeta>>> {
     let paths: Vec<&Path> = open.files.keys().map(PathBuf::as_path).collect();
     let bypass = open.target.bypass;
-    let owners = match bypass {
+    let descriptor = &run.descriptors.stores[open.target.store];
+    let owners = match bypass || descriptor.outlives_nodes() {
         true => owners(&*run.comm, &paths)?,
         false => Vec::new(),
     };
@@ -214,8 +216,18 @@ fn list_files(run: &Run, open: &OpenDataset) -> Result<Result<Vec<FileMeta>>> {
     };
     let mut list = Vec::with_capacity(paths.len());
     for (at, (relative, original)) in open.files.iter().enumerate() {
-        if owners.get(at).is_some_and(|owner| *owner != run.rank()) {
-            continue;
+        if let Some(owner) = owners.get(at).filter(|owner| **owner != run.rank()) {
+            if bypass {
+                continue;
+            }
+            let what = format!(
+                "rank {owner} has routed {} too, and STORE={} keeps the files of each rank apart; a file \
+                 that ranks share needs SCR_CACHE_BYPASS=1",
+                relative.display(),
+                descriptor.dir.display()
+            );
+            let name = open.dataset.name.to_string();
+            return Ok(Err(Error::dataset(open.dataset.id, name, what)));
         }
         let path = root.join(relative);
         let files = &*run.files;

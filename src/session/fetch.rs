@@ -41,6 +41,8 @@ pub(super) enum Attempt {
 #[serde(rename_all = "UPPERCASE", default)]
 struct NextFetch {
     dataset: Option<Dataset>,
+    /// The number of ranks that must have written it.
+    ranks: u64,
     /// The highest ids in the index: another process may have added datasets.
     max_dataset: u64,
     max_checkpoint: u64,
@@ -68,6 +70,7 @@ impl RestartSearch {
             }
             let mut next = NextFetch {
                 dataset: None,
+                ranks: run.comm.size() as u64,
                 max_dataset: index.max_dataset(),
                 max_checkpoint: index.max_checkpoint(),
             };
@@ -141,10 +144,10 @@ fn remember_current(run: &Run, name: Name, known: bool, moved: bool) {
 
 /// Fetches into a store, or without one verifies the files in the prefix directory. The latter is
 /// repeated after transient errors; for trouble with a store there is another way, to do without it.
-/// `links` as in [`Wanted`]. Collective; the inner result is the same on all ranks.
+/// `ranks` and `links` as in [`Wanted`]. Collective; the inner result is the same on all ranks.
 fn fetch_to(
     run: &Run,
-    dataset: &Dataset,
+    (dataset, ranks): (&Dataset, u64),
     store: Option<usize>,
     links: bool,
 ) -> Result<std::result::Result<Fetched, Refused>> {
@@ -158,6 +161,7 @@ fn fetch_to(
         name: &dataset.name,
         checksums: run.settings.crc_on_flush,
         links,
+        ranks,
     };
     let progress = CopyProgress::new(run, format!("the fetch of {}", title(dataset)));
     let access = PrefixAccess {
@@ -186,7 +190,10 @@ impl Restart<'_> {
     /// Fetches the next checkpoint of this search from the prefix directory. Collective.
     pub fn fetch_next(&mut self) -> Result<Attempt> {
         let next = match self.run.rank() {
-            0 => self.search.next_fetch(self.run),
+            0 => self.search.next_fetch(self.run).map(|next| NextFetch {
+                ranks: self.other_ranks.ranks_of(self.run, next.dataset.as_ref()),
+                ..next
+            }),
             _ => Ok(NextFetch::default()),
         };
         let next: NextFetch = self.run.share_from_root(|| next)?;
@@ -194,14 +201,15 @@ impl Restart<'_> {
         // Whether or not the one that SCR_Current named can be used, others follow.
         self.search.chosen = None;
         match next.dataset {
-            Some(dataset) if self.fetch_dataset(&dataset)? => Ok(Attempt::Fetched),
+            Some(dataset) if self.fetch_dataset(&dataset, next.ranks)? => Ok(Attempt::Fetched),
             Some(_) => Ok(Attempt::Failed),
             None => Ok(Attempt::NoneLeft),
         }
     }
 
-    /// Fetches one dataset; true if it is offered now. Collective.
-    fn fetch_dataset(&mut self, wanted: &Dataset) -> Result<bool> {
+    /// Fetches one dataset, which `ranks` ranks wrote; true if it is offered now. One of another number
+    /// of ranks stays in the prefix directory, where each rank can read every file. Collective.
+    pub fn fetch_dataset(&mut self, wanted: &Dataset, ranks: u64) -> Result<bool> {
         let begun = Instant::now();
         let (run, id) = (self.run, wanted.id);
         run.tell_once(Severity::Debug(2), format!("{} is fetched", title(wanted)));
@@ -209,12 +217,13 @@ impl Restart<'_> {
             return Ok(false);
         };
         let (scheme, store) = (descriptor.index, descriptor.store);
-        let bypass = descriptor.bypass || run.settings.fetch_bypass;
+        let same_ranks = ranks == run.comm.size() as u64;
+        let bypass = descriptor.bypass || run.settings.fetch_bypass || !same_ranks;
         let replaces = !self.cached.slots_of_id(id).is_empty()
             || self.cached.would_evict(run, self.search, store);
         if !bypass && replaces {
             // Nothing leaves the cache before it is certain that the dataset can be fetched.
-            if let Err(refused) = fetch_to(run, wanted, None, false)? {
+            if let Err(refused) = fetch_to(run, (wanted, ranks), None, false)? {
                 return self.pass_over(wanted, refused);
             }
             self.cached.remove_id(run, self.search, id)?;
@@ -227,14 +236,14 @@ impl Restart<'_> {
             run.comm.barrier()?;
         }
         let mut target = (!bypass).then_some(store);
-        let mut fetched = fetch_to(run, wanted, target, bypass)?;
+        let mut fetched = fetch_to(run, (wanted, ranks), target, bypass)?;
         if let (Some(_), Err(refused)) = (target, &fetched)
             && refused.why == RefusalReason::Trouble
         {
             self.cached.discard(run, &[Slot { store, id }], None);
             target = None;
             let error = refused.error.clone();
-            fetched = fetch_to(run, wanted, None, bypass)?;
+            fetched = fetch_to(run, (wanted, ranks), None, bypass)?;
             if fetched.is_ok() {
                 tell_not_cached(run, &title(wanted), &error);
             }
@@ -245,10 +254,14 @@ impl Restart<'_> {
                 let read = moved(&fetched.dataset, begun);
                 let text = format!("{} was read from {prefix}: {read}", title(wanted));
                 run.tell_once(Severity::Debug(1), text);
-                let cached = self.add_fetched(fetched, scheme, store, target.is_none())?;
+                let cached = self.add_fetched(fetched, (scheme, ranks), store, target.is_none())?;
                 let how = match cached {
-                    true => "fetched into the cache",
-                    false => "in the prefix directory",
+                    _ if !same_ranks => format!(
+                        "in the prefix directory: {ranks} ranks wrote it, and this run has {}",
+                        run.comm.size()
+                    ),
+                    true => "fetched into the cache".to_string(),
+                    false => "in the prefix directory".to_string(),
                 };
                 run.tell_timed(format!("{} is ready, {how}", title(wanted)), begun);
                 Ok(true)
@@ -310,7 +323,7 @@ impl Restart<'_> {
     fn add_fetched(
         &mut self,
         fetched: Fetched,
-        scheme: usize,
+        (scheme, ranks): (usize, u64),
         store: usize,
         mut bypass: bool,
     ) -> Result<bool> {
@@ -336,6 +349,11 @@ impl Restart<'_> {
             run.tell_once(Severity::Note, text);
         }
         let mut filemap = filemap(run, &dataset, scheme, bypass, files);
+        if ranks != run.comm.size() as u64 {
+            // No file belongs to a rank of this run: each looks its files up when it needs them.
+            filemap.ranks = usize::try_from(ranks).unwrap_or(usize::MAX);
+            filemap.files.files.clear();
+        }
         let mut bytes = None;
         if !bypass {
             match self.protect_fetched(store, scheme, &mut filemap) {

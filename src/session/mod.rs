@@ -9,11 +9,13 @@
 //! | `SCR_Start_output` | `output` | `space`, `evict` |
 //! | `SCR_Route_file` | `route` | `other_ranks` |
 //! | `SCR_Complete_output` | `complete` | `space`, `flush`, `background`, `checksums`, `halt` |
-//! | `SCR_Have_restart`, ... | `restart` | `search`, `recover`, `fetch`, `unavailable` |
+//! | `SCR_Have_restart`, ... | `restart` | `search`, `recover`, `fetch`, `unavailable`, `any_ranks` |
+//! | `SCR_Allow_other_ranks`, `SCR_Restart_ranks`, ... | `restart_list` | `any_ranks` |
 //! | `SCR_Need_checkpoint` | `interval` | `halt` |
 //! | `SCR_Should_exit`, `SCR_Finalize` | `halt` | `flush` |
 //! | `SCR_Current`, `SCR_Drop`, `SCR_Delete` | `manage` | `flush` |
 
+mod any_ranks;
 mod background;
 mod cached;
 mod checksums;
@@ -37,6 +39,7 @@ mod progress;
 mod recover;
 mod recovery_plan;
 mod restart;
+mod restart_list;
 mod route;
 mod run;
 mod run_info;
@@ -63,6 +66,7 @@ use interval::CheckpointInterval;
 use locks::{Locks, REPORTED};
 use other_ranks::OtherRanks;
 use output::OpenDataset;
+use restart_list::RestartLists;
 use run::Run;
 use search::RestartSearch;
 use state::{Call, State};
@@ -82,6 +86,8 @@ pub struct Session {
     cached: CachedDatasets,
     search: RestartSearch,
     other_ranks: OtherRanks,
+    /// The lists of the files of the checkpoint that is being read.
+    lists: RestartLists,
     /// The dataset that is being written.
     open: Option<OpenDataset>,
     interval: CheckpointInterval,

@@ -1,12 +1,14 @@
-//! Checkpoints in the prefix directory that another number of ranks wrote. This run cannot use
-//! them. It overwrites none of them unless the user allows it (`SCR_START_ANEW=1`, or `scr index
-//! --drop`).
+//! Checkpoints in the prefix directory that another number of ranks wrote. Where the program or the
+//! user allows it, they are used, and overwritten, as any other: see `any_ranks`. Otherwise this run
+//! does not use them, and overwrites none of them unless the user gives them up (`SCR_START_ANEW=1`,
+//! or `scr index --drop`).
 
 use super::cached::titled;
 use super::run::Run;
 use super::state::Call;
-use crate::format::Name;
+use crate::config::settings::Settings;
 use crate::format::index::{Index, IndexEntry};
+use crate::format::{Dataset, Name};
 use crate::prefix::{index, rank2file};
 use crate::text::option;
 use crate::{Error, Result};
@@ -17,6 +19,8 @@ use std::path::Path;
 /// What a run knows of such checkpoints.
 #[derive(Debug, Default)]
 pub(super) struct OtherRanks {
+    /// They can be read like those of this number of ranks. The same on all ranks.
+    pub allowed: bool,
     /// Rank 0: the names of good checkpoints that were in the index when the run began. Their numbers
     /// of ranks are looked up when the run wants to use such a name.
     names: BTreeSet<Name>,
@@ -55,8 +59,8 @@ pub(super) fn find(run: &Run, id: u64) -> Result<OtherRanksFound> {
     };
     let name = index.name(id).cloned().unwrap_or_default();
     let why = format!(
-        "{}{more}; run with {needed} ranks, or give it up: `scr index {}`, or SCR_START_ANEW=1 to \
-         go on without checkpoints of other numbers of ranks; until then none is overwritten, and \
+        "{}{more}; run with {needed} ranks, or, if the program can read files of any rank, with \
+         SCR_FETCH_BYPASS=1; or give it up: `scr index {}`, or SCR_START_ANEW=1 to go on without checkpoints of other numbers of ranks; until then none is overwritten, and \
          new checkpoints need other names",
         wrong_ranks(needed, size),
         option("--drop", name.as_bytes())
@@ -77,15 +81,36 @@ impl OtherRanks {
             .filter(|(_, entry)| is_usable(entry));
         let names = usable.filter_map(|(id, _)| index.name(*id).cloned());
         OtherRanks {
+            allowed: false,
             names: names.collect(),
             ids: Vec::new(),
         }
     }
 
+    /// The same, allowed if the parameters say so.
+    #[must_use]
+    pub fn with(self, settings: &Settings) -> Self {
+        OtherRanks {
+            allowed: settings.fetch_bypass && !settings.start_anew,
+            ..self
+        }
+    }
+
+    /// Rank 0: how many ranks must have written a dataset in the prefix directory that is to be
+    /// fetched: as many as have, where any number is allowed. If that cannot be read, the fetch tells
+    /// why. Local.
+    pub fn ranks_of(&self, run: &Run, dataset: Option<&Dataset>) -> u64 {
+        let dir = dataset.map(|dataset| run.prefix.dataset(dataset.id));
+        let ranks = dir
+            .filter(|_| self.allowed)
+            .map(|dir| rank2file::ranks(&*run.files, &dir));
+        ranks.and_then(Result::ok).unwrap_or(run.comm.size() as u64)
+    }
+
     /// Refuses the name of a complete checkpoint that another number of ranks wrote. Local: rank 0
     /// looks, the other ranks agree.
     pub fn check_name(&mut self, run: &Run, call: Call, name: &Name) -> Result<()> {
-        if run.settings.start_anew || !self.names.contains(name) {
+        if self.allowed || run.settings.start_anew || !self.names.contains(name) {
             return Ok(());
         }
         let size = run.comm.size();
@@ -118,7 +143,7 @@ impl OtherRanks {
     /// Refuses a path, relative to the prefix directory, at which a complete checkpoint of another
     /// number of ranks has a file. Local.
     pub fn check_path(&self, run: &Run, relative: &Path) -> Result<()> {
-        if self.ids.is_empty() || run.settings.start_anew {
+        if self.allowed || self.ids.is_empty() || run.settings.start_anew {
             return Ok(());
         }
         let path = run.prefix.root().join(relative);

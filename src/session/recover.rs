@@ -69,6 +69,12 @@ impl Restart<'_> {
     fn try_candidates(&mut self) -> Result<bool> {
         loop {
             let step = self.next_step(Self::choose_candidate)?;
+            if let Some(found) = &step.of_other_ranks {
+                if self.use_other_ranks(found)? {
+                    break;
+                }
+                continue;
+            }
             let Some(order) = step.order else {
                 if let Some(unavailable) = step.unavailable {
                     self.search.cannot_use(unavailable);

@@ -1,6 +1,7 @@
 //! Rank 0 decides which cached checkpoint is recovered next, what each rank does for it, and what
 //! becomes of the other cached datasets.
 
+use super::any_ranks::OfOtherRanks;
 use super::cached::{CachedDataset, title};
 use super::other_ranks::wrong_ranks;
 use super::search::{PassedOver, Rejected, Restart};
@@ -23,6 +24,8 @@ pub(super) struct NextStep {
     pub rejected: Rejected,
     /// The dataset to recover, if there is one to try.
     pub order: Option<RecoveryOrder>,
+    /// A dataset that another number of ranks wrote, to be used instead.
+    pub of_other_ranks: Option<OfOtherRanks>,
     /// How many failure groups may be lost once it is recovered.
     pub tolerates: usize,
     /// With no order: the other datasets in the cache.
@@ -72,12 +75,15 @@ impl Restart<'_> {
                 break;
             }
             unavailable = match of_other_ranks {
-                true => Some(needs_other_ranks(&candidate, size)),
-                false => self.unread_after(&candidate.dataset),
+                true if !self.other_ranks.allowed => Some(needs_other_ranks(&candidate, size)),
+                _ => self.unread_after(&candidate.dataset),
             };
             if unavailable.is_some() || !self.search.may_offer(&candidate.dataset) {
                 self.search.cached.push(candidate);
                 break;
+            }
+            if of_other_ranks {
+                return self.orders_of_other_ranks(candidate);
             }
             if let Some(orders) = self.orders(&candidate) {
                 self.search.tried = Some(candidate);
@@ -105,6 +111,7 @@ impl Restart<'_> {
             created: known.next_back().map(|(_, created)| *created),
             name: Name::default(),
             in_prefix: false,
+            of_other_ranks: false,
             why: cannot_be_used_now("a record of it cannot be read (see above)"),
         })
     }
@@ -272,11 +279,14 @@ impl Restart<'_> {
 fn needs_other_ranks(candidate: &Candidate, size: usize) -> Unavailable {
     let ranks = candidate.ranks;
     let why = format!(
-        "{}, and is in the cache; run with {ranks} ranks, or give it up: SCR_START_ANEW=1 to go on \
-         without checkpoints of other numbers of ranks, or SCR_CACHE_PURGE=1",
+        "{}, and is in the cache; run with {ranks} ranks, or, if the program can read files of any \
+         rank, with SCR_FETCH_BYPASS=1; or give it up: SCR_START_ANEW=1 to go on without checkpoints of other numbers of ranks, or SCR_CACHE_PURGE=1",
         wrong_ranks(ranks as u64, size)
     );
-    Unavailable::new(&candidate.dataset, false, why)
+    Unavailable {
+        of_other_ranks: true,
+        ..Unavailable::new(&candidate.dataset, false, why)
+    }
 }
 
 /// Why a cached dataset that may be good is not used, and what the user can do.

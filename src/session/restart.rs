@@ -131,6 +131,7 @@ impl Session {
             ));
         };
         self.state = state;
+        self.lists.forget();
         Ok(offered.dataset.name.clone())
     }
 
@@ -142,6 +143,7 @@ impl Session {
     pub fn complete_restart(&mut self, valid: bool) -> Result<()> {
         let call = Call::CompleteRestart;
         self.state.end_phase(call)?;
+        self.lists.forget();
         let Some(offered) = self.search.offered.take() else {
             return Err(Error::usage(call.name(), "no checkpoint is open"));
         };
@@ -174,8 +176,9 @@ impl Session {
         Some(offered.root.join(file))
     }
 
-    /// The path at which the program reads a file of the offered checkpoint. Local.
-    pub(super) fn route_restart(&self, offered: &RestartFiles, name: &Path) -> Result<PathBuf> {
+    /// The path at which the program reads a file of the offered checkpoint, which as many ranks wrote
+    /// as this run has. Local.
+    pub(super) fn route_own(&self, offered: &RestartFiles, name: &Path) -> Result<PathBuf> {
         let files = &*self.run.files;
         let relative = self.run.prefix.relative(name, &self.cwd);
         // In the prefix directory a rank may read every file, also one of another rank; the exact path
@@ -198,10 +201,14 @@ impl Session {
                     Call::RouteFile.name(),
                     format!(
                         "{} is not a file of rank {} in {}; use the name with which that rank has \
-                         written it",
+                         written it{}",
                         relative.display(),
                         self.run.rank(),
-                        title(&offered.dataset)
+                        title(&offered.dataset),
+                        match offered.bypass {
+                            true => "",
+                            false => ", or set SCR_GLOBAL_RESTART=1 to read files of other ranks",
+                        }
                     ),
                 ));
             }

@@ -27,7 +27,7 @@ impl Session {
         }
         let path = match &self.search.offered {
             _ if self.open.is_some() => self.route_output(name)?,
-            Some(offered) if self.state == State::Restart => self.route_restart(offered, name)?,
+            Some(_) if self.state == State::Restart => self.route_restart(name)?,
             _ => name.to_path_buf(),
         };
         let length = path.as_os_str().len();

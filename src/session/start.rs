@@ -7,6 +7,7 @@ use super::exchange::exchange;
 use super::halt::HaltState;
 use super::interval::CheckpointInterval;
 use super::local_setup::LocalSetup;
+use super::restart_list::RestartLists;
 use super::run::{Run, Store};
 use super::run_info::{RootSetup, RootState, receive};
 use super::state::State;
@@ -119,7 +120,8 @@ impl Session {
             ids,
             cached: CachedDatasets::default(),
             search,
-            other_ranks: root.other_ranks,
+            other_ranks: root.other_ranks.with(&settings),
+            lists: RestartLists::default(),
             open: None,
             interval: CheckpointInterval::new(),
             halt: HaltState::new(environment),

@@ -35,8 +35,12 @@ pub enum Call {
     Finalize,
     Configure,
     RouteFile,
+    AllowOtherRanks,
     HaveRestart,
     StartRestart,
+    RestartRanks,
+    RestartFileCount,
+    RestartFile,
     CompleteRestart,
     NeedCheckpoint,
     StartCheckpoint,
@@ -57,8 +61,12 @@ impl Call {
             Call::Finalize => "SCR_Finalize",
             Call::Configure => "SCR_Config",
             Call::RouteFile => "SCR_Route_file",
+            Call::AllowOtherRanks => "SCR_Allow_other_ranks",
             Call::HaveRestart => "SCR_Have_restart",
             Call::StartRestart => "SCR_Start_restart",
+            Call::RestartRanks => "SCR_Restart_ranks",
+            Call::RestartFileCount => "SCR_Restart_file_count",
+            Call::RestartFile => "SCR_Restart_file",
             Call::CompleteRestart => "SCR_Complete_restart",
             Call::NeedCheckpoint => "SCR_Need_checkpoint",
             Call::StartCheckpoint => "SCR_Start_checkpoint",
@@ -77,6 +85,15 @@ impl Call {
         matches!(
             self,
             Call::StartRestart | Call::StartCheckpoint | Call::StartOutput
+        )
+    }
+
+    /// True if it is local, and about files of an open phase: a rank may be the only one that makes
+    /// it.
+    pub fn is_of_files(self) -> bool {
+        matches!(
+            self,
+            Call::RouteFile | Call::RestartRanks | Call::RestartFileCount | Call::RestartFile
         )
     }
 }
@@ -109,9 +126,11 @@ impl State {
             (S::Idle, C::StartRestart) => Ok(S::Restart),
             (S::Idle, C::StartCheckpoint) => Ok(S::Checkpoint),
             (S::Idle, C::StartOutput) => Ok(S::Output),
-            (S::Idle, C::HaveRestart | C::NeedCheckpoint | C::ShouldExit) => Ok(S::Idle),
+            (S::Idle, C::AllowOtherRanks | C::HaveRestart) => Ok(S::Idle),
+            (S::Idle, C::NeedCheckpoint | C::ShouldExit) => Ok(S::Idle),
             (S::Idle, C::Current | C::Drop | C::Delete) => Ok(S::Idle),
             (S::Restart, C::CompleteRestart) => Ok(S::Idle),
+            (S::Restart, C::RestartRanks | C::RestartFileCount | C::RestartFile) => Ok(S::Restart),
             (S::Checkpoint, C::CompleteCheckpoint) => Ok(S::Idle),
             (S::Output, C::CompleteOutput) => Ok(S::Idle),
             (S::Idle | S::Restart | S::Checkpoint | S::Output, C::RouteFile) => Ok(self),
@@ -217,13 +236,17 @@ mod tests {
         State::FailedOutput,
         State::FailedEarly,
     ];
-    const CALLS: [Call; 16] = [
+    const CALLS: [Call; 20] = [
         Call::Init,
         Call::Finalize,
         Call::Configure,
         Call::RouteFile,
+        Call::AllowOtherRanks,
         Call::HaveRestart,
         Call::StartRestart,
+        Call::RestartRanks,
+        Call::RestartFileCount,
+        Call::RestartFile,
         Call::CompleteRestart,
         Call::NeedCheckpoint,
         Call::StartCheckpoint,
@@ -264,15 +287,15 @@ mod tests {
         assert_eq!(
             table(|state, call| state.after(call).map_or('.', letter)),
             [
-                "I.UU............",
-                ".U.IIR.IC.O.IIII",
-                "...R..I.........",
-                "...C.....I......",
-                "...O.......I....",
-                ".U.rIRIIC.O.IIII",
-                ".U.cIR.ICIO.IIII",
-                ".U.oIR.IC.OIIIII",
-                "I.Uu..U..U.U....",
+                "I.UU................",
+                ".U.IIIR....IC.O.IIII",
+                "...R...RRRI.........",
+                "...C.........I......",
+                "...O...........I....",
+                ".U.rIIR...IIC.O.IIII",
+                ".U.cIIR....ICIO.IIII",
+                ".U.oIIR....IC.OIIIII",
+                "I.Uu......U..U.U....",
             ]
         );
     }
@@ -283,15 +306,15 @@ mod tests {
         assert_eq!(
             table(|state, call| letter(state.refused(call))),
             [
-                "UUUUUuUUuUuUUUUU",
-                "IIIIIrIIcIoIIIII",
-                "RRRRRRRRRRRRRRRR",
-                "CCCCCCCCCCCCCCCC",
-                "OOOOOOOOOOOOOOOO",
-                "rrrrrrrrcrorrrrr",
-                "cccccrccccoccccc",
-                "oooooroocooooooo",
-                "uuuuuuuuuuuuuuuu",
+                "UUUUUUuUUUUUuUuUUUUU",
+                "IIIIIIrIIIIIcIoIIIII",
+                "RRRRRRRRRRRRRRRRRRRR",
+                "CCCCCCCCCCCCCCCCCCCC",
+                "OOOOOOOOOOOOOOOOOOOO",
+                "rrrrrrrrrrrrcrorrrrr",
+                "ccccccrcccccccoccccc",
+                "oooooorooooocooooooo",
+                "uuuuuuuuuuuuuuuuuuuu",
             ]
         );
     }

@@ -16,6 +16,8 @@ pub(super) struct Unavailable {
     /// True if it was found in the prefix directory, which the next search reads again. The cache
     /// is read only in `SCR_Init`.
     pub in_prefix: bool,
+    /// Another number of ranks wrote it: it can be used if the program allows that.
+    pub of_other_ranks: bool,
     /// Why it cannot be used, and what the user can do.
     pub why: String,
 }
@@ -27,6 +29,7 @@ impl Unavailable {
             name: dataset.name.clone(),
             created: Some(dataset.created),
             in_prefix,
+            of_other_ranks: false,
             why,
         }
     }

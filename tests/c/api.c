@@ -80,6 +80,14 @@ static void nothing_to_restart(void)
     CHECK(SCR_Complete_restart(1) != SCR_SUCCESS);
     CHECK(SCR_Complete_output(1) != SCR_SUCCESS);
 
+    CHECK(SCR_Allow_other_ranks(1) == SCR_SUCCESS);
+    CHECK(SCR_Allow_other_ranks(0) == SCR_SUCCESS);
+    flag = 1;
+    CHECK(SCR_Restart_ranks(&flag) != SCR_SUCCESS && flag == 0);
+    CHECK(SCR_Restart_ranks(NULL) != SCR_SUCCESS);
+    CHECK(SCR_Restart_file_count(0, NULL) != SCR_SUCCESS);
+    CHECK(SCR_Restart_file(0, 0, NULL) != SCR_SUCCESS);
+
     CHECK(SCR_Have_restart(NULL, name) != SCR_SUCCESS);
     CHECK(SCR_Need_checkpoint(NULL) != SCR_SUCCESS);
     CHECK(SCR_Should_exit(NULL) != SCR_SUCCESS);

@@ -3,7 +3,7 @@ program classic_free
     implicit none
     include 'mpif.h'
     include 'scrf.h'
-    integer :: rank, flag, ierr
+    integer :: rank, ranks, flag, ierr
     character(len=SCR_MAX_FILENAME) :: name, path
     character(len=16) :: val
 
@@ -28,10 +28,18 @@ program classic_free
     call scr_complete_output(1, ierr)
     call check(ierr == SCR_SUCCESS, 'scr_complete_output')
 
+    call scr_allow_other_ranks(1, ierr)
+    call check(ierr == SCR_SUCCESS, 'scr_allow_other_ranks')
     call scr_have_restart(flag, name, ierr)
     call check(ierr == SCR_SUCCESS .and. flag == 1 .and. name == 'classic', 'have restart')
     call scr_start_restart(name, ierr)
     call check(ierr == SCR_SUCCESS .and. name == 'classic', 'start restart')
+    call scr_restart_ranks(ranks, ierr)
+    call check(ierr == SCR_SUCCESS .and. ranks > rank, 'scr_restart_ranks')
+    call scr_restart_file_count(rank, flag, ierr)
+    call check(ierr == SCR_SUCCESS .and. flag == 1, 'scr_restart_file_count')
+    call scr_restart_file(rank, 1, path, ierr)
+    call check(ierr == SCR_SUCCESS .and. index(path, '/classic/rank.') > 0, 'scr_restart_file')
     call scr_complete_restart(1, ierr)
     call check(ierr == SCR_SUCCESS, 'complete restart')
 

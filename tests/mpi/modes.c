@@ -37,6 +37,13 @@ static void all_fail(void)
     int flag = 7;
     CHECK(SCR_Finalize() != SCR_SUCCESS);
     CHECK(SCR_Have_restart(&flag, path) != SCR_SUCCESS && flag == 0);
+    CHECK(SCR_Allow_other_ranks(1) != SCR_SUCCESS);
+    flag = 7;
+    CHECK(SCR_Restart_ranks(&flag) != SCR_SUCCESS && flag == 0);
+    flag = 7;
+    CHECK(SCR_Restart_file_count(0, &flag) != SCR_SUCCESS && flag == 0);
+    path[0] = 'x';
+    CHECK(SCR_Restart_file(0, 0, path) != SCR_SUCCESS && path[0] == '\0');
     CHECK(SCR_Start_restart(path) != SCR_SUCCESS);
     CHECK(SCR_Complete_restart(1) != SCR_SUCCESS);
     CHECK(SCR_Need_checkpoint(&flag) != SCR_SUCCESS && flag == 0);
@@ -96,6 +103,7 @@ static void disabled(int argc, char** argv)
     CHECK(is("SCR_FLUSH", NULL));
     CHECK(is("SCR_CACHE_SIZE", "7"));
     CHECK(is("SCR_ENABLE", "0"));
+    CHECK(SCR_Allow_other_ranks(1) == 1);
     CHECK(SCR_Have_restart(&flag, path) == 1 && flag == 0);
     flag = 7;
     CHECK(SCR_Need_checkpoint(&flag) == 1 && flag == 0);

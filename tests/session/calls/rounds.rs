@@ -260,6 +260,25 @@ fn all_rounds() -> Rounds {
         rank.restart("`SCR_Have_restart`, fetch in bypass", Some("ck.2"));
     });
 
+    // Three ranks wrote it, and all four nodes are there.
+    let where_from = ["the prefix directory", "the cache"];
+    let rows =
+        where_from.map(|place| format!("`SCR_Have_restart`, another number of ranks, {place}"));
+    for (flush, row) in ["1", "0"].into_iter().zip(rows) {
+        let other = Site::new().set("SCR_FLUSH", flush);
+        other.run(&nodes(3), |rank| rank.checkpoint("ck.1").unwrap());
+        if flush == "1" {
+            nodes(3).iter().for_each(|node| other.lose(node));
+        }
+        let row: &'static str = row.leak();
+        let init = if flush == "1" { INIT } else { "-" };
+        counted(&mut rounds, &other, init, |rank| {
+            rank.session.allow_other_ranks(true).unwrap();
+            rank.note("`SCR_Allow_other_ranks`");
+            rank.restart(row, Some("ck.1"));
+        });
+    }
+
     let mut full = Site::new().set("SCR_FLUSH", "0").set("SCR_CACHE_SIZE", "1");
     let files = Faulty::new(Posix);
     let faults = files.faults();
@@ -275,6 +294,7 @@ fn all_rounds() -> Rounds {
         rank.write("ck.2", start, COMPLETE);
     });
     rounds.remove("");
+    rounds.remove("-");
     rounds
 }
 

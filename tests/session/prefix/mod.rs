@@ -1,5 +1,6 @@
 //! The prefix directory: flush, fetch, deleting, and what must not be touched there.
 
+mod any_ranks;
 mod background;
 mod checksums;
 mod faults;
@@ -8,5 +9,6 @@ mod fixtures;
 mod golden;
 mod links;
 mod other_ranks;
+mod shared_files;
 mod shared_names;
 mod window;

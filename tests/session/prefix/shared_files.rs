@@ -1,0 +1,120 @@
+//! A file that several ranks write together: in bypass it works through the whole interface, elsewhere
+//! it is refused with its name and the setting.
+
+use crate::site::{Rank, Site, content, nodes};
+use scr::format::Name;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+
+const PART: usize = 300;
+const FILE: &str = "ck/shared";
+
+/// A checkpoint with a file of the rank, and one in which each rank has a part.
+fn write(rank: &mut Rank) -> scr::Result<()> {
+    let name = Some(Name::from("ck"));
+    rank.session.start_output(name, true, false)?;
+    let own = format!("ck/own_{}", rank.rank);
+    std::fs::write(rank.session.route(Path::new(&own))?, own.as_bytes()).unwrap();
+    let path = rank.session.route(Path::new(FILE))?;
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .unwrap();
+    file.seek(SeekFrom::Start((rank.rank * PART) as u64))
+        .unwrap();
+    file.write_all(&content("ck", rank.rank, PART)).unwrap();
+    rank.session.complete_output(true)
+}
+
+/// What all ranks have written.
+fn whole(ranks: usize) -> Vec<u8> {
+    (0..ranks)
+        .flat_map(|rank| content("ck", rank, PART))
+        .collect()
+}
+
+fn offered(rank: &mut Rank) {
+    assert!(rank.session.have_restart().unwrap().is_some());
+    rank.session.start_restart().unwrap();
+}
+
+#[test]
+fn in_bypass_all_ranks_write_it_and_each_finds_it_after_a_restart() {
+    let site = Site::new().set("SCR_CACHE_BYPASS", "1");
+    site.run(&nodes(4), |rank| write(rank).unwrap());
+    for (ranks, allowed) in [(4, false), (3, true), (6, true)] {
+        site.run(&nodes(ranks), |rank| {
+            rank.session.allow_other_ranks(allowed).unwrap();
+            offered(rank);
+            let path = rank.session.route(Path::new(FILE)).unwrap();
+            assert_eq!(std::fs::read(path).unwrap(), whole(4));
+            let listed: Vec<_> = rank.session.restart_files().unwrap().collect();
+            let shared = listed.into_iter().filter_map(scr::Result::ok);
+            let of: Vec<u64> = shared
+                .filter(|(_, p)| p.ends_with(FILE))
+                .map(|(r, _)| r)
+                .collect();
+            assert_eq!(of, [0], "one rank has it in its list");
+            rank.session.complete_restart(true).unwrap();
+        });
+    }
+}
+
+#[test]
+fn fetched_into_a_cache_only_its_owner_finds_it_and_the_others_hear_of_the_setting() {
+    let site = Site::new().set("SCR_CACHE_BYPASS", "1");
+    site.run(&nodes(4), |rank| write(rank).unwrap());
+    let site = site.set("SCR_CACHE_BYPASS", "0");
+    site.run(&nodes(4), |rank| {
+        offered(rank);
+        match rank.session.route(Path::new(FILE)) {
+            Ok(path) => assert_eq!((std::fs::read(path).unwrap(), rank.rank), (whole(4), 0)),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(text.contains("ck/shared is not a file of rank"), "{text}");
+                assert!(text.contains("SCR_GLOBAL_RESTART=1"), "{text}");
+            }
+        }
+        rank.session.complete_restart(true).unwrap();
+    });
+    // The setting that was named.
+    let site = site.set("SCR_GLOBAL_RESTART", "1");
+    site.run(&nodes(4), |rank| {
+        offered(rank);
+        let path = rank.session.route(Path::new(FILE)).unwrap();
+        assert_eq!(std::fs::read(path).unwrap(), whole(4));
+        rank.session.complete_restart(true).unwrap();
+    });
+}
+
+#[test]
+fn in_a_store_that_all_nodes_share_it_is_refused_at_once() {
+    let site = Site::new()
+        .set("SCR_COPY_TYPE", "FILE")
+        .set("SCR_FLUSH", "0");
+    let store = site.outside().display().to_string();
+    std::fs::create_dir(&store).unwrap();
+    site.configure(&format!(
+        "STORE={store} GROUP=WORLD COUNT=2 VIEW=GLOBAL\nCKPT=0 INTERVAL=1 STORE={store} TYPE=SINGLE\n"
+    ));
+    site.run(&nodes(3), |rank| {
+        let text = write(rank).unwrap_err().to_string();
+        for part in [FILE, "SCR_CACHE_BYPASS=1", &format!("STORE={store}")] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert!(rank.session.have_restart().unwrap().is_none());
+    });
+}
+
+#[test]
+fn in_the_nodes_it_is_refused_by_the_flush() {
+    let site = Site::new().set("SCR_FLUSH", "1");
+    site.run(&nodes(3), |rank| {
+        let text = write(rank).unwrap_err().to_string();
+        assert!(text.contains("rank 0 has routed ck/shared too"), "{text}");
+        assert!(text.contains("SCR_CACHE_BYPASS=1"), "{text}");
+    });
+}
