@@ -39,6 +39,7 @@ pub(super) fn delete(
         width: 1,
         buffer: 0,
         metadata: false,
+        containers: None,
     };
     let plan = DeletionPlan::new(&index, &[id]);
     let files = delete::files(&access, &plan).map_err(alone)?;

@@ -52,6 +52,7 @@ fn on_ranks<T: Send>(dir: &Path, each: impl Fn(&PrefixAccess) -> T + Sync) -> Ve
             width: 2,
             buffer: 1024,
             metadata: false,
+            containers: None,
         })
     })
 }

@@ -53,6 +53,7 @@ fn fetched(dir: &Path) -> Vec<std::result::Result<Fetched, Refused>> {
             width: RANKS,
             buffer: 1024,
             metadata: false,
+            containers: None,
         };
         let wanted = Wanted {
             id: 1,

@@ -4,13 +4,14 @@
 //! first byte is copied, and "complete" after all bytes and records are on stable storage. Once the
 //! last record is there, the next reader does the rest; see [`finish`].
 
+use super::containers::{self, Containers};
 use super::finish::{self, Current};
 use super::names::{Names, Owners, exchange_names, rank_of};
 use super::paths::{Prefix, dir_of_program, seen_by_program};
 use super::rank2file;
 use crate::comm::{Communicator, collective};
 use crate::format::filemap::Filemap;
-use crate::format::{Name, from_message, to_message};
+use crate::format::{FileMeta, Name, from_message, to_message};
 use crate::store::Files;
 use crate::transfer::copy::{Content, checksum, copy};
 use crate::transfer::turns::in_turns;
@@ -34,6 +35,8 @@ pub struct PrefixAccess<'a> {
     pub buffer: usize,
     /// Restore mode and times of copies (`SCR_COPY_METADATA`).
     pub metadata: bool,
+    /// Flush from the cache into containers (`SCR_USE_CONTAINERS`); the same on all ranks.
+    pub containers: Option<Containers>,
 }
 
 /// Flushes this rank's part of a dataset. `data` is the directory of the rank's files in the cache,
@@ -56,27 +59,31 @@ pub fn flush(
     } = access;
     let id = filemap.dataset.id;
     let dir = prefix.dataset(id);
+    // In bypass the files are in the prefix directory already.
+    let contained = data.and_then(|data| Some((data, access.containers?)));
+    let contained = match contained {
+        Some((data, containers)) => {
+            let bytes = filemap.files.size().unwrap_or(u64::MAX);
+            let begin = containers::place(comm, &containers, bytes)?;
+            Some((data, (containers.size, begin)))
+        }
+        None => None,
+    };
     collective::on_root(comm, node, || {
         finish::announce(files, prefix, &filemap.dataset)
     })?;
 
-    let copied = in_turns(comm, access.width, || {
-        copy_files(access, filemap, data, checksums)
+    let copied = in_turns(comm, access.width, || match contained {
+        Some((data, place)) => containers::write(access, filemap, data, place, checksums),
+        None => copy_files(access, filemap, data, checksums).map(|()| {
+            let files = filemap.files.files.iter();
+            let crc = |file: &FileMeta| file.crc.filter(|_| checksums);
+            rank2file::entry(files.map(|file| (file.file.clone(), file.size, crc(file))))
+        }),
     })?;
     // The rank2file certifies the files, so all of them must be on stable storage before.
-    collective::agree(comm, node, copied)?;
-    let written = rank2file::write(
-        comm,
-        files,
-        &dir,
-        &rank2file::entry(
-            filemap
-                .files
-                .files
-                .iter()
-                .map(|file| (file.file.clone(), file.size, file.crc.filter(|_| checksums))),
-        ),
-    )?;
+    let entry = collective::agree(comm, node, copied)?;
+    let written = rank2file::write(comm, files, &dir, &entry)?;
     collective::agree(comm, node, written)?;
 
     let ended = collective::on_root(comm, node, || {

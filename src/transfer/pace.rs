@@ -108,7 +108,14 @@ mod tests {
         }
         assert!(begun.elapsed() >= Duration::from_millis(99));
         assert_eq!(limits.piece(32 << 20), (10 << 20) / 50);
-        assert_eq!(Limits { bandwidth: 0, ..limits }.piece(1 << 20), 1 << 20);
+        assert_eq!(
+            Limits {
+                bandwidth: 0,
+                ..limits
+            }
+            .piece(1 << 20),
+            1 << 20
+        );
     }
 
     #[test]

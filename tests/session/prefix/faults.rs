@@ -160,7 +160,7 @@ fn is_certified_but_open(site: &Site, name: &str) -> bool {
 /// A rank dies at an operation of a flush, each in turn. The next run, on other nodes, is
 /// offered the new checkpoint whole or the old one whole, and the new one if it was complete
 /// for all, or if only the end of the bookkeeping was missing.
-fn one_death(bypass: &str, rank: usize) {
+fn one_death(bypass: &str, containers: &str, rank: usize) {
     let mut total = 1;
     let mut at = 0;
     let mut offered = BTreeSet::new();
@@ -168,6 +168,8 @@ fn one_death(bypass: &str, rank: usize) {
     while at <= total {
         let mut site = Site::in_memory()
             .set("SCR_CACHE_BYPASS", bypass)
+            .set("SCR_USE_CONTAINERS", containers)
+            .set("SCR_CONTAINER_SIZE", "1500")
             .set("SCR_FLUSH", "1");
         site.run(&NODES, |rank| rank.checkpoint("old").unwrap());
         NODES.iter().for_each(|node| site.lose(node));
@@ -210,17 +212,26 @@ fn one_death(bypass: &str, rank: usize) {
         at += 1;
     }
     assert_eq!(offered.len(), 2, "{offered:?}");
-    assert!(rank != 0 || open > 1, "no death between two last steps of the bookkeeping");
+    assert!(
+        rank != 0 || open > 1,
+        "no death between two last steps of the bookkeeping"
+    );
 }
 
 #[test]
 fn a_flush_may_die_anywhere_on_rank_0() {
-    one_death("0", 0);
-    one_death("1", 0);
+    one_death("0", "0", 0);
+    one_death("1", "0", 0);
 }
 
 #[test]
 fn a_flush_may_die_anywhere_on_another_rank() {
-    one_death("0", 1);
-    one_death("1", 2);
+    one_death("0", "0", 1);
+    one_death("1", "0", 2);
+}
+
+#[test]
+fn a_flush_into_containers_may_die_anywhere() {
+    one_death("0", "1", 0);
+    one_death("0", "1", 2);
 }
