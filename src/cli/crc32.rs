@@ -3,7 +3,7 @@
 use super::call::Invocation;
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::store::posix::Posix;
-use crate::transfer::copy::checksum;
+use crate::transfer::copy::Copier;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,8 +26,7 @@ struct Options {
 
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
-        let mut buffer = vec![0; BUFFER];
-        let content = checksum(&Posix, &place::file(&self.file)?, &mut buffer)?;
+        let content = Copier::new(&Posix, BUFFER).checksum(&place::file(&self.file)?)?;
         if let Some(crc) = content.crc {
             writeln!(call.out, "{crc:x}")?;
         }

@@ -12,7 +12,7 @@ use crate::prefix::paths::Prefix;
 use crate::prefix::rank2file;
 use crate::store::{FileKind, Files};
 use crate::text::counted;
-use crate::transfer::copy::{Content, checksum, copy};
+use crate::transfer::copy::{Content, Copier, CopyMode};
 use crate::{Error, Result};
 use std::ffi::OsString;
 use std::io::Write;
@@ -22,6 +22,9 @@ use std::process::ExitCode;
 /// The command.
 pub(super) const COMMAND: Command =
     Command::of::<Options>("extract", &["scr_extract"], CommandGroup::Datasets);
+
+/// Bytes that are read at a time.
+const BUFFER: usize = 1 << 20;
 
 /// Give plain files back from the containers of a dataset
 ///
@@ -67,7 +70,7 @@ impl RunCommand for Options {
             to: to.as_deref(),
             force: self.force,
             reader: Reader::new(files, &dir),
-            buffer: vec![0; 1 << 20],
+            buffer: vec![0; BUFFER],
             done: Done::default(),
         };
         rank2file::for_each(files, &dir, |_, entry| {
@@ -201,7 +204,8 @@ impl Extraction<'_> {
             size: entry.size.unwrap_or(stat.size),
             crc: entry.crc,
         };
-        let found = checksum(self.files, from, &mut self.buffer)?;
+        let mut copier = Copier::new(self.files, BUFFER);
+        let found = copier.checksum(from)?;
         found.check(&recorded, from)?;
         if from == to {
             return Ok((Restored::Same, stat.size));
@@ -209,7 +213,7 @@ impl Extraction<'_> {
         if let Some(there) = self.files.stat(to)? {
             let same = there.kind == FileKind::File
                 && there.size == found.size
-                && checksum(self.files, to, &mut self.buffer)? == found;
+                && copier.checksum(to)? == found;
             if same {
                 return Ok((Restored::Same, stat.size));
             }
@@ -220,7 +224,11 @@ impl Extraction<'_> {
         if let Some(parent) = to.parent() {
             self.files.make_dirs(parent)?;
         }
-        copy(self.files, from, to, Some(&recorded), &mut self.buffer)?;
+        let mode = CopyMode {
+            crc: true,
+            sync: false,
+        };
+        copier.copy(from, to, Some(&recorded), mode)?;
         self.files.restore(to, &stat)?;
         Ok((Restored::Written, stat.size))
     }

@@ -2,7 +2,7 @@
 
 use super::layers::Config;
 use super::table;
-use super::value::Typed;
+use super::value::{Typed, cores};
 use crate::job::signal;
 use crate::{Error, Result};
 use serde::{Serialize, Serializer};
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum FlushType {
-    /// The call returns when the files are there (SYNC, DEFAULT, NATIVE).
+    /// The call returns when the files are there (SYNC).
     Sync,
-    /// In the background (PTHREAD, and without their hardware also DATAWARP and BBAPI). Synchronous in
-    /// this release.
+    /// By threads, in the background if SCR_FLUSH_ASYNC=1 (PTHREAD; also DEFAULT, NATIVE, and without
+    /// their hardware DATAWARP and BBAPI).
     Background,
 }
 
@@ -24,8 +24,8 @@ impl FlushType {
     /// From a word of the table.
     pub(super) fn from_word(word: &str) -> Self {
         match word {
-            "PTHREAD" | "DATAWARP" | "BBAPI" => FlushType::Background,
-            _ => FlushType::Sync,
+            "SYNC" => FlushType::Sync,
+            _ => FlushType::Background,
         }
     }
 }
@@ -93,6 +93,9 @@ pub struct Settings {
     pub flush_async_bw: u64,
     pub flush_async_percent: f64,
     pub flush_async_usleep: u64,
+    /// Numbers of processors; empty for all. This process's own.
+    #[serde(skip)]
+    pub flush_async_cores: Vec<usize>,
     /// Also true with SCR_GLOBAL_RESTART.
     pub flush_on_restart: bool,
     pub global_restart: bool,
@@ -160,12 +163,18 @@ impl Settings {
             require_restart: read.bool("SCR_REQUIRE_RESTART"),
             start_anew: read.bool("SCR_START_ANEW"),
             flush: read.int("SCR_FLUSH"),
-            flush_type: FlushType::from_word(&read.text("SCR_FLUSH_TYPE").unwrap_or_default()),
+            // Who only asks for a flush in the background means it.
+            flush_type: match config.find("SCR_FLUSH_TYPE") {
+                None if read.bool("SCR_FLUSH_ASYNC") => FlushType::Background,
+                _ => FlushType::from_word(&read.text("SCR_FLUSH_TYPE").unwrap_or_default()),
+            },
             flush_width: read.int("SCR_FLUSH_WIDTH"),
             flush_async: read.bool("SCR_FLUSH_ASYNC"),
             flush_async_bw: read.size("SCR_FLUSH_ASYNC_BW"),
             flush_async_percent: read.percent("SCR_FLUSH_ASYNC_PERCENT"),
             flush_async_usleep: read.int("SCR_FLUSH_ASYNC_USLEEP"),
+            flush_async_cores: cores(&read.text("SCR_FLUSH_ASYNC_CORES").unwrap_or_default())
+                .unwrap_or_default(),
             flush_on_restart: read.bool("SCR_FLUSH_ON_RESTART") || global_restart,
             global_restart,
             drop_after_current: read.bool("SCR_DROP_AFTER_CURRENT"),

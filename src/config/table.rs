@@ -152,7 +152,7 @@ fn distance(typed: &[char], known: &str) -> usize {
 
 use Effect::{InCommands, Later, None as Never, Works};
 use ReadBy::{Both, Commands, Library};
-use ValueKind::{Bool, Bytes, Choice, Int, Name, Path, Percent, Text, Words};
+use ValueKind::{Bool, Bytes, Choice, Cores, Int, Name, Path, Percent, Text, Words};
 
 const fn row(
     name: &'static str,
@@ -180,7 +180,6 @@ const BUFFER: ValueKind = Bytes(1, 1 << 30);
 /// Ways to move a file to the prefix directory, as SCR v3.1.0 names them.
 const FLUSH_TYPES: &[&str] = &["DEFAULT", "NATIVE", "SYNC", "PTHREAD", "DATAWARP", "BBAPI"];
 
-const BACKGROUND: Effect = Later("flush in the background");
 const DATABASE: Effect = Later("the event log in a database");
 const LOG: Effect = InCommands("the event log, which only commands write");
 
@@ -253,20 +252,22 @@ pub const PARAMETERS: &[Parameter] = &[
         "1: checkpoints of another number of ranks are ignored and may be overwritten; the program restarts from an older one that fits, or from the beginning. 0: SCR_Have_restart fails if the newest checkpoint is one of them, and none is overwritten. Not in SCR v3.1.0."),
     row("SCR_FLUSH", COUNT, "10", "checkpoints", Library, Works,
         "Every n-th checkpoint is flushed; 0: none, also not in SCR_Finalize. Output and datasets in bypass do not depend on it."),
-    row("SCR_FLUSH_TYPE", Choice(FLUSH_TYPES), "SYNC", "", Library, BACKGROUND,
-        "How files are moved; default FLUSH of stores."),
+    row("SCR_FLUSH_TYPE", Choice(FLUSH_TYPES), "SYNC", "", Library, Works,
+        "How files are moved; default FLUSH of stores. With SCR_FLUSH_ASYNC=1 threads copy them in the background, unless this is set to SYNC; all other words mean the same here."),
     row("SCR_FLUSH_WIDTH", POSITIVE, "256", "processes", Library, Works,
         "How many processes write to the prefix directory at a time."),
-    row("SCR_FLUSH_ASYNC", Bool, "0", "", Library, BACKGROUND,
-        "1: a flush goes on while the program computes."),
+    row("SCR_FLUSH_ASYNC", Bool, "0", "", Library, Works,
+        "1: a flush goes on in the background while the program computes. SCR_Finalize and calls that need the dataset wait for it."),
     row("SCR_FLUSH_POSTSTAGE", Bool, "0", "", Library, Never("it belongs to a burst buffer that SCR does not drive"),
         "Let a script after the job finish a flush."),
-    row("SCR_FLUSH_ASYNC_BW", Bytes(0, i64::MAX as u64), "200m", "bytes per second", Library, BACKGROUND,
-        "Bandwidth that a background flush may take."),
-    row("SCR_FLUSH_ASYNC_PERCENT", Percent, "0", "percent", Library, BACKGROUND,
-        "Share of processor time that a background flush may take; 0 for no limit."),
-    row("SCR_FLUSH_ASYNC_USLEEP", COUNT, "1000", "microseconds", Library, BACKGROUND,
+    row("SCR_FLUSH_ASYNC_BW", Bytes(0, i64::MAX as u64), "200m", "bytes per second", Library, Works,
+        "Bandwidth that background flushes may take on each node; 0 for no limit."),
+    row("SCR_FLUSH_ASYNC_PERCENT", Percent, "0", "percent", Library, Works,
+        "Share of time in which the thread of a background flush works; 0 for no limit."),
+    row("SCR_FLUSH_ASYNC_USLEEP", COUNT, "1000", "microseconds", Library, Works,
         "Pause between two checks of a background flush, when a call waits for it."),
+    row("SCR_FLUSH_ASYNC_CORES", Cores, "", "", Library, Works,
+        "Processors on which the thread of a background flush runs, such as 0,32; all that the process may use if it is not set. Not in SCR v3.1.0."),
     row("SCR_FLUSH_ON_RESTART", Bool, "0", "", Library, Works,
         "1: SCR_Init copies cached datasets to the prefix directory."),
     row("SCR_GLOBAL_RESTART", Bool, "0", "", Library, Works,
@@ -378,7 +379,7 @@ pub const MULTIS: &[Multi] = &[
             child("COUNT", COUNT, "SCR_CACHE_SIZE", "How many datasets are kept."),
             child("ENABLED", Bool, "1", "0: neither the store nor the datasets of earlier runs in it are used."),
             child("MKDIR", Bool, "1", "1: SCR makes the directory if it is missing. 0: it must exist on each node, or SCR_Init fails. SCR makes the directories below it in either case."),
-            ChildParameter { effect: BACKGROUND, ..child("FLUSH", Choice(FLUSH_TYPES), "SCR_FLUSH_TYPE", "How files are moved from it.") },
+            child("FLUSH", Choice(FLUSH_TYPES), "SCR_FLUSH_TYPE", "How files are moved from it: with SYNC never in the background."),
             child("VIEW", Choice(&["PRIVATE", "GLOBAL"]), "PRIVATE", "GLOBAL: all nodes share the directory, so GROUP=NODE means WORLD, and the files of each node's ranks are below a level `node.<n>`."),
         ],
         doc: "A storage location for cached datasets. SCR_CACHE_BASE and SCR_CNTL_BASE need no line." },

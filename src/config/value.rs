@@ -21,6 +21,8 @@ pub enum ValueKind {
     Choice(&'static [&'static str]),
     /// Some of these words, in any case, with blanks or commas between.
     Words(&'static [&'static str]),
+    /// Numbers of processors and ranges of them, with commas between, such as `0,4-7`.
+    Cores,
 }
 
 /// A value that fits its [`ValueKind`].
@@ -54,6 +56,7 @@ impl ValueKind {
             ValueKind::Name => "a name without `/` that is neither `.` nor `..`".into(),
             ValueKind::Choice(words) => format!("one of {}", words.join(", ")),
             ValueKind::Words(words) => format!("one or more of {}", words.join(", ")),
+            ValueKind::Cores => "a list of processors from 0 to 1023, such as 0,4-7".into(),
         }
     }
 
@@ -76,6 +79,7 @@ impl ValueKind {
             ValueKind::Choice(words) => {
                 word(words, trimmed).map(|word| Typed::Text(word.to_string()))
             }
+            ValueKind::Cores => cores(trimmed).map(|_| Typed::Text(trimmed.to_string())),
             ValueKind::Words(words) => {
                 let given = text.split([',', ' ', '\t']).filter(|w| !w.is_empty());
                 let known: Option<Vec<&str>> = given.map(|given| word(words, given)).collect();
@@ -85,6 +89,26 @@ impl ValueKind {
             }
         }
     }
+}
+
+/// The numbers in a list of processors; `None` if it is not one.
+pub(super) fn cores(text: &str) -> Option<Vec<usize>> {
+    /// The processors that Linux can name in one set.
+    const MOST: usize = 1024;
+    let number = |text: &str| {
+        let number = digits(text).then(|| text.parse().ok()).flatten();
+        number.filter(|number: &usize| *number < MOST)
+    };
+    let mut all = Vec::new();
+    for item in text.split(',').map(str::trim) {
+        let (first, last) = item.split_once('-').unwrap_or((item, item));
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return None;
+        }
+        all.extend(first..=last);
+    }
+    (!all.is_empty()).then_some(all)
 }
 
 fn word(words: &'static [&'static str], text: &str) -> Option<&'static str> {
@@ -165,6 +189,15 @@ mod tests {
         }
         for bad in ["", "2", "01", "-1", "y", "enabled", "1 2"] {
             assert_eq!(ValueKind::Bool.parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn processors() {
+        assert_eq!(cores("0,4-7"), Some(vec![0, 4, 5, 6, 7]));
+        assert_eq!(cores("3, 5"), Some(vec![3, 5]));
+        for bad in ["", ",", "1-", "-1", "a", "1024", "1-2000", "7-4", "1--2"] {
+            assert_eq!(ValueKind::Cores.parse(bad), None, "{bad}");
         }
     }
 

@@ -9,7 +9,7 @@ use crate::format::rank2file::{BASE, FileEntry, RankEntry};
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset, FileMeta, Name, RankFiles, from_message, to_message};
 use crate::store::FileKind;
-use crate::transfer::copy::{Content, checksum, copy};
+use crate::transfer::copy::{Content, Copier, CopyMode};
 use crate::transfer::turns::in_turns;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -289,7 +289,11 @@ fn fetch_files(
         ..
     } = access;
     let rank = comm.rank();
-    let mut buffer = vec![0; access.buffer.max(1)];
+    let mut copier = Copier::new(files, access.buffer);
+    let mode = CopyMode {
+        crc: wanted.checksums,
+        sync: true,
+    };
     if let Some(target) = cache {
         files.remove_tree(&target.dir())?;
         files.make_private_dirs(target.base, &target.below)?;
@@ -310,6 +314,8 @@ fn fetch_files(
     let (mut list, mut link) = (Vec::with_capacity(entry.files.len()), None);
     let mut reader = Reader::new(files, &prefix.dataset(wanted.id));
     reader.check_all(entry)?;
+    let contained = entry.files.values().any(|file| file.segments.is_some());
+    let mut buffer = vec![0; if contained { access.buffer.max(1) } else { 0 }];
     let mut extracted = 0;
     for (name, recorded) in &entry.files {
         if recorded.segments.is_some() {
@@ -348,7 +354,7 @@ fn fetch_files(
                 if let Some(parent) = name.as_path().parent() {
                     files.make_private_dirs(target.base, &target.below.join(parent))?;
                 }
-                meta.crc = copy(files, &from, &to, Some(&expected), &mut buffer)?.crc;
+                meta.crc = copier.copy(&from, &to, Some(&expected), mode)?.crc;
                 files.restore(&to, &stat)?;
             }
             None => {
@@ -358,7 +364,7 @@ fn fetch_files(
                 }
                 .check(&expected, &from)?;
                 if expected.crc.is_some() {
-                    checksum(files, &from, &mut buffer)?.check(&expected, &from)?;
+                    copier.checksum(&from)?.check(&expected, &from)?;
                 }
                 meta.crc = expected.crc;
             }

@@ -52,27 +52,34 @@ pub fn seal(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()>
 
 /// Which checkpoint is current after a dataset has become complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Current {
+enum Current {
     /// This one, if it is a checkpoint.
     This,
     /// This one, unless a newer good one is current.
     Newest,
 }
 
-/// Writes the summary, then marks the dataset as complete in the index. All files and the rank2file
-/// must be on stable storage. Local: one process calls it; several may, one after the other.
-pub fn complete(
+/// Writes the summary, then marks the dataset as complete in the index; a checkpoint becomes the current
+/// one. All files and the rank2file must be on stable storage. Local: one process calls it.
+pub fn complete(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<()> {
+    seal(files, prefix, dataset)?;
+    index::update(files, prefix, |index| {
+        enter_complete(index, dataset, time, Current::This);
+        Ok(())
+    })
+}
+
+/// The same for a flush without the program, which may have gone on meanwhile: a dataset that was
+/// dropped stays dropped, and a newer good checkpoint stays the current one. Several processes may do
+/// so one after the other. Local.
+pub fn complete_later(
     files: &dyn Files,
     prefix: &Prefix,
     dataset: &Dataset,
     time: &str,
-    current: Current,
 ) -> Result<()> {
     seal(files, prefix, dataset)?;
-    index::update(files, prefix, |index| {
-        enter_complete(index, dataset, time, current);
-        Ok(())
-    })
+    close_entry(files, prefix, dataset, time).map(drop)
 }
 
 fn enter_complete(index: &mut Index, dataset: &Dataset, time: &str, current: Current) {
@@ -175,8 +182,7 @@ fn finish(
         Err(error) if error.is_not_found() => return Ok(None),
         other => other?,
     };
-    let key = |d: &Dataset| (d.id, d.created, d.name.clone());
-    if key(&summary.dataset) != key(entry) || !is_whole(files, prefix, &summary)? {
+    if !is_same(&summary.dataset, entry) || !is_whole(files, prefix, &summary)? {
         return Ok(None);
     }
     let dataset = summary.dataset;
@@ -184,21 +190,29 @@ fn finish(
     if !summary.complete {
         seal(files, prefix, &dataset)?;
     }
-    // Whoever held the lock before may have dropped the dataset, or finished it.
-    let entered = index::update(files, prefix, |index| {
-        let known = index.get(dataset.id).filter(|entry| !entry.complete);
-        let known = known.and_then(|entry| entry.dataset.as_ref());
-        let same = known.is_some_and(|known| key(known) == key(&dataset));
-        if same {
-            enter_complete(index, &dataset, time, Current::Newest);
-        }
-        Ok(same)
-    })?;
-    if !entered {
+    if !close_entry(files, prefix, &dataset, time)? {
         return Ok(None);
     }
     mark_flushed(files, prefix, dataset.id)?;
     Ok(Some(dataset))
+}
+
+/// Marks a dataset as complete in the index, if it is still entered there as not complete: it may have
+/// been dropped, or another process may have come first. True if it was. Local.
+fn close_entry(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<bool> {
+    index::update(files, prefix, |index| {
+        let known = index.get(dataset.id).filter(|entry| !entry.complete);
+        let known = known.and_then(|entry| entry.dataset.as_ref());
+        let same = known.is_some_and(|known| is_same(known, dataset));
+        if same {
+            enter_complete(index, dataset, time, Current::Newest);
+        }
+        Ok(same)
+    })
+}
+
+fn is_same(one: &Dataset, other: &Dataset) -> bool {
+    (one.id, one.created, &one.name) == (other.id, other.created, &other.name)
 }
 
 /// True if the leaves of the rank2file name the files of all ranks with their sizes, and these are

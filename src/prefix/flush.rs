@@ -5,15 +5,15 @@
 //! last record is there, the next reader does the rest; see [`finish`].
 
 use super::containers::{self, Containers};
-use super::finish::{self, Current};
+use super::finish;
 use super::names::{Names, Owners, exchange_names, rank_of};
 use super::paths::{Prefix, dir_of_program, seen_by_program};
 use super::rank2file;
 use crate::comm::{Communicator, collective};
 use crate::format::filemap::Filemap;
-use crate::format::{FileMeta, Name, from_message, to_message};
+use crate::format::{FileMeta, Name, RankFiles, from_message, to_message};
 use crate::store::Files;
-use crate::transfer::copy::{Content, checksum, copy};
+use crate::transfer::copy::{Content, Copier, CopyMode};
 use crate::transfer::turns::in_turns;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -87,12 +87,13 @@ pub fn flush(
     collective::agree(comm, node, written)?;
 
     let ended = collective::on_root(comm, node, || {
-        finish::complete(files, prefix, &filemap.dataset, time, Current::This)
+        finish::complete(files, prefix, &filemap.dataset, time)
     });
     ended.map(drop)
 }
 
-/// Copies this rank's files to the prefix directory, and syncs them and their directories.
+/// Brings this rank's files and their directories to stable storage in the prefix directory: copies
+/// them, or in bypass syncs them.
 fn copy_files(
     access: &PrefixAccess,
     filemap: &mut Filemap,
@@ -100,48 +101,79 @@ fn copy_files(
     checksums: bool,
 ) -> Result<()> {
     let &PrefixAccess { files, prefix, .. } = access;
-    let mut buffer = vec![0; access.buffer.max(1)];
+    let mut copier = Copier::new(files, access.buffer);
+    if let Some(data) = data {
+        let target = FlushTarget {
+            files,
+            prefix,
+            metadata: access.metadata,
+            checksums,
+        };
+        return target.copy_rank(&mut copier, &mut filemap.files, data);
+    }
     let mut dirs: BTreeSet<PathBuf> = BTreeSet::new();
     for file in &mut filemap.files.files {
         let to = prefix.absolute(&file.file)?;
         let parent = to.parent().unwrap_or(prefix.root()).to_path_buf();
-        match data {
-            Some(data) => {
-                let from = file.file.below(data)?;
-                if !dirs.contains(&parent) {
-                    files.make_dirs(&parent)?;
-                }
-                let recorded = Content {
-                    size: file.size,
-                    crc: file.crc,
-                };
-                file.crc = copy(files, &from, &to, Some(&recorded), &mut buffer)?.crc;
-                if access.metadata {
-                    files.restore(&to, &file.stat())?;
-                }
-                dirs.extend(prefix.dirs_from(&parent));
-            }
-            None => {
-                // The program may not have synced it.
-                seen_by_program(files, &to, |to| files.open(to)?.sync())?;
-                dirs.extend(prefix.dirs_from(&parent));
-                if checksums {
-                    let sum = |to: &Path| checksum(files, to, &mut buffer);
-                    let found = seen_by_program(files, &to, sum)?;
-                    let recorded = Content {
-                        size: file.size,
-                        crc: None,
-                    };
-                    found.check(&recorded, &to)?;
-                    file.crc = found.crc;
-                }
-            }
+        // The program may not have synced it.
+        seen_by_program(files, &to, |to| files.open(to)?.sync())?;
+        dirs.extend(prefix.dirs_from(&parent));
+        if checksums {
+            let found = seen_by_program(files, &to, |to| copier.checksum(to))?;
+            let recorded = Content {
+                size: file.size,
+                crc: None,
+            };
+            found.check(&recorded, &to)?;
+            file.crc = found.crc;
         }
     }
-    dirs.iter().try_for_each(|dir| match data {
-        Some(_) => files.sync_dir(dir),
-        None => dir_of_program(files, dir, |dir| files.sync_dir(dir)),
-    })
+    dirs.iter()
+        .try_for_each(|dir| dir_of_program(files, dir, |dir| files.sync_dir(dir)))
+}
+
+/// Where and how files are copied out of the cache.
+pub struct FlushTarget<'a> {
+    /// The files in cache and prefix directory.
+    pub files: &'a dyn Files,
+    /// The prefix directory.
+    pub prefix: &'a Prefix,
+    /// Restore mode and times of copies (`SCR_COPY_METADATA`).
+    pub metadata: bool,
+    /// Take checksums, and compare those that are recorded (`SCR_CRC_ON_FLUSH`).
+    pub checksums: bool,
+}
+
+impl FlushTarget<'_> {
+    /// Copies the files of one rank from its directory `data`, and syncs them and their directories.
+    /// Adds the checksums that were taken to `list`. Local.
+    pub fn copy_rank(&self, copier: &mut Copier, list: &mut RankFiles, data: &Path) -> Result<()> {
+        let (files, prefix) = (self.files, self.prefix);
+        let mode = CopyMode {
+            crc: self.checksums,
+            sync: true,
+        };
+        let mut dirs: BTreeSet<PathBuf> = BTreeSet::new();
+        for file in &mut list.files {
+            let to = prefix.absolute(&file.file)?;
+            let parent = to.parent().unwrap_or(prefix.root()).to_path_buf();
+            let from = file.file.below(data)?;
+            if !dirs.contains(&parent) {
+                files.make_dirs(&parent)?;
+            }
+            let recorded = Content {
+                size: file.size,
+                crc: file.crc.filter(|_| self.checksums),
+            };
+            let found = copier.copy(&from, &to, Some(&recorded), mode)?;
+            file.crc = found.crc.or(file.crc);
+            if self.metadata {
+                files.restore(&to, &file.stat())?;
+            }
+            dirs.extend(prefix.dirs_from(&parent));
+        }
+        dirs.iter().try_for_each(|dir| files.sync_dir(dir))
+    }
 }
 
 /// Finds files that several ranks have registered. Returns for each of `mine` the lowest rank that

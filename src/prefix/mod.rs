@@ -7,6 +7,7 @@ pub mod finish;
 pub mod flush;
 pub mod index;
 mod names;
+pub mod part;
 pub mod paths;
 pub mod rank2file;
 pub mod records;
@@ -15,6 +16,8 @@ pub mod records;
 mod delete_tests;
 #[cfg(test)]
 mod fetch_tests;
+#[cfg(test)]
+mod part_tests;
 #[cfg(test)]
 mod rank2file_tests;
 #[cfg(test)]

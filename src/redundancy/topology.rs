@@ -73,6 +73,10 @@ pub struct Sharing {
     pub followers: Vec<usize>,
     /// True if it is all ranks of the run.
     pub all: bool,
+    /// Number of this group of ranks, from 0.
+    pub number: usize,
+    /// How many groups there are.
+    pub groups: usize,
 }
 
 impl Sharing {
@@ -270,14 +274,17 @@ fn shares<'a>(instances: impl Iterator<Item = &'a Name>) -> Vec<Sharing> {
     for (rank, instance) in instances.iter().enumerate() {
         ranks.entry(*instance).or_default().push(rank);
     }
-    let all = ranks.len() == 1;
+    let groups = ranks.len();
+    let all = groups == 1;
     let mut shares: Vec<Sharing> = instances
         .iter()
-        .filter_map(|instance| ranks.get(instance)?.first())
-        .map(|&leader| Sharing {
+        .filter_map(|instance| Some((*instance, *ranks.get(instance)?.first()?)))
+        .map(|(number, leader)| Sharing {
             leader,
             all,
             followers: Vec::new(),
+            number,
+            groups,
         })
         .collect();
     for members in ranks.into_values().filter(|_| !all) {

@@ -14,10 +14,16 @@ use crate::format::{self, Dataset, FileMeta};
 use crate::prefix::paths::Prefix;
 use crate::prefix::{index, records};
 use crate::store::{Durability, FileKind, Files, Stat};
-use crate::transfer::copy::{Content, checksum, copy as copy_file};
+use crate::transfer::copy::{Content, Copier, CopyMode};
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+/// A file is synced before the record that certifies it is written.
+const SYNCED: CopyMode = CopyMode {
+    crc: false,
+    sync: true,
+};
 
 /// Which redundancy files are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +77,7 @@ pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> CopyResult {
         settings,
         id,
         dir: settings.prefix.dataset(id),
-        buffer: vec![0; settings.buffer.max(1)],
+        copier: Copier::new(settings.files, settings.buffer),
         done: CopyResult::default(),
     };
     let mut parts = Vec::new();
@@ -118,7 +124,7 @@ struct NodeCopy<'a> {
     id: u64,
     /// The dataset's directory in `.scr` of the prefix directory.
     dir: PathBuf,
-    buffer: Vec<u8>,
+    copier: Copier<'a>,
     done: CopyResult,
 }
 
@@ -194,7 +200,7 @@ impl NodeCopy<'_> {
             if metadata && stat.mtime == meta.mtime {
                 return Ok(());
             }
-            let found = checksum(files, to, &mut self.buffer)?;
+            let found = self.copier.checksum(to)?;
             if meta.crc.is_some() && found == expected {
                 files.open(to)?.sync()?;
                 return self.restore_attributes(to, &meta.stat());
@@ -203,7 +209,7 @@ impl NodeCopy<'_> {
         if let Some(parent) = to.parent() {
             files.make_dirs(parent)?;
         }
-        copy_file(files, from, to, Some(&expected), &mut self.buffer)?;
+        self.copier.copy(from, to, Some(&expected), SYNCED)?;
         self.done.files += 1;
         self.done.bytes += meta.size;
         self.restore_attributes(to, &meta.stat())
@@ -258,7 +264,7 @@ impl NodeCopy<'_> {
         if there.is_some_and(|there| (there.size, there.mtime) == (stat.size, stat.mtime)) {
             return Ok(());
         }
-        copy_file(files, from, to, None, &mut self.buffer)?;
+        self.copier.copy(from, to, None, SYNCED)?;
         self.done.files += 1;
         self.done.bytes += stat.size;
         files.restore(to, &stat)

@@ -30,6 +30,9 @@ pub(super) struct CachedDataset {
     pub bypass: bool,
     /// It is complete in the prefix directory too.
     pub in_prefix: bool,
+    /// It is being flushed in the background.
+    #[serde(skip)]
+    pub flushing: bool,
     /// The user has dropped it from the index: it is not flushed again, and a restart would not
     /// find it in the prefix directory.
     pub dropped: bool,
@@ -166,6 +169,14 @@ pub(super) struct CachedDatasets {
 impl CachedDatasets {
     pub fn get(&self, id: u64) -> Option<&CachedDataset> {
         self.entries.iter().find(|cached| cached.dataset.id == id)
+    }
+
+    /// Notes whether a dataset is being flushed in the background. The same on all ranks.
+    pub fn set_flushing(&mut self, id: u64, flushing: bool) {
+        let mut entries = self.entries.iter_mut();
+        if let Some(cached) = entries.find(|cached| cached.dataset.id == id) {
+            cached.flushing = flushing;
+        }
     }
 
     /// Adds a dataset, in place of any other of its id.

@@ -1,6 +1,7 @@
 //! Completing a dataset: `SCR_Complete_output`, `SCR_Complete_checkpoint`.
 
 use super::Session;
+use super::background::WaitFor;
 use super::cached::{CachedDataset, moved, note, title};
 use super::halt::count_down;
 use super::output::OpenDataset;
@@ -46,6 +47,7 @@ impl Session {
 
     fn complete_phase(&mut self, call: Call, valid: bool) -> Result<()> {
         self.state.end_phase(call)?;
+        self.settle(WaitFor::Nothing)?;
         let Some(mut open) = self.open.take() else {
             return Err(Error::usage(call.name(), "no dataset is open"));
         };
@@ -146,6 +148,7 @@ impl Session {
             dataset: dataset.clone(),
             bypass,
             in_prefix: false,
+            flushing: false,
             dropped: false,
             tolerates: run.tolerates.get(scheme).copied().unwrap_or(0),
             level: run.stores[store].layout.level(),

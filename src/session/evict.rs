@@ -1,5 +1,7 @@
 //! Datasets that leave the cache: those that make room for a new one, and those that are removed.
 
+use super::Session;
+use super::background::WaitFor;
 use super::cached::{CachedDatasets, note};
 use super::run::Run;
 use super::search::RestartSearch;
@@ -68,7 +70,8 @@ impl CachedDatasets {
                 checkpoint: c.dataset.is_checkpoint(),
                 tolerates: c.tolerates,
                 saved: c.in_prefix && !c.dropped && run.settings.fetch,
-                offered: offered == Some(c.dataset.id),
+                // One that is being flushed must be waited for.
+                offered: offered == Some(c.dataset.id) || c.flushing,
             };
             (c.slot(), entry)
         });
@@ -112,6 +115,29 @@ impl CachedDatasets {
             run.tell_once(Severity::Debug(2), format!("{} is evicted", dir.display()));
         }
         self.remove_and_recycle(run, search, &gone, reused_by);
+    }
+}
+
+impl Session {
+    /// Waits until nothing that must leave a store for a new dataset is being flushed; see
+    /// [`CachedDatasets::victims`]. Collective; without a round if nothing is.
+    pub(super) fn settle_victims(
+        &mut self,
+        (store, bypass): (usize, bool),
+        more: usize,
+    ) -> Result<()> {
+        loop {
+            let victims = self
+                .cached
+                .victims(&self.run, &self.search, store, bypass, more);
+            let entries = self.cached.entries.iter();
+            let flushing = entries.filter(|c| c.flushing && victims.contains(&c.slot()));
+            let flushing: Vec<u64> = flushing.map(|c| c.dataset.id).collect();
+            if flushing.is_empty() {
+                return Ok(());
+            }
+            self.settle(WaitFor::Ids(&flushing))?;
+        }
     }
 }
 

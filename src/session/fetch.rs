@@ -371,6 +371,7 @@ impl Restart<'_> {
             dataset,
             bypass,
             in_prefix: true,
+            flushing: false,
             dropped: false,
             tolerates: run.tolerates.get(scheme).copied().unwrap_or(0),
             level: run.stores[store].layout.level(),

@@ -1,11 +1,13 @@
 //! Copying cached datasets to the prefix directory: after an output, after a recovery, at the end.
 
 use super::Session;
+use super::background::{BackgroundFlushes, EndedFlush, FlushResult, WaitFor, copied_together};
 use super::cached::{CachedDataset, CachedDatasets, moved, note, title};
 use super::other_ranks::OtherRanks;
 use super::run::{Run, time_now};
 use super::statistics::Statistics;
 use crate::comm::{Term, collective};
+use crate::config::settings::FlushType;
 use crate::events::Severity;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
@@ -14,9 +16,10 @@ use crate::format::{Dataset, Name};
 use crate::policy::flush as policy;
 use crate::prefix::delete::{self, DeletionPlan};
 use crate::prefix::flush::{flush, owners};
-use crate::prefix::index;
+use crate::prefix::part::{largest_entry, may_split};
+use crate::prefix::{finish, index};
 use crate::{Error, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// What a flush may use and change.
@@ -25,28 +28,84 @@ pub(super) struct Flush<'a> {
     pub cached: &'a mut CachedDatasets,
     pub other_ranks: &'a OtherRanks,
     pub statistics: &'a mut Statistics,
+    pub background: &'a mut BackgroundFlushes,
+}
+
+/// A dataset that is about to be flushed.
+struct Flushable {
+    dataset: Dataset,
+    filemap: Filemap,
+    /// Index of the store.
+    store: usize,
+    bypass: bool,
+    /// This rank's directory in the cache.
+    data: PathBuf,
 }
 
 impl Flush<'_> {
-    /// Copies a cached dataset to the prefix directory; with bypass it only certifies what is there.
-    /// The dataset stays in the cache in any case. Collective.
+    /// Copies a cached dataset to the prefix directory, in the background if the user wants that; see
+    /// [`Flush::now`]. Collective.
     pub fn dataset(&mut self, id: u64) -> Result<()> {
-        let begun = Instant::now();
+        match self.cached.get(id) {
+            Some(cached) if self.may_start(cached) => self.start(id),
+            _ => self.now(id),
+        }
+    }
+
+    /// True if a dataset is flushed in the background; into containers none is. The same on all ranks.
+    fn may_start(&self, cached: &CachedDataset) -> bool {
+        let store = self.run.descriptors.stores.get(cached.store);
+        let background = store.is_some_and(|store| store.flush == FlushType::Background);
+        let contained = self.run.settings.use_containers;
+        self.run.settings.flush_async && background && !cached.bypass && !contained
+    }
+
+    /// What there is to flush of a dataset; `None` if the cache has nothing of it. No other dataset of
+    /// its name counts any more. Collective.
+    fn prepare(&mut self, id: u64) -> Result<Option<Flushable>> {
         let run = self.run;
         let Some(cached) = self.cached.get(id) else {
-            return Ok(());
+            return Ok(None);
         };
-        let dataset = cached.dataset.clone();
-        self.cached.name_is_reused(run, id, &dataset.name);
+        let name = cached.dataset.name.clone();
+        let same_name = self.background.ids_of_name(&name, id);
+        self.settle_cancelled(&same_name)?;
+        self.cached.name_is_reused(run, id, &name);
         let Some(cached) = self.cached.get(id) else {
-            return Ok(());
+            return Ok(None);
         };
-        let Some(mut filemap) = cached.filemap.clone() else {
-            return Ok(());
+        let Some(filemap) = cached.filemap.clone() else {
+            return Ok(None);
         };
-        let bypass = cached.bypass;
         let layout = run.stores[cached.store].layout.at(cached.level);
-        let data = layout.data(id, run.rank());
+        Ok(Some(Flushable {
+            dataset: cached.dataset.clone(),
+            filemap,
+            store: cached.store,
+            bypass: cached.bypass,
+            data: layout.data(id, run.rank()),
+        }))
+    }
+
+    /// Copies a cached dataset to the prefix directory; with bypass it only certifies what is there.
+    /// The dataset stays in the cache in any case. Collective.
+    pub fn now(&mut self, id: u64) -> Result<()> {
+        let begun = Instant::now();
+        let run = self.run;
+        self.settle(WaitFor::Ids(&[id]))?;
+        let Some(flushable) = self.prepare(id)? else {
+            return Ok(());
+        };
+        let Flushable {
+            dataset,
+            mut filemap,
+            bypass,
+            data,
+            ..
+        } = flushable;
+        if self.cached.get(id).is_some_and(|cached| cached.in_prefix) {
+            return Ok(());
+        }
         let paths_are_free = match bypass {
             true => Ok(()),
             false => self.check_paths(&filemap)?,
@@ -66,31 +125,149 @@ impl Flush<'_> {
         });
         match result {
             Ok(()) => {
-                note_flush(run, &dataset, Progress::Complete);
-                let mut entries = self.cached.entries.iter_mut();
-                if let Some(cached) = entries.find(|c| c.dataset.id == id) {
-                    cached.in_prefix = true;
-                    cached.filemap = Some(filemap);
-                }
+                self.is_saved(&dataset, Some(filemap), false);
                 if !bypass {
                     let prefix = run.prefix.root().display();
                     let copied = moved(&dataset, begun);
                     let text = format!("{} was flushed to {prefix}: {copied}", title(&dataset));
                     run.tell_once(Severity::Debug(1), text);
-                    self.statistics.count_flushed(&dataset);
                 }
                 delete_outside_window(run, id)
             }
             Err(error) => {
-                note_flush(run, &dataset, Progress::Failed);
                 let rest = match bypass {
                     true => "it stays incomplete in the prefix directory",
                     false => "it is still in the cache",
                 };
-                let what = format!("could not be flushed, {rest}: {error}");
-                Err(Error::dataset(id, dataset.name.to_string(), what))
+                Err(self.failed(&dataset, rest, &error))
             }
         }
+    }
+
+    /// Notes that a dataset is complete in the prefix directory. `dropped`: the user has taken it out
+    /// of the index. Local; the same on all ranks.
+    fn is_saved(&mut self, dataset: &Dataset, filemap: Option<Filemap>, dropped: bool) {
+        note_flush(self.run, dataset, Progress::Complete);
+        let mut entries = self.cached.entries.iter_mut();
+        if let Some(cached) = entries.find(|c| c.dataset.id == dataset.id) {
+            (cached.in_prefix, cached.dropped) = (true, dropped);
+            cached.filemap = filemap.or(cached.filemap.take());
+            if !cached.bypass {
+                self.statistics.count_flushed(dataset);
+            }
+        }
+    }
+
+    /// Notes that a flush has failed, and gives the error. Local.
+    fn failed(&self, dataset: &Dataset, rest: &str, error: &Error) -> Error {
+        note_flush(self.run, dataset, Progress::Failed);
+        let what = format!("could not be flushed, {rest}: {error}");
+        Error::dataset(dataset.id, dataset.name.to_string(), what)
+    }
+
+    /// Starts a flush in the background. Collective.
+    fn start(&mut self, id: u64) -> Result<()> {
+        let begun = Instant::now();
+        let run = self.run;
+        let Some(Flushable {
+            dataset,
+            filemap,
+            store,
+            ..
+        }) = self.prepare(id)?
+        else {
+            return Ok(());
+        };
+        let store = &run.stores[store];
+        let level = self.cached.get(id).and_then(|cached| cached.level);
+        let files = filemap.files.files.iter();
+        let largest = largest_entry(files.map(|file| (file.file.clone(), file.size)));
+        let together = copied_together(run, store);
+        let ranks = match together.leader == run.rank() {
+            true => together.ranks(run.comm.size()).len() as i64,
+            false => 0,
+        };
+        let paths_are_free = self.check_paths(&filemap)?;
+        let local = paths_are_free.and(largest);
+        let mut terms = [
+            Term::Max(local.as_ref().map_or(0, |size| *size as i64)),
+            Term::Max(ranks),
+            // After a recovery a rank's files may lie at the level of another node.
+            Term::Max((level != store.layout.level()).into()),
+        ];
+        let ready = collective::agree_with(&*run.comm, run.node(), local, &mut terms);
+        let [largest, ranks, elsewhere] = terms.map(|term| term.value() as u64);
+        if ready.is_ok() && elsewhere > 0 {
+            return self.now(id);
+        }
+        run.tell_once(
+            Severity::Debug(2),
+            format!("the flush of {} starts in the background", title(&dataset)),
+        );
+        note_flush(run, &dataset, Progress::Started);
+        let announced = ready
+            .and_then(|_| run.on_root(|| finish::announce(&*run.files, &run.prefix, &dataset)));
+        let rest = "it is still in the cache";
+        if let Err(error) = announced {
+            return Err(self.failed(&dataset, rest, &error));
+        }
+        let split = may_split(ranks, largest);
+        let started = self.background.start(run, store, &dataset, split, begun);
+        self.cached.set_flushing(id, true);
+        if let Err(error) = run.agree(started) {
+            self.settle_cancelled(&[id])?;
+            return Err(self.failed(&dataset, rest, &error));
+        }
+        Ok(())
+    }
+
+    /// Takes note of background flushes that have ended, and waits for some of them. Collective; one
+    /// round if there are any.
+    ///
+    /// # Errors
+    /// Only those of the transport. A flush that failed is told; the dataset is still in the cache.
+    pub fn settle(&mut self, wait: WaitFor) -> Result<()> {
+        for ended in self.background.ended(self.run, wait)? {
+            self.settle_one(ended)?;
+        }
+        Ok(())
+    }
+
+    /// Cancels background flushes, and waits for their end. Collective.
+    fn settle_cancelled(&mut self, ids: &[u64]) -> Result<()> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.background.cancel(WaitFor::Ids(ids));
+        self.settle(WaitFor::Ids(ids))
+    }
+
+    fn settle_one(&mut self, ended: EndedFlush) -> Result<()> {
+        let run = self.run;
+        let dataset = &ended.dataset;
+        self.cached.set_flushing(dataset.id, false);
+        match ended.result {
+            Ok(FlushResult::Cancelled) => note_flush(run, dataset, Progress::Failed),
+            Ok(result) => {
+                self.is_saved(dataset, None, result == FlushResult::Dropped);
+                let text = format!(
+                    "{} was flushed to {} in the background: {}, of which the program was held up \
+                     {:.3} s",
+                    title(dataset),
+                    run.prefix.root().display(),
+                    moved(dataset, ended.begun),
+                    ended.blocked.as_secs_f64()
+                );
+                run.tell_once(Severity::Debug(1), text);
+                return delete_outside_window(run, dataset.id);
+            }
+            Err(error) => {
+                let rest = "in the background, it is still in the cache";
+                let error = self.failed(dataset, rest, &error);
+                run.tell_once(Severity::Error, error.to_string());
+            }
+        }
+        Ok(())
     }
 
     /// The inner result fails if another rank, or a checkpoint of another number of ranks, has a file
@@ -125,8 +302,9 @@ impl Flush<'_> {
     /// Flushes the newest checkpoint if it must be in the prefix directory when the run ends.
     /// Collective.
     pub fn newest(&mut self) -> Result<()> {
+        self.settle(WaitFor::All)?;
         match due_at_end(self.run, self.cached).map(|dataset| dataset.id) {
-            Some(id) => self.dataset(id),
+            Some(id) => self.now(id),
             None => Ok(()),
         }
     }
@@ -145,7 +323,10 @@ pub(super) fn due_at_end<'a>(run: &Run, cached: &'a CachedDatasets) -> Option<&'
 /// How far a flush has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
+    /// While the program waits.
     Begun,
+    /// In the background.
+    Started,
     Failed,
     Complete,
 }
@@ -155,15 +336,16 @@ fn note_flush(run: &Run, dataset: &Dataset, progress: Progress) {
     note(run, |record| {
         let entry = record.datasets.entry(dataset.id);
         let entry = entry.or_insert_with(|| flush_file::FlushEntry::cached(dataset.clone()));
-        let flushing: Name = flush_file::SYNC_FLUSHING.into();
-        if progress == Progress::Begun {
-            entry.locations.insert(flushing);
-            return;
+        for place in [flush_file::SYNC_FLUSHING, flush_file::FLUSHING] {
+            entry.locations.remove(&place.into());
         }
-        entry.locations.remove(&flushing);
-        if progress == Progress::Complete {
-            entry.locations.insert(flush_file::PFS.into());
-        }
+        let place: Name = match progress {
+            Progress::Begun => flush_file::SYNC_FLUSHING.into(),
+            Progress::Started => flush_file::FLUSHING.into(),
+            Progress::Complete => flush_file::PFS.into(),
+            Progress::Failed => return,
+        };
+        entry.locations.insert(place);
     });
 }
 
@@ -243,7 +425,23 @@ impl Session {
             cached: &mut self.cached,
             other_ranks: &self.other_ranks,
             statistics: &mut self.statistics,
+            background: &mut self.background,
         }
+    }
+
+    /// See [`Flush::settle`].
+    pub(super) fn settle(&mut self, wait: WaitFor) -> Result<()> {
+        self.flush().settle(wait)
+    }
+
+    /// See [`Flush::settle_cancelled`].
+    pub(super) fn settle_cancelled(&mut self, ids: &[u64]) -> Result<()> {
+        self.flush().settle_cancelled(ids)
+    }
+
+    /// See [`Flush::now`].
+    pub(super) fn flush_now(&mut self, id: u64) -> Result<()> {
+        self.flush().now(id)
     }
 
     /// See [`Flush::dataset`].
@@ -264,7 +462,7 @@ impl Session {
             .cached
             .slots(|c| c.filemap.is_some() && !c.dataset.is_checkpoint());
         for slot in outputs {
-            self.flush_dataset(slot.id)?;
+            self.flush_now(slot.id)?;
         }
         self.flush_recovered_checkpoints()?;
         if !self.run.settings.global_restart {
@@ -302,7 +500,7 @@ impl Session {
             false => Ok(()),
         };
         if !in_prefix && (newest.flag_output || on_restart) {
-            self.flush_dataset(newest.id)?;
+            self.flush_now(newest.id)?;
         }
         older
     }
@@ -336,7 +534,7 @@ impl Session {
         let mut result = Ok(());
         for slot in &older {
             if self.restart().recover(*slot)? {
-                let flushed = self.flush_dataset(slot.id);
+                let flushed = self.flush_now(slot.id);
                 if let Err(error @ Error::Comm { .. }) = flushed {
                     return Err(error);
                 }

@@ -1,6 +1,7 @@
 //! When the run must stop: conditions in the halt file, signals, the end of the allocation.
 
 use super::Session;
+use super::background::WaitFor;
 use super::cached::{CachedDataset, note, title};
 use super::flush::due_at_end;
 use super::run::Run;
@@ -192,6 +193,7 @@ impl Session {
     /// has come to any rank. Collective; one round.
     pub fn should_exit(&mut self) -> Result<bool> {
         self.state.allow(Call::ShouldExit)?;
+        self.settle(WaitFor::Nothing)?;
         let run = &self.run;
         let decision = self.halt.decide(run, || {
             let reasons = self.halt.reasons(run)?;
@@ -269,6 +271,7 @@ impl Session {
     /// Ends the run of a program that calls MPI_Finalize without `SCR_Finalize`, and tells so. Nothing
     /// is flushed, and the cache stays as it is. Local; MPI must still be usable.
     pub fn abandon(&mut self) {
+        self.background.cancel(WaitFor::All);
         self.cached.deletion.finish();
         self.state = State::Uninit;
         let rest = match due_at_end(&self.run, &self.cached) {

@@ -1,6 +1,7 @@
 //! Datasets by name: `SCR_Current`, `SCR_Drop`, `SCR_Delete`; and the purges at the start of a run.
 
 use super::Session;
+use super::background::WaitFor;
 use super::cached::CachedDataset;
 use super::flush::delete_from_prefix;
 use super::state::Call;
@@ -28,6 +29,7 @@ impl Session {
     /// Neither index nor cache has such a checkpoint.
     pub fn current(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Current)?;
+        self.settle(WaitFor::All)?;
         let run = &self.run;
         let found: NamedCurrent = run.share_from_root(|| {
             index::update(&*run.files, &run.prefix, |index| {
@@ -96,6 +98,7 @@ impl Session {
     /// There is no such dataset, or a file cannot be removed.
     pub fn delete(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Delete)?;
+        self.settle_cancelled(&self.background.ids_of_name(name, 0))?;
         self.search.unavailable = None;
         let run = &self.run;
         let cached = self.cached.slots(|c| c.dataset.name == *name);

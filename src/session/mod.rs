@@ -8,12 +8,13 @@
 //! | `SCR_Init` | `start` | `run_info`, `local_setup`, `exchange`, `stores`, `locks`, `classify`, `recovery_plan`, `recover` |
 //! | `SCR_Start_output` | `output` | `space`, `evict` |
 //! | `SCR_Route_file` | `route` | `other_ranks` |
-//! | `SCR_Complete_output` | `complete` | `space`, `flush`, `halt` |
+//! | `SCR_Complete_output` | `complete` | `space`, `flush`, `background`, `halt` |
 //! | `SCR_Have_restart`, ... | `restart` | `search`, `recover`, `fetch`, `unavailable` |
 //! | `SCR_Need_checkpoint` | `interval` | `halt` |
 //! | `SCR_Should_exit`, `SCR_Finalize` | `halt` | `flush` |
 //! | `SCR_Current`, `SCR_Drop`, `SCR_Delete` | `manage` | `flush` |
 
+mod background;
 mod cached;
 mod classify;
 mod complete;
@@ -51,6 +52,7 @@ pub use run_info::load;
 pub use start::{OTHER_RUN, Setup};
 
 use crate::events::Speaker;
+use background::BackgroundFlushes;
 use cached::CachedDatasets;
 use halt::HaltState;
 use ids::Ids;
@@ -81,6 +83,8 @@ pub struct Session {
     open: Option<OpenDataset>,
     interval: CheckpointInterval,
     halt: HaltState,
+    /// Flushes that go on while the program computes.
+    background: BackgroundFlushes,
     statistics: Statistics,
     /// Why this rank completes a phase with `valid` false, if that is known.
     why_invalid: Option<String>,

@@ -185,8 +185,16 @@ impl Session {
     /// than the number of datasets that go beyond the count of the store, or 0 if nothing must be
     /// waited for. Collective.
     fn open(&mut self, dataset: Dataset, target: Target, evict: i64, begun: Instant) -> Result<()> {
-        let run = &self.run;
         let Target { store, bypass, .. } = target;
+        let tight = evict > 0;
+        let more = usize::try_from(evict - 1).unwrap_or(0);
+        if bypass {
+            // What is copied there in the background would overwrite the files of the new one.
+            let same_name = self.background.ids_of_name(&dataset.name, dataset.id);
+            self.settle_cancelled(&same_name)?;
+        }
+        self.settle_victims((store, bypass), more)?;
+        let run = &self.run;
         if bypass {
             // An older entry of this name is lost by this, so it must not happen earlier.
             run.on_root(|| index::enter(&*run.files, &run.prefix, &dataset))?;
@@ -201,8 +209,6 @@ impl Session {
         };
         let text = format!("{} is written to {}", title(&dataset), place.display());
         run.tell_once(Severity::Debug(2), text);
-        let tight = evict > 0;
-        let more = usize::try_from(evict - 1).unwrap_or(0);
         // Where room is short the space of evicted parity must become free.
         let reused_by = (!bypass && !tight).then_some(dataset.id);
         let search = &mut self.search;

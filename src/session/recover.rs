@@ -278,6 +278,7 @@ impl Restart<'_> {
             store,
             bypass: false,
             in_prefix,
+            flushing: false,
             dropped,
             tolerates,
             level: layout.level(),

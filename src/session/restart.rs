@@ -1,6 +1,7 @@
 //! Reading a checkpoint: `SCR_Have_restart`, `SCR_Start_restart`, `SCR_Complete_restart`.
 
 use super::Session;
+use super::background::WaitFor;
 use super::cached::{RestartFiles, title};
 use super::fetch::Attempt;
 use super::run::time_now;
@@ -86,6 +87,8 @@ impl Session {
     pub fn have_restart(&mut self) -> Result<Option<Name>> {
         self.state.allow(Call::HaveRestart)?;
         if self.search.offered.is_none() {
+            // The search may evict and fetch, which a flush must not get in the way of.
+            self.settle(WaitFor::All)?;
             self.restart().search_all()?;
         }
         if let Some(offered) = &self.search.offered {
@@ -153,7 +156,10 @@ impl Session {
         let verdict = self.run.agree(local);
         match &verdict {
             Ok(()) => self.statistics.count_restart(),
-            Err(_) => self.restart().reject_offered(&offered)?,
+            Err(_) => {
+                self.settle(WaitFor::All)?;
+                self.restart().reject_offered(&offered)?;
+            }
         }
         verdict
     }

@@ -40,8 +40,6 @@ pub(super) struct Run {
     pub job: Name,
     /// Number of nodes.
     pub nodes: u64,
-    /// Number of this rank's node, from 0.
-    pub node_number: usize,
     /// The ranks of this rank's node.
     pub of_node: Sharing,
     /// By the index of the store descriptor.
@@ -64,11 +62,6 @@ impl Run {
     /// The redundancy descriptor by which a dataset like this one is written now.
     pub fn descriptor_of(&self, dataset: &Dataset) -> Option<&SchemeDescriptor> {
         choose(&self.descriptors.schemes, dataset.ckpt, dataset.flag_output)
-    }
-
-    /// True on the one rank that acts for all ranks of its node: the lowest.
-    pub fn leads_node(&self) -> bool {
-        self.of_node.leader == self.rank()
     }
 
     /// The store if this rank is its leader.

@@ -1,5 +1,6 @@
 //! `SCR_Init`: finds out the settings and who takes part, then recovers what the cache still has.
 
+use super::background::BackgroundFlushes;
 use super::cached::CachedDatasets;
 use super::exchange::exchange;
 use super::halt::HaltState;
@@ -121,12 +122,12 @@ impl Session {
             open: None,
             interval: CheckpointInterval::new(),
             halt: HaltState::new(environment),
+            background: BackgroundFlushes::default(),
             statistics: Statistics::new(),
             why_invalid: None,
             locks: root.locks,
             run: Run {
                 nodes: assignment.nodes,
-                node_number: assignment.node,
                 of_node: assignment.of_node,
                 user: info.user,
                 job: info.job,
@@ -201,6 +202,10 @@ impl Session {
         if run.settings.use_containers && schemes.iter().all(|s| s.bypass || !s.enabled) {
             let text = "SCR_USE_CONTAINERS=1 has no effect with SCR_CACHE_BYPASS=1: the program \
                         itself writes its files to the prefix directory";
+            run.tell_once(Severity::Note, text);
+        } else if run.settings.use_containers && run.settings.flush_async {
+            let text = "SCR_FLUSH_ASYNC=1 has no effect with SCR_USE_CONTAINERS=1: a flush into \
+                        containers is not made in the background";
             run.tell_once(Severity::Note, text);
         }
         let mut cached = schemes.iter().filter(|s| s.enabled && !s.bypass);

@@ -62,9 +62,9 @@ pub(super) fn run_in(dir: &tempfile::TempDir, more: &[(&str, &str)]) -> (Run, Ar
         user: "user".into(),
         job: "job".into(),
         nodes: 1,
-        node_number: 0,
         of_node: Sharing {
             all: true,
+            groups: 1,
             ..Sharing::default()
         },
         stores: descriptors.stores.iter().map(store).collect(),

@@ -3,6 +3,7 @@
 //! All operations of the library go through [`Files`], so that tests can simulate full disks and
 //! killed processes. [`posix::Posix`] is the real file system.
 
+pub mod background;
 mod beneath;
 pub mod block_signals;
 pub mod counting;

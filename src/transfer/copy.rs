@@ -1,4 +1,4 @@
-//! Copies a file and computes its checksum in the same pass.
+//! Copies files, and computes their checksums in the same pass.
 
 use crate::store::{File, Files};
 use crate::{Error, Result};
@@ -35,59 +35,98 @@ impl Content {
     }
 }
 
-/// Size and checksum of a file, which is read once through `buffer` (not empty).
-pub fn checksum(files: &dyn Files, path: &Path, buffer: &mut [u8]) -> Result<Content> {
-    pass(&*files.open(path)?, buffer, |_, _| Ok(()))
+/// How a file is copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyMode {
+    /// Take the checksum of the content. It is also taken if one is recorded.
+    pub crc: bool,
+    /// Sync the file. Otherwise the caller syncs the file system when all files are copied.
+    pub sync: bool,
 }
 
-/// Copies `from` over `to` (mode 0666 less the umask) and syncs it. The directory of `to` must
-/// exist. If the content differs from `recorded`, this is an error and `to` is removed.
-pub fn copy(
-    files: &dyn Files,
-    from: &Path,
-    to: &Path,
-    recorded: Option<&Content>,
-    buffer: &mut [u8],
-) -> Result<Content> {
-    let source = files.open(from)?;
-    let target = files.create(to, 0o666)?;
-    let done = target
-        .allocate(source.size()?)
-        .and_then(|()| {
-            pass(&*source, buffer, |offset, data| {
-                target.write_at(offset, data)
+/// Copies files one after the other, through one buffer.
+pub struct Copier<'a> {
+    files: &'a dyn Files,
+    buffer: Vec<u8>,
+    after_piece: &'a dyn Fn(u64) -> Result<()>,
+}
+
+impl<'a> Copier<'a> {
+    /// With a buffer of `buffer` bytes, the most that is read or written in one step.
+    pub fn new(files: &'a dyn Files, buffer: usize) -> Self {
+        Copier {
+            files,
+            buffer: vec![0; buffer.max(1)],
+            after_piece: &|_| Ok(()),
+        }
+    }
+
+    /// Calls `after_piece` with the number of bytes after each piece of a file, so that it can limit
+    /// the rate, report progress, or cancel: its error ends the copy.
+    pub fn watched(self, after_piece: &'a dyn Fn(u64) -> Result<()>) -> Self {
+        Copier {
+            after_piece,
+            ..self
+        }
+    }
+
+    /// Copies `from` over `to` (mode 0666 less the umask). The directory of `to` must exist. If the
+    /// content differs from `recorded`, this is an error. After an error `to` is removed. The
+    /// returned checksum is `None` if none was asked for and none recorded. Local.
+    pub fn copy(
+        &mut self,
+        from: &Path,
+        to: &Path,
+        recorded: Option<&Content>,
+        mode: CopyMode,
+    ) -> Result<Content> {
+        let source = self.files.open(from)?;
+        let target = self.files.create(to, 0o666)?;
+        let crc = mode.crc || recorded.is_some_and(|recorded| recorded.crc.is_some());
+        let done = target
+            .allocate(source.size()?)
+            .and_then(|()| self.pass(&*source, Some(&*target), crc))
+            .and_then(|found| match recorded {
+                Some(recorded) => found.check(recorded, from).map(|()| found),
+                None => Ok(found),
             })
-        })
-        .and_then(|found| match recorded {
-            Some(recorded) => found.check(recorded, from).map(|()| found),
-            None => Ok(found),
-        })
-        .and_then(|found| target.sync().map(|()| found));
-    if done.is_err() {
-        // The first error is reported.
-        let _ = files.remove_file(to);
+            .and_then(|found| match mode.sync {
+                true => target.sync().map(|()| found),
+                false => Ok(found),
+            });
+        if done.is_err() {
+            // The first error is reported.
+            let _ = self.files.remove_file(to);
+        }
+        done
     }
-    done
-}
 
-fn pass(
-    source: &dyn File,
-    buffer: &mut [u8],
-    mut each: impl FnMut(u64, &[u8]) -> Result<()>,
-) -> Result<Content> {
-    let size = source.size()?;
-    let mut hasher = crc32fast::Hasher::new();
-    let mut offset = 0;
-    while offset < size {
-        let n = (size - offset).min(buffer.len() as u64) as usize;
-        let piece = &mut buffer[..n];
-        source.read_at(offset, piece)?;
-        hasher.update(piece);
-        each(offset, piece)?;
-        offset += n as u64;
+    /// Size and checksum of a file, which is read once. Local.
+    pub fn checksum(&mut self, path: &Path) -> Result<Content> {
+        let source = self.files.open(path)?;
+        self.pass(&*source, None, true)
     }
-    Ok(Content {
-        size,
-        crc: Some(hasher.finalize()),
-    })
+
+    fn pass(&mut self, source: &dyn File, target: Option<&dyn File>, crc: bool) -> Result<Content> {
+        let size = source.size()?;
+        let mut hasher = crc32fast::Hasher::new();
+        let mut offset = 0;
+        while offset < size {
+            let n = (size - offset).min(self.buffer.len() as u64) as usize;
+            let piece = &mut self.buffer[..n];
+            source.read_at(offset, piece)?;
+            if crc {
+                hasher.update(piece);
+            }
+            if let Some(target) = target {
+                target.write_at(offset, piece)?;
+            }
+            offset += n as u64;
+            (self.after_piece)(n as u64)?;
+        }
+        Ok(Content {
+            size,
+            crc: crc.then(|| hasher.finalize()),
+        })
+    }
 }

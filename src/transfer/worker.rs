@@ -104,15 +104,14 @@ impl<T> Task<T> {
         self.cancel.cancel();
     }
 
-    /// Waits until the task has ended; looks again after each `pause`. `None` if it was given up.
-    pub fn wait(&self, pause: Duration) -> Option<T> {
+    /// Waits until the task has ended; looks again after each `pause`.
+    pub fn wait(&self, pause: Duration) {
         while self.is_running() {
             std::thread::sleep(pause.max(Duration::from_micros(1)));
         }
-        self.take()
     }
 
-    /// The result of a task that has ended; once.
+    /// The result of a task that has ended, once; `None` if it was given up.
     pub fn take(&self) -> Option<T> {
         self.result
             .lock()
@@ -141,7 +140,8 @@ mod tests {
             };
             tasks.push(worker.submit(|| {}, work).unwrap());
         }
-        assert_eq!(tasks[2].wait(PAUSE), Some(2));
+        tasks[2].wait(PAUSE);
+        assert_eq!(tasks[2].take(), Some(2));
         assert_eq!(tasks[2].take(), None, "a result is given once");
         drop(worker);
         assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4]);
@@ -159,6 +159,7 @@ mod tests {
         let task = worker.submit(|| {}, work).unwrap();
         assert!(task.is_running());
         task.cancel();
-        assert_eq!(task.wait(PAUSE), Some(()));
+        task.wait(PAUSE);
+        assert_eq!(task.take(), Some(()));
     }
 }

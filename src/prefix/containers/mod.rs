@@ -115,8 +115,9 @@ pub fn segments(begin: u64, length: u64, size: u64) -> Vec<Segment> {
 }
 
 /// Writes this rank's files into containers, from `begin` on in the sequence of all bytes, and syncs
-/// these. `data` is the directory of the files in the cache. Gives the entry for the rank2file, and
-/// notes the checksums in the filemap. `checksums`: also in the entry. Local.
+/// these. `data` is the directory of the files in the cache. Gives the entry for the rank2file.
+/// `checksums`: take checksums, and compare those that are recorded. They come into the filemap, too.
+/// Local.
 pub fn write(
     access: &PrefixAccess,
     filemap: &mut Filemap,
@@ -133,11 +134,11 @@ pub fn write(
         access.prefix.absolute(&file.file)?;
         let recorded = Content {
             size: file.size,
-            crc: file.crc,
+            crc: file.crc.filter(|_| checksums),
         };
         let from = file.file.below(data)?;
-        let (found, segments) = writer.append(&from, &recorded, &mut buffer)?;
-        file.crc = found.crc;
+        let (found, segments) = writer.append(&from, &recorded, checksums, &mut buffer)?;
+        file.crc = found.crc.or(file.crc);
         let attributes = access.metadata.then(|| Attributes {
             mode: file.mode & 0o7777,
             mtime_secs: file.mtime.0,
@@ -145,7 +146,7 @@ pub fn write(
         });
         let of_file = FileEntry {
             size: Some(file.size),
-            crc: found.crc.filter(|_| checksums),
+            crc: found.crc,
             attributes,
             segments: Some(segments),
         };

@@ -4,7 +4,7 @@
 use crate::format::Name;
 use crate::format::rank2file::{BASE, FileEntry, RankEntry, Segment};
 use crate::store::{File, FileKind, Files, Stat};
-use crate::transfer::copy::{Content, checksum};
+use crate::transfer::copy::{Content, Copier};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
                 let wanted = self.verify(name, entry, true, buffer)?;
                 if stat.kind == FileKind::File
                     && stat.size == wanted.size
-                    && checksum(self.files, to, buffer)? == wanted
+                    && Copier::new(self.files, buffer.len()).checksum(to)? == wanted
                 {
                     return Ok(Restored::Same);
                 }

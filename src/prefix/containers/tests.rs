@@ -98,7 +98,7 @@ fn written(contents: &[&[u8]], size: u64) -> (tempfile::TempDir, Vec<FileEntry>)
             size: content.len() as u64,
             crc: Some(crc32fast::hash(content)),
         };
-        let (found, segments) = writer.append(&from, &recorded, &mut [0; 3]).unwrap();
+        let (found, segments) = writer.append(&from, &recorded, true, &mut [0; 3]).unwrap();
         assert_eq!(found, recorded);
         FileEntry {
             size: Some(found.size),
@@ -144,12 +144,14 @@ fn a_file_that_changed_since_it_was_recorded_does_not_reach_its_neighbours() {
     fs::write(&from, "longer than recorded").unwrap();
     let mut writer = Writer::new(&Posix, dir.path(), 100, 0);
     let recorded = Content { size: 4, crc: None };
-    let error = writer.append(&from, &recorded, &mut [0; 8]).unwrap_err();
+    let error = writer
+        .append(&from, &recorded, true, &mut [0; 8])
+        .unwrap_err();
     assert!(error.to_string().contains("has 20 bytes, 4 were recorded"));
     assert!(!dir.path().join("ctr.0.scr").exists());
     fs::write(&from, "four").unwrap();
     let crc = Some(1);
-    let error = writer.append(&from, &Content { crc, ..recorded }, &mut [0; 8]);
+    let error = writer.append(&from, &Content { crc, ..recorded }, false, &mut [0; 8]);
     assert!(error.unwrap_err().to_string().contains("CRC32"));
 }
 

@@ -31,8 +31,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the file at `from`, and takes its checksum in the same pass. Gives what was found, and where
-    /// it is now.
+    /// Writes the file at `from`. Takes its checksum in the same pass if `crc` is true or one is
+    /// recorded. Gives what was found, and where it is now.
     ///
     /// # Errors
     /// It is not as `recorded`. If its size is not, nothing was written.
@@ -40,12 +40,14 @@ impl<'a> Writer<'a> {
         &mut self,
         from: &Path,
         recorded: &Content,
+        crc: bool,
         buffer: &mut [u8],
     ) -> Result<(Content, Vec<Segment>)> {
         let source = self.files.open(from)?;
         let size = source.size()?;
         // Bytes beyond the recorded size would be over those of the next file.
         Content { size, crc: None }.check(recorded, from)?;
+        let crc = crc || recorded.crc.is_some();
         let segments = segments(self.at, size, self.size);
         let mut hasher = crc32fast::Hasher::new();
         let mut read = 0;
@@ -56,13 +58,15 @@ impl<'a> Writer<'a> {
                 let n = (segment.length - done).min(buffer.len() as u64) as usize;
                 let piece = &mut buffer[..n];
                 source.read_at(read, piece)?;
-                hasher.update(piece);
+                if crc {
+                    hasher.update(piece);
+                }
                 container.write_at(segment.offset + done, piece)?;
                 (done, read) = (done + n as u64, read + n as u64);
             }
             self.at += segment.length;
         }
-        let crc = Some(hasher.finalize());
+        let crc = crc.then(|| hasher.finalize());
         let found = Content { size, crc };
         found.check(recorded, from)?;
         Ok((found, segments))

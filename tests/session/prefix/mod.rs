@@ -1,5 +1,6 @@
 //! The prefix directory: flush, fetch, deleting, and what must not be touched there.
 
+mod background;
 mod containers;
 mod faults;
 mod fetch;

@@ -1,0 +1,229 @@
+//! One node's part of a flush, without MPI: a background thread or another process copies the files of
+//! the ranks of a node, and records that they are complete.
+//!
+//! The records are the rank2file itself. A part writes its leaf when its files are on stable storage.
+//! Leaves, and then branches, are in groups of [`FANOUT`]. Whoever finds the others of its group writes
+//! the branch above them, and so on. So nobody looks at more than a group of files for each level, and
+//! whoever comes last writes the top and completes the dataset. Two that come last at the same time
+//! write the same.
+
+use super::finish;
+use super::flush::FlushTarget;
+use super::rank2file::entry_of;
+use crate::format::filemap::Filemap;
+use crate::format::rank2file::{
+    BASE, Branch, BranchChild, FileEntry, Leaf, RankEntry, packed_size, starts_group,
+};
+use crate::format::{self, Dataset, Name};
+use crate::store::Durability;
+use crate::transfer::copy::Copier;
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// How many records are below a branch.
+pub const FANOUT: u64 = 64;
+
+/// The place of a part among all parts of a dataset. The same for all parts, but for `part`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartPlace {
+    /// Number of this part, from 0.
+    pub part: u64,
+    /// How many parts there are; not more than ranks.
+    pub parts: u64,
+    /// Number of ranks of all parts.
+    pub ranks: u64,
+    /// True if the entries of a part may need more than one leaf. Each part has a branch of its own
+    /// then.
+    pub split: bool,
+}
+
+/// Where the files of a rank are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RankSource {
+    /// Its completion record in the cache.
+    pub record: PathBuf,
+    /// Its directory in the cache.
+    pub data: PathBuf,
+}
+
+/// What was copied.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// Number of files.
+    pub files: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// The upper bound of the packed size of an entry of these files, bytes, before their checksums are
+/// known. See [`PartPlace::split`].
+pub fn largest_entry(files: impl IntoIterator<Item = (Name, u64)>) -> Result<u64> {
+    let entry = |(name, size)| {
+        let entry = FileEntry {
+            size: Some(size),
+            crc: Some(u32::MAX),
+            ..FileEntry::default()
+        };
+        (name, entry)
+    };
+    packed_size(&RankEntry {
+        count: None,
+        files: files.into_iter().map(entry).collect(),
+    })
+}
+
+/// True if parts of at most `ranks` ranks, with entries of at most `largest` bytes, may need more than
+/// one leaf; see [`PartPlace::split`].
+pub fn may_split(ranks: u64, largest: u64) -> bool {
+    starts_group(false, 0, ranks.saturating_mul(largest))
+}
+
+/// Copies the part of `dataset` that is in `sources`, in the order of ranks, and records it. If it is the
+/// last part, completes the dataset, with `time` in the index. [`finish::announce`] must have been called.
+/// Local.
+///
+/// # Errors
+/// The copies that were not recorded do not count. The part may be copied again.
+pub fn flush_part(
+    target: &FlushTarget,
+    copier: &mut Copier,
+    dataset: &Dataset,
+    place: &PartPlace,
+    sources: &[RankSource],
+    time: &dyn Fn() -> String,
+) -> Result<Copied> {
+    let mut part = PartRecords {
+        target,
+        dir: target.prefix.dataset(dataset.id),
+        place: *place,
+        leaves: BTreeMap::new(),
+        open: BTreeMap::new(),
+        bytes: 0,
+    };
+    let mut copied = Copied::default();
+    for source in sources {
+        let mut filemap: Filemap = format::read(target.files, &source.record)?;
+        if filemap.dataset.created != dataset.created {
+            let what = format!(
+                "is of another dataset than {} ({})",
+                dataset.id, dataset.name
+            );
+            return Err(Error::corrupt(&source.record, what));
+        }
+        target.copy_rank(copier, &mut filemap.files, &source.data)?;
+        let files = &filemap.files.files;
+        copied.files += files.len() as u64;
+        copied.bytes += files.iter().map(|file| file.size).sum::<u64>();
+        part.add(filemap.rank as u64, entry_of(&filemap.files))?;
+    }
+    if part.record()? {
+        let (files, prefix) = (target.files, target.prefix);
+        finish::complete_later(files, prefix, dataset, &time())?;
+    }
+    Ok(copied)
+}
+
+/// The records of a part.
+struct PartRecords<'a> {
+    target: &'a FlushTarget<'a>,
+    /// The dataset's directory in `.scr` of the prefix directory.
+    dir: PathBuf,
+    place: PartPlace,
+    /// With more than one leaf: those that were written, by the rank in their names.
+    leaves: BTreeMap<u64, BranchChild>,
+    /// The entries of the leaf that is written next.
+    open: BTreeMap<u64, RankEntry>,
+    /// Packed bytes of all entries so far.
+    bytes: u64,
+}
+
+impl PartRecords<'_> {
+    fn add(&mut self, rank: u64, mut entry: RankEntry) -> Result<()> {
+        if !self.target.checksums {
+            entry.files.values_mut().for_each(|file| file.crc = None);
+        }
+        let size = packed_size(&entry)?;
+        let full = starts_group(false, self.bytes, size) && !self.open.is_empty();
+        if self.place.split && full {
+            self.write_leaf()?;
+        }
+        self.bytes += size;
+        self.open.insert(rank, entry);
+        Ok(())
+    }
+
+    /// Writes the leaf of the open entries, durably.
+    fn write_leaf(&mut self) -> Result<()> {
+        let entries = std::mem::take(&mut self.open);
+        let name = match (self.place.split, entries.keys().next()) {
+            (true, Some(rank)) => *rank,
+            _ => self.place.part,
+        };
+        self.leaves.insert(name, BranchChild::new(0, name));
+        let leaf = Leaf::new(self.place.ranks, entries);
+        let path = self.dir.join(file_name(0, name));
+        format::write(self.target.files, &path, &leaf, Durability::Synced)
+    }
+
+    /// Writes the last records of this part, and the branches above it whose other records are there.
+    /// True if the top of the tree was written: all parts are there.
+    fn record(mut self) -> Result<bool> {
+        self.write_leaf()?;
+        let PartPlace { part, parts, .. } = self.place;
+        let (mut level, mut number, mut count) = (0, part, parts);
+        if self.place.split {
+            let leaves = std::mem::take(&mut self.leaves);
+            self.write_branch(1, part, parts == 1, leaves)?;
+            level = 1;
+            if parts == 1 {
+                return Ok(true);
+            }
+        }
+        loop {
+            let above = number / FANOUT;
+            let children = above * FANOUT..count.min(above * FANOUT + FANOUT);
+            for child in children.clone() {
+                let path = self.dir.join(file_name(level, child));
+                if self.target.files.stat(&path)?.is_none() {
+                    return Ok(false);
+                }
+            }
+            let children = children.map(|child| (child, BranchChild::new(level, child)));
+            let children = children.collect();
+            (level, number, count) = (level + 1, above, count.div_ceil(FANOUT));
+            self.write_branch(level, number, count == 1, children)?;
+            if count == 1 {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn write_branch(
+        &self,
+        level: u32,
+        number: u64,
+        top: bool,
+        children: BTreeMap<u64, BranchChild>,
+    ) -> Result<()> {
+        let branch = Branch {
+            level,
+            ranks: self.place.ranks,
+            children,
+        };
+        let name = match top {
+            true => BASE.to_string(),
+            false => file_name(level, number),
+        };
+        format::write(
+            self.target.files,
+            &self.dir.join(name),
+            &branch,
+            Durability::Synced,
+        )
+    }
+}
+
+fn file_name(level: u32, number: u64) -> String {
+    format!("{BASE}.{level}.{number}")
+}

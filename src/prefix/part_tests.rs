@@ -1,0 +1,161 @@
+//! The records of parts: their tree is the same as that of a collective flush, for any number of parts
+//! and in any order, and only the last part completes the dataset.
+
+use super::flush::FlushTarget;
+use super::part::{FANOUT, PartPlace, RankSource, flush_part, may_split};
+use super::paths::Prefix;
+use super::{finish, index, rank2file};
+use crate::format::filemap::{Filemap, Reddesc};
+use crate::format::rank2file::RankEntry;
+use crate::format::{self, Dataset, FileMeta, RankFiles};
+use crate::store::{Durability, Files, posix::Posix};
+use crate::transfer::copy::Copier;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+fn dataset(ranks: u64, files: u64) -> Dataset {
+    Dataset {
+        id: 3,
+        name: "ck".into(),
+        created: 17,
+        flag_ckpt: true,
+        ckpt: Some(3),
+        files: Some(ranks * files),
+        size: Some((0..ranks).sum::<u64>() * files),
+        complete: Some(true),
+        ..Dataset::default()
+    }
+}
+
+/// Writes the files of a rank, as many bytes as its number, and its record.
+fn source(dir: &Path, rank: u64, ranks: u64, files: u64) -> RankSource {
+    let data = dir.join(format!("cache/rank_{rank}"));
+    std::fs::create_dir_all(data.join("ck")).unwrap();
+    let file = |n: u64| {
+        let name = format!("ck/{rank}.{n}");
+        std::fs::write(data.join(&name), vec![n as u8; rank as usize]).unwrap();
+        let stat = Posix.stat(&data.join(&name)).unwrap().unwrap();
+        FileMeta::new(name.as_str().into(), name.as_str().into(), &stat)
+    };
+    let filemap = Filemap {
+        rank: rank as usize,
+        ranks: ranks as usize,
+        node: "n0".into(),
+        prefix: None,
+        bypass: false,
+        dataset: dataset(ranks, files),
+        reddesc: Reddesc {
+            scheme: "SINGLE".to_string(),
+            group: "NODE".into(),
+            set_id: rank as usize,
+            set_rank: 0,
+            members: vec![rank as usize],
+            set_size: 1,
+            set_failures: 0,
+            interval: 1,
+            store: "/dev/shm".into(),
+        },
+        files: RankFiles {
+            rank: rank as usize,
+            files: (0..files).map(file).collect(),
+        },
+    };
+    let record = dir.join(format!("cache/filemap_{rank}"));
+    format::write(&Posix, &record, &filemap, Durability::Atomic).unwrap();
+    RankSource { record, data }
+}
+
+fn entries(prefix: &Prefix) -> BTreeMap<u64, RankEntry> {
+    let mut all = BTreeMap::new();
+    let each = |rank, entry: &RankEntry| {
+        all.insert(rank, entry.clone());
+        Ok(())
+    };
+    rank2file::for_each(&Posix, &prefix.dataset(3), each).unwrap();
+    all
+}
+
+/// Flushes a dataset of `ranks` ranks in `parts` parts, rank r in part r % parts, in an order that begins
+/// with part `first`. Gives the entries, and the number of files in the dataset's directory.
+fn flushed(
+    ranks: u64,
+    parts: u64,
+    files: u64,
+    first: u64,
+    split: bool,
+) -> (BTreeMap<u64, RankEntry>, usize) {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("prefix/.scr")).unwrap();
+    let prefix = Prefix::new(&dir.path().join("prefix"));
+    let dataset = dataset(ranks, files);
+    finish::announce(&Posix, &prefix, &dataset).unwrap();
+    let target = FlushTarget {
+        files: &Posix,
+        prefix: &prefix,
+        metadata: false,
+        checksums: true,
+    };
+    let complete = || {
+        let index = index::read(&Posix, &prefix).unwrap();
+        index.get(3).unwrap().complete
+    };
+    for n in 0..parts {
+        assert!(!complete(), "part {n} of {parts}");
+        let part = (n + first) % parts;
+        let place = PartPlace {
+            part,
+            parts,
+            ranks,
+            split,
+        };
+        let own = (0..ranks).filter(|rank| rank % parts == part);
+        let sources: Vec<_> = own
+            .map(|rank| source(dir.path(), rank, ranks, files))
+            .collect();
+        let mut copier = Copier::new(&Posix, 1 << 16);
+        let time = || "2026-01-01T00:00:00".to_string();
+        flush_part(&target, &mut copier, &dataset, &place, &sources, &time).unwrap();
+    }
+    assert!(complete());
+    let records = Posix.list(&prefix.dataset(3)).unwrap().len();
+    let found = entries(&prefix);
+    let flat: Vec<RankEntry> = found.values().cloned().collect();
+    Posix.remove_tree(&prefix.dataset(3)).unwrap();
+    Posix.make_dirs(&prefix.dataset(3)).unwrap();
+    rank2file::write_all(&Posix, &prefix.dataset(3), flat).unwrap();
+    assert_eq!(entries(&prefix), found, "the same as the flat form");
+    (found, records)
+}
+
+#[test]
+fn the_last_part_completes_the_dataset() {
+    for (ranks, parts) in [(1, 1), (4, 1), (5, 2), (7, 7), (130, 65), (70, 70)] {
+        for first in [0, parts / 2] {
+            let (found, records) = flushed(ranks, parts, 1, first, false);
+            assert!(found.keys().copied().eq(0..ranks));
+            let sizes = found.iter().map(|(rank, entry)| {
+                let sizes = entry.files.values().map(|f| (f.size, f.crc.is_some()));
+                (*rank, sizes.collect::<Vec<_>>())
+            });
+            for (rank, sizes) in sizes {
+                assert_eq!(sizes, [(Some(rank), true)]);
+            }
+            // Summary, leaves, and the branches above more than a group of them.
+            let branches = match parts > FANOUT {
+                true => parts.div_ceil(FANOUT) + 1,
+                false => 1,
+            };
+            assert_eq!(records as u64, 1 + parts + branches);
+        }
+    }
+}
+
+#[test]
+fn a_part_with_many_files_has_several_leaves() {
+    assert!(!may_split(64, 10_000) && may_split(128, 10_000));
+    for (ranks, parts) in [(3, 1), (4, 2), (66, 66)] {
+        let (found, records) = flushed(ranks, parts, 2, 1 % parts, true);
+        assert!(found.keys().copied().eq(0..ranks));
+        assert!(records as u64 >= 1 + 2 * parts);
+    }
+}

@@ -1,0 +1,288 @@
+//! Flushes that go on while the program computes. The leader of each cache directory copies the files
+//! of all ranks that share it, in a thread that makes no MPI call; see
+//! [`part`](crate::prefix::part). The ranks agree on what has ended in later calls of the program.
+
+use super::run::{Run, Store, time_now};
+use crate::comm::Term;
+use crate::config::settings::Settings;
+use crate::format::{Dataset, Name};
+use crate::prefix::flush::FlushTarget;
+use crate::prefix::part::{Copied, PartPlace, RankSource, flush_part};
+use crate::prefix::{finish, index};
+use crate::redundancy::topology::Sharing;
+use crate::store::background::lower_priority;
+use crate::transfer::copy::Copier;
+use crate::transfer::pace::{Limits, Pace};
+use crate::transfer::worker::{Cancel, Task, Worker};
+use crate::{Error, Result};
+use std::time::{Duration, Instant};
+
+/// The flushes of a run that have not ended, oldest first.
+#[derive(Default)]
+pub(super) struct BackgroundFlushes {
+    worker: Worker,
+    flushes: Vec<Flushing>,
+}
+
+/// A dataset on its way to the prefix directory. The same on all ranks, except for `task` and times.
+struct Flushing {
+    dataset: Dataset,
+    begun: Instant,
+    /// How long the program was held up for it.
+    blocked: Duration,
+    /// Leaders: the copy of their part.
+    task: Option<Task<Result<Copied>>>,
+    cancelled: bool,
+}
+
+/// What has become of a flush. The same on all ranks, except for times.
+pub(super) struct EndedFlush {
+    pub dataset: Dataset,
+    pub begun: Instant,
+    pub blocked: Duration,
+    pub result: Result<FlushResult>,
+}
+
+/// How a flush without an error has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FlushResult {
+    /// It is complete in the prefix directory.
+    Saved,
+    /// The same, but the user has taken it out of the index meanwhile.
+    Dropped,
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// Which flushes a call needs to have ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum WaitFor<'a> {
+    /// None: it only looks.
+    Nothing,
+    /// All of them.
+    All,
+    /// Those of these datasets.
+    Ids(&'a [u64]),
+}
+
+impl WaitFor<'_> {
+    fn includes(self, dataset: &Dataset) -> bool {
+        match self {
+            WaitFor::Nothing => false,
+            WaitFor::All => true,
+            WaitFor::Ids(ids) => ids.contains(&dataset.id),
+        }
+    }
+}
+
+/// The ranks whose files one rank copies for a dataset in `store`: those of the node in a store with
+/// levels of nodes, else all that share the directory.
+pub(super) fn copied_together<'a>(run: &'a Run, store: &'a Store) -> &'a Sharing {
+    match store.layout.level() {
+        Some(_) => &run.of_node,
+        None => &store.sharing,
+    }
+}
+
+impl BackgroundFlushes {
+    /// The other datasets of this name, whose files a new dataset would overwrite.
+    pub fn ids_of_name(&self, name: &Name, id: u64) -> Vec<u64> {
+        let flushes = self.flushes.iter().map(|flush| &flush.dataset);
+        let same = flushes.filter(|d| d.name == *name && d.id != id);
+        same.map(|d| d.id).collect()
+    }
+
+    /// Starts the flush of a dataset in `store`, after
+    /// [`announce`](finish::announce). `begun`: when the flush began to hold up the program. Local;
+    /// all ranks call it.
+    ///
+    /// # Errors
+    /// This rank leads the store, and cannot start a thread.
+    pub fn start(
+        &mut self,
+        run: &Run,
+        store: &Store,
+        dataset: &Dataset,
+        split: bool,
+        begun: Instant,
+    ) -> Result<()> {
+        let together = copied_together(run, store);
+        let mut task = None;
+        let mut started = Ok(());
+        if together.leader == run.rank() {
+            let work = part_of(run, store, dataset, split);
+            let cores = run.settings.flush_async_cores.clone();
+            match self.worker.submit(move || lower_priority(&cores), work) {
+                Ok(running) => task = Some(running),
+                Err(error) => started = Err(error),
+            }
+        }
+        self.flushes.push(Flushing {
+            dataset: dataset.clone(),
+            begun,
+            blocked: begun.elapsed(),
+            task,
+            cancelled: false,
+        });
+        started
+    }
+
+    /// Asks flushes to end before their work is done. Local; the same on all ranks.
+    pub fn cancel(&mut self, which: WaitFor) {
+        for flush in &mut self.flushes {
+            if which.includes(&flush.dataset) {
+                flush.cancelled = true;
+                flush.task.iter().for_each(Task::cancel);
+            }
+        }
+    }
+
+    /// The flushes that have ended, after waiting for some of them. Collective; one round if there are
+    /// any, and two more for each that has ended.
+    pub fn ended(&mut self, run: &Run, wait: WaitFor) -> Result<Vec<EndedFlush>> {
+        if self.flushes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let pause = Duration::from_micros(run.settings.flush_async_usleep);
+        let begun = Instant::now();
+        let mut terms: Vec<Term> = Vec::new();
+        for flush in &self.flushes {
+            if wait.includes(&flush.dataset) {
+                flush.task.iter().for_each(|task| task.wait(pause));
+            }
+            let running = flush.task.as_ref().is_some_and(Task::is_running);
+            terms.push(Term::Max(running.into()));
+        }
+        run.comm.allreduce(&mut terms)?;
+        let waited = begun.elapsed();
+        let (mut ended, mut flushes) = (Vec::new(), Vec::new());
+        for (mut flush, term) in self.flushes.drain(..).zip(terms) {
+            if wait.includes(&flush.dataset) {
+                flush.blocked += waited;
+            }
+            match term.value() {
+                0 => ended.push(flush),
+                _ => flushes.push(flush),
+            }
+        }
+        self.flushes = flushes;
+        ended
+            .into_iter()
+            .map(|flush| {
+                Ok(EndedFlush {
+                    result: flush.result(run)?,
+                    dataset: flush.dataset,
+                    begun: flush.begun,
+                    blocked: flush.blocked,
+                })
+            })
+            .collect()
+    }
+}
+
+impl Flushing {
+    /// The outer error is the transport's; all ranks agree on the inner one. Collective.
+    fn result(&self, run: &Run) -> Result<Result<FlushResult>> {
+        let given_up = || {
+            Error::io(
+                "copy",
+                "a part of the dataset",
+                std::io::ErrorKind::Other.into(),
+            )
+        };
+        let local = self.task.as_ref().map(|task| task.take());
+        let local = match local {
+            Some(None) => Err(given_up()),
+            Some(Some(done)) => done,
+            None => Ok(Copied::default()),
+        };
+        let done = match self.cancelled {
+            true => return Ok(Ok(FlushResult::Cancelled)),
+            false => run.agree(local),
+        };
+        let done = done.and_then(|_| run.share_from_root(|| self.in_index(run)));
+        match done {
+            Err(error @ Error::Comm { .. }) => Err(error),
+            Err(error) => Ok(Err(error)),
+            Ok(true) => Ok(Ok(FlushResult::Saved)),
+            Ok(false) => Ok(Ok(FlushResult::Dropped)),
+        }
+    }
+
+    /// Rank 0: true if the index has the dataset as complete, false if it was taken out. Local.
+    ///
+    /// # Errors
+    /// All parts were copied, and it is not complete.
+    fn in_index(&self, run: &Run) -> Result<bool> {
+        let (files, prefix) = (&*run.files, &run.prefix);
+        let state = || -> Result<Option<bool>> {
+            let index = index::read(files, prefix)?;
+            let entry = index.get(self.dataset.id).filter(|entry| {
+                let known = entry.dataset.as_ref();
+                known.is_some_and(|known| known.created == self.dataset.created)
+            });
+            Ok(entry.map(|entry| entry.complete))
+        };
+        if state()? == Some(false) {
+            // On a file system that shows new files late, the last two parts may have missed each other.
+            let mut problems = Vec::new();
+            finish::finish_ended(files, prefix, &time_now(), &mut problems)?;
+            if let Some(problem) = problems.into_iter().next() {
+                return Err(problem);
+            }
+        }
+        match state()? {
+            Some(false) => Err(Error::corrupt(
+                prefix.dataset(self.dataset.id),
+                "lacks completion records of parts that were copied",
+            )),
+            other => Ok(other.is_some()),
+        }
+    }
+}
+
+/// The work of a leader: copies the files of the ranks that share its store.
+fn part_of(
+    run: &Run,
+    store: &Store,
+    dataset: &Dataset,
+    split: bool,
+) -> impl FnOnce(&Cancel) -> Result<Copied> + Send + 'static {
+    let together = copied_together(run, store);
+    let ranks = together.ranks(run.comm.size());
+    let place = PartPlace {
+        part: together.number as u64,
+        parts: together.groups as u64,
+        ranks: run.comm.size() as u64,
+        split,
+    };
+    let source = |rank: &usize| RankSource {
+        record: store.layout.filemap(dataset.id, *rank),
+        data: store.layout.data(dataset.id, *rank),
+    };
+    let sources: Vec<RankSource> = ranks.iter().map(source).collect();
+    let (files, prefix, dataset) = (run.files.clone(), run.prefix.clone(), dataset.clone());
+    let Settings {
+        copy_metadata: metadata,
+        crc_on_flush: checksums,
+        file_buf_size,
+        ..
+    } = run.settings;
+    let limits = Limits {
+        bandwidth: run.settings.flush_async_bw,
+        percent: run.settings.flush_async_percent,
+    };
+    move |cancel| {
+        let target = FlushTarget {
+            files: &*files,
+            prefix: &prefix,
+            metadata,
+            checksums,
+        };
+        let pace = Pace::new(limits, cancel);
+        let after_piece = |bytes| pace.after(bytes);
+        let copier = Copier::new(&*files, limits.piece(file_buf_size));
+        let mut copier = copier.watched(&after_piece);
+        flush_part(&target, &mut copier, &dataset, &place, &sources, &time_now)
+    }
+}
