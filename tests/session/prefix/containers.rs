@@ -383,24 +383,27 @@ fn a_dataset_in_containers_is_completed_without_its_index_entry() {
 
 #[test]
 fn a_full_prefix_file_system_leaves_the_dataset_in_the_cache_and_the_next_flush_succeeds() {
-    use scr::store::{Files, faulty::Faulty};
+    use scr::store::{self, faulty::Faulty};
     let nodes = nodes(2);
     let files = Faulty::new(Posix);
     let faults = files.faults();
     let mut site = site("1500").set("SCR_CACHE_SIZE", "2");
-    let files: std::sync::Arc<dyn Files> = std::sync::Arc::new(files);
+    let files: std::sync::Arc<dyn store::Files> = std::sync::Arc::new(files);
     site.by_rank = vec![None, Some(files)];
+    let large: Files = |rank| vec![(format!("f{rank}"), 20_000)];
     site.run(&nodes, |rank| {
-        rank.checkpoint("old").unwrap();
+        write(rank, "old", large);
         rank.session
             .start_output(Some("new".into()), true, false)
             .unwrap();
-        let file = format!("new/rank_{}.dat", rank.rank);
-        let path = rank.session.route(Path::new(&file)).unwrap();
-        std::fs::write(path, content("new", rank.rank, 1000 + 7 * rank.rank)).unwrap();
+        let path = rank
+            .session
+            .route(Path::new(&format!("new/f{}", rank.rank)))
+            .unwrap();
+        std::fs::write(path, content(&format!("f{}", rank.rank), rank.rank, 20_000)).unwrap();
         if rank.rank == 1 {
             // There is room for the records, and not for the file.
-            faults.limit_space(Some(900));
+            faults.limit_space(Some(10_000));
         }
         let error = rank.session.complete_output(true).unwrap_err().to_string();
         assert!(
@@ -411,8 +414,8 @@ fn a_full_prefix_file_system_leaves_the_dataset_in_the_cache_and_the_next_flush_
     });
     assert!(!index(&site).get(2).unwrap().complete);
     site.by_rank.clear();
-    site.expect_restart(&nodes, Some("new"));
-    site.run(&nodes, |rank| rank.checkpoint("newer").unwrap());
+    expect(&site, &nodes, "new", large);
+    site.run(&nodes, |rank| write(rank, "newer", large));
     lose(&site, &nodes);
-    site.expect_restart(&nodes, Some("newer"));
+    expect(&site, &nodes, "newer", large);
 }
