@@ -104,9 +104,6 @@ pub struct Settings {
     pub prefix_size: u64,
     pub use_containers: bool,
     pub container_size: u64,
-    /// Checksum files that no copy reads: SCR_CRC_ON_FLUSH set to 1 explicitly.
-    #[serde(skip)]
-    pub crc_bypass: bool,
     /// Record and verify checksums in the prefix directory.
     pub crc_on_flush: bool,
     pub crc_on_delete: bool,
@@ -131,7 +128,6 @@ impl Settings {
             errors: Vec::new(),
         };
         let global_restart = read.bool("SCR_GLOBAL_RESTART");
-        let crc_is_set = config.find("SCR_CRC_ON_FLUSH").is_some();
         let settings = Settings {
             enable: read.bool("SCR_ENABLE"),
             debug: read.int("SCR_DEBUG"),
@@ -182,7 +178,6 @@ impl Settings {
             use_containers: read.bool("SCR_USE_CONTAINERS"),
             container_size: read.size("SCR_CONTAINER_SIZE"),
             crc_on_flush: read.bool("SCR_CRC_ON_FLUSH"),
-            crc_bypass: read.bool("SCR_CRC_ON_FLUSH") && crc_is_set,
             crc_on_delete: read.bool("SCR_CRC_ON_DELETE"),
             checkpoint_interval: read.int("SCR_CHECKPOINT_INTERVAL"),
             checkpoint_seconds: read.int("SCR_CHECKPOINT_SECONDS"),

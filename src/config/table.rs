@@ -283,7 +283,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("SCR_CRC_ON_COPY", Bool, "0", "", Library, Never("checksums are always computed and verified while a file is read"),
         "Verify checksums of copies for redundancy."),
     row("SCR_CRC_ON_FLUSH", Bool, "1", "", Library, Works,
-        "1: record checksums in the prefix directory, and verify them when files are fetched. Files written in bypass get checksums only if this is set to 1 explicitly, since SCR must read them for that."),
+        "1: record checksums in the prefix directory, and verify them when files are fetched or read there. Those of files that were written in bypass are taken in the background after SCR_Complete_output. 0: only sizes are recorded and compared."),
     row("SCR_CRC_ON_DELETE", Bool, "0", "", Library, Later("deletion of cached datasets"),
         "Verify checksums of files before they are deleted from cache."),
     row("SCR_CHECKPOINT_INTERVAL", COUNT, "0", "calls", Library, Works,

@@ -50,28 +50,18 @@ pub fn seal(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()>
     files.sync_dir(&prefix.meta())
 }
 
-/// Which checkpoint is current after a dataset has become complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Current {
-    /// This one, if it is a checkpoint.
-    This,
-    /// This one, unless a newer good one is current.
-    Newest,
-}
-
-/// Writes the summary, then marks the dataset as complete in the index; a checkpoint becomes the current
-/// one. All files and the rank2file must be on stable storage. Local: one process calls it.
+/// Writes the summary, then marks the dataset as complete in the index. A checkpoint becomes the current
+/// one, unless a newer good one is: this may be a second attempt. All files and the rank2file must be on stable storage. Local: one process calls it.
 pub fn complete(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<()> {
     seal(files, prefix, dataset)?;
     index::update(files, prefix, |index| {
-        enter_complete(index, dataset, time, Current::This);
+        enter_complete(index, dataset, time);
         Ok(())
     })
 }
 
 /// The same for a flush without the program, which may have gone on meanwhile: a dataset that was
-/// dropped stays dropped, and a newer good checkpoint stays the current one. Several processes may do
-/// so one after the other. Local.
+/// dropped stays dropped. Several processes may do so one after the other. Local.
 pub fn complete_later(
     files: &dyn Files,
     prefix: &Prefix,
@@ -82,13 +72,9 @@ pub fn complete_later(
     close_entry(files, prefix, dataset, time).map(drop)
 }
 
-fn enter_complete(index: &mut Index, dataset: &Dataset, time: &str, current: Current) {
+fn enter_complete(index: &mut Index, dataset: &Dataset, time: &str) {
     index.set_complete(dataset.clone(), time);
-    let is_current = match current {
-        Current::This => true,
-        Current::Newest => !has_newer(index, dataset.id),
-    };
-    if dataset.is_checkpoint() && is_current {
+    if dataset.is_checkpoint() && !has_newer(index, dataset.id) {
         index.set_current(&dataset.name);
     }
 }
@@ -100,8 +86,8 @@ fn has_newer(index: &Index, id: u64) -> bool {
     })
 }
 
-/// Enters a complete dataset in index and flush file; see [`Current::Newest`]. A failed restart from
-/// it is forgotten if its files were `verified` since then. Local.
+/// Enters a complete dataset in index and flush file; see [`complete`]. A failed restart from it is
+/// forgotten if its files were `verified` since then. Local.
 pub fn enter_in_index(
     files: &dyn Files,
     prefix: &Prefix,
@@ -121,7 +107,7 @@ pub fn enter_in_index(
             good && other.is_some_and(|other| other.created == dataset.created)
         });
         if !same {
-            enter_complete(index, dataset, time, Current::Newest);
+            enter_complete(index, dataset, time);
         }
         Ok(())
     })?;
@@ -205,7 +191,7 @@ fn close_entry(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str
         let known = known.and_then(|entry| entry.dataset.as_ref());
         let same = known.is_some_and(|known| is_same(known, dataset));
         if same {
-            enter_complete(index, dataset, time, Current::Newest);
+            enter_complete(index, dataset, time);
         }
         Ok(same)
     })

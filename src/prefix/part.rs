@@ -12,9 +12,9 @@ use super::flush::FlushTarget;
 use super::rank2file::entry_of;
 use crate::format::filemap::Filemap;
 use crate::format::rank2file::{
-    BASE, Branch, BranchChild, FileEntry, Leaf, RankEntry, packed_size, starts_group,
+    BASE, Branch, BranchChild, Leaf, RankEntry, packed_size, starts_group,
 };
-use crate::format::{self, Dataset, Name};
+use crate::format::{self, Dataset};
 use crate::store::Durability;
 use crate::transfer::copy::Copier;
 use crate::{Error, Result};
@@ -54,23 +54,6 @@ pub struct Copied {
     pub files: u64,
     /// Bytes.
     pub bytes: u64,
-}
-
-/// The upper bound of the packed size of an entry of these files, bytes, before their checksums are
-/// known. See [`PartPlace::split`].
-pub fn largest_entry(files: impl IntoIterator<Item = (Name, u64)>) -> Result<u64> {
-    let entry = |(name, size)| {
-        let entry = FileEntry {
-            size: Some(size),
-            crc: Some(u32::MAX),
-            ..FileEntry::default()
-        };
-        (name, entry)
-    };
-    packed_size(&RankEntry {
-        count: None,
-        files: files.into_iter().map(entry).collect(),
-    })
 }
 
 /// True if parts of at most `ranks` ranks, with entries of at most `largest` bytes, may need more than

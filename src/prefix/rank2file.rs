@@ -24,7 +24,8 @@ const MAX_LEVEL: u32 = 16;
 /// agree on it.
 ///
 /// Each rank finds from sums over the ranks before it who writes its entry, so no rank holds more than
-/// one file of the tree.
+/// one file of the tree. The tree is the same with and without checksums, so they may be added later:
+/// each file is replaced in one step.
 pub fn write(
     comm: &dyn Communicator,
     files: &dyn Files,
@@ -33,7 +34,7 @@ pub fn write(
 ) -> Result<Result<()>> {
     let (me, ranks) = (comm.rank(), comm.size() as u64);
     let message = to_message(mine)?;
-    let leaves = find_group(comm, Some(message.len() as u64))?;
+    let leaves = find_group(comm, Some(full_size(mine)?))?;
     let last = match leaves.alone {
         true => me + 1 == comm.size(),
         false => is_last(comm, &leaves)?,
@@ -89,6 +90,15 @@ pub fn write(
         below = above;
     }
     Ok(done)
+}
+
+/// The packed size of an entry with the checksums of all its files, bytes.
+pub fn full_size(entry: &RankEntry) -> Result<u64> {
+    let mut full = entry.clone();
+    for file in full.files.values_mut() {
+        file.crc.get_or_insert(u32::MAX);
+    }
+    packed_size(&full)
 }
 
 /// The file of the tree into which a rank's part goes.

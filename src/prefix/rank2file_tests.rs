@@ -196,7 +196,7 @@ fn a_rank_with_a_large_entry_writes_no_more_than_that_and_the_bound() {
 fn entries_of_one_power_of_two_do_not_end_in_one_leaf() {
     // Packed to 2^17 bytes each, so that every eighth begins at a multiple of 1 MiB.
     let of = |rank: u64| {
-        let one = |length: usize| entry([(Name::from("x".repeat(length)), rank, None)]);
+        let one = |length: usize| entry([(Name::from("x".repeat(length)), rank, Some(1))]);
         let rest = packed_size(&one(1)).unwrap();
         one((1 << 17) - rest as usize + 1)
     };

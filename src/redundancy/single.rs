@@ -1,20 +1,11 @@
-//! SINGLE: no redundancy. Files survive a killed job, but not a lost node.
+//! SINGLE: no redundancy. Files survive a killed job, but not a lost node. Nothing reads them when they
+//! are completed, so their checksums are taken later, in the background.
 
-use super::encode::record_checksums;
 use super::logical::{LogicalReader, check_file, same_crc};
 use super::{Context, LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// Takes the checksums in one read of the files. Without them a restart could not detect
-/// damage. Checksums that are there already must agree.
-pub(super) fn encode(context: &Context, record: &mut Record) -> Result<()> {
-    let paths = context.paths(&record.files)?;
-    let mut reader = LogicalReader::new(context.files, paths, true)?;
-    reader.read_rest()?;
-    record_checksums(context, &mut record.files, &reader.finish()?)
-}
 
 /// Verifies this rank's files: a set of one has nothing to rebuild them from.
 pub(super) fn rebuild(

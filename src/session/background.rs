@@ -180,6 +180,13 @@ impl BackgroundFlushes {
     }
 }
 
+/// A session that ends without `SCR_Finalize` does not wait for its flushes.
+impl Drop for BackgroundFlushes {
+    fn drop(&mut self) {
+        self.cancel(WaitFor::All);
+    }
+}
+
 impl Flushing {
     /// The outer error is the transport's; all ranks agree on the inner one. Collective.
     fn result(&self, run: &Run) -> Result<Result<FlushResult>> {

@@ -33,6 +33,9 @@ pub(super) struct CachedDataset {
     /// It is being flushed in the background.
     #[serde(skip)]
     pub flushing: bool,
+    /// Its flush has failed in this run.
+    #[serde(skip)]
+    pub flush_failed: bool,
     /// The user has dropped it from the index: it is not flushed again, and a restart would not
     /// find it in the prefix directory.
     pub dropped: bool,
@@ -169,6 +172,14 @@ pub(super) struct CachedDatasets {
 impl CachedDatasets {
     pub fn get(&self, id: u64) -> Option<&CachedDataset> {
         self.entries.iter().find(|cached| cached.dataset.id == id)
+    }
+
+    /// Replaces this rank's record of a dataset, if the dataset is still there. Local.
+    pub fn set_filemap(&mut self, filemap: Filemap) {
+        let mut entries = self.entries.iter_mut();
+        if let Some(cached) = entries.find(|c| c.dataset.created == filemap.dataset.created) {
+            cached.filemap = Some(filemap);
+        }
     }
 
     /// Notes whether a dataset is being flushed in the background. The same on all ranks.

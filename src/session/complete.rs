@@ -48,6 +48,7 @@ impl Session {
     fn complete_phase(&mut self, call: Call, valid: bool) -> Result<()> {
         self.state.end_phase(call)?;
         self.settle(WaitFor::Nothing)?;
+        self.settle_checksums(true)?;
         let Some(mut open) = self.open.take() else {
             return Err(Error::usage(call.name(), "no dataset is open"));
         };
@@ -143,12 +144,14 @@ impl Session {
         note(run, |record| {
             record.datasets.insert(dataset.id, entry);
         });
+        let without_checksums = filemap.files.files.iter().any(|file| file.crc.is_none());
         self.cached.insert(CachedDataset {
             store,
             dataset: dataset.clone(),
             bypass,
             in_prefix: false,
             flushing: false,
+            flush_failed: false,
             dropped: false,
             tolerates: run.tolerates.get(scheme).copied().unwrap_or(0),
             level: run.stores[store].layout.level(),
@@ -179,6 +182,17 @@ impl Session {
             note(&self.run, |record| {
                 record.datasets.retain(|id, _| *id != dataset.id);
             });
+        }
+        if without_checksums {
+            self.start_checksums(dataset.id);
+        }
+        if ended.is_ok() {
+            match self.flush_failed_again() {
+                Err(error @ Error::Comm { .. }) => return Err(error),
+                // This dataset is all right.
+                Err(error) => self.run.tell_once(Severity::Warning, error.to_string()),
+                Ok(()) => {}
+            }
         }
         ended
     }

@@ -372,6 +372,7 @@ impl Restart<'_> {
             bypass,
             in_prefix: true,
             flushing: false,
+            flush_failed: false,
             dropped: false,
             tolerates: run.tolerates.get(scheme).copied().unwrap_or(0),
             level: run.stores[store].layout.level(),

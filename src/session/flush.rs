@@ -16,7 +16,8 @@ use crate::format::{Dataset, Name};
 use crate::policy::flush as policy;
 use crate::prefix::delete::{self, DeletionPlan};
 use crate::prefix::flush::{flush, owners};
-use crate::prefix::part::{largest_entry, may_split};
+use crate::prefix::part::may_split;
+use crate::prefix::rank2file::{entry_of, full_size};
 use crate::prefix::{finish, index};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -117,10 +118,8 @@ impl Flush<'_> {
         note_flush(run, &dataset, Progress::Begun);
         let result = run.agree(paths_are_free).and_then(|()| {
             let access = run.prefix_access(run.settings.flush_width);
-            let (data, checksums) = match bypass {
-                true => (None, run.settings.crc_bypass),
-                false => (Some(data.as_path()), run.settings.crc_on_flush),
-            };
+            let data = (!bypass).then_some(data.as_path());
+            let checksums = run.settings.crc_on_flush;
             flush(&access, &mut filemap, data, checksums, &time_now())
         });
         match result {
@@ -151,6 +150,7 @@ impl Flush<'_> {
         let mut entries = self.cached.entries.iter_mut();
         if let Some(cached) = entries.find(|c| c.dataset.id == dataset.id) {
             (cached.in_prefix, cached.dropped) = (true, dropped);
+            cached.flush_failed = false;
             cached.filemap = filemap.or(cached.filemap.take());
             if !cached.bypass {
                 self.statistics.count_flushed(dataset);
@@ -159,8 +159,12 @@ impl Flush<'_> {
     }
 
     /// Notes that a flush has failed, and gives the error. Local.
-    fn failed(&self, dataset: &Dataset, rest: &str, error: &Error) -> Error {
+    fn failed(&mut self, dataset: &Dataset, rest: &str, error: &Error) -> Error {
         note_flush(self.run, dataset, Progress::Failed);
+        let mut entries = self.cached.entries.iter_mut();
+        if let Some(cached) = entries.find(|c| c.dataset.id == dataset.id && !c.bypass) {
+            cached.flush_failed = true;
+        }
         let what = format!("could not be flushed, {rest}: {error}");
         Error::dataset(dataset.id, dataset.name.to_string(), what)
     }
@@ -180,8 +184,7 @@ impl Flush<'_> {
         };
         let store = &run.stores[store];
         let level = self.cached.get(id).and_then(|cached| cached.level);
-        let files = filemap.files.files.iter();
-        let largest = largest_entry(files.map(|file| (file.file.clone(), file.size)));
+        let largest = full_size(&entry_of(&filemap.files));
         let together = copied_together(run, store);
         let ranks = match together.leader == run.rank() {
             true => together.ranks(run.comm.size()).len() as i64,
@@ -299,14 +302,35 @@ impl Flush<'_> {
         })
     }
 
+    /// Flushes the datasets again whose flush has failed, oldest first. All are tried; then the first
+    /// failure is returned. Errors of the transport are returned at once. Collective.
+    pub fn failed_again(&mut self) -> Result<()> {
+        let failed = |c: &CachedDataset| c.flush_failed && !c.flushing;
+        let mut ids: Vec<u64> = self.cached.slots(failed).iter().map(|s| s.id).collect();
+        ids.sort_unstable();
+        let mut result = Ok(());
+        for id in ids {
+            match self.now(id) {
+                Err(error @ Error::Comm { .. }) => return Err(error),
+                other => result = result.and(other),
+            }
+        }
+        result
+    }
+
     /// Flushes the newest checkpoint if it must be in the prefix directory when the run ends.
     /// Collective.
     pub fn newest(&mut self) -> Result<()> {
         self.settle(WaitFor::All)?;
-        match due_at_end(self.run, self.cached).map(|dataset| dataset.id) {
+        let again = self.failed_again();
+        if let Err(Error::Comm { .. }) = again {
+            return again;
+        }
+        let newest = match due_at_end(self.run, self.cached).map(|dataset| dataset.id) {
             Some(id) => self.now(id),
             None => Ok(()),
-        }
+        };
+        newest.and(again)
     }
 }
 
@@ -447,6 +471,11 @@ impl Session {
     /// See [`Flush::dataset`].
     pub(super) fn flush_dataset(&mut self, id: u64) -> Result<()> {
         self.flush().dataset(id)
+    }
+
+    /// See [`Flush::failed_again`].
+    pub(super) fn flush_failed_again(&mut self) -> Result<()> {
+        self.flush().failed_again()
     }
 
     /// See [`Flush::newest`].

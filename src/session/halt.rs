@@ -194,6 +194,7 @@ impl Session {
     pub fn should_exit(&mut self) -> Result<bool> {
         self.state.allow(Call::ShouldExit)?;
         self.settle(WaitFor::Nothing)?;
+        self.settle_checksums(false)?;
         let run = &self.run;
         let decision = self.halt.decide(run, || {
             let reasons = self.halt.reasons(run)?;
@@ -212,7 +213,10 @@ impl Session {
     /// program can be ended. Collective.
     pub(super) fn flush_before_halt(&mut self) -> Result<()> {
         match self.halt.must_end(&self.run)? {
-            true => self.flush_newest(),
+            true => {
+                self.end_checksums()?;
+                self.flush_newest()
+            }
             false => Ok(()),
         }
     }
@@ -257,6 +261,7 @@ impl Session {
                 halt.exit_reason.get_or_insert(halt::FINALIZED.into());
             })
         });
+        let recorded = self.end_checksums();
         let flushed = self.flush_newest();
         self.empty_saved_cache();
         self.cached.deletion.finish();
@@ -265,13 +270,14 @@ impl Session {
         self.add_blocked(begun.elapsed());
         self.statistics.tell(&self.run);
         config.thaw();
-        marked.map(|_| ()).and(flushed)
+        marked.map(|_| ()).and(recorded).and(flushed)
     }
 
     /// Ends the run of a program that calls MPI_Finalize without `SCR_Finalize`, and tells so. Nothing
     /// is flushed, and the cache stays as it is. Local; MPI must still be usable.
     pub fn abandon(&mut self) {
         self.background.cancel(WaitFor::All);
+        self.checksums.cancel();
         self.cached.deletion.finish();
         self.state = State::Uninit;
         let rest = match due_at_end(&self.run, &self.cached) {

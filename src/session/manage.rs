@@ -99,6 +99,7 @@ impl Session {
     pub fn delete(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Delete)?;
         self.settle_cancelled(&self.background.ids_of_name(name, 0))?;
+        self.checksums.cancel_bypass(Some(name));
         self.search.unavailable = None;
         let run = &self.run;
         let cached = self.cached.slots(|c| c.dataset.name == *name);

@@ -8,7 +8,7 @@
 //! | `SCR_Init` | `start` | `run_info`, `local_setup`, `exchange`, `stores`, `locks`, `classify`, `recovery_plan`, `recover` |
 //! | `SCR_Start_output` | `output` | `space`, `evict` |
 //! | `SCR_Route_file` | `route` | `other_ranks` |
-//! | `SCR_Complete_output` | `complete` | `space`, `flush`, `background`, `halt` |
+//! | `SCR_Complete_output` | `complete` | `space`, `flush`, `background`, `checksums`, `halt` |
 //! | `SCR_Have_restart`, ... | `restart` | `search`, `recover`, `fetch`, `unavailable` |
 //! | `SCR_Need_checkpoint` | `interval` | `halt` |
 //! | `SCR_Should_exit`, `SCR_Finalize` | `halt` | `flush` |
@@ -16,6 +16,7 @@
 
 mod background;
 mod cached;
+mod checksums;
 mod classify;
 mod complete;
 mod consistency;
@@ -54,6 +55,7 @@ pub use start::{OTHER_RUN, Setup};
 use crate::events::Speaker;
 use background::BackgroundFlushes;
 use cached::CachedDatasets;
+use checksums::BackgroundChecksums;
 use halt::HaltState;
 use ids::Ids;
 use interval::CheckpointInterval;
@@ -85,6 +87,8 @@ pub struct Session {
     halt: HaltState,
     /// Flushes that go on while the program computes.
     background: BackgroundFlushes,
+    /// Checksums that are taken while the program computes.
+    checksums: BackgroundChecksums,
     statistics: Statistics,
     /// Why this rank completes a phase with `valid` false, if that is known.
     why_invalid: Option<String>,

@@ -192,6 +192,7 @@ impl Session {
             // What is copied there in the background would overwrite the files of the new one.
             let same_name = self.background.ids_of_name(&dataset.name, dataset.id);
             self.settle_cancelled(&same_name)?;
+            self.checksums.cancel_bypass(Some(&dataset.name));
         }
         self.settle_victims((store, bypass), more)?;
         let run = &self.run;

@@ -279,6 +279,7 @@ impl Restart<'_> {
             bypass: false,
             in_prefix,
             flushing: false,
+            flush_failed: false,
             dropped,
             tolerates,
             level: layout.level(),
@@ -308,9 +309,14 @@ impl Restart<'_> {
 /// How a dataset was recovered, in words.
 fn how_recovered(recovered: &Recovered) -> String {
     let scheme = &recovered.filemap.reddesc.scheme;
+    let mut files = recovered.filemap.files.files.iter();
+    let verified = match files.all(|file| file.crc.is_some()) {
+        true => "all files verified",
+        false => "without checksums: the last run ended before they were taken",
+    };
     match (recovered.restored, recovered.encoded) {
-        (0, 0) => "all files verified".to_string(),
-        (0, _) => format!("all files verified, {scheme} redundancy made again"),
+        (0, 0) => verified.to_string(),
+        (0, _) => format!("{verified}, {scheme} redundancy made again"),
         (n, _) => format!("files of {} rebuilt with {scheme}", counted(n, "rank")),
     }
 }

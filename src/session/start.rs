@@ -2,6 +2,7 @@
 
 use super::background::BackgroundFlushes;
 use super::cached::CachedDatasets;
+use super::checksums::BackgroundChecksums;
 use super::exchange::exchange;
 use super::halt::HaltState;
 use super::interval::CheckpointInterval;
@@ -123,6 +124,7 @@ impl Session {
             interval: CheckpointInterval::new(),
             halt: HaltState::new(environment),
             background: BackgroundFlushes::default(),
+            checksums: BackgroundChecksums::default(),
             statistics: Statistics::new(),
             why_invalid: None,
             locks: root.locks,

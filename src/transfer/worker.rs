@@ -8,10 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A thread that carries out jobs, and the way to it.
+type Running = (Sender<Job>, JoinHandle<()>);
+
 /// A thread for tasks. It ends when the worker is dropped, after the tasks that it was given.
 #[derive(Default)]
 pub struct Worker {
-    running: Option<(Sender<Box<dyn FnOnce() + Send>>, JoinHandle<()>)>,
+    running: Option<Running>,
 }
 
 impl Worker {
@@ -30,7 +35,7 @@ impl Worker {
             cancel: Cancel::default(),
         };
         let (result, cancel) = (task.result.clone(), task.cancel.clone());
-        let job = Box::new(move || {
+        let job: Job = Box::new(move || {
             let done = work(&cancel);
             *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
         });
@@ -54,10 +59,8 @@ impl Drop for Worker {
     }
 }
 
-fn start(
-    begin: impl FnOnce() + Send + 'static,
-) -> Result<(Sender<Box<dyn FnOnce() + Send>>, JoinHandle<()>)> {
-    let (sender, receiver) = channel::<Box<dyn FnOnce() + Send>>();
+fn start(begin: impl FnOnce() + Send + 'static) -> Result<Running> {
+    let (sender, receiver) = channel::<Job>();
     let work = move || {
         begin();
         receiver.into_iter().for_each(|job| job());

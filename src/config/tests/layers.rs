@@ -230,9 +230,6 @@ fn warnings_about_names_and_effects() {
     assert!(has(
         "scrconf:2: no parameter SCR_WHATEVER_THIS_IS; it has no effect"
     ));
-    assert!(has(
-        "scrconf:3: SCR_FLUSH_ASYNC has no effect in this release"
-    ));
     assert!(has("scrconf:4: SCR_FLUSH_POSTSTAGE has no effect: "));
     assert!(has(
         "scrconf:5: CKPT has no INTERVALL; did you mean INTERVAL?"
@@ -244,10 +241,7 @@ fn warnings_about_names_and_effects() {
     let log = "scrconf:10: SCR_LOG_TXT_ENABLE has no effect in the program in this release; it is for \
                the event log, which only commands write";
     assert!(has(log), "{said:#?}");
-    let flush = "scrconf:11: FLUSH of STORE has no effect in this release; it is for flush in the \
-                 background";
-    assert!(has(flush), "{said:#?}");
-    assert_eq!(said.len(), 12, "{said:#?}");
+    assert_eq!(said.len(), 10, "{said:#?}");
 
     let mut command = Config::of_command();
     let env = [("SCR_LOG_ENABLE", "1")].into_iter().collect();

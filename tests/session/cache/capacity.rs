@@ -1,6 +1,7 @@
 //! A dataset that will not fit is not started: the error has the numbers, and nothing changes.
 
 use crate::site::{Rank, Site, content, nodes};
+use scr::format::filemap::Filemap;
 use scr::store::Files;
 use scr::store::faulty::{Faults, Faulty};
 use scr::store::posix::Posix;
@@ -38,6 +39,27 @@ fn state(site: &Site) -> (Vec<String>, Vec<String>, Vec<u8>) {
     (site.entries("a", ""), site.entries("b", ""), flush)
 }
 
+/// Until the record of a rank of the first dataset has its checksums, and is not written again.
+fn wait_for_checksums(site: &Site, rank: usize) {
+    let meta = site.dataset(NODES[rank], 1).join(".scr");
+    loop {
+        let record = scr::format::read::<Filemap>(&Posix, &meta.join(format!("filemap_{rank}")));
+        let names = site.entries(NODES[rank], "");
+        let temporary = names.iter().any(|name| name.contains(".tmp"));
+        if !temporary
+            && record
+                .unwrap()
+                .files
+                .files
+                .iter()
+                .all(|file| file.crc.is_some())
+        {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
 /// All ranks are here: what is changed between is seen by all after, and not before.
 fn meet(rank: &mut Rank) {
     rank.session.need_checkpoint().unwrap();
@@ -53,6 +75,7 @@ fn a_refusal_names_all_and_touches_nothing() {
         site.run(&NODES, |rank| {
             // 2 x (64 + record) KiB on node a, 64 on b.
             write(rank, "ck.1", 64 * KIB).unwrap();
+            wait_for_checksums(&site, rank.rank);
             meet(rank);
             let evicted: u64 = if size == "1" {
                 2 * (64 + 4) * KIB as u64

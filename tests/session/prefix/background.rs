@@ -135,6 +135,32 @@ fn what_the_user_drops_meanwhile_stays_dropped() {
     assert_eq!(saved(&site), ["b"]);
 }
 
+/// The same with the program waiting: the next dataset tries it again.
+#[test]
+fn a_flush_that_fails_is_made_again_after_the_next_dataset() {
+    let site = background()
+        .set("SCR_FLUSH_ASYNC", "0")
+        .set("SCR_CACHE_SIZE", "3");
+    let in_the_way = site.prefix().join("a/rank_2.dat");
+    std::fs::create_dir_all(&in_the_way).unwrap();
+    site.run(&NODES, |rank| {
+        rank.checkpoint("a").unwrap_err();
+        rank.checkpoint("b").unwrap();
+        assert_eq!(saved(&site), ["b"]);
+        rank.session.should_exit().unwrap();
+        if rank.rank == 2 {
+            std::fs::remove_dir(&in_the_way).unwrap();
+        }
+        rank.checkpoint("c").unwrap();
+        if rank.rank == 0 {
+            assert_eq!(saved(&site), ["a", "b", "c"]);
+        }
+    });
+    lose_all(&site);
+    // The newest is the current one, though it was not the last to come.
+    site.expect_restart(&NODES, Some("c"));
+}
+
 /// A directory is in the way of a file: the error names it, the dataset stays in the cache, and the end of
 /// the run flushes it when the way is free.
 #[test]

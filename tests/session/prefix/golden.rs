@@ -188,15 +188,18 @@ fn flags_decide_what_is_flushed_and_what_is_current() {
 }
 
 #[test]
-fn bypass_records_sizes_and_checksums_only_when_asked() {
+fn bypass_records_sizes_and_checksums_unless_they_are_turned_off() {
     for asked in [false, true] {
         let mut site = Site::new()
             .set("SCR_CACHE_BYPASS", "1")
             .set("SCR_FLUSH", "0");
-        if asked {
-            site = site.set("SCR_CRC_ON_FLUSH", "1");
+        if !asked {
+            site = site.set("SCR_CRC_ON_FLUSH", "0");
         }
-        site.run(&["n0", "n1"], |rank| rank.checkpoint("ck.1").unwrap());
+        site.run(&["n0", "n1"], |rank| {
+            rank.checkpoint("ck.1").unwrap();
+            rank.finalize().unwrap();
+        });
         let mut leaf = String::from("  LEVEL = 0\n  RANK\n");
         for rank in 0..2 {
             leaf += &format!("    {rank}\n      FILE\n        ck.1/rank_{rank}.dat\n");

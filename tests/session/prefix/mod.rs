@@ -1,6 +1,7 @@
 //! The prefix directory: flush, fetch, deleting, and what must not be touched there.
 
 mod background;
+mod checksums;
 mod containers;
 mod faults;
 mod fetch;
