@@ -521,7 +521,7 @@ fn files_in_containers_are_golden() {
   RANKS = 4
 ";
     let leaf = Leaf::new(4, [(2, files)].into());
-    golden(&leaf, text, 0, 0);
+    golden(&leaf, text, 470, 0xab90895f);
 }
 
 #[test]
