@@ -4,7 +4,7 @@
 //! first byte is copied, and "complete" after all bytes and records are on stable storage. Once the
 //! last record is there, the next reader does the rest; see [`finish`].
 
-use super::containers::{self, Containers};
+use super::containers::{self, ContainerTarget, Containers};
 use super::finish;
 use super::names::{Names, Owners, exchange_names, rank_of};
 use super::paths::{Prefix, dir_of_program, seen_by_program};
@@ -73,8 +73,15 @@ pub fn flush(
         finish::announce(files, prefix, &filemap.dataset)
     })?;
 
+    let target = ContainerTarget {
+        files,
+        prefix,
+        buffer: access.buffer,
+        metadata: access.metadata,
+        checksums,
+    };
     let copied = in_turns(comm, access.width, || match contained {
-        Some((data, place)) => containers::write(access, filemap, data, place, checksums),
+        Some((data, place)) => containers::write(&target, filemap, data, place),
         None => copy_files(access, filemap, data, checksums).map(|()| {
             let files = filemap.files.files.iter();
             let crc = |file: &FileMeta| file.crc.filter(|_| checksums);

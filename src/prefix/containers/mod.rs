@@ -17,7 +17,7 @@ pub(super) use reader::stat_of;
 pub use reader::{Reader, Restored, other_file};
 pub use writer::Writer;
 
-use super::flush::PrefixAccess;
+use super::paths::Prefix;
 use crate::comm::{Communicator, Term, collective};
 use crate::format::filemap::Filemap;
 use crate::format::rank2file::{Attributes, FileEntry, RankEntry, Segment};
@@ -114,32 +114,45 @@ pub fn segments(begin: u64, length: u64, size: u64) -> Vec<Segment> {
     segments
 }
 
-/// Writes this rank's files into containers, from `begin` on in the sequence of all bytes, and syncs
-/// these. `data` is the directory of the files in the cache. Gives the entry for the rank2file.
-/// `checksums`: take checksums, and compare those that are recorded. They come into the filemap, too.
-/// Local.
+/// Where and how [`write`] writes.
+pub struct ContainerTarget<'a> {
+    /// The files in cache and prefix directory.
+    pub files: &'a dyn Files,
+    /// The prefix directory.
+    pub prefix: &'a Prefix,
+    /// Copy buffer, bytes (`SCR_FILE_BUF_SIZE`).
+    pub buffer: usize,
+    /// Record mode and times of files (`SCR_COPY_METADATA`).
+    pub metadata: bool,
+    /// Take checksums, and compare those that are recorded (`SCR_CRC_ON_FLUSH`). They come into the
+    /// filemap, too.
+    pub checksums: bool,
+}
+
+/// Writes this rank's files into containers of `size` bytes, from `begin` on in the sequence of all
+/// bytes, and syncs these. `data` is the directory of the files in the cache. Gives the entry for the
+/// rank2file. Local.
 pub fn write(
-    access: &PrefixAccess,
+    target: &ContainerTarget,
     filemap: &mut Filemap,
     data: &Path,
     (size, begin): (u64, u64),
-    checksums: bool,
 ) -> Result<RankEntry> {
-    let dir = access.prefix.dataset(filemap.dataset.id);
-    let mut writer = Writer::new(access.files, &dir, size, begin);
-    let mut buffer = vec![0; access.buffer.max(1)];
+    let dir = target.prefix.dataset(filemap.dataset.id);
+    let mut writer = Writer::new(target.files, &dir, size, begin);
+    let mut buffer = vec![0; target.buffer.max(1)];
     let mut entry = RankEntry::default();
     for file in &mut filemap.files.files {
         // The path is checked as if a file were to be written there: it is when the dataset is read.
-        access.prefix.absolute(&file.file)?;
+        target.prefix.absolute(&file.file)?;
         let recorded = Content {
             size: file.size,
-            crc: file.crc.filter(|_| checksums),
+            crc: file.crc.filter(|_| target.checksums),
         };
         let from = file.file.below(data)?;
-        let (found, segments) = writer.append(&from, &recorded, checksums, &mut buffer)?;
+        let (found, segments) = writer.append(&from, &recorded, target.checksums, &mut buffer)?;
         file.crc = found.crc.or(file.crc);
-        let attributes = access.metadata.then(|| Attributes {
+        let attributes = target.metadata.then(|| Attributes {
             mode: file.mode & 0o7777,
             mtime_secs: file.mtime.0,
             mtime_nsecs: file.mtime.1,
