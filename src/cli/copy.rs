@@ -38,6 +38,9 @@ struct Options {
     /// No effect: checksums are always compared
     #[arg(short = 'r', long)]
     crc: bool,
+    /// No effect: files are copied as plain files, also with SCR_USE_CONTAINERS=1
+    #[arg(long)]
+    containers: bool,
     /// Which redundancy files to copy: all, none, or only those that a rebuild needs, in a second
     /// round after all nodes have copied with none
     #[arg(long, value_name = "WHICH", default_value = "all",

@@ -41,6 +41,7 @@ pub(super) fn delete(
         buffer: 0,
         metadata: false,
         watch: &(),
+        containers: None,
     };
     let plan = DeletionPlan::new(&index, &[id]);
     let files = delete::files(&access, &plan).map_err(alone)?;

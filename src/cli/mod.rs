@@ -18,6 +18,7 @@ mod crc32;
 mod delete;
 mod doctor;
 mod env;
+mod extract;
 mod flush_file;
 mod get_jobstep_id;
 mod glob_hosts;
@@ -60,6 +61,7 @@ use std::process::ExitCode;
 /// All commands, in the order of the help.
 pub const COMMANDS: &[Command] = &[
     index::COMMAND,
+    extract::COMMAND,
     run::COMMAND,
     rebuild::COMMAND,
     halt::COMMAND,

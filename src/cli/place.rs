@@ -64,7 +64,12 @@ pub(super) fn begun(call: &mut Invocation, dir: &Path) -> Result<Prefix, Failure
 
 /// The files of a prefix directory: no symbolic link below it is followed.
 pub(super) fn files(prefix: &Prefix) -> Arc<dyn Files> {
-    prefix.confine(&Posix, [])
+    files_and(prefix, None)
+}
+
+/// The same for work in one more directory, below which no link is followed either.
+pub(super) fn files_and(prefix: &Prefix, dir: Option<&Path>) -> Arc<dyn Files> {
+    prefix.confine(&Posix, dir.map(Path::to_path_buf))
 }
 
 /// Finishes the flushes that ended while their processes were killed, and says so; see

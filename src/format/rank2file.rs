@@ -193,9 +193,28 @@ pub struct RankEntry {
     pub files: BTreeMap<Name, FileEntry>,
 }
 
-/// Size and checksum of a file, as the SCR developer guide prints them. SCR v3.1.0 does not write them,
-/// and ignores them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// Size and checksum of a file, and where it is if it is in containers, as the SCR developer guide
+/// prints them. SCR v3.1.0 does not write them. It ignores size and checksum, and cannot read
+/// containers.
+///
+/// ```text
+///   ATTR
+///     MODE = 384
+///     MTIME_NSECS = 0
+///     MTIME_SECS = 1795221727
+///   CRC = 0x6697d4ef
+///   SEG
+///     0
+///       FILE = ctr.1.scr
+///       LENGTH = 75705
+///       OFFSET = 224295
+///     1
+///       FILE = ctr.2.scr
+///       LENGTH = 300000
+///       OFFSET = 0
+///   SIZE = 375705
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FileEntry {
     /// Size, bytes.
     #[serde(rename = "SIZE")]
@@ -203,6 +222,38 @@ pub struct FileEntry {
     /// CRC32 of the content.
     #[serde(rename = "CRC", default, with = "with::crc")]
     pub crc: Option<u32>,
+    /// Only in containers: what a plain file would have by itself.
+    #[serde(rename = "ATTR")]
+    pub attributes: Option<Attributes>,
+    /// Only in containers: the pieces of the content in order; none for a file without content.
+    #[serde(rename = "SEG")]
+    pub segments: Option<Vec<Segment>>,
+}
+
+/// Mode and time of a file in containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub struct Attributes {
+    /// Permissions, as in `st_mode`.
+    pub mode: u32,
+    /// Last change of the content: seconds since the epoch.
+    pub mtime_secs: i64,
+    /// Nanoseconds.
+    pub mtime_nsecs: u32,
+}
+
+/// A piece of a file in a container.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub struct Segment {
+    /// Path of the container, relative to the dataset's directory. Untrusted when read: use
+    /// [`Name::below`].
+    #[serde(rename = "FILE")]
+    pub container: Name,
+    /// Bytes.
+    pub length: u64,
+    /// Where they begin in the container.
+    pub offset: u64,
 }
 
 /// Bytes of an entry: what [`starts_group`] counts.

@@ -237,8 +237,14 @@ fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<
     let dir = prefix.dataset(id);
     let mut outgoing: BTreeMap<usize, Names> = BTreeMap::new();
     let mut sort = |entry: &RankEntry| {
-        for name in entry.files.keys() {
-            prefix.absolute(name)?;
+        for (name, file) in &entry.files {
+            let path = prefix.absolute(name)?;
+            // What is in containers goes and stays with them. There may be a plain file that was
+            // extracted from them.
+            let contained = file.segments.is_some();
+            if contained && !(going && !matches!(files.stat(&path), Ok(None))) {
+                continue;
+            }
             // Each path is spelled in one way: `./a//b` is `a/b`.
             let parts = name.as_path().components();
             let path: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();

@@ -1,5 +1,6 @@
 //! Fetches a dataset from the prefix directory, and checks all that it reads.
 
+use super::containers::{self, Reader, Restored};
 use super::flush::PrefixAccess;
 use super::paths::seen_by_program;
 use super::{fetch_share, rank2file};
@@ -41,6 +42,8 @@ pub struct Fetched {
     pub unverified: u64,
     /// A symbolic link on the path to its files; only on the lowest rank that found one.
     pub link: Option<PathBuf>,
+    /// Number of files of all ranks that were extracted from containers to the prefix directory.
+    pub extracted: u64,
 }
 
 impl Fetched {
@@ -64,8 +67,8 @@ pub struct Wanted<'a> {
     pub name: &'a Name,
     /// Compare contents with recorded checksums. If false, only sizes are compared.
     pub checksums: bool,
-    /// Follow symbolic links, for a fetch in bypass: the program reads the files where they are, and
-    /// follows links itself.
+    /// For a fetch in bypass, in which the program reads the files where they are: follow symbolic
+    /// links, as it does itself, and extract files from containers.
     pub links: bool,
     /// The number of ranks that wrote it. If it is not that of this run, the dataset can only be
     /// verified where it is.
@@ -172,15 +175,17 @@ pub fn fetch(
     });
     let me = comm.rank() as i64;
     let linked = part.as_ref().is_ok_and(|part| part.link.is_some());
+    let extracted = part.as_ref().map_or(0, |part| part.extracted);
     let mut terms = [
         terms[0],
         Term::Sum(unverified),
         Term::Sum(count),
         Term::Sum(size),
         Term::Min(if linked { me } else { i64::MAX }),
+        Term::Sum(extracted),
     ];
     let part = verdict(access, part, &mut terms).and_then(|part| {
-        let [_, _, count, size, _] = terms.map(|term| term.value() as u64);
+        let [_, _, count, size, ..] = terms.map(|term| term.value() as u64);
         check_totals(&dir, &dataset, count, size).map(|()| part)
     });
     match part {
@@ -189,6 +194,7 @@ pub fn fetch(
             files,
             unverified: terms[1].value() as u64,
             link: link.filter(|_| terms[4].value() == me),
+            extracted: terms[5].value() as u64,
         })),
         Err(error) => {
             if let Some(target) = cache {
@@ -278,6 +284,8 @@ struct FetchedPart {
     unverified: usize,
     /// A symbolic link on the path to a file.
     link: Option<PathBuf>,
+    /// Number of files that were extracted to the prefix directory.
+    extracted: i64,
 }
 
 /// Finds this rank's files, compares them with their records, and copies them into the cache, if any.
@@ -327,7 +335,20 @@ fn fetch_files(
     }
     let top = prefix.dataset(wanted.id).join(BASE);
     let (mut list, mut link) = (Vec::with_capacity(entry.files.len()), None);
+    let mut reader = Reader::new(files, &prefix.dataset(wanted.id));
+    reader.check_all(entry)?;
+    let contained = entry.files.values().any(|file| file.segments.is_some());
+    let mut buffer = vec![0; if contained { access.buffer.max(1) } else { 0 }];
+    let mut extracted = 0;
     for (name, recorded) in &entry.files {
+        if recorded.segments.is_some() {
+            let file = (name, recorded);
+            let (meta, written) =
+                from_containers(access, wanted, &mut reader, file, cache, &mut buffer)?;
+            list.push(meta);
+            extracted += i64::from(written);
+            continue;
+        }
         let mut from = prefix.absolute(name).map_err(|e| e.in_file(&top))?;
         let stat = match files.stat(&from) {
             Err(error) if error.is_link() && wanted.links => {
@@ -383,6 +404,7 @@ fn fetch_files(
         files,
         unverified,
         link,
+        extracted,
     })
 }
 
@@ -396,6 +418,52 @@ fn verify(access: &PrefixAccess, wanted: &Wanted, share: &[RankEntry]) -> Result
         all.link = all.link.or(part.link);
     }
     Ok(all)
+}
+
+/// The same for one file in containers. The program cannot read it there, so in bypass it gets a plain
+/// file at its path; true if that was written.
+fn from_containers(
+    access: &PrefixAccess,
+    wanted: &Wanted,
+    reader: &mut Reader,
+    (name, recorded): (&Name, &FileEntry),
+    cache: Option<&FetchTarget>,
+    buffer: &mut [u8],
+) -> Result<(FileMeta, bool)> {
+    let &PrefixAccess { files, prefix, .. } = access;
+    let top = prefix.dataset(wanted.id).join(BASE);
+    let in_place = prefix.absolute(name).map_err(|e| e.in_file(&top))?;
+    let (mut crc, mut written) = (recorded.crc.filter(|_| wanted.checksums), false);
+    let path = match cache {
+        Some(target) => {
+            if let Some(parent) = name.as_path().parent() {
+                files.make_private_dirs(target.base, &target.below.join(parent))?;
+            }
+            let to = name.below(&target.dir())?;
+            crc = reader
+                .extract(name, recorded, &to, wanted.checksums, buffer)?
+                .crc;
+            Some(to)
+        }
+        None if wanted.links => {
+            let restored = reader.restore(name, recorded, &in_place, false, buffer)?;
+            written = restored == Restored::Written;
+            Some(in_place)
+        }
+        None => {
+            reader.verify(name, recorded, wanted.checksums, buffer)?;
+            None
+        }
+    };
+    let stat = match path {
+        Some(path) => files
+            .stat(&path)?
+            .ok_or_else(|| Error::corrupt(path, "was removed meanwhile"))?,
+        None => containers::stat_of(recorded),
+    };
+    let mut meta = FileMeta::new(name.clone(), name.clone(), &stat);
+    meta.crc = crc;
+    Ok((meta, written))
 }
 
 fn expected(recorded: &FileEntry, size: u64, checksums: bool) -> Content {

@@ -55,6 +55,7 @@ fn fetched(dir: &Path) -> Vec<std::result::Result<Fetched, Refused>> {
             buffer: 1024,
             metadata: false,
             watch: &(),
+            containers: None,
         };
         let wanted = Wanted {
             id: 1,

@@ -9,6 +9,7 @@
 //! So a rank2file that names the files of all ranks, with their sizes, certifies the dataset. Whoever
 //! reads the prefix directory next can do the rest: [`finish_ended`].
 
+use super::containers::Reader;
 use super::index;
 use super::paths::Prefix;
 use super::rank2file;
@@ -237,17 +238,31 @@ fn is_whole(files: &dyn Files, prefix: &Prefix, summary: &Summary) -> Result<boo
     }
     for name in &leaves {
         for entry in rank2file::read_leaf(files, &dir, name)?.entries.values() {
-            check_files(files, prefix, entry, "")?;
+            check_files(files, prefix, summary.dataset.id, entry, "")?;
         }
     }
     Ok(true)
 }
 
-/// Checks that each file of a rank in the rank2file exists with its size. The error message ends with
-/// `so`.
-pub fn check_files(files: &dyn Files, prefix: &Prefix, entry: &RankEntry, so: &str) -> Result<()> {
+/// Checks that each file of a rank in the rank2file of dataset `id` exists with its size, or is in
+/// containers that are long enough. The error message ends with `so`.
+pub fn check_files(
+    files: &dyn Files,
+    prefix: &Prefix,
+    id: u64,
+    entry: &RankEntry,
+    so: &str,
+) -> Result<()> {
+    let mut containers = Reader::new(files, &prefix.dataset(id));
+    containers.check_all(entry).map_err(|error| match error {
+        Error::Corrupt { path, what } => Error::corrupt(path, format!("{what}{so}")),
+        other => other,
+    })?;
     for (name, recorded) in &entry.files {
         let path = prefix.absolute(name)?;
+        if recorded.segments.is_some() {
+            continue;
+        }
         let same = has_size(files, &path, recorded.size)?;
         if !same {
             let what = format!("is missing, or its size differs from the record{so}");

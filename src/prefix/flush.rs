@@ -4,6 +4,7 @@
 //! first byte is copied, and "complete" after all bytes and records are on stable storage. Once the
 //! last record is there, the next reader does the rest; see [`finish`].
 
+use super::containers::{self, ContainerTarget, Containers};
 use super::directories;
 use super::finish;
 use super::names::{Names, Owners, exchange_names, rank_of};
@@ -11,7 +12,7 @@ use super::paths::{Prefix, dir_of_program, seen_by_program};
 use super::rank2file;
 use crate::comm::{Communicator, Term, collective};
 use crate::format::filemap::Filemap;
-use crate::format::{Name, RankFiles, from_message, to_message};
+use crate::format::{FileMeta, Name, RankFiles, from_message, to_message};
 use crate::store::Files;
 use crate::transfer::Watch;
 use crate::transfer::copy::{Content, Copier, CopyMode};
@@ -41,6 +42,8 @@ pub struct PrefixAccess<'a> {
     pub metadata: bool,
     /// Learns how far the copies of this rank have come.
     pub watch: &'a dyn Watch,
+    /// Flush from the cache into containers (`SCR_USE_CONTAINERS`); the same on all ranks.
+    pub containers: Option<Containers>,
 }
 
 /// Flushes this rank's part of a dataset. `data` is the directory of the rank's files in the cache,
@@ -63,22 +66,52 @@ pub fn flush(
     } = access;
     let id = filemap.dataset.id;
     let dir = prefix.dataset(id);
-    let made = match data {
-        Some(_) => directories::make(comm, files, prefix.root(), &directories_of(prefix, filemap))?,
-        None => Ok(()),
+    // In bypass the files are in the prefix directory already.
+    let contained = data.and_then(|data| Some((data, access.containers?)));
+    let contained = match contained {
+        Some((data, containers)) => {
+            let bytes = filemap.files.size().unwrap_or(u64::MAX);
+            let begin = containers::place(comm, &containers, bytes)?;
+            Some((data, (containers.size, begin)))
+        }
+        None => None,
+    };
+    let made = match (data, contained) {
+        (Some(_), None) => {
+            directories::make(comm, files, prefix.root(), &directories_of(prefix, filemap))?
+        }
+        _ => Ok(()),
     };
     let announced = made.and_then(|()| {
         collective::if_root(comm, || finish::announce(files, prefix, &filemap.dataset))
     });
     collective::agree(comm, node, announced)?;
 
-    let copied = in_turns(comm, node, access.width, || {
-        copy_files(access, filemap, data, checksums)
+    let target = ContainerTarget {
+        files,
+        prefix,
+        buffer: access.buffer,
+        metadata: access.metadata,
+        checksums,
+    };
+    let copied = in_turns(comm, node, access.width, || match contained {
+        Some((data, place)) => {
+            let entry = containers::write(&target, filemap, data, place)?;
+            Ok((entry, Unsynced::Nothing))
+        }
+        None => {
+            let unsynced = copy_files(access, filemap, data, checksums)?;
+            let files = filemap.files.files.iter();
+            let crc = |file: &FileMeta| file.crc.filter(|_| checksums);
+            let files = files.map(|file| (file.file.clone(), file.size, crc(file)));
+            Ok((rank2file::entry(files), unsynced))
+        }
     })?;
     // The rank2file certifies the files, so all of them must be on stable storage before.
-    let mut unsynced = [Term::Max(matches!(copied, Ok(Unsynced::FileSystem)).into())];
-    let copied = collective::agree_with(comm, node, copied.map(drop), &mut unsynced);
-    copied?;
+    let mut unsynced = [Term::Max(
+        matches!(copied, Ok((_, Unsynced::FileSystem))).into(),
+    )];
+    let (entry, _) = collective::agree_with(comm, node, copied, &mut unsynced)?;
     if unsynced[0].value() > 0 {
         let synced = match access.first_of_node {
             true => files.sync_fs(prefix.root()),
@@ -86,18 +119,7 @@ pub fn flush(
         };
         collective::agree(comm, node, synced)?;
     }
-    let written = rank2file::write(
-        comm,
-        files,
-        &dir,
-        &rank2file::entry(
-            filemap
-                .files
-                .files
-                .iter()
-                .map(|file| (file.file.clone(), file.size, file.crc.filter(|_| checksums))),
-        ),
-    )?;
+    let written = rank2file::write(comm, files, &dir, &entry)?;
     collective::agree(comm, node, written)?;
 
     let ended = collective::on_root(comm, node, || {

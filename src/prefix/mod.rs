@@ -1,5 +1,6 @@
 //! The prefix directory on the parallel file system: index, flush, fetch and deletion.
 
+pub mod containers;
 pub mod delete;
 mod directories;
 pub mod fetch;

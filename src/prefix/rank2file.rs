@@ -55,7 +55,7 @@ pub fn write(
                 break;
             }
         }
-        let path = dir.join(format!("{BASE}.0.{me}"));
+        let path = dir.join(leaf_name(&(me as u64)));
         done = format::write(files, &path, &leaf, Durability::Synced);
     }
     sent.wait()?;
@@ -280,11 +280,9 @@ pub fn for_each(
     dir: &Path,
     mut each: impl FnMut(u64, &RankEntry) -> Result<()>,
 ) -> Result<()> {
-    let mut reader = TreeReader::new(files, dir, 0, 1);
-    reader.top()?;
-    for name in &reader.leaves {
+    for name in leaf_names(files, dir)? {
         let path = dir.join(name.as_path());
-        for (rank, entry) in &read_leaf(files, dir, name)?.entries {
+        for (rank, entry) in &read_leaf(files, dir, &name)?.entries {
             each(*rank, entry).map_err(|e| e.in_file(&path))?;
         }
     }
@@ -294,16 +292,13 @@ pub fn for_each(
 /// The file names of the leaves in `dir`. Without the top of the tree, all leaves that are there, in
 /// the order of their writers. Local.
 pub fn leaves_there(files: &dyn Files, dir: &Path) -> Result<Vec<Name>> {
-    let mut reader = TreeReader::new(files, dir, 0, 1);
-    match reader.top() {
+    match leaf_names(files, dir) {
         Err(error) if error.is_not_found() => {
             let writers = writers_there(files, dir)?;
-            Ok(writers
-                .iter()
-                .map(|w| leaf_name(w).as_str().into())
-                .collect())
+            let name = |writer| leaf_name(writer).as_str().into();
+            Ok(writers.iter().map(name).collect())
         }
-        other => other.map(|()| reader.leaves),
+        other => other,
     }
 }
 
@@ -354,6 +349,13 @@ fn read_branch(files: &dyn Files, path: &Path) -> Result<Branch> {
         Ok(Rank2File::Leaf(_)) => Err(Error::corrupt(path, "is a leaf where a branch must be")),
         Err(error) => Err(error.in_file(path)),
     }
+}
+
+/// The file names of all leaves, from the branches above them. Local.
+fn leaf_names(files: &dyn Files, dir: &Path) -> Result<Vec<Name>> {
+    let mut reader = TreeReader::new(files, dir, 0, 1);
+    reader.top()?;
+    Ok(reader.leaves)
 }
 
 /// Children of one branch that one rank is to read.
@@ -475,6 +477,7 @@ pub fn entry(list: impl IntoIterator<Item = (Name, u64, Option<u32>)>) -> RankEn
             FileEntry {
                 size: Some(size),
                 crc,
+                ..FileEntry::default()
             },
         )
     });

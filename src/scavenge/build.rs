@@ -12,7 +12,7 @@ use crate::format::summary::Summary;
 use crate::format::{self, Dataset};
 use crate::prefix::finish::{self, enter_in_index};
 use crate::prefix::paths::Prefix;
-use crate::prefix::{index, rank2file, records};
+use crate::prefix::{containers, index, rank2file, records};
 use crate::redundancy::ParityFileName;
 use crate::redundancy::offline::DatasetLocation;
 use crate::store::{FileKind, Files};
@@ -102,6 +102,8 @@ pub fn build(
     }
     let entries = lists.values().map(rank2file::entry_of).collect();
     let dataset = write_metadata(files, prefix, &source.dataset, entries)?;
+    // The flush of this dataset may have begun to fill containers.
+    containers::remove_all(files, &dir)?;
     enter_in_index(files, prefix, &dataset, time, true)?;
     remove_records(files, &dir)?;
     Ok(Built {
@@ -158,7 +160,7 @@ pub fn read_complete(
 /// with `so`.
 fn check_files(files: &dyn Files, prefix: &Prefix, id: u64, so: &str) -> Result<()> {
     rank2file::for_each(files, &prefix.dataset(id), |_, entry| {
-        finish::check_files(files, prefix, entry, so)
+        finish::check_files(files, prefix, id, entry, so)
     })
 }
 

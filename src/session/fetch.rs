@@ -17,7 +17,7 @@ use crate::format::{self, Dataset, Name};
 use crate::prefix::fetch::{FetchTarget, Fetched, RefusalReason, Refused, Wanted, fetch};
 use crate::prefix::flush::PrefixAccess;
 use crate::prefix::{index, records};
-use crate::text::option;
+use crate::text::{counted, option};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -335,8 +335,19 @@ impl Restart<'_> {
             dataset,
             files,
             unverified,
+            extracted,
             ..
         } = fetched;
+        if extracted > 0 {
+            let text = format!(
+                "{}: {} were extracted from containers to the prefix directory, where the program \
+                 reads them; without SCR_FETCH_BYPASS and SCR_CACHE_BYPASS a restart would fetch \
+                 them into the cache instead",
+                title(&dataset),
+                counted(extracted as usize, "file")
+            );
+            run.tell_once(Severity::Note, text);
+        }
         if unverified > 0 {
             let are = match unverified {
                 1 => "file is",

@@ -54,11 +54,12 @@ impl Flush<'_> {
         }
     }
 
-    /// True if a dataset is flushed in the background. The same on all ranks.
+    /// True if a dataset is flushed in the background; into containers none is. The same on all ranks.
     fn may_start(&self, cached: &CachedDataset) -> bool {
         let store = self.run.descriptors.stores.get(cached.store);
         let background = store.is_some_and(|store| store.flush == FlushType::Background);
-        self.run.settings.flush_async && background && !cached.bypass
+        let contained = self.run.settings.use_containers;
+        self.run.settings.flush_async && background && !cached.bypass && !contained
     }
 
     /// What there is to flush of a dataset; `None` if the cache has nothing of it. No other dataset of

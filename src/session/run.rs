@@ -7,6 +7,7 @@ use crate::config::descriptors::{Descriptors, SchemeDescriptor, choose};
 use crate::config::settings::Settings;
 use crate::events::{Event, Severity, Sink, Speaker};
 use crate::format::{Dataset, Name};
+use crate::prefix::containers::Containers;
 use crate::prefix::flush::PrefixAccess;
 use crate::prefix::paths::Prefix;
 use crate::redundancy::Set;
@@ -140,6 +141,10 @@ impl Run {
             buffer: self.settings.file_buf_size,
             metadata: self.settings.copy_metadata,
             watch: &(),
+            containers: self.settings.use_containers.then(|| Containers {
+                size: self.settings.container_size,
+                leader: self.of_node.leader,
+            }),
         }
     }
 }

@@ -8,6 +8,7 @@ mod completions;
 mod delete;
 mod docs;
 mod doctor;
+mod extract;
 mod files;
 mod foreign;
 mod halt;

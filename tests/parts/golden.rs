@@ -11,10 +11,11 @@ use scr::format::nodes::Nodes;
 use scr::format::parity::{Group, ParityHeader};
 use scr::format::print::{Style, print};
 use scr::format::rank2file::{
-    self, Branch, BranchChild, FileEntry, Leaf, Rank2File, RankEntry, TreeFile,
+    self, Attributes, Branch, BranchChild, FileEntry, Leaf, Rank2File, RankEntry, TreeFile,
 };
 use scr::format::summary::Summary;
 use scr::format::{Name, Tree, decode, encode, from_message, from_tree, to_message, to_tree};
+use scr::prefix::containers::segments;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -443,6 +444,7 @@ fn rank2file_is_golden() {
     let file = FileEntry {
         size: Some(524294),
         crc: Some(0x28eeb9e),
+        ..FileEntry::default()
     };
     let files = BTreeMap::from([(Name::from("ck.1/rank_0.dat"), file)]);
     let files = RankEntry { count: None, files };
@@ -466,6 +468,60 @@ fn rank2file_is_golden() {
   RANKS = 4
 ";
     golden(&Leaf::new(4, entries), text, 196, 0x37ca5d4c);
+}
+
+/// The example of the SCR developer guide, with containers of 300000 bytes.
+#[test]
+fn files_in_containers_are_golden() {
+    let file = FileEntry {
+        size: Some(524296),
+        crc: Some(0x28eeb9e),
+        attributes: Some(Attributes {
+            mode: 0o600,
+            mtime_secs: 1795221727,
+            mtime_nsecs: 5,
+        }),
+        segments: Some(segments(524295, 524296, 300000)),
+    };
+    let empty = FileEntry {
+        size: Some(0),
+        segments: Some(Vec::new()),
+        ..FileEntry::default()
+    };
+    let files = [("rank_2.ckpt", file), ("empty", empty)];
+    let files = files.map(|(name, file)| (Name::from(name), file)).into();
+    let files = RankEntry { count: None, files };
+    let text = "  LEVEL = 0
+  RANK
+    2
+      FILE
+        empty
+          SEG
+          SIZE = 0
+        rank_2.ckpt
+          ATTR
+            MODE = 384
+            MTIME_NSECS = 5
+            MTIME_SECS = 1795221727
+          CRC = 0x028eeb9e
+          SEG
+            0
+              FILE = ctr.1.scr
+              LENGTH = 75705
+              OFFSET = 224295
+            1
+              FILE = ctr.2.scr
+              LENGTH = 300000
+              OFFSET = 0
+            2
+              FILE = ctr.3.scr
+              LENGTH = 148591
+              OFFSET = 0
+          SIZE = 524296
+  RANKS = 4
+";
+    let leaf = Leaf::new(4, [(2, files)].into());
+    golden(&leaf, text, 470, 0xab90895f);
 }
 
 #[test]

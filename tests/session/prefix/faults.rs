@@ -221,6 +221,11 @@ fn one_death(settings: &[(&str, &str)], nodes: &[&str], rank: usize) -> u32 {
 
 const BYPASS: &[(&str, &str)] = &[("SCR_CACHE_BYPASS", "1")];
 const CACHE: &[(&str, &str)] = &[("SCR_CACHE_BYPASS", "0")];
+const CONTAINERS: &[(&str, &str)] = &[
+    ("SCR_CACHE_BYPASS", "0"),
+    ("SCR_USE_CONTAINERS", "1"),
+    ("SCR_CONTAINER_SIZE", "1500"),
+];
 const BACKGROUND: &[(&str, &str)] = &[
     ("SCR_CACHE_BYPASS", "0"),
     ("SCR_FLUSH_ASYNC", "1"),
@@ -229,7 +234,7 @@ const BACKGROUND: &[(&str, &str)] = &[
 
 #[test]
 fn a_flush_may_die_anywhere_on_rank_0() {
-    for settings in [CACHE, BYPASS] {
+    for settings in [CACHE, BYPASS, CONTAINERS] {
         let open = one_death(settings, &NODES, 0);
         assert!(
             open > 1,
@@ -254,4 +259,5 @@ fn a_background_flush_may_die_anywhere() {
 fn a_flush_may_die_anywhere_on_another_rank() {
     one_death(CACHE, &NODES, 1);
     one_death(BYPASS, &NODES, 2);
+    one_death(CONTAINERS, &NODES, 2);
 }

@@ -3,6 +3,7 @@
 mod any_ranks;
 mod background;
 mod checksums;
+mod containers;
 mod faults;
 mod fetch;
 mod fixtures;

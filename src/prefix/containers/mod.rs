@@ -1,0 +1,184 @@
+//! Containers: few files that hold the bytes of many (`SCR_USE_CONTAINERS`).
+//!
+//! The files of a dataset follow each other as one sequence of bytes: those of a rank in the order of
+//! its record, those of the ranks of a node together. The sequence is cut into the containers
+//! `ctr.<n>.scr` of `SCR_CONTAINER_SIZE` bytes, in the dataset's directory in `.scr`. The rank2file says
+//! for each file where its bytes are.
+//!
+//! [`place`] finds where a rank's bytes begin, [`Writer`] writes them, and [`Reader`] gives the files
+//! back.
+
+mod reader;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub(super) use reader::stat_of;
+pub use reader::{Reader, Restored, other_file};
+pub use writer::Writer;
+
+use super::paths::Prefix;
+use crate::comm::{Communicator, Term, collective};
+use crate::format::filemap::Filemap;
+use crate::format::rank2file::{Attributes, FileEntry, RankEntry, Segment};
+use crate::store::Files;
+use crate::transfer::copy::Content;
+use crate::{Error, Result};
+use std::path::Path;
+
+/// How a flush fills containers.
+#[derive(Debug, Clone, Copy)]
+pub struct Containers {
+    /// Size of a container, bytes, at least 1 (`SCR_CONTAINER_SIZE`).
+    pub size: u64,
+    /// The lowest rank of this rank's node.
+    pub leader: usize,
+}
+
+/// The most containers of a dataset: a directory should have no more files.
+const MOST: u64 = 1_000_000;
+
+/// The name of a container in the dataset's directory.
+pub fn file_name(number: u64) -> String {
+    format!("ctr.{number}.scr")
+}
+
+/// Finds where the bytes of this rank begin in the sequence of the bytes of all ranks, in which the
+/// ranks of a node are together. `bytes`: how many this rank has. Collective: an allreduce, a scan and
+/// two exchanges; all ranks return the same verdict.
+///
+/// # Errors
+/// The dataset would need too many containers.
+pub fn place(comm: &dyn Communicator, containers: &Containers, bytes: u64) -> Result<u64> {
+    let mut total = [Term::Sum(bytes as i64)];
+    comm.allreduce(&mut total)?;
+    check_number(total[0].value() as u64, containers.size)?;
+
+    let to_leader = vec![(containers.leader, bytes.to_be_bytes().to_vec())];
+    let of_node = collective::exchange(comm, to_leader)?;
+    let of_node = of_node
+        .iter()
+        .map(|(rank, bytes)| Ok((*rank, number(bytes)?)));
+    let of_node: Vec<(usize, u64)> = of_node.collect::<Result<_>>()?;
+    let all = of_node.iter().map(|(_, bytes)| *bytes as i64).sum();
+    let mut before = [Term::Sum(all)];
+    collective::exscan(comm, &mut before)?;
+    let mut begin = before[0].value() as u64;
+    let mut answers = Vec::with_capacity(of_node.len());
+    for (rank, bytes) in of_node {
+        answers.push((rank, begin.to_be_bytes().to_vec()));
+        begin = begin.wrapping_add(bytes);
+    }
+    match &collective::exchange(comm, answers)?[..] {
+        [(_, begin)] => number(begin),
+        _ => Err(Error::comm("exchange of sizes", "an answer is missing")),
+    }
+}
+
+fn number(message: &[u8]) -> Result<u64> {
+    let bytes = message.try_into();
+    let bytes = bytes.map_err(|_| Error::comm("exchange of sizes", "a message has no number"))?;
+    Ok(u64::from_be_bytes(bytes))
+}
+
+/// Checks that `total` bytes do not need too many containers.
+fn check_number(total: u64, size: u64) -> Result<()> {
+    let wanted = total.div_ceil(size.max(1));
+    if wanted <= MOST {
+        return Ok(());
+    }
+    let what = format!(
+        "{total} bytes would need {wanted} containers of {size} bytes, and at most {MOST} are allowed; \
+         set it to {} or more",
+        total.div_ceil(MOST)
+    );
+    Err(Error::config("SCR_CONTAINER_SIZE", what))
+}
+
+/// Where `length` bytes from `begin` on in the sequence of all bytes are, in containers of `size` bytes
+/// (at least 1). No bytes have no segment.
+pub fn segments(begin: u64, length: u64, size: u64) -> Vec<Segment> {
+    let (mut at, mut left) = (begin, length);
+    let mut segments = Vec::new();
+    while left > 0 {
+        let offset = at % size.max(1);
+        let length = left.min(size.max(1) - offset);
+        segments.push(Segment {
+            container: file_name(at / size.max(1)).as_str().into(),
+            length,
+            offset,
+        });
+        at = at.saturating_add(length);
+        left -= length;
+    }
+    segments
+}
+
+/// Where and how [`write`] writes.
+pub struct ContainerTarget<'a> {
+    /// The files in cache and prefix directory.
+    pub files: &'a dyn Files,
+    /// The prefix directory.
+    pub prefix: &'a Prefix,
+    /// Copy buffer, bytes (`SCR_FILE_BUF_SIZE`).
+    pub buffer: usize,
+    /// Record mode and times of files (`SCR_COPY_METADATA`).
+    pub metadata: bool,
+    /// Take checksums, and compare those that are recorded (`SCR_CRC_ON_FLUSH`). They come into the
+    /// filemap, too.
+    pub checksums: bool,
+}
+
+/// Writes this rank's files into containers of `size` bytes, from `begin` on in the sequence of all
+/// bytes, and syncs these. `data` is the directory of the files in the cache. Gives the entry for the
+/// rank2file. Local.
+pub fn write(
+    target: &ContainerTarget,
+    filemap: &mut Filemap,
+    data: &Path,
+    (size, begin): (u64, u64),
+) -> Result<RankEntry> {
+    let dir = target.prefix.dataset(filemap.dataset.id);
+    let mut writer = Writer::new(target.files, &dir, size, begin);
+    let mut buffer = vec![0; target.buffer.max(1)];
+    let mut entry = RankEntry::default();
+    for file in &mut filemap.files.files {
+        // The path is checked as if a file were to be written there: it is when the dataset is read.
+        target.prefix.absolute(&file.file)?;
+        let recorded = Content {
+            size: file.size,
+            crc: file.crc.filter(|_| target.checksums),
+        };
+        let from = file.file.below(data)?;
+        let (found, segments) = writer.append(&from, &recorded, target.checksums, &mut buffer)?;
+        file.crc = found.crc.or(file.crc);
+        let attributes = target.metadata.then(|| Attributes {
+            mode: file.mode & 0o7777,
+            mtime_secs: file.mtime.0,
+            mtime_nsecs: file.mtime.1,
+        });
+        let of_file = FileEntry {
+            size: Some(file.size),
+            crc: found.crc,
+            attributes,
+            segments: Some(segments),
+        };
+        entry.files.insert(file.file.clone(), of_file);
+    }
+    writer.finish()?;
+    Ok(entry)
+}
+
+/// Removes all containers in a dataset's directory: its files are plain files now. Local.
+pub fn remove_all(files: &dyn Files, dir: &Path) -> Result<()> {
+    for name in files.list(dir)? {
+        let number = name.to_str().and_then(|name| {
+            let number = name.strip_prefix("ctr.")?.strip_suffix(".scr")?;
+            number.parse::<u64>().ok()
+        });
+        if number.is_some() {
+            files.remove_file(&dir.join(name))?;
+        }
+    }
+    Ok(())
+}

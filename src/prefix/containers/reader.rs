@@ -1,0 +1,310 @@
+//! Gives files back from containers. What the rank2file says is untrusted: all of it is checked before a
+//! byte is written.
+
+use crate::format::Name;
+use crate::format::rank2file::{BASE, FileEntry, RankEntry, Segment};
+use crate::store::{File, FileKind, Files, Stat};
+use crate::transfer::copy::{Content, Copier};
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Reads the files of one dataset from its containers.
+pub struct Reader<'a> {
+    files: &'a dyn Files,
+    /// The dataset's directory.
+    dir: PathBuf,
+    /// The container that was read last, with its size.
+    open: Option<(PathBuf, Box<dyn File>, u64)>,
+}
+
+/// What [`Reader::restore`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restored {
+    /// It wrote the file.
+    Written,
+    /// The file was there, with this content.
+    Same,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of the dataset with this directory in `.scr`.
+    pub fn new(files: &'a dyn Files, dir: &Path) -> Self {
+        Reader {
+            files,
+            dir: dir.to_path_buf(),
+            open: None,
+        }
+    }
+
+    /// Checks without reading that the files of a rank that are in containers can be there: each has a
+    /// place, which no other one has, in a container that is long enough. Local.
+    ///
+    /// # Errors
+    /// The first file for which it is not so.
+    pub fn check_all(&mut self, entry: &RankEntry) -> Result<()> {
+        let mut files = entry.files.iter();
+        files.try_for_each(|(name, file)| self.check(name, file).map(drop))?;
+        self.check_places(entry)
+    }
+
+    /// Checks that no two files of a rank have the same bytes of a container. Local.
+    pub fn check_places(&self, entry: &RankEntry) -> Result<()> {
+        let mut places = Vec::new();
+        for (name, file) in &entry.files {
+            for segment in file.segments.iter().flatten().filter(|s| s.length > 0) {
+                let begin = segment.offset;
+                let end = begin.saturating_add(segment.length);
+                places.push((self.container(segment)?, begin, end, name));
+            }
+        }
+        places.sort();
+        let mut pairs = places.iter().zip(places.iter().skip(1));
+        match pairs.find(|(a, b)| a.0 == b.0 && a.2 > b.1) {
+            None => Ok(()),
+            Some((a, b)) => Err(self.wrong(format!(
+                "says that bytes from {} on in {} are of {} and of {}",
+                b.1,
+                a.0.display(),
+                a.3,
+                b.3
+            ))),
+        }
+    }
+
+    /// Checks one file likewise. Gives its size.
+    fn check(&mut self, name: &Name, entry: &FileEntry) -> Result<u64> {
+        let segments = entry.segments.as_deref().unwrap_or_default();
+        let lengths = segments.iter().map(|segment| segment.length);
+        let size = lengths.fold(Some(0u64), |sum, length| sum?.checked_add(length));
+        let recorded = entry.size.or(size);
+        let Some(size) = size.filter(|size| entry.segments.is_none() || recorded == Some(*size))
+        else {
+            return Err(self.wrong(format!(
+                "gives the segments of {name} another length in all than its {} bytes",
+                recorded.unwrap_or(0)
+            )));
+        };
+        for segment in segments {
+            let path = self.container(segment)?;
+            let (_, length) = self.open(&path, name)?;
+            let end = segment.offset.checked_add(segment.length);
+            if end.is_none_or(|end| end > length) {
+                return Err(Error::corrupt(
+                    path,
+                    format!(
+                        "is cut short: it has {length} bytes, and {name} should have {} bytes from \
+                         {} on",
+                        segment.length, segment.offset
+                    ),
+                ));
+            }
+        }
+        Ok(size)
+    }
+
+    /// Reads a file and compares it with its recorded size and, if `checksums`, checksum.
+    pub fn verify(
+        &mut self,
+        name: &Name,
+        entry: &FileEntry,
+        checksums: bool,
+        buffer: &mut [u8],
+    ) -> Result<Content> {
+        self.check(name, entry)?;
+        self.pass(name, entry, checksums, buffer, &mut |_, _| Ok(()))
+    }
+
+    /// Writes a file to `to`, over what is there, with its recorded mode and time. The directory must
+    /// exist. Compares as [`Reader::verify`] does; if the file is not as recorded, `to` is removed. Does
+    /// not sync: the containers keep the file.
+    pub fn extract(
+        &mut self,
+        name: &Name,
+        entry: &FileEntry,
+        to: &Path,
+        checksums: bool,
+        buffer: &mut [u8],
+    ) -> Result<Content> {
+        let size = self.check(name, entry)?;
+        let files = self.files;
+        // A private file is private from the beginning.
+        let mode = entry.attributes.map_or(0o666, |a| a.mode & 0o777);
+        let target = files.create(to, mode | 0o600)?;
+        let done = target
+            .allocate(size)
+            .and_then(|()| {
+                self.pass(name, entry, checksums, buffer, &mut |offset, data| {
+                    target.write_at(offset, data)
+                })
+            })
+            .and_then(|found| restore_attributes(files, to, entry).map(|()| found));
+        if done.is_err() {
+            // The first error is reported.
+            let _ = files.remove_file(to);
+        }
+        done
+    }
+
+    /// Gives the file at `to` the content, unless it has it. Makes the directory. Another file there is
+    /// written over only by `force`, after the content was found to be as recorded.
+    pub fn restore(
+        &mut self,
+        name: &Name,
+        entry: &FileEntry,
+        to: &Path,
+        force: bool,
+        buffer: &mut [u8],
+    ) -> Result<Restored> {
+        match self.files.stat(to)? {
+            None => {}
+            Some(stat) => {
+                let wanted = self.verify(name, entry, true, buffer)?;
+                if stat.kind == FileKind::File
+                    && stat.size == wanted.size
+                    && Copier::new(self.files, buffer.len()).checksum(to)? == wanted
+                {
+                    return Ok(Restored::Same);
+                }
+                if !force || stat.kind != FileKind::File {
+                    return Err(other_file(to));
+                }
+            }
+        }
+        if let Some(parent) = to.parent() {
+            self.files.make_dirs(parent)?;
+        }
+        self.extract(name, entry, to, true, buffer)?;
+        Ok(Restored::Written)
+    }
+
+    /// Reads the bytes of a file that has been checked.
+    fn pass(
+        &mut self,
+        name: &Name,
+        entry: &FileEntry,
+        checksums: bool,
+        buffer: &mut [u8],
+        each: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
+    ) -> Result<Content> {
+        let mut hasher = crc32fast::Hasher::new();
+        let mut size = 0;
+        let segments = entry.segments.as_deref().unwrap_or_default();
+        for segment in segments {
+            let path = self.container(segment)?;
+            let (container, _) = self.open(&path, name)?;
+            let mut done = 0;
+            while done < segment.length {
+                let n = (segment.length - done).min(buffer.len() as u64) as usize;
+                let piece = &mut buffer[..n];
+                container.read_at(segment.offset + done, piece)?;
+                hasher.update(piece);
+                each(size, piece)?;
+                (done, size) = (done + n as u64, size + n as u64);
+            }
+        }
+        let crc = hasher.finalize();
+        match entry.crc.filter(|wanted| checksums && *wanted != crc) {
+            None => {}
+            Some(wanted) => {
+                let what = format!(
+                    "{name} has CRC32 0x{crc:08x}, 0x{wanted:08x} was recorded{}",
+                    segments.first().map_or(String::new(), |first| format!(
+                        "; it begins at offset {} of this container",
+                        first.offset
+                    ))
+                );
+                let first = segments.first().map(|first| self.container(first));
+                return Err(Error::corrupt(first.unwrap_or(Ok(self.top()))?, what));
+            }
+        }
+        Ok(Content {
+            size,
+            crc: Some(crc),
+        })
+    }
+
+    /// The path of a segment's container.
+    fn container(&self, segment: &Segment) -> Result<PathBuf> {
+        let path = segment.container.below(&self.dir);
+        path.map_err(|e| e.in_file(self.top()))
+    }
+
+    /// Opens a container, and gives its size. `name`: a file in it.
+    fn open(&mut self, path: &Path, name: &Name) -> Result<(&dyn File, u64)> {
+        let open = match self.open.take().filter(|(open, ..)| open == path) {
+            Some(open) => open,
+            None => {
+                let file = self
+                    .files
+                    .open(path)
+                    .map_err(|error| match error.is_not_found() {
+                        true => Error::corrupt(path, format!("is missing; {name} is in it")),
+                        false => error,
+                    })?;
+                let size = file.size()?;
+                (path.to_path_buf(), file, size)
+            }
+        };
+        let (_, file, size) = &*self.open.insert(open);
+        Ok((&**file, *size))
+    }
+
+    fn top(&self) -> PathBuf {
+        self.dir.join(BASE)
+    }
+
+    fn wrong(&self, what: String) -> Error {
+        Error::corrupt(self.top(), what)
+    }
+}
+
+/// What is known of a file in containers, as `stat` would give it.
+pub(in crate::prefix) fn stat_of(entry: &FileEntry) -> Stat {
+    let lengths = entry.segments.iter().flatten().map(|s| s.length);
+    let size = lengths.fold(0, u64::saturating_add);
+    let mode = entry.attributes.map_or(0o600, |a| a.mode & 0o777);
+    let mtime = entry
+        .attributes
+        .map_or((0, 0), |a| (a.mtime_secs, a.mtime_nsecs));
+    Stat {
+        kind: FileKind::File,
+        size,
+        blocks: 0,
+        mode: libc::S_IFREG | mode,
+        uid: 0,
+        gid: 0,
+        atime: mtime,
+        ctime: mtime,
+        mtime,
+    }
+}
+
+/// Gives a file its recorded mode, without set-id bits, and time.
+fn restore_attributes(files: &dyn Files, path: &Path, entry: &FileEntry) -> Result<()> {
+    let Some(recorded) = entry.attributes else {
+        return Ok(());
+    };
+    let Some(there) = files.stat(path)? else {
+        return Err(Error::corrupt(path, "was removed meanwhile"));
+    };
+    files.restore(
+        path,
+        &Stat {
+            mode: recorded.mode & 0o777,
+            mtime: (recorded.mtime_secs, recorded.mtime_nsecs.min(999_999_999)),
+            ..there
+        },
+    )
+}
+
+/// The error for a file with another content where one is to be extracted.
+pub fn other_file(path: &Path) -> Error {
+    Error::Io {
+        action: "extract",
+        path: path.to_path_buf(),
+        // It says nothing of the dataset.
+        errno: None,
+        text: "another file is there; move it away, or write over it with `scr extract --force`"
+            .to_string(),
+    }
+}

@@ -1,0 +1,330 @@
+//! Places in containers, writing and reading them, and maps that nobody would write.
+
+use super::*;
+use crate::comm::threads;
+use crate::format::Name;
+use crate::format::rank2file::BASE;
+use crate::store::posix::Posix;
+use std::collections::BTreeMap;
+use std::fs;
+
+fn segment(container: &str, offset: u64, length: u64) -> Segment {
+    Segment {
+        container: container.into(),
+        length,
+        offset,
+    }
+}
+
+fn contained(segments: Vec<Segment>) -> FileEntry {
+    FileEntry {
+        segments: Some(segments),
+        ..FileEntry::default()
+    }
+}
+
+#[test]
+fn a_file_is_cut_as_in_the_example_of_the_developer_guide() {
+    let expected = [
+        segment("ctr.1.scr", 224_295, 75_705),
+        segment("ctr.2.scr", 0, 300_000),
+        segment("ctr.3.scr", 0, 148_591),
+    ];
+    assert_eq!(segments(524_295, 524_296, 300_000), expected);
+    assert_eq!(segments(300_000, 1, 300_000), [segment("ctr.1.scr", 0, 1)]);
+    assert_eq!(
+        segments(299_999, 1, 300_000),
+        [segment("ctr.0.scr", 299_999, 1)]
+    );
+    assert_eq!(segments(7, 0, 3), []);
+}
+
+#[test]
+fn segments_are_the_bytes_of_the_sequence_in_order() {
+    for size in 1..9 {
+        for (begin, length) in (0..20).flat_map(|b| (0..20).map(move |l| (b, l))) {
+            let mut at = begin;
+            for found in segments(begin, length, size) {
+                assert!(found.length > 0 && found.offset + found.length <= size);
+                assert_eq!(found.container, file_name(at / size).as_str().into());
+                assert_eq!(found.offset, at % size);
+                at += found.length;
+            }
+            assert_eq!(at, begin + length);
+        }
+    }
+}
+
+/// The places of ranks with 1, 2, 4, ... bytes on nodes with these lowest ranks.
+fn places(leaders: &[usize]) -> Vec<u64> {
+    threads::run(leaders.len(), |comm| {
+        let containers = Containers {
+            size: 10,
+            leader: leaders[comm.rank()],
+        };
+        place(&*comm, &containers, 1 << comm.rank()).unwrap()
+    })
+}
+
+#[test]
+fn ranks_of_a_node_are_together_whatever_their_numbers() {
+    assert_eq!(places(&[0]), [0]);
+    assert_eq!(places(&[0, 0, 2, 2]), [0, 1, 3, 7]);
+    assert_eq!(places(&[0, 1, 0, 1, 0]), [0, 21, 1, 23, 5]);
+    assert_eq!(places(&[0, 1, 2, 0, 2, 1, 2]), [0, 9, 43, 1, 47, 11, 63]);
+}
+
+#[test]
+fn so_many_containers_are_refused() {
+    let told = threads::run(2, |comm| {
+        let containers = Containers { size: 2, leader: 0 };
+        place(&*comm, &containers, 1_000_001)
+            .unwrap_err()
+            .to_string()
+    });
+    let expected = "SCR_CONTAINER_SIZE: 2000002 bytes would need 1000001 containers of 2 bytes, and at \
+                    most 1000000 are allowed; set it to 3 or more";
+    assert_eq!(told, [expected, expected]);
+}
+
+/// A directory with files of these contents, written into containers of `size` bytes.
+fn written(contents: &[&[u8]], size: u64) -> (tempfile::TempDir, Vec<FileEntry>) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::new(&Posix, dir.path(), size, 0);
+    let from = dir.path().join("from");
+    let entries = contents.iter().map(|content| {
+        fs::write(&from, content).unwrap();
+        let recorded = Content {
+            size: content.len() as u64,
+            crc: Some(crc32fast::hash(content)),
+        };
+        let (found, segments) = writer.append(&from, &recorded, true, &mut [0; 3]).unwrap();
+        assert_eq!(found, recorded);
+        FileEntry {
+            size: Some(found.size),
+            crc: found.crc,
+            segments: Some(segments),
+            attributes: None,
+        }
+    });
+    let entries = entries.collect();
+    writer.finish().unwrap();
+    (dir, entries)
+}
+
+const CONTENTS: [&[u8]; 5] = [
+    b"four",
+    b"",
+    b"a file larger than many containers",
+    b"x",
+    b"",
+];
+
+#[test]
+fn what_was_written_is_read_whatever_the_size_of_containers() {
+    for size in [1, 2, 5, 38, 39, 1000] {
+        let (dir, entries) = written(&CONTENTS, size);
+        let bytes: usize = CONTENTS.iter().map(|c| c.len()).sum();
+        let listed = fs::read_dir(dir.path()).unwrap().count();
+        assert_eq!(listed - 1, bytes.div_ceil(size as usize), "{size}");
+        let mut reader = Reader::new(&Posix, dir.path());
+        let to = dir.path().join("to");
+        for (content, entry) in CONTENTS.iter().zip(&entries) {
+            let found = reader.extract(&"f".into(), entry, &to, true, &mut [0; 3]);
+            assert_eq!(found.unwrap().size, content.len() as u64);
+            assert_eq!(&fs::read(&to).unwrap(), content);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_changed_since_it_was_recorded_does_not_reach_its_neighbours() {
+    let dir = tempfile::tempdir().unwrap();
+    let from = dir.path().join("from");
+    fs::write(&from, "longer than recorded").unwrap();
+    let mut writer = Writer::new(&Posix, dir.path(), 100, 0);
+    let recorded = Content { size: 4, crc: None };
+    let error = writer
+        .append(&from, &recorded, true, &mut [0; 8])
+        .unwrap_err();
+    assert!(error.to_string().contains("has 20 bytes, 4 were recorded"));
+    assert!(!dir.path().join("ctr.0.scr").exists());
+    fs::write(&from, "four").unwrap();
+    let crc = Some(1);
+    let error = writer.append(&from, &Content { crc, ..recorded }, false, &mut [0; 8]);
+    assert!(error.unwrap_err().to_string().contains("CRC32"));
+}
+
+#[test]
+fn only_the_user_can_read_a_container_and_attributes_come_back_without_set_id_bits() {
+    use std::os::unix::fs::PermissionsExt;
+    let (dir, mut entries) = written(&[b"four"], 100);
+    let mode = |name: &str| {
+        let meta = fs::metadata(dir.path().join(name)).unwrap();
+        (meta.permissions().mode() & 0o7777, meta.modified().unwrap())
+    };
+    assert_eq!(mode("ctr.0.scr").0, 0o600);
+    entries[0].attributes = Some(Attributes {
+        mode: 0o6750,
+        mtime_secs: 1000,
+        mtime_nsecs: 7,
+    });
+    let (mut reader, to) = (Reader::new(&Posix, dir.path()), dir.path().join("to"));
+    let name = Name::from("f");
+    reader
+        .extract(&name, &entries[0], &to, true, &mut [0; 8])
+        .unwrap();
+    let time = std::time::UNIX_EPOCH + std::time::Duration::new(1000, 7);
+    assert_eq!(mode("to"), (0o750, time));
+}
+
+/// What the reader says of a rank with these files in the directory of [`written`].
+fn refused(change: impl FnOnce(&std::path::Path, &mut Vec<FileEntry>)) -> String {
+    let (dir, mut entries) = written(&CONTENTS, 10);
+    change(dir.path(), &mut entries);
+    let names = (0..).map(|n| Name::from(format!("f{n}")));
+    let files: BTreeMap<Name, FileEntry> = names.zip(entries).collect();
+    let entry = RankEntry { count: None, files };
+    let mut reader = Reader::new(&Posix, dir.path());
+    let to = dir.path().join("to");
+    let error = reader.check_all(&entry).and_then(|()| {
+        entry.files.iter().try_for_each(|(name, file)| {
+            reader.extract(name, file, &to, true, &mut [0; 3])?;
+            fs::remove_file(&to).unwrap();
+            Ok(())
+        })
+    });
+    assert!(!to.exists(), "a file that is not as recorded stays");
+    let text = error.unwrap_err().to_string();
+    text.replace(&format!("{}/", dir.path().display()), "")
+}
+
+#[test]
+fn damage_is_refused_with_container_offset_and_file() {
+    let text = refused(|dir, _| {
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .open(dir.join("ctr.2.scr"));
+        file.unwrap().set_len(9).unwrap();
+    });
+    let expected = "ctr.2.scr: is cut short: it has 9 bytes, and f2 should have 10 bytes from 0 on";
+    assert_eq!(text, expected);
+
+    let text = refused(|dir, _| fs::remove_file(dir.join("ctr.3.scr")).unwrap());
+    assert_eq!(text, "ctr.3.scr: is missing; f2 is in it");
+
+    let text = refused(|dir, _| {
+        fs::remove_file(dir.join("ctr.1.scr")).unwrap();
+        fs::create_dir(dir.join("ctr.1.scr")).unwrap();
+    });
+    assert!(text.contains("ctr.1.scr"), "{text}");
+
+    let text = refused(|dir, _| {
+        let path = dir.join("ctr.1.scr");
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[3] ^= 1;
+        fs::write(&path, bytes).unwrap();
+    });
+    let expected = "was recorded; it begins at offset 4 of this container";
+    assert!(
+        text.starts_with("ctr.0.scr: f2 has CRC32 0x") && text.ends_with(expected),
+        "{text}"
+    );
+}
+
+#[test]
+fn absurd_segments_are_refused_before_anything_is_written() {
+    let with = |segments: Vec<Segment>| refused(|_, entries| entries[0] = contained(segments));
+    let whole = |offset, length| vec![segment("ctr.0.scr", offset, length)];
+    let cases = [
+        (whole(u64::MAX, u64::MAX), "ctr.0.scr: is cut short"),
+        (whole(0, u64::MAX), "ctr.0.scr: is cut short"),
+        (whole(1 << 60, 1), "ctr.0.scr: is cut short"),
+        (whole(11, 0), "ctr.0.scr: is cut short"),
+        (
+            vec![segment("../x", 0, 1)],
+            "`../x` does not name a file below",
+        ),
+        (
+            vec![segment("/etc/passwd", 0, 1)],
+            "`/etc/passwd` does not name",
+        ),
+        (vec![segment("", 0, 1)], "does not name a file"),
+        // Twice within the file, and together with another one, however it is spelled.
+        (
+            vec![segment("ctr.0.scr", 0, 2), segment("./ctr.0.scr", 1, 2)],
+            "are of f0 and of f0",
+        ),
+        (
+            whole(2, 4),
+            "rank2file: says that bytes from 4 on in ctr.0.scr are of f0 and of f2",
+        ),
+        (
+            vec![segment("ctr.0.scr", 0, u64::MAX); 2],
+            "rank2file: gives the segments of f0",
+        ),
+    ];
+    for (segments, why) in cases {
+        let text = with(segments);
+        assert!(text.contains(why), "{text}, not {why}");
+    }
+    let text = refused(|_, entries| entries[3].size = Some(u64::MAX));
+    assert!(
+        text.contains("than its 18446744073709551615 bytes"),
+        "{text}"
+    );
+    assert!(text.starts_with(BASE), "{text}");
+}
+
+#[test]
+fn a_link_in_place_of_a_container_is_not_followed() {
+    let (dir, entries) = written(&[b"four"], 100);
+    let path = dir.path().join("ctr.0.scr");
+    fs::rename(&path, dir.path().join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(dir.path().join("elsewhere"), &path).unwrap();
+    let mut reader = Reader::new(&Posix, dir.path());
+    let error = reader.verify(&"f".into(), &entries[0], true, &mut [0; 8]);
+    assert!(error.unwrap_err().is_link());
+}
+
+#[test]
+fn another_file_is_written_over_only_by_force_and_not_from_damage() {
+    let (dir, entries) = written(&[b"four"], 100);
+    let (to, name) = (dir.path().join("a/b/to"), Name::from("f"));
+    let restore = |force: bool| {
+        let mut reader = Reader::new(&Posix, dir.path());
+        reader.restore(&name, &entries[0], &to, force, &mut [0; 8])
+    };
+    assert_eq!(restore(false), Ok(Restored::Written));
+    assert_eq!(restore(false), Ok(Restored::Same));
+    assert_eq!(restore(true), Ok(Restored::Same));
+    for other in ["five.", "fuor"] {
+        fs::write(&to, other).unwrap();
+        let text = restore(false).unwrap_err().to_string();
+        assert!(text.contains("another file is there"), "{text}");
+        assert_eq!(fs::read_to_string(&to).unwrap(), other);
+    }
+    fs::write(dir.path().join("ctr.0.scr"), "fuor").unwrap();
+    fs::write(&to, "other").unwrap();
+    assert!(restore(true).is_err());
+    assert_eq!(fs::read_to_string(&to).unwrap(), "other");
+    fs::write(dir.path().join("ctr.0.scr"), "four").unwrap();
+    assert_eq!(restore(true), Ok(Restored::Written));
+    assert_eq!(fs::read_to_string(&to).unwrap(), "four");
+    fs::remove_file(&to).unwrap();
+    fs::create_dir(&to).unwrap();
+    assert!(restore(true).is_err());
+}
+
+#[test]
+fn all_containers_are_removed_and_nothing_else() {
+    let (dir, _) = written(&CONTENTS, 10);
+    fs::write(dir.path().join("ctr.x.scr"), "").unwrap();
+    remove_all(&Posix, dir.path()).unwrap();
+    let mut left: Vec<_> = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["ctr.x.scr", "from"]);
+}
