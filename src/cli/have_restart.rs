@@ -52,7 +52,7 @@ pub(super) fn next(job: &Job) -> Result<Option<Name>> {
     let _ = finish::finish_ended(
         &*files,
         &job.prefix,
-        &local_time(SystemTime::now()),
+        &|| local_time(SystemTime::now()),
         &mut Vec::new(),
     );
     let record = records::read_flush_file(&*files, &job.prefix)?;

@@ -76,7 +76,7 @@ pub(super) fn files_and(prefix: &Prefix, dir: Option<&Path>) -> Arc<dyn Files> {
 /// [`finish`]. Problems are warned of: the command can do without.
 pub(super) fn finish_flushes(call: &mut Invocation, prefix: &Prefix) {
     let mut problems = Vec::new();
-    let now = local_time(SystemTime::now());
+    let now = || local_time(SystemTime::now());
     let finished = finish::finish_ended(&*files(prefix), prefix, &now, &mut problems);
     for dataset in finished.unwrap_or_default() {
         let (id, name) = (dataset.id, escaped(&dataset.name));

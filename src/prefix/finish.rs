@@ -66,7 +66,7 @@ pub fn complete_later(
     files: &dyn Files,
     prefix: &Prefix,
     dataset: &Dataset,
-    time: &str,
+    time: Time,
 ) -> Result<()> {
     seal(files, prefix, dataset)?;
     close_entry(files, prefix, dataset, time).map(drop)
@@ -130,8 +130,11 @@ pub fn mark_flushed(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<()> {
     Ok(())
 }
 
+/// Gives the time now, as the index has it. To know it may take reading the data of time zones.
+pub type Time<'a> = &'a dyn Fn() -> String;
+
 /// Finishes each dataset that the index has as not complete, and whose flush has left all files and
-/// a whole rank2file. Gives the datasets that are complete now. `time` is the time in the index.
+/// a whole rank2file. Gives the datasets that are complete now. `time` gives the time in the index.
 /// Local: one process calls it, at any time, also while a flush goes on.
 ///
 /// # Errors
@@ -140,7 +143,7 @@ pub fn mark_flushed(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<()> {
 pub fn finish_ended(
     files: &dyn Files,
     prefix: &Prefix,
-    time: &str,
+    time: Time,
     problems: &mut Vec<Error>,
 ) -> Result<Vec<Dataset>> {
     let index = index::read(files, prefix)?;
@@ -161,7 +164,7 @@ fn finish(
     files: &dyn Files,
     prefix: &Prefix,
     entry: &Dataset,
-    time: &str,
+    time: Time,
 ) -> Result<Option<Dataset>> {
     let dir = prefix.dataset(entry.id);
     let summary: Summary = match format::read(files, &dir.join("summary.scr")) {
@@ -185,13 +188,13 @@ fn finish(
 
 /// Marks a dataset as complete in the index, if it is still entered there as not complete: it may have
 /// been dropped, or another process may have come first. True if it was. Local.
-fn close_entry(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<bool> {
+fn close_entry(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: Time) -> Result<bool> {
     index::update(files, prefix, |index| {
         let known = index.get(dataset.id).filter(|entry| !entry.complete);
         let known = known.and_then(|entry| entry.dataset.as_ref());
         let same = known.is_some_and(|known| is_same(known, dataset));
         if same {
-            enter_complete(index, dataset, time);
+            enter_complete(index, dataset, &time());
         }
         Ok(same)
     })

@@ -107,7 +107,7 @@ pub fn flush_part(
     }
     if part.record()? {
         let (files, prefix) = (target.files, target.prefix);
-        finish::complete_later(files, prefix, dataset, &time())?;
+        finish::complete_later(files, prefix, dataset, time)?;
     }
     Ok(copied)
 }

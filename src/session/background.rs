@@ -241,7 +241,7 @@ impl Flushing {
         if state()? == Some(false) {
             // On a file system that shows new files late, the last two parts may have missed each other.
             let mut problems = Vec::new();
-            finish::finish_ended(files, prefix, &time_now(), &mut problems)?;
+            finish::finish_ended(files, prefix, &time_now, &mut problems)?;
             if let Some(problem) = problems.into_iter().next() {
                 return Err(problem);
             }

@@ -118,7 +118,7 @@ pub(super) fn finish_flushes(
     prefix: &Prefix,
 ) -> Result<Vec<(Severity, String)>> {
     let mut problems = Vec::new();
-    let finished = finish_ended(files, prefix, &time_now(), &mut problems)?;
+    let finished = finish_ended(files, prefix, &time_now, &mut problems)?;
     let done = finished.iter().map(|dataset| {
         let text = "the flush had ended without its entry in the index; it is complete now";
         (Severity::Note, format!("{}: {text}", title(dataset)))
