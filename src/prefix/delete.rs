@@ -242,7 +242,7 @@ fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<
             // What is in containers goes and stays with them. There may be a plain file that was
             // extracted from them.
             let contained = file.segments.is_some();
-            if contained && !(going && !matches!(files.stat(&path), Ok(None))) {
+            if contained && (!going || matches!(files.stat(&path), Ok(None))) {
                 continue;
             }
             // Each path is spelled in one way: `./a//b` is `a/b`.

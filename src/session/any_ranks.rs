@@ -7,7 +7,7 @@
 
 use super::cached::title;
 use super::progress::CopyProgress;
-use super::recovery_plan::{NextStep, cannot_be_used_now};
+use super::recovery_plan::{NextStep, OfOtherRanks, cannot_be_used_now};
 use super::run::{Run, time_now};
 use super::search::{PassedOver, Restart};
 use super::unavailable::Unavailable;
@@ -19,21 +19,8 @@ use crate::prefix::index;
 use crate::scavenge::copy::CopySettings;
 use crate::scavenge::{Redundancy, build, copy};
 use crate::{Error, Result};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::Instant;
-
-/// Rank 0's message about a dataset in the cache that another number of ranks wrote.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub(super) struct OfOtherRanks {
-    pub slot: Slot,
-    pub dataset: Dataset,
-    /// How many ranks wrote it.
-    pub ranks: u64,
-    /// It is good in the prefix directory, too.
-    pub in_prefix: bool,
-}
 
 impl Restart<'_> {
     /// Rank 0: the messages to use a candidate that another number of ranks wrote. Local.
@@ -136,7 +123,7 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
             watch: &progress,
         };
         let led = run.led_store(store);
-        let copied = led.map(|store| copy(&settings, &[store.layout.clone()], id));
+        let copied = led.map(|store| copy(&settings, std::slice::from_ref(&store.layout), id));
         let problems = copied.map_or(Vec::new(), |copied| copied.problems);
         let mut terms = [Term::Max(problems.iter().any(is_trouble).into())];
         for text in problems.iter().map(ToString::to_string) {

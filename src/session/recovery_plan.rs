@@ -1,7 +1,6 @@
 //! Rank 0 decides which cached checkpoint is recovered next, what each rank does for it, and what
 //! becomes of the other cached datasets.
 
-use super::any_ranks::OfOtherRanks;
 use super::cached::{CachedDataset, title};
 use super::other_ranks::wrong_ranks;
 use super::search::{PassedOver, Rejected, Restart};
@@ -34,6 +33,18 @@ pub(super) struct NextStep {
     pub unusable: Vec<Slot>,
     /// With no order: a dataset that may be complete and cannot be used, so that no older one may be.
     pub unavailable: Option<Unavailable>,
+}
+
+/// Rank 0's message about a dataset in the cache that another number of ranks wrote.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) struct OfOtherRanks {
+    pub slot: Slot,
+    pub dataset: Dataset,
+    /// How many ranks wrote it.
+    pub ranks: u64,
+    /// It is good in the prefix directory, too.
+    pub in_prefix: bool,
 }
 
 impl Restart<'_> {

@@ -152,7 +152,7 @@ pub fn write(
         let from = file.file.below(data)?;
         let (found, segments) = writer.append(&from, &recorded, target.checksums, &mut buffer)?;
         file.crc = found.crc.or(file.crc);
-        let attributes = target.metadata.then(|| Attributes {
+        let attributes = target.metadata.then_some(Attributes {
             mode: file.mode & 0o7777,
             mtime_secs: file.mtime.0,
             mtime_nsecs: file.mtime.1,

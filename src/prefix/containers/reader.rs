@@ -74,8 +74,8 @@ impl<'a> Reader<'a> {
     /// Checks one file likewise. Gives its size.
     fn check(&mut self, name: &Name, entry: &FileEntry) -> Result<u64> {
         let segments = entry.segments.as_deref().unwrap_or_default();
-        let lengths = segments.iter().map(|segment| segment.length);
-        let size = lengths.fold(Some(0u64), |sum, length| sum?.checked_add(length));
+        let mut lengths = segments.iter().map(|segment| segment.length);
+        let size = lengths.try_fold(0u64, u64::checked_add);
         let recorded = entry.size.or(size);
         let Some(size) = size.filter(|size| entry.segments.is_none() || recorded == Some(*size))
         else {

@@ -46,7 +46,10 @@ fn read_all(rank: &mut Rank, ranks: usize) -> Option<String> {
     for (old, path) in listed {
         let file = format!("{name}/rank_{old}.dat");
         assert!(path.ends_with(&file), "{} is {file}", path.display());
-        assert_eq!(rank.session.restart_files_of(old).unwrap(), [path.clone()]);
+        assert_eq!(
+            rank.session.restart_files_of(old).unwrap(),
+            std::slice::from_ref(&path)
+        );
         let routed = rank.session.route(Path::new(&file)).unwrap();
         assert_eq!(rank.session.route(&path).unwrap(), routed);
         let old = old as usize;

@@ -209,9 +209,12 @@ fn two(nodes: &[&str]) -> Site {
     site
 }
 
+/// What is done to a container, and a word of the message.
+type Damage = (fn(&Path), &'static str);
+
 #[test]
 fn a_damaged_container_is_named_and_the_older_checkpoint_restarts() {
-    let damages: [(fn(&Path), &str); 3] = [
+    let damages: [Damage; 3] = [
         (
             |path| std::fs::remove_file(path).unwrap(),
             "ctr.1.scr: is missing",
