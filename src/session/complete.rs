@@ -183,7 +183,8 @@ impl Session {
                 record.datasets.retain(|id, _| *id != dataset.id);
             });
         }
-        if without_checksums {
+        // In bypass all ranks take part, also those without a file.
+        if bypass || without_checksums {
             self.start_checksums(dataset.id);
         }
         if ended.is_ok() {

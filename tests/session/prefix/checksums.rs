@@ -78,6 +78,31 @@ fn in_bypass_all_damage_is_found_named_and_passed_over() {
     }
 }
 
+/// Rank 1 has no file; and of a file that both have written, only rank 0 records it.
+#[test]
+fn in_bypass_ranks_without_files_of_their_own_take_part() {
+    let site = Site::new().set("SCR_CACHE_BYPASS", "1");
+    site.run(&NODES, |rank| {
+        for (name, all) in [("one", false), ("shared", true), ("last", false)] {
+            rank.session
+                .start_output(Some(name.into()), true, false)
+                .unwrap();
+            if rank.rank == 0 || all {
+                let path = rank
+                    .session
+                    .route(Path::new(&format!("{name}/file")))
+                    .unwrap();
+                fs::write(path, vec![1; 1000]).unwrap();
+            }
+            rank.session.complete_output(true).unwrap();
+        }
+        rank.finalize().unwrap();
+    });
+    for id in 1..=3 {
+        assert_eq!(recorded(&site, id), (1, 1), "dataset {id}");
+    }
+}
+
 #[test]
 fn without_checksums_a_flipped_byte_is_missed() {
     let site = Site::new()
