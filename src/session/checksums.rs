@@ -2,6 +2,7 @@
 //! bypass, and of those with SINGLE. Their pages are mostly still in memory then.
 
 use super::Session;
+use super::background::WaitFor;
 use super::cached::{CachedDatasets, title};
 use super::run::Run;
 use crate::cache::dataset;
@@ -282,6 +283,16 @@ impl Session {
         let (run, cached) = (&self.run, &mut self.cached);
         self.checksums.collect_cached(run, cached, false);
         self.checksums.settle_bypass(run, wait)
+    }
+
+    /// Waits until nothing of this run goes on in the background but the deletion of evicted datasets:
+    /// no flush, and no checksum of a dataset is being taken. Collective.
+    ///
+    /// # Errors
+    /// Only those of the transport. A flush that failed is told.
+    pub fn finish_background(&mut self) -> Result<()> {
+        self.settle(WaitFor::All)?;
+        self.end_checksums()
     }
 
     /// Waits for all checksums. Collective, like [`Session::settle_checksums`].

@@ -270,8 +270,7 @@ impl Flush<'_> {
                 return delete_outside_window(run, dataset.id);
             }
             Err(error) => {
-                let rest = "in the background, it is still in the cache";
-                let error = self.failed(dataset, rest, &error);
+                let error = self.failed(dataset, "it is still in the cache", &error);
                 run.tell_once(Severity::Error, error.to_string());
             }
         }

@@ -1,7 +1,6 @@
 //! A dataset that will not fit is not started: the error has the numbers, and nothing changes.
 
 use crate::site::{Rank, Site, content, nodes};
-use scr::format::filemap::Filemap;
 use scr::store::Files;
 use scr::store::faulty::{Faults, Faulty};
 use scr::store::posix::Posix;
@@ -24,40 +23,20 @@ fn site() -> (Site, Vec<Faults>) {
     (site, faults)
 }
 
-/// Writes a checkpoint of one file of `size` bytes.
+/// Writes a checkpoint of one file of `size` bytes, and waits until its record is not written again.
 fn write(rank: &mut Rank, name: &str, size: usize) -> scr::Result<()> {
     rank.session.start_output(Some(name.into()), true, false)?;
     let file = format!("{name}/rank_{}.dat", rank.rank);
     let path = rank.session.route(Path::new(&file))?;
     std::fs::write(path, content(name, rank.rank, size)).unwrap();
-    rank.session.complete_output(true)
+    rank.session.complete_output(true)?;
+    rank.session.finish_background()
 }
 
 /// All directories of datasets, and the flush file.
 fn state(site: &Site) -> (Vec<String>, Vec<String>, Vec<u8>) {
     let flush = std::fs::read(site.prefix().join(".scr/flush.scr")).unwrap();
     (site.entries("a", ""), site.entries("b", ""), flush)
-}
-
-/// Until the record of a rank of the first dataset has its checksums, and is not written again.
-fn wait_for_checksums(site: &Site, rank: usize) {
-    let meta = site.dataset(NODES[rank], 1).join(".scr");
-    loop {
-        let record = scr::format::read::<Filemap>(&Posix, &meta.join(format!("filemap_{rank}")));
-        let names = site.entries(NODES[rank], "");
-        let temporary = names.iter().any(|name| name.contains(".tmp"));
-        if !temporary
-            && record
-                .unwrap()
-                .files
-                .files
-                .iter()
-                .all(|file| file.crc.is_some())
-        {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
 }
 
 /// All ranks are here: what is changed between is seen by all after, and not before.
@@ -75,7 +54,6 @@ fn a_refusal_names_all_and_touches_nothing() {
         site.run(&NODES, |rank| {
             // 2 x (64 + record) KiB on node a, 64 on b.
             write(rank, "ck.1", 64 * KIB).unwrap();
-            wait_for_checksums(&site, rank.rank);
             meet(rank);
             let evicted: u64 = if size == "1" {
                 2 * (64 + 4) * KIB as u64
