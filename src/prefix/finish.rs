@@ -82,7 +82,9 @@ fn enter_complete(index: &mut Index, dataset: &Dataset, time: &str) {
 /// True if the current checkpoint is a good one that is newer than `id`.
 fn has_newer(index: &Index, id: u64) -> bool {
     index.current_id().is_some_and(|current| {
-        current > id && index.get(current).is_some_and(|entry| entry.is_good())
+        let entry = index.get(current).filter(|_| current > id);
+        // The name may have passed to a dataset that is no checkpoint.
+        entry.is_some_and(|entry| entry.is_good() && entry.is_checkpoint())
     })
 }
 
