@@ -408,19 +408,7 @@ fn fetch_files(
     })
 }
 
-/// Compares this rank's share of the files of all ranks with their records, where they are.
-fn verify(access: &PrefixAccess, wanted: &Wanted, share: &[RankEntry]) -> Result<FetchedPart> {
-    let mut all = FetchedPart::default();
-    for entry in share {
-        let part = fetch_files(access, wanted, entry, None)?;
-        all.files.files.extend(part.files.files);
-        all.unverified += part.unverified;
-        all.link = all.link.or(part.link);
-    }
-    Ok(all)
-}
-
-/// The same for one file in containers. The program cannot read it there, so in bypass it gets a plain
+/// Fetches or verifies one file in containers. The program cannot read it there, so in bypass it gets a plain
 /// file at its path; true if that was written.
 fn from_containers(
     access: &PrefixAccess,
@@ -464,6 +452,19 @@ fn from_containers(
     let mut meta = FileMeta::new(name.clone(), name.clone(), &stat);
     meta.crc = crc;
     Ok((meta, written))
+}
+
+/// Compares this rank's share of the files of all ranks with their records, where they are.
+fn verify(access: &PrefixAccess, wanted: &Wanted, share: &[RankEntry]) -> Result<FetchedPart> {
+    let mut all = FetchedPart::default();
+    for entry in share {
+        let part = fetch_files(access, wanted, entry, None)?;
+        all.files.files.extend(part.files.files);
+        all.unverified += part.unverified;
+        all.extracted += part.extracted;
+        all.link = all.link.or(part.link);
+    }
+    Ok(all)
 }
 
 fn expected(recorded: &FileEntry, size: u64, checksums: bool) -> Content {

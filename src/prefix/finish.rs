@@ -6,8 +6,8 @@
 //! 2. the files, then the leaves of the rank2file that name them, then its branches;
 //! 3. the summary, "complete", then the index entry and the current marker: [`complete`].
 //!
-//! So a rank2file that names the files of all ranks, with their sizes, certifies the dataset. Whoever
-//! reads the prefix directory next can do the rest: [`finish_ended`].
+//! So a rank2file that names the files of all ranks, with their sizes, certifies the dataset. The
+//! next reader of the prefix directory can do the rest: [`finish_ended`].
 
 use super::containers::Reader;
 use super::index;
@@ -141,7 +141,7 @@ pub type Time<'a> = &'a dyn Fn() -> String;
 ///
 /// # Errors
 /// The index cannot be read. What keeps single datasets from being finished is added to `problems`;
-/// a dataset whose flush is not at its end is none.
+/// a dataset whose flush has not ended is not a problem.
 pub fn finish_ended(
     files: &dyn Files,
     prefix: &Prefix,

@@ -2,10 +2,10 @@
 //! the ranks of a node, and records that they are complete.
 //!
 //! The records are the rank2file itself. A part writes its leaf when its files are on stable storage.
-//! Leaves, and then branches, are in groups of [`FANOUT`]. Whoever finds the others of its group writes
-//! the branch above them, and so on. So nobody looks at more than a group of files for each level, and
-//! whoever comes last writes the top and completes the dataset. Two that come last at the same time
-//! write the same.
+//! Leaves and branches are in groups of [`FANOUT`]. After its own record a part looks for the others of
+//! the group; if all are there, it writes the branch above them, and looks one level up. So each part
+//! looks at no more than one group of files for each level. The last part writes the top and completes
+//! the dataset. If two parts are last at the same time, both write the same bytes.
 
 use super::finish;
 use super::flush::FlushTarget;
@@ -84,6 +84,7 @@ pub fn flush_part(
         leaves: BTreeMap::new(),
         open: BTreeMap::new(),
         bytes: 0,
+        unsynced: false,
     };
     let mut copied = Copied::default();
     for source in sources {
@@ -95,11 +96,8 @@ pub fn flush_part(
             );
             return Err(Error::corrupt(&source.record, what));
         }
-        match target.copy_rank(copier, &mut filemap.files, &source.data)? {
-            Unsynced::Nothing => {}
-            // A leaf may be written with the next entry.
-            Unsynced::FileSystem => target.files.sync_fs(target.prefix.root())?,
-        }
+        let unsynced = target.copy_rank(copier, &mut filemap.files, &source.data)?;
+        part.unsynced |= unsynced == Unsynced::FileSystem;
         let files = &filemap.files.files;
         copied.files += files.len() as u64;
         copied.bytes += files.iter().map(|file| file.size).sum::<u64>();
@@ -124,6 +122,8 @@ struct PartRecords<'a> {
     open: BTreeMap<u64, RankEntry>,
     /// Packed bytes of all entries so far.
     bytes: u64,
+    /// Files were copied that only a sync of the file system brings to stable storage.
+    unsynced: bool,
 }
 
 impl PartRecords<'_> {
@@ -141,8 +141,11 @@ impl PartRecords<'_> {
         Ok(())
     }
 
-    /// Writes the leaf of the open entries, durably.
+    /// Writes the leaf of the open entries, durably, after their files are on stable storage.
     fn write_leaf(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.unsynced) {
+            self.target.files.sync_fs(self.target.prefix.root())?;
+        }
         let entries = std::mem::take(&mut self.open);
         let name = match (self.place.split, entries.keys().next()) {
             (true, Some(rank)) => *rank,

@@ -8,6 +8,7 @@ use super::{finish, index, rank2file};
 use crate::format::filemap::{Filemap, Reddesc};
 use crate::format::rank2file::RankEntry;
 use crate::format::{self, Dataset, FileMeta, RankFiles};
+use crate::store::counting::CountingFiles;
 use crate::store::{Durability, Files, posix::Posix};
 use crate::transfer::copy::Copier;
 use std::collections::BTreeMap;
@@ -159,4 +160,34 @@ fn a_part_with_many_files_has_several_leaves() {
         assert!(found.keys().copied().eq(0..ranks));
         assert!(records as u64 > 2 * parts);
     }
+}
+
+/// Each rank has more small files than are synced one by one.
+#[test]
+fn the_small_files_of_a_part_are_synced_once_before_its_record() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("prefix/.scr")).unwrap();
+    let prefix = Prefix::new(&dir.path().join("prefix"));
+    let dataset = dataset(3, 20);
+    finish::announce(&Posix, &prefix, &dataset).unwrap();
+    let sources: Vec<_> = (0..3).map(|r| source(dir.path(), r, 3, 20)).collect();
+    let files = CountingFiles::new(Posix);
+    let tally = files.tally();
+    let target = FlushTarget {
+        files: &files,
+        prefix: &prefix,
+        metadata: false,
+        checksums: true,
+        make_dirs: true,
+    };
+    let place = PartPlace {
+        part: 0,
+        parts: 1,
+        ranks: 3,
+        split: false,
+    };
+    let mut copier = Copier::new(&files, 1 << 16);
+    let time = || "2026-01-01T00:00:00".to_string();
+    flush_part(&target, &mut copier, &dataset, &place, &sources, &time).unwrap();
+    assert_eq!(tally.take()["sync_fs"], 1);
 }

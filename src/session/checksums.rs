@@ -18,7 +18,7 @@ use crate::store::background::lower_priority;
 use crate::transfer::copy::{Content, Copier};
 use crate::transfer::worker::{Cancel, Task, Worker};
 use crate::{Error, Result};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,8 +63,8 @@ impl Default for BackgroundChecksums {
 }
 
 impl BackgroundChecksums {
-    /// Takes the checksums of this rank's files of a dataset in the cache, as far as it has none,
-    /// and adds them to its record. Local.
+    /// Takes the missing checksums of this rank's files of a dataset in the cache, and adds them to its
+    /// record. Local.
     pub fn start_cached(&mut self, run: &Run, store: usize, filemap: &Filemap) {
         let layout = run.stores[store].layout.clone();
         let data = layout.data(filemap.dataset.id, run.rank());
@@ -72,11 +72,7 @@ impl BackgroundChecksums {
         let filemap = filemap.clone();
         let dataset = filemap.dataset.clone();
         let work = move |cancel: &Cancel| {
-            let paths = filemap.files.files.iter();
-            let paths = paths
-                .map(|file| file.file.below(&data))
-                .collect::<Result<_>>()?;
-            let filemap = with_checksums(&files, filemap, paths, buffer, cancel)?;
+            let filemap = with_checksums(&files, filemap, &data, buffer, cancel)?;
             dataset::write_record(&*files, &layout, &filemap)?;
             Ok(filemap)
         };
@@ -91,13 +87,7 @@ impl BackgroundChecksums {
         let (files, buffer) = (run.files.clone(), run.settings.file_buf_size);
         let filemap = filemap.clone();
         let dataset = filemap.dataset.clone();
-        let work = move |cancel: &Cancel| {
-            let paths = filemap.files.files.iter();
-            let paths = paths
-                .map(|file| file.file.below(&root))
-                .collect::<Result<_>>()?;
-            with_checksums(&files, filemap, paths, buffer, cancel)
-        };
+        let work = move |cancel: &Cancel| with_checksums(&files, filemap, &root, buffer, cancel);
         let task = self.submit(run, work);
         self.bypass = Some(Pending { dataset, task });
     }
@@ -224,11 +214,11 @@ fn record(run: &Run, pending: &Pending) -> Result<()> {
     run.agree(written)
 }
 
-/// The record with the checksums of the files at `paths`, whose sizes must be as recorded. Local.
+/// The record with the checksums of its files below `root`, whose sizes must be as recorded. Local.
 fn with_checksums(
     files: &Arc<dyn Files>,
     mut filemap: Filemap,
-    paths: Vec<PathBuf>,
+    root: &Path,
     buffer: usize,
     cancel: &Cancel,
 ) -> Result<Filemap> {
@@ -245,8 +235,11 @@ fn with_checksums(
     };
     let copier = Copier::new(&**files, buffer.min(1 << 20));
     let mut copier = copier.watched(&after_piece);
-    let files_and_paths = filemap.files.files.iter_mut().zip(paths);
-    for (file, path) in files_and_paths.filter(|(file, _)| file.crc.is_none()) {
+    for file in &mut filemap.files.files {
+        if file.crc.is_some() {
+            continue;
+        }
+        let path = file.file.below(root)?;
         let found = seen_by_program(&**files, &path, |path| copier.checksum(path))?;
         let recorded = Content {
             size: file.size,

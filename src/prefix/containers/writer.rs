@@ -72,7 +72,7 @@ impl<'a> Writer<'a> {
         Ok((found, segments))
     }
 
-    /// The container of this number. Whoever comes first makes it. Only the user can read it, since the
+    /// The container of this number. The first process that needs it makes it. Only the user can read it, since the
     /// files in it may be private.
     fn container(&mut self, number: u64) -> Result<&dyn File> {
         let name = file_name(number);
