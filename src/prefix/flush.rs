@@ -4,19 +4,21 @@
 //! first byte is copied, and "complete" after all bytes and records are on stable storage. Once the
 //! last record is there, the next reader does the rest; see [`finish`].
 
-use super::containers::{self, ContainerTarget, Containers};
+use super::containers::{self, Containers, Writer};
 use super::directories;
 use super::finish;
+use super::flush_target::{FlushTarget, with_or_without};
 use super::names::{Names, Owners, exchange_names, rank_of};
 use super::paths::{Prefix, dir_of_program, seen_by_program};
 use super::rank2file;
 use crate::comm::{Communicator, Term, collective};
 use crate::format::filemap::Filemap;
-use crate::format::{FileMeta, Name, RankFiles, from_message, to_message};
+use crate::format::rank2file::RankEntry;
+use crate::format::{Name, RankFiles, from_message, to_message};
 use crate::store::Files;
 use crate::transfer::Watch;
-use crate::transfer::copy::{Content, Copier, CopyMode};
-use crate::transfer::sync::{SyncPlan, Unsynced};
+use crate::transfer::copy::Copier;
+use crate::transfer::sync::Unsynced;
 use crate::transfer::turns::in_turns;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -66,17 +68,14 @@ pub fn flush(
     } = access;
     let id = filemap.dataset.id;
     let dir = prefix.dataset(id);
+    let mut writer = None;
     // In bypass the files are in the prefix directory already.
-    let contained = data.and_then(|data| Some((data, access.containers?)));
-    let contained = match contained {
-        Some((data, containers)) => {
-            let bytes = filemap.files.size().unwrap_or(u64::MAX);
-            let begin = containers::place(comm, &containers, bytes)?;
-            Some((data, (containers.size, begin)))
-        }
-        None => None,
-    };
-    let made = match (data, contained) {
+    if let (Some(_), Some(containers)) = (data, access.containers) {
+        let bytes = filemap.files.size().unwrap_or(u64::MAX);
+        let begin = containers::place(comm, &containers, bytes)?;
+        writer = Some(Writer::new(files, &dir, containers.size, begin));
+    }
+    let made = match (data, &writer) {
         (Some(_), None) => {
             directories::make(comm, files, prefix.root(), &directories_of(prefix, filemap))?
         }
@@ -87,24 +86,12 @@ pub fn flush(
     });
     collective::agree(comm, node, announced)?;
 
-    let target = ContainerTarget {
-        files,
-        prefix,
-        buffer: access.buffer,
-        metadata: access.metadata,
-        checksums,
-    };
-    let copied = in_turns(comm, node, access.width, || match contained {
-        Some((data, place)) => {
-            let entry = containers::write(&target, filemap, data, place)?;
-            Ok((entry, Unsynced::Nothing))
-        }
+    let copied = in_turns(comm, node, access.width, || match data {
+        Some(data) => copy_out(access, &mut filemap.files, data, checksums, writer.as_mut()),
         None => {
-            let unsynced = copy_files(access, filemap, data, checksums)?;
-            let files = filemap.files.files.iter();
-            let crc = |file: &FileMeta| file.crc.filter(|_| checksums);
-            let files = files.map(|file| (file.file.clone(), file.size, crc(file)));
-            Ok((rank2file::entry(files), unsynced))
+            sync_in_place(access, &filemap.files)?;
+            let entry = rank2file::entry_of(&filemap.files);
+            Ok((with_or_without(entry, checksums), Unsynced::Nothing))
         }
     })?;
     // The rank2file certifies the files, so all of them must be on stable storage before.
@@ -128,43 +115,52 @@ pub fn flush(
     ended.map(drop)
 }
 
-/// Brings this rank's files and their directories to stable storage in the prefix directory: copies
-/// them, or in bypass syncs them.
-fn copy_files(
+/// Copies this rank's files from its directory `data` in the cache; `writer`: into containers, which are
+/// synced. Gives the entry for the rank2file. Local.
+fn copy_out(
     access: &PrefixAccess,
-    filemap: &mut Filemap,
-    data: Option<&Path>,
+    list: &mut RankFiles,
+    data: &Path,
     checksums: bool,
-) -> Result<Unsynced> {
-    let &PrefixAccess { files, prefix, .. } = access;
-    if let Some(data) = data {
-        let after_piece = |bytes| {
-            access.watch.moved(bytes);
-            Ok(())
-        };
-        let sizes = filemap.files.files.iter().map(|file| file.size);
-        sizes.for_each(|size| access.watch.expect(size));
-        let mut copier = Copier::new(files, access.buffer).watched(&after_piece);
-        let target = FlushTarget {
-            files,
-            prefix,
-            metadata: access.metadata,
-            checksums,
-            make_dirs: false,
-        };
-        return target.copy_rank(&mut copier, &mut filemap.files, data);
+    writer: Option<&mut Writer>,
+) -> Result<(RankEntry, Unsynced)> {
+    let after_piece = |bytes| {
+        access.watch.moved(bytes);
+        Ok(())
+    };
+    let sizes = list.files.iter().map(|file| file.size);
+    sizes.for_each(|size| access.watch.expect(size));
+    let mut copier = Copier::new(access.files, access.buffer).watched(&after_piece);
+    let target = FlushTarget {
+        files: access.files,
+        prefix: access.prefix,
+        metadata: access.metadata,
+        checksums,
+        make_dirs: false,
+    };
+    match writer {
+        Some(writer) => {
+            let entry = target.pack_rank(&mut copier, list, data, writer)?;
+            writer.sync()?;
+            Ok((entry, Unsynced::Nothing))
+        }
+        None => target.copy_rank(&mut copier, list, data),
     }
+}
+
+/// Brings this rank's files in the prefix directory, and their directories, to stable storage. The
+/// program may not have synced them. Local.
+fn sync_in_place(access: &PrefixAccess, list: &RankFiles) -> Result<()> {
+    let &PrefixAccess { files, prefix, .. } = access;
     let mut dirs: BTreeSet<PathBuf> = BTreeSet::new();
-    for file in &filemap.files.files {
+    for file in &list.files {
         let path = prefix.absolute(&file.file)?;
         let parent = path.parent().unwrap_or(prefix.root());
-        // The program may not have synced it.
         seen_by_program(files, &path, |path| files.open(path)?.sync())?;
         dirs.extend(prefix.dirs_from(parent));
     }
     dirs.iter()
-        .try_for_each(|dir| dir_of_program(files, dir, |dir| files.sync_dir(dir)))?;
-    Ok(Unsynced::Nothing)
+        .try_for_each(|dir| dir_of_program(files, dir, |dir| files.sync_dir(dir)))
 }
 
 /// The directories of a rank's files in the prefix directory. An invalid name is an error when the
@@ -174,61 +170,6 @@ fn directories_of(prefix: &Prefix, filemap: &Filemap) -> BTreeSet<PathBuf> {
     files
         .filter_map(|file| Some(prefix.absolute(&file.file).ok()?.parent()?.to_path_buf()))
         .collect()
-}
-
-/// Where and how files are copied out of the cache.
-pub struct FlushTarget<'a> {
-    /// The files in cache and prefix directory.
-    pub files: &'a dyn Files,
-    /// The prefix directory.
-    pub prefix: &'a Prefix,
-    /// Restore mode and times of copies (`SCR_COPY_METADATA`).
-    pub metadata: bool,
-    /// Take checksums, and compare those that are recorded (`SCR_CRC_ON_FLUSH`).
-    pub checksums: bool,
-    /// Make the directories of the files. If false, they exist.
-    pub make_dirs: bool,
-}
-
-impl FlushTarget<'_> {
-    /// Copies the files of one rank from its directory `data`, and syncs them and their directories,
-    /// or leaves that to a sync of the file system. Adds the checksums that were taken to `list`. Local.
-    pub fn copy_rank(
-        &self,
-        copier: &mut Copier,
-        list: &mut RankFiles,
-        data: &Path,
-    ) -> Result<Unsynced> {
-        let (files, prefix) = (self.files, self.prefix);
-        let plan = SyncPlan::of(list.files.iter().map(|file| file.size));
-        let mut dirs: BTreeSet<PathBuf> = BTreeSet::new();
-        for file in &mut list.files {
-            let to = prefix.absolute(&file.file)?;
-            let parent = to.parent().unwrap_or(prefix.root()).to_path_buf();
-            let from = file.file.below(data)?;
-            if self.make_dirs && !dirs.contains(&parent) {
-                files.make_dirs(&parent)?;
-            }
-            let recorded = Content {
-                size: file.size,
-                crc: file.crc.filter(|_| self.checksums),
-            };
-            let mode = CopyMode {
-                crc: self.checksums,
-                sync: plan.alone(file.size),
-            };
-            let found = copier.copy(&from, &to, Some(&recorded), mode)?;
-            file.crc = found.crc.or(file.crc);
-            if self.metadata {
-                files.restore(&to, &file.stat())?;
-            }
-            dirs.extend(prefix.dirs_from(&parent));
-        }
-        if plan.rest() == Unsynced::Nothing {
-            dirs.iter().try_for_each(|dir| files.sync_dir(dir))?;
-        }
-        Ok(plan.rest())
-    }
 }
 
 /// Finds files that several ranks have registered. Returns for each of `mine` the lowest rank that

@@ -8,6 +8,7 @@ mod fetch_share;
 pub mod file_lists;
 pub mod finish;
 pub mod flush;
+pub mod flush_target;
 pub mod index;
 mod names;
 pub mod part;

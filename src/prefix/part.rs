@@ -7,9 +7,9 @@
 //! looks at no more than one group of files for each level. The last part writes the top and completes
 //! the dataset. If two parts are last at the same time, both write the same bytes.
 
+use super::containers::{ContainerPlace, Writer};
 use super::finish;
-use super::flush::FlushTarget;
-use super::rank2file::entry_of;
+use super::flush_target::FlushTarget;
 use crate::format::filemap::Filemap;
 use crate::format::rank2file::{
     BASE, Branch, BranchChild, Leaf, RankEntry, packed_size, starts_group,
@@ -37,6 +37,8 @@ pub struct PartPlace {
     /// True if the entries of a part may need more than one leaf. Each part has a branch of its own
     /// then.
     pub split: bool,
+    /// Where the files go in containers; `None` if they are copied as plain files.
+    pub containers: Option<ContainerPlace>,
 }
 
 /// Where the files of a rank are.
@@ -85,7 +87,11 @@ pub fn flush_part(
         open: BTreeMap::new(),
         bytes: 0,
         unsynced: false,
+        writer: None,
     };
+    if let Some(ContainerPlace { size, begin }) = place.containers {
+        part.writer = Some(Writer::new(target.files, &part.dir, size, begin));
+    }
     let mut copied = Copied::default();
     for source in sources {
         let mut filemap: Filemap = format::read(target.files, &source.record)?;
@@ -96,12 +102,19 @@ pub fn flush_part(
             );
             return Err(Error::corrupt(&source.record, what));
         }
-        let unsynced = target.copy_rank(copier, &mut filemap.files, &source.data)?;
-        part.unsynced |= unsynced == Unsynced::FileSystem;
+        let (list, data) = (&mut filemap.files, &source.data);
+        let entry = match &mut part.writer {
+            Some(writer) => target.pack_rank(copier, list, data, writer)?,
+            None => {
+                let (entry, unsynced) = target.copy_rank(copier, list, data)?;
+                part.unsynced |= unsynced == Unsynced::FileSystem;
+                entry
+            }
+        };
         let files = &filemap.files.files;
         copied.files += files.len() as u64;
         copied.bytes += files.iter().map(|file| file.size).sum::<u64>();
-        part.add(filemap.rank as u64, entry_of(&filemap.files))?;
+        part.add(filemap.rank as u64, entry)?;
     }
     if part.record()? {
         let (files, prefix) = (target.files, target.prefix);
@@ -124,13 +137,12 @@ struct PartRecords<'a> {
     bytes: u64,
     /// Files were copied that only a sync of the file system brings to stable storage.
     unsynced: bool,
+    /// Into containers.
+    writer: Option<Writer<'a>>,
 }
 
 impl PartRecords<'_> {
-    fn add(&mut self, rank: u64, mut entry: RankEntry) -> Result<()> {
-        if !self.target.checksums {
-            entry.files.values_mut().for_each(|file| file.crc = None);
-        }
+    fn add(&mut self, rank: u64, entry: RankEntry) -> Result<()> {
         let size = packed_size(&entry)?;
         let full = starts_group(false, self.bytes, size) && !self.open.is_empty();
         if self.place.split && full {
@@ -143,6 +155,9 @@ impl PartRecords<'_> {
 
     /// Writes the leaf of the open entries, durably, after their files are on stable storage.
     fn write_leaf(&mut self) -> Result<()> {
+        if let Some(writer) = &mut self.writer {
+            writer.sync()?;
+        }
         if std::mem::take(&mut self.unsynced) {
             self.target.files.sync_fs(self.target.prefix.root())?;
         }

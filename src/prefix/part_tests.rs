@@ -1,7 +1,7 @@
 //! The records of parts: their tree is the same as that of a collective flush, for any number of parts
 //! and in any order, and only the last part completes the dataset.
 
-use super::flush::FlushTarget;
+use super::flush_target::FlushTarget;
 use super::part::{FANOUT, PartPlace, RankSource, flush_part, may_split};
 use super::paths::Prefix;
 use super::{finish, index, rank2file};
@@ -109,6 +109,7 @@ fn flushed(
             parts,
             ranks,
             split,
+            containers: None,
         };
         let own = (0..ranks).filter(|rank| rank % parts == part);
         let sources: Vec<_> = own
@@ -185,6 +186,7 @@ fn the_small_files_of_a_part_are_synced_once_before_its_record() {
         parts: 1,
         ranks: 3,
         split: false,
+        containers: None,
     };
     let mut copier = Copier::new(&files, 1 << 16);
     let time = || "2026-01-01T00:00:00".to_string();

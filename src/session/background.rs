@@ -6,7 +6,8 @@ use super::run::{Run, Store, time_now};
 use crate::comm::Term;
 use crate::config::settings::Settings;
 use crate::format::{Dataset, Name};
-use crate::prefix::flush::FlushTarget;
+use crate::prefix::containers::ContainerPlace;
+use crate::prefix::flush_target::FlushTarget;
 use crate::prefix::part::{Copied, PartPlace, RankSource, flush_part};
 use crate::prefix::{finish, index};
 use crate::redundancy::topology::Sharing;
@@ -32,6 +33,15 @@ struct Flushing {
     /// Leaders: the copy of their part.
     task: Option<Task<Result<Copied>>>,
     cancelled: bool,
+}
+
+/// What the ranks have found out about the part of this rank's leader, or about all parts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PartShape {
+    /// See [`PartPlace::split`]. The same on all ranks.
+    pub split: bool,
+    /// Leaders: where their part goes in containers.
+    pub containers: Option<ContainerPlace>,
 }
 
 /// What has become of a flush. The same on all ranks, except for times.
@@ -111,14 +121,14 @@ impl BackgroundFlushes {
         run: &Run,
         store: &Store,
         dataset: &Dataset,
-        split: bool,
+        shape: PartShape,
         begun: Instant,
     ) -> Result<()> {
         let together = copied_together(run, store);
         let mut task = None;
         let mut started = Ok(());
         if together.leader == run.rank() {
-            let work = part_of(run, store, dataset, split);
+            let work = part_of(run, store, dataset, shape);
             let cores = run.settings.flush_async_cores.clone();
             match self.worker.submit(move || lower_priority(&cores), work) {
                 Ok(running) => task = Some(running),
@@ -261,7 +271,7 @@ fn part_of(
     run: &Run,
     store: &Store,
     dataset: &Dataset,
-    split: bool,
+    shape: PartShape,
 ) -> impl FnOnce(&Cancel) -> Result<Copied> + Send + 'static {
     let together = copied_together(run, store);
     let ranks = together.ranks(run.comm.size());
@@ -269,7 +279,8 @@ fn part_of(
         part: together.number as u64,
         parts: together.groups as u64,
         ranks: run.comm.size() as u64,
-        split,
+        split: shape.split,
+        containers: shape.containers,
     };
     let source = |rank: &usize| RankSource {
         record: store.layout.filemap(dataset.id, *rank),

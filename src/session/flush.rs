@@ -1,7 +1,9 @@
 //! Copying cached datasets to the prefix directory: after an output, after a recovery, at the end.
 
 use super::Session;
-use super::background::{BackgroundFlushes, EndedFlush, FlushResult, WaitFor, copied_together};
+use super::background::{
+    BackgroundFlushes, EndedFlush, FlushResult, PartShape, WaitFor, copied_together,
+};
 use super::cached::{CachedDataset, CachedDatasets, moved, note, title};
 use super::other_ranks::OtherRanks;
 use super::progress::CopyProgress;
@@ -15,10 +17,12 @@ use crate::format::flush_file;
 use crate::format::index::{Index, IndexEntry};
 use crate::format::{Dataset, Name};
 use crate::policy::flush as policy;
+use crate::prefix::containers::{self, ContainerPlace, Containers};
 use crate::prefix::delete::{self, DeletionPlan};
 use crate::prefix::flush::{PrefixAccess, flush, owners};
+use crate::prefix::flush_target::planned_entry;
 use crate::prefix::part::may_split;
-use crate::prefix::rank2file::{entry_of, full_size};
+use crate::prefix::rank2file::full_size;
 use crate::prefix::{finish, index};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -54,12 +58,11 @@ impl Flush<'_> {
         }
     }
 
-    /// True if a dataset is flushed in the background; into containers none is. The same on all ranks.
+    /// True if a dataset is flushed in the background. The same on all ranks.
     fn may_start(&self, cached: &CachedDataset) -> bool {
         let store = self.run.descriptors.stores.get(cached.store);
         let background = store.is_some_and(|store| store.flush == FlushType::Background);
-        let contained = self.run.settings.use_containers;
-        self.run.settings.flush_async && background && !cached.bypass && !contained
+        self.run.settings.flush_async && background && !cached.bypass
     }
 
     /// What there is to flush of a dataset; `None` if the cache has nothing of it. No other dataset of
@@ -189,8 +192,19 @@ impl Flush<'_> {
         };
         let store = &run.stores[store];
         let level = self.cached.get(id).and_then(|cached| cached.level);
-        let largest = full_size(&entry_of(&filemap.files));
         let together = copied_together(run, store);
+        let bytes = filemap.files.size().unwrap_or(u64::MAX);
+        let containers = match run.settings.use_containers {
+            true => Some(containers_of(run, together.leader, bytes)),
+            false => None,
+        };
+        let containers = match containers.transpose() {
+            Err(error @ Error::Comm { .. }) => return Err(error),
+            // The same on all ranks.
+            Err(error) => return Err(self.failed(&dataset, "it is still in the cache", &error)),
+            Ok(containers) => containers,
+        };
+        let largest = full_size(&planned_entry(&filemap.files, containers));
         let ranks = match together.leader == run.rank() {
             true => together.ranks(run.comm.size()).len() as i64,
             false => 0,
@@ -219,8 +233,11 @@ impl Flush<'_> {
         if let Err(error) = announced {
             return Err(self.failed(&dataset, rest, &error));
         }
-        let split = may_split(ranks, largest);
-        let started = self.background.start(run, store, &dataset, split, begun);
+        let shape = PartShape {
+            split: may_split(ranks, largest),
+            containers,
+        };
+        let started = self.background.start(run, store, &dataset, shape, begun);
         self.cached.set_flushing(id, true);
         if let Err(error) = run.agree(started) {
             self.settle_cancelled(&[id])?;
@@ -336,6 +353,14 @@ impl Flush<'_> {
         };
         newest.and(again)
     }
+}
+
+/// Where the bytes of this rank go in containers, if those of the ranks with this `leader` are together.
+/// Collective; all ranks return the same verdict.
+fn containers_of(run: &Run, leader: usize, bytes: u64) -> Result<ContainerPlace> {
+    let size = run.settings.container_size;
+    let begin = containers::place(&*run.comm, &Containers { size, leader }, bytes)?;
+    Ok(ContainerPlace { size, begin })
 }
 
 /// The newest checkpoint if it must be flushed when the run ends. Local; the same on all ranks.

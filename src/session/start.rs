@@ -207,10 +207,6 @@ impl Session {
             let text = "SCR_USE_CONTAINERS=1 has no effect with SCR_CACHE_BYPASS=1: the program \
                         itself writes its files to the prefix directory";
             run.tell_once(Severity::Note, text);
-        } else if run.settings.use_containers && run.settings.flush_async {
-            let text = "SCR_FLUSH_ASYNC=1 has no effect with SCR_USE_CONTAINERS=1: a flush into \
-                        containers is not made in the background";
-            run.tell_once(Severity::Note, text);
         }
         let mut cached = schemes.iter().filter(|s| s.enabled && !s.bypass);
         let store = |at: usize| run.descriptors.stores.get(at);

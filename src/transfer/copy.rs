@@ -118,6 +118,39 @@ impl<'a> Copier<'a> {
         self.pass(path, &*source, None, CopyMode { crc, sync })
     }
 
+    /// Reads the file at `from` in order, holes as zeros, and gives each piece to `take`. Takes its
+    /// checksum in the same pass if `crc` is true or one is recorded. Local.
+    ///
+    /// # Errors
+    /// It is not as `recorded`. If its size is not, nothing was read.
+    pub fn read(
+        &mut self,
+        from: &Path,
+        recorded: &Content,
+        crc: bool,
+        mut take: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Content> {
+        let source = self.files.open(from)?;
+        let size = source.size()?;
+        Content { size, crc: None }.check(recorded, from)?;
+        let mut hasher = (crc || recorded.crc.is_some()).then(Hasher::new);
+        let mut offset = 0;
+        while offset < size {
+            let length = (size - offset).min(self.buffer.len() as u64);
+            let piece = &mut self.buffer[..length as usize];
+            source.read_at(offset, piece)?;
+            if let Some(hasher) = &mut hasher {
+                hasher.update(piece);
+            }
+            take(piece)?;
+            (self.after_piece)(length)?;
+            offset += length;
+        }
+        let crc = hasher.map(Hasher::finalize);
+        let found = Content { size, crc };
+        found.check(recorded, from).map(|()| found)
+    }
+
     /// Goes once through the file at `path`: takes its checksum, if `crc`, and copies it to `target`,
     /// if given. With `sync` its way to the disk begins meanwhile.
     fn pass(

@@ -17,12 +17,9 @@ pub(super) use reader::stat_of;
 pub use reader::{Reader, Restored, other_file};
 pub use writer::Writer;
 
-use super::paths::Prefix;
 use crate::comm::{Communicator, Term, collective};
-use crate::format::filemap::Filemap;
-use crate::format::rank2file::{Attributes, FileEntry, RankEntry, Segment};
+use crate::format::rank2file::Segment;
 use crate::store::Files;
-use crate::transfer::copy::Content;
 use crate::{Error, Result};
 use std::path::Path;
 
@@ -33,6 +30,15 @@ pub struct Containers {
     pub size: u64,
     /// The lowest rank of this rank's node.
     pub leader: usize,
+}
+
+/// Where bytes go in the containers of a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContainerPlace {
+    /// Size of a container, bytes, at least 1 (`SCR_CONTAINER_SIZE`).
+    pub size: u64,
+    /// Where they begin in the sequence of all bytes.
+    pub begin: u64,
 }
 
 /// The most containers of a dataset: a directory should have no more files.
@@ -112,61 +118,6 @@ pub fn segments(begin: u64, length: u64, size: u64) -> Vec<Segment> {
         left -= length;
     }
     segments
-}
-
-/// Where and how [`write`] writes.
-pub struct ContainerTarget<'a> {
-    /// The files in cache and prefix directory.
-    pub files: &'a dyn Files,
-    /// The prefix directory.
-    pub prefix: &'a Prefix,
-    /// Copy buffer, bytes (`SCR_FILE_BUF_SIZE`).
-    pub buffer: usize,
-    /// Record mode and times of files (`SCR_COPY_METADATA`).
-    pub metadata: bool,
-    /// Take checksums, and compare those that are recorded (`SCR_CRC_ON_FLUSH`). They come into the
-    /// filemap, too.
-    pub checksums: bool,
-}
-
-/// Writes this rank's files into containers of `size` bytes, from `begin` on in the sequence of all
-/// bytes, and syncs these. `data` is the directory of the files in the cache. Gives the entry for the
-/// rank2file. Local.
-pub fn write(
-    target: &ContainerTarget,
-    filemap: &mut Filemap,
-    data: &Path,
-    (size, begin): (u64, u64),
-) -> Result<RankEntry> {
-    let dir = target.prefix.dataset(filemap.dataset.id);
-    let mut writer = Writer::new(target.files, &dir, size, begin);
-    let mut buffer = vec![0; target.buffer.max(1)];
-    let mut entry = RankEntry::default();
-    for file in &mut filemap.files.files {
-        // The path is checked as if a file were to be written there: it is when the dataset is read.
-        target.prefix.absolute(&file.file)?;
-        let recorded = Content {
-            size: file.size,
-            crc: file.crc.filter(|_| target.checksums),
-        };
-        let from = file.file.below(data)?;
-        let (found, segments) = writer.append(&from, &recorded, target.checksums, &mut buffer)?;
-        file.crc = found.crc.or(file.crc);
-        let attributes = target.metadata.then_some(Attributes {
-            mode: file.mode & 0o7777,
-            mtime_secs: file.mtime.0,
-            mtime_nsecs: file.mtime.1,
-        });
-        let of_file = FileEntry {
-            size: Some(file.size),
-            crc: found.crc,
-            attributes,
-            segments: Some(segments),
-        };
-        entry.files.insert(file.file.clone(), of_file);
-    }
-    writer.finish()?;
-    Ok(entry)
 }
 
 /// Removes all containers in a dataset's directory: its files are plain files now. Local.

@@ -3,8 +3,9 @@
 use super::*;
 use crate::comm::threads;
 use crate::format::Name;
-use crate::format::rank2file::BASE;
+use crate::format::rank2file::{Attributes, BASE, FileEntry, RankEntry};
 use crate::store::posix::Posix;
+use crate::transfer::copy::{Content, Copier};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -91,6 +92,7 @@ fn so_many_containers_are_refused() {
 fn written(contents: &[&[u8]], size: u64) -> (tempfile::TempDir, Vec<FileEntry>) {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = Writer::new(&Posix, dir.path(), size, 0);
+    let mut copier = Copier::new(&Posix, 3);
     let from = dir.path().join("from");
     let entries = contents.iter().map(|content| {
         fs::write(&from, content).unwrap();
@@ -98,7 +100,7 @@ fn written(contents: &[&[u8]], size: u64) -> (tempfile::TempDir, Vec<FileEntry>)
             size: content.len() as u64,
             crc: Some(crc32fast::hash(content)),
         };
-        let (found, segments) = writer.append(&from, &recorded, true, &mut [0; 3]).unwrap();
+        let (found, segments) = writer.append(&mut copier, &from, &recorded, true).unwrap();
         assert_eq!(found, recorded);
         FileEntry {
             size: Some(found.size),
@@ -108,7 +110,7 @@ fn written(contents: &[&[u8]], size: u64) -> (tempfile::TempDir, Vec<FileEntry>)
         }
     });
     let entries = entries.collect();
-    writer.finish().unwrap();
+    writer.sync().unwrap();
     (dir, entries)
 }
 
@@ -142,16 +144,17 @@ fn a_file_that_changed_since_it_was_recorded_does_not_reach_its_neighbours() {
     let dir = tempfile::tempdir().unwrap();
     let from = dir.path().join("from");
     fs::write(&from, "longer than recorded").unwrap();
-    let mut writer = Writer::new(&Posix, dir.path(), 100, 0);
+    let (mut writer, mut copier) = (Writer::new(&Posix, dir.path(), 100, 0), Copier::new(&Posix, 8));
     let recorded = Content { size: 4, crc: None };
     let error = writer
-        .append(&from, &recorded, true, &mut [0; 8])
+        .append(&mut copier, &from, &recorded, true)
         .unwrap_err();
     assert!(error.to_string().contains("has 20 bytes, 4 were recorded"));
     assert!(!dir.path().join("ctr.0.scr").exists());
     fs::write(&from, "four").unwrap();
     let crc = Some(1);
-    let error = writer.append(&from, &Content { crc, ..recorded }, false, &mut [0; 8]);
+    let changed = Content { crc, ..recorded };
+    let error = writer.append(&mut copier, &from, &changed, false);
     assert!(error.unwrap_err().to_string().contains("CRC32"));
 }
 

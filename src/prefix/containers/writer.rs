@@ -4,7 +4,7 @@ use super::{file_name, segments};
 use crate::Result;
 use crate::format::rank2file::Segment;
 use crate::store::{File, Files};
-use crate::transfer::copy::Content;
+use crate::transfer::copy::{Content, Copier};
 use std::path::{Path, PathBuf};
 
 /// Writes files one after another into containers, from a place in the sequence of all bytes on. Several
@@ -31,44 +31,30 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the file at `from`. Takes its checksum in the same pass if `crc` is true or one is
-    /// recorded. Gives what was found, and where it is now.
+    /// Writes the file at `from`, in the pieces of `copier`. Takes its checksum in the same pass if `crc`
+    /// is true or one is recorded. Gives what was found, and where it is now.
     ///
     /// # Errors
     /// It is not as `recorded`. If its size is not, nothing was written.
     pub fn append(
         &mut self,
+        copier: &mut Copier,
         from: &Path,
         recorded: &Content,
         crc: bool,
-        buffer: &mut [u8],
     ) -> Result<(Content, Vec<Segment>)> {
-        let source = self.files.open(from)?;
-        let size = source.size()?;
-        // Bytes beyond the recorded size would be over those of the next file.
-        Content { size, crc: None }.check(recorded, from)?;
-        let crc = crc || recorded.crc.is_some();
-        let segments = segments(self.at, size, self.size);
-        let mut hasher = crc32fast::Hasher::new();
-        let mut read = 0;
-        for segment in &segments {
-            let container = self.container(self.at / self.size)?;
-            let mut done = 0;
-            while done < segment.length {
-                let n = (segment.length - done).min(buffer.len() as u64) as usize;
-                let piece = &mut buffer[..n];
-                source.read_at(read, piece)?;
-                if crc {
-                    hasher.update(piece);
-                }
-                container.write_at(segment.offset + done, piece)?;
-                (done, read) = (done + n as u64, read + n as u64);
+        let segments = segments(self.at, recorded.size, self.size);
+        let found = copier.read(from, recorded, crc, |mut piece| {
+            while !piece.is_empty() {
+                let (number, offset) = (self.at / self.size, self.at % self.size);
+                let room = usize::try_from(self.size - offset).unwrap_or(usize::MAX);
+                let (now, rest) = piece.split_at(room.min(piece.len()));
+                self.container(number)?.write_at(offset, now)?;
+                self.at += now.len() as u64;
+                piece = rest;
             }
-            self.at += segment.length;
-        }
-        let crc = crc.then(|| hasher.finalize());
-        let found = Content { size, crc };
-        found.check(recorded, from)?;
+            Ok(())
+        })?;
         Ok((found, segments))
     }
 
@@ -89,9 +75,9 @@ impl<'a> Writer<'a> {
         Ok(&*self.open.insert(open).1)
     }
 
-    /// Syncs what was written.
-    pub fn finish(self) -> Result<()> {
-        match self.open {
+    /// Syncs what was written. More may follow.
+    pub fn sync(&mut self) -> Result<()> {
+        match self.open.take() {
             Some((_, file)) => {
                 file.sync()?;
                 self.files.sync_dir(&self.dir)

@@ -19,6 +19,14 @@ fn site(size: &str) -> Site {
         .set("SCR_CONTAINER_SIZE", size)
 }
 
+/// The same in the foreground and in the background.
+fn both(size: &str) -> [Site; 2] {
+    let background = site(size)
+        .set("SCR_FLUSH_ASYNC", "1")
+        .set("SCR_FLUSH_ASYNC_BW", "0");
+    [site(size), background]
+}
+
 /// The files of a rank: names and sizes.
 type Files = fn(usize) -> Vec<(String, usize)>;
 
@@ -147,14 +155,18 @@ fn uneven(rank: usize) -> Vec<(String, usize)> {
 #[test]
 fn files_spill_over_the_ends_of_containers() {
     for size in ["1000", "4096", "77777", "100g"] {
-        let (site, nodes) = (site(size), double_nodes(3));
-        site.run(&nodes, |rank| {
-            write(rank, "old", uneven);
-            // The containers of an earlier dataset must not stay.
-            write(rank, "ck", uneven);
-        });
-        lose(&site, &nodes);
-        expect(&site, &nodes, "ck", uneven);
+        for site in both(size) {
+            let nodes = double_nodes(3);
+            site.run(&nodes, |rank| {
+                write(rank, "old", uneven);
+                // The containers of an earlier dataset must not stay.
+                write(rank, "ck", uneven);
+                rank.finalize().unwrap();
+            });
+            assert!(!site.prefix().join("ck").exists());
+            lose(&site, &nodes);
+            expect(&site, &nodes, "ck", uneven);
+        }
     }
 }
 
@@ -173,19 +185,21 @@ fn segments(site: &Site, id: u64) -> BTreeMap<u64, Vec<Segment>> {
 
 #[test]
 fn files_of_a_node_are_adjacent() {
-    let site = site("100g");
-    // Ranks of a node are not neighbours.
-    let nodes = ["n0", "n1", "n2", "n1", "n0", "n2"];
-    site.run(&nodes, |rank| {
-        write(rank, "ck", |rank| vec![(format!("r{rank}"), 1000)])
-    });
-    let mut order: Vec<(u64, &str)> = segments(&site, 1)
-        .into_iter()
-        .map(|(rank, segments)| (segments[0].offset, nodes[rank as usize]))
-        .collect();
-    order.sort_unstable();
-    let order: Vec<&str> = order.into_iter().map(|(_, node)| node).collect();
-    assert_eq!(order, ["n0", "n0", "n1", "n1", "n2", "n2"]);
+    for site in both("100g") {
+        // Ranks of a node are not neighbours.
+        let nodes = ["n0", "n1", "n2", "n1", "n0", "n2"];
+        site.run(&nodes, |rank| {
+            write(rank, "ck", |rank| vec![(format!("r{rank}"), 1000)]);
+            rank.finalize().unwrap();
+        });
+        let mut order: Vec<(u64, &str)> = segments(&site, 1)
+            .into_iter()
+            .map(|(rank, segments)| (segments[0].offset, nodes[rank as usize]))
+            .collect();
+        order.sort_unstable();
+        let order: Vec<&str> = order.into_iter().map(|(_, node)| node).collect();
+        assert_eq!(order, ["n0", "n0", "n1", "n1", "n2", "n2"]);
+    }
 }
 
 #[test]

@@ -1,0 +1,137 @@
+//! The files of one rank on their way from the cache to the prefix directory: copied to their paths, or
+//! packed into containers. Needs no MPI.
+
+use super::containers::{ContainerPlace, Writer, segments};
+use super::paths::Prefix;
+use super::rank2file::entry_of;
+use crate::Result;
+use crate::format::rank2file::{Attributes, FileEntry, RankEntry};
+use crate::format::{FileMeta, RankFiles};
+use crate::store::Files;
+use crate::transfer::copy::{Content, Copier, CopyMode};
+use crate::transfer::sync::{SyncPlan, Unsynced};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Where and how files are copied out of the cache.
+pub struct FlushTarget<'a> {
+    /// The files in cache and prefix directory.
+    pub files: &'a dyn Files,
+    /// The prefix directory.
+    pub prefix: &'a Prefix,
+    /// Restore mode and times of copies (`SCR_COPY_METADATA`).
+    pub metadata: bool,
+    /// Take checksums, and compare those that are recorded (`SCR_CRC_ON_FLUSH`).
+    pub checksums: bool,
+    /// Make the directories of the files. If false, they exist.
+    pub make_dirs: bool,
+}
+
+impl FlushTarget<'_> {
+    /// Copies the files of one rank from its directory `data`, and syncs them and their directories,
+    /// or leaves that to a sync of the file system. Adds the checksums that were taken to `list`. Gives
+    /// the entry for the rank2file. Local.
+    pub fn copy_rank(
+        &self,
+        copier: &mut Copier,
+        list: &mut RankFiles,
+        data: &Path,
+    ) -> Result<(RankEntry, Unsynced)> {
+        let (files, prefix) = (self.files, self.prefix);
+        let plan = SyncPlan::of(list.files.iter().map(|file| file.size));
+        let mut dirs: BTreeSet<PathBuf> = BTreeSet::new();
+        for file in &mut list.files {
+            let to = prefix.absolute(&file.file)?;
+            let parent = to.parent().unwrap_or(prefix.root()).to_path_buf();
+            let from = file.file.below(data)?;
+            if self.make_dirs && !dirs.contains(&parent) {
+                files.make_dirs(&parent)?;
+            }
+            let recorded = self.recorded(file.size, file.crc);
+            let mode = CopyMode {
+                crc: self.checksums,
+                sync: plan.alone(file.size),
+            };
+            let found = copier.copy(&from, &to, Some(&recorded), mode)?;
+            file.crc = found.crc.or(file.crc);
+            if self.metadata {
+                files.restore(&to, &file.stat())?;
+            }
+            dirs.extend(prefix.dirs_from(&parent));
+        }
+        if plan.rest() == Unsynced::Nothing {
+            dirs.iter().try_for_each(|dir| files.sync_dir(dir))?;
+        }
+        let entry = with_or_without(entry_of(list), self.checksums);
+        Ok((entry, plan.rest()))
+    }
+
+    /// Writes the files of one rank from its directory `data` into containers. [`Writer::sync`] must
+    /// follow. Adds the checksums that were taken to `list`. Gives the entry for the rank2file. Local.
+    pub fn pack_rank(
+        &self,
+        copier: &mut Copier,
+        list: &mut RankFiles,
+        data: &Path,
+        writer: &mut Writer,
+    ) -> Result<RankEntry> {
+        let mut entry = RankEntry::default();
+        for file in &mut list.files {
+            // The path is checked as if a file were to be written there: it is when the dataset is read.
+            self.prefix.absolute(&file.file)?;
+            let from = file.file.below(data)?;
+            let recorded = self.recorded(file.size, file.crc);
+            let (found, segments) = writer.append(copier, &from, &recorded, self.checksums)?;
+            file.crc = found.crc.or(file.crc);
+            let of_file = FileEntry {
+                size: Some(file.size),
+                crc: found.crc,
+                attributes: self.metadata.then(|| attributes_of(file)),
+                segments: Some(segments),
+            };
+            entry.files.insert(file.file.clone(), of_file);
+        }
+        Ok(entry)
+    }
+
+    /// What a file is compared with.
+    fn recorded(&self, size: u64, crc: Option<u32>) -> Content {
+        Content {
+            size,
+            crc: crc.filter(|_| self.checksums),
+        }
+    }
+}
+
+/// The entry that a rank will have, before its files are copied; without the checksums that are not
+/// recorded yet.
+pub fn planned_entry(list: &RankFiles, containers: Option<ContainerPlace>) -> RankEntry {
+    let mut entry = entry_of(list);
+    let Some(ContainerPlace { size, mut begin }) = containers else {
+        return entry;
+    };
+    for file in &list.files {
+        if let Some(planned) = entry.files.get_mut(&file.file) {
+            planned.attributes = Some(attributes_of(file));
+            planned.segments = Some(segments(begin, file.size, size));
+            begin = begin.saturating_add(file.size);
+        }
+    }
+    entry
+}
+
+fn attributes_of(file: &FileMeta) -> Attributes {
+    Attributes {
+        mode: file.mode & 0o7777,
+        mtime_secs: file.mtime.0,
+        mtime_nsecs: file.mtime.1,
+    }
+}
+
+/// The entry, without checksums if they are not wanted.
+pub(super) fn with_or_without(mut entry: RankEntry, checksums: bool) -> RankEntry {
+    if !checksums {
+        entry.files.values_mut().for_each(|file| file.crc = None);
+    }
+    entry
+}
