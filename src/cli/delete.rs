@@ -41,6 +41,7 @@ pub(super) fn delete(
         buffer: 0,
         metadata: false,
         watch: &(),
+        before_records: &|| (),
         containers: None,
     };
     let plan = DeletionPlan::new(&index, &[id]);

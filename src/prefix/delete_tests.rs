@@ -54,6 +54,7 @@ fn on_ranks<T: Send>(dir: &Path, each: impl Fn(&PrefixAccess) -> T + Sync) -> Ve
             buffer: 1024,
             metadata: false,
             watch: &(),
+            before_records: &|| (),
             containers: None,
         })
     })

@@ -55,6 +55,7 @@ fn fetched(dir: &Path) -> Vec<std::result::Result<Fetched, Refused>> {
             buffer: 1024,
             metadata: false,
             watch: &(),
+            before_records: &|| (),
             containers: None,
         };
         let wanted = Wanted {

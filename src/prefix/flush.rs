@@ -44,6 +44,8 @@ pub struct PrefixAccess<'a> {
     pub metadata: bool,
     /// Learns how far the copies of this rank have come.
     pub watch: &'a dyn Watch,
+    /// A flush calls it when the files are copied, before they are recorded. Local.
+    pub before_records: &'a dyn Fn(),
     /// Flush from the cache into containers (`SCR_USE_CONTAINERS`); the same on all ranks.
     pub containers: Option<Containers>,
 }
@@ -106,6 +108,7 @@ pub fn flush(
         };
         collective::agree(comm, node, synced)?;
     }
+    (access.before_records)();
     let written = rank2file::write(comm, files, &dir, &entry)?;
     collective::agree(comm, node, written)?;
 

@@ -33,32 +33,11 @@ pub fn write(
     mine: &RankEntry,
 ) -> Result<Result<()>> {
     let (me, ranks) = (comm.rank(), comm.size() as u64);
-    let message = to_message(mine)?;
     let leaves = find_group(comm, Some(full_size(mine)?))?;
-    let last = match leaves.alone {
-        true => me + 1 == comm.size(),
-        false => is_last(comm, &leaves)?,
-    };
-    let sent = comm.isend(
-        leaves.writer,
-        ENTRIES,
-        [&[u8::from(last)][..], &message].concat(),
-    )?;
     let mut done = Ok(());
-    if leaves.writer == me {
-        let mut leaf = Leaf::new(ranks, Default::default());
-        for rank in me..comm.size() {
-            let received = comm.recv(rank, ENTRIES)?;
-            let (last, entry) = received.split_first().unwrap_or((&0, &[]));
-            leaf.entries.insert(rank as u64, from_message(entry)?);
-            if *last == 1 {
-                break;
-            }
-        }
-        let path = dir.join(leaf_name(&(me as u64)));
-        done = format::write(files, &path, &leaf, Durability::Synced);
+    if let Some(leaf) = gather(comm, &leaves, mine)? {
+        done = write_leaf(files, dir, me as u64, &leaf);
     }
-    sent.wait()?;
 
     let mut below = leaves;
     for level in 1.. {
@@ -90,6 +69,46 @@ pub fn write(
         below = above;
     }
     Ok(done)
+}
+
+/// Gathers the leaf that this rank writes, if it writes one: like [`write`], for a tree that is there
+/// already. [`write_leaf`] puts the leaf in its place. Collective.
+pub fn gather_leaf(comm: &dyn Communicator, mine: &RankEntry) -> Result<Option<Leaf>> {
+    let leaves = find_group(comm, Some(full_size(mine)?))?;
+    gather(comm, &leaves, mine)
+}
+
+/// Writes the leaf of rank `writer`, durably. Local.
+pub fn write_leaf(files: &dyn Files, dir: &Path, writer: u64, leaf: &Leaf) -> Result<()> {
+    let path = dir.join(leaf_name(&writer));
+    format::write(files, &path, leaf, Durability::Synced)
+}
+
+/// Sends each rank's entry to the rank that writes it, and gives that rank its leaf. Collective.
+fn gather(comm: &dyn Communicator, leaves: &Group, mine: &RankEntry) -> Result<Option<Leaf>> {
+    let me = comm.rank();
+    let message = to_message(mine)?;
+    let last = match leaves.alone {
+        true => me + 1 == comm.size(),
+        false => is_last(comm, leaves)?,
+    };
+    let message = [&[u8::from(last)][..], &message].concat();
+    let sent = comm.isend(leaves.writer, ENTRIES, message)?;
+    let mut leaf = None;
+    if leaves.writer == me {
+        let mut gathered = Leaf::new(comm.size() as u64, Default::default());
+        for rank in me..comm.size() {
+            let received = comm.recv(rank, ENTRIES)?;
+            let (last, entry) = received.split_first().unwrap_or((&0, &[]));
+            gathered.entries.insert(rank as u64, from_message(entry)?);
+            if *last == 1 {
+                break;
+            }
+        }
+        leaf = Some(gathered);
+    }
+    sent.wait()?;
+    Ok(leaf)
 }
 
 /// The packed size of an entry with the checksums of all its files, bytes.

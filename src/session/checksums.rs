@@ -33,6 +33,16 @@ pub(super) struct BackgroundChecksums {
     /// Of a dataset in bypass, which the ranks record together. The same on all ranks, except for its
     /// task.
     bypass: Option<Pending>,
+    /// Writes records while the ranks sync the files of the next dataset, which waits for both. So its
+    /// priority is not lowered.
+    recorder: Worker,
+    recording: Option<Recording>,
+}
+
+/// A part of the rank2file that is being written with the checksums of a dataset in bypass.
+struct Recording {
+    dataset: Dataset,
+    task: Task<Result<()>>,
 }
 
 /// The files of a rank whose checksums are being taken.
@@ -58,6 +68,8 @@ impl Default for BackgroundChecksums {
             worker: Worker::new("scr-checksums"),
             cached: Vec::new(),
             bypass: None,
+            recorder: Worker::new("scr-records"),
+            recording: None,
         }
     }
 }
@@ -150,8 +162,9 @@ impl BackgroundChecksums {
         self.cached = running;
     }
 
-    /// Records the checksums of the dataset in bypass, if they are taken; with `wait`, waits until they
-    /// are. What cannot be recorded is told. Collective; one round if there are some, and more when
+    /// Begins to record the checksums of the dataset in bypass, if they are taken; with `wait`, waits
+    /// until they are. [`BackgroundChecksums::end_recording`] must follow before the call of the program
+    /// returns. What cannot be recorded is told. Collective; one round if there are some, and more when
     /// they are recorded.
     ///
     /// # Errors
@@ -171,47 +184,74 @@ impl BackgroundChecksums {
         let Some(pending) = self.bypass.take() else {
             return Ok(());
         };
-        match record(run, &pending) {
+        match self.record(run, &pending) {
             Err(error @ Error::Comm { .. }) => Err(error),
             Err(error) => {
-                let named = title(&pending.dataset);
-                let text = format!(
-                    "{named} has no checksums, so a restart from it compares only sizes: {error}"
-                );
-                run.tell_once(Severity::Warning, text);
+                run.tell_once(Severity::Warning, not_recorded(&pending.dataset, &error));
                 Ok(())
             }
             Ok(()) => Ok(()),
         }
     }
+
+    /// Begins to add the checksums of all ranks to the rank2file of a dataset in bypass. Collective.
+    fn record(&mut self, run: &Run, pending: &Pending) -> Result<()> {
+        let dataset = &pending.dataset;
+        let taken = match pending.task.as_ref().map(Task::take) {
+            Some(Some(taken)) => taken,
+            _ => Err(Error::dataset(
+                dataset.id,
+                dataset.name.to_string(),
+                "the thread that takes checksums has ended early",
+            )),
+        };
+        let taken = run.agree(taken)?;
+        let is_there: bool = run.share_from_root(|| {
+            let index = index::read(&*run.files, &run.prefix)?;
+            let entry = index
+                .get(dataset.id)
+                .and_then(|entry| entry.dataset.as_ref());
+            Ok(entry.is_some_and(|known| known.created == dataset.created))
+        })?;
+        if !is_there {
+            // It was deleted or dropped meanwhile.
+            return Ok(());
+        }
+        let leaf = rank2file::gather_leaf(&*run.comm, &entry_of(&taken.files))?;
+        let Some(leaf) = leaf else {
+            return Ok(());
+        };
+        let (files, dir) = (run.files.clone(), run.prefix.dataset(dataset.id));
+        let writer = run.rank() as u64;
+        let write = move |_: &Cancel| rank2file::write_leaf(&*files, &dir, writer, &leaf);
+        let dataset = dataset.clone();
+        match self.recorder.submit(|| {}, write) {
+            Ok(task) => self.recording = Some(Recording { dataset, task }),
+            Err(error) => run.tell(Severity::Warning, not_recorded(&dataset, &error)),
+        }
+        Ok(())
+    }
+
+    /// Waits until checksums are recorded. Local.
+    pub fn wait_for_recording(&self) {
+        self.recording.iter().for_each(|r| r.task.wait(PAUSE));
+    }
+
+    /// The same, and tells if they could not be. Local.
+    pub fn end_recording(&mut self, run: &Run) {
+        self.wait_for_recording();
+        let Some(Recording { dataset, task }) = self.recording.take() else {
+            return;
+        };
+        if let Some(Err(error)) = task.take() {
+            run.tell(Severity::Warning, not_recorded(&dataset, &error));
+        }
+    }
 }
 
-/// Adds the checksums of all ranks to the rank2file of a dataset in bypass. Collective.
-fn record(run: &Run, pending: &Pending) -> Result<()> {
-    let dataset = &pending.dataset;
-    let taken = match pending.task.as_ref().map(Task::take) {
-        Some(Some(taken)) => taken,
-        _ => Err(Error::dataset(
-            dataset.id,
-            dataset.name.to_string(),
-            "the thread that takes checksums has ended early",
-        )),
-    };
-    let taken = run.agree(taken)?;
-    let is_there: bool = run.share_from_root(|| {
-        let index = index::read(&*run.files, &run.prefix)?;
-        let entry = index
-            .get(dataset.id)
-            .and_then(|entry| entry.dataset.as_ref());
-        Ok(entry.is_some_and(|known| known.created == dataset.created))
-    })?;
-    if !is_there {
-        // It was deleted or dropped meanwhile.
-        return Ok(());
-    }
-    let dir = run.prefix.dataset(dataset.id);
-    let written = rank2file::write(&*run.comm, &*run.files, &dir, &entry_of(&taken.files))?;
-    run.agree(written)
+fn not_recorded(dataset: &Dataset, error: &Error) -> String {
+    let named = title(dataset);
+    format!("{named} has no checksums, so a restart from it compares only sizes: {error}")
 }
 
 /// The record with the checksums of its files below `root`, whose sizes must be as recorded. Local.
@@ -270,12 +310,22 @@ impl Session {
         }
     }
 
-    /// Takes note of checksums that were taken in the background; with `wait`, of all of a dataset in
-    /// bypass. Collective; see [`BackgroundChecksums::settle_bypass`].
-    pub(super) fn settle_checksums(&mut self, wait: bool) -> Result<()> {
+    /// Takes note of checksums that were taken in the background. Collective; see
+    /// [`BackgroundChecksums::settle_bypass`].
+    pub(super) fn settle_checksums(&mut self) -> Result<()> {
         let (run, cached) = (&self.run, &mut self.cached);
         self.checksums.collect_cached(run, cached, false);
-        self.checksums.settle_bypass(run, wait)
+        self.checksums.settle_bypass(run, false)?;
+        self.checksums.end_recording(run);
+        Ok(())
+    }
+
+    /// The same before a dataset is completed, which waits for all. They are recorded while its files
+    /// are synced; [`BackgroundChecksums::end_recording`] must follow. Collective.
+    pub(super) fn begin_recording_checksums(&mut self) -> Result<()> {
+        let (run, cached) = (&self.run, &mut self.cached);
+        self.checksums.collect_cached(run, cached, false);
+        self.checksums.settle_bypass(run, true)
     }
 
     /// Waits until nothing of this run goes on in the background but the deletion of evicted datasets:
@@ -292,6 +342,8 @@ impl Session {
     pub(super) fn end_checksums(&mut self) -> Result<()> {
         let (run, cached) = (&self.run, &mut self.cached);
         self.checksums.collect_cached(run, cached, true);
-        self.checksums.settle_bypass(run, true)
+        self.checksums.settle_bypass(run, true)?;
+        self.checksums.end_recording(run);
+        Ok(())
     }
 }

@@ -48,7 +48,13 @@ impl Session {
     fn complete_phase(&mut self, call: Call, valid: bool) -> Result<()> {
         self.state.end_phase(call)?;
         self.settle(WaitFor::Nothing)?;
-        self.settle_checksums(true)?;
+        self.begin_recording_checksums()?;
+        let completed = self.complete_open(call, valid);
+        self.checksums.end_recording(&self.run);
+        completed
+    }
+
+    fn complete_open(&mut self, call: Call, valid: bool) -> Result<()> {
         let Some(mut open) = self.open.take() else {
             return Err(Error::usage(call.name(), "no dataset is open"));
         };

@@ -5,6 +5,7 @@ use super::background::{
     BackgroundFlushes, EndedFlush, FlushResult, PartShape, WaitFor, copied_together,
 };
 use super::cached::{CachedDataset, CachedDatasets, moved, note, title};
+use super::checksums::BackgroundChecksums;
 use super::other_ranks::OtherRanks;
 use super::progress::CopyProgress;
 use super::run::{Run, time_now};
@@ -35,6 +36,7 @@ pub(super) struct Flush<'a> {
     pub other_ranks: &'a OtherRanks,
     pub statistics: &'a mut Statistics,
     pub background: &'a mut BackgroundFlushes,
+    pub checksums: &'a BackgroundChecksums,
 }
 
 /// A dataset that is about to be flushed.
@@ -124,6 +126,7 @@ impl Flush<'_> {
             let progress = CopyProgress::new(run, format!("the flush of {}", title(&dataset)));
             let access = PrefixAccess {
                 watch: &progress,
+                before_records: &|| self.checksums.wait_for_recording(),
                 ..run.prefix_access(run.settings.flush_width)
             };
             let data = (!bypass).then_some(data.as_path());
@@ -479,6 +482,7 @@ impl Session {
             other_ranks: &self.other_ranks,
             statistics: &mut self.statistics,
             background: &mut self.background,
+            checksums: &self.checksums,
         }
     }
 

@@ -194,7 +194,7 @@ impl Session {
     pub fn should_exit(&mut self) -> Result<bool> {
         self.state.allow(Call::ShouldExit)?;
         self.settle(WaitFor::Nothing)?;
-        self.settle_checksums(false)?;
+        self.settle_checksums()?;
         let run = &self.run;
         let decision = self.halt.decide(run, || {
             let reasons = self.halt.reasons(run)?;

@@ -141,6 +141,7 @@ impl Run {
             buffer: self.settings.file_buf_size,
             metadata: self.settings.copy_metadata,
             watch: &(),
+            before_records: &|| (),
             containers: self.settings.use_containers.then_some(Containers {
                 size: self.settings.container_size,
                 leader: self.of_node.leader,

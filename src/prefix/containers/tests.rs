@@ -144,7 +144,10 @@ fn a_file_that_changed_since_it_was_recorded_does_not_reach_its_neighbours() {
     let dir = tempfile::tempdir().unwrap();
     let from = dir.path().join("from");
     fs::write(&from, "longer than recorded").unwrap();
-    let (mut writer, mut copier) = (Writer::new(&Posix, dir.path(), 100, 0), Copier::new(&Posix, 8));
+    let (mut writer, mut copier) = (
+        Writer::new(&Posix, dir.path(), 100, 0),
+        Copier::new(&Posix, 8),
+    );
     let recorded = Content { size: 4, crc: None };
     let error = writer
         .append(&mut copier, &from, &recorded, true)
