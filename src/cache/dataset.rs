@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Makes the directories of one rank. Deletes what an earlier attempt of this rank left there.
-/// Local.
+/// Makes the directories of one rank. Deletes what an earlier attempt of this rank left there, except
+/// files in a [common](Layout::is_common) directory, where they are written over. Local.
 pub fn make_empty_directories(
     files: &dyn Files,
     layout: &Layout,
@@ -21,7 +21,9 @@ pub fn make_empty_directories(
 ) -> Result<()> {
     remove_non_directories(files, layout, id, rank)?;
     files.remove_tree(&layout.filemap(id, rank))?;
-    files.remove_tree(&layout.data(id, rank))?;
+    if !layout.is_common() {
+        files.remove_tree(&layout.data(id, rank))?;
+    }
     make_directories(files, layout, id, rank)
 }
 
@@ -55,7 +57,10 @@ fn remove_non_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usi
 /// Undoes [`make_empty_directories`] for a dataset that could not be started. The last rank that
 /// uses a directory also removes it. Local.
 pub fn remove_directories(files: &dyn Files, layout: &Layout, id: u64, rank: usize) -> Result<()> {
-    files.remove_tree(&layout.data(id, rank))?;
+    match layout.is_common() {
+        true => files.remove_dir(&layout.data(id, rank)).map(drop)?,
+        false => files.remove_tree(&layout.data(id, rank))?,
+    }
     for path in [layout.meta(id), layout.parts(id), layout.dataset(id)] {
         files.remove_dir(&path)?;
     }

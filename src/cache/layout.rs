@@ -4,8 +4,8 @@
 //! <base>/<user>/scr.<job>/scr.run.<run>/scr.dataset.<id>/rank_<r>/<path below the prefix>
 //!                                                       /.scr/filemap_<r>
 //!                                                       /.scr/<i>_of_<n>_in_<s>.xor
-//!                                                       /node.<n>/rank_<r>/...
 //!                                                       /node.<n>/.scr/...
+//!                                                       /files/<path below the prefix>
 //!                                      /scr.quarantine.<id>/...
 //! ```
 //!
@@ -17,9 +17,11 @@
 //! A file keeps its path, below a directory of its rank. So files of two ranks of a node never have
 //! the same path.
 //!
-//! A store that all nodes see (`VIEW=GLOBAL`) has a level `node.<n>` below the dataset, so that one
-//! directory does not get entries for thousands of ranks. A rank's part stays at its level even if
-//! the rank's node has another number in later runs; readers search all levels.
+//! In a store that all nodes see (`VIEW=GLOBAL`) the records are at a level `node.<n>` below the dataset,
+//! so that one directory does not get entries for thousands of ranks. A rank's records stay at their
+//! level even if the rank's node has another number in later runs; readers search all levels. The files
+//! of all ranks are in one tree, as in the prefix directory, so that several ranks can write one file.
+//! Its record is that of the lowest of them.
 
 use crate::format::dataset::HIGHEST;
 pub use crate::format::filemap::filemap_name;
@@ -31,6 +33,7 @@ const QUARANTINE: &str = "scr.quarantine.";
 const TRASH: &str = "scr.trash.";
 const META: &str = ".scr";
 const NODE: &str = "node.";
+const FILES: &str = "files";
 
 /// The directory of this job in one store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,14 +126,20 @@ impl Layout {
     }
 
     /// The directory with the parts of ranks: the dataset's directory, or the level of the node in
-    /// it.
+    /// it, which has their records only.
     pub fn parts(&self, id: u64) -> PathBuf {
         self.base.join(self.parts_below(id))
     }
 
-    /// Directory of a rank's application files.
+    /// Directory of a rank's application files; that of all ranks if it [is
+    /// common](Layout::is_common).
     pub fn data(&self, id: u64, rank: usize) -> PathBuf {
-        self.parts(id).join(rank_dir(rank))
+        self.base.join(self.data_below(id, rank))
+    }
+
+    /// True if all ranks have their files in one directory.
+    pub fn is_common(&self) -> bool {
+        self.level.is_some()
     }
 
     /// Directory of filemaps and redundancy files.
@@ -145,7 +154,10 @@ impl Layout {
 
     /// [`Layout::data`] relative to the base, as `make_private_dirs` needs it.
     pub fn data_below(&self, id: u64, rank: usize) -> PathBuf {
-        self.parts_below(id).join(rank_dir(rank))
+        match self.is_common() {
+            true => self.dataset_below(id).join(FILES),
+            false => self.dataset_below(id).join(rank_dir(rank)),
+        }
     }
 
     /// [`Layout::meta`] relative to the base.
@@ -161,8 +173,11 @@ impl Layout {
     }
 
     fn parts_below(&self, id: u64) -> PathBuf {
-        let dataset = self.root_below().join(format!("{DATASET}{id}"));
-        self.with_level(dataset)
+        self.with_level(self.dataset_below(id))
+    }
+
+    fn dataset_below(&self, id: u64) -> PathBuf {
+        self.root_below().join(format!("{DATASET}{id}"))
     }
 
     fn with_level(&self, dataset: PathBuf) -> PathBuf {
@@ -282,6 +297,7 @@ mod tests {
             spread.base().join(spread.data_below(3, 7)),
             spread.data(3, 7)
         );
+        assert_eq!(spread.data(3, 7), layout.root().join("scr.dataset.3/files"));
         assert_eq!(spread.at(None), layout);
         assert_eq!(run_of_dir("scr.run.00000000000000ab"), Some(0xab));
         for odd in [

@@ -160,6 +160,7 @@ fn rebuild(
         files,
         set: &set,
         data_dir: &data_dir,
+        common: layout.is_common(),
         meta_dir: &meta_dir,
         piece,
         tag: REBUILD,

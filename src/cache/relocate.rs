@@ -170,9 +170,11 @@ pub fn discard_sent_parts(
         // The record goes first, so that a killed process never leaves a record without its files.
         let record = layout.filemap(id, sent.rank);
         errors.extend(files.remove_tree(&record).err());
+        let own = (!layout.is_common()).then_some(data);
         let others = items.iter().filter_map(|item| item.path.below(&root).ok());
-        let others = others.filter(|path| *path != record && !path.starts_with(&data));
-        for path in std::iter::once(data.clone()).chain(others) {
+        let in_own = |path: &PathBuf| own.as_ref().is_some_and(|data| path.starts_with(data));
+        let others = others.filter(|path| *path != record && !in_own(path));
+        for path in own.clone().into_iter().chain(others) {
             errors.extend(dataset::move_to_trash(files, layout, id, &path).err());
         }
     }

@@ -50,7 +50,7 @@ impl SchemeKind {
 pub enum View {
     /// The same path is another directory on each node.
     Private,
-    /// One directory for all nodes: the files of each node's ranks are below `node.<n>`.
+    /// One directory for all nodes, in which several ranks can write one file.
     Global,
 }
 

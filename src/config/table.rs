@@ -380,7 +380,7 @@ pub const MULTIS: &[Multi] = &[
             child("ENABLED", Bool, "1", "0: neither the store nor the datasets of earlier runs in it are used."),
             child("MKDIR", Bool, "1", "1: SCR makes the directory if it is missing. 0: it must exist on each node, or SCR_Init fails. SCR makes the directories below it in either case."),
             child("FLUSH", Choice(FLUSH_TYPES), "SCR_FLUSH_TYPE", "How files are moved from it: with SYNC never in the background."),
-            child("VIEW", Choice(&["PRIVATE", "GLOBAL"]), "PRIVATE", "GLOBAL: all nodes share the directory, so GROUP=NODE means WORLD, and the files of each node's ranks are below a level `node.<n>`."),
+            child("VIEW", Choice(&["PRIVATE", "GLOBAL"]), "PRIVATE", "GLOBAL: all nodes share the directory, so GROUP=NODE means WORLD, and several ranks can write one file."),
         ],
         doc: "A storage location for cached datasets. SCR_CACHE_BASE and SCR_CNTL_BASE need no line." },
     Multi { name: "CKPT", key: "<number>", open: false, reader: Both, effect: Works,

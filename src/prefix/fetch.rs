@@ -8,24 +8,35 @@ use crate::comm::{Term, collective};
 use crate::format::rank2file::{BASE, FileEntry, RankEntry};
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset, FileMeta, Name, RankFiles, from_message, to_message};
-use crate::store::FileKind;
+use crate::store::{FileKind, Files};
 use crate::transfer::copy::{Content, Copier, CopyMode};
 use crate::transfer::turns::in_turns;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Where fetched files are written: a rank's own directory in the cache.
+/// Where fetched files are written: a rank's own directory in the cache, or one of all ranks.
 #[derive(Debug, Clone)]
 pub struct FetchTarget<'a> {
     /// The store's base directory.
     pub base: &'a Path,
     /// The rank's directory relative to it. The fetch makes it, and removes what was there.
     pub below: PathBuf,
+    /// Other ranks have their files in it, too: only files of this rank are removed.
+    pub common: bool,
 }
 
 impl FetchTarget<'_> {
     fn dir(&self) -> PathBuf {
         self.base.join(&self.below)
+    }
+
+    /// Removes what is there of this rank, whose files are those of `entry`. Local.
+    fn clear(&self, files: &dyn Files, entry: &RankEntry) -> Result<()> {
+        if !self.common {
+            return files.remove_tree(&self.dir());
+        }
+        let mut names = entry.files.keys();
+        names.try_for_each(|name| files.remove_tree(&name.below(&self.dir())?))
     }
 }
 
@@ -155,10 +166,11 @@ pub fn fetch(
     collective::bcast(comm, 0, &mut message)?;
     let dataset: Dataset = from_message(&message)?;
 
+    let mut own = None;
     let part = if wanted.ranks == comm.size() as u64 {
         let entry = rank2file::read(comm, files, &dir)?;
         in_turns(comm, access.node, access.width, || {
-            fetch_files(access, wanted, &entry?, cache)
+            fetch_files(access, wanted, own.insert(entry?), cache)
         })?
     } else {
         let share = fetch_share::entries(comm, files, &dir, wanted.ranks)?;
@@ -197,9 +209,9 @@ pub fn fetch(
             extracted: terms[5].value() as u64,
         })),
         Err(error) => {
-            if let Some(target) = cache {
+            if let (Some(target), Some(own)) = (cache, &own) {
                 // If this fails, the files have no record, so nobody takes them for a dataset.
-                let _ = files.remove_tree(&target.dir());
+                let _ = target.clear(files, own);
             }
             if matches!(error, Error::Corrupt { .. }) {
                 terms[0] = Term::Max(RefusalReason::Bad as i64);
@@ -318,7 +330,7 @@ fn fetch_files(
         sync: false,
     };
     if let Some(target) = cache {
-        files.remove_tree(&target.dir())?;
+        target.clear(files, entry)?;
         files.make_private_dirs(target.base, &target.below)?;
     }
     if let Some(count) = entry

@@ -59,6 +59,8 @@ pub struct Context<'a> {
     pub set: &'a Set,
     /// Directory of this rank's files, which exists.
     pub data_dir: &'a Path,
+    /// Other ranks have their files in `data_dir`, too.
+    pub common: bool,
     /// Directory of the redundancy file, which exists.
     pub meta_dir: &'a Path,
     /// Largest message, bytes (`SCR_MPI_BUF_SIZE`), the same on all members. Messages are smaller

@@ -133,6 +133,7 @@ impl Site {
                 files,
                 set: &set(rank),
                 data_dir: &root.join("data"),
+                common: false,
                 meta_dir: &root.join("meta"),
                 piece: self.cluster.piece,
                 tag: 5,

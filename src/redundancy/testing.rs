@@ -159,6 +159,7 @@ impl Cluster {
             files,
             set: &set,
             data_dir: &self.data(rank),
+            common: false,
             meta_dir: &self.meta(rank),
             piece: self.piece,
             tag: 17,

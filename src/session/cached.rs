@@ -64,17 +64,17 @@ impl CachedDataset {
     /// This rank's part of it, to be offered for a restart. `None` if it was not recovered.
     pub fn restart_files(&self, run: &Run) -> Option<RestartFiles> {
         let filemap = self.filemap.as_ref()?;
-        let root = if self.bypass {
-            run.prefix.root().to_path_buf()
-        } else {
-            let layout = &run.stores[self.store].layout;
-            layout.at(self.level).data(self.dataset.id, run.rank())
+        let layout = run.stores[self.store].layout.at(self.level);
+        let root = match self.bypass {
+            true => run.prefix.root().to_path_buf(),
+            false => layout.data(self.dataset.id, run.rank()),
         };
         Some(RestartFiles {
             dataset: self.dataset.clone(),
             ranks: filemap.ranks as u64,
             root,
             bypass: self.bypass,
+            common: self.bypass || layout.is_common(),
             files: paths(filemap),
         })
     }
@@ -90,6 +90,8 @@ pub(super) struct RestartFiles {
     pub root: PathBuf,
     /// The files are read in the prefix directory.
     pub bypass: bool,
+    /// The files of other ranks are below `root`, too.
+    pub common: bool,
     /// Paths relative to `root`. Empty if another number of ranks wrote them.
     pub files: Vec<PathBuf>,
 }
@@ -305,6 +307,7 @@ mod tests {
             ranks: 1,
             root: PathBuf::new(),
             bypass: false,
+            common: false,
             files: paths.to_vec(),
         };
         let found = |path: &str| files.find(Path::new(path));

@@ -5,7 +5,7 @@ use super::background::WaitFor;
 use super::cached::{CachedDataset, moved, note, title};
 use super::halt::count_down;
 use super::output::OpenDataset;
-use super::run::Run;
+use super::run::{Run, Store};
 use super::space::{receive_sizes, send_size};
 use super::state::Call;
 use super::statistics::Statistics;
@@ -205,18 +205,22 @@ impl Session {
     }
 }
 
-/// The files of this rank as they are now; with bypass only those that no lower rank has routed too.
-/// Collective with bypass, and in a store that all nodes share, where a program may take a file of
-/// several ranks for one; the inner result is local.
+/// The files of this rank as they are now; where ranks can write one file together, only those that no
+/// lower rank has routed too: in bypass, and in a store with one directory for all ranks. Collective
+/// there, and in other stores outside of the nodes, where a program may take a file of several ranks for
+/// one; the inner result is local.
 fn list_files(run: &Run, open: &OpenDataset) -> Result<Result<Vec<FileMeta>>> {
     let paths: Vec<&Path> = open.files.keys().map(PathBuf::as_path).collect();
     let bypass = open.target.bypass;
     let descriptor = &run.descriptors.stores[open.target.store];
-    let owners = match bypass || descriptor.outlives_nodes() {
+    let Store {
+        layout, sharing, ..
+    } = &run.stores[open.target.store];
+    let common = bypass || (layout.is_common() && sharing.all);
+    let owners = match common || descriptor.outlives_nodes() {
         true => owners(&*run.comm, &paths)?,
         false => Vec::new(),
     };
-    let layout = &run.stores[open.target.store].layout;
     let root = match bypass {
         true => run.prefix.root().to_path_buf(),
         false => layout.data(open.dataset.id, run.rank()),
@@ -224,12 +228,12 @@ fn list_files(run: &Run, open: &OpenDataset) -> Result<Result<Vec<FileMeta>>> {
     let mut list = Vec::with_capacity(paths.len());
     for (at, (relative, original)) in open.files.iter().enumerate() {
         if let Some(owner) = owners.get(at).filter(|owner| **owner != run.rank()) {
-            if bypass {
+            if common {
                 continue;
             }
             let what = format!(
-                "rank {owner} has routed {} too, and STORE={} keeps the files of each rank apart; a file \
-                 that ranks share needs SCR_CACHE_BYPASS=1",
+                "rank {owner} has routed {} too, and STORE={} is not one directory for all ranks; a file \
+                 that ranks share needs SCR_CACHE_BYPASS=1, or a store with VIEW=GLOBAL",
                 relative.display(),
                 descriptor.dir.display()
             );
@@ -313,6 +317,7 @@ pub(super) fn protect(run: &Run, store: usize, filemap: &mut Filemap) -> Result<
         files: &*run.files,
         set: &set,
         data_dir: &data_dir,
+        common: layout.is_common(),
         meta_dir: &meta_dir,
         piece: run.settings.mpi_buf_size,
         tag: ENCODE,

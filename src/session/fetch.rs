@@ -155,6 +155,7 @@ fn fetch_to(
     let target = layout.map(|layout| FetchTarget {
         base: layout.base(),
         below: layout.data_below(dataset.id, run.rank()),
+        common: layout.is_common(),
     });
     let wanted = Wanted {
         id: dataset.id,

@@ -319,7 +319,7 @@ impl Flush<'_> {
                 filemap.dataset.name.to_string(),
                 format!(
                     "rank {owner} has routed {} too; a file that ranks share needs \
-                     SCR_CACHE_BYPASS=1",
+                     SCR_CACHE_BYPASS=1, or a store with VIEW=GLOBAL",
                     path.display()
                 ),
             )),

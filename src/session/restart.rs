@@ -181,9 +181,9 @@ impl Session {
     pub(super) fn route_own(&self, offered: &RestartFiles, name: &Path) -> Result<PathBuf> {
         let files = &*self.run.files;
         let relative = self.run.prefix.relative(name, &self.cwd);
-        // In the prefix directory a rank may read every file, also one of another rank; the exact path
-        // comes before a file of this rank with the same last component.
-        if offered.bypass
+        // A rank may read every file that is there, also one of another rank; the exact path comes
+        // before a file of this rank with the same last component.
+        if offered.common
             && let Ok(relative) = &relative
             && let path = offered.root.join(relative)
             && offered.check(files, &path).is_ok()

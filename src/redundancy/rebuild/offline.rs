@@ -205,6 +205,7 @@ impl<'a> ExaminedSet<'a> {
             files: self.location.files,
             set: &member.set,
             data_dir: &member.data_dir,
+            common: false,
             meta_dir: self.location.meta_dir,
             piece: self.piece(),
             tag: 0,

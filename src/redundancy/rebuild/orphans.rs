@@ -63,11 +63,17 @@ pub(super) fn verify_files(
     restored.ok().map(|()| found)
 }
 
-/// Removes the files of this rank. The record goes first, so that it never describes missing files.
-pub(super) fn remove_files(context: &Context) -> Result<()> {
+/// Removes the files of this rank, which will be those of `record`. Its old record goes first, so that it
+/// never describes missing files.
+pub(super) fn remove_files(context: &Context, record: &Record) -> Result<()> {
     let (files, data) = (context.files, context.data_dir);
-    let record = filemap_name(context.comm.rank());
-    files.remove_tree(&context.meta_dir.join(record))?;
+    let old = filemap_name(context.comm.rank());
+    files.remove_tree(&context.meta_dir.join(old))?;
+    if context.common {
+        let targets = targets(context, record)?;
+        let mut paths = targets.iter().map(|target| &target.path);
+        return paths.try_for_each(|path| files.remove_tree(path));
+    }
     let mut names = files.list(data)?.into_iter();
     names.try_for_each(|name| files.remove_tree(&data.join(name)))
 }

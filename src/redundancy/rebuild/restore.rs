@@ -95,7 +95,7 @@ pub(super) fn restore<'scope, 'env>(
         if lacks(DATA) {
             let make = || {
                 if !survivor {
-                    orphans::remove_files(context)?;
+                    orphans::remove_files(context, record)?;
                 }
                 new_files(context, record)
             };

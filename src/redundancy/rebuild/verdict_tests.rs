@@ -56,6 +56,7 @@ fn verdict(code: &Code, all: Vec<MemberState>) -> Result<Verdict, String> {
         files: &Posix,
         set: &set,
         data_dir: Path::new("data"),
+        common: false,
         meta_dir: Path::new("meta"),
         piece: 64,
         tag: 0,

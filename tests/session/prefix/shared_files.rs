@@ -90,16 +90,99 @@ fn fetched_into_a_cache_only_its_owner_finds_it_and_the_others_hear_of_the_setti
     });
 }
 
-#[test]
-fn in_a_store_that_all_nodes_share_it_is_refused_at_once() {
+/// A site with a store outside of the nodes.
+fn outside(flush: &str, group_and_view: &str) -> Site {
     let site = Site::new()
         .set("SCR_COPY_TYPE", "FILE")
-        .set("SCR_FLUSH", "0");
+        .set("SCR_FLUSH", flush);
     let store = site.outside().display().to_string();
     std::fs::create_dir(&store).unwrap();
     site.configure(&format!(
-        "STORE={store} GROUP=WORLD COUNT=2 VIEW=GLOBAL\nCKPT=0 INTERVAL=1 STORE={store} TYPE=SINGLE\n"
+        "STORE={store} COUNT=2 {group_and_view}\nCKPT=0 INTERVAL=1 STORE={store} TYPE=SINGLE\n"
     ));
+    site
+}
+
+/// Restarts with so many ranks; each reads the files of all.
+fn read_by(site: &Site, ranks: usize, allowed: bool) {
+    site.run(&nodes(ranks), |rank| {
+        rank.session.allow_other_ranks(allowed).unwrap();
+        offered(rank);
+        let path = rank.session.route(Path::new(FILE)).unwrap();
+        assert_eq!(std::fs::read(path).unwrap(), whole(4));
+        for writer in 0..4 {
+            let own = format!("ck/own_{writer}");
+            let path = rank.session.route(Path::new(&own)).unwrap();
+            assert_eq!(std::fs::read(path).unwrap(), own.as_bytes());
+        }
+        rank.session.complete_restart(true).unwrap();
+    });
+}
+
+/// Two ranks on each node, so that there are followers of a node, too.
+const TWICE: [&str; 4] = ["n0", "n1", "n0", "n1"];
+
+#[test]
+fn in_a_store_that_all_nodes_share_it_works_from_the_cache_and_after_a_flush() {
+    for flush in ["0", "1"] {
+        for (ranks, allowed) in [(4, false), (3, true), (6, true)] {
+            let site = outside(flush, "VIEW=GLOBAL");
+            site.run(&TWICE, |rank| {
+                write(rank).unwrap();
+                rank.session.abandon();
+            });
+            read_by(&site, ranks, allowed);
+            if flush == "1" {
+                std::fs::remove_dir_all(site.outside()).unwrap();
+                std::fs::create_dir(site.outside()).unwrap();
+                // Fetched into the store, if the number of ranks is the same.
+                read_by(&site, ranks, allowed);
+                // And once more from there.
+                read_by(&site, ranks, allowed);
+            }
+        }
+    }
+}
+
+#[test]
+fn in_a_store_that_all_nodes_share_damage_to_it_is_found() {
+    let site = outside("0", "VIEW=GLOBAL");
+    site.run(&TWICE, |rank| {
+        write(rank).unwrap();
+        rank.session.finish_background().unwrap();
+        rank.session.abandon();
+    });
+    let found = find(&site.outside(), "shared");
+    let mut bytes = std::fs::read(&found).unwrap();
+    bytes[3 * PART] ^= 1;
+    std::fs::write(&found, bytes).unwrap();
+    site.run(&TWICE, |rank| {
+        assert!(rank.session.have_restart().unwrap().is_none());
+    });
+    let told = site.events.lines().join("\n");
+    assert!(told.contains("ck/shared: CRC32 is"), "{told}");
+}
+
+/// The file of this name below a directory.
+fn find(dir: &Path, name: &str) -> std::path::PathBuf {
+    let mut todo = vec![dir.to_path_buf()];
+    while let Some(dir) = todo.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                todo.push(path);
+            } else if path.ends_with(name) {
+                return path;
+            }
+        }
+    }
+    panic!("there is no {name} below {}", dir.display());
+}
+
+#[test]
+fn a_store_that_keeps_the_files_of_each_rank_apart_refuses_it_at_once() {
+    let site = outside("0", "GROUP=WORLD VIEW=PRIVATE");
+    let store = site.outside().display().to_string();
     site.run(&nodes(3), |rank| {
         let text = write(rank).unwrap_err().to_string();
         for part in [FILE, "SCR_CACHE_BYPASS=1", &format!("STORE={store}")] {

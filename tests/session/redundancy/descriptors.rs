@@ -322,11 +322,8 @@ fn a_global_store_outlives_all_nodes() {
     assert!(!job.join("scr.dataset.1").exists());
     for (rank, node) in [0, 0, 1, 1, 2, 2].into_iter().enumerate() {
         let level = job.join(format!("scr.dataset.3/node.{node}"));
-        assert!(
-            level
-                .join(format!("rank_{rank}/ck.3/rank_{rank}.dat"))
-                .exists()
-        );
+        let file = format!("scr.dataset.3/files/ck.3/rank_{rank}.dat");
+        assert!(job.join(file).exists());
         assert!(level.join(format!(".scr/filemap_{rank}")).exists());
     }
     let heard = site.heard("share one instance of the store");
@@ -341,8 +338,9 @@ fn a_global_store_outlives_all_nodes() {
         rank.checkpoint("ck.4").unwrap();
     });
     let job = cache();
-    assert!(job.join("scr.dataset.4/node.0/rank_4").exists());
-    assert!(job.join("scr.dataset.4/node.1/rank_3").exists());
+    for record in ["node.0/.scr/filemap_4", "node.1/.scr/filemap_3"] {
+        assert!(job.join("scr.dataset.4").join(record).exists());
+    }
     assert!(!job.join("scr.dataset.2").exists());
     // A store that is not shared any more, by its lines, is read all the same.
     site.configure(&shared(&site, "GROUP=WORLD"));
@@ -357,11 +355,11 @@ fn damage_in_a_global_store_goes_back_to_the_one_before() {
         (1..=2).for_each(|n| rank.checkpoint(&format!("ck.{n}")).unwrap());
     });
     let cache = || of_run(&site.outside().join("user1/scr.1001"));
-    let level = cache().join("scr.dataset.2/node.1");
-    std::fs::write(level.join("rank_1/ck.2/rank_1.dat"), b"short").unwrap();
+    let file = cache().join("scr.dataset.2/files/ck.2/rank_1.dat");
+    std::fs::write(file, b"short").unwrap();
     site.expect_restart(&nodes(3), Some("ck.1"));
     let quarantine = cache().join("scr.quarantine.2");
-    assert!(quarantine.join("node.1/rank_1").exists());
+    assert!(quarantine.join("files/ck.2/rank_1.dat").exists());
 }
 
 /// Two racks of two nodes, each with storage of its own.
@@ -409,7 +407,7 @@ fn storage_of_a_rack_is_lost_with_the_rack_and_not_with_a_node() {
         let part = if children.is_empty() {
             "rank_1"
         } else {
-            "node.1/rank_1"
+            "files/ck.1/rank_1.dat"
         };
         assert!(
             r1.join(part).exists() && !r0.join(part).exists(),

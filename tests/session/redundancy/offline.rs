@@ -105,6 +105,7 @@ impl Site {
                 files: &Posix,
                 set: &set,
                 data_dir: &site.data(rank),
+                common: false,
                 meta_dir: &site.meta(),
                 piece: 300,
                 tag: 3,
