@@ -7,7 +7,7 @@ set(_scr_targets scr_static)
 if(BUILD_SHARED_LIBS)
     list(APPEND _scr_targets scr_shared)
 endif()
-install(FILES include/scr.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/scr.h include/scr.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # The manual pages of the calls, made from the header.
 install(DIRECTORY docs/man3/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 FILES_MATCHING PATTERN "*.3")
 
