@@ -31,12 +31,18 @@ if [[ $compiler == flang ]]; then
 fi
 
 read -ra mpi <<<"$("$mpifort" -show | grep -oE ' -[ILl][^ ]*' | tr -d '\n')"
+# Open MPI makes this part of mpif.h for the compiler that it was built with. Nothing here uses it.
+mkdir mpif
+for flag in "${mpi[@]}"; do
+    [[ ! -f ${flag#-I}/mpif-sizeof.h ]] || cp "${flag#-I}"/mpif*.h mpif
+done
+[[ ! -f mpif/mpif-sizeof.h ]] || true >mpif/mpif-sizeof.h
 "$compiler" "${flags[@]}" -c "$source/fortran/scrf.F90" "$source/fortran/scrf_classic.f90"
 "$compiler" "${check_flags[@]}" -c "$source/tests/fortran/check_scrf.f90"
 
 # run SOURCE OBJECT...: links and runs it.
 run() {
-    "$compiler" -I"$source/include" "$@" scrf.o "$library" "${mpi[@]}" "${link[@]}" -pthread -ldl -lm \
+    "$compiler" -Impif -I"$source/include" "$@" scrf.o "$library" "${mpi[@]}" "${link[@]}" -pthread -ldl -lm \
         -o program
     rm -rf ./.scr ./from* ./classic* "${SCR_CACHE_BASE:?}"/*
     "${launch[@]}" ./program
