@@ -5,7 +5,8 @@ set(SCR_PYTHON_DIR ${CMAKE_INSTALL_DATADIR}/scr/python CACHE STRING
     "Where the Python module is installed, below the prefix")
 
 if(BUILD_SHARED_LIBS)
-    file(RELATIVE_PATH _scr_library ${CMAKE_INSTALL_PREFIX}/${SCR_PYTHON_DIR}/scr
+    get_filename_component(_scr_module ${SCR_PYTHON_DIR}/scr ABSOLUTE BASE_DIR ${CMAKE_INSTALL_PREFIX})
+    file(RELATIVE_PATH _scr_library ${_scr_module}
         ${CMAKE_INSTALL_FULL_LIBDIR}/libscr.so.${PROJECT_VERSION_MAJOR})
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/python/_installed.py CONTENT
         "\"\"\"Where libscr is, seen from here.\"\"\"\n\nLIBRARY = \"${_scr_library}\"\n")
