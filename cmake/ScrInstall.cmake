@@ -7,7 +7,7 @@ set(_scr_targets scr_static)
 if(BUILD_SHARED_LIBS)
     list(APPEND _scr_targets scr_shared)
 endif()
-install(FILES include/scr.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/scr.h include/scr.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # The manual pages of the calls, made from the header.
 install(DIRECTORY docs/man3/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 FILES_MATCHING PATTERN "*.3")
 
@@ -26,7 +26,7 @@ install(TARGETS ${_scr_targets} EXPORT scrTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/scr/examples
-    FILES_MATCHING PATTERN "heat2d.*")
+    FILES_MATCHING PATTERN "heat2d.*" PATTERN "heat_numpy.py")
 
 # find_package(scr) wants scr-config.cmake or scrConfig.cmake, find_package(SCR) the former or
 # SCRConfig.cmake. The directory is that of SCR v3.1.0, which build scripts may name in scr_DIR.

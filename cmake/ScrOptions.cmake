@@ -2,6 +2,7 @@
 
 option(BUILD_SHARED_LIBS "Build libscr.so and libscrf.so beside the static libraries" ON)
 option(ENABLE_FORTRAN "Build the Fortran interface" ON)
+option(SCR_ENABLE_PYTHON "Install the Python module" ON)
 option(ENABLE_EXAMPLES "Build the examples" ON)
 option(ENABLE_TESTS "Build the tests" ON)
 option(SCR_FETCH_CORROSION "Fetch Corrosion from GitHub if it is not installed" OFF)

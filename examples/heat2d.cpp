@@ -19,12 +19,13 @@
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <mpi.h>
 #include <numeric>
 #include <optional>
-#include <scr.h>
+#include <scr.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -73,47 +74,34 @@ public:
     // Reads the newest checkpoint that all ranks can read, if there is one.
     void restart()
     {
-        for (;;) {
-            int have = 0;
-            std::array<char, SCR_MAX_FILENAME> name {};
-            // To start anew where there may be a checkpoint could cost it.
-            if (SCR_Have_restart(&have, name.data()) != SCR_SUCCESS) {
-                throw std::runtime_error("SCR cannot tell whether there is a checkpoint");
-            }
-            if (!have) {
-                say("no checkpoint, starting from step 0");
-                return;
-            }
-
-            if (SCR_Start_restart(name.data()) != SCR_SUCCESS) {
-                throw std::runtime_error(std::string("SCR does not let us read ") + name.data());
-            }
-            const std::optional<int> read = read_file(name.data());
-            if (SCR_Complete_restart(read.has_value()) == SCR_SUCCESS && read) {
+        // To start anew where there may be a checkpoint could cost it: if SCR cannot tell whether there
+        // is one, next() throws, and the program ends.
+        while (auto checkpoint = scr::Restart::next()) {
+            const std::optional<int> read = read_file(*checkpoint);
+            if (checkpoint->commit(read.has_value()) && read) {
                 step = *read;
                 field = next;
-                say("restarted from ", name.data());
+                say("restarted from ", checkpoint->name());
                 return;
             }
-            say("cannot read ", name.data(), ", looking for an older checkpoint");
+            say("cannot read ", checkpoint->name(), ", looking for an older checkpoint");
         }
+        say("no checkpoint, starting from step 0");
     }
 
     // `with_scr` is false if SCR is switched off, or could not start.
     void run(bool with_scr)
     {
-        int stop = 0;
+        bool stop = false;
         while (step < options.steps && !stop) {
             step++;
             exchange_borders();
             advance();
             std::this_thread::sleep_for(std::chrono::milliseconds(options.delay));
 
-            int write_now = options.every > 0 && step % options.every == 0;
-            if (options.every == 0) SCR_Need_checkpoint(&write_now);
-            if (with_scr && write_now) {
+            if (with_scr && (options.every > 0 ? step % options.every == 0 : scr::need_checkpoint())) {
                 checkpoint();
-                SCR_Should_exit(&stop);
+                stop = scr::should_exit();
             }
         }
         if (step == options.steps) finish();
@@ -137,50 +125,53 @@ private:
         if (rank == 0) ((std::cout << "heat2d: ") << ... << words) << std::endl;
     }
 
-    std::optional<std::string> path_in(const std::string& name) const
+    std::filesystem::path file_in(const std::string& name) const
     {
-        const std::string file = name + "/rank." + std::to_string(rank);
-        std::array<char, SCR_MAX_FILENAME> path {};
-        if (SCR_Route_file(file.c_str(), path.data()) != SCR_SUCCESS) return std::nullopt;
-        return path.data();
+        return std::filesystem::path(name) / ("rank." + std::to_string(rank));
     }
 
     // Reads this rank's file of a checkpoint into `next`, and gives the step it is of.
-    std::optional<int> read_file(const std::string& name)
+    std::optional<int> read_file(const scr::Restart& checkpoint)
     {
-        const auto path = path_in(name);
-        if (!path) return std::nullopt;
-        std::array<int, 3> head {};
-        std::ifstream file(*path, std::ios::binary);
-        file.read(reinterpret_cast<char*>(head.data()), sizeof head);
-        file.read(reinterpret_cast<char*>(next.data()), bytes());
-        if (!file || head[1] != rank || head[2] != options.size) return std::nullopt;
-        return head[0];
+        try {
+            std::array<int, 3> head {};
+            std::ifstream file(checkpoint.route(file_in(checkpoint.name())), std::ios::binary);
+            file.read(reinterpret_cast<char*>(head.data()), sizeof head);
+            file.read(reinterpret_cast<char*>(next.data()), bytes());
+            if (file && head[1] == rank && head[2] == options.size) return head[0];
+        } catch (const scr::Error&) {
+            // This rank has no file in it.
+        }
+        return std::nullopt;
     }
 
-    bool write_file(const std::string& name)
+    void write_file(const scr::Output& dataset) const
     {
-        const auto path = path_in(name);
-        if (!path) return false;
         const std::array<int, 3> head { step, rank, options.size };
-        std::ofstream file(*path, std::ios::binary | std::ios::trunc);
+        std::ofstream file;
+        file.exceptions(std::ios::badbit | std::ios::failbit);
+        file.open(dataset.route(file_in(dataset.name())), std::ios::binary | std::ios::trunc);
         file.write(reinterpret_cast<const char*>(head.data()), sizeof head);
         file.write(reinterpret_cast<const char*>(field.data()), bytes());
         file.close();
-        return static_cast<bool>(file);
     }
 
     void checkpoint()
     {
         const std::string name = "heat2d." + std::to_string(step);
-        // Where it cannot be started, nothing must be written: older ones stay as they are.
-        if (SCR_Start_output(name.c_str(), SCR_FLAG_CHECKPOINT) != SCR_SUCCESS) {
-            say("checkpoint ", name, " cannot be started, going on without it");
-            return;
+        bool started = false;
+        try {
+            scr::Output dataset(name);
+            started = true;
+            write_file(dataset);
+            dataset.commit();
+            say("checkpoint ", name);
+        } catch (const std::exception&) {
+            // All ranks come here: one that cannot write by its own exception, the others by that of
+            // commit. The dataset does not count, and older ones stay as they are.
+            say("checkpoint ", name, started ? " failed" : " cannot be started",
+                ", going on without it");
         }
-        const bool valid = write_file(name);
-        if (SCR_Complete_output(valid) == SCR_SUCCESS) say("checkpoint ", name);
-        else say("checkpoint ", name, " failed, going on without it");
     }
 
     // Fetches the neighbours' rows beside ours.
@@ -265,14 +256,18 @@ int main(int argc, char** argv)
 
     try {
         Plate plate(read_arguments(argc, argv, ranks), rank, ranks);
-        const bool with_scr = SCR_Init() == SCR_SUCCESS;
-        if (with_scr) {
+        std::optional<scr::Session> session;
+        try {
+            session.emplace();
             plate.restart();
-        } else if (rank == 0) {
-            std::cout << "heat2d: SCR is off, going on without checkpoints" << std::endl;
+        } catch (const scr::Error&) {
+            if (session) throw;
+            if (rank == 0) {
+                std::cout << "heat2d: SCR is off, going on without checkpoints" << std::endl;
+            }
         }
-        plate.run(with_scr);
-        SCR_Finalize();
+        plate.run(session.has_value());
+        if (session) session->finalize();
     } catch (const std::exception& error) {
         if (rank == 0) std::cerr << "heat2d: " << error.what() << std::endl;
         MPI_Abort(MPI_COMM_WORLD, 2);

@@ -13,7 +13,8 @@
 !>   give a path that cannot be opened, so that the file's own, which may be an older dataset's,
 !>   stays as it is. scr_complete_output fails without a message, and may be left out. The same
 !>   holds for scr_start_checkpoint and scr_start_restart.
-!> - flag and valid are integer(int32), integer(int64) or default logical.
+!> - flag and valid are integers or logicals, of the kinds int32 and int64: one of them is the default
+!>   kind, also with -fdefault-integer-8 and the like.
 !> - Names are of any declared length. Trailing blanks do not count; outputs are padded with
 !>   blanks. Fewer than SCR_MAX_FILENAME characters can be given.
 !>
@@ -96,8 +97,8 @@ module scrf
     !> scr_allow_other_ranks(allowed, ierror): can this program restart from a checkpoint of another
     !> number of processes?
     interface scr_allow_other_ranks
-        module procedure :: allow_i32_i32, allow_i64_i32, allow_log_i32
-        module procedure :: allow_i32_i64, allow_i64_i64, allow_log_i64
+        module procedure :: allow_i32_i32, allow_i64_i32, allow_l32_i32, allow_l64_i32
+        module procedure :: allow_i32_i64, allow_i64_i64, allow_l32_i64, allow_l64_i64
     end interface scr_allow_other_ranks
 
     !> scr_restart_ranks(ranks, ierror): how many processes wrote the checkpoint that is being read?
@@ -122,8 +123,10 @@ module scrf
 
     !> scr_have_restart(flag, name, ierror): is there a checkpoint to read? name is optional.
     interface scr_have_restart
-        module procedure :: have_restart_i32_i32, have_restart_i64_i32, have_restart_log_i32
-        module procedure :: have_restart_i32_i64, have_restart_i64_i64, have_restart_log_i64
+        module procedure :: have_restart_i32_i32, have_restart_i64_i32
+        module procedure :: have_restart_l32_i32, have_restart_l64_i32
+        module procedure :: have_restart_i32_i64, have_restart_i64_i64
+        module procedure :: have_restart_l32_i64, have_restart_l64_i64
     end interface scr_have_restart
 
     !> scr_start_restart(name, ierror): begins to read a checkpoint. name is optional.
@@ -134,35 +137,41 @@ module scrf
     !> scr_need_checkpoint(flag, ierror): is it time for a checkpoint?
     interface scr_need_checkpoint
         module procedure :: need_checkpoint_i32_i32, need_checkpoint_i64_i32
-        module procedure :: need_checkpoint_log_i32, need_checkpoint_i32_i64
-        module procedure :: need_checkpoint_i64_i64, need_checkpoint_log_i64
+        module procedure :: need_checkpoint_l32_i32, need_checkpoint_l64_i32
+        module procedure :: need_checkpoint_i32_i64, need_checkpoint_i64_i64
+        module procedure :: need_checkpoint_l32_i64, need_checkpoint_l64_i64
     end interface scr_need_checkpoint
 
     !> scr_should_exit(flag, ierror): should the program stop?
     interface scr_should_exit
-        module procedure :: should_exit_i32_i32, should_exit_i64_i32, should_exit_log_i32
-        module procedure :: should_exit_i32_i64, should_exit_i64_i64, should_exit_log_i64
+        module procedure :: should_exit_i32_i32, should_exit_i64_i32
+        module procedure :: should_exit_l32_i32, should_exit_l64_i32
+        module procedure :: should_exit_i32_i64, should_exit_i64_i64
+        module procedure :: should_exit_l32_i64, should_exit_l64_i64
     end interface scr_should_exit
 
     !> scr_complete_restart(valid, ierror): ends a restart; valid: did this process read its files?
     interface scr_complete_restart
         module procedure :: complete_restart_i32_i32, complete_restart_i64_i32
-        module procedure :: complete_restart_log_i32, complete_restart_i32_i64
-        module procedure :: complete_restart_i64_i64, complete_restart_log_i64
+        module procedure :: complete_restart_l32_i32, complete_restart_l64_i32
+        module procedure :: complete_restart_i32_i64, complete_restart_i64_i64
+        module procedure :: complete_restart_l32_i64, complete_restart_l64_i64
     end interface scr_complete_restart
 
     !> scr_complete_checkpoint(valid, ierror): ends a checkpoint.
     interface scr_complete_checkpoint
         module procedure :: complete_checkpoint_i32_i32, complete_checkpoint_i64_i32
-        module procedure :: complete_checkpoint_log_i32, complete_checkpoint_i32_i64
-        module procedure :: complete_checkpoint_i64_i64, complete_checkpoint_log_i64
+        module procedure :: complete_checkpoint_l32_i32, complete_checkpoint_l64_i32
+        module procedure :: complete_checkpoint_i32_i64, complete_checkpoint_i64_i64
+        module procedure :: complete_checkpoint_l32_i64, complete_checkpoint_l64_i64
     end interface scr_complete_checkpoint
 
     !> scr_complete_output(valid, ierror): ends a dataset; valid: did this process write its files?
     interface scr_complete_output
         module procedure :: complete_output_i32_i32, complete_output_i64_i32
-        module procedure :: complete_output_log_i32, complete_output_i32_i64
-        module procedure :: complete_output_i64_i64, complete_output_log_i64
+        module procedure :: complete_output_l32_i32, complete_output_l64_i32
+        module procedure :: complete_output_i32_i64, complete_output_i64_i64
+        module procedure :: complete_output_l32_i64, complete_output_l64_i64
     end interface scr_complete_output
 
     !> scr_start_output(name, flags, ierror): begins a dataset. A blank name asks for one made
@@ -192,11 +201,11 @@ module scrf
     end interface conclude
 
     interface as_int
-        module procedure :: int_of_i32, int_of_i64, int_of_log
+        module procedure :: int_of_i32, int_of_i64, int_of_l32, int_of_l64
     end interface as_int
 
     interface set_flag
-        module procedure :: set_flag_i32, set_flag_i64, set_flag_log
+        module procedure :: set_flag_i32, set_flag_i64, set_flag_l32, set_flag_l64
     end interface set_flag
 
     ! The C interface. An interface body has no implicit none but its own.
@@ -365,7 +374,8 @@ module scrf
             character(kind=c_char), intent(in) :: call_name(*), reason(*)
         end subroutine c_stop
 
-        subroutine c_free(pointer) bind(C, name="free")
+        !> Frees what c_config has returned.
+        subroutine c_free(pointer) bind(C, name="scr_fortran_free")
             import :: c_ptr
             implicit none
             type(c_ptr), value, intent(in) :: pointer
@@ -661,12 +671,19 @@ contains
         number = merge(1_c_int, 0_c_int, value /= 0)
     end function int_of_i64
 
-    pure function int_of_log(value) result(number)
-        logical, intent(in) :: value
+    pure function int_of_l32(value) result(number)
+        logical(int32), intent(in) :: value
         integer(c_int) :: number
 
         number = merge(1_c_int, 0_c_int, value)
-    end function int_of_log
+    end function int_of_l32
+
+    pure function int_of_l64(value) result(number)
+        logical(int64), intent(in) :: value
+        integer(c_int) :: number
+
+        number = merge(1_c_int, 0_c_int, value)
+    end function int_of_l64
 
     subroutine set_flag_i32(flag, number)
         integer(int32), intent(out) :: flag
@@ -682,12 +699,19 @@ contains
         flag = number
     end subroutine set_flag_i64
 
-    subroutine set_flag_log(flag, number)
-        logical, intent(out) :: flag
+    subroutine set_flag_l32(flag, number)
+        logical(int32), intent(out) :: flag
         integer(c_int), intent(in) :: number
 
         flag = number /= 0
-    end subroutine set_flag_log
+    end subroutine set_flag_l32
+
+    subroutine set_flag_l64(flag, number)
+        logical(int64), intent(out) :: flag
+        integer(c_int), intent(in) :: number
+
+        flag = number /= 0
+    end subroutine set_flag_l64
 
     !> Hands the status to the caller, or acts on it if the caller did not ask. C has reported what
     !> failed there.
@@ -850,15 +874,25 @@ contains
         call set_flag(flag, number)
     end subroutine have_restart_i64_i32
 
-    subroutine have_restart_log_i32(flag, name, ierror)
-        logical, intent(out) :: flag
+    subroutine have_restart_l32_i32(flag, name, ierror)
+        logical(int32), intent(out) :: flag
         character(len=*), intent(out), optional :: name
         integer(int32), intent(out), optional :: ierror
         integer(c_int) :: number
 
         call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
         call set_flag(flag, number)
-    end subroutine have_restart_log_i32
+    end subroutine have_restart_l32_i32
+
+    subroutine have_restart_l64_i32(flag, name, ierror)
+        logical(int64), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine have_restart_l64_i32
 
     subroutine need_checkpoint_i32_i32(flag, ierror)
         integer(int32), intent(out) :: flag
@@ -878,14 +912,23 @@ contains
         call set_flag(flag, number)
     end subroutine need_checkpoint_i64_i32
 
-    subroutine need_checkpoint_log_i32(flag, ierror)
-        logical, intent(out) :: flag
+    subroutine need_checkpoint_l32_i32(flag, ierror)
+        logical(int32), intent(out) :: flag
         integer(int32), intent(out), optional :: ierror
         integer(c_int) :: number
 
         call conclude("scr_need_checkpoint", do_need_checkpoint(number), MUST_STOP, ierror)
         call set_flag(flag, number)
-    end subroutine need_checkpoint_log_i32
+    end subroutine need_checkpoint_l32_i32
+
+    subroutine need_checkpoint_l64_i32(flag, ierror)
+        logical(int64), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_need_checkpoint", do_need_checkpoint(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine need_checkpoint_l64_i32
 
     subroutine should_exit_i32_i32(flag, ierror)
         integer(int32), intent(out) :: flag
@@ -905,14 +948,23 @@ contains
         call set_flag(flag, number)
     end subroutine should_exit_i64_i32
 
-    subroutine should_exit_log_i32(flag, ierror)
-        logical, intent(out) :: flag
+    subroutine should_exit_l32_i32(flag, ierror)
+        logical(int32), intent(out) :: flag
         integer(int32), intent(out), optional :: ierror
         integer(c_int) :: number
 
         call conclude("scr_should_exit", do_should_exit(number), MUST_STOP, ierror)
         call set_flag(flag, number)
-    end subroutine should_exit_log_i32
+    end subroutine should_exit_l32_i32
+
+    subroutine should_exit_l64_i32(flag, ierror)
+        logical(int64), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_should_exit", do_should_exit(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine should_exit_l64_i32
 
     subroutine complete_restart_i32_i32(valid, ierror)
         integer(int32), intent(in) :: valid
@@ -930,13 +982,21 @@ contains
             do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_restart_i64_i32
 
-    subroutine complete_restart_log_i32(valid, ierror)
-        logical, intent(in) :: valid
+    subroutine complete_restart_l32_i32(valid, ierror)
+        logical(int32), intent(in) :: valid
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_restart", &
             do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_restart_log_i32
+    end subroutine complete_restart_l32_i32
+
+    subroutine complete_restart_l64_i32(valid, ierror)
+        logical(int64), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_complete_restart", &
+            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
+    end subroutine complete_restart_l64_i32
 
     subroutine complete_checkpoint_i32_i32(valid, ierror)
         integer(int32), intent(in) :: valid
@@ -954,13 +1014,21 @@ contains
             do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_checkpoint_i64_i32
 
-    subroutine complete_checkpoint_log_i32(valid, ierror)
-        logical, intent(in) :: valid
+    subroutine complete_checkpoint_l32_i32(valid, ierror)
+        logical(int32), intent(in) :: valid
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_checkpoint", &
             do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_checkpoint_log_i32
+    end subroutine complete_checkpoint_l32_i32
+
+    subroutine complete_checkpoint_l64_i32(valid, ierror)
+        logical(int64), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_complete_checkpoint", &
+            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
+    end subroutine complete_checkpoint_l64_i32
 
     subroutine complete_output_i32_i32(valid, ierror)
         integer(int32), intent(in) :: valid
@@ -978,13 +1046,21 @@ contains
             do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_output_i64_i32
 
-    subroutine complete_output_log_i32(valid, ierror)
-        logical, intent(in) :: valid
+    subroutine complete_output_l32_i32(valid, ierror)
+        logical(int32), intent(in) :: valid
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_complete_output", &
             do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_output_log_i32
+    end subroutine complete_output_l32_i32
+
+    subroutine complete_output_l64_i32(valid, ierror)
+        logical(int64), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_complete_output", &
+            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
+    end subroutine complete_output_l64_i32
 
     subroutine start_output_i32_i32(name, flags, ierror)
         character(len=*), intent(in) :: name
@@ -1020,13 +1096,21 @@ contains
             do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
     end subroutine allow_i64_i32
 
-    subroutine allow_log_i32(allowed, ierror)
-        logical, intent(in) :: allowed
+    subroutine allow_l32_i32(allowed, ierror)
+        logical(int32), intent(in) :: allowed
         integer(int32), intent(out), optional :: ierror
 
         call conclude("scr_allow_other_ranks", &
             do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
-    end subroutine allow_log_i32
+    end subroutine allow_l32_i32
+
+    subroutine allow_l64_i32(allowed, ierror)
+        logical(int64), intent(in) :: allowed
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_allow_other_ranks", &
+            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
+    end subroutine allow_l64_i32
 
     subroutine restart_ranks_i32_i32(ranks, ierror)
         integer(int32), intent(out) :: ranks
@@ -1157,15 +1241,25 @@ contains
         call set_flag(flag, number)
     end subroutine have_restart_i64_i64
 
-    subroutine have_restart_log_i64(flag, name, ierror)
-        logical, intent(out) :: flag
+    subroutine have_restart_l32_i64(flag, name, ierror)
+        logical(int32), intent(out) :: flag
         character(len=*), intent(out), optional :: name
         integer(int64), intent(out) :: ierror
         integer(c_int) :: number
 
         call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
         call set_flag(flag, number)
-    end subroutine have_restart_log_i64
+    end subroutine have_restart_l32_i64
+
+    subroutine have_restart_l64_i64(flag, name, ierror)
+        logical(int64), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine have_restart_l64_i64
 
     subroutine need_checkpoint_i32_i64(flag, ierror)
         integer(int32), intent(out) :: flag
@@ -1185,14 +1279,23 @@ contains
         call set_flag(flag, number)
     end subroutine need_checkpoint_i64_i64
 
-    subroutine need_checkpoint_log_i64(flag, ierror)
-        logical, intent(out) :: flag
+    subroutine need_checkpoint_l32_i64(flag, ierror)
+        logical(int32), intent(out) :: flag
         integer(int64), intent(out) :: ierror
         integer(c_int) :: number
 
         call conclude("scr_need_checkpoint", do_need_checkpoint(number), MUST_STOP, ierror)
         call set_flag(flag, number)
-    end subroutine need_checkpoint_log_i64
+    end subroutine need_checkpoint_l32_i64
+
+    subroutine need_checkpoint_l64_i64(flag, ierror)
+        logical(int64), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_need_checkpoint", do_need_checkpoint(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine need_checkpoint_l64_i64
 
     subroutine should_exit_i32_i64(flag, ierror)
         integer(int32), intent(out) :: flag
@@ -1212,14 +1315,23 @@ contains
         call set_flag(flag, number)
     end subroutine should_exit_i64_i64
 
-    subroutine should_exit_log_i64(flag, ierror)
-        logical, intent(out) :: flag
+    subroutine should_exit_l32_i64(flag, ierror)
+        logical(int32), intent(out) :: flag
         integer(int64), intent(out) :: ierror
         integer(c_int) :: number
 
         call conclude("scr_should_exit", do_should_exit(number), MUST_STOP, ierror)
         call set_flag(flag, number)
-    end subroutine should_exit_log_i64
+    end subroutine should_exit_l32_i64
+
+    subroutine should_exit_l64_i64(flag, ierror)
+        logical(int64), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_should_exit", do_should_exit(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine should_exit_l64_i64
 
     subroutine complete_restart_i32_i64(valid, ierror)
         integer(int32), intent(in) :: valid
@@ -1237,13 +1349,21 @@ contains
             do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_restart_i64_i64
 
-    subroutine complete_restart_log_i64(valid, ierror)
-        logical, intent(in) :: valid
+    subroutine complete_restart_l32_i64(valid, ierror)
+        logical(int32), intent(in) :: valid
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_restart", &
             do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_restart_log_i64
+    end subroutine complete_restart_l32_i64
+
+    subroutine complete_restart_l64_i64(valid, ierror)
+        logical(int64), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_complete_restart", &
+            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
+    end subroutine complete_restart_l64_i64
 
     subroutine complete_checkpoint_i32_i64(valid, ierror)
         integer(int32), intent(in) :: valid
@@ -1261,13 +1381,21 @@ contains
             do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_checkpoint_i64_i64
 
-    subroutine complete_checkpoint_log_i64(valid, ierror)
-        logical, intent(in) :: valid
+    subroutine complete_checkpoint_l32_i64(valid, ierror)
+        logical(int32), intent(in) :: valid
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_checkpoint", &
             do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_checkpoint_log_i64
+    end subroutine complete_checkpoint_l32_i64
+
+    subroutine complete_checkpoint_l64_i64(valid, ierror)
+        logical(int64), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_complete_checkpoint", &
+            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
+    end subroutine complete_checkpoint_l64_i64
 
     subroutine complete_output_i32_i64(valid, ierror)
         integer(int32), intent(in) :: valid
@@ -1285,13 +1413,21 @@ contains
             do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
     end subroutine complete_output_i64_i64
 
-    subroutine complete_output_log_i64(valid, ierror)
-        logical, intent(in) :: valid
+    subroutine complete_output_l32_i64(valid, ierror)
+        logical(int32), intent(in) :: valid
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_complete_output", &
             do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_output_log_i64
+    end subroutine complete_output_l32_i64
+
+    subroutine complete_output_l64_i64(valid, ierror)
+        logical(int64), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_complete_output", &
+            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
+    end subroutine complete_output_l64_i64
 
     subroutine start_output_i32_i64(name, flags, ierror)
         character(len=*), intent(in) :: name
@@ -1327,13 +1463,21 @@ contains
             do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
     end subroutine allow_i64_i64
 
-    subroutine allow_log_i64(allowed, ierror)
-        logical, intent(in) :: allowed
+    subroutine allow_l32_i64(allowed, ierror)
+        logical(int32), intent(in) :: allowed
         integer(int64), intent(out) :: ierror
 
         call conclude("scr_allow_other_ranks", &
             do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
-    end subroutine allow_log_i64
+    end subroutine allow_l32_i64
+
+    subroutine allow_l64_i64(allowed, ierror)
+        logical(int64), intent(in) :: allowed
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_allow_other_ranks", &
+            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
+    end subroutine allow_l64_i64
 
     subroutine restart_ranks_i32_i64(ranks, ierror)
         integer(int32), intent(out) :: ranks

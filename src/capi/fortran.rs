@@ -1,9 +1,9 @@
-//! What the Fortran module needs beyond the C interface: errors that only it sees, and the end of a
-//! program that passes no `ierror`. Not in `scr.h`.
+//! What the Fortran module needs beyond the C interface: errors that only it sees, the end of a
+//! program that passes no `ierror`, and memory. Not in `scr.h`.
 
 use super::{guard::guard, process, text};
 use crate::Result;
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 
 /// Reports an error of `call` that only the Fortran module sees. Local.
 ///
@@ -30,4 +30,15 @@ pub unsafe extern "C" fn scr_fortran_stop(call: *const c_char, reason: *const c_
     guard((), || -> Result<()> {
         process::stop_fortran(&call.unwrap_or_default(), &reason.unwrap_or_default())
     });
+}
+
+/// Frees what [`super::SCR_Config`] returned. Local. Flang has a `free` of its own inside, so no interface
+/// in a module may have that name.
+///
+/// # Safety
+/// `text` is NULL or came from that call, and is not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn scr_fortran_free(text: *mut c_void) {
+    // SAFETY: the caller's promise, and the text was made by malloc.
+    unsafe { libc::free(text) };
 }

@@ -1,5 +1,6 @@
 !> What module scrf promises, with each kind of flag and of ierror. Needs no MPI module, so
-!> that programs can call it which use MPI in different ways. Run in an empty prefix directory.
+!> that programs can call it which use MPI in different ways, also if this module is compiled with
+!> -fdefault-integer-8 and they are not. Run in an empty prefix directory.
 module check_scrf
     use, intrinsic :: iso_fortran_env, only: error_unit, int32, int64
     use scrf
@@ -12,10 +13,13 @@ module check_scrf
 contains
 
     !> Number of promises that do not hold for rank `rank`.
-    function check_all(rank) result(count)
-        integer, intent(in) :: rank
-        integer :: count
+    function check_all(this_rank) result(count)
+        integer(int32), intent(in) :: this_rank
+        integer(int32) :: count
         integer(int32) :: ierror
+        integer :: rank
+
+        rank = this_rank
 
         call check_parameters()
         call scr_init(ierror)
@@ -28,7 +32,7 @@ contains
         call check(ierror == SCR_SUCCESS, "scr_finalize")
         call scr_finalize(ierror)
         call check(ierror /= SCR_SUCCESS, "scr_finalize twice")
-        count = failures
+        count = int(failures, int32)
     end function check_all
 
     subroutine check_parameters()
@@ -148,6 +152,8 @@ contains
     subroutine check_outputs_of_other_kinds()
         integer(int64) :: flag, ierror
         integer(int32) :: flag_short, ierror_short
+        logical(int32) :: answer
+        logical(int64) :: answer_long
 
         call scr_have_restart(flag, ierror=ierror)
         call check(ierror == 0 .and. (flag == 0 .or. flag == 1), "flag and ierror of int64")
@@ -155,6 +161,12 @@ contains
         call check(ierror_short == 0, "flag of int64, ierror of int32")
         call scr_should_exit(flag_short, ierror)
         call check(ierror == 0 .and. flag_short == 0, "flag of int32, ierror of int64")
+        answer = .true.
+        call scr_should_exit(answer, ierror)
+        call check(ierror == 0 .and. .not. logical(answer), "logical of int32, ierror of int64")
+        answer_long = .true.
+        call scr_should_exit(answer_long, ierror_short)
+        call check(ierror_short == 0 .and. .not. logical(answer_long), "logical of int64")
 
         call scr_start_output("void", 1_int64, ierror)
         call check(ierror == 0, "flags of int64")
@@ -162,8 +174,11 @@ contains
         call check(ierror /= 0, "valid of int64")
         call scr_start_checkpoint(ierror)
         call check(ierror == 0, "scr_start_checkpoint, int64")
-        call scr_complete_checkpoint(.false., ierror)
+        call scr_complete_checkpoint(.false._int32, ierror)
         call check(ierror /= 0, "valid of logical, ierror of int64")
+        call scr_start_checkpoint(ierror)
+        call scr_complete_checkpoint(.false._int64, ierror)
+        call check(ierror /= 0, "valid of a long logical, ierror of int64")
     end subroutine check_outputs_of_other_kinds
 
     function file_of(rank) result(file)

@@ -15,10 +15,10 @@ root=$work/installed
 pkgconfig=$(dirname "$(find "$root" -name scr.pc)")
 export PKG_CONFIG_PATH=$pkgconfig SCR_EXAMPLES=$root/share/scr/examples
 
-run() { # PROGRAM: it must finish, wherever it finds its libraries
+run() { # PROGRAM [INTERPRETER]: it must finish, wherever it finds its libraries
     mkdir "$1.run"
     (cd "$1.run" && SCR_PREFIX=$PWD SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cntl \
-        SCR_JOB_ID=$$ "${launch[@]}" "$1" size 32 steps 12 >log)
+        SCR_JOB_ID=$$ "${launch[@]}" ${2:+"$2"} "$1" size 32 steps 12 >log)
     grep -q "checkpoint heat2d.10$" "$1.run/log"
     grep -q "finished step 12" "$1.run/log"
 }
@@ -47,6 +47,16 @@ for language in "${languages[@]}"; do
     fi
 done
 
+if [[ -n $SCR_TEST_PYTHON && $SCR_TEST_SHARED == ON ]]; then
+    export PYTHONPATH=$root/share/scr/python PYTHONDONTWRITEBYTECODE=1
+    [[ $("$SCR_TEST_PYTHON" -c "import scr; print(scr.get_version())") == v3.1.0 ]]
+    if "$SCR_TEST_PYTHON" -c "import numpy" 2>/dev/null; then
+        cp "$SCR_EXAMPLES/heat_numpy.py" "$work"
+        run "$work/heat_numpy.py" "$SCR_TEST_PYTHON"
+        echo "Python"
+    fi
+fi
+
 [[ -f $root/share/man/man3/SCR_Init.3 ]] || { echo "no manual page of SCR_Init"; exit 1; }
 if command -v pkg-config >/dev/null; then
     [[ $(pkg-config --variable=mpicc scr) == "$MPI_C_COMPILER" ]] || { echo "no mpicc in scr.pc"; exit 1; }
@@ -56,7 +66,7 @@ for name in scr scr_index scr_print scr_print_hash_file kvtree_print; do
     # Commands are for login nodes too, where there may be no MPI.
     if ldd "$root/bin/$name" | grep -q libmpi; then echo "$name needs MPI"; exit 1; fi
 done
-if grep -rl "$work/staged" "$root/share/scr/cmake" "$pkgconfig"; then
+if grep -rl "$work/staged" "$root/share/scr" "$pkgconfig"; then
     echo "these files name the place where SCR was first installed"
     exit 1
 fi

@@ -1,0 +1,90 @@
+"""MPI, as far as this module needs it: started by mpi4py or else by us."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import sys
+from typing import Any
+
+from ._library import Error, function, library
+
+#: MPI_COMM_WORLD in MPICH and its relatives. In Open MPI it is the address of a variable.
+_MPICH_WORLD = 0x44000000
+
+#: Where mpiexec of Open MPI, and those of MPICH and its relatives, say how many processes it launches.
+_LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
+
+
+def ensure() -> None:
+    """Starts MPI unless the program did. SCR needs it from the first collective call on."""
+    if _asked("MPI_Initialized"):
+        return
+    mpi4py = sys.modules.get("mpi4py.MPI")
+    if mpi4py is not None and mpi4py.Is_initialized():
+        # Two MPIs in one process: SCR would see each process as a job of its own.
+        raise Error(
+            "SCR_Init",
+            reason=f"mpi4py runs with another MPI ({_name_of(mpi4py)}) than {library()._name} was built "
+            "with. Install an mpi4py for that MPI (MPICC=... pip install --no-binary mpi4py mpi4py), "
+            "or an SCR for this one and name it in SCR_LIBRARY",
+        )
+    if function("MPI_Init")(None, None) != 0:
+        raise Error("MPI_Init", reason="MPI cannot start; was the program launched with its mpiexec?")
+    atexit.register(_finalize)
+    launched = max((_number(name) for name in _LAUNCHED), default=1)
+    if launched > 1 and ranks() == 1:
+        raise Error(
+            "MPI_Init",
+            reason=f"{launched} processes were launched, and each is alone in its MPI: that of "
+            f"{library()._name} is another one than that of mpiexec. Launch with the mpiexec of SCR's MPI",
+        )
+
+
+def rank() -> int:
+    """This process's number in MPI_COMM_WORLD."""
+    return _of_world("MPI_Comm_rank")
+
+
+def ranks() -> int:
+    """The number of processes in MPI_COMM_WORLD."""
+    return _of_world("MPI_Comm_size")
+
+
+def _finalize() -> None:
+    # After an error that nobody caught, other processes may wait for this one for ever. If it leaves
+    # without MPI_Finalize the launcher ends them.
+    if not hasattr(sys, "last_value") and not _asked("MPI_Finalized"):
+        function("MPI_Finalize")()
+
+
+def _asked(name: str) -> bool:
+    flag = ctypes.c_int(0)
+    function(name)(ctypes.byref(flag))
+    return flag.value != 0
+
+
+def _of_world(name: str) -> int:
+    ensure()
+    number = ctypes.c_int(0)
+    function(name)(_world(), ctypes.byref(number))
+    return number.value
+
+
+def _world() -> Any:
+    try:
+        variable = ctypes.c_char.in_dll(library(), "ompi_mpi_comm_world")
+    except ValueError:
+        return ctypes.c_int(_MPICH_WORLD)
+    return ctypes.c_void_p(ctypes.addressof(variable))
+
+
+def _number(name: str) -> int:
+    text = os.environ.get(name, "")
+    return int(text) if text.isdecimal() else 1
+
+
+def _name_of(mpi4py: Any) -> str:
+    name, version = mpi4py.get_vendor()
+    return f"{name} {'.'.join(str(part) for part in version)}"

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Usage: languages.sh SOURCE
+# Each call of scr.h is called by the module scr, and each but those that C++ does without by scr.hpp.
+set -euo pipefail
+
+cd "$1"
+calls=$(sed -nE 's/^(const )?[a-z]+ \*?(SCR_[A-Za-z_]+)\(.*/\2/p' include/scr.h)
+[[ $(wc -w <<<"$calls") -gt 20 ]]
+for call in $calls; do
+    case $call in
+    # Of C alone; and the older interface, of which start_output and complete_output do the same.
+    SCR_Configf | SCR_Start_checkpoint | SCR_Complete_checkpoint) continue ;;
+    esac
+    grep -q "\"$call\"" python/scr/_calls.py || { echo "FAILED: $call is not in python/scr" && exit 1; }
+    grep -q "$call(" include/scr.hpp || grep -q "\"$call\", $call)" include/scr.hpp ||
+        { echo "FAILED: $call is not in scr.hpp" && exit 1; }
+done

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Usage: compiled.sh SOURCE LIBRARY MPIFORT LAUNCHER... -- COMPILER FLAGS CHECK_FLAGS
+# Compiles the Fortran sources by COMPILER with FLAGS, and the checks of the module with CHECK_FLAGS,
+# links both with the C library, and runs them: under the programs that use mpif.h, since a module of MPI
+# fits one compiler. COMPILER flang is the newest that is installed. Run through
+# tests/in_empty_directory.sh.
+set -euo pipefail
+
+source=$1 library=$2 mpifort=$3
+shift 3
+launch=()
+while [[ $1 != -- ]]; do
+    launch+=("$1")
+    shift
+done
+compiler=$2
+read -ra flags <<<"$3"
+read -ra check_flags <<<"$4"
+
+link=()
+if [[ $compiler == flang ]]; then
+    compiler=$(compgen -c | grep -E '^flang(-new)?(-[0-9]+)?$' | sed -E 's/^.*-([0-9]+)$/\1 &/' |
+        sort -n | tail -n 1 | sed 's/^.* //') || true
+    if [[ -z $compiler ]]; then
+        echo "SKIPPED: there is no flang (Debian: flang-16, of 0.8 GB, or newer)"
+        exit 77
+    fi
+    "$compiler" --version | head -n 1
+    # Debian's flang-16 does not look for its own libraries here.
+    [[ ! $compiler =~ -([0-9]+)$ ]] || link=("-L/usr/lib/llvm-${BASH_REMATCH[1]}/lib")
+fi
+
+read -ra mpi <<<"$("$mpifort" -show | grep -oE ' -[ILl][^ ]*' | tr -d '\n')"
+# Open MPI makes this part of mpif.h for the compiler that it was built with. Nothing here uses it.
+mkdir mpif
+for flag in "${mpi[@]}"; do
+    [[ ! -f ${flag#-I}/mpif-sizeof.h ]] || cp "${flag#-I}"/mpif*.h mpif
+done
+[[ ! -f mpif/mpif-sizeof.h ]] || true >mpif/mpif-sizeof.h
+"$compiler" "${flags[@]}" -c "$source/fortran/scrf.F90" "$source/fortran/scrf_classic.f90"
+"$compiler" "${check_flags[@]}" -c "$source/tests/fortran/check_scrf.f90"
+
+# run SOURCE OBJECT...: links and runs it.
+run() {
+    "$compiler" -Impif -I"$source/include" "$@" scrf.o "$library" "${mpi[@]}" "${link[@]}" -pthread -ldl -lm \
+        -o program
+    rm -rf ./.scr ./from* ./classic* "${SCR_CACHE_BASE:?}"/*
+    "${launch[@]}" ./program
+}
+run "$source/tests/fortran/with_mpif_h.f90" check_scrf.o
+run "$source/tests/fortran/classic_free.f90" scrf_classic.o
+run "$source/tests/fortran/classic_fixed.f" scrf_classic.o
