@@ -414,6 +414,7 @@ mod tests {
             node: "n".into(),
             prefix: None,
             bypass: false,
+            contained: None,
             dataset: Dataset {
                 id: ID,
                 ..Dataset::default()

@@ -1,8 +1,9 @@
 //! `scr index`: lists and changes the datasets of a prefix directory.
 
 use super::call::{Failure, Invocation};
+use super::copy::Configured;
 use super::delete::delete;
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::{Command, CommandGroup, Outcome, RunCommand, job, place};
 use crate::format::flush_file::{CACHE, FlushEntry};
 use crate::format::index::{Index, table};
 use crate::format::print::escaped;
@@ -11,7 +12,7 @@ use crate::job::Environment;
 use crate::job::clock::local_time;
 use crate::prefix::index::{self, no_such_dataset};
 use crate::prefix::{paths::Prefix, records};
-use crate::scavenge::build;
+use crate::scavenge::{BuildSettings, build};
 use crate::text::ranks_in_words;
 use crate::{Error, Result};
 use std::ffi::OsString;
@@ -200,14 +201,15 @@ pub(super) fn complete(
     id: u64,
 ) -> std::result::Result<(), Failure> {
     let (host, mut notes) = (Environment::of_process().host, Vec::new());
-    let time = local_time(SystemTime::now());
-    let built = build(
-        &*place::files(prefix),
-        prefix,
-        id,
-        (&host, &time),
-        &mut notes,
-    );
+    // A dataset is completed also where the configuration cannot be read.
+    let config = job::load(Some(prefix.root())).ok();
+    let checksums = config.is_none_or(|(config, _)| Configured::of(&config).checksums);
+    let how = BuildSettings {
+        node: &host,
+        time: &local_time(SystemTime::now()),
+        checksums,
+    };
+    let built = build(&*place::files(prefix), prefix, id, how, &mut notes);
     for note in &notes {
         call.warn(note);
     }

@@ -8,6 +8,7 @@ use crate::job::Environment;
 use crate::prefix::paths::Prefix;
 use crate::redundancy::ParityFileName;
 use crate::redundancy::offline::DatasetLocation;
+use crate::scavenge::contain::shown;
 use crate::scavenge::dataset_records::{DatasetRecords, read};
 use crate::scavenge::locations::{CacheLocation, PrefixLocation};
 use crate::scavenge::rebuild::{RebuildPlan, Scope, choose};
@@ -69,8 +70,19 @@ impl RunCommand for Options {
         };
         let saved = place.prefix.as_ref().map(PrefixLocation);
         let cached = CacheLocation(place.dir);
+        let view = place
+            .prefix
+            .as_ref()
+            .zip(sources.first())
+            .map(|(prefix, newest)| {
+                let maps = sources.iter().flat_map(|source| source.filemaps.values());
+                shown(files, prefix, newest.dataset.id, maps)
+            });
         let location = DatasetLocation {
-            files,
+            files: match &view {
+                Some(view) => view,
+                None => files,
+            },
             meta_dir: &place.meta,
             data: match &saved {
                 Some(saved) => saved,

@@ -79,6 +79,9 @@ impl RunCommand for Options {
 /// The longest time for a copy if the end of the allocation is not known.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
+/// The longest list of nodes that is handed to a command, bytes.
+const LONG: usize = 8192;
+
 /// The nodes of a job that has ended.
 pub(super) struct ReachedNodes<'a> {
     job: &'a Job,
@@ -207,7 +210,13 @@ impl<'a> ReachedNodes<'a> {
                 _ => "the redundancy files that are needed",
             };
             call.step(&format_args!("copying {what} of dataset {id}"))?;
-            let answers = self.ask(&["copy", "--id", &number, "--redundancy", round])?;
+            let mut words = vec!["copy", "--id", &number, "--redundancy", round];
+            // The list is long where many nodes are down; then a missing record tells the same.
+            let down = compress(&self.down);
+            if round == "needed" && !down.is_empty() && down.len() < LONG {
+                words.push(&down);
+            }
+            let answers = self.ask(&words)?;
             for answer in &answers {
                 for line in answer.out.lines().chain(answer.err.lines()) {
                     call.step(&format_args!("{}: {}", answer.node, escaped(&line.into())))?;

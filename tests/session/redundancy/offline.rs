@@ -119,6 +119,7 @@ impl Site {
                 node: NODE.into(),
                 prefix: None,
                 bypass: false,
+                contained: None,
                 dataset: record.dataset,
                 reddesc: record.reddesc,
                 files: record.files,
