@@ -74,8 +74,10 @@ fn bytes(text: &str) -> Result<usize, String> {
 
 /// The parameters of a copy. Those with a bad value have their default: the files are saved anyway.
 pub(super) struct Configured {
-    buffer: usize,
-    metadata: bool,
+    /// `SCR_FILE_BUF_SIZE`, bytes.
+    pub buffer: usize,
+    /// `SCR_COPY_METADATA`.
+    pub metadata: bool,
     use_containers: bool,
     container_size: u64,
     /// `SCR_CRC_ON_FLUSH`.
