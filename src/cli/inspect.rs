@@ -123,7 +123,7 @@ fn saved(call: &mut Invocation, here: &caches::Here, id: u64) -> Outcome {
         meta_dir,
         data,
     };
-    let plan = choose(location, &sources, Scope::Data)?;
+    let plan = choose(location, &sources, Scope::Data, &())?;
     for note in plan.notes() {
         call.warn(&note);
     }

@@ -5,7 +5,7 @@
 use super::contain::{contained, shown};
 use super::dataset_records::{self, DatasetRecords};
 use super::locations::PrefixLocation;
-use super::rebuild::{Scope, choose};
+use super::rebuild::{RebuildWatch, Scope, choose};
 use super::scr_v3::{self, ScrV3Dataset, is_from_scr_v3};
 use crate::cache::layout::filemap_rank;
 use crate::format::rank2file::{FileEntry, RankEntry};
@@ -32,7 +32,7 @@ pub struct Built {
 }
 
 /// How a dataset is completed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct BuildSettings<'a> {
     /// The node that new completion records name.
     pub node: &'a str,
@@ -40,6 +40,8 @@ pub struct BuildSettings<'a> {
     pub time: &'a str,
     /// Record checksums (`SCR_CRC_ON_FLUSH`).
     pub checksums: bool,
+    /// Learns how much there is to do.
+    pub watch: &'a dyn RebuildWatch,
 }
 
 /// Completes dataset `id` from its scavenged parts, or from a flush that only missed the index. Damage
@@ -75,7 +77,7 @@ pub fn build(
         data: &data,
     };
     let plan = match &sources {
-        Ok(sources) => choose(location, sources, Scope::Data),
+        Ok(sources) => choose(location, sources, Scope::Data, how.watch),
         Err(error) => Err(error.clone()),
     };
     let verdict = plan.and_then(|plan| {

@@ -52,6 +52,7 @@ pub fn save(
         node: settings.node,
         time,
         checksums: settings.checksums,
+        watch: &(),
     };
     build(settings.files, settings.prefix, id, how, notes)
 }

@@ -148,6 +148,7 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
             node: run.node(),
             time: &time_now(),
             checksums: run.settings.crc_on_flush,
+            watch: &(),
         };
         let built = build(&*run.files, &run.prefix, id, how, &mut notes);
         for note in notes {

@@ -381,6 +381,7 @@ fn a_dataset_in_containers_is_completed_without_its_index_entry() {
         node: "n0",
         time: "2026-01-01T00:00:00",
         checksums: true,
+        watch: &(),
     };
     let built = scr::scavenge::build(&Posix, &prefix, 2, how, &mut notes);
     assert_eq!(built.unwrap().ranks, 3);

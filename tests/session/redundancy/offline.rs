@@ -234,7 +234,7 @@ impl Site {
             meta_dir: &meta,
             data: &data,
         };
-        let plan = choose(location, &surveys, Scope::Everything)?;
+        let plan = choose(location, &surveys, Scope::Everything, &())?;
         let said = plan.notes();
         let losses = plan.losses.clone();
         plan.carry_out(NODE)?;

@@ -24,6 +24,7 @@ pub(super) const HOW: BuildSettings = BuildSettings {
     node: "head",
     time: TIME,
     checksums: true,
+    watch: &(),
 };
 
 pub(super) fn prefix(site: &Site) -> Prefix {
