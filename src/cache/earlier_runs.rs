@@ -121,6 +121,7 @@ mod tests {
             node: "n".into(),
             prefix: None,
             bypass: false,
+            contained: None,
             dataset: Dataset {
                 id,
                 created,

@@ -416,6 +416,7 @@ mod tests {
             node: "n".into(),
             prefix: None,
             bypass: false,
+            contained: None,
             dataset: Dataset {
                 id: ID,
                 ..Dataset::default()

@@ -49,31 +49,40 @@ impl Caches {
     /// The job and its caches. Does not report problems of the configuration, since this runs on every
     /// node; `scr params` shows them.
     pub fn find(&self) -> Result<Here, Failure> {
-        let job = Job::here(self.prefix.as_deref())?;
-        let node = node_name(&job.environment, &|name| job.get(name))?.value;
-        let (user, id) = match &self.cntldir {
-            Some(dir) => of_control(dir)?,
-            None => (job.user()?, job.id()?),
-        };
-        let bases: Vec<PathBuf> = match &self.cache[..] {
-            // All stores, because a dataset stays where it was written.
-            [] => {
-                let settings = Settings::from(&job.config)?;
-                let stores = descriptors(&job.config, &settings, &node)?.stores;
-                stores.into_iter().map(|store| store.dir).collect()
-            }
-            given => given
-                .iter()
-                .map(|base| absolute(base))
-                .collect::<Result<_, _>>()?,
-        };
-        let caches = bases.iter().map(|base| Layout::new(base, &user, &id));
-        Ok(Here {
-            caches: caches.collect(),
-            job,
-            node,
-        })
+        find(self.prefix.as_deref(), self.cntldir.as_deref(), &self.cache)
     }
+}
+
+/// The job that uses a prefix directory, and its caches.
+pub(super) fn of_prefix(prefix: &Path) -> Result<Here, Failure> {
+    find(Some(prefix), None, &[])
+}
+
+fn find(prefix: Option<&Path>, cntldir: Option<&Path>, bases: &[PathBuf]) -> Result<Here, Failure> {
+    let job = Job::here(prefix)?;
+    let node = node_name(&job.environment, &|name| job.get(name))?.value;
+    let (user, id) = match cntldir {
+        Some(dir) => of_control(dir)?,
+        None => (job.user()?, job.id()?),
+    };
+    let bases: Vec<PathBuf> = match bases {
+        // All stores, because a dataset stays where it was written.
+        [] => {
+            let settings = Settings::from(&job.config)?;
+            let stores = descriptors(&job.config, &settings, &node)?.stores;
+            stores.into_iter().map(|store| store.dir).collect()
+        }
+        given => given
+            .iter()
+            .map(|base| absolute(base))
+            .collect::<Result<_, _>>()?,
+    };
+    let caches = bases.iter().map(|base| Layout::new(base, &user, &id));
+    Ok(Here {
+        caches: caches.collect(),
+        job,
+        node,
+    })
 }
 
 /// User and job of a control directory.

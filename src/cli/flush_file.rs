@@ -1,17 +1,33 @@
 //! `scr flush-file`: where the cached datasets of the last run are.
 
 use super::call::{Failure, Invocation};
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::copy::Configured;
+use super::progress::Progress;
+use super::{Command, CommandGroup, Outcome, RunCommand, caches, place};
+use crate::format::Dataset;
+use crate::format::filemap::Filemap;
 use crate::format::flush_file::{CACHE, FLUSHING, FlushEntry, FlushFile, PFS, SYNC_FLUSHING};
 use crate::format::print::escaped;
+use crate::job::clock::local_time;
+use crate::prefix::flush::FlushTarget;
+use crate::prefix::resume::resume;
 use crate::prefix::{paths::Prefix, records};
 use crate::scavenge::build;
+use crate::scavenge::caches::records as find_records;
+use crate::store::{LockAttempt, wait_for_lock};
+use crate::text::ranks_in_words;
+use crate::transfer::Watch;
+use crate::transfer::copy::Copier;
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime};
 
 /// The command.
 pub(super) const COMMAND: Command =
     Command::of::<Options>("flush-file", &["scr_flush_file"], CommandGroup::Scripts);
+
+/// How long to wait for the last processes of a run to end.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Ask where the cached datasets of the last run are
 ///
@@ -62,8 +78,9 @@ struct Options {
     #[arg(short = 'S', long, requires = "name", conflicts_with_all = ["list_output", "list_ckpt",
         "need_flush", "latest", "location"])]
     summary: bool,
-    /// With --name: resume the copy of this dataset to the prefix directory. No copy outlives its run
-    /// here, so this only warns; exit status 0 if the prefix directory has all of the dataset
+    /// With --name: resume a flush of this dataset that was killed, after all processes of its run have
+    /// ended. Copies what is in the caches of this node and not yet in the prefix directory. When it was
+    /// called on all nodes that have a part, the dataset is complete. Exit status 0 if it is, else 1
     #[arg(short, long, requires = "name", conflicts_with_all = ["list_output", "list_ckpt",
         "need_flush", "latest", "location"])]
     resume: bool,
@@ -80,8 +97,8 @@ impl RunCommand for Options {
             None => return Err(Failure::said(format!("there is no {}", path.display()))),
         };
         let entry = |id: Option<u64>| id.and_then(|id| record.datasets.get(&id));
-        if self.resume && !resumed(call, entry(self.name)) {
-            return Ok(ExitCode::FAILURE);
+        if let Some(id) = self.name.filter(|_| self.resume) {
+            resume_here(&prefix, id, entry(self.name))?;
         }
         if let Some(id) = self.name.filter(|_| self.summary) {
             certify(&prefix, id, entry(self.name))?;
@@ -130,27 +147,98 @@ fn location(entry: &FlushEntry) -> Option<&'static str> {
     places.into_iter().find(|place| entry.is_at(place))
 }
 
-/// True if the prefix directory has all of a dataset. Warns that no copy is resumed.
-fn resumed(call: &mut Invocation, entry: Option<&FlushEntry>) -> bool {
-    let all = entry.is_some_and(|entry| !entry.needs_flush());
-    let then = match (entry, all) {
-        (None, _) => "the last run had no such dataset",
-        (_, true) => "the prefix directory has all of the dataset",
-        (_, false) => "`scr postrun` saves the dataset from the caches",
+/// Resumes the flush of a dataset on this node.
+///
+/// # Errors
+/// The dataset is not complete in the prefix directory, and why.
+fn resume_here(prefix: &Prefix, id: u64, entry: Option<&FlushEntry>) -> Result<(), Failure> {
+    let dataset = described(prefix, id, entry)?;
+    if entry.is_some_and(|entry| !entry.needs_flush()) {
+        return Ok(());
+    }
+    let here = caches::of_prefix(prefix.root())?;
+    let files = &*here.files();
+    let mut locks = Vec::new();
+    for cache in &here.caches {
+        let dir = cache.job();
+        if files.stat(&dir)?.is_none() {
+            continue;
+        }
+        // A run that is alive flushes by itself.
+        match wait_for_lock(files, &dir, Instant::now() + PATIENCE)? {
+            LockAttempt::Acquired(lock) => locks.push(lock),
+            LockAttempt::Unsupported => {}
+            LockAttempt::HeldByOther => {
+                return Err(Failure::said(format!(
+                    "{} is in use: a run of this job is alive on this node, and flushes by itself; wait \
+                     for its end",
+                    dir.display()
+                )));
+            }
+        }
+    }
+    let (mut parts, mut problems) = (Vec::new(), Vec::new());
+    for cache in &here.caches {
+        for (layout, records) in find_records(files, cache, id, &mut problems)? {
+            // In a store that all nodes see, each node copies its own part.
+            let own =
+                |map: &Filemap| layout.level().is_none() || map.node == here.node.as_str().into();
+            let own = records.filemaps.into_iter().filter(own);
+            parts.extend(own.map(|map| {
+                let data = layout.data(id, map.rank);
+                (map, data)
+            }));
+        }
+    }
+    let configured = Configured::of(&here.job.config);
+    let target = FlushTarget {
+        files,
+        prefix,
+        metadata: configured.metadata,
+        checksums: configured.checksums,
+        make_dirs: true,
     };
-    call.warn(&format!(
-        "--resume has no effect: no copy outlives its run; {then}"
-    ));
-    all
+    let progress = Progress::new("copied");
+    let sizes = parts
+        .iter()
+        .filter_map(|(map, _): &(Filemap, _)| map.files.size());
+    sizes.for_each(|size| progress.expect(size));
+    let after_piece = |bytes| {
+        progress.moved(bytes);
+        Ok(())
+    };
+    let mut copier = Copier::new(files, configured.buffer).watched(&after_piece);
+    let time = || local_time(SystemTime::now());
+    let resumed = resume(&target, &mut copier, dataset, parts, &time);
+    drop(progress);
+    let missing = resumed?.missing;
+    match (&missing[..], problems.first()) {
+        ([], _) => Ok(()),
+        (missing, None) => Err(Failure::said(format!(
+            "the files of {} are not in the prefix directory, nor in the caches of this node; repeat \
+             this on the nodes that have them, or call `scr postrun`",
+            ranks_in_words(missing)
+        ))),
+        (_, Some(problem)) => Err(Failure::said(problem.to_string())),
+    }
+}
+
+/// The description of a dataset in the flush file.
+fn described<'a>(
+    prefix: &Prefix,
+    id: u64,
+    entry: Option<&'a FlushEntry>,
+) -> Result<&'a Dataset, Failure> {
+    let dataset = entry.and_then(|entry| entry.dataset.as_ref());
+    dataset.filter(|dataset| dataset.id == id).ok_or_else(|| {
+        let path = prefix.file("flush.scr");
+        Failure::said(format!("{} does not describe dataset {id}", path.display()))
+    })
 }
 
 /// Records that the prefix directory has all of the dataset, if that is true.
 fn certify(prefix: &Prefix, id: u64, entry: Option<&FlushEntry>) -> Result<(), Failure> {
-    let dataset = entry.and_then(|entry| entry.dataset.as_ref());
-    let dataset = dataset.filter(|dataset| dataset.id == id).ok_or_else(|| {
-        let path = prefix.file("flush.scr");
-        Failure::said(format!("{} does not describe dataset {id}", path.display()))
-    })?;
+    let dataset = described(prefix, id, entry)?;
     build::certify(&*place::files(prefix), prefix, dataset).map_err(|error| {
         Failure::said(format!(
             "no summary was written, since {error}; `scr postrun` saves the dataset from the caches"

@@ -1,24 +1,27 @@
 //! `scr index`: lists and changes the datasets of a prefix directory.
 
 use super::call::{Failure, Invocation};
+use super::copy::Configured;
 use super::delete::delete;
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::index_add::add;
+use super::progress::RebuildProgress;
+use super::{Command, CommandGroup, Outcome, RunCommand, job, place};
+use crate::format::Name;
 use crate::format::flush_file::{CACHE, FlushEntry};
 use crate::format::index::{Index, table};
 use crate::format::print::escaped;
-use crate::format::{Name, read, summary::Summary};
 use crate::job::Environment;
 use crate::job::clock::local_time;
 use crate::prefix::index::{self, no_such_dataset};
 use crate::prefix::{paths::Prefix, records};
-use crate::scavenge::build;
+use crate::scavenge::{BuildSettings, build};
 use crate::text::ranks_in_words;
 use crate::{Error, Result};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 /// The command.
 pub(super) const COMMAND: Command =
@@ -39,9 +42,10 @@ struct Options {
     /// List the checkpoints (default), after the change of another option
     #[arg(short, long)]
     list: bool,
-    /// Enter a dataset that is in the prefix directory. If it was entered before, clears the mark of
-    /// a failed restart
-    #[arg(short, long, value_name = "NAME", group = "action")]
+    /// Enter a dataset that is in the prefix directory, given by its name, or by a directory that has all
+    /// of its files. If its summary is missing, completes it first, and rebuilds missing parts if its
+    /// redundancy allows it. If it was entered before, clears the mark of a failed restart
+    #[arg(short, long, value_name = "NAME|DIR", group = "action")]
     add: Option<OsString>,
     /// Remove a dataset from the index; its files stay
     #[arg(
@@ -80,7 +84,7 @@ impl RunCommand for Options {
         let prefix = place::used(self.prefix.as_deref())?;
         place::finish_flushes(call, &prefix);
         if let Some(name) = &self.add {
-            add(call, &prefix, &Name::from(name.as_os_str()))?;
+            add(call, &prefix, name)?;
         } else if let Some(name) = &self.drop {
             change(&prefix, name, |index, name| index.remove(name).is_some())?;
         } else if let Some(name) = &self.drop_after {
@@ -200,14 +204,19 @@ pub(super) fn complete(
     id: u64,
 ) -> std::result::Result<(), Failure> {
     let (host, mut notes) = (Environment::of_process().host, Vec::new());
-    let time = local_time(SystemTime::now());
-    let built = build(
-        &*place::files(prefix),
-        prefix,
-        id,
-        (&host, &time),
-        &mut notes,
-    );
+    // A dataset is completed also where the configuration cannot be read.
+    let config = job::load(Some(prefix.root())).ok();
+    let checksums = config.is_none_or(|(config, _)| Configured::of(&config).checksums);
+    let (files, tally) = place::counted_files(prefix);
+    let progress = RebuildProgress::new(tally);
+    let how = BuildSettings {
+        node: &host,
+        time: &local_time(SystemTime::now()),
+        checksums,
+        watch: &progress,
+    };
+    let built = build(&*files, prefix, id, how, &mut notes);
+    drop(progress);
     for note in &notes {
         call.warn(note);
     }
@@ -222,69 +231,4 @@ pub(super) fn complete(
         "Dataset {id} (`{name}'), {ranks} ranks, is complete and in the index"
     )?;
     Ok(())
-}
-
-/// Enters the dataset that a summary describes.
-fn add(call: &mut Invocation, prefix: &Prefix, name: &Name) -> std::result::Result<(), Failure> {
-    let Some((id, summary)) = find(call, prefix, name)? else {
-        return Err(Failure::said(format!(
-            "no summary in {} describes a dataset `{}'",
-            prefix.meta().display(),
-            escaped(name)
-        )));
-    };
-    let (dir, name) = (prefix.dataset(id), escaped(name));
-    writeln!(
-        call.out,
-        "Found `{name}' as dataset {id} at {}",
-        dir.display()
-    )?;
-    writeln!(call.out, "Adding `{name}' to index")?;
-    // The summary was written when the last of the files was there.
-    let written = place::files(prefix).stat(&dir.join("summary.scr"))?;
-    let seconds = written.map_or(0, |stat| u64::try_from(stat.mtime.0).unwrap_or(0));
-    let time = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
-    let time = local_time(time.unwrap_or(UNIX_EPOCH));
-    index::update(&*place::files(prefix), prefix, |index| {
-        if summary.complete {
-            index.set_complete(summary.dataset, time);
-        } else {
-            index.add(summary.dataset);
-        }
-        Ok(())
-    })?;
-    Ok(())
-}
-
-/// The newest dataset whose summary has this name. A summary that cannot be read is reported and
-/// skipped: no run can restart from its dataset.
-fn find(call: &mut Invocation, prefix: &Prefix, name: &Name) -> Result<Option<(u64, Summary)>> {
-    let mut found: Option<(u64, Summary)> = None;
-    for entry in place::files(prefix).list(&prefix.meta())? {
-        let Some(id) = entry
-            .to_str()
-            .and_then(|entry| entry.strip_prefix("scr.dataset."))
-            .and_then(|id| id.parse::<u64>().ok())
-        else {
-            continue;
-        };
-        let path = prefix.dataset(id).join("summary.scr");
-        match read::<Summary>(&*place::files(prefix), &path) {
-            Ok(summary) if summary.dataset.name != *name => {}
-            Ok(summary) if summary.dataset.id != id => {
-                let other = summary.dataset.id;
-                call.warn(&format_args!(
-                    "{} describes dataset {other}, and is skipped",
-                    path.display()
-                ));
-            }
-            Ok(summary) if found.as_ref().is_none_or(|(newest, _)| id > *newest) => {
-                found = Some((id, summary));
-            }
-            Ok(_) => {}
-            Err(error) if error.is_not_found() => {}
-            Err(error) => call.warn(&error),
-        }
-    }
-    Ok(found)
 }

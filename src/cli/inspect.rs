@@ -5,6 +5,7 @@ use super::{Command, CommandGroup, Outcome, RunCommand, caches};
 use crate::cache::layout::Layout;
 use crate::format::print::escaped;
 use crate::redundancy::offline::DatasetLocation;
+use crate::scavenge::contain::shown;
 use crate::scavenge::rebuild::{Scope, choose};
 use crate::scavenge::scr_v3::{self, ScrV3Dataset, is_from_scr_v3};
 use crate::scavenge::{build, caches::list_datasets, locations::PrefixLocation};
@@ -115,12 +116,14 @@ fn saved(call: &mut Invocation, here: &caches::Here, id: u64) -> Outcome {
         other => other?,
     };
     let (meta_dir, data) = (&prefix.dataset(id), &PrefixLocation(prefix));
+    let maps = sources.iter().flat_map(|source| source.filemaps.values());
+    let view = shown(files, prefix, id, maps);
     let location = DatasetLocation {
-        files,
+        files: &view,
         meta_dir,
         data,
     };
-    let plan = choose(location, &sources, Scope::Data)?;
+    let plan = choose(location, &sources, Scope::Data, &())?;
     for note in plan.notes() {
         call.warn(&note);
     }

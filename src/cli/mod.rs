@@ -28,6 +28,7 @@ mod have_restart;
 mod help;
 mod hostlist;
 mod index;
+mod index_add;
 mod inspect;
 mod job;
 mod kill_jobstep;

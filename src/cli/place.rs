@@ -5,6 +5,7 @@ use crate::Error;
 use crate::format::print::escaped;
 use crate::job::clock::local_time;
 use crate::prefix::{finish, paths::Prefix};
+use crate::store::counting::{CountingFiles, FileTally};
 use crate::store::{Files, posix::Posix};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,13 @@ pub(super) fn files(prefix: &Prefix) -> Arc<dyn Files> {
     files_and(prefix, None)
 }
 
-/// The same for work in one more directory, below which no link is followed either.
+/// Likewise, with the counts of what is done with them.
+pub(super) fn counted_files(prefix: &Prefix) -> (Arc<dyn Files>, FileTally) {
+    let files = CountingFiles::new(Posix);
+    (prefix.confine(&files, None), files.tally())
+}
+
+/// [`files`] for work in one more directory, below which no link is followed either.
 pub(super) fn files_and(prefix: &Prefix, dir: Option<&Path>) -> Arc<dyn Files> {
     prefix.confine(&Posix, dir.map(Path::to_path_buf))
 }

@@ -1,6 +1,7 @@
 //! `scr rebuild`: rebuilds lost files of a dataset in one directory.
 
 use super::call::{Failure, Invocation};
+use super::progress::RebuildProgress;
 use super::{Command, CommandGroup, Outcome, RunCommand, caches, place};
 use crate::Error;
 use crate::cache::layout::level;
@@ -8,9 +9,11 @@ use crate::job::Environment;
 use crate::prefix::paths::Prefix;
 use crate::redundancy::ParityFileName;
 use crate::redundancy::offline::DatasetLocation;
+use crate::scavenge::contain::shown;
 use crate::scavenge::dataset_records::{DatasetRecords, read};
 use crate::scavenge::locations::{CacheLocation, PrefixLocation};
 use crate::scavenge::rebuild::{RebuildPlan, Scope, choose};
+use crate::store::counting::CountingFiles;
 use crate::store::{Files, posix::Posix};
 use crate::text::ranks_in_words;
 use std::collections::BTreeSet;
@@ -57,10 +60,17 @@ impl RunCommand for Options {
         let place = DatasetDir::of(&place::absolute(
             self.dir.as_deref().unwrap_or(Path::new("")),
         )?)?;
-        let files = &*match &place.prefix {
-            Some(prefix) => place::files(prefix),
-            None => Posix.beneath(std::slice::from_ref(&place.dir)),
+        let (files, tally) = match &place.prefix {
+            Some(prefix) => place::counted_files(prefix),
+            None => {
+                let files = CountingFiles::new(Posix);
+                (
+                    files.beneath(std::slice::from_ref(&place.dir)),
+                    files.tally(),
+                )
+            }
         };
+        let files = &*files;
         let mut sources = read(files, &place.meta, None)?;
         self.choose(call.name, &mut sources)?;
         let scope = match self.scheme.as_deref() {
@@ -69,15 +79,27 @@ impl RunCommand for Options {
         };
         let saved = place.prefix.as_ref().map(PrefixLocation);
         let cached = CacheLocation(place.dir);
+        let view = place
+            .prefix
+            .as_ref()
+            .zip(sources.first())
+            .map(|(prefix, newest)| {
+                let maps = sources.iter().flat_map(|source| source.filemaps.values());
+                shown(files, prefix, newest.dataset.id, maps)
+            });
         let location = DatasetLocation {
-            files,
+            files: match &view {
+                Some(view) => view,
+                None => files,
+            },
             meta_dir: &place.meta,
             data: match &saved {
                 Some(saved) => saved,
                 None => &cached,
             },
         };
-        let plan = choose(location, &sources, scope)?;
+        let progress = RebuildProgress::new(tally);
+        let plan = choose(location, &sources, scope, &progress)?;
         for note in plan.notes() {
             call.warn(&note);
         }

@@ -6,11 +6,12 @@ use super::index;
 use super::job::Job;
 use super::list_dir::{Which, bases};
 use super::list_down_nodes;
+use super::progress::NodeProgress;
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::cache::layout::Layout;
 use crate::format::print::escaped;
 use crate::job::hostlist::{compress, expand, minus, unique};
-use crate::job::{Launcher, NodeResult, Remote, RemoteCommand, clock};
+use crate::job::{Heard, Launcher, NodeResult, Remote, RemoteCommand, clock};
 use crate::text::excerpt;
 use std::ffi::OsString;
 use std::io::Write;
@@ -79,6 +80,9 @@ impl RunCommand for Options {
 /// The longest time for a copy if the end of the allocation is not known.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
+/// The longest list of nodes that is handed to a command, bytes.
+const LONG: usize = 8192;
+
 /// The nodes of a job that has ended.
 pub(super) struct ReachedNodes<'a> {
     job: &'a Job,
@@ -137,6 +141,11 @@ impl<'a> ReachedNodes<'a> {
 
     /// Runs a command of ours on each node that is up.
     pub fn ask(&self, words: &[&str]) -> Result<Vec<NodeResult>, Failure> {
+        self.ask_heard(words, None)
+    }
+
+    /// The same; what the nodes print is told to `heard` at once.
+    fn ask_heard(&self, words: &[&str], heard: Option<&Heard>) -> Result<Vec<NodeResult>, Failure> {
         let job = self.job;
         let program = std::env::current_exe().map_err(|error| {
             Failure::said(format!("cannot find out where this program is: {error}"))
@@ -162,9 +171,8 @@ impl<'a> ReachedNodes<'a> {
             .filter(|(name, _)| name.starts_with("SCR_") && !own.contains(name))
             .map(|(name, value)| (name.to_string(), value.to_string()))
             .collect();
-        Ok(self
-            .remote
-            .run(&self.up, &RemoteCommand { command, set }, self.limit()))
+        let task = RemoteCommand { command, set };
+        Ok(self.remote.run_heard(&self.up, &task, self.limit(), heard))
     }
 
     /// How long a copy may take: to the end of the allocation.
@@ -207,7 +215,15 @@ impl<'a> ReachedNodes<'a> {
                 _ => "the redundancy files that are needed",
             };
             call.step(&format_args!("copying {what} of dataset {id}"))?;
-            let answers = self.ask(&["copy", "--id", &number, "--redundancy", round])?;
+            let mut words = vec!["copy", "--id", &number, "--redundancy", round];
+            // The list is long where many nodes are down; then a missing record tells the same.
+            let down = compress(&self.down);
+            if round == "needed" && !down.is_empty() && down.len() < LONG {
+                words.push(&down);
+            }
+            let progress = NodeProgress::new(self.up.len());
+            let answers = self.ask_heard(&words, Some(&progress.listener()))?;
+            drop(progress);
             for answer in &answers {
                 for line in answer.out.lines().chain(answer.err.lines()) {
                     call.step(&format_args!("{}: {}", answer.node, escaped(&line.into())))?;

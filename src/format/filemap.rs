@@ -6,6 +6,7 @@
 use super::Name;
 use super::dataset::Dataset;
 use super::files::RankFiles;
+use super::rank2file::RankEntry;
 use serde::{Deserialize, Serialize};
 
 /// Name of a rank's completion record.
@@ -37,6 +38,10 @@ pub struct Filemap {
     /// True if the data are in the prefix directory and not in the cache.
     #[serde(rename = "BYPASS")]
     pub bypass: bool,
+    /// Only in the prefix directory, in the record of a rank that was scavenged into containers: where
+    /// its files are there.
+    #[serde(rename = "CONTAINED", default, skip_serializing_if = "Option::is_none")]
+    pub contained: Option<RankEntry>,
     /// This rank's files.
     #[serde(rename = "CURRENT")]
     pub files: RankFiles,

@@ -43,4 +43,5 @@ pub use health::{Down, HealthReport, NodeTests};
 pub use identity::{Lookup, Sourced, ValueSource, end_time, job_id, node_name, user_name};
 pub use launcher::Launcher;
 pub use manager::Manager;
+pub use program::Heard;
 pub use remote::{NodeResult, Remote, RemoteCommand};

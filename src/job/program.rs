@@ -5,10 +5,11 @@ use super::Environment;
 use crate::text::excerpt;
 use crate::{Error, Result};
 use std::ffi::OsString;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -87,6 +88,20 @@ pub fn run(
     set: &[(&str, &str)],
     limit: Duration,
 ) -> Result<Finished> {
+    run_heard(program, arguments, set, limit, None)
+}
+
+/// Is told each line of a program's standard output, as soon as it comes.
+pub type Heard = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Like [`run`]; the lines of the output are also told to `heard`.
+pub fn run_heard(
+    program: &Path,
+    arguments: &[OsString],
+    set: &[(&str, &str)],
+    limit: Duration,
+    heard: Option<Heard>,
+) -> Result<Finished> {
     let mut child = Command::new(program)
         .args(arguments)
         .envs(set.iter().copied())
@@ -96,8 +111,8 @@ pub fn run(
         .process_group(0)
         .spawn()
         .map_err(|error| Error::io("run", program, error))?;
-    let out = kept(child.stdout.take());
-    let err = kept(child.stderr.take());
+    let out = kept(child.stdout.take(), heard);
+    let err = kept(child.stderr.take(), None);
     let end = Instant::now() + limit;
     let status = wait(&mut child, end)?;
     let stopped = status.is_none();
@@ -192,20 +207,38 @@ fn stop(child: &mut Child) -> Result<ExitStatus> {
 }
 
 /// Reads a stream to its end in a thread.
-fn kept(stream: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+fn kept(stream: Option<impl Read + Send + 'static>, heard: Option<Heard>) -> Receiver<Vec<u8>> {
     let (send, receive) = channel();
     std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut stream) = stream {
-            // After an error, what was read before it is kept.
-            let _ = (&mut stream)
-                .take(MAX_OUTPUT as u64)
-                .read_to_end(&mut bytes);
-            let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        let (mut bytes, mut told) = (Vec::new(), 0);
+        let mut piece = [0; 8192];
+        let mut stream = stream;
+        while let Some(stream) = &mut stream {
+            let read = match stream.read(&mut piece) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                // After an error, what was read before it is kept.
+                Ok(0) | Err(_) => break,
+                Ok(read) => read,
+            };
+            let room = MAX_OUTPUT.saturating_sub(bytes.len());
+            bytes.extend_from_slice(&piece[..read.min(room)]);
+            if let Some(heard) = &heard {
+                told += tell_lines(&bytes[told..], heard);
+            }
         }
         let _ = send.send(bytes);
     });
     receive
+}
+
+/// Tells the whole lines at the beginning of `bytes`. Gives their length.
+fn tell_lines(bytes: &[u8], heard: &Heard) -> usize {
+    let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') else {
+        return 0;
+    };
+    let lines = String::from_utf8_lossy(&bytes[..end]);
+    lines.lines().for_each(|line| heard(line));
+    end + 1
 }
 
 #[cfg(test)]

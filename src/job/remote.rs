@@ -6,7 +6,7 @@ mod parse;
 use super::identity::parameter;
 use super::launcher::{Launcher, LauncherKind};
 use super::manager::{Manager, same_host};
-use super::program::{self, Finished, failed, find};
+use super::program::{self, Finished, Heard, failed, find};
 use super::{Environment, Lookup, hostlist};
 use crate::Result;
 use std::ffi::OsString;
@@ -149,6 +149,18 @@ impl Remote {
     /// run directly. Where nodes are asked in one call that does not reach all of them, those
     /// left are asked one by one; so a command may be begun twice on a node, and must bear it.
     pub fn run(&self, nodes: &[String], task: &RemoteCommand, limit: Duration) -> Vec<NodeResult> {
+        self.run_heard(nodes, task, limit, None)
+    }
+
+    /// Like [`Remote::run`]; the lines that come from the nodes are told to `heard` at once, perhaps with
+    /// a label of the node before them.
+    pub fn run_heard(
+        &self,
+        nodes: &[String],
+        task: &RemoteCommand,
+        limit: Duration,
+        heard: Option<&Heard>,
+    ) -> Vec<NodeResult> {
         let here = |node: &String| {
             let name = self.environment.get("SCR_NODE_NAME");
             same_host(node, &self.environment.host) || name == Some(node)
@@ -163,18 +175,30 @@ impl Remote {
             if all_here {
                 set.push(("SCR_NODE_NAME".to_string(), node.clone()));
             }
-            call::here(&self.environment, node, &task.command, &set, limit)
+            call::here(
+                &self.environment,
+                node,
+                &task.command,
+                &set,
+                (limit, heard.cloned()),
+            )
         });
         if !far.is_empty() {
-            answers.extend(self.far(&far, task, limit));
+            answers.extend(self.far(&far, task, limit, heard));
         }
         let place = |node: &String| nodes.iter().position(|one| one == node);
         answers.sort_by_cached_key(|answer| place(&answer.node));
         answers
     }
 
-    fn far(&self, nodes: &[String], task: &RemoteCommand, limit: Duration) -> Vec<NodeResult> {
-        let one = |node: &String| self.ask(std::slice::from_ref(node), task, limit);
+    fn far(
+        &self,
+        nodes: &[String],
+        task: &RemoteCommand,
+        limit: Duration,
+        heard: Option<&Heard>,
+    ) -> Vec<NodeResult> {
+        let one = |node: &String| self.ask(std::slice::from_ref(node), task, limit, heard);
         let together = matches!(
             self.way,
             Some(
@@ -187,7 +211,7 @@ impl Remote {
         if !together || nodes.len() == 1 {
             return each(nodes, |node| one(node).pop().unwrap_or_else(|| lost(node)));
         }
-        let mut answers = self.ask(nodes, task, limit);
+        let mut answers = self.ask(nodes, task, limit, heard);
         let left: Vec<String> = {
             let left = answers.iter().filter(|answer| answer.code.is_none());
             left.map(|answer| answer.node.clone()).collect()
@@ -200,7 +224,14 @@ impl Remote {
     }
 
     /// One call for some nodes.
-    fn ask(&self, nodes: &[String], task: &RemoteCommand, limit: Duration) -> Vec<NodeResult> {
+    fn ask(
+        &self,
+        nodes: &[String],
+        task: &RemoteCommand,
+        limit: Duration,
+        heard: Option<&Heard>,
+    ) -> Vec<NodeResult> {
+        let limit = (limit, heard.cloned());
         match call::ask(self.way.as_ref(), &self.environment, nodes, task, limit) {
             Ok(answers) => answers,
             Err(error) => {

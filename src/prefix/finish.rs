@@ -161,12 +161,30 @@ pub fn finish_ended(
     Ok(finished)
 }
 
-/// Finishes one dataset; `None` if its flush has not come to its end.
-fn finish(
+/// Finishes one dataset, which the index has as not complete; `None` if its flush has not come to its
+/// end. Local.
+pub fn finish(
     files: &dyn Files,
     prefix: &Prefix,
     entry: &Dataset,
     time: Time,
+) -> Result<Option<Dataset>> {
+    let Some(dataset) = seal_if_whole(files, prefix, entry)? else {
+        return Ok(None);
+    };
+    if !close_entry(files, prefix, &dataset, time)? {
+        return Ok(None);
+    }
+    mark_flushed(files, prefix, dataset.id)?;
+    Ok(Some(dataset))
+}
+
+/// Completes the records of one dataset, but not its entry in the index, if its flush has come to its
+/// end. Local.
+pub fn seal_if_whole(
+    files: &dyn Files,
+    prefix: &Prefix,
+    entry: &Dataset,
 ) -> Result<Option<Dataset>> {
     let dir = prefix.dataset(entry.id);
     let summary: Summary = match format::read(files, &dir.join("summary.scr")) {
@@ -176,16 +194,11 @@ fn finish(
     if !is_same(&summary.dataset, entry) || !is_whole(files, prefix, &summary)? {
         return Ok(None);
     }
-    let dataset = summary.dataset;
     rank2file::complete_branches(files, &dir)?;
     if !summary.complete {
-        seal(files, prefix, &dataset)?;
+        seal(files, prefix, &summary.dataset)?;
     }
-    if !close_entry(files, prefix, &dataset, time)? {
-        return Ok(None);
-    }
-    mark_flushed(files, prefix, dataset.id)?;
-    Ok(Some(dataset))
+    Ok(Some(summary.dataset))
 }
 
 /// Marks a dataset as complete in the index, if it is still entered there as not complete: it may have
@@ -202,7 +215,8 @@ fn close_entry(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: Time
     })
 }
 
-fn is_same(one: &Dataset, other: &Dataset) -> bool {
+/// True if both describe the same dataset.
+pub fn is_same(one: &Dataset, other: &Dataset) -> bool {
     (one.id, one.created, &one.name) == (other.id, other.created, &other.name)
 }
 

@@ -1,7 +1,7 @@
 //! The files of one rank on their way from the cache to the prefix directory: copied to their paths, or
 //! packed into containers. Needs no MPI.
 
-use super::containers::{ContainerPlace, Writer, segments};
+use super::containers::{ContainerPlace, Numbering, Writer, segments};
 use super::paths::Prefix;
 use super::rank2file::entry_of;
 use crate::Result;
@@ -113,7 +113,7 @@ pub fn planned_entry(list: &RankFiles, containers: Option<ContainerPlace>) -> Ra
     for file in &list.files {
         if let Some(planned) = entry.files.get_mut(&file.file) {
             planned.attributes = Some(attributes_of(file));
-            planned.segments = Some(segments(begin, file.size, size));
+            planned.segments = Some(segments(begin, file.size, size, Numbering::ALL));
             begin = begin.saturating_add(file.size);
         }
     }

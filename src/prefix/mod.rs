@@ -15,6 +15,7 @@ pub mod part;
 pub mod paths;
 pub mod rank2file;
 pub mod records;
+pub mod resume;
 
 #[cfg(test)]
 mod delete_tests;

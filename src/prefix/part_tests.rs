@@ -44,6 +44,7 @@ fn source(dir: &Path, rank: u64, ranks: u64, files: u64) -> RankSource {
         node: "n0".into(),
         prefix: None,
         bypass: false,
+        contained: None,
         dataset: dataset(ranks, files),
         reddesc: Reddesc {
             scheme: "SINGLE".to_string(),

@@ -97,6 +97,7 @@ impl Record {
             node: node.into(),
             prefix,
             bypass: false,
+            contained: None,
             dataset: self.dataset,
             reddesc: self.reddesc,
             files: self.files,

@@ -2,9 +2,10 @@
 //! missing, writes the metadata that a flush would have written, and enters the dataset in the
 //! index.
 
+use super::contain::{contained, shown};
 use super::dataset_records::{self, DatasetRecords};
 use super::locations::PrefixLocation;
-use super::rebuild::{Scope, choose};
+use super::rebuild::{RebuildWatch, Scope, choose};
 use super::scr_v3::{self, ScrV3Dataset, is_from_scr_v3};
 use crate::cache::layout::filemap_rank;
 use crate::format::rank2file::{FileEntry, RankEntry};
@@ -30,9 +31,21 @@ pub struct Built {
     pub rebuilt: Vec<usize>,
 }
 
-/// Completes dataset `id` from its scavenged parts, or from a flush that only missed the index. New
-/// completion records name `node`; the index shows `time`; damage that was found is described in
-/// `notes`. It may be killed and repeated. Local: one process calls it, after all copies have
+/// How a dataset is completed.
+#[derive(Clone, Copy)]
+pub struct BuildSettings<'a> {
+    /// The node that new completion records name.
+    pub node: &'a str,
+    /// The time in the index.
+    pub time: &'a str,
+    /// Record checksums (`SCR_CRC_ON_FLUSH`).
+    pub checksums: bool,
+    /// Learns how much there is to do.
+    pub watch: &'a dyn RebuildWatch,
+}
+
+/// Completes dataset `id` from its scavenged parts, or from a flush that only missed the index. Damage
+/// that was found is described in `notes`. It may be killed and repeated. Local: one process calls it, after all copies have
 /// ended.
 ///
 /// # Errors
@@ -42,7 +55,7 @@ pub fn build(
     files: &dyn Files,
     prefix: &Prefix,
     id: u64,
-    (node, time): (&str, &str),
+    how: BuildSettings,
     notes: &mut Vec<String>,
 ) -> Result<Built> {
     let (dir, data) = (prefix.dataset(id), PrefixLocation(prefix));
@@ -55,13 +68,16 @@ pub fn build(
     }
     let _lock = index::lock(files, &dir)?;
     let sources = read(files, prefix, id);
+    let maps = sources.iter().flatten();
+    let maps = maps.flat_map(|source| source.filemaps.values());
+    let view = shown(files, prefix, id, maps);
     let location = DatasetLocation {
-        files,
+        files: &view,
         meta_dir: &dir,
         data: &data,
     };
     let plan = match &sources {
-        Ok(sources) => choose(location, sources, Scope::Data),
+        Ok(sources) => choose(location, sources, Scope::Data, how.watch),
         Err(error) => Err(error.clone()),
     };
     let verdict = plan.and_then(|plan| {
@@ -81,11 +97,14 @@ pub fn build(
                     let ScrV3Dataset { dataset, entries } = found;
                     let ranks = entries.len() as u64;
                     let entries = entries.into_values().collect();
-                    (write_metadata(files, prefix, &dataset, entries)?, ranks)
+                    (
+                        write_metadata(files, prefix, &dataset, entries, how)?,
+                        ranks,
+                    )
                 }
                 _ => return Err(error),
             };
-            enter_in_index(files, prefix, &dataset, time, false)?;
+            enter_in_index(files, prefix, &dataset, how.time, false)?;
             remove_records(files, &dir)?;
             return Ok(Built {
                 dataset,
@@ -95,16 +114,25 @@ pub fn build(
         }
     };
     let (source, rebuilt) = (plan.source, plan.losses.data.clone());
-    let lists = plan.carry_out(node)?;
+    let lists = plan.carry_out(how.node)?;
     if !lists.keys().copied().eq(0..source.ranks) {
         let name = source.dataset.name.to_string();
         return Err(Error::dataset(id, name, "ranks are missing"));
     }
-    let entries = lists.values().map(rank2file::entry_of).collect();
-    let dataset = write_metadata(files, prefix, &source.dataset, entries)?;
-    // The flush of this dataset may have begun to fill containers.
-    containers::remove_all(files, &dir)?;
-    enter_in_index(files, prefix, &dataset, time, true)?;
+    let entries = lists.iter().map(|(rank, list)| {
+        // What was rebuilt is plain.
+        let map = source
+            .filemaps
+            .get(rank)
+            .filter(|_| !rebuilt.contains(rank));
+        map.and_then(contained)
+            .unwrap_or_else(|| rank2file::entry_of(list))
+    });
+    let entries: Vec<RankEntry> = entries.collect();
+    let dataset = write_metadata(files, prefix, &source.dataset, entries.clone(), how)?;
+    // A flush of this dataset, or a copy that was killed, may have begun to fill others.
+    containers::remove_unused(files, &dir, &entries)?;
+    enter_in_index(files, prefix, &dataset, how.time, true)?;
     remove_records(files, &dir)?;
     Ok(Built {
         dataset,
@@ -181,8 +209,15 @@ fn write_metadata(
     files: &dyn Files,
     prefix: &Prefix,
     dataset: &Dataset,
-    entries: Vec<RankEntry>,
+    mut entries: Vec<RankEntry>,
+    how: BuildSettings,
 ) -> Result<Dataset> {
+    if !how.checksums {
+        let files = entries
+            .iter_mut()
+            .flat_map(|entry| entry.files.values_mut());
+        files.for_each(|file| file.crc = None);
+    }
     let mut dataset = dataset.clone();
     let all = || entries.iter().flat_map(|entry| entry.files.values());
     let size = |sum: u64, file: &FileEntry| sum.saturating_add(file.size.unwrap_or(0));

@@ -1,7 +1,8 @@
 //! Copies the parts of a dataset in one node's cache to the prefix directory.
 //!
 //! Data files go to their paths, completion records and redundancy files to the dataset's directory
-//! in `.scr`. The record of a rank is written last, after its files are complete and synced. So a
+//! in `.scr`. With `SCR_USE_CONTAINERS=1` the data files of this node's ranks go into containers of its
+//! own; see [`contain`](super::contain). The record of a rank is written last, after its files are complete and synced. So a
 //! copy may be killed, repeated, or run on several nodes at once, and does not copy again the files
 //! that are already there.
 
@@ -21,7 +22,7 @@ use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A file is synced before the record that certifies it is written.
+/// A redundancy file is synced. Its checksums are compared when it is used.
 const SYNCED: CopyMode = CopyMode {
     crc: false,
     sync: true,
@@ -29,12 +30,12 @@ const SYNCED: CopyMode = CopyMode {
 
 /// Which redundancy files are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Redundancy {
+pub enum Redundancy<'a> {
     /// All redundancy files.
     All,
-    /// Those of sets that miss a rank's record in the prefix directory. For a second pass, after
-    /// all nodes have copied their data.
-    Needed,
+    /// Those of sets that miss a rank's record in the prefix directory, or have one that was written on
+    /// one of these nodes. For a second pass, after all nodes have copied their data.
+    Needed(&'a [String]),
     /// No redundancy files.
     None,
 }
@@ -50,7 +51,14 @@ pub struct CopySettings<'a> {
     /// ranks of this node.
     pub node: &'a str,
     /// Which redundancy files are copied.
-    pub redundancy: Redundancy,
+    pub redundancy: Redundancy<'a>,
+    /// Copy only redundancy files.
+    pub only_redundancy: bool,
+    /// Put the data files into containers of this size, bytes (`SCR_USE_CONTAINERS`,
+    /// `SCR_CONTAINER_SIZE`).
+    pub containers: Option<u64>,
+    /// Compare checksums, and take those that are not recorded (`SCR_CRC_ON_FLUSH`).
+    pub checksums: bool,
     /// Copy buffer, bytes (`SCR_FILE_BUF_SIZE`).
     pub buffer: usize,
     /// Give copies the mode and times of the files (`SCR_COPY_METADATA`).
@@ -113,33 +121,27 @@ pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> CopyResult {
         node.done.problems.push(error);
         return node.done;
     }
-    let files = parts
-        .iter()
-        .flat_map(|(_, records)| &records.filemaps)
-        .filter(|map| map.dataset.created == dataset.created)
-        .flat_map(|map| &map.files.files);
-    files.for_each(|file| settings.watch.expect(file.size));
+    for (_, records) in &mut parts {
+        let maps = &mut records.filemaps;
+        maps.retain(|map| map.dataset.created == dataset.created);
+    }
+    if !settings.only_redundancy {
+        node.data(&parts);
+    }
     for (layout, records) in &parts {
-        let maps = records.filemaps.iter();
-        for map in maps.filter(|map| map.dataset.created == dataset.created) {
-            match node.rank(layout, map) {
-                Ok(()) => drop(node.done.ranks.insert(map.rank)),
-                Err(error) => node.done.problems.push(error),
-            }
-        }
         node.redundancy(layout, records);
     }
     node.done.dataset = Some(dataset);
     node.done
 }
 
-struct NodeCopy<'a> {
-    settings: &'a CopySettings<'a>,
-    id: u64,
+pub(super) struct NodeCopy<'a> {
+    pub(super) settings: &'a CopySettings<'a>,
+    pub(super) id: u64,
     /// The dataset's directory in `.scr` of the prefix directory.
-    dir: PathBuf,
-    copier: Copier<'a>,
-    done: CopyResult,
+    pub(super) dir: PathBuf,
+    pub(super) copier: Copier<'a>,
+    pub(super) done: CopyResult,
 }
 
 impl NodeCopy<'_> {
@@ -170,24 +172,50 @@ impl NodeCopy<'_> {
         files.sync_dir(&self.settings.prefix.meta())
     }
 
+    /// Copies the files and records of all ranks. Those that are recorded as contained stay so.
+    fn data(&mut self, parts: &[(Layout, DirectoryRecords)]) {
+        let maps = parts
+            .iter()
+            .flat_map(|(layout, records)| records.filemaps.iter().map(move |map| (layout, map)));
+        let mut plain: Vec<(&Layout, &Filemap)> = maps.collect();
+        let files = plain.iter().flat_map(|(_, map)| &map.files.files);
+        files.for_each(|file| self.settings.watch.expect(file.size));
+        plain.retain(|(_, map)| {
+            let contained = self.is_contained(map);
+            if contained {
+                self.done.ranks.insert(map.rank);
+                self.settings.watch.moved(map.files.size().unwrap_or(0));
+            }
+            !contained
+        });
+        if let Some(size) = self.settings.containers {
+            plain = self.contain(plain, size);
+        }
+        for (layout, map) in plain {
+            match self.rank(layout, map) {
+                Ok(()) => drop(self.done.ranks.insert(map.rank)),
+                Err(error) => self.done.problems.push(error),
+            }
+        }
+    }
+
     /// Copies a rank's files, then its record.
     fn rank(&mut self, layout: &Layout, map: &Filemap) -> Result<()> {
         let CopySettings { files, prefix, .. } = *self.settings;
         let path = self.dir.join(filemap_name(map.rank));
-        let recorded = format::read::<Filemap>(files, &path);
-        let recorded = recorded.is_ok_and(|there| there == *map);
+        let recorded = self.recorded(map);
         if !recorded {
             files.remove_file(&path)?;
         }
+        let (rank, mut map) = (map.rank, map.clone());
         let data = layout.data(self.id, map.rank);
         let plan = SyncPlan::of(map.files.files.iter().map(|file| file.size));
         let mut dirs = BTreeSet::new();
-        for file in &map.files.files {
+        for file in &mut map.files.files {
             let from = file.file.below(&data);
             let paths = from.and_then(|from| Ok((from, prefix.absolute(&file.file)?)));
             // An invalid name means that the record is damaged.
-            let record = layout.filemap(self.id, map.rank);
-            let (from, to) = paths.map_err(|e| e.in_file(record))?;
+            let (from, to) = paths.map_err(|e| e.in_file(layout.filemap(self.id, rank)))?;
             self.file(&from, &to, file, plan)?;
             let parent = to.parent().unwrap_or(prefix.root());
             dirs.extend(prefix.dirs_from(parent));
@@ -199,16 +227,28 @@ impl NodeCopy<'_> {
             Unsynced::Nothing => dirs.iter().try_for_each(|dir| files.sync_dir(dir))?,
             Unsynced::FileSystem => files.sync_fs(prefix.root())?,
         }
-        format::write(files, &path, map, Durability::Synced)
+        format::write(files, &path, &map, Durability::Synced)
     }
 
-    fn file(&mut self, from: &Path, to: &Path, meta: &FileMeta, plan: SyncPlan) -> Result<()> {
+    /// True if the prefix directory has the record of a rank with plain files: the same as in the cache,
+    /// but for checksums that a copy has added.
+    pub(super) fn recorded(&self, map: &Filemap) -> bool {
+        let path = self.dir.join(filemap_name(map.rank));
+        let there = format::read::<Filemap>(self.settings.files, &path);
+        there.is_ok_and(|there| is_same(there, map, false))
+    }
+
+    /// Copies one file, and adds its checksum to `meta` if it was taken.
+    fn file(&mut self, from: &Path, to: &Path, meta: &mut FileMeta, plan: SyncPlan) -> Result<()> {
         let CopySettings {
-            files, metadata, ..
+            files,
+            metadata,
+            checksums,
+            ..
         } = *self.settings;
         let expected = Content {
             size: meta.size,
-            crc: meta.crc,
+            crc: meta.crc.filter(|_| checksums),
         };
         let there = files.stat(to)?;
         let there = there.filter(|stat| stat.kind == FileKind::File && stat.size == meta.size);
@@ -218,8 +258,7 @@ impl NodeCopy<'_> {
             if metadata && stat.mtime == meta.mtime {
                 return Ok(());
             }
-            let found = self.copier.checksum(to)?;
-            if meta.crc.is_some() && found == expected {
+            if expected.crc.is_some() && self.copier.checksum(to)? == expected {
                 files.open(to)?.sync()?;
                 return self.restore_attributes(to, &meta.stat());
             }
@@ -228,10 +267,11 @@ impl NodeCopy<'_> {
             files.make_dirs(parent)?;
         }
         let mode = CopyMode {
+            crc: checksums,
             sync: plan.alone(meta.size),
-            ..SYNCED
         };
-        self.copier.copy(from, to, Some(&expected), mode)?;
+        let found = self.copier.copy(from, to, Some(&expected), mode)?;
+        meta.crc = meta.crc.or(found.crc);
         self.done.files += 1;
         self.done.bytes += meta.size;
         self.restore_attributes(to, &meta.stat())
@@ -248,7 +288,7 @@ impl NodeCopy<'_> {
         for (name, file) in &records.redundancy {
             let wanted = match self.settings.redundancy {
                 Redundancy::All => true,
-                Redundancy::Needed => self.lacks_record(name.set, records),
+                Redundancy::Needed(down) => self.may_need(name.set, records, down),
                 Redundancy::None => false,
             };
             if wanted {
@@ -259,8 +299,9 @@ impl NodeCopy<'_> {
         }
     }
 
-    /// True if the record of a member may be missing in the prefix directory.
-    fn lacks_record(&self, set: usize, records: &DirectoryRecords) -> bool {
+    /// True if the record of a member may be missing in the prefix directory, or was written on one of
+    /// the nodes that are `down`.
+    fn may_need(&self, set: usize, records: &DirectoryRecords, down: &[String]) -> bool {
         let of_set = records
             .filemaps
             .iter()
@@ -271,7 +312,8 @@ impl NodeCopy<'_> {
                 let path = self.dir.join(filemap_name(*rank));
                 let there = format::read::<Filemap>(self.settings.files, &path);
                 // It may belong to an earlier dataset of this id.
-                !there.is_ok_and(|there| there.dataset == map.dataset)
+                let there = there.ok().filter(|there| there.dataset == map.dataset);
+                there.is_none_or(|there| down.iter().any(|node| there.node == node.as_str().into()))
             })
         })
     }
@@ -291,4 +333,20 @@ impl NodeCopy<'_> {
         self.done.bytes += stat.size;
         files.restore(to, &stat)
     }
+}
+
+/// True if two records of one rank say the same. Checksums may be known to one only. `contained`: the
+/// first one must be of files in containers, else of plain ones.
+pub(super) fn is_same(there: Filemap, map: &Filemap, contained: bool) -> bool {
+    let (mut there, mut map) = (there, map.clone());
+    if there.contained.take().is_some() != contained {
+        return false;
+    }
+    let (one, other) = (&mut there.files.files, &mut map.files.files);
+    for (a, b) in one.iter_mut().zip(other) {
+        if a.crc.is_none() || b.crc.is_none() {
+            (a.crc, b.crc) = (None, None);
+        }
+    }
+    there == map
 }

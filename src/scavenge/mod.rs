@@ -13,6 +13,7 @@
 
 pub mod build;
 pub mod caches;
+pub mod contain;
 pub mod copy;
 pub mod dataset_records;
 pub mod locations;
@@ -20,7 +21,7 @@ pub mod rebuild;
 
 pub mod scr_v3;
 
-pub use build::{Built, build};
+pub use build::{BuildSettings, Built, build};
 pub use copy::{CopyResult, Redundancy, copy};
 
 use crate::Result;
@@ -36,7 +37,7 @@ pub fn save(
     time: &str,
     notes: &mut Vec<String>,
 ) -> Result<Built> {
-    for redundancy in [Redundancy::None, Redundancy::Needed] {
+    for redundancy in [Redundancy::None, Redundancy::Needed(&[])] {
         for (node, caches) in nodes {
             let settings = copy::CopySettings {
                 redundancy,
@@ -47,11 +48,11 @@ pub fn save(
             notes.extend(problems.iter().map(ToString::to_string));
         }
     }
-    build(
-        settings.files,
-        settings.prefix,
-        id,
-        (settings.node, time),
-        notes,
-    )
+    let how = BuildSettings {
+        node: settings.node,
+        time,
+        checksums: settings.checksums,
+        watch: &(),
+    };
+    build(settings.files, settings.prefix, id, how, notes)
 }

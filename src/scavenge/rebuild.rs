@@ -3,13 +3,14 @@
 
 use super::dataset_records::DatasetRecords;
 use crate::cache::layout::filemap_name;
+use crate::format::filemap::Reddesc;
 use crate::format::{self, Dataset, FileMeta, RankFiles};
-use crate::redundancy::Record;
 use crate::redundancy::offline::{DatasetLocation, ExaminedSet, Losses, SetRecord, examine};
+use crate::redundancy::{ParityFileName, Record};
 use crate::store::{Durability, FileKind};
 use crate::text::ranks_in_words;
 use crate::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a rebuild restores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,12 +24,27 @@ pub enum Scope {
     Records,
 }
 
+/// Learns how much a rebuild has to do.
+pub trait RebuildWatch {
+    /// So many more bytes are to be read and compared.
+    fn compares(&self, bytes: u64);
+    /// So many more bytes of lost files are to be written.
+    fn rebuilds(&self, bytes: u64);
+}
+
+/// Nobody watches.
+impl RebuildWatch for () {
+    fn compares(&self, _: u64) {}
+    fn rebuilds(&self, _: u64) {}
+}
+
 /// The damage of a dataset, and how to rebuild it.
 pub struct RebuildPlan<'a> {
     location: DatasetLocation<'a>,
     /// The dataset.
     pub source: &'a DatasetRecords,
     scope: Scope,
+    watch: &'a dyn RebuildWatch,
     sets: Vec<(ExaminedSet<'a>, Losses)>,
     /// Why a newer dataset of this id was not chosen.
     newer_error: Option<Error>,
@@ -51,11 +67,13 @@ pub fn plan<'a>(
     location: DatasetLocation<'a>,
     source: &'a DatasetRecords,
     scope: Scope,
+    watch: &'a dyn RebuildWatch,
 ) -> Result<RebuildPlan<'a>> {
     let mut plan = RebuildPlan {
         location,
         source,
         scope,
+        watch,
         sets: Vec::new(),
         newer_error: None,
         damage: Vec::new(),
@@ -70,11 +88,16 @@ pub fn plan<'a>(
         );
         plan.fail(lost(&source.dataset, what));
     }
-    for reddesc in &source.sets {
-        let mut members = reddesc.members.iter();
-        if scope == Scope::Data && members.all(|rank| plan.looks_unchanged(*rank)) {
-            continue;
-        }
+    let looked_at: Vec<&Reddesc> = source
+        .sets
+        .iter()
+        .filter(|reddesc| {
+            let mut members = reddesc.members.iter();
+            scope != Scope::Data || !members.all(|rank| plan.looks_unchanged(*rank))
+        })
+        .collect();
+    watch.compares(bytes_of(location, source, &looked_at));
+    for reddesc in looked_at {
         let claim = SetRecord {
             dataset: &source.dataset,
             ranks: source.ranks,
@@ -109,10 +132,11 @@ pub fn choose<'a>(
     location: DatasetLocation<'a>,
     sources: &'a [DatasetRecords],
     scope: Scope,
+    watch: &'a dyn RebuildWatch,
 ) -> Result<RebuildPlan<'a>> {
     let mut newest: Option<RebuildPlan> = None;
     for source in sources {
-        let mut plan = plan(location, source, scope)?;
+        let mut plan = plan(location, source, scope, watch)?;
         if plan.verdict.is_ok() {
             plan.newer_error = newest.and_then(|newest| newest.verdict.err());
             return Ok(plan);
@@ -120,6 +144,26 @@ pub fn choose<'a>(
         newest.get_or_insert(plan);
     }
     newest.ok_or_else(|| Error::corrupt(location.meta_dir, "has no dataset that was asked for"))
+}
+
+/// Bytes in the files and the redundancy files of these sets, as far as they are known.
+fn bytes_of(location: DatasetLocation, source: &DatasetRecords, sets: &[&Reddesc]) -> u64 {
+    let members = sets.iter().flat_map(|set| &set.members);
+    let maps = members.filter_map(|rank| source.filemaps.get(rank));
+    let data: u64 = maps
+        .filter_map(|map| map.files.size())
+        .fold(0, u64::saturating_add);
+    let ids: BTreeSet<usize> = sets.iter().map(|set| set.set_id).collect();
+    // Whoever reads them tells of errors.
+    let names = location.files.list(location.meta_dir).unwrap_or_default();
+    let of_sets = |name: &&std::ffi::OsString| {
+        ParityFileName::parse(name).is_some_and(|name| ids.contains(&name.set))
+    };
+    let sizes = names.iter().filter(of_sets).map(|name| {
+        let stat = location.files.stat(&location.meta_dir.join(name));
+        stat.ok().flatten().map_or(0, |stat| stat.size)
+    });
+    sizes.fold(data, u64::saturating_add)
 }
 
 fn lost(dataset: &Dataset, what: String) -> Error {
@@ -202,6 +246,14 @@ impl RebuildPlan<'_> {
         let maps = self.source.filemaps.iter();
         let mut lists: BTreeMap<usize, RankFiles> =
             maps.map(|(rank, map)| (*rank, map.files.clone())).collect();
+        for (set, losses) in &self.sets {
+            if self.scope != Scope::Records {
+                let lost = set.members.iter().filter(|m| losses.data.contains(&m.rank));
+                let lists = lost.filter_map(|member| member.record.as_ref());
+                let bytes = lists.filter_map(|record| record.files.size());
+                self.watch.rebuilds(bytes.fold(0, u64::saturating_add));
+            }
+        }
         for (set, losses) in &self.sets {
             let records = if self.scope == Scope::Records {
                 with_files(set)

@@ -17,7 +17,7 @@ use crate::events::Severity;
 use crate::format::{Dataset, to_message};
 use crate::prefix::index;
 use crate::scavenge::copy::CopySettings;
-use crate::scavenge::{Redundancy, build, copy};
+use crate::scavenge::{BuildSettings, Redundancy, build, copy};
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -112,12 +112,16 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
     let mut trouble = false;
     let mut told = BTreeSet::new();
     let progress = CopyProgress::new(run, format!("the copy of {}", title(&found.dataset)));
-    for redundancy in [Redundancy::None, Redundancy::Needed] {
+    for redundancy in [Redundancy::None, Redundancy::Needed(&[])] {
         let settings = CopySettings {
             files: &*run.files,
             prefix: &run.prefix,
             node: run.node(),
             redundancy,
+            only_redundancy: false,
+            // The ranks read the files where they are.
+            containers: None,
+            checksums: run.settings.crc_on_flush,
             buffer: run.settings.file_buf_size,
             metadata: run.settings.copy_metadata,
             watch: &progress,
@@ -140,8 +144,13 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
     let mut terms = [Term::Max(0)];
     let built = collective::if_root(&*run.comm, || {
         let mut notes = Vec::new();
-        let by = (run.node(), &*time_now());
-        let built = build(&*run.files, &run.prefix, id, by, &mut notes);
+        let how = BuildSettings {
+            node: run.node(),
+            time: &time_now(),
+            checksums: run.settings.crc_on_flush,
+            watch: &(),
+        };
+        let built = build(&*run.files, &run.prefix, id, how, &mut notes);
         for note in notes {
             run.tell(Severity::Warning, note);
         }

@@ -285,6 +285,7 @@ pub(super) fn filemap(
         node: run.node().into(),
         prefix: Some(Name::from(run.prefix.real())),
         bypass,
+        contained: None,
         dataset: dataset.clone(),
         reddesc: Reddesc {
             scheme: word.to_string(),

@@ -108,6 +108,7 @@ pub(super) fn recovered(id: u64) -> CachedDataset {
         node: "n0".into(),
         prefix: None,
         bypass: false,
+        contained: None,
         dataset: checkpoint(id),
         reddesc: single(0),
         files: RankFiles::default(),

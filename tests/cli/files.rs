@@ -248,15 +248,98 @@ fn a_dataset_copied_by_other_means_is_certified_if_all_files_are_there() {
 }
 
 #[test]
-fn a_resumed_copy_is_reported_as_ended() {
-    for (sandbox, code, out) in [
-        (Sandbox::of("basic"), 0, "timestep.3\n"),
-        (under_way(), 1, ""),
+fn a_resumed_flush_needs_one_that_has_begun() {
+    let done = Sandbox::of("basic").run_as("scr_flush_file", &["-r", "-s", "3"]);
+    assert_eq!(done.out(), "timestep.3\n");
+    let said = under_way().run_as("scr_flush_file", &["-r", "-s", "3"]);
+    let error = said.failed();
+    assert!(
+        error.contains("no flush of it has begun") && error.contains("scr postrun"),
+        "{error}"
+    );
+    let error = under_way().run(&["flush-file", "-r", "-s", "7"]).failed();
+    assert!(error.contains("does not describe dataset 7"), "{error}");
+    assert_eq!(under_way().run(&["flush-file", "-r"]).code, 2);
+}
+
+/// A flush of dataset 1 that was killed before it had copied a file.
+fn killed_flush(scheme: &str) -> crate::site::Site {
+    use scr::format::flush_file::FLUSHING;
+    use scr::prefix::{finish, paths::Prefix, records};
+    let site = crate::site::Site::new()
+        .set("SCR_FLUSH", "0")
+        .set("SCR_COPY_TYPE", scheme);
+    site.run(&crate::checkpoints::double_nodes(3), |rank| {
+        rank.checkpoint("ck.1").unwrap();
+    });
+    let (files, prefix) = (&scr::store::posix::Posix, Prefix::new(&site.prefix()));
+    let record = records::read_flush_file(files, &prefix).unwrap();
+    let dataset = record.datasets[&1].dataset.as_ref().unwrap();
+    finish::announce(files, &prefix, dataset).unwrap();
+    records::update_flush_file(files, &prefix, |record| {
+        let entry = record.datasets.get_mut(&1).unwrap();
+        entry.locations.insert(FLUSHING.into());
+    })
+    .unwrap();
+    site
+}
+
+#[test]
+fn a_killed_flush_is_resumed_node_by_node() {
+    use crate::scavenge::on;
+    let site = killed_flush("SINGLE");
+    let resume = |node| on(&site, node, "scr_flush_file", &["--resume", "-s", "1"]);
+    let index = || on(&site, "n0", "scr_index", &["--list"]).out();
+    for (node, missing) in [
+        ("n1", "ranks 0, 1, 4 and 5"),
+        ("n1", "ranks 0, 1, 4 and 5"),
+        ("n0", "ranks 4 and 5"),
     ] {
-        let said = sandbox.run_as("scr_flush_file", &["-r", "-s", "3"]);
-        assert_eq!((said.code, said.out.as_str()), (code, out));
-        assert!(said.err.contains("--resume has no effect"), "{said:?}");
+        let said = resume(node);
+        assert_eq!((said.code, said.out.as_str()), (1, ""), "{said:?}");
+        assert!(said.err.contains(missing), "{said:?}");
+        assert!(index().contains("   1 NO "), "{}", index());
+        assert_eq!(on(&site, node, "scr_flush_file", &["-n", "1"]).code, 0);
     }
+    assert_eq!(resume("n2").out(), "ck.1\n");
+    assert!(
+        index().contains("   1 YES") && index().contains("* ck.1"),
+        "{}",
+        index()
+    );
+    assert_eq!(
+        on(&site, "n2", "scr_flush_file", &["-L", "1"]).out(),
+        "PFS\n"
+    );
+    // Each step may be repeated, and those that scr_poststage calls follow.
+    assert_eq!(resume("n0").out(), "ck.1\n");
+    assert_eq!(
+        on(&site, "n0", "scr_flush_file", &["-S", "-s", "1"]).out(),
+        "ck.1\n"
+    );
+    on(&site, "n0", "scr_index", &["--add", "ck.1"]).out();
+    std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
+    site.expect_restart(&crate::checkpoints::double_nodes(3), Some("ck.1"));
+}
+
+#[test]
+fn a_resumed_flush_reports_damage_and_a_run_that_is_alive() {
+    use crate::scavenge::on;
+    let site = killed_flush("SINGLE");
+    let resume = |node| on(&site, node, "scr_flush_file", &["--resume", "-s", "1"]);
+    {
+        let job = std::fs::File::open(site.job("n1")).unwrap();
+        job.lock().unwrap();
+        let said = resume("n1").failed();
+        assert!(said.contains("a run of this job is alive"), "{said}");
+    }
+    let file = site.dataset("n1", 1).join("rank_3/ck.1/rank_3.dat");
+    std::fs::write(&file, "short").unwrap();
+    let said = resume("n1").failed();
+    assert!(said.contains("rank_3.dat"), "{said}");
+    // Nothing was recorded of this node.
+    let names = std::fs::read_dir(site.prefix().join(".scr/scr.dataset.1")).unwrap();
+    assert_eq!(names.count(), 1);
 }
 
 #[test]

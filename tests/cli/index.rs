@@ -162,6 +162,151 @@ fn add_forgets_a_failure() {
     assert!(list(&sandbox).contains("   6 YES"));
 }
 
+/// A dataset may be named by a directory with its files, and needs no summary.
+#[test]
+fn add_takes_directories_and_writes_a_missing_summary() {
+    let dropped = || {
+        let sandbox = Sandbox::of("basic");
+        sandbox.run(&["index", "--drop=timestep.3"]).out();
+        sandbox
+    };
+    for named in [
+        "timestep.3",
+        "./timestep.3/",
+        "timestep.3/../timestep.3",
+        ".scr/scr.dataset.3",
+    ] {
+        let sandbox = dropped();
+        let out = sandbox.run(&["index", "--add", named]).out();
+        assert!(
+            out.contains("Found `timestep.3' as dataset 3"),
+            "{named}: {out}"
+        );
+        assert!(list(&sandbox).contains("   3 YES"));
+    }
+    // From elsewhere, and by an absolute path.
+    let sandbox = dropped();
+    let prefix = format!("--prefix={}", sandbox.path().display());
+    let absolute = sandbox.path().join("timestep.3");
+    let elsewhere = Sandbox::empty();
+    elsewhere
+        .run(&["index", &prefix, "--add", "timestep.3"])
+        .out();
+    sandbox.run(&["index", "--drop=timestep.3"]).out();
+    elsewhere
+        .run(&["index", &prefix, "--add", absolute.to_str().unwrap()])
+        .out();
+    assert!(list(&sandbox).contains("   3 YES"));
+    // Without its summary: what the last run has told is enough, if all files are there.
+    let summary = sandbox.path().join(".scr/scr.dataset.3/summary.scr");
+    let add = |sandbox: &Sandbox| {
+        sandbox.run(&["index", "--drop=timestep.3"]).out();
+        std::fs::remove_file(sandbox.path().join(".scr/scr.dataset.3/summary.scr")).unwrap();
+        sandbox.run(&["index", "--add", "timestep.3"])
+    };
+    let out = add(&sandbox).out();
+    assert!(out.contains("wrote its summary"), "{out}");
+    assert!(summary.exists() && list(&sandbox).contains("   3 YES"));
+    for gone in [
+        "timestep.3/rank_2/state_2.dat",
+        ".scr/scr.dataset.3/rank2file",
+        ".scr/flush.scr",
+    ] {
+        let sandbox = Sandbox::of("basic");
+        std::fs::remove_file(sandbox.path().join(gone)).unwrap();
+        let said = add(&sandbox);
+        assert_eq!(said.code, 1, "{gone}: {said:?}");
+        assert_eq!(said.err.lines().count(), 1, "{said:?}");
+        assert!(!list(&sandbox).contains("timestep.3"));
+    }
+}
+
+#[test]
+fn add_refuses_what_is_no_dataset_or_another_one() {
+    let sandbox = Sandbox::of("basic");
+    let index = sandbox.path().join(".scr/index.scr");
+    let before = std::fs::read(&index).unwrap();
+    std::fs::create_dir_all(sandbox.path().join("mine/deep")).unwrap();
+    let elsewhere = Sandbox::empty();
+    for (named, why) in [
+        ("mine", "no dataset that SCR has recorded"),
+        ("mine/deep", "no dataset that SCR has recorded"),
+        (
+            elsewhere.path().to_str().unwrap(),
+            "is not below the prefix directory",
+        ),
+        (".", "describes a dataset `.'"),
+        ("/", "is not below the prefix directory"),
+        ("..", "describes a dataset `..'"),
+        ("timestep.9", "describes a dataset `timestep.9'"),
+        (".scr/scr.dataset.9", "describes a dataset"),
+        (".scr", "no dataset that SCR has recorded"),
+    ] {
+        let error = sandbox.run(&["index", "--add", named]).failed();
+        assert!(error.contains(why), "{named}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    assert_eq!(std::fs::read(&index).unwrap(), before);
+    // The directory of a dataset from another prefix directory, in the place of ours.
+    let other = Sandbox::of("failed");
+    let (from, to) = (other.path(), sandbox.path());
+    std::fs::remove_dir_all(to.join(".scr/scr.dataset.2")).unwrap();
+    std::fs::rename(
+        from.join(".scr/scr.dataset.2"),
+        to.join(".scr/scr.dataset.2"),
+    )
+    .unwrap();
+    let error = sandbox.run(&["index", "--add", "dump_0002"]).failed();
+    assert!(
+        error.contains("another dataset of that number, `timestep.2'") && error.contains("--drop"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read(&index).unwrap(), before);
+}
+
+/// A flush that was killed, in its directory only.
+#[test]
+fn add_refuses_half_a_flush_and_finishes_a_whole_one() {
+    use scr::format::{Dataset, summary::Summary};
+    use scr::store::{Durability, posix::Posix};
+    let sandbox = Sandbox::of("basic");
+    sandbox.run(&["index", "--drop=timestep.3"]).out();
+    let path = sandbox.path().join(".scr/scr.dataset.3/summary.scr");
+    let whole: Summary = scr::format::read(&Posix, &path).unwrap();
+    let unfinished = |dataset: Dataset| {
+        let summary = Summary::unfinished(dataset);
+        scr::format::write(&Posix, &path, &summary, Durability::Atomic).unwrap();
+    };
+    // Its rank2file has no sizes, so it does not certify what is there.
+    unfinished(whole.dataset.clone());
+    let error = sandbox.run(&["index", "--add=timestep.3"]);
+    assert_eq!(error.code, 1, "{error:?}");
+    assert!(
+        error
+            .err
+            .contains("is not complete in the prefix directory"),
+        "{error:?}"
+    );
+    assert!(!list(&sandbox).contains("timestep.3"));
+
+    let site = crate::site::Site::new().set("SCR_FLUSH", "1");
+    site.run(&crate::site::nodes(2), |rank| {
+        rank.checkpoint("ck.1").unwrap()
+    });
+    let index = |args: &[&str]| {
+        let mut command = crate::sandbox::program("scr_index", args);
+        crate::sandbox::said(command.current_dir(site.prefix()).output().unwrap())
+    };
+    index(&["--drop=ck.1"]).out();
+    let path = site.prefix().join(".scr/scr.dataset.1/summary.scr");
+    let whole: Summary = scr::format::read(&Posix, &path).unwrap();
+    let summary = Summary::unfinished(whole.dataset);
+    scr::format::write(&Posix, &path, &summary, Durability::Atomic).unwrap();
+    let out = index(&["--add=ck.1"]).out();
+    assert!(out.contains("All its files are there"), "{out}");
+    assert!(index(&[]).out().contains("   1 YES"));
+}
+
 #[test]
 fn delete_removes_files_and_leaves_others() {
     let sandbox = Sandbox::of("basic");

@@ -95,6 +95,36 @@ fn files_of_a_node_that_is_down_are_rebuilt() {
 }
 
 #[test]
+fn a_job_is_saved_into_containers_with_and_without_a_lost_node() {
+    for down in ["none", "n1"] {
+        let site = killed();
+        let programs = nodes_of(&site, down);
+        let mut command = crate::sandbox::outside("scr", &["postrun"]);
+        command
+            .current_dir(site.prefix())
+            .env("PATH", programs.path())
+            .envs([
+                ("SCR_NODELIST", "n[0-3]"),
+                ("SCR_REMOTE", "ssh"),
+                ("SCR_NODE_TESTS", "echo"),
+                ("SCR_USER_NAME", "user1"),
+                ("SCR_JOB_ID", "1001"),
+                ("SCR_USE_CONTAINERS", "1"),
+            ]);
+        let said = said(command.output().unwrap());
+        assert_eq!(said.code, 0, "{said:?}");
+        let dir = site.prefix().join(".scr/scr.dataset.2");
+        for (number, rebuilt) in [(0, false), (2, down == "n1"), (4, false), (6, false)] {
+            let path = dir.join(format!("ctr.{number}.scr"));
+            assert_eq!(path.exists(), !rebuilt, "{number}");
+            let plain = site.prefix().join(format!("ck.2/rank_{number}.dat"));
+            assert_eq!(plain.exists(), rebuilt, "{number}");
+        }
+        restarts_from(&site, "ck.2");
+    }
+}
+
+#[test]
 fn verbose_prints_each_step() {
     for args in [
         &["postrun", "-v"][..],

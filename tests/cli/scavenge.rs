@@ -13,7 +13,7 @@ fn killed(names: &[&str]) -> Site {
 }
 
 /// Runs a command as on a node, with the parameters in the environment.
-fn on(site: &Site, node: &str, name: &str, args: &[&str]) -> Said {
+pub(crate) fn on(site: &Site, node: &str, name: &str, args: &[&str]) -> Said {
     let base = site.node(node);
     std::fs::create_dir_all(&base).unwrap();
     let mut command = program(name, args);
@@ -188,4 +188,167 @@ fn copied_parts_can_be_rebuilt_by_hand() {
     );
     std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
     site.expect_restart(&double_nodes(4), Some("ck.1"));
+}
+
+#[test]
+fn a_node_that_is_down_is_rebuilt_from_what_others_keep_for_it() {
+    let site = killed(&["ck.1"]);
+    for node in ["n0", "n1", "n2"] {
+        on(&site, node, "scr_copy", &["-i1", "--redundancy", "none"]).out();
+    }
+    let dir = site.prefix().join(".scr/scr.dataset.1");
+    let redundancy = || {
+        let names = std::fs::read_dir(&dir).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with(".xor")).count()
+    };
+    assert_eq!(redundancy(), 0);
+    // The second round copies no data, so it does not need any.
+    std::fs::remove_dir_all(site.dataset("n0", 1).join("rank_0")).unwrap();
+    for node in ["n0", "n1", "n2"] {
+        let out = on(
+            &site,
+            node,
+            "scr_copy",
+            &["-i1", "--partner", "n[3-4],n7", "n9"],
+        )
+        .out();
+        assert!(out.contains("dataset 1 (ck.1): 2 files copied"), "{out}");
+    }
+    assert_eq!(redundancy(), 6);
+    let built = on(&site, "n0", "scr_index", &["-b1"]);
+    assert!(built.out.contains("ranks 6 and 7"), "{built:?}");
+
+    // Where all nodes have brought their files, nothing is needed, unless one of them is down now.
+    let site = killed(&["ck.1"]);
+    for node in ["n0", "n1", "n2", "n3"] {
+        on(&site, node, "scr_copy", &["-i1", "--redundancy", "none"]).out();
+    }
+    for (down, files) in [("n9", 0), ("n3", 2)] {
+        let out = on(&site, "n0", "scr_copy", &["-i1", "--partner", down]).out();
+        assert!(out.contains(&format!("): {files} files copied")), "{out}");
+    }
+    for args in [&["--partner", "--redundancy", "none"][..], &["n[3-"]] {
+        let said = on(&site, "n0", "scr_copy", &[&["-i1"], args].concat());
+        assert_eq!(said.code, 1, "{said:?}");
+        assert!(said.out.ends_with(": Return code: 1\n"), "{said:?}");
+        assert_eq!(said.err.lines().count(), 1, "{said:?}");
+    }
+}
+
+#[test]
+fn parameters_of_containers_and_checksums_have_effect() {
+    let mut site = killed(&["ck.1", "ck.2"]);
+    let container = |site: &Site, id: u64, n: u64| {
+        let dir = site.prefix().join(format!(".scr/scr.dataset.{id}"));
+        dir.join(format!("ctr.{n}.scr")).exists()
+    };
+    on(&site, "n0", "scr_copy", &["-i1", "--containers"]).out();
+    assert!(container(&site, 1, 0) && !site.prefix().join("ck.1").exists());
+    site = site
+        .set("SCR_USE_CONTAINERS", "1")
+        .set("SCR_CONTAINER_SIZE", "1500");
+    for node in ["n0", "n1", "n3"] {
+        on(&site, node, "scr_copy", &["-i2"]).out();
+    }
+    assert!(container(&site, 2, 0) && container(&site, 2, 8) && container(&site, 2, 2));
+    let state = on(&site, "n0", "scr", &["inspect", "--id", "2"]);
+    assert!(
+        state
+            .out
+            .ends_with("files of ranks 4 and 5 can be rebuilt\n"),
+        "{state:?}"
+    );
+    site = site.set("SCR_CRC_ON_FLUSH", "0");
+    let built = on(&site, "n0", "scr_index", &["--build", "2"]);
+    assert!(built.out.contains("ranks 4 and 5"), "{built:?}");
+    let leaf = site.prefix().join(".scr/scr.dataset.2/rank2file.0.0");
+    let leaf = on(&site, "n0", "scr", &["print", leaf.to_str().unwrap()]).out();
+    assert!(
+        leaf.contains("SEG") && leaf.contains("SIZE") && !leaf.contains("CRC"),
+        "{leaf}"
+    );
+    let out = on(&site, "n0", "scr", &["extract", "ck.2"]).out();
+    assert!(
+        out.contains(": 6 files") && out.contains("2 there already"),
+        "{out}"
+    );
+    std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
+    site.expect_restart(&double_nodes(4), Some("ck.2"));
+    // A bad value does not keep the files from being saved.
+    let site = killed(&["ck.1"]);
+    let site = site
+        .set("SCR_CONTAINER_SIZE", "many")
+        .set("SCR_USE_CONTAINERS", "perhaps");
+    let said = on(
+        &site,
+        "n0",
+        "scr_copy",
+        &["-i1", "--cache", site.node("n0").to_str().unwrap()],
+    );
+    assert!(said.out.contains("2 ranks of this node saved"), "{said:?}");
+}
+
+#[test]
+fn lost_files_in_containers_are_rebuilt_by_hand_and_inspected() {
+    let site = killed(&["ck.1"]).set("SCR_USE_CONTAINERS", "1");
+    for node in ["n0", "n1", "n2"] {
+        on(&site, node, "scr_copy", &["-i1"]).out();
+    }
+    let dir = site.prefix().join(".scr/scr.dataset.1");
+    let rebuilt = on(
+        &site,
+        "n0",
+        "scr",
+        &["rebuild", "--dir", dir.to_str().unwrap()],
+    );
+    assert!(
+        rebuilt.out.contains("files of ranks 6 and 7"),
+        "{rebuilt:?}"
+    );
+    assert!(site.prefix().join("ck.1/rank_7.dat").exists());
+    assert!(!site.prefix().join("ck.1/rank_1.dat").exists());
+    on(&site, "n0", "scr_index", &["-b1"]).out();
+    std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
+    site.expect_restart(&double_nodes(4), Some("ck.1"));
+}
+
+/// `scr index --add` of datasets without a summary.
+#[test]
+fn add_completes_what_was_scavenged() {
+    let add = |site: &Site, named: &str| on(site, "n0", "scr_index", &["--add", named]);
+    let site = killed(&["ck.1"]);
+    for node in ["n0", "n1", "n2"] {
+        on(&site, node, "scr_copy", &["-i1"]).out();
+    }
+    // Its directory, with lost files, which are rebuilt.
+    let said = add(&site, "./ck.1/");
+    assert_eq!(said.code, 0, "{said:?}");
+    for text in [
+        "Found `ck.1' as dataset 1 at ",
+        "Rebuilt the files of ranks 6 and 7",
+        "is complete and in the index",
+    ] {
+        assert!(said.out.contains(text), "{said:?}");
+    }
+    std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
+    site.expect_restart(&double_nodes(4), Some("ck.1"));
+
+    // Too much is lost.
+    let site = killed(&["ck.1"]);
+    for node in ["n0", "n1"] {
+        on(&site, node, "scr_copy", &["-i1"]).out();
+    }
+    let index = site.prefix().join(".scr/index.scr");
+    let before = std::fs::read(&index).unwrap();
+    let said = add(&site, "ck.1");
+    assert_eq!(said.code, 1, "{said:?}");
+    for text in [
+        "`ck.1' (dataset 1) is not complete",
+        "is not entered",
+        "scr postrun",
+    ] {
+        assert!(said.err.contains(text), "{said:?}");
+    }
+    assert_eq!(std::fs::read(&index).unwrap(), before);
 }

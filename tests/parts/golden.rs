@@ -15,7 +15,7 @@ use scr::format::rank2file::{
 };
 use scr::format::summary::Summary;
 use scr::format::{Name, Tree, decode, encode, from_message, from_tree, to_message, to_tree};
-use scr::prefix::containers::segments;
+use scr::prefix::containers::{Numbering, segments};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -481,7 +481,7 @@ fn files_in_containers_are_golden() {
             mtime_secs: 1795221727,
             mtime_nsecs: 5,
         }),
-        segments: Some(segments(524295, 524296, 300000)),
+        segments: Some(segments(524295, 524296, 300000, Numbering::ALL)),
     };
     let empty = FileEntry {
         size: Some(0),
@@ -534,6 +534,7 @@ fn cache_records_are_golden() {
         node: "node3".into(),
         prefix: None,
         bypass: false,
+        contained: None,
         dataset: dataset(),
         reddesc: reddesc(),
         files: rank_files(3),

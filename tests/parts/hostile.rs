@@ -119,6 +119,7 @@ fn filemap() -> Vec<u8> {
         node: "n".into(),
         prefix: None,
         bypass: false,
+        contained: None,
         dataset: Dataset {
             id: 1,
             ..Dataset::default()

@@ -3,7 +3,7 @@
 //! A parallel shell returns the exit code of one node, or its own. So each command runs in a small shell
 //! script that prints the node and the exit code of the command.
 
-use super::super::program::{ask as question, run};
+use super::super::program::{Heard, ask as question, run_heard};
 use super::{
     Environment, LauncherKind, NodeResult, RemoteCommand, RemoteShell, failed, hostlist, lost,
     parse, program,
@@ -26,7 +26,7 @@ pub(super) fn here(
     node: &str,
     command: &[OsString],
     set: &[(String, String)],
-    limit: Duration,
+    (limit, heard): (Duration, Option<Heard>),
 ) -> NodeResult {
     let set: Vec<(&str, &str)> = set.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
     let found = command.split_first().and_then(|(word, rest)| {
@@ -38,7 +38,7 @@ pub(super) fn here(
             let word = command.first().map(|word| word.to_string_lossy());
             failed(&word.unwrap_or_default(), "there is no such program")
         })
-        .and_then(|(program, rest)| run(&program, rest, &set, limit));
+        .and_then(|(program, rest)| run_heard(&program, rest, &set, limit, heard));
     match finished {
         Ok(finished) => NodeResult {
             node: node.to_string(),
@@ -62,7 +62,7 @@ pub(super) fn ask(
     environment: &Environment,
     nodes: &[String],
     task: &RemoteCommand,
-    limit: Duration,
+    (limit, heard): (Duration, Option<Heard>),
 ) -> Result<Vec<NodeResult>> {
     let way = way.ok_or_else(|| {
         failed(
@@ -121,7 +121,7 @@ pub(super) fn ask(
     };
     let options = options.into_iter().map(OsString::from);
     let arguments: Vec<OsString> = options.chain(rest).collect();
-    let finished = run(path, &arguments, &[], limit)?;
+    let finished = run_heard(path, &arguments, &[], limit, heard)?;
     let single = matches!(way, RemoteShell::Ssh(_) | RemoteShell::Mpirun(..));
     let answers = match (single, nodes) {
         (true, [node]) => vec![parse::single(node, &finished)],

@@ -8,20 +8,22 @@
 //! [`place`] finds where a rank's bytes begin, [`Writer`] writes them, and [`Reader`] gives the files
 //! back.
 
+mod claim;
 mod reader;
 #[cfg(test)]
 mod tests;
+mod view;
 mod writer;
 
+pub use claim::{claim, remove_unused};
 pub(super) use reader::stat_of;
 pub use reader::{Reader, Restored, other_file};
+pub use view::ContainedFiles;
 pub use writer::Writer;
 
 use crate::comm::{Communicator, Term, collective};
 use crate::format::rank2file::Segment;
-use crate::store::Files;
 use crate::{Error, Result};
-use std::path::Path;
 
 /// How a flush fills containers.
 #[derive(Debug, Clone, Copy)]
@@ -101,16 +103,37 @@ fn check_number(total: u64, size: u64) -> Result<()> {
     Err(Error::config("SCR_CONTAINER_SIZE", what))
 }
 
+/// The numbers of the containers of a sequence of bytes: every `step`-th one, from `first` on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Numbering {
+    /// The number of the first container.
+    pub first: u64,
+    /// The difference to the next one.
+    pub step: u64,
+}
+
+impl Numbering {
+    /// 0, 1, 2, and so on: one sequence for all ranks.
+    pub const ALL: Numbering = Numbering { first: 0, step: 1 };
+
+    /// The number of the container at this place in the sequence.
+    pub fn number(self, place: u64) -> u64 {
+        self.first.saturating_add(place.saturating_mul(self.step))
+    }
+}
+
 /// Where `length` bytes from `begin` on in the sequence of all bytes are, in containers of `size` bytes
 /// (at least 1). No bytes have no segment.
-pub fn segments(begin: u64, length: u64, size: u64) -> Vec<Segment> {
+pub fn segments(begin: u64, length: u64, size: u64, numbering: Numbering) -> Vec<Segment> {
     let (mut at, mut left) = (begin, length);
     let mut segments = Vec::new();
     while left > 0 {
         let offset = at % size.max(1);
         let length = left.min(size.max(1) - offset);
         segments.push(Segment {
-            container: file_name(at / size.max(1)).as_str().into(),
+            container: file_name(numbering.number(at / size.max(1)))
+                .as_str()
+                .into(),
             length,
             offset,
         });
@@ -118,18 +141,4 @@ pub fn segments(begin: u64, length: u64, size: u64) -> Vec<Segment> {
         left -= length;
     }
     segments
-}
-
-/// Removes all containers in a dataset's directory: its files are plain files now. Local.
-pub fn remove_all(files: &dyn Files, dir: &Path) -> Result<()> {
-    for name in files.list(dir)? {
-        let number = name.to_str().and_then(|name| {
-            let number = name.strip_prefix("ctr.")?.strip_suffix(".scr")?;
-            number.parse::<u64>().ok()
-        });
-        if number.is_some() {
-            files.remove_file(&dir.join(name))?;
-        }
-    }
-    Ok(())
 }

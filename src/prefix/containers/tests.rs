@@ -4,10 +4,13 @@ use super::*;
 use crate::comm::threads;
 use crate::format::Name;
 use crate::format::rank2file::{Attributes, BASE, FileEntry, RankEntry};
+use crate::prefix::paths::Prefix;
+use crate::store::Files;
 use crate::store::posix::Posix;
 use crate::transfer::copy::{Content, Copier};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 fn segment(container: &str, offset: u64, length: u64) -> Segment {
     Segment {
@@ -31,13 +34,19 @@ fn a_file_is_cut_as_in_the_example_of_the_developer_guide() {
         segment("ctr.2.scr", 0, 300_000),
         segment("ctr.3.scr", 0, 148_591),
     ];
-    assert_eq!(segments(524_295, 524_296, 300_000), expected);
-    assert_eq!(segments(300_000, 1, 300_000), [segment("ctr.1.scr", 0, 1)]);
     assert_eq!(
-        segments(299_999, 1, 300_000),
+        segments(524_295, 524_296, 300_000, Numbering::ALL),
+        expected
+    );
+    assert_eq!(
+        segments(300_000, 1, 300_000, Numbering::ALL),
+        [segment("ctr.1.scr", 0, 1)]
+    );
+    assert_eq!(
+        segments(299_999, 1, 300_000, Numbering::ALL),
         [segment("ctr.0.scr", 299_999, 1)]
     );
-    assert_eq!(segments(7, 0, 3), []);
+    assert_eq!(segments(7, 0, 3, Numbering::ALL), []);
 }
 
 #[test]
@@ -45,7 +54,7 @@ fn segments_are_the_bytes_of_the_sequence_in_order() {
     for size in 1..9 {
         for (begin, length) in (0..20).flat_map(|b| (0..20).map(move |l| (b, l))) {
             let mut at = begin;
-            for found in segments(begin, length, size) {
+            for found in segments(begin, length, size, Numbering::ALL) {
                 assert!(found.length > 0 && found.offset + found.length <= size);
                 assert_eq!(found.container, file_name(at / size).as_str().into());
                 assert_eq!(found.offset, at % size);
@@ -322,15 +331,164 @@ fn another_file_is_written_over_only_by_force_and_not_from_damage() {
     assert!(restore(true).is_err());
 }
 
-#[test]
-fn all_containers_are_removed_and_nothing_else() {
-    let (dir, _) = written(&CONTENTS, 10);
-    fs::write(dir.path().join("ctr.x.scr"), "").unwrap();
-    remove_all(&Posix, dir.path()).unwrap();
-    let mut left: Vec<_> = fs::read_dir(dir.path())
-        .unwrap()
-        .map(|e| e.unwrap().file_name())
+fn names(dir: &Path) -> Vec<String> {
+    let listed = fs::read_dir(dir).unwrap();
+    let mut names: Vec<String> = listed
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    left.sort();
-    assert_eq!(left, ["ctr.x.scr", "from"]);
+    names.sort();
+    names
+}
+
+#[test]
+fn containers_that_no_entry_names_are_removed_and_nothing_else() {
+    let (dir, mut files) = written(&CONTENTS, 10);
+    for other in ["ctr.x.scr", "ctr.99.scr", "ctr.100.scr"] {
+        fs::write(dir.path().join(other), "").unwrap();
+    }
+    let named = |file: &FileEntry| {
+        file.segments
+            .iter()
+            .flatten()
+            .any(|s| s.container == "ctr.1.scr".into())
+    };
+    files.retain(named);
+    let files = files.into_iter().enumerate();
+    let entry = RankEntry {
+        count: None,
+        files: files
+            .map(|(i, file)| (format!("f{i}").as_str().into(), file))
+            .collect(),
+    };
+    let used: BTreeSet<String> = entry
+        .files
+        .values()
+        .flat_map(|file| file.segments.iter().flatten())
+        .map(|segment| segment.container.to_string())
+        .collect();
+    assert!(!used.is_empty());
+    remove_unused(&Posix, dir.path(), [&entry]).unwrap();
+    let rest = ["ctr.x.scr".to_string(), "from".to_string()];
+    let expected: Vec<String> = used.into_iter().chain(rest.clone()).collect();
+    assert_eq!(names(dir.path()), expected);
+    remove_unused(&Posix, dir.path(), []).unwrap();
+    assert_eq!(names(dir.path()), rest);
+}
+
+#[test]
+fn what_two_writers_claim_is_different() {
+    let dir = tempfile::tempdir().unwrap();
+    let claimed = |bytes, lowest| claim(&Posix, dir.path(), (bytes, 10), (lowest, 4)).unwrap();
+    let of = |first| Some(Numbering { first, step: 4 });
+    // Two nodes, then the second one again.
+    assert_eq!(claimed(25, 0), of(0));
+    assert_eq!(claimed(20, 2), of(2));
+    assert_eq!(claimed(1, 2), of(10));
+    let expected = [
+        "ctr.0.scr",
+        "ctr.10.scr",
+        "ctr.2.scr",
+        "ctr.4.scr",
+        "ctr.6.scr",
+        "ctr.8.scr",
+    ];
+    assert_eq!(names(dir.path()), expected);
+    // A number that cannot be counted on from.
+    fs::write(dir.path().join(file_name(u64::MAX)), "").unwrap();
+    assert_eq!(claimed(1, 3), None);
+    let many = claim(&Posix, dir.path(), (u64::MAX, 1), (0, 4)).unwrap_err();
+    assert!(many.to_string().contains("SCR_CONTAINER_SIZE"), "{many}");
+}
+
+#[test]
+fn every_second_container_is_filled() {
+    let dir = tempfile::tempdir().unwrap();
+    let from = dir.path().join("from");
+    fs::write(&from, "0123456789abcdef").unwrap();
+    let recorded = Content {
+        size: 16,
+        crc: None,
+    };
+    let numbering = Numbering { first: 3, step: 2 };
+    let mut writer = Writer::new(&Posix, dir.path(), 6, 0).numbered(numbering);
+    let (_, segments) = writer
+        .append(&mut Copier::new(&Posix, 4), &from, &recorded, false)
+        .unwrap();
+    writer.sync().unwrap();
+    let expected = [("ctr.3.scr", 6), ("ctr.5.scr", 6), ("ctr.7.scr", 4)];
+    assert_eq!(
+        segments,
+        expected.map(|(name, length)| segment(name, 0, length))
+    );
+    let all = expected.map(|(name, _)| fs::read_to_string(dir.path().join(name)).unwrap());
+    assert_eq!(all.concat(), "0123456789abcdef");
+}
+
+/// A prefix directory with file `a/x` of 16 bytes in containers of 6, and its entry.
+fn prefix_with_contained() -> (tempfile::TempDir, Prefix, FileEntry) {
+    let dir = tempfile::tempdir().unwrap();
+    let prefix = Prefix::new(dir.path());
+    let meta = prefix.dataset(1);
+    fs::create_dir_all(&meta).unwrap();
+    let from = dir.path().join("from");
+    fs::write(&from, "0123456789abcdef").unwrap();
+    let recorded = Content {
+        size: 16,
+        crc: None,
+    };
+    let mut writer = Writer::new(&Posix, &meta, 6, 0);
+    let (_, segments) = writer
+        .append(&mut Copier::new(&Posix, 4), &from, &recorded, false)
+        .unwrap();
+    writer.sync().unwrap();
+    (dir, prefix, contained(segments))
+}
+
+#[test]
+fn files_in_containers_are_seen_at_their_paths() {
+    let (dir, prefix, entry) = prefix_with_contained();
+    let path = dir.path().join("a/x");
+    let stat = stat_of(&entry);
+    let view = ContainedFiles::new(&Posix, &prefix, 1);
+    assert_eq!(view.stat(&path).unwrap(), None);
+    view.show(path.clone(), entry.clone(), stat);
+    assert_eq!(view.stat(&path).unwrap(), Some(stat));
+    let file = view.open(&path).unwrap();
+    assert_eq!(file.size().unwrap(), 16);
+    for (from, to) in (0..16).flat_map(|from| (from..=16).map(move |to| (from, to))) {
+        let mut piece = vec![0; to - from];
+        file.read_at(from as u64, &mut piece).unwrap();
+        assert_eq!(piece, b"0123456789abcdef"[from..to]);
+    }
+    assert!(file.read_at(10, &mut [0; 7]).is_err());
+    assert!(file.write_at(0, b"x").is_err());
+    // A file that is written there replaces it.
+    view.make_dirs(&dir.path().join("a")).unwrap();
+    view.create(&path, 0o600)
+        .unwrap()
+        .write_at(0, b"new")
+        .unwrap();
+    assert_eq!(view.read(&path, 10).unwrap(), b"new");
+    assert_eq!(view.stat(&path).unwrap().unwrap().size, 3);
+}
+
+#[test]
+fn a_file_in_a_container_that_is_cut_short_is_missing() {
+    let (dir, prefix, entry) = prefix_with_contained();
+    let path = dir.path().join("a/x");
+    let view = ContainedFiles::new(&Posix, &prefix, 1);
+    view.show(path.clone(), entry.clone(), stat_of(&entry));
+    let last = prefix.dataset(1).join("ctr.2.scr");
+    fs::write(&last, "cde").unwrap();
+    assert_eq!(view.stat(&path).unwrap(), None);
+    let file = view.open(&path).unwrap();
+    file.read_at(0, &mut [0; 15]).unwrap();
+    let error = file.read_at(0, &mut [0; 16]).unwrap_err();
+    assert!(error.to_string().contains("ctr.2.scr"), "{error}");
+    fs::remove_file(&last).unwrap();
+    assert_eq!(view.stat(&path).unwrap(), None);
+    // What leads out of the dataset's directory is not followed.
+    std::os::unix::fs::symlink("/etc/passwd", &last).unwrap();
+    assert_eq!(view.stat(&path).unwrap(), None);
+    assert!(view.open(&path).unwrap().read_at(12, &mut [0; 1]).is_err());
 }

@@ -1,6 +1,6 @@
 //! Writes files into containers.
 
-use super::{file_name, segments};
+use super::{Numbering, file_name, segments};
 use crate::Result;
 use crate::format::rank2file::Segment;
 use crate::store::{File, Files};
@@ -15,6 +15,7 @@ pub struct Writer<'a> {
     size: u64,
     /// Where the next byte goes in the sequence of all bytes.
     at: u64,
+    numbering: Numbering,
     /// The container that was written last.
     open: Option<(String, Box<dyn File>)>,
 }
@@ -27,8 +28,15 @@ impl<'a> Writer<'a> {
             dir: dir.to_path_buf(),
             size: size.max(1),
             at: begin,
+            numbering: Numbering::ALL,
             open: None,
         }
+    }
+
+    /// Fills containers of these numbers.
+    #[must_use]
+    pub fn numbered(self, numbering: Numbering) -> Self {
+        Writer { numbering, ..self }
     }
 
     /// Writes the file at `from`, in the pieces of `copier`. Takes its checksum in the same pass if `crc`
@@ -43,7 +51,7 @@ impl<'a> Writer<'a> {
         recorded: &Content,
         crc: bool,
     ) -> Result<(Content, Vec<Segment>)> {
-        let segments = segments(self.at, recorded.size, self.size);
+        let segments = segments(self.at, recorded.size, self.size, self.numbering);
         let found = copier.read(from, recorded, crc, |mut piece| {
             while !piece.is_empty() {
                 let (number, offset) = (self.at / self.size, self.at % self.size);
@@ -58,10 +66,10 @@ impl<'a> Writer<'a> {
         Ok((found, segments))
     }
 
-    /// The container of this number. The first process that needs it makes it. Only the user can read it, since the
-    /// files in it may be private.
-    fn container(&mut self, number: u64) -> Result<&dyn File> {
-        let name = file_name(number);
+    /// The container at this place in the sequence. The first process that needs it makes it. Only the
+    /// user can read it, since the files in it may be private.
+    fn container(&mut self, place: u64) -> Result<&dyn File> {
+        let name = file_name(self.numbering.number(place));
         let open = match self.open.take() {
             Some((open, file)) if open == name => (open, file),
             other => {

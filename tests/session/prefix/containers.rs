@@ -377,23 +377,17 @@ fn a_dataset_in_containers_is_completed_without_its_index_entry() {
     std::fs::remove_file(site.prefix().join(".scr/index.scr")).unwrap();
     let prefix = prefix(&site);
     let mut notes = Vec::new();
-    let built = scr::scavenge::build(
-        &Posix,
-        &prefix,
-        2,
-        ("n0", "2026-01-01T00:00:00"),
-        &mut notes,
-    );
+    let how = scr::scavenge::BuildSettings {
+        node: "n0",
+        time: "2026-01-01T00:00:00",
+        checksums: true,
+        watch: &(),
+    };
+    let built = scr::scavenge::build(&Posix, &prefix, 2, how, &mut notes);
     assert_eq!(built.unwrap().ranks, 3);
     site.expect_restart(&nodes, Some("new"));
     std::fs::remove_file(prefix.dataset(1).join("ctr.0.scr")).unwrap();
-    let built = scr::scavenge::build(
-        &Posix,
-        &prefix,
-        1,
-        ("n0", "2026-01-01T00:00:00"),
-        &mut notes,
-    );
+    let built = scr::scavenge::build(&Posix, &prefix, 1, how, &mut notes);
     let text = built.unwrap_err().to_string();
     assert!(text.contains("ctr.0.scr"), "{text}");
 }

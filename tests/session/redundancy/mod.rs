@@ -6,4 +6,5 @@ mod lost_record;
 mod offline;
 mod reuse;
 mod scavenge;
+mod scavenge_containers;
 mod schemes;

@@ -120,6 +120,7 @@ impl Site {
                 node: NODE.into(),
                 prefix: None,
                 bypass: false,
+                contained: None,
                 dataset: record.dataset,
                 reddesc: record.reddesc,
                 files: record.files,
@@ -234,7 +235,7 @@ impl Site {
             meta_dir: &meta,
             data: &data,
         };
-        let plan = choose(location, &surveys, Scope::Everything)?;
+        let plan = choose(location, &surveys, Scope::Everything, &())?;
         let said = plan.notes();
         let losses = plan.losses.clone();
         plan.carry_out(NODE)?;

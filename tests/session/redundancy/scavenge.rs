@@ -11,33 +11,43 @@ use scr::prefix::paths::Prefix;
 use scr::prefix::{rank2file, records};
 use scr::scavenge::caches::list_datasets;
 use scr::scavenge::copy::{CopyResult, CopySettings};
-use scr::scavenge::{Built, Redundancy, build, copy, save};
+use scr::scavenge::{BuildSettings, Built, Redundancy, build, copy, save};
 use scr::store::Files;
 use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-const TIME: &str = "2026-11-21T03:23:24";
+pub(super) const TIME: &str = "2026-11-21T03:23:24";
 
-fn prefix(site: &Site) -> Prefix {
+pub(super) const HOW: BuildSettings = BuildSettings {
+    node: "head",
+    time: TIME,
+    checksums: true,
+    watch: &(),
+};
+
+pub(super) fn prefix(site: &Site) -> Prefix {
     Prefix::new(&site.prefix())
 }
 
-fn caches(site: &Site, node: &str) -> Vec<Layout> {
+pub(super) fn caches(site: &Site, node: &str) -> Vec<Layout> {
     vec![Layout::new(&site.node(node), "user1", "1001")]
 }
 
-fn copy_settings<'a>(
+pub(super) fn copy_settings<'a>(
     files: &'a dyn Files,
     prefix: &'a Prefix,
-    redundancy: Redundancy,
+    redundancy: Redundancy<'a>,
 ) -> CopySettings<'a> {
     CopySettings {
         files,
         prefix,
         node: "head",
         redundancy,
+        only_redundancy: false,
+        containers: None,
+        checksums: true,
         buffer: 300,
         metadata: true,
         watch: &(),
@@ -58,7 +68,7 @@ fn copy_all(site: &Site) {
 }
 
 fn built(site: &Site, id: u64) -> scr::Result<Built> {
-    build(&Posix, &prefix(site), id, ("head", TIME), &mut Vec::new())
+    build(&Posix, &prefix(site), id, HOW, &mut Vec::new())
 }
 
 fn saved_on(files: &dyn Files, site: &Site, up: &[&str], id: u64) -> scr::Result<Built> {
@@ -72,12 +82,12 @@ fn saved(site: &Site, up: &[&str], id: u64) -> scr::Result<Built> {
     saved_on(&Posix, site, up, id)
 }
 
-fn index(site: &Site) -> Index {
+pub(super) fn index(site: &Site) -> Index {
     Index::read(&Posix, &prefix(site).file("index.scr")).unwrap()
 }
 
 /// The rows of `scr index`: id, valid, current, name.
-fn listed(site: &Site) -> Vec<(u64, bool, bool, String)> {
+pub(super) fn listed(site: &Site) -> Vec<(u64, bool, bool, String)> {
     let rows = index(site).list().into_iter();
     rows.map(|row| (row.id, row.valid, row.current, row.name.to_string()))
         .collect()
@@ -89,13 +99,13 @@ fn empty_caches(site: &Site) {
 }
 
 /// A new job on these nodes, which hold nothing any more, starts from the checkpoint `name`.
-fn restart_afresh(site: &Site, on: &[&str], name: &str) {
+pub(super) fn restart_afresh(site: &Site, on: &[&str], name: &str) {
     empty_caches(site);
     site.expect_restart(on, Some(name));
 }
 
 /// The index has one dataset: complete, current, of this name.
-fn expect_saved(site: &Site, name: &str, told: &str) {
+pub(super) fn expect_saved(site: &Site, name: &str, told: &str) {
     assert_eq!(listed(site), [(1, true, true, name.to_string())], "{told}");
 }
 
@@ -108,7 +118,7 @@ fn expect_files(site: &Site, ranks: usize, told: &str) {
     }
 }
 
-fn names_in(dir: PathBuf) -> Vec<String> {
+pub(super) fn names_in(dir: PathBuf) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -118,7 +128,7 @@ fn names_in(dir: PathBuf) -> Vec<String> {
 }
 
 /// A checkpoint in the caches only; then all processes are killed.
-fn killed(scheme: &str, names: &[&str], on: &[&str]) -> Site {
+pub(super) fn killed(scheme: &str, names: &[&str], on: &[&str]) -> Site {
     let site = Site::new()
         .set("SCR_COPY_TYPE", scheme)
         .set("SCR_CACHE_SIZE", "3")
@@ -129,7 +139,7 @@ fn killed(scheme: &str, names: &[&str], on: &[&str]) -> Site {
     site
 }
 
-fn others<'a>(all: &[&'a str], lost: &[&str]) -> Vec<&'a str> {
+pub(super) fn others<'a>(all: &[&'a str], lost: &[&str]) -> Vec<&'a str> {
     let mut up: Vec<&str> = all.iter().copied().filter(|n| !lost.contains(n)).collect();
     up.dedup();
     up
@@ -219,10 +229,10 @@ fn copies_are_idempotent_and_only_the_needed_redundancy_goes() {
         assert_eq!(count(Redundancy::None, node), 0);
     }
     // Both sets lack a member as long as n3 is missing.
-    assert_eq!(count(Redundancy::Needed, "n0"), 2);
-    assert_eq!(count(Redundancy::Needed, "n0"), 0);
+    assert_eq!(count(Redundancy::Needed(&[]), "n0"), 2);
+    assert_eq!(count(Redundancy::Needed(&[]), "n0"), 0);
     assert_eq!(count(Redundancy::None, "n3"), 2);
-    assert_eq!(count(Redundancy::Needed, "n1"), 0);
+    assert_eq!(count(Redundancy::Needed(&[]), "n1"), 0);
     assert_eq!(count(Redundancy::All, "n1"), 2);
     assert_eq!(built(&site, 1).unwrap().rebuilt, []);
     assert_eq!(built(&site, 1).unwrap().rebuilt, []);
@@ -528,7 +538,7 @@ fn a_store_that_all_nodes_see_is_saved_without_those_that_are_down() {
     let own = copy(&first, &stores, 1);
     assert_eq!((own.ranks, own.problems), ([2, 3].into(), vec![]));
     let second = CopySettings {
-        redundancy: Redundancy::Needed,
+        redundancy: Redundancy::Needed(&[]),
         ..first
     };
     let all = copy(&second, &stores, 1);

@@ -1,0 +1,267 @@
+//! A view of a prefix directory in which files in containers are at their paths, for work that reads
+//! plain files, such as a rebuild.
+
+use crate::format::rank2file::{FileEntry, Segment};
+use crate::prefix::paths::Prefix;
+use crate::store::{Durability, File, FileKind, Files, Lock, Space, Stat};
+use crate::{Error, Result};
+use rustix::fd::BorrowedFd;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A file system in which [`ContainedFiles::show`] has put files. They can be looked at and read. A file
+/// that is written, renamed or removed at such a path is a plain file, in place of the one that was
+/// shown. Lists of directories, and what [`Files::beneath`] gives, do not have them.
+pub struct ContainedFiles<'a> {
+    inner: &'a dyn Files,
+    /// The same for containers, which outlives this value.
+    containers: Arc<dyn Files>,
+    /// The dataset's directory.
+    dir: PathBuf,
+    shown: Mutex<BTreeMap<PathBuf, (FileEntry, Stat)>>,
+}
+
+impl<'a> ContainedFiles<'a> {
+    /// The same as `inner` at first. `id`: the dataset whose containers are read.
+    pub fn new(inner: &'a dyn Files, prefix: &Prefix, id: u64) -> Self {
+        ContainedFiles {
+            inner,
+            containers: prefix.confine(inner, None),
+            dir: prefix.dataset(id),
+            shown: Mutex::default(),
+        }
+    }
+
+    /// Puts a file in containers at `path`, with the attributes of `stat`. The first one at a path stays.
+    pub fn show(&self, path: PathBuf, entry: FileEntry, stat: Stat) {
+        self.shown().entry(path).or_insert((entry, stat));
+    }
+
+    fn shown(&self) -> MutexGuard<'_, BTreeMap<PathBuf, (FileEntry, Stat)>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn at(&self, path: &Path) -> Option<(FileEntry, Stat)> {
+        self.shown().get(path).cloned()
+    }
+
+    /// From now on there is a plain file, or nothing.
+    fn hide(&self, path: &Path) {
+        self.shown().remove(path);
+    }
+
+    /// True if the containers have all bytes of a file.
+    fn holds(&self, entry: &FileEntry) -> Result<bool> {
+        for segment in entry.segments.iter().flatten() {
+            let Ok(path) = segment.container.below(&self.dir) else {
+                return Ok(false);
+            };
+            let stat = self.containers.stat(&path)?;
+            let stat = stat.filter(|stat| stat.kind == FileKind::File);
+            let end = segment.offset.checked_add(segment.length);
+            if !stat.zip(end).is_some_and(|(stat, end)| end <= stat.size) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Files for ContainedFiles<'_> {
+    fn beneath(&self, roots: &[PathBuf]) -> Arc<dyn Files> {
+        self.inner.beneath(roots)
+    }
+
+    fn real_dir(&self, path: &Path) -> Result<PathBuf> {
+        self.inner.real_dir(path)
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn File>> {
+        match self.at(path) {
+            None => self.inner.open(path),
+            Some((entry, stat)) => Ok(Box::new(ContainedFile {
+                files: self.containers.clone(),
+                dir: self.dir.clone(),
+                path: path.to_path_buf(),
+                size: stat.size,
+                segments: entry.segments.unwrap_or_default(),
+                open: RefCell::new(None),
+            })),
+        }
+    }
+
+    fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
+        self.hide(path);
+        self.inner.create(path, mode)
+    }
+
+    fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
+        self.hide(path);
+        self.inner.rewrite(path, mode)
+    }
+
+    fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
+        self.inner.read(path, limit)
+    }
+
+    fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()> {
+        self.hide(path);
+        self.inner.replace(path, data, durability)
+    }
+
+    fn make_dirs(&self, path: &Path) -> Result<()> {
+        self.inner.make_dirs(path)
+    }
+
+    fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
+        self.inner.make_private_dirs(base, below)
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<OsString>> {
+        self.inner.list(path)
+    }
+
+    fn stat(&self, path: &Path) -> Result<Option<Stat>> {
+        match self.at(path) {
+            None => self.inner.stat(path),
+            Some((entry, stat)) => Ok(self.holds(&entry)?.then_some(stat)),
+        }
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.hide(to);
+        self.inner.rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        self.hide(path);
+        self.inner.remove_file(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<bool> {
+        self.inner.remove_dir(path)
+    }
+
+    fn remove_tree(&self, path: &Path) -> Result<()> {
+        self.hide(path);
+        self.inner.remove_tree(path)
+    }
+
+    fn sync_dir(&self, path: &Path) -> Result<()> {
+        self.inner.sync_dir(path)
+    }
+
+    fn sync_fs(&self, path: &Path) -> Result<()> {
+        self.inner.sync_fs(path)
+    }
+
+    fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
+        self.inner.restore(path, stat)
+    }
+
+    fn space(&self, path: &Path) -> Result<Space> {
+        self.inner.space(path)
+    }
+
+    fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
+        self.inner.try_lock(path)
+    }
+}
+
+/// A file in containers, open for reading.
+struct ContainedFile {
+    files: Arc<dyn Files>,
+    dir: PathBuf,
+    path: PathBuf,
+    size: u64,
+    segments: Vec<Segment>,
+    /// The container that was read last.
+    open: RefCell<Option<(PathBuf, Box<dyn File>)>>,
+}
+
+impl ContainedFile {
+    fn read_segment(&self, segment: &Segment, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let path = segment.container.below(&self.dir)?;
+        let mut open = self.open.borrow_mut();
+        let (_, container) = match open.take().filter(|(open, _)| *open == path) {
+            Some(same) => open.insert(same),
+            None => {
+                let file = self.files.open(&path)?;
+                open.insert((path, file))
+            }
+        };
+        container.read_at(segment.offset.saturating_add(offset), buffer)
+    }
+
+    fn only_read<T>(&self) -> Result<T> {
+        let what = "is in containers, and cannot be changed there";
+        Err(Error::corrupt(&self.path, what))
+    }
+}
+
+impl File for ContainedFile {
+    fn size(&self) -> Result<u64> {
+        Ok(self.size)
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let mut rest = buffer;
+        let mut begin = 0u64;
+        let mut at = offset;
+        for segment in &self.segments {
+            let end = begin.saturating_add(segment.length);
+            if at < end && !rest.is_empty() {
+                let length = (end - at).min(rest.len() as u64) as usize;
+                let (piece, after) = rest.split_at_mut(length);
+                self.read_segment(segment, at - begin, piece)?;
+                at += length as u64;
+                rest = after;
+            }
+            begin = end;
+        }
+        match rest.is_empty() {
+            true => Ok(()),
+            false => Err(Error::corrupt(
+                &self.path,
+                format!("ends in its containers after {begin} bytes"),
+            )),
+        }
+    }
+
+    fn write_at(&self, _: u64, _: &[u8]) -> Result<()> {
+        self.only_read()
+    }
+
+    fn allocate(&self, _: u64) -> Result<()> {
+        self.only_read()
+    }
+
+    fn set_size(&self, _: u64) -> Result<()> {
+        self.only_read()
+    }
+
+    fn data_from(&self, from: u64) -> Result<Option<Range<u64>>> {
+        Ok((from < self.size).then_some(from..self.size))
+    }
+
+    fn copy_from(&self, _: &dyn File, _: Range<u64>) -> Result<bool> {
+        self.only_read()
+    }
+
+    fn start_sync(&self, _: Range<u64>) -> Result<()> {
+        Ok(())
+    }
+
+    /// The containers were synced before their record was written.
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.only_read()
+    }
+}
