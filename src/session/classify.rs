@@ -30,8 +30,14 @@ impl RestartSearch {
             Some((*id, entry.dataset.as_ref()?.created))
         };
         self.completed = flush_file.datasets.iter().filter_map(key).collect();
-        let saved = flush_file.datasets.iter().filter(|(_, e)| !e.needs_flush());
+        // What was purged now is in the cache only.
+        let purged = run.settings.prefix_purge;
+        let saved = flush_file.datasets.iter();
+        let saved = saved.filter(|(_, e)| !purged && !e.needs_flush());
         self.saved = saved.filter_map(key).collect();
+        let interrupted = flush_file.datasets.iter();
+        let interrupted = interrupted.filter(|(_, entry)| entry.is_interrupted());
+        self.interrupted = interrupted.filter_map(key).collect();
         let mut found = candidates(inventories);
         found.reverse();
         self.in_bypass = in_prefix_of_last_run(run, &flush_file);
