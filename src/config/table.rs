@@ -271,7 +271,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("SCR_FLUSH_ON_RESTART", Bool, "0", "", Library, Works,
         "1: SCR_Init copies all cached checkpoints that can be recovered to the prefix directory. 0: only output, and what an earlier run began to copy. In the background if flushes go there."),
     row("SCR_GLOBAL_RESTART", Bool, "0", "", Library, Works,
-        "1: SCR_Init copies cached datasets to the prefix directory, waits until they are there, and the restart reads them there. Turns on SCR_FLUSH_ON_RESTART and SCR_FETCH_BYPASS, and so allows checkpoints of another number of ranks."),
+        "1: SCR_Init copies cached datasets to the prefix directory, waits until they are there, and the restart reads them there (with SCR_FETCH=0 it still reads the cache). Turns on SCR_FLUSH_ON_RESTART and SCR_FETCH_BYPASS, and so allows checkpoints of another number of ranks."),
     row("SCR_DROP_AFTER_CURRENT", Bool, "0", "", Library, Works,
         "1: SCR_Current drops newer datasets from the index."),
     row("SCR_PREFIX_SIZE", COUNT, "0", "checkpoints", Library, Works,

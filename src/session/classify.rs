@@ -124,7 +124,11 @@ fn in_prefix_of_last_run(run: &Run, flush_file: &FlushFile) -> BTreeMap<DatasetK
             }
     };
     let used = flush_file.datasets.values().filter(is_used);
-    used.filter_map(|entry| entry.dataset.as_ref())
+    let used = used.filter_map(|entry| entry.dataset.as_ref());
+    // As in a cache, what is newer than the newest checkpoint takes no place of one.
+    let checkpoints = used.clone().filter(|dataset| dataset.is_checkpoint());
+    let newest = checkpoints.map(|dataset| dataset.id).max();
+    used.filter(|dataset| Some(dataset.id) <= newest)
         .map(|dataset| ((dataset.id, dataset.created), dataset.name.clone()))
         .collect()
 }

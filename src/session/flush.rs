@@ -540,7 +540,7 @@ impl Session {
     /// prefix directory and are not, oldest first. With `SCR_GLOBAL_RESTART` it then empties the cache,
     /// since the restart must come from the prefix directory, where all ranks see all files. All
     /// datasets are tried; then the first failure is returned. Errors of the transport are returned at
-    /// once. Collective.
+    /// once. With `SCR_FETCH=0` the cache stays, as the restart can only be from there. Collective.
     pub(super) fn flush_recovered(&mut self) -> Result<()> {
         let settings = &self.run.settings;
         let (global, on_restart) = (settings.global_restart, settings.flush_on_restart);
@@ -561,7 +561,7 @@ impl Session {
                 other => result = result.and(other),
             }
         }
-        if global {
+        if global && self.run.settings.fetch {
             // Datasets that could not be read now, or are not of this run, stay.
             let saved = self.cached.slots(|cached| cached.in_prefix);
             self.cached.remove(&self.run, &mut self.search, &saved);

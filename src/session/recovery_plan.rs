@@ -304,7 +304,12 @@ impl Restart<'_> {
                     saved.push(slot);
                     continue;
                 }
-                InPrefix::Absent => candidate.recoverable(self.run.comm.size()),
+                InPrefix::Absent => candidate
+                    .recoverable(self.run.comm.size())
+                    .map_err(|why| match candidate.ranks == self.run.comm.size() {
+                        true => why,
+                        false => format!("{why}; run with that many, or save it by scr scavenge"),
+                    }),
                 InPrefix::Superseded => Err(
                     "the index has another dataset of its id, or a newer one of its name; it stays \
                      in the cache until room is needed"

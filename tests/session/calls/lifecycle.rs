@@ -368,6 +368,25 @@ fn a_flush_on_restart_goes_on_in_the_background_and_one_for_a_global_restart_doe
     assert_eq!(saved(&site), ["ck.1", "ck.2"]);
 }
 
+/// Nothing could be fetched from where the datasets went.
+#[test]
+fn a_global_restart_without_fetch_keeps_the_cache() {
+    for (fetch, in_prefix) in [("0", false), ("1", true)] {
+        let site = site(&[("SCR_FLUSH", "0"), ("SCR_GLOBAL_RESTART", "1")]);
+        let site = site.set("SCR_FETCH", fetch);
+        site.run(&NODES, |rank| rank.checkpoint("ck.1").unwrap());
+        site.run(&NODES, |rank| {
+            rank.session.have_restart().unwrap().unwrap();
+            rank.session.start_restart().unwrap();
+            let file = format!("ck.1/rank_{}.dat", rank.rank);
+            let path = rank.session.route(Path::new(&file)).unwrap();
+            assert_eq!(path.starts_with(site.prefix()), in_prefix);
+            rank.session.complete_restart(true).unwrap();
+        });
+        assert_eq!(saved(&site), ["ck.1"]);
+    }
+}
+
 const MODES: [&[(&str, &str)]; 3] = [
     &[("SCR_CACHE_BYPASS", "1")],
     &[("SCR_CACHE_BYPASS", "0")],
