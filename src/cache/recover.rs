@@ -56,6 +56,8 @@ pub struct RecoveryFailure {
     /// True if data are lost or damaged beyond repair. False if something else failed, so that a
     /// later attempt may succeed.
     pub beyond_repair: bool,
+    /// True if a store had no room.
+    pub full: bool,
 }
 
 /// Carries out the orders of all ranks for one dataset. Collective. The outer error is a failure of
@@ -88,6 +90,9 @@ pub fn recover_dataset(
         Term::Max(i64::from(
             local.as_ref().is_err_and(|e| !beyond(e)) || damage.iter().any(Error::is_transient),
         )),
+        Term::Max(i64::from(
+            local.as_ref().is_err_and(Error::is_full) || damage.iter().any(Error::is_full),
+        )),
     ];
     if let Err(error @ Error::Comm { .. }) = local {
         return Err(error);
@@ -109,6 +114,7 @@ pub fn recover_dataset(
             error,
             damage,
             beyond_repair: terms[2].value() == 0,
+            full: terms[3].value() > 0,
         })),
     }
 }

@@ -9,7 +9,7 @@ use crate::format::filemap::Filemap;
 use crate::format::flush_file::{CACHE, FLUSHING, FlushEntry, FlushFile, PFS, SYNC_FLUSHING};
 use crate::format::print::escaped;
 use crate::job::clock::local_time;
-use crate::prefix::flush::FlushTarget;
+use crate::prefix::flush_target::FlushTarget;
 use crate::prefix::resume::resume;
 use crate::prefix::{paths::Prefix, records};
 use crate::scavenge::build;

@@ -106,6 +106,9 @@ pub struct Settings {
     pub container_size: u64,
     /// Record and verify checksums in the prefix directory.
     pub crc_on_flush: bool,
+    /// The same for files that are fetched into the cache.
+    pub crc_on_copy: bool,
+    /// Compare files with their checksums before they are deleted from the cache.
     pub crc_on_delete: bool,
     pub checkpoint_interval: u64,
     pub checkpoint_seconds: u64,
@@ -178,6 +181,7 @@ impl Settings {
             use_containers: read.bool("SCR_USE_CONTAINERS"),
             container_size: read.size("SCR_CONTAINER_SIZE"),
             crc_on_flush: read.bool("SCR_CRC_ON_FLUSH"),
+            crc_on_copy: read.bool("SCR_CRC_ON_COPY"),
             crc_on_delete: read.bool("SCR_CRC_ON_DELETE"),
             checkpoint_interval: read.int("SCR_CHECKPOINT_INTERVAL"),
             checkpoint_seconds: read.int("SCR_CHECKPOINT_SECONDS"),

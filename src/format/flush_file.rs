@@ -14,6 +14,8 @@ pub const PFS: &str = "PFS";
 pub const FLUSHING: &str = "FLUSHING";
 /// On the way there while the program waits.
 pub const SYNC_FLUSHING: &str = "SYNC_FLUSHING";
+/// Its last flush has failed. Not in SCR v3.1.0.
+pub const FLUSH_FAILED: &str = "FLUSH_FAILED";
 
 /// The cached datasets. Commands read it to learn what is to be saved after a run.
 ///
@@ -43,7 +45,7 @@ pub struct FlushEntry {
     /// Its name.
     #[serde(rename = "NAME")]
     pub name: Option<Name>,
-    /// Where it is: [`CACHE`], [`PFS`], [`FLUSHING`], [`SYNC_FLUSHING`].
+    /// Where it is: [`CACHE`], [`PFS`], [`FLUSHING`], [`SYNC_FLUSHING`], [`FLUSH_FAILED`].
     #[serde(rename = "LOCATION", default, with = "with::set")]
     pub locations: BTreeSet<Name>,
     /// It is a checkpoint.
@@ -78,6 +80,22 @@ impl FlushEntry {
     /// True if it is at `place`.
     pub fn is_at(&self, place: &str) -> bool {
         self.locations.contains(&Name::from(place))
+    }
+
+    /// Sets how far its flush has come: [`PFS`] or one of the last three places, in place of the one
+    /// before; `None` if it is no longer flushed.
+    pub fn set_flush(&mut self, place: Option<&str>) {
+        for other in [FLUSHING, SYNC_FLUSHING, FLUSH_FAILED] {
+            self.locations.remove(&other.into());
+        }
+        self.locations.extend(place.map(Name::from));
+    }
+
+    /// True if its flush was begun and has not come to its end: it goes on, has failed, or its
+    /// processes were killed.
+    pub fn is_interrupted(&self) -> bool {
+        let unfinished = [FLUSHING, SYNC_FLUSHING, FLUSH_FAILED];
+        self.needs_flush() && unfinished.iter().any(|place| self.is_at(place))
     }
 
     /// True if the prefix directory does not have all of it.

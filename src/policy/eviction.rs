@@ -103,9 +103,19 @@ pub fn select_evicted(entries: &[EvictionCandidate], count: usize, more: usize) 
     order.into_iter().map(|(_, at)| at).collect()
 }
 
+/// Index in `entries` of the dataset that leaves a full store first, so that a restart can go on: one
+/// that no restart can use, then one that is in the prefix directory, then one that a newer one
+/// replaces; of these the oldest. `None` if a restart may need all that are there.
+pub fn first_to_give_way(entries: &[EvictionCandidate]) -> Option<usize> {
+    let candidates = entries.iter().enumerate();
+    let candidates = candidates.filter(|(_, e)| e.here && e.is_dispensable(entries));
+    let first = candidates.min_by_key(|(_, e)| (e.usable, !e.saved, e.id))?;
+    Some(first.0)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{EVERYTHING, EvictionCandidate, select_evicted};
+    use super::{EVERYTHING, EvictionCandidate, first_to_give_way, select_evicted};
 
     /// A checkpoint in the store that tolerates so many losses.
     fn ck(id: u64, tolerates: usize) -> EvictionCandidate {
@@ -217,6 +227,39 @@ mod tests {
             ..ck(2, 0)
         };
         assert_eq!(ids(&[offered, ck(3, 2)], 1), [3, 2]);
+    }
+
+    #[test]
+    fn for_a_restart_unusable_then_saved_then_replaced_ones_give_way() {
+        let saved = |entry| EvictionCandidate {
+            saved: true,
+            ..entry
+        };
+        let unusable = EvictionCandidate {
+            usable: false,
+            ..ck(9, 0)
+        };
+        let elsewhere = EvictionCandidate {
+            here: false,
+            ..saved(ck(8, 0))
+        };
+        let mut entries = vec![
+            ck(1, 1),
+            saved(ck(4, 1)),
+            ck(5, 1),
+            saved(ck(3, 0)),
+            unusable,
+        ];
+        let mut gone = Vec::new();
+        while let Some(at) = first_to_give_way(&entries) {
+            gone.push(entries.remove(at).id);
+        }
+        assert_eq!(gone, [9, 3, 4, 1]);
+        assert_eq!(entries, [ck(5, 1)], "the last good one stays");
+        entries.push(elsewhere);
+        assert_eq!(first_to_give_way(&entries), Some(0), "a newer one is safe");
+        entries[0].offered = true;
+        assert_eq!(first_to_give_way(&entries), None);
     }
 
     /// What the user has after the eviction of `gone`, as a list to compare: the offered dataset;

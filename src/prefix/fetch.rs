@@ -91,6 +91,8 @@ pub struct Wanted<'a> {
 pub enum RefusalReason {
     /// An error of the system. It says nothing of the dataset.
     Trouble,
+    /// The store has no room for it.
+    Full,
     /// A symbolic link on the path to a file. Nothing is copied through links.
     Link,
     /// This run has another number of ranks.
@@ -107,6 +109,9 @@ impl RefusalReason {
             Error::Corrupt { .. } | Error::Format { .. } => RefusalReason::Bad,
             Error::Dataset { .. } => RefusalReason::Unfit,
             _ if error.is_link() => RefusalReason::Link,
+            Error::Io { path, .. } if error.is_full() && !path.starts_with(prefix) => {
+                RefusalReason::Full
+            }
             Error::Io { path, errno, .. }
                 if errno.is_some() && !error.is_transient() && path.starts_with(prefix) =>
             {
@@ -122,6 +127,7 @@ impl RefusalReason {
             RefusalReason::Bad,
             RefusalReason::Unfit,
             RefusalReason::Link,
+            RefusalReason::Full,
         ];
         let mut all = all.into_iter();
         all.find(|why| term.value() >= *why as i64)
@@ -354,7 +360,9 @@ fn fetch_files(
     let mut extracted = 0;
     for (name, recorded) in &entry.files {
         if recorded.segments.is_some() {
-            let file = (name, recorded);
+            let mut recorded = recorded.clone();
+            recorded.attributes = recorded.attributes.filter(|_| access.metadata);
+            let file = (name, &recorded);
             let (meta, written) =
                 from_containers(access, wanted, &mut reader, file, cache, &mut buffer)?;
             list.push(meta);
@@ -390,7 +398,9 @@ fn fetch_files(
                     files.make_private_dirs(target.base, &target.below.join(parent))?;
                 }
                 meta.crc = copier.copy(&from, &to, Some(&expected), mode)?.crc;
-                files.restore(&to, &stat)?;
+                if access.metadata {
+                    files.restore(&to, &stat)?;
+                }
             }
             None => {
                 Content {

@@ -122,10 +122,7 @@ pub fn mark_flushed(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<()> {
     if flush.datasets.contains_key(&id) {
         records::update_flush_file(files, prefix, |record| {
             if let Some(entry) = record.datasets.get_mut(&id) {
-                for place in [flush_file::FLUSHING, flush_file::SYNC_FLUSHING] {
-                    entry.locations.remove(&place.into());
-                }
-                entry.locations.insert(flush_file::PFS.into());
+                entry.set_flush(Some(flush_file::PFS));
             }
         })?;
     }

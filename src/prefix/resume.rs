@@ -6,7 +6,7 @@
 //! which no leaf of a flush has.
 
 use super::finish::{self, Time};
-use super::flush::FlushTarget;
+use super::flush_target::FlushTarget;
 use super::part::Copied;
 use super::{index, rank2file};
 use crate::format::filemap::Filemap;
@@ -57,13 +57,10 @@ pub fn resume(
         if there.ranks.contains(&(map.rank as u64)) || !finish::is_same(&map.dataset, dataset) {
             continue;
         }
-        unsynced |= target.copy_rank(copier, &mut map.files, &data)? == Unsynced::FileSystem;
+        let (entry, left) = target.copy_rank(copier, &mut map.files, &data)?;
+        unsynced |= left == Unsynced::FileSystem;
         copied.files += map.files.files.len() as u64;
         copied.bytes += map.files.files.iter().map(|file| file.size).sum::<u64>();
-        let mut entry = rank2file::entry_of(&map.files);
-        if !target.checksums {
-            entry.files.values_mut().for_each(|file| file.crc = None);
-        }
         ranks = ranks.or(Some(map.ranks as u64));
         entries.insert(map.rank as u64, entry);
     }

@@ -103,6 +103,11 @@ impl Default for BackgroundFlushes {
 }
 
 impl BackgroundFlushes {
+    /// True if a flush has not ended, as far as the ranks have agreed. The same on all ranks.
+    pub fn is_busy(&self) -> bool {
+        !self.flushes.is_empty()
+    }
+
     /// The other datasets of this name, whose files a new dataset would overwrite.
     pub fn ids_of_name(&self, name: &Name, id: u64) -> Vec<u64> {
         let flushes = self.flushes.iter().map(|flush| &flush.dataset);

@@ -1,6 +1,6 @@
 //! The datasets in this run's caches, and their removal.
 
-use super::deletion::BackgroundDeletion;
+use super::deletion::{BackgroundDeletion, Trash};
 use super::run::Run;
 use crate::Result;
 use crate::cache::dataset;
@@ -33,11 +33,10 @@ pub(super) struct CachedDataset {
     /// It is being flushed in the background.
     #[serde(skip)]
     pub flushing: bool,
-    /// Its flush has failed in this run.
-    #[serde(skip)]
+    /// Its flush has failed, or did not come to its end in an earlier run: it is made again.
     pub flush_failed: bool,
-    /// The user has dropped it from the index: it is not flushed again, and a restart would not
-    /// find it in the prefix directory.
+    /// The user has dropped it from the index, or a newer dataset has taken its name there: it is not
+    /// flushed again, and a restart would not find it in the prefix directory.
     pub dropped: bool,
     /// How many failure groups may be lost without losing it.
     pub tolerates: usize,
@@ -234,7 +233,7 @@ impl CachedDatasets {
         let is_lost = |id: &u64| lost.iter().any(|slot| slot.id == *id);
         self.entries.retain(|c| !is_lost(&c.dataset.id));
         for cached in self.entries.iter_mut().filter(|c| other(c)) {
-            cached.dropped = cached.in_prefix;
+            cached.dropped = cached.in_prefix || cached.dataset.id < id;
         }
         if !lost.is_empty() {
             note(run, |record| record.datasets.retain(|id, _| !is_lost(id)));
@@ -255,9 +254,14 @@ impl CachedDatasets {
                 let moved = dataset::recycle_redundancy(&*run.files, &layout, slot.id, id);
                 self.recycled.extend(moved);
             }
-            trash.push((layout, slot.id));
+            let mut same = self.entries.iter().filter(|c| c.slot() == *slot);
+            trash.push(Trash {
+                layout,
+                id: slot.id,
+                saved: same.next().map(|c| c.in_prefix),
+            });
         }
-        self.deletion.start(&run.files, trash);
+        self.deletion.start(run, trash);
     }
 }
 

@@ -30,8 +30,14 @@ impl RestartSearch {
             Some((*id, entry.dataset.as_ref()?.created))
         };
         self.completed = flush_file.datasets.iter().filter_map(key).collect();
-        let saved = flush_file.datasets.iter().filter(|(_, e)| !e.needs_flush());
+        // What was purged now is in the cache only.
+        let purged = run.settings.prefix_purge;
+        let saved = flush_file.datasets.iter();
+        let saved = saved.filter(|(_, e)| !purged && !e.needs_flush());
         self.saved = saved.filter_map(key).collect();
+        let interrupted = flush_file.datasets.iter();
+        let interrupted = interrupted.filter(|(_, entry)| entry.is_interrupted());
+        self.interrupted = interrupted.filter_map(key).collect();
         let mut found = candidates(inventories);
         found.reverse();
         self.in_bypass = in_prefix_of_last_run(run, &flush_file);
@@ -118,7 +124,11 @@ fn in_prefix_of_last_run(run: &Run, flush_file: &FlushFile) -> BTreeMap<DatasetK
             }
     };
     let used = flush_file.datasets.values().filter(is_used);
-    used.filter_map(|entry| entry.dataset.as_ref())
+    let used = used.filter_map(|entry| entry.dataset.as_ref());
+    // As in a cache, what is newer than the newest checkpoint takes no place of one.
+    let checkpoints = used.clone().filter(|dataset| dataset.is_checkpoint());
+    let newest = checkpoints.map(|dataset| dataset.id).max();
+    used.filter(|dataset| Some(dataset.id) <= newest)
         .map(|dataset| ((dataset.id, dataset.created), dataset.name.clone()))
         .collect()
 }

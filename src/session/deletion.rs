@@ -1,34 +1,64 @@
 //! Deletion of cached datasets in background threads, at a lower priority than the program.
 
+use super::damage;
+use super::run::Run;
 use crate::cache::dataset;
 use crate::cache::layout::Layout;
-use crate::store::Files;
+use crate::events::{Event, Severity};
 use crate::store::block_signals::BlockedSignals;
-use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// The nice value of a deleting thread: it gets a tenth of a busy processor.
 const NICE: i32 = 10;
 
+/// A dataset whose directory was renamed out of the way, or parts of one.
+#[derive(Debug, Clone)]
+pub(super) struct Trash {
+    pub layout: Layout,
+    pub id: u64,
+    /// Whether the prefix directory has all of it, if that is known.
+    pub saved: Option<bool>,
+}
+
+impl Trash {
+    /// Of which it is not known whether the prefix directory has it.
+    pub fn new(layout: &Layout, id: u64) -> Self {
+        Trash {
+            layout: layout.clone(),
+            id,
+            saved: None,
+        }
+    }
+}
+
 /// Datasets whose directories were renamed out of the way, and the threads that delete them.
 #[derive(Default)]
 pub(super) struct BackgroundDeletion {
     threads: Vec<JoinHandle<()>>,
-    /// Datasets to delete once the search for a restart is over.
-    postponed: Vec<(Layout, u64)>,
+    /// What is deleted once the search for a restart is over.
+    postponed: Vec<Trash>,
 }
 
 impl BackgroundDeletion {
-    /// Deletes the renamed directories of these datasets in a thread. Local.
-    pub fn start(&mut self, files: &Arc<dyn Files>, trash: Vec<(Layout, u64)>) {
+    /// Deletes renamed directories in a thread. With `SCR_CRC_ON_DELETE` it compares their files with
+    /// the recorded checksums before, and tells what differs. Local.
+    pub fn start(&mut self, run: &Run, trash: Vec<Trash>) {
         if trash.is_empty() {
             return;
         }
-        let files = files.clone();
+        let (files, verify) = (run.files.clone(), run.settings.crc_on_delete);
+        let (sink, speaker) = (run.sink.clone(), run.speaker.clone());
         let work = move || {
             // On Linux this changes the thread alone.
             let _ = rustix::process::nice(NICE);
-            for (layout, id) in trash {
+            for Trash { layout, id, saved } in trash {
+                if verify {
+                    let dir = layout.trash(id);
+                    for found in damage::find(&*files, &dir, &layout.dataset(id), id) {
+                        let text = found.told(saved);
+                        sink.take(&speaker, &Event::new(Severity::Warning, text));
+                    }
+                }
                 // The next run of this job deletes what cannot be deleted now.
                 let _ = dataset::empty_trash(&*files, &layout, id);
             }
@@ -39,20 +69,26 @@ impl BackgroundDeletion {
         self.threads.extend(thread.spawn(work));
     }
 
-    /// Adds datasets to those that [`BackgroundDeletion::start_postponed`] deletes. Local.
-    pub fn postpone(&mut self, trash: impl IntoIterator<Item = (Layout, u64)>) {
-        self.postponed.extend(trash);
+    /// Adds something to what [`BackgroundDeletion::start_postponed`] deletes. Local.
+    pub fn postpone(&mut self, trash: Trash) {
+        self.postponed.push(trash);
     }
 
     /// Deletes what was postponed. Local.
-    pub fn start_postponed(&mut self, files: &Arc<dyn Files>) {
+    pub fn start_postponed(&mut self, run: &Run) {
         let trash = std::mem::take(&mut self.postponed);
-        self.start(files, trash);
+        self.start(run, trash);
     }
 
     /// True while a thread is deleting. Local.
     pub fn is_running(&self) -> bool {
         self.threads.iter().any(|thread| !thread.is_finished())
+    }
+
+    /// True if nothing was deleted since the last [`BackgroundDeletion::finish`], and nothing is
+    /// postponed. Local.
+    pub fn is_idle(&self) -> bool {
+        self.threads.is_empty() && self.postponed.is_empty()
     }
 
     /// Waits until everything is deleted, except what is postponed. Local.

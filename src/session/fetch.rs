@@ -2,6 +2,7 @@
 
 use super::cached::{CachedDataset, moved, note, title};
 use super::complete::{filemap, protect};
+use super::make_room::{Needs, agree_on_room};
 use super::other_ranks::{self, OtherRanksFound};
 use super::progress::CopyProgress;
 use super::run::{Run, time_now};
@@ -160,7 +161,7 @@ fn fetch_to(
     let wanted = Wanted {
         id: dataset.id,
         name: &dataset.name,
-        checksums: run.settings.crc_on_flush,
+        checksums: run.settings.crc_on_flush || (store.is_some() && run.settings.crc_on_copy),
         links,
         ranks,
     };
@@ -180,6 +181,15 @@ fn fetch_to(
         }
     }
     fetch(&access, &wanted, target.as_ref())
+}
+
+/// What [`Restart::make_room`] needs to know of a dataset that can be fetched.
+fn room_for(dataset: &Dataset, store: usize) -> Needs<'_> {
+    Needs {
+        dataset,
+        store,
+        verified: true,
+    }
 }
 
 fn tell_not_cached(run: &Run, named: &str, error: &Error) {
@@ -238,8 +248,22 @@ impl Restart<'_> {
         }
         let mut target = (!bypass).then_some(store);
         let mut fetched = fetch_to(run, (wanted, ranks), target, bypass)?;
+        let mut verified = replaces;
+        while let Err(refused) = &fetched
+            && refused.why == RefusalReason::Full
+        {
+            if !verified && let Err(refused) = fetch_to(run, (wanted, ranks), None, false)? {
+                self.cached.discard(run, &[Slot { store, id }], None);
+                return self.pass_over(wanted, refused);
+            }
+            verified = true;
+            if !self.make_room(room_for(wanted, store))? {
+                break;
+            }
+            fetched = fetch_to(run, (wanted, ranks), target, bypass)?;
+        }
         if let (Some(_), Err(refused)) = (target, &fetched)
-            && refused.why == RefusalReason::Trouble
+            && matches!(refused.why, RefusalReason::Trouble | RefusalReason::Full)
         {
             self.cached.discard(run, &[Slot { store, id }], None);
             target = None;
@@ -267,7 +291,12 @@ impl Restart<'_> {
                 run.tell_timed(format!("{} is ready, {how}", title(wanted)), begun);
                 Ok(true)
             }
-            Err(refused) => self.pass_over(wanted, refused),
+            Err(refused) => {
+                if target.is_some() {
+                    self.cached.discard(run, &[Slot { store, id }], None);
+                }
+                self.pass_over(wanted, refused)
+            }
         }
     }
 
@@ -308,7 +337,7 @@ impl Restart<'_> {
                 self.other_ranks.ids = ids;
                 why
             }
-            RefusalReason::Trouble | RefusalReason::Link => format!(
+            RefusalReason::Trouble | RefusalReason::Full | RefusalReason::Link => format!(
                 "may be good, but cannot be fetched now: {error}; start again when that is mended, \
                  or give it up by: scr index {}",
                 option("--drop", dataset.name.as_bytes())
@@ -367,11 +396,14 @@ impl Restart<'_> {
             filemap.files.files.clear();
         }
         let mut bytes = None;
-        if !bypass {
-            match self.protect_fetched(store, scheme, &mut filemap) {
-                Ok(all) => bytes = all,
-                Err(error @ Error::Comm { .. }) => return Err(error),
-                Err(error) => {
+        while !bypass {
+            match self.protect_fetched(store, scheme, &mut filemap)? {
+                Ok(all) => {
+                    bytes = all;
+                    break;
+                }
+                Err((_, true)) if self.make_room(room_for(&dataset, store))? => {}
+                Err((error, _)) => {
                     tell_not_cached(run, &title(&dataset), &error);
                     let id = dataset.id;
                     self.cached.discard(run, &[Slot { store, id }], None);
@@ -414,26 +446,31 @@ impl Restart<'_> {
     }
 
     /// Makes the redundancy data of a dataset that was fetched into a store. On a leader, gives the
-    /// bytes that it takes there. Collective.
+    /// bytes that it takes there. The inner error says whether a store was full. Collective; all ranks
+    /// agree on the inner result.
     fn protect_fetched(
         &mut self,
         store: usize,
         scheme: usize,
         filemap: &mut Filemap,
-    ) -> Result<Option<u64>> {
+    ) -> Result<std::result::Result<Option<u64>, (Error, bool)>> {
         let run = self.run;
         let dataset = filemap.dataset.clone();
         let layout = &run.stores[store].layout;
         let ready = run
             .files
             .make_private_dirs(layout.base(), &layout.meta_below(dataset.id));
-        run.agree(ready)?;
+        if let Err(failed) = agree_on_room(run, ready)? {
+            return Ok(Err(failed));
+        }
         let done = protect(run, store, filemap);
         let report = send_size(run, store, layout.level(), filemap)?;
-        let done = run.agree(done);
+        let done = agree_on_room(run, done)?;
         let size = receive_sizes(run, store, report, &dataset)?;
-        done?;
+        if let Err(failed) = done {
+            return Ok(Err(failed));
+        }
         self.cached.remember_size(scheme, size);
-        Ok(size.map(|size| size.all))
+        Ok(Ok(size.map(|size| size.all)))
     }
 }

@@ -9,14 +9,16 @@ use super::checksums::BackgroundChecksums;
 use super::other_ranks::OtherRanks;
 use super::progress::CopyProgress;
 use super::run::{Run, time_now};
+use super::search::RestartSearch;
 use super::statistics::Statistics;
+use crate::cache::plan::Slot;
 use crate::comm::{Term, collective};
 use crate::config::settings::FlushType;
 use crate::events::Severity;
+use crate::format::Dataset;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
-use crate::format::index::{Index, IndexEntry};
-use crate::format::{Dataset, Name};
+use crate::format::index::Index;
 use crate::policy::flush as policy;
 use crate::prefix::containers::{self, ContainerPlace, Containers};
 use crate::prefix::delete::{self, DeletionPlan};
@@ -33,6 +35,7 @@ use std::time::Instant;
 pub(super) struct Flush<'a> {
     pub run: &'a Run,
     pub cached: &'a mut CachedDatasets,
+    pub search: &'a mut RestartSearch,
     pub other_ranks: &'a OtherRanks,
     pub statistics: &'a mut Statistics,
     pub background: &'a mut BackgroundFlushes,
@@ -95,7 +98,7 @@ impl Flush<'_> {
     }
 
     /// Copies a cached dataset to the prefix directory; with bypass it only certifies what is there.
-    /// The dataset stays in the cache in any case. Collective.
+    /// A checkpoint stays in the cache in any case. Collective.
     pub fn now(&mut self, id: u64) -> Result<()> {
         let begun = Instant::now();
         let run = self.run;
@@ -142,6 +145,7 @@ impl Flush<'_> {
                     let text = format!("{} was flushed to {prefix}: {copied}", title(&dataset));
                     run.tell_once(Severity::Debug(1), text);
                 }
+                self.remove_output(id);
                 delete_outside_window(run, id)
             }
             Err(error) => {
@@ -167,6 +171,16 @@ impl Flush<'_> {
                 self.statistics.count_flushed(dataset);
             }
         }
+    }
+
+    /// Output that is no checkpoint leaves the cache when the prefix directory has it: no restart needs
+    /// it. Local; the same on all ranks.
+    fn remove_output(&mut self, id: u64) {
+        let output = |c: &CachedDataset| {
+            c.dataset.id == id && c.in_prefix && !c.bypass && !c.dataset.is_checkpoint()
+        };
+        let slots = self.cached.slots(output);
+        self.cached.remove(self.run, self.search, &slots);
     }
 
     /// Notes that a flush has failed, and gives the error. Local.
@@ -275,7 +289,7 @@ impl Flush<'_> {
         let dataset = &ended.dataset;
         self.cached.set_flushing(dataset.id, false);
         match ended.result {
-            Ok(FlushResult::Cancelled) => note_flush(run, dataset, Progress::Failed),
+            Ok(FlushResult::Cancelled) => note_flush(run, dataset, Progress::Cancelled),
             Ok(result) => {
                 self.is_saved(dataset, None, result == FlushResult::Dropped);
                 let text = format!(
@@ -287,6 +301,7 @@ impl Flush<'_> {
                     ended.blocked.as_secs_f64()
                 );
                 run.tell_once(Severity::Debug(1), text);
+                self.remove_output(dataset.id);
                 return delete_outside_window(run, dataset.id);
             }
             Err(error) => {
@@ -326,15 +341,20 @@ impl Flush<'_> {
         })
     }
 
-    /// Flushes the datasets again whose flush has failed, oldest first. All are tried; then the first
-    /// failure is returned. Errors of the transport are returned at once. Collective.
-    pub fn failed_again(&mut self) -> Result<()> {
-        let failed = |c: &CachedDataset| c.flush_failed && !c.flushing;
+    /// Flushes the datasets again whose flush has failed, oldest first; with `wait`, none of them in
+    /// the background. All are tried; then the first failure is returned. Errors of the transport are
+    /// returned at once. Collective.
+    pub fn failed_again(&mut self, wait: bool) -> Result<()> {
+        let failed = |c: &CachedDataset| c.flush_failed && !c.flushing && !c.dropped;
         let mut ids: Vec<u64> = self.cached.slots(failed).iter().map(|s| s.id).collect();
         ids.sort_unstable();
         let mut result = Ok(());
         for id in ids {
-            match self.now(id) {
+            let flushed = match wait {
+                true => self.now(id),
+                false => self.dataset(id),
+            };
+            match flushed {
                 Err(error @ Error::Comm { .. }) => return Err(error),
                 other => result = result.and(other),
             }
@@ -346,7 +366,7 @@ impl Flush<'_> {
     /// Collective.
     pub fn newest(&mut self) -> Result<()> {
         self.settle(WaitFor::All)?;
-        let again = self.failed_again();
+        let again = self.failed_again(true);
         if let Err(Error::Comm { .. }) = again {
             return again;
         }
@@ -384,6 +404,8 @@ enum Progress {
     /// In the background.
     Started,
     Failed,
+    /// It is not wanted any more.
+    Cancelled,
     Complete,
 }
 
@@ -392,16 +414,13 @@ fn note_flush(run: &Run, dataset: &Dataset, progress: Progress) {
     note(run, |record| {
         let entry = record.datasets.entry(dataset.id);
         let entry = entry.or_insert_with(|| flush_file::FlushEntry::cached(dataset.clone()));
-        for place in [flush_file::SYNC_FLUSHING, flush_file::FLUSHING] {
-            entry.locations.remove(&place.into());
-        }
-        let place: Name = match progress {
-            Progress::Begun => flush_file::SYNC_FLUSHING.into(),
-            Progress::Started => flush_file::FLUSHING.into(),
-            Progress::Complete => flush_file::PFS.into(),
-            Progress::Failed => return,
-        };
-        entry.locations.insert(place);
+        entry.set_flush(match progress {
+            Progress::Begun => Some(flush_file::SYNC_FLUSHING),
+            Progress::Started => Some(flush_file::FLUSHING),
+            Progress::Failed => Some(flush_file::FLUSH_FAILED),
+            Progress::Cancelled => None,
+            Progress::Complete => Some(flush_file::PFS),
+        });
     });
 }
 
@@ -479,6 +498,7 @@ impl Session {
         Flush {
             run: &self.run,
             cached: &mut self.cached,
+            search: &mut self.search,
             other_ranks: &self.other_ranks,
             statistics: &mut self.statistics,
             background: &mut self.background,
@@ -508,7 +528,7 @@ impl Session {
 
     /// See [`Flush::failed_again`].
     pub(super) fn flush_failed_again(&mut self) -> Result<()> {
-        self.flush().failed_again()
+        self.flush().failed_again(false)
     }
 
     /// See [`Flush::newest`].
@@ -516,102 +536,72 @@ impl Session {
         self.flush().newest()
     }
 
-    /// After the recovery in `SCR_Init`: flushes the recovered datasets that must be in the prefix
-    /// directory and are not. With `SCR_GLOBAL_RESTART` it then empties the cache, since the restart
-    /// must come from the prefix directory, where all ranks see all files. Collective.
+    /// After the recovery in `SCR_Init`: recovers and flushes the cached datasets that must be in the
+    /// prefix directory and are not, oldest first. With `SCR_GLOBAL_RESTART` it then empties the cache,
+    /// since the restart must come from the prefix directory, where all ranks see all files. All
+    /// datasets are tried; then the first failure is returned. Errors of the transport are returned at
+    /// once. With `SCR_FETCH=0` the cache stays, as the restart can only be from there. Collective.
     pub(super) fn flush_recovered(&mut self) -> Result<()> {
-        let outputs = self
-            .cached
-            .slots(|c| c.filemap.is_some() && !c.dataset.is_checkpoint());
-        for slot in outputs {
-            self.flush_now(slot.id)?;
-        }
-        self.flush_recovered_checkpoints()?;
-        if !self.run.settings.global_restart {
-            return Ok(());
-        }
-        // Datasets that could not be read now, or are not of this run, stay.
-        let saved = self.cached.slots(|cached| cached.in_prefix);
-        self.cached.remove(&self.run, &mut self.search, &saved);
-        self.search.cached.clear();
-        self.search.offered = None;
-        Ok(())
-    }
-
-    fn flush_recovered_checkpoints(&mut self) -> Result<()> {
-        let Some(offered) = self.search.offered.as_ref().filter(|files| !files.bypass) else {
-            return Ok(());
-        };
-        let newest = offered.dataset.clone();
-        let local = match self.run.rank() {
-            0 => self.find_in_prefix(&newest),
-            _ => Ok((false, false)),
-        };
-        let (indexed, dropped) = local.as_ref().copied().unwrap_or_default();
-        let mut terms = [Term::Max(indexed.into()), Term::Max(dropped.into())];
-        collective::agree_with(&*self.run.comm, self.run.node(), local, &mut terms)?;
-        let [indexed, dropped] = terms.map(|term| term.value() > 0);
-        let in_prefix = indexed || dropped;
-        let mut entries = self.cached.entries.iter_mut();
-        if let Some(cached) = entries.find(|c| c.dataset.id == newest.id) {
-            (cached.in_prefix, cached.dropped) = (in_prefix, dropped);
-        }
-        let on_restart = self.run.settings.flush_on_restart;
-        let older = match on_restart {
-            true => self.flush_older(&newest, in_prefix),
-            false => Ok(()),
-        };
-        if !in_prefix && (newest.flag_output || on_restart) {
-            self.flush_now(newest.id)?;
-        }
-        older
-    }
-
-    /// Rank 0: whether a recovered dataset is good in the prefix directory, and whether it was there
-    /// and has left the index since; then it is not flushed again. Local.
-    fn find_in_prefix(&self, dataset: &Dataset) -> Result<(bool, bool)> {
-        let key = (dataset.id, dataset.created);
-        let index = index::read(&*self.run.files, &self.run.prefix)?;
-        let same = |e: &&IndexEntry| e.dataset.as_ref().map(|d| (d.id, d.created)) == Some(key);
-        let entry = index.get(dataset.id).filter(same);
-        let indexed = entry.is_some_and(IndexEntry::is_good);
-        let dropped = entry.is_none() && self.search.saved.contains(&key);
-        if indexed || dropped {
-            note(&self.run, |record| {
-                if let Some(entry) = record.datasets.get_mut(&dataset.id) {
-                    entry.locations.insert(flush_file::PFS.into());
-                }
-            });
-        }
-        Ok((indexed, dropped))
-    }
-
-    /// `SCR_FLUSH_ON_RESTART`: recovers and flushes the other cached datasets that are not in the
-    /// prefix directory, oldest first, so that the newest becomes the current one. All are tried;
-    /// then the first failure is returned. Errors of the transport are returned at once. Collective.
-    fn flush_older(&mut self, newest: &Dataset, in_prefix: bool) -> Result<()> {
-        let is_older =
-            |c: &CachedDataset| c.filemap.is_none() && !c.in_prefix && c.dataset.id < newest.id;
-        let older = self.cached.slots(is_older);
+        let settings = &self.run.settings;
+        let (global, on_restart) = (settings.global_restart, settings.flush_on_restart);
+        let due = self.due_after_recovery(on_restart);
+        self.keep_newest_current(&due);
         let mut result = Ok(());
-        for slot in &older {
-            if self.restart().recover(*slot)? {
-                let flushed = self.flush_now(slot.id);
-                if let Err(error @ Error::Comm { .. }) = flushed {
-                    return Err(error);
-                }
-                result = result.and(flushed);
+        for slot in due {
+            let here = |c: &CachedDataset| c.slot() == slot && c.filemap.is_some();
+            if !self.cached.entries.iter().any(here) && !self.restart().recover(slot)? {
+                continue;
+            }
+            let flushed = match global {
+                true => self.flush_now(slot.id),
+                false => self.flush_dataset(slot.id),
+            };
+            match flushed {
+                Err(error @ Error::Comm { .. }) => return Err(error),
+                other => result = result.and(other),
             }
         }
-        if in_prefix && !older.is_empty() {
-            // Each flush has moved the current marker.
-            self.run.on_root(|| {
-                index::update(&*self.run.files, &self.run.prefix, |index| {
-                    index.set_current(&newest.name);
-                    Ok(())
-                })
-            })?;
+        if global && self.run.settings.fetch {
+            // Datasets that could not be read now, or are not of this run, stay.
+            let saved = self.cached.slots(|cached| cached.in_prefix);
+            self.cached.remove(&self.run, &mut self.search, &saved);
+            self.search.cached.clear();
+            self.search.offered = None;
         }
         result
+    }
+
+    /// Makes the recovered checkpoint current again if the prefix directory has it, so that none of the
+    /// older ones that are about to come there is. Local.
+    fn keep_newest_current(&self, due: &[Slot]) {
+        let newest = self.search.offered.as_ref();
+        let newest = newest.and_then(|files| self.cached.get(files.dataset.id));
+        if let Some(newest) = newest.filter(|c| c.in_prefix && !c.dropped && !due.is_empty()) {
+            let run = &self.run;
+            run.keep_record(|| {
+                index::update(&*run.files, &run.prefix, |index| {
+                    index.set_current(&newest.dataset.name);
+                    Ok(())
+                })
+            });
+        }
+    }
+
+    /// The cached datasets that `SCR_Init` flushes, oldest first: those that are marked as output, those
+    /// whose flush did not come to its end, and with `SCR_FLUSH_ON_RESTART` all checkpoints. Of the
+    /// checkpoints only those up to the one that was recovered: later ones cannot be used. The same on
+    /// all ranks.
+    fn due_after_recovery(&self, on_restart: bool) -> Vec<Slot> {
+        let newest = self.search.offered.as_ref().filter(|files| !files.bypass);
+        let newest = newest.map_or(0, |files| files.dataset.id);
+        let due = |c: &CachedDataset| {
+            let wanted = c.dataset.flag_output
+                || (c.dataset.is_checkpoint() && (c.flush_failed || on_restart));
+            let may_be_whole = !c.dataset.is_checkpoint() || c.dataset.id <= newest;
+            wanted && may_be_whole && !(c.bypass || c.in_prefix || c.dropped)
+        };
+        let mut slots = self.cached.slots(due);
+        slots.sort_unstable_by_key(|slot| slot.id);
+        slots
     }
 }

@@ -3,9 +3,13 @@
 use super::Session;
 use super::background::WaitFor;
 use super::cached::CachedDataset;
+use super::damage;
 use super::flush::delete_from_prefix;
+use super::run::Run;
 use super::state::Call;
 use crate::cache::dataset;
+use crate::cache::layout::{CacheEntry, Layout};
+use crate::events::Severity;
 use crate::format::Name;
 use crate::prefix::delete::DeletionPlan;
 use crate::prefix::index;
@@ -130,16 +134,36 @@ impl Session {
         plans.iter().try_for_each(|plan| self.delete_all_of(plan))
     }
 
-    /// `SCR_CACHE_PURGE`: deletes all datasets of this job in the stores that were `locked`.
-    /// Collective.
+    /// `SCR_CACHE_PURGE`: deletes all datasets of this job in the stores that were `locked`. With
+    /// `SCR_CRC_ON_DELETE` their files are compared with the recorded checksums before. Collective.
     pub(super) fn purge_cache(&self, locked: Result<()>) -> Result<()> {
         let run = &self.run;
         let mut led = run.stores.iter().filter(|store| store.leader);
         let purged = locked.and_then(|()| {
-            led.try_for_each(|store| dataset::delete_all(&*run.files, &store.layout))
+            led.try_for_each(|store| {
+                if run.settings.crc_on_delete {
+                    tell_damage(run, &store.layout)?;
+                }
+                dataset::delete_all(&*run.files, &store.layout)
+            })
         });
         run.agree(purged)
     }
+}
+
+/// Tells which files of the datasets in a store are not as recorded. Local.
+fn tell_damage(run: &Run, layout: &Layout) -> Result<()> {
+    for (_, entry) in dataset::entries(&*run.files, layout)? {
+        let (id, dir) = match entry {
+            CacheEntry::Dataset(id) => (id, layout.dataset(id)),
+            CacheEntry::Quarantine(id) => (id, layout.quarantine(id)),
+            CacheEntry::Trash(_) => continue,
+        };
+        for found in damage::find(&*run.files, &dir, &dir, id) {
+            run.tell(Severity::Warning, found.told(None));
+        }
+    }
+    Ok(())
 }
 
 fn no_such(call: Call, name: &Name) -> Error {

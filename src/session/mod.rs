@@ -5,7 +5,7 @@
 //!
 //! | call | file | what it uses |
 //! |---|---|---|
-//! | `SCR_Init` | `start` | `run_info`, `local_setup`, `exchange`, `stores`, `locks`, `classify`, `recovery_plan`, `recover` |
+//! | `SCR_Init` | `start` | `run_info`, `local_setup`, `exchange`, `stores`, `locks`, `classify`, `recovery_plan`, `recover`, `make_room`, `flush` |
 //! | `SCR_Start_output` | `output` | `space`, `evict` |
 //! | `SCR_Route_file` | `route` | `other_ranks` |
 //! | `SCR_Complete_output` | `complete` | `space`, `flush`, `background`, `checksums`, `halt` |
@@ -22,6 +22,7 @@ mod checksums;
 mod classify;
 mod complete;
 mod consistency;
+mod damage;
 mod deletion;
 mod evict;
 mod exchange;
@@ -32,6 +33,7 @@ mod ids;
 mod interval;
 mod local_setup;
 mod locks;
+mod make_room;
 mod manage;
 mod other_ranks;
 mod output;

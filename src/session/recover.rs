@@ -2,7 +2,9 @@
 //! ranks carry out its orders.
 
 use super::cached::{CachedDataset, title};
-use super::recovery_plan::{NextStep, cannot_be_used_now};
+use super::deletion::Trash;
+use super::make_room::Needs;
+use super::recovery_plan::{Known, NextStep, cannot_be_used_now};
 use super::run::Store;
 use super::search::{PassedOver, Rejected, Restart};
 use super::space::share_size;
@@ -62,7 +64,7 @@ impl Restart<'_> {
     /// recovered. Collective.
     pub fn search_cache(&mut self) -> Result<bool> {
         let found = self.try_candidates();
-        self.cached.deletion.start_postponed(&self.run.files);
+        self.cached.deletion.start_postponed(self.run);
         found
     }
 
@@ -82,7 +84,7 @@ impl Restart<'_> {
                 self.add_remaining(step.remaining, step.unusable);
                 return Ok(false);
             };
-            if self.carry_out(&order, step.tolerates)? && self.search.offered.is_some() {
+            if self.carry_out(&order, step.known)? && self.search.offered.is_some() {
                 break;
             }
         }
@@ -96,7 +98,7 @@ impl Restart<'_> {
         let step = self.next_step(|restart| restart.orders_for(slot))?;
         let offered = self.search.offered.clone();
         let complete = match &step.order {
-            Some(order) => self.carry_out(order, step.tolerates)?,
+            Some(order) => self.carry_out(order, step.known)?,
             None => false,
         };
         self.search.offered = offered;
@@ -105,7 +107,7 @@ impl Restart<'_> {
             self.cached.entries.retain(|cached| cached.slot() != slot);
             self.share_remaining()?;
         }
-        self.cached.deletion.start_postponed(&self.run.files);
+        self.cached.deletion.start_postponed(self.run);
         self.cached.entries.sort_by_key(|cached| cached.dataset.id);
         Ok(complete)
     }
@@ -150,7 +152,8 @@ impl Restart<'_> {
         for slot in &rejected.discard {
             if let Some(Store { layout, .. }) = run.led_store(slot.store) {
                 run.tell_not_removed(dataset::discard(&*run.files, layout, slot.id));
-                self.cached.deletion.postpone([(layout.clone(), slot.id)]);
+                let trash = Trash::new(layout, slot.id);
+                self.cached.deletion.postpone(trash);
             }
         }
         for slot in &rejected.quarantine {
@@ -187,7 +190,7 @@ impl Restart<'_> {
     }
 
     /// Recovers one dataset by rank 0's order. True if it is complete now. Collective.
-    fn carry_out(&mut self, order: &RecoveryOrder, tolerates: usize) -> Result<bool> {
+    fn carry_out(&mut self, order: &RecoveryOrder, known: Known) -> Result<bool> {
         let begun = Instant::now();
         let run = self.run;
         let Some(store) = run.stores.get(order.store) else {
@@ -208,7 +211,21 @@ impl Restart<'_> {
         };
         let named = title(&order.dataset);
         run.tell_once(Severity::Debug(2), format!("cached {named} is recovered"));
-        let result = recover::recover_dataset(&access, order)?;
+        let needs = Needs {
+            dataset: &order.dataset,
+            store: order.store,
+            verified: false,
+        };
+        let result = loop {
+            let result = recover::recover_dataset(&access, order)?;
+            if let Err(failed) = &result
+                && failed.full
+                && self.make_room(needs)?
+            {
+                continue;
+            }
+            break result;
+        };
         let damage = match &result {
             Ok(Recovered { damage, .. }) | Err(RecoveryFailure { damage, .. }) => damage,
         };
@@ -219,7 +236,7 @@ impl Restart<'_> {
             Ok(recovered) => {
                 let how = how_recovered(&recovered);
                 run.tell_timed(format!("{named} is ready in the cache, {how}"), begun);
-                self.add_recovered(order, recovered, &layout, tolerates)?;
+                self.add_recovered(order, recovered, &layout, known)?;
                 Ok(true)
             }
             Err(failed) => {
@@ -265,7 +282,7 @@ impl Restart<'_> {
         order: &RecoveryOrder,
         recovered: Recovered,
         layout: &Layout,
-        tolerates: usize,
+        known: Known,
     ) -> Result<()> {
         let (run, store) = (self.run, order.store);
         let filemap = recovered.filemap;
@@ -276,18 +293,15 @@ impl Restart<'_> {
         if let Some(scheme) = next.map(|scheme| scheme.index) {
             self.cached.remember_size(scheme, size);
         }
-        let known = self.cached.get(dataset.id);
-        let known = known.filter(|c| c.store == store && c.dataset.created == dataset.created);
-        let (in_prefix, dropped) = known.map_or((false, false), |c| (c.in_prefix, c.dropped));
         self.ids.know(dataset.id, dataset.ckpt);
         let cached = CachedDataset {
             store,
             bypass: false,
-            in_prefix,
+            in_prefix: known.in_prefix,
             flushing: false,
-            flush_failed: false,
-            dropped,
-            tolerates,
+            flush_failed: known.flush_failed,
+            dropped: known.dropped,
+            tolerates: known.tolerates,
             level: layout.level(),
             bytes: size.map(|size| size.all),
             filemap: Some(filemap),
@@ -306,7 +320,7 @@ impl Restart<'_> {
             run.tell_not_removed(strays.map(drop));
         }
         if trash {
-            self.cached.deletion.postpone([(layout.clone(), id)]);
+            self.cached.deletion.postpone(Trash::new(layout, id));
         }
         Ok(())
     }

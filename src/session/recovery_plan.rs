@@ -3,14 +3,14 @@
 
 use super::cached::{CachedDataset, title};
 use super::other_ranks::wrong_ranks;
-use super::search::{PassedOver, Rejected, Restart};
+use super::search::{InPrefix, PassedOver, Rejected, Restart};
 use super::unavailable::Unavailable;
 use crate::Result;
 use crate::cache::plan::{Candidate, RecoveryOrder, Slot};
 use crate::config::descriptors::StoreDescriptor;
 use crate::events::Severity;
 use crate::format::{Dataset, Name, to_message};
-use crate::prefix::{index, records};
+use crate::prefix::index;
 use crate::redundancy::EVERYTHING;
 use crate::text::{plural, ranks_in_words};
 use serde::{Deserialize, Serialize};
@@ -25,14 +25,28 @@ pub(super) struct NextStep {
     pub order: Option<RecoveryOrder>,
     /// A dataset that another number of ranks wrote, to be used instead.
     pub of_other_ranks: Option<OfOtherRanks>,
-    /// How many failure groups may be lost once it is recovered.
-    pub tolerates: usize,
+    /// What rank 0 knows of that dataset.
+    pub known: Known,
     /// With no order: the other datasets in the cache.
     pub remaining: Vec<CachedDataset>,
     /// With no order: directories that no restart can use, but that stay until room is needed.
     pub unusable: Vec<Slot>,
     /// With no order: a dataset that may be complete and cannot be used, so that no older one may be.
     pub unavailable: Option<Unavailable>,
+}
+
+/// What only rank 0 knows of a dataset that is recovered.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub(super) struct Known {
+    /// How many failure groups may be lost once it is recovered.
+    pub tolerates: usize,
+    /// See [`CachedDataset`].
+    pub in_prefix: bool,
+    /// See [`CachedDataset`].
+    pub dropped: bool,
+    /// See [`CachedDataset`].
+    pub flush_failed: bool,
 }
 
 /// Rank 0's message about a dataset in the cache that another number of ranks wrote.
@@ -53,12 +67,15 @@ impl Restart<'_> {
         let run = self.run;
         let size = run.comm.size();
         self.search.tried = None;
+        self.judge_outputs()?;
         let mut unavailable = None;
-        while let Some(candidate) = self.search.cached.pop() {
+        let is_output = |c: &Candidate| c.dataset.flag_output && !c.dataset.is_checkpoint();
+        while let Some(at) = self.search.cached.iter().rposition(|c| !is_output(c)) {
+            let candidate = self.search.cached.remove(at);
             let named = title(&candidate.dataset);
             let slot = candidate.slot();
-            if !candidate.dataset.is_checkpoint() && !self.must_flush(&candidate) {
-                // The output is in the prefix directory, and no restart needs it.
+            if !candidate.dataset.is_checkpoint() {
+                // Nobody has asked for it in the prefix directory, and no restart needs it.
                 self.search.rejected.discard.push(slot);
                 continue;
             }
@@ -82,7 +99,7 @@ impl Restart<'_> {
                 let newer = title(&newer);
                 let text = format!("cached {named} is older than {newer} in the prefix directory");
                 run.tell_once(Severity::Note, text);
-                self.search.cached.push(candidate);
+                self.search.cached.insert(at, candidate);
                 break;
             }
             unavailable = match of_other_ranks {
@@ -90,7 +107,7 @@ impl Restart<'_> {
                 _ => self.unread_after(&candidate.dataset),
             };
             if unavailable.is_some() || !self.search.may_offer(&candidate.dataset) {
-                self.search.cached.push(candidate);
+                self.search.cached.insert(at, candidate);
                 break;
             }
             if of_other_ranks {
@@ -146,13 +163,16 @@ impl Restart<'_> {
             let text = format!("cached {named} has lost the files of {ranks}");
             self.run.tell_once(Severity::Note, text);
         }
+        let known = match self.known(candidate, true) {
+            Ok(known) => known,
+            Err(error) => return Some(Err(error)),
+        };
         let rejected = std::mem::take(&mut self.search.rejected);
-        let tolerates = self.tolerates(candidate, true);
         let message = |order| {
             to_message(&NextStep {
                 rejected: rejected.clone(),
                 order: Some(order),
-                tolerates,
+                known,
                 ..NextStep::default()
             })
         };
@@ -177,24 +197,25 @@ impl Restart<'_> {
 
     /// Rank 0: what remains in the cache beside the checkpoint that is offered. Local.
     pub fn remaining(&mut self) -> Result<NextStep> {
-        let run = self.run;
-        let offered = self.search.offered.as_ref().map(|files| files.dataset.id);
-        let candidates = self.search.cached.iter().chain(&self.search.failed_for_now);
         // A dataset that is older than one in the prefix directory must not stay while newer ones are
         // evicted.
         let mut outdated = BTreeSet::new();
-        if offered.is_none() {
-            for candidate in candidates.clone() {
-                if (self.search.newer_in_prefix(run, &candidate.dataset)?).is_some() {
+        if self.search.offered.is_none() {
+            let candidates = self.search.cached.iter().chain(&self.search.failed_for_now);
+            for candidate in candidates.filter(|c| c.dataset.is_checkpoint()) {
+                if (self.search.newer_in_prefix(self.run, &candidate.dataset)?).is_some() {
                     outdated.insert(candidate.slot());
                 }
             }
         }
-        let index = index::read(&*run.files, &run.prefix)?;
-        let indexed = |id, created| {
-            let dataset = index.get(id).and_then(|entry| entry.dataset.as_ref());
-            dataset.is_some_and(|dataset| dataset.created == created)
-        };
+        self.remaining_but(&outdated)
+    }
+
+    /// Rank 0: the same; no restart can use the `outdated` ones. Local.
+    pub fn remaining_but(&mut self, outdated: &BTreeSet<Slot>) -> Result<NextStep> {
+        let run = self.run;
+        let offered = self.search.offered.as_ref().map(|files| files.dataset.id);
+        let candidates = self.search.cached.iter().chain(&self.search.failed_for_now);
         // An id may be there twice, in two stores or from two times; the newer one counts.
         let mut ids: BTreeSet<u64> = offered.into_iter().collect();
         let (mut remaining, mut unusable) = (Vec::new(), self.cached.unusable.clone());
@@ -205,15 +226,15 @@ impl Restart<'_> {
                 unusable.push(candidate.slot());
                 continue;
             }
-            let Dataset { id, created, .. } = candidate.dataset;
-            let saved = self.search.saved.contains(&(id, created));
+            // Lost parts are rebuilt only when the dataset is needed.
+            let known = self.known(candidate, false)?;
             remaining.push(CachedDataset {
                 store: candidate.store,
                 dataset: candidate.dataset.clone(),
-                // Lost parts are rebuilt only when the dataset is needed.
-                tolerates: self.tolerates(candidate, false),
-                in_prefix: saved,
-                dropped: saved && !indexed(id, created),
+                tolerates: known.tolerates,
+                in_prefix: known.in_prefix,
+                dropped: known.dropped,
+                flush_failed: known.flush_failed,
                 ..CachedDataset::default()
             });
         }
@@ -250,13 +271,79 @@ impl Restart<'_> {
         now
     }
 
-    /// Rank 0: true for output that was not flushed before the last run ended. Local.
-    fn must_flush(&self, candidate: &Candidate) -> bool {
-        let id = candidate.dataset.id;
-        let record = records::read_flush_file(&*self.run.files, &self.run.prefix);
-        let record = record.unwrap_or_default();
-        let entry = record.datasets.get(&id);
-        candidate.dataset.flag_output && entry.is_some_and(|entry| entry.needs_flush())
+    /// Rank 0: what the other ranks must know of a dataset: once it is `recovered`, or else as it is.
+    /// Local.
+    fn known(&self, candidate: &Candidate, recovered: bool) -> Result<Known> {
+        let dataset = &candidate.dataset;
+        let index = index::read(&*self.run.files, &self.run.prefix)?;
+        let found = self.search.find_in_prefix(&index, dataset);
+        let key = (dataset.id, dataset.created);
+        Ok(Known {
+            tolerates: self.tolerates(candidate, recovered),
+            in_prefix: matches!(found, InPrefix::Complete | InPrefix::Dropped),
+            dropped: matches!(found, InPrefix::Dropped | InPrefix::Superseded),
+            flush_failed: found == InPrefix::Absent && self.search.interrupted.contains(&key),
+        })
+    }
+
+    /// Rank 0: what becomes of cached output that is no checkpoint. What the prefix directory must get
+    /// stays among the candidates, and is flushed after the search; what it has is deleted. Local.
+    fn judge_outputs(&mut self) -> Result<()> {
+        let is_output = |c: &Candidate| c.dataset.flag_output && !c.dataset.is_checkpoint();
+        if !self.search.cached.iter().any(is_output) {
+            return Ok(());
+        }
+        let index = index::read(&*self.run.files, &self.run.prefix)?;
+        let (mut saved, mut lost) = (Vec::new(), Vec::new());
+        for candidate in std::mem::take(&mut self.search.cached) {
+            let slot = candidate.slot();
+            let found = self.search.find_in_prefix(&index, &candidate.dataset);
+            let why = match found {
+                _ if !is_output(&candidate) => Ok(()),
+                InPrefix::Complete | InPrefix::Dropped => {
+                    saved.push(slot);
+                    continue;
+                }
+                InPrefix::Absent => candidate
+                    .recoverable(self.run.comm.size())
+                    .map_err(|why| match candidate.ranks == self.run.comm.size() {
+                        true => why,
+                        false => format!("{why}; run with that many, or save it by scr scavenge"),
+                    }),
+                InPrefix::Superseded => Err(
+                    "the index has another dataset of its id, or a newer one of its name; it stays \
+                     in the cache until room is needed"
+                        .to_string(),
+                ),
+            };
+            let Err(why) = why else {
+                self.search.cached.push(candidate);
+                continue;
+            };
+            let text = format!(
+                "cached {} is not in the prefix directory, and cannot be flushed: {why}",
+                title(&candidate.dataset)
+            );
+            self.run.tell_once(Severity::Warning, text);
+            match found {
+                InPrefix::Superseded => self.cached.unusable.push(slot),
+                _ => lost.push((slot, candidate)),
+            }
+        }
+        for slot in saved {
+            let unusable = self.cached.unusable.iter();
+            let candidates = self.search.cached.iter().map(Candidate::slot);
+            let mut others = candidates
+                .chain(unusable.copied())
+                .chain(lost.iter().map(|l| l.0));
+            if others.all(|other| other != slot) {
+                self.search.rejected.discard.push(slot);
+            }
+        }
+        for (slot, candidate) in lost {
+            self.reject(slot, &candidate);
+        }
+        Ok(())
     }
 
     /// Rank 0: a candidate that cannot be recovered. If another number of ranks wrote it, a later run

@@ -22,6 +22,15 @@ impl Restart<'_> {
         found
     }
 
+    /// Begins a new search, and offers the newest checkpoint of this run if nothing comes before it.
+    /// Collective.
+    fn offer_of_run(&mut self) -> Result<()> {
+        self.search.unavailable.take_if(|newest| newest.in_prefix);
+        self.search.fetch = None;
+        self.search.offered = self.search.newest_of_run(self.run, self.cached)?;
+        Ok(())
+    }
+
     fn search_newest_first(&mut self) -> Result<()> {
         self.search.unavailable.take_if(|newest| newest.in_prefix);
         self.search.fetch = None;
@@ -86,6 +95,9 @@ impl Session {
     /// is offered. The next call searches again.
     pub fn have_restart(&mut self) -> Result<Option<Name>> {
         self.state.allow(Call::HaveRestart)?;
+        if self.search.offered.is_none() && self.background.is_busy() {
+            self.restart().offer_of_run()?;
+        }
         if self.search.offered.is_none() {
             // The search may evict and fetch, which a flush must not get in the way of.
             self.settle(WaitFor::All)?;

@@ -13,6 +13,7 @@ use crate::prefix::paths::Prefix;
 use crate::redundancy::Set;
 use crate::redundancy::topology::Sharing;
 use crate::store::Files;
+use crate::transfer::copy::PIECE;
 use crate::{Error, Result};
 use std::sync::Arc;
 use std::time::Instant;
@@ -138,7 +139,7 @@ impl Run {
             node: self.node(),
             first_of_node: self.of_node.leader == self.rank(),
             width,
-            buffer: self.settings.file_buf_size,
+            buffer: self.settings.file_buf_size.min(PIECE),
             metadata: self.settings.copy_metadata,
             watch: &(),
             before_records: &|| (),

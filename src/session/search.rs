@@ -8,6 +8,7 @@ use super::unavailable::Unavailable;
 use crate::Result;
 use crate::cache::plan::{Candidate, Slot};
 use crate::events::Severity;
+use crate::format::index::{Index, IndexEntry};
 use crate::format::{Dataset, Name};
 use crate::prefix::index;
 use crate::text::plural;
@@ -54,6 +55,8 @@ pub(super) struct RestartSearch {
     pub completed: BTreeSet<DatasetKey>,
     /// Those of them that were in the prefix directory.
     pub saved: BTreeSet<DatasetKey>,
+    /// Those of them whose flush had failed or had not ended.
+    pub interrupted: BTreeSet<DatasetKey>,
     /// What the last run of this job wrote in bypass. Such datasets have no record in a cache.
     pub in_bypass: BTreeMap<DatasetKey, Name>,
     /// The highest ids of the index file, and the stamp that the file had then.
@@ -67,6 +70,19 @@ pub(super) struct RestartSearch {
     /// Ids in the prefix directory that were not tried yet, in the order in which they are tried.
     /// `None` until the index has been read.
     pub fetch: Option<VecDeque<u64>>,
+}
+
+/// What the prefix directory has of a cached dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InPrefix {
+    /// All of it, and it is good.
+    Complete,
+    /// It had all of it, and the user has taken it out of the index.
+    Dropped,
+    /// Its id, or its name, belongs to another dataset now. A flush would overwrite that one.
+    Superseded,
+    /// Nothing, or a part of it, or a copy that a restart could not use.
+    Absent,
 }
 
 /// A checkpoint that a search has passed over.
@@ -91,6 +107,7 @@ impl RestartSearch {
     /// Forgets directories that were removed, and ids of which no directory is left.
     pub fn forget(&mut self, slots: &[Slot], ids: &[u64]) {
         self.cached.retain(|c| !slots.contains(&c.slot()));
+        self.failed_for_now.retain(|c| !slots.contains(&c.slot()));
         self.offered
             .take_if(|offered| ids.contains(&offered.dataset.id));
     }
@@ -99,6 +116,28 @@ impl RestartSearch {
     pub fn may_offer(&self, dataset: &Dataset) -> bool {
         let unavailable = self.unavailable.as_ref();
         unavailable.is_none_or(|newest| newest.is_no_newer_than(dataset))
+    }
+
+    /// Rank 0: what the prefix directory has of a cached dataset, by the flush file and by `index`.
+    /// Local.
+    pub fn find_in_prefix(&self, index: &Index, dataset: &Dataset) -> InPrefix {
+        let key = (dataset.id, dataset.created);
+        let same = |d: &&Dataset| (d.id, d.created) == key;
+        let entry = index.get(dataset.id);
+        let described = entry.and_then(|entry| entry.dataset.as_ref());
+        if entry.is_some_and(IndexEntry::is_good) && described.filter(same).is_some() {
+            return InPrefix::Complete;
+        }
+        if self.saved.contains(&key) && described.filter(same).is_none() {
+            return InPrefix::Dropped;
+        }
+        let id_is_taken = described.is_some_and(|d| d.created != dataset.created);
+        let newer = index.id(&dataset.name).and_then(|id| index.get(id));
+        let newer = newer.and_then(|entry| entry.dataset.as_ref());
+        match id_is_taken || newer.is_some_and(|d| d.created > dataset.created) {
+            true => InPrefix::Superseded,
+            false => InPrefix::Absent,
+        }
     }
 
     /// Reports the checkpoints that were passed over: the newest with the reason, the others in the

@@ -251,7 +251,7 @@ impl Session {
         self.search.offered = None;
         self.flush_before_halt()?;
         // Deletion starts last: the rounds of a start would be slower beside it.
-        self.cached.deletion.start_postponed(&self.run.files);
+        self.cached.deletion.start_postponed(&self.run);
         Ok(())
     }
 
@@ -318,7 +318,9 @@ impl Session {
         for cached in &self.cached.entries {
             let mut entry = flush_file::FlushEntry::cached(cached.dataset.clone());
             if cached.in_prefix {
-                entry.locations.insert(flush_file::PFS.into());
+                entry.set_flush(Some(flush_file::PFS));
+            } else if cached.flush_failed {
+                entry.set_flush(Some(flush_file::FLUSH_FAILED));
             }
             record.datasets.insert(cached.dataset.id, entry);
         }

@@ -47,7 +47,7 @@ pub struct CopyMode {
 
 /// The most that is read or written in one step, whatever the buffer: larger pieces leave the
 /// processor's cache between reading, checksum and writing.
-const PIECE: usize = 1 << 20;
+pub const PIECE: usize = 1 << 20;
 
 /// How much of a file is written before its way to the disk begins.
 const WRITE_BEHIND: u64 = 8 << 20;

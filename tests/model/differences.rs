@@ -35,12 +35,14 @@ pub enum Difference {
     EmptiedAtEnd,
     /// The dataset that a restart needs least is evicted.
     Eviction,
+    /// Output that is no checkpoint leaves the cache after its flush.
+    OutputLeaves,
     /// In bypass, a dataset is not offered any more when another one with its name is started.
     NameUsedAgain,
 }
 
 impl Difference {
-    pub const ALL: [Difference; 16] = [
+    pub const ALL: [Difference; 17] = [
         Difference::WrongState,
         Difference::FailedPhase,
         Difference::UnknownNames,
@@ -56,6 +58,7 @@ impl Difference {
         Difference::BypassNotCached,
         Difference::EmptiedAtEnd,
         Difference::Eviction,
+        Difference::OutputLeaves,
         Difference::NameUsedAgain,
     ];
 
@@ -94,6 +97,7 @@ impl Difference {
             }
             Difference::EmptiedAtEnd => "datasets stay in the cache after `SCR_Finalize`",
             Difference::Eviction => "the oldest dataset in a store is evicted",
+            Difference::OutputLeaves => "output stays in the cache after its flush",
             Difference::NameUsedAgain => {
                 "a dataset in bypass whose name is used again is still offered from the cache, with \
                  the files of the newer one"

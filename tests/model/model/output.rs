@@ -175,6 +175,9 @@ impl Model {
         cached.flushed = true;
         let dataset = cached.dataset.clone();
         self.index.set_complete(&dataset);
+        if !self.config.bypass && dataset.ckpt.is_none() && self.differs(Difference::OutputLeaves) {
+            self.cache.retain(|c| c.dataset.id != id);
+        }
         if dataset.files {
             self.files.insert(dataset.dir, dataset.serial);
         }

@@ -87,12 +87,13 @@ fn what_a_dataset_survives_counts_as_it_is_after_the_restart() {
     assert_eq!(datasets(&site), ["6", "7", "8"]);
 }
 
+/// Nobody asked for it in the prefix directory, and no restart needs it.
 #[test]
-fn output_that_is_saved_goes_first() {
+fn what_is_neither_checkpoint_nor_output_goes_before_the_last_checkpoint() {
     let site = site("2");
     site.run(&nodes(3), |rank| {
         rank.checkpoint("ck.1").unwrap();
-        rank.write("out", false, true).unwrap();
+        rank.write("other", false, false).unwrap();
         if rank.rank == 0 {
             assert_eq!(datasets(&site), ["1", "2"]);
         }

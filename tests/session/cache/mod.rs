@@ -7,5 +7,6 @@ mod full;
 mod io_errors;
 mod leftovers;
 mod restart;
+mod room;
 mod size;
 mod uneven;

@@ -5,6 +5,7 @@ mod bad_input;
 mod configuration;
 mod halt;
 mod levels;
+mod lifecycle;
 mod messages;
 mod rounds;
 mod start_output;

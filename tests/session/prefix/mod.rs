@@ -10,6 +10,7 @@ mod fixtures;
 mod golden;
 mod links;
 mod other_ranks;
+mod outputs;
 mod shared_files;
 mod shared_names;
 mod window;

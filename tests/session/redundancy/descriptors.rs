@@ -254,7 +254,7 @@ fn a_dataset_is_in_one_store_though_another_has_one_of_its_id() {
     site.run(&now, |rank| {
         assert_eq!(rank.restart().as_deref(), Some("ck.2"));
         // The last of them has a number that goes to the other store.
-        rank.write("out", false, true).unwrap();
+        rank.write("other", false, false).unwrap();
         rank.checkpoint("again").unwrap();
         rank.checkpoint("last").unwrap();
     });
