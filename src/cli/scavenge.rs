@@ -2,17 +2,15 @@
 
 use super::caches::of_control;
 use super::call::{Failure, Invocation};
+use super::daemons::command_on_nodes;
 use super::index;
 use super::job::Job;
-use super::list_dir::{Which, bases};
 use super::list_down_nodes;
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
-use crate::cache::layout::Layout;
 use crate::format::print::escaped;
 use crate::job::hostlist::{compress, expand, minus, unique};
-use crate::job::{Launcher, NodeResult, Remote, RemoteCommand, clock};
+use crate::job::{Launcher, NodeResult, Remote, clock};
 use crate::text::excerpt;
-use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -137,34 +135,8 @@ impl<'a> ReachedNodes<'a> {
 
     /// Runs a command of ours on each node that is up.
     pub fn ask(&self, words: &[&str]) -> Result<Vec<NodeResult>, Failure> {
-        let job = self.job;
-        let program = std::env::current_exe().map_err(|error| {
-            Failure::said(format!("cannot find out where this program is: {error}"))
-        })?;
-        // User and job id are found out here for all nodes, because remote commands may not get the
-        // environment. Base directories may differ between nodes.
-        let control = match &self.control {
-            Some(dir) => dir.clone(),
-            None => {
-                let bases = bases(job, Which::Control)?;
-                let base = bases.first().cloned().unwrap_or_default();
-                Layout::new(&base, &job.user()?, &job.id()?).job()
-            }
-        };
-        let mut command = vec![program.into_os_string()];
-        command.extend(words.iter().map(OsString::from));
-        command.extend(["--prefix".into(), job.prefix.root().into()]);
-        command.extend(["--cntldir".into(), control.into_os_string()]);
-        let own = ["SCR_NODE_NAME", "SCR_PREFIX"];
-        let set = job
-            .environment
-            .variables()
-            .filter(|(name, _)| name.starts_with("SCR_") && !own.contains(name))
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .collect();
-        Ok(self
-            .remote
-            .run(&self.up, &RemoteCommand { command, set }, self.limit()))
+        let task = command_on_nodes(self.job, self.control.as_deref(), words)?;
+        Ok(self.remote.run(&self.up, &task, self.limit()))
     }
 
     /// How long a copy may take: to the end of the allocation.

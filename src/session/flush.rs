@@ -7,6 +7,7 @@ use super::other_ranks::OtherRanks;
 use super::progress::CopyProgress;
 use super::run::{Run, time_now};
 use super::statistics::Statistics;
+use super::transfer::grant;
 use crate::comm::{Term, collective};
 use crate::config::settings::FlushType;
 use crate::events::Severity;
@@ -57,7 +58,7 @@ impl Flush<'_> {
     /// True if a dataset is flushed in the background; into containers none is. The same on all ranks.
     fn may_start(&self, cached: &CachedDataset) -> bool {
         let store = self.run.descriptors.stores.get(cached.store);
-        let background = store.is_some_and(|store| store.flush == FlushType::Background);
+        let background = store.is_some_and(|store| store.flush != FlushType::Sync);
         let contained = self.run.settings.use_containers;
         self.run.settings.flush_async && background && !cached.bypass && !contained
     }
@@ -187,6 +188,7 @@ impl Flush<'_> {
         else {
             return Ok(());
         };
+        let kind = run.descriptors.stores[store].flush;
         let store = &run.stores[store];
         let level = self.cached.get(id).and_then(|cached| cached.level);
         let largest = full_size(&entry_of(&filemap.files));
@@ -213,14 +215,20 @@ impl Flush<'_> {
             format!("the flush of {} starts in the background", title(&dataset)),
         );
         note_flush(run, &dataset, Progress::Started);
-        let announced = ready
-            .and_then(|_| run.on_root(|| finish::announce(&*run.files, &run.prefix, &dataset)));
+        let announced = ready.and_then(|_| {
+            run.on_root(|| {
+                finish::announce(&*run.files, &run.prefix, &dataset)?;
+                grant(run, &dataset, kind)
+            })
+        });
         let rest = "it is still in the cache";
         if let Err(error) = announced {
             return Err(self.failed(&dataset, rest, &error));
         }
         let split = may_split(ranks, largest);
-        let started = self.background.start(run, store, &dataset, split, begun);
+        let started = self
+            .background
+            .start(run, store, &dataset, (kind, split), begun);
         self.cached.set_flushing(id, true);
         if let Err(error) = run.agree(started) {
             self.settle_cancelled(&[id])?;
@@ -325,6 +333,9 @@ impl Flush<'_> {
     /// Flushes the newest checkpoint if it must be in the prefix directory when the run ends.
     /// Collective.
     pub fn newest(&mut self) -> Result<()> {
+        if self.run.settings.flush_async && self.run.settings.flush_poststage {
+            return self.hand_over();
+        }
         self.settle(WaitFor::All)?;
         let again = self.failed_again();
         if let Err(Error::Comm { .. }) = again {

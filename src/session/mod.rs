@@ -51,6 +51,7 @@ mod statistics;
 mod stores;
 #[cfg(test)]
 mod testing;
+mod transfer;
 mod unavailable;
 
 pub use run_info::load;

@@ -5,7 +5,7 @@ use super::super::job::Job;
 use super::super::retries_halt::{halt_reasons, halt_seconds};
 use super::super::should_exit::needed_nodes;
 use super::super::watchdog::{Watch, limits};
-use super::super::{Outcome, have_restart, list_down_nodes, place, postrun, prerun};
+use super::super::{Outcome, daemons, have_restart, list_down_nodes, place, postrun, prerun};
 use super::child::{self, Ended, Launch};
 use super::signals::Signals;
 use super::{Options, words};
@@ -183,6 +183,15 @@ impl<'a> Steps<'a> {
         }
     }
 
+    /// Starts the transfer daemons, if they are wanted. The program runs without them, too.
+    fn start_daemons(&mut self, nodes: &[String]) {
+        if daemons::are_wanted(self.job) {
+            let started = daemons::start(self.job, Some(self.launcher), nodes);
+            let text = started.unwrap_or_else(|error| format!("no transfer daemons: {error}"));
+            self.say(&text);
+        }
+    }
+
     fn launch(&mut self) -> Result<(), Failure> {
         let job = self.job;
         // Without --restart-cmd an error does not matter here: the library reports it.
@@ -201,7 +210,11 @@ impl<'a> Steps<'a> {
             .limit
             .map(|limit| format!(" of at most {limit}"))
             .unwrap_or_default();
-        let up = compress(&minus(&self.nodes, &out));
+        let up = minus(&self.nodes, &out);
+        if number == 1 {
+            self.start_daemons(&up);
+        }
+        let up = compress(&up);
         self.say(&format!(
             "launch {number}{of} on {up}: {}",
             words::shown(&command)
