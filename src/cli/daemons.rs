@@ -2,21 +2,19 @@
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::list_dir::{Which, bases};
+use super::on_nodes::command_on_nodes;
 use super::place;
 use super::scavenge::ReachedNodes;
-use crate::cache::layout::Layout;
 use crate::config::describe::descriptors;
 use crate::config::{FlushType, Settings};
 use crate::format::print::escaped;
 use crate::job::hostlist::compress;
-use crate::job::{Launcher, NodeResult, RemoteCommand, node_name};
+use crate::job::{Launcher, NodeResult, node_name};
 use crate::prefix::{finish, index, permit, records};
-use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How long the daemons may take to start before the program is launched without them.
@@ -39,39 +37,6 @@ fn flush_by_daemon(job: &Job) -> Result<bool, Failure> {
     let node = node_name(&job.environment, &|name| job.get(name))?.value;
     let stores = descriptors(&job.config, &settings, &node)?.stores;
     Ok(stores.iter().any(|store| store.flush == FlushType::Daemon))
-}
-
-/// The command `scr WORDS` for the nodes of a job, with what it cannot find out there.
-pub(super) fn command_on_nodes(
-    job: &Job,
-    control: Option<&Path>,
-    words: &[&str],
-) -> Result<RemoteCommand, Failure> {
-    let program = std::env::current_exe().map_err(|error| {
-        Failure::said(format!("cannot find out where this program is: {error}"))
-    })?;
-    // User and job id are found out here for all nodes, because remote commands may not get the
-    // environment. Base directories may differ between nodes.
-    let control = match control {
-        Some(dir) => dir.to_path_buf(),
-        None => {
-            let bases = bases(job, Which::Control)?;
-            let base = bases.first().cloned().unwrap_or_default();
-            Layout::new(&base, &job.user()?, &job.id()?).job()
-        }
-    };
-    let mut command = vec![program.into_os_string()];
-    command.extend(words.iter().map(OsString::from));
-    command.extend(["--prefix".into(), job.prefix.root().into()]);
-    command.extend(["--cntldir".into(), control.into_os_string()]);
-    let own = ["SCR_NODE_NAME", "SCR_PREFIX"];
-    let set = job
-        .environment
-        .variables()
-        .filter(|(name, _)| name.starts_with("SCR_") && !own.contains(name))
-        .map(|(name, value)| (name.to_string(), value.to_string()))
-        .collect();
-    Ok(RemoteCommand { command, set })
 }
 
 /// Where the daemons write what there is to tell.

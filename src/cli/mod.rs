@@ -37,6 +37,7 @@ mod list_down_nodes;
 mod log_event;
 mod log_transfer;
 mod nodes_file;
+mod on_nodes;
 mod params;
 mod place;
 mod postrun;

@@ -73,9 +73,13 @@ pub(super) fn finish(
     let begun = Instant::now();
     let mut tested = None;
     if daemons::may_have_left(job) {
-        let nodes = ReachedNodes::tested(call, job, launcher, &job.nodes()?, known)?;
-        daemons::end(call, job, &nodes)?;
-        tested = Some(nodes);
+        match ReachedNodes::tested(call, job, launcher, &job.nodes()?, known) {
+            Ok(nodes) => {
+                daemons::end(call, job, &nodes)?;
+                tested = Some(nodes);
+            }
+            Err(error) => call.warn(&format!("flushes left behind are not finished: {error}")),
+        }
     }
     place::finish_flushes(call, &job.prefix);
     // If the flush file is damaged, the nodes know as much.

@@ -43,6 +43,9 @@ impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         call.verbose = self.verbose || job.debug();
+        if !job.is_on("SCR_ENABLE")? {
+            return Ok(ExitCode::SUCCESS);
+        }
         place::used(Some(job.prefix.root()))?;
         let files = place::files(&job.prefix);
         let before: FlushFile = records::read_flush_file(&*files, &job.prefix)?;

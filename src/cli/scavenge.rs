@@ -2,10 +2,10 @@
 
 use super::caches::of_control;
 use super::call::{Failure, Invocation};
-use super::daemons::command_on_nodes;
 use super::index;
 use super::job::Job;
 use super::list_down_nodes;
+use super::on_nodes::command_on_nodes;
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::print::escaped;
 use crate::job::hostlist::{compress, expand, minus, unique};

@@ -138,6 +138,8 @@ impl Place {
             job: &self.id,
             say: &mut |text| say(call, text),
             stop: &|| stop.load(Ordering::SeqCst),
+            // What became of each part is told at the end.
+            quiet: finish,
         };
         Ok(daemon.serve(claim, finish)?)
     }

@@ -60,6 +60,8 @@ pub struct Daemon<'a> {
     pub say: &'a mut dyn FnMut(&str),
     /// True once a signal asks it to end.
     pub stop: &'a dyn Fn() -> bool,
+    /// Do not tell of each part that has ended.
+    pub quiet: bool,
 }
 
 /// A part that is being copied.
@@ -406,6 +408,9 @@ impl Daemon<'_> {
     }
 
     fn tell_end(&mut self, at: PartId, part: &TransferPart, result: &Result<Copied>) {
+        if self.quiet {
+            return;
+        }
         let name = &part.dataset.name;
         let what = match result {
             Ok(copied) => format!("copied, {} files, {} bytes", copied.files, copied.bytes),

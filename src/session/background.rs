@@ -129,7 +129,7 @@ impl BackgroundFlushes {
         let (mut task, mut entry, stay) = (None, None, Cancel::default());
         let mut started = Ok(());
         if together.leader == run.rank() {
-            let own = entry_of_part(run, store, dataset, split);
+            let own = entry_of_part(run, store, together, dataset, split);
             let by_daemon = kind == FlushType::Daemon && self.give(run, &own);
             let work = work_of(run, store, own.clone(), by_daemon, stay.clone());
             let cores = run.settings.flush_async_cores.clone();
@@ -209,6 +209,12 @@ impl BackgroundFlushes {
         }
     }
 
+    /// Ends what this process does for flushes. Daemons go on. Local.
+    pub fn abandon(&mut self) {
+        self.flushes.iter().for_each(|flush| flush.stay.cancel());
+        self.cancel(WaitFor::All);
+    }
+
     /// The flushes that have ended, after waiting for some of them. Collective; one round if there are
     /// any, and two more for each that has ended.
     pub fn ended(&mut self, run: &Run, wait: WaitFor) -> Result<Vec<EndedFlush>> {
@@ -252,11 +258,10 @@ impl BackgroundFlushes {
     }
 }
 
-/// A session that ends without `SCR_Finalize` does not wait for its flushes. Daemons go on.
+/// A session that ends without `SCR_Finalize` does not wait for its flushes.
 impl Drop for BackgroundFlushes {
     fn drop(&mut self) {
-        self.flushes.iter().for_each(|flush| flush.stay.cancel());
-        self.cancel(WaitFor::All);
+        self.abandon();
     }
 }
 

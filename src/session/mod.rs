@@ -35,6 +35,7 @@ mod locks;
 mod manage;
 mod other_ranks;
 mod output;
+mod poststage;
 mod progress;
 mod recover;
 mod recovery_plan;

@@ -2,10 +2,8 @@
 //! of transfers of earlier runs.
 
 use super::Session;
-use super::background::{WaitFor, copied_together};
-use super::cached::title;
-use super::flush::{Flush, due_at_end};
 use super::run::{Run, Store};
+use crate::Result;
 use crate::config::settings::FlushType;
 use crate::daemon::client::{self, Entry};
 use crate::daemon::control::{Control, host};
@@ -13,8 +11,8 @@ use crate::events::Severity;
 use crate::format::transfer::{PartId, TransferPart};
 use crate::format::{Dataset, Name};
 use crate::prefix::permit;
+use crate::redundancy::topology::Sharing;
 use crate::transfer::pace::Limits;
-use crate::{Error, Result};
 
 /// The identity of this run in permits and entries.
 pub(super) fn permit_run(run: &Run) -> Name {
@@ -28,9 +26,14 @@ fn control(run: &Run) -> Option<Control> {
     Some(Control::new(&*run.files, store.layout.job()))
 }
 
-/// A leader's part of a flush: the files of the ranks that share its store.
-pub(super) fn entry_of_part(run: &Run, store: &Store, dataset: &Dataset, split: bool) -> Entry {
-    let together = copied_together(run, store);
+/// A leader's part of a flush: the files of the ranks `together`.
+pub(super) fn entry_of_part(
+    run: &Run,
+    store: &Store,
+    together: &Sharing,
+    dataset: &Dataset,
+    split: bool,
+) -> Entry {
     let ranks = together.ranks(run.comm.size());
     let settings = &run.settings;
     let part = TransferPart {
@@ -79,49 +82,6 @@ pub(super) fn grant(run: &Run, dataset: &Dataset, kind: FlushType) -> Result<()>
     }
 }
 
-impl Flush<'_> {
-    /// `SCR_FLUSH_POSTSTAGE`: hands the flushes that have not ended, and those that are due when the run
-    /// ends, over to `scr poststage`, instead of waiting for them. Collective.
-    pub(super) fn hand_over(&mut self) -> Result<()> {
-        self.settle(WaitFor::Nothing)?;
-        let failed = self.cached.slots(|c| c.flush_failed && !c.flushing);
-        let newest = due_at_end(self.run, self.cached).map(|dataset| dataset.id);
-        let newest = newest.filter(|id| !self.cached.get(*id).is_some_and(|c| c.flushing));
-        let mut due: Vec<u64> = failed.iter().map(|slot| slot.id).chain(newest).collect();
-        due.sort_unstable();
-        due.dedup();
-        let mut result = Ok(());
-        for id in due {
-            match self.dataset(id) {
-                Err(error @ Error::Comm { .. }) => return Err(error),
-                other => result = result.and(other),
-            }
-        }
-        let run = self.run;
-        let (datasets, handed) = self.background.hand_over(run);
-        if datasets.is_empty() {
-            return result;
-        }
-        let named: Vec<String> = datasets.iter().map(title).collect();
-        let named = named.join(", ");
-        match run.agree(handed) {
-            Ok(()) => run.tell_once(
-                Severity::Note,
-                format!("scr poststage or scr postrun finishes the flush of {named}"),
-            ),
-            Err(error @ Error::Comm { .. }) => return Err(error),
-            Err(error) => {
-                let what = format!(
-                    "the flush of {named} could not be handed over, and scr postrun must save it \
-                     from the cache: {error}"
-                );
-                result = result.and(Err(Error::config("SCR_FLUSH_POSTSTAGE", what)));
-            }
-        }
-        result
-    }
-}
-
 impl Session {
     /// Ends the transfers of earlier runs, before their caches are taken over: on each node, and by
     /// rank 0 for daemons on nodes that this run does not use. Local.
@@ -136,8 +96,15 @@ impl Session {
         {
             client::end_earlier(&control, client::LET_GO)?;
         }
-        if run.rank() == 0 && permit::revoke_all(&*run.files, &run.prefix)? {
-            std::thread::sleep(permit::GRACE);
+        if run.rank() == 0 {
+            match permit::revoke_all(&*run.files, &run.prefix) {
+                Ok(false) => {}
+                Ok(true) => std::thread::sleep(permit::GRACE),
+                Err(error) => run.tell(
+                    Severity::Warning,
+                    format!("transfer daemons of an earlier run may go on: {error}"),
+                ),
+            }
         }
         Ok(())
     }

@@ -500,7 +500,7 @@ fn transfer_file_is_golden() {
   STATE = RUNNING
 "
     );
-    golden(&transfer, &text, 0, 0);
+    golden(&transfer, &text, 781, 0xfdec576e);
     let odd = Transfer {
         bw: f64::NAN,
         percent: -1.0,
