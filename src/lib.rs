@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! capi cli
-//! session scavenge policy
+//! session daemon scavenge policy
 //! prefix transfer cache redundancy
 //! config job comm format store
 //! events error text version
@@ -20,6 +20,7 @@ pub mod capi;
 pub mod cli;
 pub mod comm;
 pub mod config;
+pub mod daemon;
 pub mod error;
 pub mod events;
 pub mod format;

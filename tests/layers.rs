@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 /// only modules that stand below it here. `src/lib.rs` and `docs/architecture.md` have the same order.
 const LAYERS: &str = "
     capi: session prefix config job comm format store events error version
-    cli: scavenge policy prefix transfer cache redundancy config job comm format store error text version
-    session: scavenge policy prefix transfer cache redundancy config job comm format store events error text
+    cli: daemon scavenge policy prefix transfer cache redundancy config job comm format store error text version
+    session: daemon scavenge policy prefix transfer cache redundancy config job comm format store events error text
+    daemon: prefix transfer cache job format store error text
     scavenge: prefix transfer cache redundancy format store error text
     policy: redundancy format
     prefix: transfer config comm format store error text
@@ -47,6 +48,7 @@ const REAL_FILES: &[&str] = &[
     "cli/place.rs",
     "cli/print.rs",
     "cli/rebuild.rs",
+    "cli/transfer.rs",
 ];
 
 /// A module, as its path from the root of the library: `["cli", "doctor", "places"]`.

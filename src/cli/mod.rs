@@ -15,6 +15,7 @@ mod ckpt_interval;
 mod completions;
 mod copy;
 mod crc32;
+mod daemons;
 mod delete;
 mod doctor;
 mod env;
@@ -37,9 +38,11 @@ mod list_down_nodes;
 mod log_event;
 mod log_transfer;
 mod nodes_file;
+mod on_nodes;
 mod params;
 mod place;
 mod postrun;
+mod poststage;
 mod prefix;
 mod prerun;
 mod print;
@@ -50,6 +53,7 @@ mod run;
 mod scavenge;
 mod should_exit;
 mod test_runtime;
+mod transfer;
 mod watchdog;
 
 pub use help::definition;
@@ -76,6 +80,7 @@ pub const COMMANDS: &[Command] = &[
     nodes_file::COMMAND,
     prerun::COMMAND,
     postrun::COMMAND,
+    poststage::COMMAND,
     scavenge::COMMAND,
     watchdog::COMMAND,
     retries_halt::COMMAND,
@@ -84,6 +89,7 @@ pub const COMMANDS: &[Command] = &[
     halt_cntl::COMMAND,
     list_down_nodes::COMMAND,
     check_node::COMMAND,
+    transfer::COMMAND,
     test_runtime::COMMAND,
     get_jobstep_id::COMMAND,
     kill_jobstep::COMMAND,

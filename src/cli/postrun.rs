@@ -3,7 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::scavenge::ReachedNodes;
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::{Command, CommandGroup, Outcome, RunCommand, daemons, place};
 use crate::format::flush_file::{FlushEntry, FlushFile};
 use crate::job::hostlist::{compress, expand};
 use crate::job::{Launcher, NodeResult};
@@ -26,7 +26,8 @@ pub(super) const COMMAND: Command =
 /// Saves output that is not in the prefix directory, oldest first, then the newest checkpoint that
 /// can be saved, unless it is in the prefix directory already. That becomes the current checkpoint,
 /// from which the next run starts. Files of nodes that are down are rebuilt, as far as their
-/// redundancy allows.
+/// redundancy allows. With SCR_FLUSH_POSTSTAGE or transfer daemons it first waits for the flushes that
+/// the last run has left in the background, as scr poststage does, and ends the daemons.
 ///
 /// Exit status: 0 all is in the prefix directory, 1 a dataset could not be saved.
 #[derive(clap::Args)]
@@ -70,6 +71,16 @@ pub(super) fn finish(
     known: &[String],
 ) -> Result<bool, Failure> {
     let begun = Instant::now();
+    let mut tested = None;
+    if daemons::may_have_left(job) {
+        match ReachedNodes::tested(call, job, launcher, &job.nodes()?, known) {
+            Ok(nodes) => {
+                daemons::end(call, job, &nodes)?;
+                tested = Some(nodes);
+            }
+            Err(error) => call.warn(&format!("flushes left behind are not finished: {error}")),
+        }
+    }
     place::finish_flushes(call, &job.prefix);
     // If the flush file is damaged, the nodes know as much.
     let record = records::read_flush_file(&*place::files(&job.prefix), &job.prefix);
@@ -89,7 +100,10 @@ pub(super) fn finish(
         )?;
         return Ok(true);
     }
-    let nodes = ReachedNodes::tested(call, job, launcher, &job.nodes()?, known)?;
+    let nodes = match tested {
+        Some(nodes) => nodes,
+        None => ReachedNodes::tested(call, job, launcher, &job.nodes()?, known)?,
+    };
     let items = items(call, &nodes, record.unwrap_or_default())?;
     for (id, item) in &items {
         call.step(&format_args!("dataset {id}: {}", description(item)))?;

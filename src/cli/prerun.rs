@@ -2,7 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
-use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use super::{Command, CommandGroup, Outcome, RunCommand, daemons, place};
 use crate::format::print::escaped;
 use crate::policy::halt::SET_BY_SCR;
 use crate::prefix::records;
@@ -20,7 +20,8 @@ pub(super) const COMMAND: Command =
 ///
 /// Makes its directory .scr, and removes records of earlier jobs: which datasets were in their
 /// caches, how many nodes they used, and why SCR ended their last run. Halt conditions that the user
-/// has set stay. scr run does this itself.
+/// has set stay. With SCR_FLUSH_ASYNC=1 and SCR_FLUSH_TYPE=DAEMON, starts a transfer daemon on each
+/// node, which scr postrun ends. scr run does all this itself.
 ///
 /// Exit status: 0 done, 1 it failed, or a run uses the directory.
 #[derive(clap::Args)]
@@ -38,7 +39,11 @@ impl RunCommand for Options {
         let job = Job::here(self.prefix.as_deref())?;
         if job.is_on("SCR_ENABLE")? {
             make(call, &job)?;
-            for line in prepare(&job)? {
+            let mut lines = prepare(&job)?;
+            if daemons::are_wanted(&job) {
+                lines.push(daemons::start(&job, None, &job.nodes()?)?);
+            }
+            for line in lines {
                 if self.verbose || job.debug() {
                     writeln!(call.out, "{line}")?;
                 }

@@ -4,16 +4,14 @@ use super::caches::of_control;
 use super::call::{Failure, Invocation};
 use super::index;
 use super::job::Job;
-use super::list_dir::{Which, bases};
 use super::list_down_nodes;
+use super::on_nodes::command_on_nodes;
 use super::progress::NodeProgress;
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
-use crate::cache::layout::Layout;
 use crate::format::print::escaped;
 use crate::job::hostlist::{compress, expand, minus, unique};
-use crate::job::{Heard, Launcher, NodeResult, Remote, RemoteCommand, clock};
+use crate::job::{Heard, Launcher, NodeResult, Remote, clock};
 use crate::text::excerpt;
-use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -146,32 +144,7 @@ impl<'a> ReachedNodes<'a> {
 
     /// The same; what the nodes print is told to `heard` at once.
     fn ask_heard(&self, words: &[&str], heard: Option<&Heard>) -> Result<Vec<NodeResult>, Failure> {
-        let job = self.job;
-        let program = std::env::current_exe().map_err(|error| {
-            Failure::said(format!("cannot find out where this program is: {error}"))
-        })?;
-        // User and job id are found out here for all nodes, because remote commands may not get the
-        // environment. Base directories may differ between nodes.
-        let control = match &self.control {
-            Some(dir) => dir.clone(),
-            None => {
-                let bases = bases(job, Which::Control)?;
-                let base = bases.first().cloned().unwrap_or_default();
-                Layout::new(&base, &job.user()?, &job.id()?).job()
-            }
-        };
-        let mut command = vec![program.into_os_string()];
-        command.extend(words.iter().map(OsString::from));
-        command.extend(["--prefix".into(), job.prefix.root().into()]);
-        command.extend(["--cntldir".into(), control.into_os_string()]);
-        let own = ["SCR_NODE_NAME", "SCR_PREFIX"];
-        let set = job
-            .environment
-            .variables()
-            .filter(|(name, _)| name.starts_with("SCR_") && !own.contains(name))
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .collect();
-        let task = RemoteCommand { command, set };
+        let task = command_on_nodes(self.job, self.control.as_deref(), words)?;
         Ok(self.remote.run_heard(&self.up, &task, self.limit(), heard))
     }
 

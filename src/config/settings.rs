@@ -18,6 +18,8 @@ pub enum FlushType {
     /// By threads, in the background if SCR_FLUSH_ASYNC=1 (PTHREAD; also DEFAULT, NATIVE, and without
     /// their hardware DATAWARP and BBAPI).
     Background,
+    /// The same by the transfer daemon of each node, where there is one (DAEMON).
+    Daemon,
 }
 
 impl FlushType {
@@ -25,6 +27,7 @@ impl FlushType {
     pub(super) fn from_word(word: &str) -> Self {
         match word {
             "SYNC" => FlushType::Sync,
+            "DAEMON" => FlushType::Daemon,
             _ => FlushType::Background,
         }
     }
@@ -90,6 +93,7 @@ pub struct Settings {
     pub flush_type: FlushType,
     pub flush_width: usize,
     pub flush_async: bool,
+    pub flush_poststage: bool,
     pub flush_async_bw: u64,
     pub flush_async_percent: f64,
     pub flush_async_usleep: u64,
@@ -169,6 +173,7 @@ impl Settings {
             },
             flush_width: read.int("SCR_FLUSH_WIDTH"),
             flush_async: read.bool("SCR_FLUSH_ASYNC"),
+            flush_poststage: read.bool("SCR_FLUSH_POSTSTAGE"),
             flush_async_bw: read.size("SCR_FLUSH_ASYNC_BW"),
             flush_async_percent: read.percent("SCR_FLUSH_ASYNC_PERCENT"),
             flush_async_usleep: read.int("SCR_FLUSH_ASYNC_USLEEP"),

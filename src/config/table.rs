@@ -177,8 +177,10 @@ const fn row(
 const COUNT: ValueKind = Int(0, i32::MAX as i64);
 const POSITIVE: ValueKind = Int(1, i32::MAX as i64);
 const BUFFER: ValueKind = Bytes(1, 1 << 30);
-/// Ways to move a file to the prefix directory, as SCR v3.1.0 names them.
-const FLUSH_TYPES: &[&str] = &["DEFAULT", "NATIVE", "SYNC", "PTHREAD", "DATAWARP", "BBAPI"];
+/// Ways to move a file to the prefix directory, as SCR v3.1.0 names them, and DAEMON, which is ours.
+const FLUSH_TYPES: &[&str] = &[
+    "DEFAULT", "NATIVE", "SYNC", "PTHREAD", "DATAWARP", "BBAPI", "DAEMON",
+];
 
 const DATABASE: Effect = Later("the event log in a database");
 const LOG: Effect = InCommands("the event log, which only commands write");
@@ -253,13 +255,13 @@ pub const PARAMETERS: &[Parameter] = &[
     row("SCR_FLUSH", COUNT, "10", "checkpoints", Library, Works,
         "Every n-th checkpoint is flushed; 0: none, also not in SCR_Finalize. Output and datasets in bypass do not depend on it."),
     row("SCR_FLUSH_TYPE", Choice(FLUSH_TYPES), "SYNC", "", Library, Works,
-        "How files are moved; default FLUSH of stores. With SCR_FLUSH_ASYNC=1 threads copy them in the background, unless this is set to SYNC; all other words mean the same here."),
+        "How files are moved; default FLUSH of stores. With SCR_FLUSH_ASYNC=1 threads copy them in the background, unless this is set to SYNC. DAEMON (not in SCR v3.1.0): the transfer daemon of each node copies them, see `scr transfer`; a node without one uses threads. All other words mean the same here."),
     row("SCR_FLUSH_WIDTH", POSITIVE, "256", "processes", Library, Works,
         "How many processes write to the prefix directory at a time."),
-    row("SCR_FLUSH_ASYNC", Bool, "0", "", Library, Works,
+    row("SCR_FLUSH_ASYNC", Bool, "0", "", Both, Works,
         "1: a flush goes on in the background while the program computes. SCR_Finalize and calls that need the dataset wait for it."),
-    row("SCR_FLUSH_POSTSTAGE", Bool, "0", "", Library, Never("it belongs to a burst buffer that SCR does not drive"),
-        "Let a script after the job finish a flush."),
+    row("SCR_FLUSH_POSTSTAGE", Bool, "0", "", Both, Works,
+        "1: SCR_Finalize does not wait for flushes in the background: it hands them over, and `scr poststage` or scr postrun finishes them."),
     row("SCR_FLUSH_ASYNC_BW", Bytes(0, i64::MAX as u64), "200m", "bytes per second", Library, Works,
         "Bandwidth that background flushes may take on each node; 0 for no limit."),
     row("SCR_FLUSH_ASYNC_PERCENT", Percent, "0", "percent", Library, Works,

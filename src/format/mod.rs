@@ -14,6 +14,7 @@
 //! | [`halt`], [`nodes`] | `.scr/halt.scr`, `.scr/nodes.scr` |
 //! | [`dataset`] | the description of a dataset, part of the others |
 //! | [`filemap`] | a rank's completion record in the cache |
+//! | [`transfer`] | what a transfer daemon has to copy |
 //! | [`parity`] | the header of a redundancy file in the cache |
 //! | [`files`] | the files of a rank, part of the last two |
 
@@ -32,6 +33,7 @@ pub mod print;
 pub mod rank2file;
 pub mod ser;
 pub mod summary;
+pub mod transfer;
 pub mod tree;
 pub mod with;
 

@@ -75,6 +75,23 @@ pub mod crc {
     }
 }
 
+/// A number with six decimals, as SCR's transfer file has them. What is no finite positive number is read
+/// as 0.
+pub mod decimals {
+    use super::*;
+
+    /// Writes it.
+    pub fn serialize<S: Serializer>(value: &f64, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(&format_args!("{value:.6}"))
+    }
+
+    /// Reads it.
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
+        let number: Option<f64> = Name::deserialize(d)?.number();
+        Ok(number.filter(|n| n.is_finite() && *n > 0.0).unwrap_or(0.0))
+    }
+}
+
 /// The number in a name if it can be an id or a rank: 0 to 2^31 - 1, since both are C `int`
 /// in SCR v3.1.0. So what comes after the highest id in a file is always an id again.
 pub fn id(name: &Name) -> Option<u64> {

@@ -135,6 +135,18 @@ pub fn run_heard(
     })
 }
 
+/// Lets a program go on when this process ends: in a session of its own, which signals of a terminal do
+/// not reach.
+pub fn detached(command: &mut Command) -> &mut Command {
+    // SAFETY: setsid is a plain system call, which may be made between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            libc::setsid();
+            Ok(())
+        })
+    }
+}
+
 /// The output of a program that must end with exit code 0. `set` as in [`run`].
 ///
 /// # Errors

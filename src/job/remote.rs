@@ -8,7 +8,7 @@ use super::launcher::{Launcher, LauncherKind};
 use super::manager::{Manager, same_host};
 use super::program::{self, Finished, Heard, failed, find};
 use super::{Environment, Lookup, hostlist};
-use crate::Result;
+use crate::{Error, Result};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -161,15 +161,11 @@ impl Remote {
         limit: Duration,
         heard: Option<&Heard>,
     ) -> Vec<NodeResult> {
-        let here = |node: &String| {
-            let name = self.environment.get("SCR_NODE_NAME");
-            same_host(node, &self.environment.host) || name == Some(node)
-        };
         let all_here = self.way == Some(RemoteShell::Here);
         let (near, far): (Vec<String>, Vec<String>) = nodes
             .iter()
             .cloned()
-            .partition(|node| all_here || here(node));
+            .partition(|node| all_here || self.is_here(node));
         let mut answers = each(&near, |node| {
             let mut set = task.set.clone();
             if all_here {
@@ -189,6 +185,53 @@ impl Remote {
         let place = |node: &String| nodes.iter().position(|one| one == node);
         answers.sort_by_cached_key(|answer| place(&answer.node));
         answers
+    }
+
+    /// Starts `task` on each of `nodes`, to go on when this process ends. Returns the nodes on which that
+    /// failed at once, with the reason. The output goes to `log`.
+    pub fn start(
+        &self,
+        nodes: &[String],
+        task: &RemoteCommand,
+        log: &std::fs::File,
+    ) -> Vec<(String, Error)> {
+        let all_here = self.way == Some(RemoteShell::Here);
+        let (near, far): (Vec<String>, Vec<String>) = nodes
+            .iter()
+            .cloned()
+            .partition(|node| all_here || self.is_here(node));
+        let mut failed = Vec::new();
+        for node in near {
+            let mut set = task.set.clone();
+            if all_here {
+                set.push(("SCR_NODE_NAME".to_string(), node.clone()));
+            }
+            let started = call::start_here(&task.command, &set, log);
+            failed.extend(started.err().map(|error| (node, error)));
+        }
+        let alone = matches!(
+            self.way,
+            Some(RemoteShell::Ssh(_) | RemoteShell::Mpirun(..))
+        );
+        let groups: Vec<&[String]> = match alone {
+            true => far.chunks(1).collect(),
+            false => far.chunks(far.len().max(1)).collect(),
+        };
+        for group in groups {
+            let started = match &self.way {
+                Some(way) => call::start(way, &self.environment, group, task, log),
+                None => Err(call::no_way()),
+            };
+            if let Err(error) = started {
+                failed.extend(group.iter().map(|node| (node.clone(), error.clone())));
+            }
+        }
+        failed
+    }
+
+    fn is_here(&self, node: &String) -> bool {
+        let name = self.environment.get("SCR_NODE_NAME");
+        same_host(node, &self.environment.host) || name == Some(node)
     }
 
     fn far(

@@ -13,6 +13,7 @@ pub mod index;
 mod names;
 pub mod part;
 pub mod paths;
+pub mod permit;
 pub mod rank2file;
 pub mod records;
 pub mod resume;

@@ -3,17 +3,20 @@
 //! [`part`](crate::prefix::part). The ranks agree on what has ended in later calls of the program.
 
 use super::run::{Run, Store, time_now};
+use super::transfer::{entry_of_part, permit_run};
 use crate::comm::Term;
-use crate::config::settings::Settings;
+use crate::config::settings::FlushType;
+use crate::daemon::client::Entry;
+use crate::daemon::part::copy_part;
+use crate::events::{Event, Severity};
 use crate::format::{Dataset, Name};
 use crate::prefix::containers::ContainerPlace;
-use crate::prefix::flush_target::FlushTarget;
-use crate::prefix::part::{Copied, PartPlace, RankSource, flush_part};
-use crate::prefix::{finish, index};
+use crate::prefix::part::Copied;
+use crate::prefix::{finish, index, permit};
 use crate::redundancy::topology::Sharing;
 use crate::store::background::lower_priority;
 use crate::transfer::copy::Copier;
-use crate::transfer::pace::{Limits, Pace};
+use crate::transfer::pace::Pace;
 use crate::transfer::worker::{Cancel, Task, Worker};
 use crate::{Error, Result};
 use std::time::{Duration, Instant};
@@ -22,6 +25,8 @@ use std::time::{Duration, Instant};
 pub(super) struct BackgroundFlushes {
     worker: Worker,
     flushes: Vec<Flushing>,
+    /// The user was told that there is no daemon here.
+    told: bool,
 }
 
 /// A dataset on its way to the prefix directory. The same on all ranks, except for `task` and times.
@@ -32,6 +37,10 @@ struct Flushing {
     blocked: Duration,
     /// Leaders: the copy of their part.
     task: Option<Task<Result<Copied>>>,
+    /// Leaders: their part, as an entry of the transfer file.
+    entry: Option<Entry>,
+    /// Asks the task to leave a part to the daemon that has it.
+    stay: Cancel,
     cancelled: bool,
 }
 
@@ -98,6 +107,7 @@ impl Default for BackgroundFlushes {
         BackgroundFlushes {
             worker: Worker::new("scr-flush"),
             flushes: Vec::new(),
+            told: false,
         }
     }
 }
@@ -116,8 +126,9 @@ impl BackgroundFlushes {
     }
 
     /// Starts the flush of a dataset in `store`, after
-    /// [`announce`](finish::announce). `begun`: when the flush began to hold up the program. Local;
-    /// all ranks call it.
+    /// [`announce`](finish::announce): by the daemon of the node if the store is flushed so and there is
+    /// one, else by a thread. `begun`: when the flush began to hold up the program. Local; all ranks call
+    /// it.
     ///
     /// # Errors
     /// This rank leads the store, and cannot start a thread.
@@ -126,28 +137,81 @@ impl BackgroundFlushes {
         run: &Run,
         store: &Store,
         dataset: &Dataset,
-        shape: PartShape,
+        (kind, shape): (FlushType, PartShape),
         begun: Instant,
     ) -> Result<()> {
         let together = copied_together(run, store);
-        let mut task = None;
+        let (mut task, mut entry, stay) = (None, None, Cancel::default());
         let mut started = Ok(());
         if together.leader == run.rank() {
-            let work = part_of(run, store, dataset, shape);
+            let own = entry_of_part(run, store, together, dataset, shape);
+            let by_daemon = kind == FlushType::Daemon && self.give(run, &own);
+            let work = work_of(run, store, own.clone(), by_daemon, stay.clone());
             let cores = run.settings.flush_async_cores.clone();
             match self.worker.submit(move || lower_priority(&cores), work) {
                 Ok(running) => task = Some(running),
                 Err(error) => started = Err(error),
             }
+            entry = Some(own);
         }
         self.flushes.push(Flushing {
             dataset: dataset.clone(),
             begun,
             blocked: begun.elapsed(),
             task,
+            entry,
+            stay,
             cancelled: false,
         });
         started
+    }
+
+    /// Enters a part for the daemon. False if there is none that takes it; rank 0 tells so once.
+    fn give(&mut self, run: &Run, entry: &Entry) -> bool {
+        let given = entry.give();
+        if !matches!(given, Ok(true)) && !std::mem::replace(&mut self.told, true) {
+            let severity = match run.rank() {
+                0 => Severity::Warning,
+                _ => Severity::Debug(1),
+            };
+            let why = match &given {
+                Err(error) => error.to_string(),
+                Ok(_) => format!(
+                    "no transfer daemon serves {} (scr run starts one, and so does scr transfer)",
+                    entry.control.dir().display()
+                ),
+            };
+            run.tell(severity, format!("{why}; threads flush in its place"));
+        }
+        given.unwrap_or(false)
+    }
+
+    /// Hands the flushes that have not ended over to the transfer files, and forgets them. Gives their
+    /// datasets, which are the same on all ranks. Local.
+    ///
+    /// # Errors
+    /// This rank could not enter a part; it is still in the cache.
+    pub fn hand_over(&mut self, run: &Run) -> (Vec<Dataset>, Result<()>) {
+        let pause = Duration::from_micros(run.settings.flush_async_usleep);
+        let mut flushes = std::mem::take(&mut self.flushes);
+        for flush in &flushes {
+            flush.stay.cancel();
+            flush.task.iter().for_each(Task::cancel);
+        }
+        let mut result = Ok(());
+        for flush in &mut flushes {
+            let (Some(task), Some(entry)) = (flush.task.take(), flush.entry.take()) else {
+                continue;
+            };
+            task.wait(pause);
+            if !matches!(task.take(), Some(Ok(_))) {
+                result = result.and(entry.leave());
+            }
+        }
+        (
+            flushes.into_iter().map(|flush| flush.dataset).collect(),
+            result,
+        )
     }
 
     /// Asks flushes to end before their work is done. Local; the same on all ranks.
@@ -158,6 +222,12 @@ impl BackgroundFlushes {
                 flush.task.iter().for_each(Task::cancel);
             }
         }
+    }
+
+    /// Ends what this process does for flushes. Daemons go on. Local.
+    pub fn abandon(&mut self) {
+        self.flushes.iter().for_each(|flush| flush.stay.cancel());
+        self.cancel(WaitFor::All);
     }
 
     /// The flushes that have ended, after waiting for some of them. Collective; one round if there are
@@ -206,7 +276,7 @@ impl BackgroundFlushes {
 /// A session that ends without `SCR_Finalize` does not wait for its flushes.
 impl Drop for BackgroundFlushes {
     fn drop(&mut self) {
-        self.cancel(WaitFor::All);
+        self.abandon();
     }
 }
 
@@ -266,55 +336,46 @@ impl Flushing {
                 prefix.dataset(self.dataset.id),
                 "lacks completion records of parts that were copied",
             )),
-            other => Ok(other.is_some()),
+            other => {
+                permit::end(files, prefix, self.dataset.id, &permit_run(run));
+                Ok(other.is_some())
+            }
         }
     }
 }
 
-/// The work of a leader: copies the files of the ranks that share its store.
-fn part_of(
+/// The work of a leader: copies the files of the ranks that share its store, or watches the daemon that
+/// does.
+fn work_of(
     run: &Run,
     store: &Store,
-    dataset: &Dataset,
-    shape: PartShape,
+    entry: Entry,
+    by_daemon: bool,
+    stay: Cancel,
 ) -> impl FnOnce(&Cancel) -> Result<Copied> + Send + 'static {
-    let together = copied_together(run, store);
-    let ranks = together.ranks(run.comm.size());
-    let place = PartPlace {
-        part: together.number as u64,
-        parts: together.groups as u64,
-        ranks: run.comm.size() as u64,
-        split: shape.split,
-        containers: shape.containers,
-    };
-    let source = |rank: &usize| RankSource {
-        record: store.layout.filemap(dataset.id, *rank),
-        data: store.layout.data(dataset.id, *rank),
-    };
-    let sources: Vec<RankSource> = ranks.iter().map(source).collect();
-    let (files, prefix, dataset) = (run.files.clone(), run.prefix.clone(), dataset.clone());
-    let Settings {
-        copy_metadata: metadata,
-        crc_on_flush: checksums,
-        file_buf_size,
-        ..
-    } = run.settings;
-    let limits = Limits {
-        bandwidth: run.settings.flush_async_bw,
-        percent: run.settings.flush_async_percent,
-    };
+    let (files, prefix, layout) = (run.files.clone(), run.prefix.clone(), store.layout.clone());
+    let (sink, speaker) = (run.sink.clone(), run.speaker.clone());
+    let buffer = run.settings.file_buf_size;
     move |cancel| {
-        let target = FlushTarget {
-            files: &*files,
-            prefix: &prefix,
-            metadata,
-            checksums,
-            make_dirs: true,
+        let copy = |cancel: &Cancel| {
+            let limits = entry.limits;
+            let pace = Pace::new(limits, cancel);
+            let after_piece = |bytes| pace.after(bytes);
+            let copier = Copier::new(&*files, limits.piece(buffer));
+            let mut copier = copier.watched(&after_piece);
+            copy_part(
+                &*files,
+                &prefix,
+                entry.at,
+                &entry.part,
+                &layout,
+                &mut copier,
+            )
         };
-        let pace = Pace::new(limits, cancel);
-        let after_piece = |bytes| pace.after(bytes);
-        let copier = Copier::new(&*files, limits.piece(file_buf_size));
-        let mut copier = copier.watched(&after_piece);
-        flush_part(&target, &mut copier, &dataset, &place, &sources, &time_now)
+        if !by_daemon {
+            return copy(cancel);
+        }
+        let tell = |text| sink.take(&speaker, &Event::new(Severity::Warning, text));
+        entry.watch(cancel, &stay, copy, tell)
     }
 }

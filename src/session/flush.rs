@@ -11,6 +11,7 @@ use super::progress::CopyProgress;
 use super::run::{Run, time_now};
 use super::search::RestartSearch;
 use super::statistics::Statistics;
+use super::transfer::grant;
 use crate::cache::plan::Slot;
 use crate::comm::{Term, collective};
 use crate::config::settings::FlushType;
@@ -66,7 +67,7 @@ impl Flush<'_> {
     /// True if a dataset is flushed in the background. The same on all ranks.
     fn may_start(&self, cached: &CachedDataset) -> bool {
         let store = self.run.descriptors.stores.get(cached.store);
-        let background = store.is_some_and(|store| store.flush == FlushType::Background);
+        let background = store.is_some_and(|store| store.flush != FlushType::Sync);
         self.run.settings.flush_async && background && !cached.bypass
     }
 
@@ -207,6 +208,7 @@ impl Flush<'_> {
         else {
             return Ok(());
         };
+        let kind = run.descriptors.stores[store].flush;
         let store = &run.stores[store];
         let level = self.cached.get(id).and_then(|cached| cached.level);
         let together = copied_together(run, store);
@@ -244,8 +246,12 @@ impl Flush<'_> {
             format!("the flush of {} starts in the background", title(&dataset)),
         );
         note_flush(run, &dataset, Progress::Started);
-        let announced = ready
-            .and_then(|_| run.on_root(|| finish::announce(&*run.files, &run.prefix, &dataset)));
+        let announced = ready.and_then(|_| {
+            run.on_root(|| {
+                finish::announce(&*run.files, &run.prefix, &dataset)?;
+                grant(run, &dataset, kind)
+            })
+        });
         let rest = "it is still in the cache";
         if let Err(error) = announced {
             return Err(self.failed(&dataset, rest, &error));
@@ -254,7 +260,9 @@ impl Flush<'_> {
             split: may_split(ranks, largest),
             containers,
         };
-        let started = self.background.start(run, store, &dataset, shape, begun);
+        let started = self
+            .background
+            .start(run, store, &dataset, (kind, shape), begun);
         self.cached.set_flushing(id, true);
         if let Err(error) = run.agree(started) {
             self.settle_cancelled(&[id])?;
@@ -365,6 +373,9 @@ impl Flush<'_> {
     /// Flushes the newest checkpoint if it must be in the prefix directory when the run ends.
     /// Collective.
     pub fn newest(&mut self) -> Result<()> {
+        if self.run.settings.flush_async && self.run.settings.flush_poststage {
+            return self.hand_over();
+        }
         self.settle(WaitFor::All)?;
         let again = self.failed_again(true);
         if let Err(Error::Comm { .. }) = again {

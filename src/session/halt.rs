@@ -276,7 +276,7 @@ impl Session {
     /// Ends the run of a program that calls MPI_Finalize without `SCR_Finalize`, and tells so. Nothing
     /// is flushed, and the cache stays as it is. Local; MPI must still be usable.
     pub fn abandon(&mut self) {
-        self.background.cancel(WaitFor::All);
+        self.background.abandon();
         self.checksums.cancel();
         self.cached.deletion.finish();
         self.state = State::Uninit;

@@ -37,6 +37,7 @@ mod make_room;
 mod manage;
 mod other_ranks;
 mod output;
+mod poststage;
 mod progress;
 mod recover;
 mod recovery_plan;
@@ -53,6 +54,7 @@ mod statistics;
 mod stores;
 #[cfg(test)]
 mod testing;
+mod transfer;
 mod unavailable;
 
 pub use run_info::load;

@@ -225,7 +225,8 @@ impl Session {
     /// Recovers what the cache still has, and writes the records of this run. `warnings` are those of
     /// this rank's settings.
     fn begin(&mut self, lock_timeout: Duration, warnings: Vec<String>) -> Result<()> {
-        let locked = self.locks.lock_stores(&mut self.run, lock_timeout);
+        let ended = self.end_earlier_transfers();
+        let locked = ended.and_then(|()| self.locks.lock_stores(&mut self.run, lock_timeout));
         if self.run.settings.cache_purge || !self.run.settings.distribute {
             self.purge_cache(locked.clone())?;
         }

@@ -57,6 +57,27 @@ pub struct Copier<'a> {
     files: &'a dyn Files,
     buffer: Vec<u8>,
     after_piece: &'a dyn Fn(u64) -> Result<()>,
+    targets: &'a dyn TargetWatch,
+}
+
+/// Decides about each file that is written.
+pub trait TargetWatch {
+    /// Called before `to` is created or truncated. Its error ends the copy, and `to` stays as it is.
+    fn begin(&self, from: &Path, to: &Path) -> Result<()>;
+
+    /// True if a file whose copy has failed must stay, since it may be another's now.
+    fn keeps_failed(&self) -> bool;
+}
+
+/// All are written, and removed after an error.
+impl TargetWatch for () {
+    fn begin(&self, _: &Path, _: &Path) -> Result<()> {
+        Ok(())
+    }
+
+    fn keeps_failed(&self) -> bool {
+        false
+    }
 }
 
 impl<'a> Copier<'a> {
@@ -66,6 +87,7 @@ impl<'a> Copier<'a> {
             files,
             buffer: vec![0; buffer.clamp(1, PIECE)],
             after_piece: &|_| Ok(()),
+            targets: &(),
         }
     }
 
@@ -76,6 +98,11 @@ impl<'a> Copier<'a> {
             after_piece,
             ..self
         }
+    }
+
+    /// Asks `targets` before each file.
+    pub fn deciding(self, targets: &'a dyn TargetWatch) -> Self {
+        Copier { targets, ..self }
     }
 
     /// Copies `from` over `to` (mode 0666 less the umask). The directory of `to` must exist. Holes
@@ -89,6 +116,7 @@ impl<'a> Copier<'a> {
         mode: CopyMode,
     ) -> Result<Content> {
         let source = self.files.open(from)?;
+        self.targets.begin(from, to)?;
         let target = self.files.create(to, 0o666)?;
         let mode = CopyMode {
             crc: mode.crc || recorded.is_some_and(|recorded| recorded.crc.is_some()),
@@ -104,7 +132,7 @@ impl<'a> Copier<'a> {
                 true => target.sync().map(|()| found),
                 false => Ok(found),
             });
-        if done.is_err() {
+        if done.is_err() && !self.targets.keeps_failed() {
             // The first error is reported.
             let _ = self.files.remove_file(to);
         }

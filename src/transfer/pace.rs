@@ -34,7 +34,7 @@ impl Limits {
 
 /// The pace of one transfer.
 pub struct Pace<'a> {
-    limits: Limits,
+    limits: Cell<Limits>,
     cancel: &'a Cancel,
     /// When the next piece may start, by the bandwidth.
     due: Cell<Instant>,
@@ -47,11 +47,18 @@ impl<'a> Pace<'a> {
     pub fn new(limits: Limits, cancel: &'a Cancel) -> Self {
         let now = Instant::now();
         Pace {
-            limits,
+            limits: Cell::new(limits),
             cancel,
             due: Cell::new(now),
             begun: Cell::new(now),
         }
+    }
+
+    /// Like [`Pace::after`], with limits that may change, also during the wait: what is owed by the old
+    /// ones is forgotten then.
+    pub fn after_within(&self, bytes: u64, now: impl Fn() -> Limits) -> Result<()> {
+        self.limits.set(now());
+        self.wait(bytes, || now() == self.limits.get())
     }
 
     /// After a piece of `bytes` was moved: waits until the next one may start.
@@ -59,16 +66,21 @@ impl<'a> Pace<'a> {
     /// # Errors
     /// The transfer was cancelled.
     pub fn after(&self, bytes: u64) -> Result<()> {
+        self.wait(bytes, || true)
+    }
+
+    fn wait(&self, bytes: u64, holds: impl Fn() -> bool) -> Result<()> {
         let now = Instant::now();
+        let limits = self.limits.get();
         let mut until = now;
-        if self.limits.bandwidth > 0 {
-            let cost = Duration::from_secs_f64(bytes as f64 / self.limits.bandwidth as f64);
+        if limits.bandwidth > 0 {
+            let cost = Duration::from_secs_f64(bytes as f64 / limits.bandwidth as f64);
             let earliest = now.checked_sub(CREDIT).unwrap_or(now);
             let due = self.due.get().max(earliest) + cost;
             self.due.set(due);
             until = until.max(due);
         }
-        let share = self.limits.percent / 100.0;
+        let share = limits.percent / 100.0;
         if share > 0.0 && share < 1.0 {
             let worked = now.saturating_duration_since(self.begun.get());
             until = until.max(now + worked.mul_f64((1.0 - share) / share));
@@ -80,6 +92,10 @@ impl<'a> Pace<'a> {
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
+                break;
+            }
+            if !holds() {
+                self.due.set(Instant::now());
                 break;
             }
             std::thread::sleep(left.min(LONGEST_NAP));

@@ -32,3 +32,4 @@ mod scavenge;
 #[path = "../site/mod.rs"]
 mod site;
 mod startup;
+mod transfer;

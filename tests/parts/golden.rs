@@ -14,6 +14,7 @@ use scr::format::rank2file::{
     self, Attributes, Branch, BranchChild, FileEntry, Leaf, Rank2File, RankEntry, TreeFile,
 };
 use scr::format::summary::Summary;
+use scr::format::transfer::{PartId, Transfer, TransferFile, TransferPart};
 use scr::format::{Name, Tree, decode, encode, from_message, from_tree, to_message, to_tree};
 use scr::prefix::containers::{Numbering, segments};
 use serde::Serialize;
@@ -423,6 +424,90 @@ fn halt_and_nodes_are_golden() {
     golden(&halt, text, 177, 0x16f9f23b);
     golden(&Halt::default(), "", 28, 0x02149a0e);
     golden(&Nodes { nodes: 1 }, "  NODES = 1\n", 44, 0x9b82be72);
+}
+
+#[test]
+fn transfer_file_is_golden() {
+    let mut transfer = Transfer {
+        files: [(
+            "/c/rank_2/f".into(),
+            TransferFile {
+                destination: "/p/run1/f".into(),
+                size: 7,
+                written: 3,
+            },
+        )]
+        .into(),
+        bw: 52428800.0,
+        command: Some("RUN".into()),
+        state: Some("RUNNING".into()),
+        ..Transfer::default()
+    };
+    let part = TransferPart {
+        dataset: dataset(),
+        prefix: "/p/run1".into(),
+        base: "/dev/shm".into(),
+        run: "6fd1be5a0a6f42c7".into(),
+        level: Some(1),
+        host: "node3".into(),
+        rank: vec![2, 3],
+        parts: 4,
+        ranks: 8,
+        metadata: true,
+        buffer: 4096,
+        cores: vec![5],
+        state: Some("RUNNING".into()),
+        ..TransferPart::default()
+    };
+    let at = PartId {
+        dataset: 6,
+        part: 1,
+    };
+    transfer.insert(at, part);
+    assert_eq!(transfer.part(at).unwrap().check(at), Ok(()));
+    let dset = DATASET.lines().map(|line| format!("          {line}\n"));
+    let dset: String = dset.collect();
+    let text = format!(
+        "  BW = 52428800.000000
+  COMMAND = RUN
+  DATASET
+    6
+      PART
+        1
+          BASE = /dev/shm
+          BUFFER = 4096
+          CHECKSUMS = 0
+          CORES
+            0 = 5
+          DSETDESC
+{dset}          HOST = node3
+          LEVEL = 1
+          METADATA = 1
+          PARTS = 4
+          PREFIX = /p/run1
+          RANK
+            0 = 2
+            1 = 3
+          RANKS = 8
+          RUN = 6fd1be5a0a6f42c7
+          STATE = RUNNING
+  FILES
+    /c/rank_2/f
+      DESTINATION = /p/run1/f
+      SIZE = 7
+      WRITTEN = 3
+  PERCENT = 0.000000
+  STATE = RUNNING
+"
+    );
+    golden(&transfer, &text, 781, 0xfdec576e);
+    let odd = Transfer {
+        bw: f64::NAN,
+        percent: -1.0,
+        ..Transfer::default()
+    };
+    let back: Transfer = from_tree(&to_tree(&odd).unwrap()).unwrap();
+    assert_eq!((back.bw, back.percent), (0.0, 0.0));
 }
 
 #[test]

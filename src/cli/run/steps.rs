@@ -5,7 +5,7 @@ use super::super::job::Job;
 use super::super::retries_halt::{halt_reasons, halt_seconds};
 use super::super::should_exit::needed_nodes;
 use super::super::watchdog::{Watch, limits};
-use super::super::{Outcome, have_restart, list_down_nodes, place, postrun, prerun};
+use super::super::{Outcome, daemons, have_restart, list_down_nodes, place, postrun, prerun};
 use super::child::{self, Ended, Launch};
 use super::signals::Signals;
 use super::{Options, words};
@@ -28,6 +28,8 @@ pub(super) struct Steps<'a> {
     launcher: &'a Launcher,
     options: &'a Options,
     nodes: Vec<String>,
+    /// Transfer daemons were started.
+    daemons: bool,
     /// Nodes that were down once.
     down: Vec<Down>,
     /// True if nodes went down since the last launch.
@@ -68,6 +70,7 @@ impl<'a> Steps<'a> {
                 limit: limit(job.number("SCR_RUNS")?, job.number("SCR_RETRIES")?),
                 ..LoopState::default()
             },
+            daemons: false,
             down: Vec::new(),
             lost: false,
             fruitless: 0,
@@ -94,7 +97,7 @@ impl<'a> Steps<'a> {
         if let Err(Failure::Said(text)) = &result {
             self.call.error(text);
         }
-        if self.state.launches > 0 {
+        if self.state.launches > 0 || self.daemons {
             let known: Vec<String> = self.down.iter().map(|down| down.node.clone()).collect();
             match postrun::finish(self.call, self.job, Some(self.launcher), &known) {
                 Ok(_) => {}
@@ -183,6 +186,16 @@ impl<'a> Steps<'a> {
         }
     }
 
+    /// Starts the transfer daemons, if they are wanted. The program runs without them, too.
+    fn start_daemons(&mut self, nodes: &[String]) {
+        if !self.daemons && daemons::are_wanted(self.job) {
+            self.daemons = true;
+            let started = daemons::start(self.job, Some(self.launcher), nodes);
+            let text = started.unwrap_or_else(|error| format!("no transfer daemons: {error}"));
+            self.say(&text);
+        }
+    }
+
     fn launch(&mut self) -> Result<(), Failure> {
         let job = self.job;
         // Without --restart-cmd an error does not matter here: the library reports it.
@@ -201,7 +214,9 @@ impl<'a> Steps<'a> {
             .limit
             .map(|limit| format!(" of at most {limit}"))
             .unwrap_or_default();
-        let up = compress(&minus(&self.nodes, &out));
+        let up = minus(&self.nodes, &out);
+        self.start_daemons(&up);
+        let up = compress(&up);
         self.say(&format!(
             "launch {number}{of} on {up}: {}",
             words::shown(&command)

@@ -211,7 +211,7 @@ fn warnings_about_names_and_effects() {
         ("SCR_TOTALLY_ELSE", "1"),
         ("SCR_LOG_DB_HOST", "h"),
     ];
-    let user = "SCR_CACHE_SIZ=2\nSCR_WHATEVER_THIS_IS=1\nSCR_FLUSH_ASYNC=1\nSCR_FLUSH_POSTSTAGE=1\n\
+    let user = "SCR_CACHE_SIZ=2\nSCR_WHATEVER_THIS_IS=1\nSCR_FLUSH_ASYNC=1\nSCR_AXL_MKDIR=1\n\
                 CKPT=0 INTERVALL=1\nSCR_LOG_ENABLE=0\nSCR_JOB_NAME=$NOT_THERE\nSCR_CONF_FILE=/x\nCKTP=0 A=1\n\
                 SCR_LOG_TXT_ENABLE=0\nSTORE=/a FLUSH=PTHREAD\nSTORE=/b FLUSH=sync";
     let said = load(&env, user, "").take_warnings();
@@ -230,7 +230,7 @@ fn warnings_about_names_and_effects() {
     assert!(has(
         "scrconf:2: no parameter SCR_WHATEVER_THIS_IS; it has no effect"
     ));
-    assert!(has("scrconf:4: SCR_FLUSH_POSTSTAGE has no effect: "));
+    assert!(has("scrconf:4: SCR_AXL_MKDIR has no effect: "));
     assert!(has(
         "scrconf:5: CKPT has no INTERVALL; did you mean INTERVAL?"
     ));

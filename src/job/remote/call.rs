@@ -8,9 +8,11 @@ use super::{
     Environment, LauncherKind, NodeResult, RemoteCommand, RemoteShell, failed, hostlist, lost,
     parse, program,
 };
-use crate::Result;
+use crate::{Error, Result};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// The script, see above. `$@` is the command.
@@ -64,32 +66,111 @@ pub(super) fn ask(
     task: &RemoteCommand,
     (limit, heard): (Duration, Option<Heard>),
 ) -> Result<Vec<NodeResult>> {
-    let way = way.ok_or_else(|| {
-        failed(
-            "a command on another node",
-            "there is none of srun, flux, pdsh, clush and ssh on PATH",
-        )
-    })?;
+    let way = way.ok_or_else(no_way)?;
+    let (path, arguments) = line(way, environment, nodes, script(task), Some(limit))?;
+    let finished = run_heard(path, &arguments, &[], limit, heard)?;
+    let single = matches!(way, RemoteShell::Ssh(_) | RemoteShell::Mpirun(..));
+    let answers = match (single, nodes) {
+        (true, [node]) => vec![parse::single(node, &finished)],
+        _ => {
+            let names = label_names(way, environment)?;
+            parse::labelled(nodes, &names, &finished)
+        }
+    };
+    Ok(answers)
+}
+
+/// The error if no node can be reached.
+pub(super) fn no_way() -> Error {
+    failed(
+        "a command on another node",
+        "there is none of srun, flux, pdsh, clush and ssh on PATH",
+    )
+}
+
+/// Starts a command on some nodes that goes on when this process ends. Its output goes to `log`.
+pub(super) fn start(
+    way: &RemoteShell,
+    environment: &Environment,
+    nodes: &[String],
+    task: &RemoteCommand,
+    log: &std::fs::File,
+) -> Result<()> {
+    let (path, arguments) = line(way, environment, nodes, plain(task), None)?;
+    spawn(path, &arguments, &[], log)
+}
+
+/// Starts a command on this node that goes on when this process ends.
+pub(super) fn start_here(
+    command: &[OsString],
+    set: &[(String, String)],
+    log: &std::fs::File,
+) -> Result<()> {
+    match command.split_first() {
+        Some((word, rest)) => spawn(Path::new(word), rest, set, log),
+        None => Err(failed("a command", "it has no words")),
+    }
+}
+
+fn spawn(
+    program: &Path,
+    arguments: &[OsString],
+    set: &[(String, String)],
+    log: &std::fs::File,
+) -> Result<()> {
+    let stream = || {
+        log.try_clone()
+            .map_err(|error| Error::io("use", program, error))
+    };
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .envs(set.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(stream()?)
+        .stderr(stream()?);
+    let child = program::detached(&mut command).spawn();
+    let child = child.map_err(|error| Error::io("run", program, error))?;
+    // It is waited for, so that it does not stay as a zombie while this process lives.
+    std::thread::spawn(move || {
+        let mut child = child;
+        child.wait()
+    });
+    Ok(())
+}
+
+/// The words of a call that runs `argv` on some nodes. Without `limit` it may last as long as it will.
+fn line<'a>(
+    way: &'a RemoteShell,
+    environment: &Environment,
+    nodes: &[String],
+    argv: Vec<OsString>,
+    limit: Option<Duration>,
+) -> Result<(&'a Path, Vec<OsString>)> {
     let list = hostlist::compress(nodes);
     let count = nodes.len().to_string();
-    let argv = script(task);
     let text = || vec![quoted(&argv)];
-    let seconds = limit.as_secs().max(1).to_string();
+    let seconds = limit.map(|limit| limit.as_secs().max(1).to_string());
+    let timeout = seconds.iter().flat_map(|seconds| ["-u", seconds]);
     let (path, options, rest): (_, Vec<String>, Vec<OsString>) = match way {
         RemoteShell::Srun(path) => {
-            let options = [
-                &format!("--nodes={count}"),
-                &format!("--ntasks={count}"),
-                "--ntasks-per-node=1",
-                "--cpus-per-task=1",
-                &format!("--nodelist={list}"),
+            let mut options = vec![
+                format!("--nodes={count}"),
+                format!("--ntasks={count}"),
+                "--ntasks-per-node=1".to_string(),
+                "--cpus-per-task=1".to_string(),
+                format!("--nodelist={list}"),
                 // Beside a step of the application that may still hold the processors.
-                "--overlap",
-                "--label",
-                "--mpi=none",
-                "--kill-on-bad-exit=0",
+                "--overlap".to_string(),
+                "--label".to_string(),
+                "--mpi=none".to_string(),
+                "--kill-on-bad-exit=0".to_string(),
             ];
-            (path, options.map(str::to_string).to_vec(), argv)
+            if limit.is_none() {
+                // On the other nodes it goes on when a node is lost, or has done its work.
+                options.extend(["--no-kill", "--wait=0"].map(str::to_string));
+            }
+            (path, options, argv)
         }
         RemoteShell::Flux(path) => {
             let ranks = ranks(environment, nodes)?;
@@ -97,12 +178,14 @@ pub(super) fn ask(
             (path, options.map(str::to_string).to_vec(), argv)
         }
         RemoteShell::Pdsh(path) => {
-            let options = ["-f", "256", "-t", CONNECT, "-u", &seconds, "-w", &list];
-            (path, options.map(str::to_string).to_vec(), text())
+            let options = ["-f", "256", "-t", CONNECT].into_iter();
+            let options = options.chain(timeout).chain(["-w", &list]);
+            (path, options.map(str::to_string).collect(), text())
         }
         RemoteShell::Clush(path) => {
-            let fan = ["-f", "256", "-t", CONNECT, "-u", &seconds, "-w", &list];
-            (path, fan.map(str::to_string).to_vec(), text())
+            let options = ["-f", "256", "-t", CONNECT].into_iter();
+            let options = options.chain(timeout).chain(["-w", &list]);
+            (path, options.map(str::to_string).collect(), text())
         }
         RemoteShell::Ssh(path) => {
             let timeout = format!("ConnectTimeout={CONNECT}");
@@ -117,20 +200,10 @@ pub(super) fn ask(
             let options = ["-hosts", &list, "-n", "1"];
             (path, options.map(str::to_string).to_vec(), argv)
         }
-        RemoteShell::Here => return Ok(Vec::new()),
+        RemoteShell::Here => return Err(failed("this machine", "it has no remote shell")),
     };
     let options = options.into_iter().map(OsString::from);
-    let arguments: Vec<OsString> = options.chain(rest).collect();
-    let finished = run_heard(path, &arguments, &[], limit, heard)?;
-    let single = matches!(way, RemoteShell::Ssh(_) | RemoteShell::Mpirun(..));
-    let answers = match (single, nodes) {
-        (true, [node]) => vec![parse::single(node, &finished)],
-        _ => {
-            let names = label_names(way, environment)?;
-            parse::labelled(nodes, &names, &finished)
-        }
-    };
-    Ok(answers)
+    Ok((path, options.chain(rest).collect()))
 }
 
 /// The nodes that labels of lines mean, if the labels are numbers.
@@ -161,7 +234,13 @@ fn ranks(environment: &Environment, nodes: &[String]) -> Result<String> {
 
 /// The command in its script.
 fn script(task: &RemoteCommand) -> Vec<OsString> {
-    let mut argv: Vec<OsString> = ["sh", "-c", SCRIPT, "sh"].map(OsString::from).to_vec();
+    let begin = ["sh", "-c", SCRIPT, "sh"].map(OsString::from);
+    begin.into_iter().chain(plain(task)).collect()
+}
+
+/// The command with its variables.
+fn plain(task: &RemoteCommand) -> Vec<OsString> {
+    let mut argv = Vec::new();
     if !task.set.is_empty() {
         argv.push("env".into());
         let set = task

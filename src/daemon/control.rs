@@ -1,0 +1,311 @@
+//! The files of the transfer daemon in the control directory of a job on a node.
+//!
+//! | file | what |
+//! |---|---|
+//! | `transfer.scrinfo` | the orders and the answers, changed under a lock |
+//! | `transfer.lock` | that lock, held for milliseconds |
+//! | `transfer.daemon` | a lock that the daemon holds while it lives, and who it is |
+//!
+//! The directory is private to the user. A file that belongs to somebody else is refused all the same.
+
+use crate::format::{self, transfer::Transfer};
+use crate::job::{Environment, holders};
+use crate::store::{Durability, FileKind, Files, Lock, LockAttempt, wait_for_lock, without_locks};
+use crate::text::escaped_bytes;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Name of the transfer file.
+pub const FILE: &str = "transfer.scrinfo";
+const LOCK: &str = "transfer.lock";
+const DAEMON: &str = "transfer.daemon";
+const DAMAGED: &str = "transfer.scrinfo.damaged";
+
+/// How long to wait for another process that changes the transfer file, which takes milliseconds.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a daemon that starts waits for its lock: who asks whether one lives has it for a moment.
+const START: Duration = Duration::from_secs(1);
+
+/// How long a living daemon may take to put a damaged transfer file aside.
+const REPAIR: Duration = Duration::from_secs(10);
+
+/// The largest transfer file that is read, bytes.
+const LARGEST: u64 = 256 << 20;
+
+/// How often a lock file is made again that somebody has removed.
+const TRIES: u32 = 10;
+
+/// The control directory of a job on this node.
+#[derive(Clone)]
+pub struct Control {
+    files: Arc<dyn Files>,
+    dir: PathBuf,
+}
+
+/// Which version of the transfer file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version((i64, u32), u64);
+
+/// The right to be the daemon of the node. It ends with the process.
+pub struct Claim {
+    _lock: Box<dyn Lock>,
+}
+
+/// True for a file that is not what was written to it.
+pub fn is_damage(error: &Error) -> bool {
+    matches!(error, Error::Format { .. } | Error::Corrupt { .. })
+}
+
+/// The name of this host: control directories may be on a file system that nodes share.
+pub fn host() -> String {
+    Environment::of_process().host
+}
+
+impl Control {
+    /// The directory `dir`, which [`Files::make_private_dirs`] has made or checked.
+    pub fn new(files: &dyn Files, dir: PathBuf) -> Self {
+        let files = files.beneath(std::slice::from_ref(&dir));
+        Control { files, dir }
+    }
+
+    /// The transfer file.
+    pub fn file(&self) -> PathBuf {
+        self.dir.join(FILE)
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The version of the transfer file; `None` without a file. Two versions of the same moment may look
+    /// alike.
+    pub fn version(&self) -> Result<Option<Version>> {
+        let stat = self.files.stat(&self.file())?;
+        Ok(stat.map(|stat| Version(stat.ctime, stat.size)))
+    }
+
+    /// Reads the transfer file; `None` if there is none.
+    ///
+    /// # Errors
+    /// It is damaged, or belongs to somebody else.
+    pub fn read(&self) -> Result<Option<Transfer>> {
+        let path = self.file();
+        let Some(stat) = self.files.stat(&path)? else {
+            return Ok(None);
+        };
+        let us = rustix::process::geteuid().as_raw();
+        if stat.uid != us {
+            return Err(Error::config(
+                path.display().to_string(),
+                format!(
+                    "it belongs to user {}, not to us (user {us}), so it is not used; have it \
+                     removed, or choose another SCR_CNTL_BASE",
+                    stat.uid
+                ),
+            ));
+        }
+        if stat.kind != FileKind::File || stat.size > LARGEST {
+            let what = format!("is no transfer file: no file, or larger than {LARGEST} bytes");
+            return Err(Error::corrupt(path, what));
+        }
+        match format::read(&*self.files, &path) {
+            Err(error) if error.is_not_found() => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    /// Changes the transfer file, or makes it.
+    ///
+    /// # Errors
+    /// It is damaged or cannot be written.
+    pub fn update<T>(&self, change: impl FnOnce(&mut Transfer) -> T) -> Result<T> {
+        let _lock = self.lock()?;
+        let mut transfer = self.read()?.unwrap_or_default();
+        let before = transfer.clone();
+        let result = change(&mut transfer);
+        if transfer != before {
+            format::write(&*self.files, &self.file(), &transfer, Durability::Atomic)?;
+        }
+        Ok(result)
+    }
+
+    /// The same. A damaged file is put aside: by the daemon if one lives, since it must first stop to
+    /// copy what the file has told it, else at once. Datasets are not lost with it.
+    pub fn update_repaired<T>(&self, mut change: impl FnMut(&mut Transfer) -> T) -> Result<T> {
+        let end = Instant::now() + REPAIR;
+        loop {
+            match self.update(&mut change) {
+                Err(error) if is_damage(&error) && Instant::now() < end => {
+                    if self.living()?.is_none() {
+                        self.put_aside()?;
+                    } else {
+                        std::thread::sleep(Duration::from_millis(50));
+                    }
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// Renames a damaged transfer file. Returns its new path.
+    pub fn put_aside(&self) -> Result<PathBuf> {
+        let _lock = self.lock()?;
+        let aside = self.dir.join(DAMAGED);
+        if self.files.stat(&aside)?.is_some() {
+            self.files.remove_tree(&aside)?;
+        }
+        match self.files.rename(&self.file(), &aside) {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(aside),
+        }
+    }
+
+    /// Removes the transfer file.
+    pub fn remove(&self) -> Result<()> {
+        let _lock = self.lock()?;
+        self.files.remove_file(&self.file())
+    }
+
+    /// Who the living daemon of this node is, in words; `None` if there is none. On a file system
+    /// without locks there is never one.
+    pub fn living(&self) -> Result<Option<String>> {
+        match self.files.try_lock(&self.dir.join(DAEMON)) {
+            Ok(None) => Ok(Some(self.who())),
+            Ok(Some(_)) => Ok(None),
+            Err(error) if error.is_not_found() || without_locks(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// True if a daemon lives on this host, and not on another one that shares the directory.
+    pub fn is_served(&self) -> Result<bool> {
+        let who = self.living()?;
+        Ok(who.is_some_and(|who| who.split_once(" on ").is_some_and(|(_, on)| on == host())))
+    }
+
+    /// Runs `work` while there is no daemon, and none can start; `None` if there is one.
+    pub fn without_daemon<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
+        match self.files.try_lock(&self.dir.join(DAEMON)) {
+            Ok(None) => Ok(None),
+            Ok(Some(_lock)) => work().map(Some),
+            Err(error) if error.is_not_found() || without_locks(&error) => work().map(Some),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn who(&self) -> String {
+        let path = self.dir.join(DAEMON);
+        let told = self.files.read(&path, 300).unwrap_or_default();
+        match told.trim_ascii() {
+            [] => holders::in_words(&path).unwrap_or_else(|| "a process".to_string()),
+            told => escaped_bytes(told),
+        }
+    }
+
+    /// Becomes the daemon of the node.
+    ///
+    /// # Errors
+    /// There is one already, or the file system has no locks.
+    pub fn claim(&self) -> Result<Claim> {
+        let path = self.dir.join(DAEMON);
+        for _ in 0..TRIES {
+            let file = self.files.rewrite(&path, 0o600)?;
+            match wait_for_lock(&*self.files, &path, Instant::now() + START) {
+                Ok(LockAttempt::Acquired(lock)) => {
+                    let me = format!("process {} on {}", std::process::id(), host());
+                    file.set_size(0)?;
+                    file.write_at(0, me.as_bytes())?;
+                    if self.files.stat(&path)?.is_some() {
+                        return Ok(Claim { _lock: lock });
+                    }
+                }
+                Ok(LockAttempt::HeldByOther) => {
+                    return Err(Error::config(
+                        self.dir.display().to_string(),
+                        format!(
+                            "{} is the transfer daemon here already; `scr transfer --stop` ends it",
+                            self.who()
+                        ),
+                    ));
+                }
+                Ok(LockAttempt::Unsupported) => {
+                    return Err(Error::config(
+                        self.dir.display().to_string(),
+                        "a transfer daemon needs a file system with locks; name a directory on \
+                         another one with SCR_CNTL_BASE",
+                    ));
+                }
+                // The daemon before has removed its files when it ended.
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(self.vanishes(&path))
+    }
+
+    /// True while the files of a claim are there.
+    pub fn is_claimed(&self) -> bool {
+        // An error says nothing.
+        !matches!(self.files.stat(&self.dir.join(DAEMON)), Ok(None))
+    }
+
+    /// Removes all files of the daemon if no part is left in the transfer file, and directories that are
+    /// empty then. Local; only with a claim.
+    pub fn clean_up(&self, _claim: &Claim) -> Result<()> {
+        {
+            let _lock = self.lock()?;
+            let left = self
+                .read()?
+                .is_some_and(|file| file.parts().next().is_some());
+            if left {
+                return Ok(());
+            }
+            for name in [FILE, DAEMON, LOCK] {
+                self.files.remove_file(&self.dir.join(name))?;
+            }
+        }
+        let user = self
+            .dir
+            .parent()
+            .filter(|_| self.files.remove_dir(&self.dir).is_ok());
+        // It stays if another job has something in it.
+        let _ = user.map(|user| self.files.remove_dir(user));
+        Ok(())
+    }
+
+    fn lock(&self) -> Result<Option<Box<dyn Lock>>> {
+        let path = self.dir.join(LOCK);
+        let end = Instant::now() + LOCK_TIMEOUT;
+        for _ in 0..TRIES {
+            self.files.rewrite(&path, 0o600)?;
+            match wait_for_lock(&*self.files, &path, end) {
+                Ok(LockAttempt::Acquired(lock)) => {
+                    if self.files.stat(&path)?.is_some() {
+                        return Ok(Some(lock));
+                    }
+                }
+                Ok(LockAttempt::Unsupported) => return Ok(None),
+                Ok(LockAttempt::HeldByOther) => {
+                    let who = holders::in_words(&path).unwrap_or_else(|| "another process".into());
+                    let seconds = LOCK_TIMEOUT.as_secs();
+                    return Err(Error::config(
+                        path.display().to_string(),
+                        format!("is locked by {who} for {seconds} seconds; end it"),
+                    ));
+                }
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(self.vanishes(&path))
+    }
+
+    fn vanishes(&self, path: &Path) -> Error {
+        let what = "is removed again and again by another process";
+        Error::config(path.display().to_string(), what)
+    }
+}

@@ -1,0 +1,201 @@
+//! What the copying thread of the daemon and its main loop tell each other.
+
+use crate::format::Name;
+use crate::format::transfer::TransferFile;
+use crate::prefix::part::RankSource;
+use crate::prefix::paths::Prefix;
+use crate::prefix::permit;
+use crate::store::Files;
+use crate::transfer::copy::TargetWatch;
+use crate::transfer::pace::{Limits, Pace};
+use crate::transfer::worker::Cancel;
+use crate::{Error, Result, format};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How many files are listed with their progress. A transfer file with millions would take as long to
+/// write as the files.
+const LISTED: usize = 10_000;
+
+/// After so long without a look at the transfer file, the process was suspended: its orders may have
+/// changed, so nothing is written before the next look.
+const STALE: Duration = Duration::from_secs(1);
+
+/// Shared by the loop and the copying thread.
+#[derive(Clone)]
+pub(super) struct Shared(Arc<Mutex<State>>);
+
+struct State {
+    limits: Limits,
+    looked: Instant,
+    progress: Progress,
+}
+
+/// How far a part is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Progress {
+    pub files: BTreeMap<Name, TransferFile>,
+    pub count: u64,
+    pub size: u64,
+    pub written: u64,
+}
+
+impl Shared {
+    pub fn new(limits: Limits) -> Self {
+        Shared(Arc::new(Mutex::new(State {
+            limits,
+            looked: Instant::now(),
+            progress: Progress::default(),
+        })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The loop has looked at the transfer file, which has these limits.
+    pub fn looked(&self, limits: Limits) {
+        let mut state = self.state();
+        (state.limits, state.looked) = (limits, Instant::now());
+    }
+
+    /// The file has not changed since the last look.
+    pub fn touched(&self) {
+        self.state().looked = Instant::now();
+    }
+
+    /// How far the part is.
+    pub fn progress(&self) -> Progress {
+        self.state().progress.clone()
+    }
+
+    /// Bytes that were copied.
+    pub fn written(&self) -> u64 {
+        self.state().progress.written
+    }
+}
+
+/// The copying thread's side: keeps to the limits, counts, and looks for the permit.
+pub(super) struct Follower<'a> {
+    pub shared: &'a Shared,
+    pub files: &'a dyn Files,
+    pub pace: Pace<'a>,
+    pub cancel: &'a Cancel,
+    pub permit: PathBuf,
+    permitted: Cell<Option<Instant>>,
+    revoked: Cell<bool>,
+    current: Cell<Option<Name>>,
+}
+
+impl<'a> Follower<'a> {
+    pub fn new(
+        shared: &'a Shared,
+        files: &'a dyn Files,
+        limits: Limits,
+        cancel: &'a Cancel,
+        permit: PathBuf,
+    ) -> Self {
+        Follower {
+            shared,
+            files,
+            pace: Pace::new(limits, cancel),
+            cancel,
+            permit,
+            permitted: Cell::new(None),
+            revoked: Cell::new(false),
+            current: Cell::new(None),
+        }
+    }
+
+    /// Lists the files of the part.
+    pub fn list(&self, prefix: &Prefix, sources: &[RankSource]) -> Result<()> {
+        let mut progress = Progress::default();
+        for source in sources {
+            let filemap: format::Filemap = format::read(self.files, &source.record)?;
+            for file in &filemap.files.files {
+                progress.count += 1;
+                progress.size = progress.size.saturating_add(file.size);
+                if progress.files.len() < LISTED {
+                    let from = Name::from(file.file.below(&source.data)?.as_path());
+                    let entry = TransferFile {
+                        destination: Name::from(prefix.absolute(&file.file)?.as_path()),
+                        size: file.size,
+                        written: 0,
+                    };
+                    progress.files.insert(from, entry);
+                }
+            }
+        }
+        self.shared.state().progress = progress;
+        Ok(())
+    }
+
+    /// After a piece of a file.
+    pub fn after_piece(&self, bytes: u64) -> Result<()> {
+        {
+            let mut state = self.shared.state();
+            let progress = &mut state.progress;
+            progress.written = progress.written.saturating_add(bytes);
+            let current = self.current.take();
+            if let Some(file) = current
+                .as_ref()
+                .and_then(|name| progress.files.get_mut(name))
+            {
+                file.written = file.size.min(file.written + bytes);
+            }
+            self.current.set(current);
+        }
+        let limits = || self.shared.state().limits;
+        self.pace.after_within(bytes, limits)?;
+        self.may_go_on()
+    }
+
+    /// The file at hand is there, holes included.
+    pub fn end_file(&self) {
+        let mut state = self.shared.state();
+        let name = self.current.take();
+        if let Some(file) = name.and_then(|name| state.progress.files.get_mut(&name)) {
+            file.written = file.size;
+        }
+    }
+
+    /// # Errors
+    /// The flush was cancelled, or its permit was taken.
+    pub fn may_go_on(&self) -> Result<()> {
+        while self.shared.state().looked.elapsed() > STALE && !self.cancel.is_cancelled() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if self.cancel.is_cancelled() {
+            let interrupted = std::io::ErrorKind::Interrupted.into();
+            return Err(Error::io("go on with", "a cancelled transfer", interrupted));
+        }
+        let last = self.permitted.get();
+        if last.is_none_or(|last| last.elapsed() >= permit::INTERVAL) {
+            if self.files.stat(&self.permit)?.is_none() {
+                self.revoked.set(true);
+                return Err(Error::config(
+                    self.permit.display().to_string(),
+                    "the permit of this flush is gone: another run has taken the dataset over, or \
+                     it was removed",
+                ));
+            }
+            self.permitted.set(Some(Instant::now()));
+        }
+        Ok(())
+    }
+}
+
+impl TargetWatch for Follower<'_> {
+    fn begin(&self, from: &Path, _: &Path) -> Result<()> {
+        self.end_file();
+        self.current.set(Some(Name::from(from)));
+        self.may_go_on()
+    }
+
+    fn keeps_failed(&self) -> bool {
+        self.revoked.get()
+    }
+}

@@ -1,0 +1,332 @@
+//! `transfer.scrinfo` in the control directory of a node: what its transfer daemon has to copy, and how
+//! far it is.
+
+use super::with::is_false;
+use super::{Dataset, Name, with};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+/// `COMMAND`: work.
+pub const RUN: &str = "RUN";
+/// `COMMAND`: give up the work at hand, and begin nothing. `STATE` tells when that is so.
+pub const STOP: &str = "STOP";
+/// `COMMAND`: end, and leave what is not done.
+pub const EXIT: &str = "EXIT";
+/// `COMMAND`: do what there is, then end.
+pub const FINISH: &str = "FINISH";
+/// `STATE`: a part is being copied.
+pub const RUNNING: &str = "RUNNING";
+/// `STATE`: nothing is being copied.
+pub const STOPPED: &str = "STOPPED";
+/// `FLAG`, and `RESULT` of a part: all was copied.
+pub const DONE: &str = "DONE";
+/// `RESULT` of a part: it could not be copied.
+pub const FAILED: &str = "FAILED";
+
+/// Orders to the transfer daemon of a node, and its answers. The keys down to `FLAG` are those of the
+/// SCR developer guide; `DATASET` is ours.
+///
+/// ```text
+///   FILES
+///     /dev/shm/user1/scr.1001/scr.run.6fd1be5a0a6f42c7/scr.dataset.10/rank_3/ck.10/rank.3
+///       DESTINATION = /p/run1/ck.10/rank.3
+///       SIZE = 524294
+///       WRITTEN = 524294
+///   PERCENT = 0.000000
+///   BW = 52428800.000000
+///   COMMAND = RUN
+///   STATE = STOPPED
+///   FLAG = DONE
+///   DATASET
+///     10
+///       PART
+///         1
+///           ...
+/// ```
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Transfer {
+    /// Files of the part that is being copied, or was copied last, by their paths in the cache. Of a
+    /// part with many files these are the first.
+    #[serde(rename = "FILES", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<Name, TransferFile>,
+    /// Share of time in which the daemon may work, percent; 0 for no limit.
+    #[serde(rename = "PERCENT", default, with = "with::decimals")]
+    pub percent: f64,
+    /// Bytes per second; 0 for no limit.
+    #[serde(rename = "BW", default, with = "with::decimals")]
+    pub bw: f64,
+    /// What the daemon shall do: [`RUN`], [`STOP`], [`EXIT`], [`FINISH`].
+    #[serde(rename = "COMMAND")]
+    pub command: Option<Name>,
+    /// What the daemon does: [`RUNNING`], [`STOPPED`].
+    #[serde(rename = "STATE")]
+    pub state: Option<Name>,
+    /// [`DONE`] when no part is left to copy.
+    #[serde(rename = "FLAG")]
+    pub flag: Option<Name>,
+    /// What there is to copy, by dataset id.
+    #[serde(
+        rename = "DATASET",
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "with::ids"
+    )]
+    pub datasets: BTreeMap<u64, TransferDataset>,
+}
+
+/// A file that is copied.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TransferFile {
+    /// Its path in the prefix directory.
+    #[serde(rename = "DESTINATION")]
+    pub destination: Name,
+    /// Bytes.
+    #[serde(rename = "SIZE")]
+    pub size: u64,
+    /// Bytes that were copied.
+    #[serde(rename = "WRITTEN", default)]
+    pub written: u64,
+}
+
+/// The parts of a dataset on this node.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TransferDataset {
+    /// By number.
+    #[serde(rename = "PART", default, deserialize_with = "with::ids")]
+    pub parts: BTreeMap<u64, TransferPart>,
+}
+
+/// A part of a dataset: the files of some ranks. All that is needed to copy and to record it.
+///
+/// ```text
+///   BASE = /dev/shm
+///   BUFFER = 33554432
+///   CHECKSUMS = 1
+///   DSETDESC
+///     ...
+///   HOST = node3
+///   METADATA = 1
+///   PARTS = 4
+///   PREFIX = /p/run1
+///   RANK
+///     0 = 2
+///     1 = 3
+///   RANKS = 8
+///   RESULT = DONE
+///   RUN = 6fd1be5a0a6f42c7
+///   SIZE = 1048588
+///   WRITTEN = 1048588
+/// ```
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub struct TransferPart {
+    /// The dataset.
+    #[serde(rename = "DSETDESC")]
+    pub dataset: Dataset,
+    /// The prefix directory.
+    pub prefix: Name,
+    /// The base of the store: the cache is below it, with the user and the job of the control directory.
+    pub base: Name,
+    /// The run that flushes it, 16 hexadecimal digits.
+    pub run: Name,
+    /// The level of nodes in the cache, in a store that several nodes see.
+    pub level: Option<u64>,
+    /// The host that has the files.
+    pub host: Name,
+    /// The ranks of this part.
+    pub rank: Vec<u64>,
+    /// How many parts the dataset has.
+    pub parts: u64,
+    /// How many ranks the dataset has.
+    pub ranks: u64,
+    /// The part may need more than one leaf of the rank2file.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub split: bool,
+    /// Size of containers, bytes, if the files go into containers.
+    pub container_size: Option<u64>,
+    /// Where the bytes of this part begin in the sequence of the bytes of all parts.
+    pub begin: Option<u64>,
+    /// Restore mode and times.
+    #[serde(default)]
+    pub metadata: bool,
+    /// Take and compare checksums.
+    #[serde(default)]
+    pub checksums: bool,
+    /// Copy buffer, bytes.
+    #[serde(default)]
+    pub buffer: u64,
+    /// Processors to run on; empty for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<u64>,
+    /// [`RUNNING`] while the daemon copies it.
+    pub state: Option<Name>,
+    /// The library has given it up: the daemon takes it out.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cancel: bool,
+    /// [`DONE`] or [`FAILED`]; absent before.
+    pub result: Option<Name>,
+    /// Why it failed.
+    pub error: Option<Name>,
+    /// Number of its files, once known.
+    pub files: Option<u64>,
+    /// Bytes of its files, once known.
+    pub size: Option<u64>,
+    /// Bytes that were copied.
+    pub written: Option<u64>,
+}
+
+impl Transfer {
+    /// True if the command is this one.
+    pub fn commands(&self, word: &str) -> bool {
+        self.command.as_ref() == Some(&word.into())
+    }
+
+    /// True if the daemon may begin parts.
+    pub fn may_begin(&self) -> bool {
+        self.commands(RUN) || self.commands(FINISH)
+    }
+
+    /// True if nothing is being copied.
+    pub fn is_stopped(&self) -> bool {
+        self.state.as_ref() != Some(&RUNNING.into())
+    }
+
+    /// True if there is nothing to copy, and nothing was.
+    pub fn is_empty(&self) -> bool {
+        self.datasets.is_empty()
+    }
+
+    /// All parts with dataset id and number, in order.
+    pub fn parts(&self) -> impl Iterator<Item = (PartId, &TransferPart)> {
+        let datasets = self.datasets.iter();
+        datasets.flat_map(|(id, dataset)| part_ids(*id, dataset))
+    }
+
+    /// A part.
+    pub fn part(&self, at: PartId) -> Option<&TransferPart> {
+        self.datasets.get(&at.dataset)?.parts.get(&at.part)
+    }
+
+    /// A part to be changed.
+    pub fn part_mut(&mut self, at: PartId) -> Option<&mut TransferPart> {
+        self.datasets.get_mut(&at.dataset)?.parts.get_mut(&at.part)
+    }
+
+    /// Adds a part, or replaces it.
+    pub fn insert(&mut self, at: PartId, part: TransferPart) {
+        let dataset = self.datasets.entry(at.dataset).or_default();
+        dataset.parts.insert(at.part, part);
+        self.flag = None;
+    }
+
+    /// Takes a part out.
+    pub fn remove(&mut self, at: PartId) {
+        if let Some(dataset) = self.datasets.get_mut(&at.dataset) {
+            dataset.parts.remove(&at.part);
+            if dataset.parts.is_empty() {
+                self.datasets.remove(&at.dataset);
+            }
+        }
+    }
+}
+
+fn part_ids(id: u64, dataset: &TransferDataset) -> impl Iterator<Item = (PartId, &TransferPart)> {
+    let at = move |part| PartId { dataset: id, part };
+    dataset
+        .parts
+        .iter()
+        .map(move |(part, one)| (at(*part), one))
+}
+
+/// Which part of which dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartId {
+    /// Dataset id.
+    pub dataset: u64,
+    /// Number of the part, from 0.
+    pub part: u64,
+}
+
+impl TransferPart {
+    /// True if both are parts of the same flush.
+    pub fn is_same(&self, other: &TransferPart) -> bool {
+        let key = |part: &TransferPart| (part.dataset.created, part.run.clone());
+        key(self) == key(other)
+    }
+
+    /// True once it was copied or has failed.
+    pub fn has_ended(&self) -> bool {
+        self.result.is_some()
+    }
+
+    /// True if all of it was copied.
+    pub fn is_done(&self) -> bool {
+        self.result == Some(DONE.into())
+    }
+
+    /// True while the daemon copies it.
+    pub fn is_running(&self) -> bool {
+        self.state == Some(RUNNING.into())
+    }
+
+    /// The number of the run.
+    pub fn run_number(&self) -> Option<u64> {
+        let digits = self.run.as_str().filter(|digits| digits.len() == 16)?;
+        u64::from_str_radix(digits, 16).ok()
+    }
+
+    /// Forgets what became of it, so that it is copied (again).
+    pub fn restart(&mut self) {
+        (self.state, self.result, self.error) = (None, None, None);
+        self.written = None;
+    }
+
+    /// Checks numbers and paths, since the file may be damaged or hostile.
+    ///
+    /// # Errors
+    /// One of them cannot be; says which.
+    pub fn check(&self, at: PartId) -> Result<()> {
+        let odd = |what: String| Err(Error::format(0, format!("{}: {what}", at.words())));
+        if self.dataset.id != at.dataset {
+            return odd(format!("its description is of dataset {}", self.dataset.id));
+        }
+        for (key, path) in [("PREFIX", &self.prefix), ("BASE", &self.base)] {
+            if !is_plain_absolute(path.as_path()) {
+                return odd(format!(
+                    "{key} `{path}` is not an absolute path without `..`"
+                ));
+            }
+        }
+        if self.run_number().is_none() {
+            return odd(format!("RUN `{}` is not a run", self.run));
+        }
+        let rising = self.rank.windows(2).all(|pair| pair.first() < pair.last());
+        let fits = self.rank.last().is_some_and(|last| *last < self.ranks);
+        let count = self.ranks <= i32::MAX as u64 && self.parts <= self.ranks;
+        if !(rising && fits && count && at.part < self.parts) {
+            return odd(format!(
+                "{} listed ranks, part {} of {} and {} ranks in all do not fit together",
+                self.rank.len(),
+                at.part,
+                self.parts,
+                self.ranks
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// True for an absolute path of plain names.
+fn is_plain_absolute(path: &Path) -> bool {
+    let plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
+    path.is_absolute() && path.components().all(plain)
+}
+
+impl PartId {
+    /// Words for messages: `dataset 3, part 1`.
+    pub fn words(self) -> String {
+        format!("dataset {}, part {}", self.dataset, self.part)
+    }
+}

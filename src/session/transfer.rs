@@ -1,0 +1,114 @@
+//! What the library and transfer daemons tell each other: entries of parts, the permit of a flush, the end
+//! of transfers of earlier runs.
+
+use super::Session;
+use super::background::PartShape;
+use super::run::{Run, Store};
+use crate::Result;
+use crate::config::settings::FlushType;
+use crate::daemon::client::{self, Entry};
+use crate::daemon::control::{Control, host};
+use crate::events::Severity;
+use crate::format::transfer::{PartId, TransferPart};
+use crate::format::{Dataset, Name};
+use crate::prefix::permit;
+use crate::redundancy::topology::Sharing;
+use crate::transfer::pace::Limits;
+
+/// The identity of this run in permits and entries.
+pub(super) fn permit_run(run: &Run) -> Name {
+    let number = run.stores.first().and_then(|store| store.layout.run());
+    Name::from(format!("{:016x}", number.unwrap_or(0)))
+}
+
+/// The control directory of this rank's node.
+fn control(run: &Run) -> Option<Control> {
+    let store = run.stores.get(run.descriptors.control)?;
+    Some(Control::new(&*run.files, store.layout.job()))
+}
+
+/// A leader's part of a flush: the files of the ranks `together`.
+pub(super) fn entry_of_part(
+    run: &Run,
+    store: &Store,
+    together: &Sharing,
+    dataset: &Dataset,
+    shape: PartShape,
+) -> Entry {
+    let ranks = together.ranks(run.comm.size());
+    let settings = &run.settings;
+    let part = TransferPart {
+        dataset: dataset.clone(),
+        prefix: Name::from(run.prefix.root()),
+        base: Name::from(store.layout.base()),
+        run: permit_run(run),
+        level: store.layout.level().map(|level| level as u64),
+        host: host().into(),
+        rank: ranks.iter().map(|rank| *rank as u64).collect(),
+        parts: together.groups as u64,
+        ranks: run.comm.size() as u64,
+        split: shape.split,
+        container_size: shape.containers.map(|place| place.size),
+        begin: shape.containers.map(|place| place.begin),
+        metadata: settings.copy_metadata,
+        checksums: settings.crc_on_flush,
+        buffer: settings.file_buf_size as u64,
+        cores: settings
+            .flush_async_cores
+            .iter()
+            .map(|core| *core as u64)
+            .collect(),
+        ..TransferPart::default()
+    };
+    Entry {
+        control: Control::new(
+            &*run.files,
+            run.stores[run.descriptors.control].layout.job(),
+        ),
+        at: PartId {
+            dataset: dataset.id,
+            part: together.number as u64,
+        },
+        part,
+        limits: Limits {
+            bandwidth: settings.flush_async_bw,
+            percent: settings.flush_async_percent,
+        },
+    }
+}
+
+/// Rank 0: permits daemons to write a dataset that was announced. Local.
+pub(super) fn grant(run: &Run, dataset: &Dataset, kind: FlushType) -> Result<()> {
+    match kind == FlushType::Daemon || run.settings.flush_poststage {
+        true => permit::grant(&*run.files, &run.prefix, dataset.id, &permit_run(run)),
+        false => Ok(()),
+    }
+}
+
+impl Session {
+    /// Ends the transfers of earlier runs, before their caches are taken over: on each node, and by
+    /// rank 0 for daemons on nodes that this run does not use. Local.
+    ///
+    /// # Errors
+    /// A daemon does not stop.
+    pub(super) fn end_earlier_transfers(&self) -> Result<()> {
+        let run = &self.run;
+        let leads = run.stores.get(run.descriptors.control);
+        if leads.is_some_and(|store| store.sharing.leader == run.rank())
+            && let Some(control) = control(run)
+        {
+            client::end_earlier(&control, client::LET_GO)?;
+        }
+        if run.rank() == 0 {
+            match permit::revoke_all(&*run.files, &run.prefix) {
+                Ok(false) => {}
+                Ok(true) => std::thread::sleep(permit::GRACE),
+                Err(error) => run.tell(
+                    Severity::Warning,
+                    format!("transfer daemons of an earlier run may go on: {error}"),
+                ),
+            }
+        }
+        Ok(())
+    }
+}
