@@ -163,8 +163,13 @@ impl Flush<'_> {
     /// of the index. Local; the same on all ranks.
     fn is_saved(&mut self, dataset: &Dataset, filemap: Option<Filemap>, dropped: bool) {
         note_flush(self.run, dataset, Progress::Complete);
+        let newer = |c: &CachedDataset| c.dataset.is_checkpoint() && c.dataset.id > dataset.id;
+        let is_newest = dataset.is_checkpoint() && !self.cached.entries.iter().any(newer);
         let mut entries = self.cached.entries.iter_mut();
         if let Some(cached) = entries.find(|c| c.dataset.id == dataset.id) {
+            if is_newest && !dropped && !cached.flush_failed {
+                make_current(self.run, dataset);
+            }
             (cached.in_prefix, cached.dropped) = (true, dropped);
             cached.flush_failed = false;
             cached.filemap = filemap.or(cached.filemap.take());
@@ -405,6 +410,22 @@ pub(super) fn due_at_end<'a>(run: &Run, cached: &'a CachedDatasets) -> Option<&'
         .filter(|cached| cached.dataset.is_checkpoint() && cached.filemap.is_some());
     let newest = checkpoints.max_by_key(|cached| cached.dataset.id)?;
     policy::due_at_end(newest.in_prefix, run.settings.flush).then_some(&newest.dataset)
+}
+
+/// Makes a checkpoint current that was flushed for the first time and is the newest of this run. The index
+/// may have a newer one, if the program has gone back by `SCR_Current`. Local.
+fn make_current(run: &Run, dataset: &Dataset) {
+    run.keep_record(|| {
+        let (files, prefix) = (&*run.files, &run.prefix);
+        let index = index::read(files, prefix)?;
+        if index.current_id() == Some(dataset.id) || index.id(&dataset.name) != Some(dataset.id) {
+            return Ok(());
+        }
+        index::update(files, prefix, |index| {
+            index.set_current(&dataset.name);
+            Ok(())
+        })
+    });
 }
 
 /// How far a flush has come.

@@ -232,7 +232,7 @@ fn keeps_attributes(path: &Path) -> bool {
 
 #[test]
 fn modes_and_times_are_copied_in_both_directions_or_in_none() {
-    for (containers, background) in [("0", "0"), ("0", "1"), ("1", "0")] {
+    for (containers, background) in [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")] {
         for (flush, fetch) in [("1", "1"), ("1", "0"), ("0", "1")] {
             let site = site(&[("SCR_FLUSH", "1"), ("SCR_USE_CONTAINERS", containers)]);
             let site = site
