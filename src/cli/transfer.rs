@@ -154,6 +154,9 @@ impl Place {
         let stop = signals()?;
         let left = self.exists()? && (self.control.living()?.is_some() || self.has_file()?);
         if !left {
+            if self.exists()? {
+                self.control.sweep()?;
+            }
             writeln!(call.out, "nothing is left to transfer here")?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -222,6 +225,7 @@ impl Place {
             return Ok(ExitCode::SUCCESS);
         }
         let Some(who) = self.control.living()? else {
+            self.control.sweep()?;
             writeln!(call.out, "there is no transfer daemon here")?;
             return Ok(ExitCode::SUCCESS);
         };

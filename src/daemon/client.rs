@@ -227,23 +227,23 @@ impl Entry {
 }
 
 /// Ends the transfers of earlier runs: tells a living daemon to stop, waits until it has, and removes the
-/// transfer file. Local.
+/// transfer file. Of a dead daemon it removes all files. Local.
 ///
 /// # Errors
 /// The daemon does not stop for `patience`.
 pub fn end_earlier(control: &Control, patience: Duration) -> Result<()> {
-    if control.version()?.is_none() {
+    if !control.is_used()? {
         return Ok(());
     }
     let end = Instant::now() + patience;
     let mut told = false;
     loop {
-        let removed = control.without_daemon(|| control.remove())?;
+        let removed = control.without_daemon(|| control.remove_files())?;
         if removed.is_some() {
             return Ok(());
         }
         let stopped = control.update(|file| {
-            if !told {
+            if !told && *file != Transfer::default() {
                 file.command = Some(STOP.into());
             }
             file.is_stopped()

@@ -256,25 +256,45 @@ impl Control {
     /// Removes all files of the daemon if no part is left in the transfer file, and directories that are
     /// empty then. Local; only with a claim.
     pub fn clean_up(&self, _claim: &Claim) -> Result<()> {
-        {
-            let _lock = self.lock()?;
-            let left = self
-                .read()?
-                .is_some_and(|file| file.parts().next().is_some());
-            if left {
-                return Ok(());
-            }
-            for name in [FILE, DAEMON, LOCK] {
-                self.files.remove_file(&self.dir.join(name))?;
-            }
+        self.remove_if_done()
+    }
+
+    /// The same if there is no daemon: one that was killed leaves its files. Local.
+    pub fn sweep(&self) -> Result<()> {
+        match self.is_used()? {
+            true => self.without_daemon(|| self.remove_if_done()).map(drop),
+            false => Ok(()),
         }
-        let user = self
-            .dir
-            .parent()
-            .filter(|_| self.files.remove_dir(&self.dir).is_ok());
-        // It stays if another job has something in it.
-        let _ = user.map(|user| self.files.remove_dir(user));
+    }
+
+    fn remove_if_done(&self) -> Result<()> {
+        let left = self.read()?;
+        if left.is_some_and(|file| file.parts().next().is_some()) {
+            return Ok(());
+        }
+        self.remove_files()?;
+        if self.files.remove_dir(&self.dir)?
+            && let Some(user) = self.dir.parent()
+        {
+            // It stays if another job has something in it.
+            let _ = self.files.remove_dir(user);
+        }
         Ok(())
+    }
+
+    /// Removes all files of the daemon. Local; only while there is none.
+    pub fn remove_files(&self) -> Result<()> {
+        let _lock = self.lock()?;
+        let names = [FILE, DAEMON, LOCK];
+        names
+            .iter()
+            .try_for_each(|name| self.files.remove_file(&self.dir.join(name)))
+    }
+
+    /// True if there is a file of a daemon, living or dead.
+    pub fn is_used(&self) -> Result<bool> {
+        let there = |name| Ok(self.files.stat(&self.dir.join(name))?.is_some());
+        Ok(there(FILE)? || there(DAEMON)?)
     }
 
     fn lock(&self) -> Result<Option<Box<dyn Lock>>> {

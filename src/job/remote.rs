@@ -229,9 +229,9 @@ impl Remote {
         failed
     }
 
-    fn is_here(&self, node: &String) -> bool {
+    fn is_here(&self, node: &str) -> bool {
         let name = self.environment.get("SCR_NODE_NAME");
-        same_host(node, &self.environment.host) || name == Some(node)
+        same_host(node, &self.environment.host) || name.is_some_and(|name| name == node)
     }
 
     fn far(

@@ -46,14 +46,15 @@ export SCR_FLUSH_ASYNC_BW=1000
 go_on 900000
 begin "$bin/scr_run" "${launch[@]}" "${application[@]}"
 wait_for '^scr_run: .*: 5 transfer daemons serve node\[1-5\]$' || fail "no daemons"
+cluster exec node1 pgrep -f 'scr[a-z_]* transfer' >/dev/null || fail "the pattern is wrong"
 wait_for '^heat2d: checkpoint heat2d.10$' || fail "it ended before it was struck"
 until id=$(on_its_way); do sleep 0.02; done
+cluster power-off node5
+cluster report node5
+grep -q "dataset $id, .*: copied" .scr/transfer.log && fail "the flush was too fast"
 for node in node1 node2 node3 node4; do
     cluster exec "$node" pkill -9 -x "$program" || true
 done
-cluster power-off node5
-cluster report node5
-[[ ! -e .scr/scr.dataset.$id/rank2file ]] || fail "the flush was too fast"
 finish || true
 grep -q '^scr_run: .*: launch 1 ended with exit code [1-9]' log || fail "it was not killed"
 complete "$id" || fail "dataset $id was not completed"
