@@ -28,6 +28,7 @@ mod halt_cntl;
 mod have_restart;
 mod help;
 mod hostlist;
+mod import_config;
 mod index;
 mod index_add;
 mod inspect;
@@ -73,6 +74,7 @@ pub const COMMANDS: &[Command] = &[
     print::COMMAND,
     params::COMMAND,
     doctor::COMMAND,
+    import_config::COMMAND,
     crc32::COMMAND,
     copy::COMMAND,
     inspect::COMMAND,

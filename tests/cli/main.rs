@@ -15,6 +15,7 @@ mod halt;
 mod help;
 mod hostile;
 mod hosts;
+mod import_config;
 mod index;
 mod job;
 mod left_over;
