@@ -133,6 +133,7 @@ fn long_options_in_the_documentation_exist() {
         "--fast",
         "--host",
         "--libs",
+        "--no-binary",
         "--no-kill",
         "--ntasks",
         "--ntasks-per-node",
