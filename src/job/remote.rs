@@ -229,7 +229,7 @@ impl Remote {
         failed
     }
 
-    fn is_here(&self, node: &String) -> bool {
+    fn is_here(&self, node: &str) -> bool {
         let name = self.environment.get("SCR_NODE_NAME");
         same_host(node, &self.environment.host) || name == Some(node)
     }

@@ -63,7 +63,7 @@ impl<'a> ContainedFiles<'a> {
             let stat = self.containers.stat(&path)?;
             let stat = stat.filter(|stat| stat.kind == FileKind::File);
             let end = segment.offset.checked_add(segment.length);
-            if !stat.zip(end).is_some_and(|(stat, end)| end <= stat.size) {
+            if stat.zip(end).is_none_or(|(stat, end)| end > stat.size) {
                 return Ok(false);
             }
         }
