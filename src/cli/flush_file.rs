@@ -2,13 +2,18 @@
 
 use super::call::{Failure, Invocation};
 use super::copy::Configured;
+use super::list_dir::{Which, bases};
 use super::progress::Progress;
 use super::{Command, CommandGroup, Outcome, RunCommand, caches, place};
+use crate::cache::layout::Layout;
+use crate::daemon::Control;
 use crate::format::Dataset;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file::{CACHE, FLUSHING, FlushEntry, FlushFile, PFS, SYNC_FLUSHING};
 use crate::format::print::escaped;
+use crate::format::transfer::TransferPart;
 use crate::job::clock::local_time;
+use crate::prefix::finish::is_same;
 use crate::prefix::flush_target::FlushTarget;
 use crate::prefix::resume::resume;
 use crate::prefix::{paths::Prefix, records};
@@ -158,6 +163,7 @@ fn resume_here(prefix: &Prefix, id: u64, entry: Option<&FlushEntry>) -> Result<(
     }
     let here = caches::of_prefix(prefix.root())?;
     let files = &*here.files();
+    refuse_beside_daemon(&here, dataset)?;
     let mut locks = Vec::new();
     for cache in &here.caches {
         let dir = cache.job();
@@ -220,6 +226,31 @@ fn resume_here(prefix: &Prefix, id: u64, entry: Option<&FlushEntry>) -> Result<(
             ranks_in_words(missing)
         ))),
         (_, Some(problem)) => Err(Failure::said(problem.to_string())),
+    }
+}
+
+/// Refuses a dataset that the transfer daemon of this node has to copy: both would record the same ranks.
+fn refuse_beside_daemon(here: &caches::Here, dataset: &Dataset) -> Result<(), Failure> {
+    let base = bases(&here.job, Which::Control)?.first().cloned();
+    let job = Layout::new(
+        &base.unwrap_or_default(),
+        &here.job.user()?,
+        &here.job.id()?,
+    )
+    .job();
+    let files = &*here.files();
+    if files.stat(&job)?.is_none() {
+        return Ok(());
+    }
+    let file = Control::new(files, job).read()?.unwrap_or_default();
+    let same = |part: &TransferPart| is_same(&part.dataset, dataset) && !part.is_done();
+    match file.parts().any(|(_, part)| same(part)) {
+        false => Ok(()),
+        true => Err(Failure::said(format!(
+            "the transfer daemon of this node has a part of dataset {} to copy; `scr transfer --finish` \
+             copies it to its end, and `scr poststage` that of all nodes",
+            dataset.id
+        ))),
     }
 }
 

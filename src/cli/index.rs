@@ -1,27 +1,21 @@
 //! `scr index`: lists and changes the datasets of a prefix directory.
 
 use super::call::{Failure, Invocation};
-use super::copy::Configured;
+use super::complete::complete;
 use super::delete::delete;
 use super::index_add::add;
-use super::progress::RebuildProgress;
-use super::{Command, CommandGroup, Outcome, RunCommand, job, place};
+use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::Name;
 use crate::format::flush_file::{CACHE, FlushEntry};
 use crate::format::index::{Index, table};
 use crate::format::print::escaped;
-use crate::job::Environment;
-use crate::job::clock::local_time;
 use crate::prefix::index::{self, no_such_dataset};
 use crate::prefix::{paths::Prefix, records};
-use crate::scavenge::{BuildSettings, build};
-use crate::text::ranks_in_words;
 use crate::{Error, Result};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 /// The command.
 pub(super) const COMMAND: Command =
@@ -195,40 +189,4 @@ fn current(prefix: &Prefix, name: &Name) -> Result<()> {
             None => no_such_dataset(prefix, index, name, "a checkpoint"),
         })
     })
-}
-
-/// Completes a dataset from its parts in the prefix directory, and prints what was rebuilt.
-pub(super) fn complete(
-    call: &mut Invocation,
-    prefix: &Prefix,
-    id: u64,
-) -> std::result::Result<(), Failure> {
-    let (host, mut notes) = (Environment::of_process().host, Vec::new());
-    // A dataset is completed also where the configuration cannot be read.
-    let config = job::load(Some(prefix.root())).ok();
-    let checksums = config.is_none_or(|(config, _)| Configured::of(&config).checksums);
-    let (files, tally) = place::counted_files(prefix);
-    let progress = RebuildProgress::new(tally);
-    let how = BuildSettings {
-        node: &host,
-        time: &local_time(SystemTime::now()),
-        checksums,
-        watch: &progress,
-    };
-    let built = build(&*files, prefix, id, how, &mut notes);
-    drop(progress);
-    for note in &notes {
-        call.warn(note);
-    }
-    let built = built?;
-    if !built.rebuilt.is_empty() {
-        let ranks = ranks_in_words(&built.rebuilt);
-        writeln!(call.out, "Rebuilt the files of {ranks}")?;
-    }
-    let (name, ranks) = (escaped(&built.dataset.name), built.ranks);
-    writeln!(
-        call.out,
-        "Dataset {id} (`{name}'), {ranks} ranks, is complete and in the index"
-    )?;
-    Ok(())
 }

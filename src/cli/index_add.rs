@@ -2,7 +2,8 @@
 //! need it.
 
 use super::call::{Failure, Invocation};
-use super::{index::complete, place};
+use super::complete::complete;
+use super::place;
 use crate::config::fold_dots;
 use crate::format::print::escaped;
 use crate::format::{Dataset, Name, read, summary::Summary};

@@ -12,6 +12,7 @@ mod caches;
 mod call;
 mod check_node;
 mod ckpt_interval;
+mod complete;
 mod completions;
 mod copy;
 mod crc32;

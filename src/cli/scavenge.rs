@@ -2,7 +2,7 @@
 
 use super::caches::of_control;
 use super::call::{Failure, Invocation};
-use super::index;
+use super::complete::complete;
 use super::job::Job;
 use super::list_down_nodes;
 use super::on_nodes::command_on_nodes;
@@ -212,7 +212,7 @@ impl<'a> ReachedNodes<'a> {
             }
         }
         call.step(&format_args!("checking the files of dataset {id}"))?;
-        index::complete(call, &self.job.prefix, id)
+        complete(call, &self.job.prefix, id)
     }
 
     /// Logs an event. Errors are ignored: a dataset is saved also without a log.

@@ -342,6 +342,35 @@ fn a_resumed_flush_reports_damage_and_a_run_that_is_alive() {
     assert_eq!(names.count(), 1);
 }
 
+/// Both would record the same ranks, and the dataset could not be read.
+#[test]
+fn a_flush_is_not_resumed_beside_the_transfer_daemon() {
+    use crate::scavenge::on;
+    use scr::format::transfer::{DONE, Transfer, TransferDataset, TransferPart};
+    use scr::store::{Durability, posix::Posix};
+    let site = killed_flush("SINGLE");
+    let summary = site.prefix().join(".scr/scr.dataset.1/summary.scr");
+    let summary: scr::format::summary::Summary = scr::format::read(&Posix, &summary).unwrap();
+    let given = |result: Option<&str>| {
+        let part = TransferPart {
+            dataset: summary.dataset.clone(),
+            result: result.map(Into::into),
+            ..TransferPart::default()
+        };
+        let mut file = Transfer::default();
+        let parts = [(1, part)].into();
+        file.datasets.insert(1, TransferDataset { parts });
+        let path = site.job("n1").join("transfer.scrinfo");
+        scr::format::write(&Posix, &path, &file, Durability::Atomic).unwrap();
+        on(&site, "n1", "scr_flush_file", &["-r", "-s", "1"]).failed()
+    };
+    let error = given(None);
+    assert!(error.contains("scr transfer --finish"), "{error}");
+    // What the daemon has done is no obstacle; other nodes miss.
+    let error = given(Some(DONE));
+    assert!(error.contains("ranks 0, 1, 4 and 5"), "{error}");
+}
+
 #[test]
 fn missing_records_are_errors() {
     let sandbox = Sandbox::of("basic");
