@@ -3,14 +3,13 @@
 //! [`part`](crate::prefix::part). The ranks agree on what has ended in later calls of the program.
 
 use super::run::{Run, Store, time_now};
-use super::transfer::{entry_of_part, permit_run};
+use super::transfer::{PartShape, entry_of_part, permit_run};
 use crate::comm::Term;
 use crate::config::settings::FlushType;
 use crate::daemon::client::Entry;
 use crate::daemon::part::copy_part;
 use crate::events::{Event, Severity};
 use crate::format::{Dataset, Name};
-use crate::prefix::containers::ContainerPlace;
 use crate::prefix::part::Copied;
 use crate::prefix::{finish, index, permit};
 use crate::redundancy::topology::Sharing;
@@ -42,15 +41,6 @@ struct Flushing {
     /// Asks the task to leave a part to the daemon that has it.
     stay: Cancel,
     cancelled: bool,
-}
-
-/// What the ranks have found out about the part of this rank's leader, or about all parts.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PartShape {
-    /// See [`PartPlace::split`]. The same on all ranks.
-    pub split: bool,
-    /// Leaders: where their part goes in containers.
-    pub containers: Option<ContainerPlace>,
 }
 
 /// What has become of a flush. The same on all ranks, except for times.

@@ -1,9 +1,7 @@
 //! Copying cached datasets to the prefix directory: after an output, after a recovery, at the end.
 
 use super::Session;
-use super::background::{
-    BackgroundFlushes, EndedFlush, FlushResult, PartShape, WaitFor, copied_together,
-};
+use super::background::{BackgroundFlushes, EndedFlush, FlushResult, WaitFor, copied_together};
 use super::cached::{CachedDataset, CachedDatasets, moved, note, title};
 use super::checksums::BackgroundChecksums;
 use super::other_ranks::OtherRanks;
@@ -11,7 +9,7 @@ use super::progress::CopyProgress;
 use super::run::{Run, time_now};
 use super::search::RestartSearch;
 use super::statistics::Statistics;
-use super::transfer::grant;
+use super::transfer::{PartShape, grant};
 use crate::cache::plan::Slot;
 use crate::comm::{Term, collective};
 use crate::config::settings::FlushType;

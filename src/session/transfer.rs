@@ -2,7 +2,6 @@
 //! of transfers of earlier runs.
 
 use super::Session;
-use super::background::PartShape;
 use super::run::{Run, Store};
 use crate::Result;
 use crate::config::settings::FlushType;
@@ -11,9 +10,19 @@ use crate::daemon::control::{Control, host};
 use crate::events::Severity;
 use crate::format::transfer::{PartId, TransferPart};
 use crate::format::{Dataset, Name};
+use crate::prefix::containers::ContainerPlace;
 use crate::prefix::permit;
 use crate::redundancy::topology::Sharing;
 use crate::transfer::pace::Limits;
+
+/// What the ranks have found out about the part of this rank's leader, or about all parts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PartShape {
+    /// See [`PartPlace::split`](crate::prefix::part::PartPlace::split). The same on all ranks.
+    pub split: bool,
+    /// Leaders: where their part goes in containers.
+    pub containers: Option<ContainerPlace>,
+}
 
 /// The identity of this run in permits and entries.
 pub(super) fn permit_run(run: &Run) -> Name {
