@@ -11,18 +11,14 @@ impl Flush<'_> {
     /// ends, over to `scr poststage`, instead of waiting for them. Collective.
     pub(super) fn hand_over(&mut self) -> Result<()> {
         self.settle(WaitFor::Nothing)?;
-        let failed = self.cached.slots(|c| c.flush_failed && !c.flushing);
+        let mut result = self.failed_again(false);
         let newest = due_at_end(self.run, self.cached).map(|dataset| dataset.id);
         let newest = newest.filter(|id| !self.cached.get(*id).is_some_and(|c| c.flushing));
-        let mut due: Vec<u64> = failed.iter().map(|slot| slot.id).chain(newest).collect();
-        due.sort_unstable();
-        due.dedup();
-        let mut result = Ok(());
-        for id in due {
-            match self.dataset(id) {
-                Err(error @ Error::Comm { .. }) => return Err(error),
-                other => result = result.and(other),
-            }
+        if let Some(id) = newest.filter(|_| !matches!(result, Err(Error::Comm { .. }))) {
+            result = result.and(self.dataset(id));
+        }
+        if let Err(Error::Comm { .. }) = result {
+            return result;
         }
         let run = self.run;
         let (datasets, handed) = self.background.hand_over(run);

@@ -18,7 +18,7 @@ use crate::transfer::pace::Limits;
 /// What the ranks have found out about the part of this rank's leader, or about all parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PartShape {
-    /// See [`PartPlace::split`]. The same on all ranks.
+    /// See [`PartPlace::split`](crate::prefix::part::PartPlace::split). The same on all ranks.
     pub split: bool,
     /// Leaders: where their part goes in containers.
     pub containers: Option<ContainerPlace>,
