@@ -95,7 +95,7 @@ fn a_file_that_was_damaged_in_the_cache_is_told_before_it_is_deleted() {
 fn output_that_leaves_and_a_purge_are_looked_at_too() {
     let site = site(&[("SCR_CRC_ON_DELETE", "1"), ("SCR_FLUSH", "0")]);
     // This flush does not look at checksums, so only the deletion does.
-    let site = site.set("SCR_CRC_ON_FLUSH", "0");
+    let site = site.set("SCR_CRC_ON_FLUSH", "0").set("SCR_CACHE_SIZE", "2");
     let in_the_way = site.prefix().join("out.1/rank_0.dat");
     fs::create_dir_all(&in_the_way).unwrap();
     site.run(&NODES, |rank| {
