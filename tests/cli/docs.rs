@@ -204,7 +204,13 @@ fn names_in_the_documentation_exist() {
     let sources = text_of(
         &[
             &sources[..],
-            &["src/capi", "scripts", "tests/model", "src/config", "python/scr"],
+            &[
+                "src/capi",
+                "scripts",
+                "tests/model",
+                "src/config",
+                "python/scr",
+            ],
         ]
         .concat(),
         "",
