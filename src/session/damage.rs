@@ -2,7 +2,7 @@
 //! (`SCR_CRC_ON_DELETE`).
 
 use crate::cache::inventory::read_records;
-use crate::cache::layout::{level, rank_dir};
+use crate::cache::layout::{Layout, level};
 use crate::store::Files;
 use crate::text::ranks_in_words;
 use crate::transfer::copy::{Content, Copier};
@@ -37,21 +37,29 @@ impl Damage {
     }
 }
 
-/// Compares the files of dataset `id` in `dir` with sizes and checksums in their records. Errors name
-/// the files by their paths below `shown`, where the dataset was before. Local.
-pub(super) fn find(files: &dyn Files, dir: &Path, shown: &Path, id: u64) -> Vec<Damage> {
+/// Compares the files of dataset `id` of a store, which is in `dir` now, with sizes and checksums in
+/// their records. Errors name the files by their paths below `shown`, where the dataset was before.
+/// Local.
+pub(super) fn find(
+    files: &dyn Files,
+    layout: &Layout,
+    id: u64,
+    (dir, shown): (&Path, &Path),
+) -> Vec<Damage> {
+    let dataset = layout.dataset(id);
     let mut found = Vec::new();
     let names = files.list(dir).unwrap_or_default();
     let mut copier = Copier::new(files, 1 << 20);
     for level in names.iter().filter_map(|name| level(name.to_str()?)) {
-        let at = |dir: &Path| match level {
-            None => dir.to_path_buf(),
-            Some(node) => dir.join(format!("node.{node}")),
+        let layout = layout.at(level);
+        let moved = |path: &Path, to: &Path| {
+            let below = path.strip_prefix(&dataset).unwrap_or(path);
+            to.join(below)
         };
-        let (parts, shown) = (at(dir), at(shown));
         let mut problems = Vec::new();
         // What has no record was never complete.
-        let Ok(records) = read_records(files, &parts.join(".scr"), Some(id), &mut problems) else {
+        let meta = moved(&layout.meta(id), dir);
+        let Ok(records) = read_records(files, &meta, Some(id), &mut problems) else {
             continue;
         };
         found.extend(
@@ -60,15 +68,15 @@ pub(super) fn find(files: &dyn Files, dir: &Path, shown: &Path, id: u64) -> Vec<
                 .map(|error| Damage { rank: None, error }),
         );
         for map in records.filemaps {
-            let rank = rank_dir(map.rank);
+            let data = layout.data(id, map.rank);
             for file in &map.files.files {
                 let recorded = Content {
                     size: file.size,
                     crc: file.crc,
                 };
                 let mut check = || -> Result<()> {
-                    let path = file.file.below(&parts.join(&rank))?;
-                    let shown = file.file.below(&shown.join(&rank))?;
+                    let path = file.file.below(&moved(&data, dir))?;
+                    let shown = file.file.below(&moved(&data, shown))?;
                     copier.checksum(&path)?.check(&recorded, &shown)
                 };
                 found.extend(check().err().map(|error| Damage {

@@ -53,8 +53,8 @@ impl BackgroundDeletion {
             let _ = rustix::process::nice(NICE);
             for Trash { layout, id, saved } in trash {
                 if verify {
-                    let dir = layout.trash(id);
-                    for found in damage::find(&*files, &dir, &layout.dataset(id), id) {
+                    let (dir, before) = (layout.trash(id), layout.dataset(id));
+                    for found in damage::find(&*files, &layout, id, (&dir, &before)) {
                         let text = found.told(saved);
                         sink.take(&speaker, &Event::new(Severity::Warning, text));
                     }

@@ -159,7 +159,7 @@ fn tell_damage(run: &Run, layout: &Layout) -> Result<()> {
             CacheEntry::Quarantine(id) => (id, layout.quarantine(id)),
             CacheEntry::Trash(_) => continue,
         };
-        for found in damage::find(&*run.files, &dir, &dir, id) {
+        for found in damage::find(&*run.files, layout, id, (&dir, &dir)) {
             run.tell(Severity::Warning, found.told(None));
         }
     }

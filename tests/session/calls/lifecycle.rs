@@ -1,6 +1,6 @@
 //! What parameters do to datasets in the course of their life, one after the other, with both values.
 
-use crate::site::{Rank, Site, content};
+use crate::site::{Rank, Site, content, of_run};
 use scr::format::Name;
 use scr::format::index::Index;
 use scr::store::counting::CountingFiles;
@@ -91,11 +91,41 @@ fn a_file_that_was_damaged_in_the_cache_is_told_before_it_is_deleted() {
     }
 }
 
+/// There the files of all ranks are in one directory, and their records elsewhere.
+#[test]
+fn in_a_store_that_nodes_share_the_right_files_are_looked_at() {
+    for damaged in [false, true] {
+        let site = site(&[("SCR_CRC_ON_DELETE", "1"), ("SCR_COPY_TYPE", "FILE")]);
+        let dir = site.outside().display().to_string();
+        site.configure(&format!(
+            "STORE={dir} VIEW=GLOBAL COUNT=1\nCKPT=0 STORE={dir}"
+        ));
+        site.run(&NODES, |rank| {
+            rank.checkpoint("ck.1").unwrap();
+            rank.session.finish_background().unwrap();
+            meet(rank);
+            if rank.rank == 1 && damaged {
+                let run = of_run(&site.outside().join("user1/scr.1001"));
+                flip(&run.join("scr.dataset.1/files/ck.1/rank_1.dat"));
+            }
+            meet(rank);
+            rank.checkpoint("ck.2").unwrap();
+            rank.finalize().unwrap();
+        });
+        let told = site.heard("SCR_CRC_ON_DELETE");
+        assert_eq!(told.len(), usize::from(damaged), "{told:?}");
+        assert!(
+            told.iter().all(|told| told.contains("a file of rank 1")),
+            "{told:?}"
+        );
+    }
+}
+
 #[test]
 fn output_that_leaves_and_a_purge_are_looked_at_too() {
     let site = site(&[("SCR_CRC_ON_DELETE", "1"), ("SCR_FLUSH", "0")]);
     // This flush does not look at checksums, so only the deletion does.
-    let site = site.set("SCR_CRC_ON_FLUSH", "0");
+    let site = site.set("SCR_CRC_ON_FLUSH", "0").set("SCR_CACHE_SIZE", "2");
     let in_the_way = site.prefix().join("out.1/rank_0.dat");
     fs::create_dir_all(&in_the_way).unwrap();
     site.run(&NODES, |rank| {
