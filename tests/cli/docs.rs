@@ -133,6 +133,7 @@ fn long_options_in_the_documentation_exist() {
         "--fast",
         "--host",
         "--libs",
+        "--link-flag",
         "--no-binary",
         "--no-kill",
         "--ntasks",
