@@ -189,7 +189,7 @@ impl<'a> Follower<'a> {
 }
 
 impl TargetWatch for Follower<'_> {
-    fn begin(&self, from: &Path, _: &Path) -> Result<()> {
+    fn begin(&self, from: &Path) -> Result<()> {
         self.end_file();
         self.current.set(Some(Name::from(from)));
         self.may_go_on()

@@ -60,10 +60,11 @@ pub struct Copier<'a> {
     targets: &'a dyn TargetWatch,
 }
 
-/// Decides about each file that is written.
+/// Decides about each file that is copied.
 pub trait TargetWatch {
-    /// Called before `to` is created or truncated. Its error ends the copy, and `to` stays as it is.
-    fn begin(&self, from: &Path, to: &Path) -> Result<()>;
+    /// Called before the copy of `from` is created or written over. Its error ends the copy, and what is
+    /// there stays as it is.
+    fn begin(&self, from: &Path) -> Result<()>;
 
     /// True if a file whose copy has failed must stay, since it may be another's now.
     fn keeps_failed(&self) -> bool;
@@ -71,7 +72,7 @@ pub trait TargetWatch {
 
 /// All are written, and removed after an error.
 impl TargetWatch for () {
-    fn begin(&self, _: &Path, _: &Path) -> Result<()> {
+    fn begin(&self, _: &Path) -> Result<()> {
         Ok(())
     }
 
@@ -116,7 +117,7 @@ impl<'a> Copier<'a> {
         mode: CopyMode,
     ) -> Result<Content> {
         let source = self.files.open(from)?;
-        self.targets.begin(from, to)?;
+        self.targets.begin(from)?;
         let target = self.files.create(to, 0o666)?;
         let mode = CopyMode {
             crc: mode.crc || recorded.is_some_and(|recorded| recorded.crc.is_some()),
@@ -146,7 +147,7 @@ impl<'a> Copier<'a> {
         self.pass(path, &*source, None, CopyMode { crc, sync })
     }
 
-    /// Reads the file at `from` in order, holes as zeros, and gives each piece to `take`. Takes its
+    /// Reads the file at `from` in order, holes as zeros, and gives each piece to `take`, which copies it. Takes its
     /// checksum in the same pass if `crc` is true or one is recorded. Local.
     ///
     /// # Errors
@@ -159,6 +160,7 @@ impl<'a> Copier<'a> {
         mut take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<Content> {
         let source = self.files.open(from)?;
+        self.targets.begin(from)?;
         let size = source.size()?;
         Content { size, crc: None }.check(recorded, from)?;
         let mut hasher = (crc || recorded.crc.is_some()).then(Hasher::new);

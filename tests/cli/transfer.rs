@@ -158,16 +158,32 @@ fn events(site: &Site) -> String {
 
 #[test]
 fn daemons_copy_what_is_flushed() {
-    let site = by_daemon();
-    let mut daemons = ["n0", "n1"].map(|node| Running::on(&site, node));
+    copied_by_daemons(&by_daemon());
+}
+
+#[test]
+fn daemons_pack_what_is_flushed_into_containers() {
+    let site = by_daemon()
+        .set("SCR_USE_CONTAINERS", "1")
+        .set("SCR_CONTAINER_SIZE", "1000");
+    copied_by_daemons(&site);
+    assert!(!site.prefix().join("c").exists());
+    let dir = site.prefix().join(".scr/scr.dataset.3");
+    for (container, size) in [("ctr.0.scr", 1000), ("ctr.4.scr", 42)] {
+        assert_eq!(fs::metadata(dir.join(container)).unwrap().len(), size);
+    }
+}
+
+fn copied_by_daemons(site: &Site) {
+    let mut daemons = ["n0", "n1"].map(|node| Running::on(site, node));
     site.run(&NODES, |rank| {
         ["a", "b", "c"]
             .iter()
             .for_each(|name| rank.checkpoint(name).unwrap());
         finalize(rank);
     });
-    assert_eq!(saved(&site), ["a", "b", "c"], "{}", events(&site));
-    assert!(!events(&site).contains("daemon"), "{}", events(&site));
+    assert_eq!(saved(site), ["a", "b", "c"], "{}", events(site));
+    assert!(!events(site).contains("daemon"), "{}", events(site));
     daemons[0].says("dataset 3, part 0 of 2 (c): copied, 2 files, 2007 bytes");
     daemons[1].says("dataset 3, part 1 of 2 (c): copied, 2 files, 2035 bytes");
     // No permit and no part is left.
@@ -179,7 +195,7 @@ fn daemons_copy_what_is_flushed() {
             .all(|name| !name.to_string_lossy().starts_with("transfer"))
     );
     for (node, daemon) in ["n0", "n1"].iter().zip(&mut daemons) {
-        let stopped = transfer(&site, node, &["--stop"]).out();
+        let stopped = transfer(site, node, &["--stop"]).out();
         assert!(stopped.ends_with(" has ended\n"), "{stopped}");
         assert_eq!(daemon.ends(), Some(0));
         assert!(!site.job(node).exists(), "nothing is left of the daemon");
