@@ -10,17 +10,15 @@ use super::run::{Run, time_now};
 use super::search::RestartSearch;
 use super::statistics::Statistics;
 use super::transfer::{PartShape, grant};
-use crate::cache::plan::Slot;
+use super::window::delete_outside_window;
 use crate::comm::{Term, collective};
 use crate::config::settings::FlushType;
 use crate::events::Severity;
 use crate::format::Dataset;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
-use crate::format::index::Index;
 use crate::policy::flush as policy;
 use crate::prefix::containers::{self, ContainerPlace, Containers};
-use crate::prefix::delete::{self, DeletionPlan};
 use crate::prefix::flush::{PrefixAccess, flush, owners};
 use crate::prefix::flush_target::planned_entry;
 use crate::prefix::part::may_split;
@@ -454,75 +452,6 @@ fn note_flush(run: &Run, dataset: &Dataset, progress: Progress) {
     });
 }
 
-/// Deletes the checkpoints that leave the sliding window (`SCR_PREFIX_SIZE`), after dataset `flushed`
-/// came to the prefix directory. What cannot be deleted is reported and stays. Collective.
-///
-/// # Errors
-/// Only those of the transport: the flushed dataset is complete in any case.
-fn delete_outside_window(run: &Run, flushed: u64) -> Result<()> {
-    let size = run.settings.prefix_size as usize;
-    if size == 0 {
-        return Ok(());
-    }
-    let plan = run.share_from_root(|| {
-        let index = index::read(&*run.files, &run.prefix)?;
-        Ok(DeletionPlan::new(
-            &index,
-            &outside_window(&index, flushed, size),
-        ))
-    });
-    let (what, deleted) = match plan {
-        Ok(plan) => (plan.words(), delete_from_prefix(run, &plan)),
-        Err(error) => ("what is older".to_string(), Err(error)),
-    };
-    let warn = |text| run.tell_once(Severity::Warning, format!("SCR_PREFIX_SIZE: {text}"));
-    match deleted {
-        Ok(refused) => refused
-            .iter()
-            .for_each(|error| warn(format!("one could not be deleted: {error}"))),
-        Err(error @ Error::Comm { .. }) => return Err(error),
-        Err(error) => warn(format!("{what} could not be deleted: {error}")),
-    }
-    Ok(())
-}
-
-/// The checkpoints that leave the prefix directory when it is to keep `size` of them, counted from
-/// the one just flushed down to lower ids, as in SCR v3.1.0. Higher ids are of a run that was given
-/// up for an older checkpoint; if they counted, the new ones would be deleted. Datasets that are
-/// marked as output stay, and so does the current checkpoint.
-fn outside_window(index: &Index, flushed: u64, size: usize) -> Vec<u64> {
-    let good = index.datasets().range(..=flushed).rev();
-    let good = good.filter(|(_, e)| e.is_good() && e.is_checkpoint());
-    good.skip(size)
-        .filter(|(_, e)| e.dataset.as_ref().is_some_and(|d| !d.flag_output))
-        .map(|(id, _)| *id)
-        .filter(|id| index.current_id() != Some(*id))
-        .collect()
-}
-
-/// Deletes datasets from the prefix directory. Gives the errors of those that stay as they are.
-/// Collective.
-pub(super) fn delete_from_prefix(run: &Run, plan: &DeletionPlan) -> Result<Vec<Error>> {
-    if plan.is_empty() {
-        return Ok(Vec::new());
-    }
-    let deleted = delete::delete(&run.prefix_access(run.settings.flush_width), plan)?;
-    for dir in deleted.dirs {
-        let text = format!("{} is not empty and stays", dir.display());
-        run.tell(Severity::Debug(1), text);
-    }
-    if deleted.shared > 0 {
-        let text = format!(
-            "{} files of {} stay, since other datasets have files of the same names; put the \
-             dataset's name into the path",
-            deleted.shared,
-            plan.words()
-        );
-        run.tell_once(Severity::Note, text);
-    }
-    Ok(deleted.refused)
-}
-
 impl Session {
     fn flush(&mut self) -> Flush<'_> {
         Flush {
@@ -564,74 +493,5 @@ impl Session {
     /// See [`Flush::newest`].
     pub(super) fn flush_newest(&mut self) -> Result<()> {
         self.flush().newest()
-    }
-
-    /// After the recovery in `SCR_Init`: recovers and flushes the cached datasets that must be in the
-    /// prefix directory and are not, oldest first. With `SCR_GLOBAL_RESTART` it then empties the cache,
-    /// since the restart must come from the prefix directory, where all ranks see all files. All
-    /// datasets are tried; then the first failure is returned. Errors of the transport are returned at
-    /// once. With `SCR_FETCH=0` the cache stays, as the restart can only be from there. Collective.
-    pub(super) fn flush_recovered(&mut self) -> Result<()> {
-        let settings = &self.run.settings;
-        let (global, on_restart) = (settings.global_restart, settings.flush_on_restart);
-        let due = self.due_after_recovery(on_restart);
-        self.keep_newest_current(&due);
-        let mut result = Ok(());
-        for slot in due {
-            let here = |c: &CachedDataset| c.slot() == slot && c.filemap.is_some();
-            if !self.cached.entries.iter().any(here) && !self.restart().recover(slot)? {
-                continue;
-            }
-            let flushed = match global {
-                true => self.flush_now(slot.id),
-                false => self.flush_dataset(slot.id),
-            };
-            match flushed {
-                Err(error @ Error::Comm { .. }) => return Err(error),
-                other => result = result.and(other),
-            }
-        }
-        if global && self.run.settings.fetch {
-            // Datasets that could not be read now, or are not of this run, stay.
-            let saved = self.cached.slots(|cached| cached.in_prefix);
-            self.cached.remove(&self.run, &mut self.search, &saved);
-            self.search.cached.clear();
-            self.search.offered = None;
-        }
-        result
-    }
-
-    /// Makes the recovered checkpoint current again if the prefix directory has it, so that none of the
-    /// older ones that are about to come there is. Local.
-    fn keep_newest_current(&self, due: &[Slot]) {
-        let newest = self.search.offered.as_ref();
-        let newest = newest.and_then(|files| self.cached.get(files.dataset.id));
-        if let Some(newest) = newest.filter(|c| c.in_prefix && !c.dropped && !due.is_empty()) {
-            let run = &self.run;
-            run.keep_record(|| {
-                index::update(&*run.files, &run.prefix, |index| {
-                    index.set_current(&newest.dataset.name);
-                    Ok(())
-                })
-            });
-        }
-    }
-
-    /// The cached datasets that `SCR_Init` flushes, oldest first: those that are marked as output, those
-    /// whose flush did not come to its end, and with `SCR_FLUSH_ON_RESTART` all checkpoints. Of the
-    /// checkpoints only those up to the one that was recovered: later ones cannot be used. The same on
-    /// all ranks.
-    fn due_after_recovery(&self, on_restart: bool) -> Vec<Slot> {
-        let newest = self.search.offered.as_ref().filter(|files| !files.bypass);
-        let newest = newest.map_or(0, |files| files.dataset.id);
-        let due = |c: &CachedDataset| {
-            let wanted = c.dataset.flag_output
-                || (c.dataset.is_checkpoint() && (c.flush_failed || on_restart));
-            let may_be_whole = !c.dataset.is_checkpoint() || c.dataset.id <= newest;
-            wanted && may_be_whole && !(c.bypass || c.in_prefix || c.dropped)
-        };
-        let mut slots = self.cached.slots(due);
-        slots.sort_unstable_by_key(|slot| slot.id);
-        slots
     }
 }

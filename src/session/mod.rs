@@ -28,6 +28,7 @@ mod evict;
 mod exchange;
 mod fetch;
 mod flush;
+mod flush_recovered;
 mod halt;
 mod ids;
 mod interval;
@@ -56,6 +57,7 @@ mod stores;
 mod testing;
 mod transfer;
 mod unavailable;
+mod window;
 
 pub use run_info::load;
 pub use start::{OTHER_RUN, Setup};

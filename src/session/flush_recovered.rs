@@ -1,0 +1,78 @@
+//! What `SCR_Init` flushes of the datasets that it has found in the cache.
+
+use super::Session;
+use super::cached::CachedDataset;
+use crate::cache::plan::Slot;
+use crate::prefix::index;
+use crate::{Error, Result};
+
+impl Session {
+    /// After the recovery in `SCR_Init`: recovers and flushes the cached datasets that must be in the
+    /// prefix directory and are not, oldest first. With `SCR_GLOBAL_RESTART` it then empties the cache,
+    /// since the restart must come from the prefix directory, where all ranks see all files. All
+    /// datasets are tried; then the first failure is returned. Errors of the transport are returned at
+    /// once. With `SCR_FETCH=0` the cache stays, as the restart can only be from there. Collective.
+    pub(super) fn flush_recovered(&mut self) -> Result<()> {
+        let settings = &self.run.settings;
+        let (global, on_restart) = (settings.global_restart, settings.flush_on_restart);
+        let due = self.due_after_recovery(on_restart);
+        self.keep_newest_current(&due);
+        let mut result = Ok(());
+        for slot in due {
+            let here = |c: &CachedDataset| c.slot() == slot && c.filemap.is_some();
+            if !self.cached.entries.iter().any(here) && !self.restart().recover(slot)? {
+                continue;
+            }
+            let flushed = match global {
+                true => self.flush_now(slot.id),
+                false => self.flush_dataset(slot.id),
+            };
+            match flushed {
+                Err(error @ Error::Comm { .. }) => return Err(error),
+                other => result = result.and(other),
+            }
+        }
+        if global && self.run.settings.fetch {
+            // Datasets that could not be read now, or are not of this run, stay.
+            let saved = self.cached.slots(|cached| cached.in_prefix);
+            self.cached.remove(&self.run, &mut self.search, &saved);
+            self.search.cached.clear();
+            self.search.offered = None;
+        }
+        result
+    }
+
+    /// Makes the recovered checkpoint current again if the prefix directory has it, so that none of the
+    /// older ones that are about to come there is. Local.
+    fn keep_newest_current(&self, due: &[Slot]) {
+        let newest = self.search.offered.as_ref();
+        let newest = newest.and_then(|files| self.cached.get(files.dataset.id));
+        if let Some(newest) = newest.filter(|c| c.in_prefix && !c.dropped && !due.is_empty()) {
+            let run = &self.run;
+            run.keep_record(|| {
+                index::update(&*run.files, &run.prefix, |index| {
+                    index.set_current(&newest.dataset.name);
+                    Ok(())
+                })
+            });
+        }
+    }
+
+    /// The cached datasets that `SCR_Init` flushes, oldest first: those that are marked as output, those
+    /// whose flush did not come to its end, and with `SCR_FLUSH_ON_RESTART` all checkpoints. Of the
+    /// checkpoints only those up to the one that was recovered: later ones cannot be used. The same on
+    /// all ranks.
+    fn due_after_recovery(&self, on_restart: bool) -> Vec<Slot> {
+        let newest = self.search.offered.as_ref().filter(|files| !files.bypass);
+        let newest = newest.map_or(0, |files| files.dataset.id);
+        let due = |c: &CachedDataset| {
+            let wanted = c.dataset.flag_output
+                || (c.dataset.is_checkpoint() && (c.flush_failed || on_restart));
+            let may_be_whole = !c.dataset.is_checkpoint() || c.dataset.id <= newest;
+            wanted && may_be_whole && !(c.bypass || c.in_prefix || c.dropped)
+        };
+        let mut slots = self.cached.slots(due);
+        slots.sort_unstable_by_key(|slot| slot.id);
+        slots
+    }
+}
