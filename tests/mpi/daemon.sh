@@ -52,7 +52,8 @@ kill_all() {
     bury || true
 }
 
-# in_mid_copy: a run with ck.1 in the prefix directory, and ck.2 on its way there, for seconds.
+# in_mid_copy BYTES: a run with ck.1 in the prefix directory, and ck.2 on its way there by so many bytes a
+# second. The daemons are stopped there, so that what follows may take any time.
 in_mid_copy() {
     rm -rf "$nodes" ./.scr ck.* "$go"
     start
@@ -64,6 +65,7 @@ in_mid_copy() {
     SCR_FLUSH_ASYNC_BW=$1 begin "n0 n1" "$program" "$go"
     wait_for "^background: computes" || fail "ck.2 was not completed"
     until [[ -e ck.2/rank_0 && -e ck.2/rank_1 ]]; do sleep 0.01; done
+    kill -STOP "${daemons[@]}"
 }
 
 # half: ck.2 is not complete, and is not told to be.
@@ -87,20 +89,20 @@ verdict() {
 }
 
 # Each node has 300000 bytes to copy, in pieces of 64 KiB.
-in_mid_copy 150000
+in_mid_copy 60000
 half
 kill_all
 half
+kill -CONT "${daemons[@]}"
 whole
 until grep -q "dataset 2, part 1 of 2 (ck.2): copied" "$top/daemon.n1"; do sleep 0.02; done
 kill_daemons
 verdict ck.2 "a kill of the program in mid-copy"
 echo "the program was killed: the daemons went on"
 
-in_mid_copy 150000
+in_mid_copy 60000
 half
 kill_daemons
-half
 whole
 grep -q "the transfer daemon has ended before it had copied dataset 2" log || fail "nothing is told"
 kill_all
