@@ -12,6 +12,7 @@ use crate::store::{FileKind, Files};
 use crate::transfer::copy::{Content, Copier, CopyMode};
 use crate::transfer::turns::in_turns;
 use crate::{Error, Result};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Where fetched files are written: a rank's own directory in the cache, or one of all ranks.
@@ -28,6 +29,22 @@ pub struct FetchTarget<'a> {
 impl FetchTarget<'_> {
     fn dir(&self) -> PathBuf {
         self.base.join(&self.below)
+    }
+
+    /// Where the file `name` goes. Its directory is made, if it is not one of those that were `made`.
+    fn place(
+        &self,
+        files: &dyn Files,
+        name: &Name,
+        made: &mut BTreeSet<PathBuf>,
+    ) -> Result<PathBuf> {
+        let path = name.below(&self.dir())?;
+        let parent = name.as_path().parent().unwrap_or(Path::new(""));
+        if !made.contains(parent) {
+            files.make_private_dirs(self.base, &self.below.join(parent))?;
+            made.insert(parent.to_path_buf());
+        }
+        Ok(path)
     }
 
     /// Removes what is there of this rank, whose files are those of `entry`. Local.
@@ -357,14 +374,20 @@ fn fetch_files(
     reader.check_all(entry)?;
     let contained = entry.files.values().any(|file| file.segments.is_some());
     let mut buffer = vec![0; if contained { access.buffer.max(1) } else { 0 }];
-    let mut extracted = 0;
+    let (mut extracted, mut made) = (0, BTreeSet::new());
     for (name, recorded) in &entry.files {
         if recorded.segments.is_some() {
             let mut recorded = recorded.clone();
             recorded.attributes = recorded.attributes.filter(|_| access.metadata);
             let file = (name, &recorded);
-            let (meta, written) =
-                from_containers(access, wanted, &mut reader, file, cache, &mut buffer)?;
+            let (meta, written) = from_containers(
+                access,
+                wanted,
+                &mut reader,
+                file,
+                (cache, &mut made),
+                &mut buffer,
+            )?;
             list.push(meta);
             extracted += i64::from(written);
             continue;
@@ -393,10 +416,7 @@ fn fetch_files(
         let expected = expected(recorded, stat.size, wanted.checksums);
         match cache {
             Some(target) => {
-                let to = name.below(&target.dir())?;
-                if let Some(parent) = name.as_path().parent() {
-                    files.make_private_dirs(target.base, &target.below.join(parent))?;
-                }
+                let to = target.place(files, name, &mut made)?;
                 meta.crc = copier.copy(&from, &to, Some(&expected), mode)?.crc;
                 if access.metadata {
                     files.restore(&to, &stat)?;
@@ -437,7 +457,7 @@ fn from_containers(
     wanted: &Wanted,
     reader: &mut Reader,
     (name, recorded): (&Name, &FileEntry),
-    cache: Option<&FetchTarget>,
+    (cache, made): (Option<&FetchTarget>, &mut BTreeSet<PathBuf>),
     buffer: &mut [u8],
 ) -> Result<(FileMeta, bool)> {
     let &PrefixAccess { files, prefix, .. } = access;
@@ -446,10 +466,7 @@ fn from_containers(
     let (mut crc, mut written) = (recorded.crc.filter(|_| wanted.checksums), false);
     let path = match cache {
         Some(target) => {
-            if let Some(parent) = name.as_path().parent() {
-                files.make_private_dirs(target.base, &target.below.join(parent))?;
-            }
-            let to = name.below(&target.dir())?;
+            let to = target.place(files, name, made)?;
             crc = reader
                 .extract(name, recorded, &to, wanted.checksums, buffer)?
                 .crc;
