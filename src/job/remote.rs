@@ -161,16 +161,9 @@ impl Remote {
         limit: Duration,
         heard: Option<&Heard>,
     ) -> Vec<NodeResult> {
-        let all_here = self.way == Some(RemoteShell::Here);
-        let (near, far): (Vec<String>, Vec<String>) = nodes
-            .iter()
-            .cloned()
-            .partition(|node| all_here || self.is_here(node));
+        let (near, far) = self.near_and_far(nodes);
         let mut answers = each(&near, |node| {
-            let mut set = task.set.clone();
-            if all_here {
-                set.push(("SCR_NODE_NAME".to_string(), node.clone()));
-            }
+            let set = self.variables_here(node, task);
             call::here(
                 &self.environment,
                 node,
@@ -195,17 +188,10 @@ impl Remote {
         task: &RemoteCommand,
         log: &std::fs::File,
     ) -> Vec<(String, Error)> {
-        let all_here = self.way == Some(RemoteShell::Here);
-        let (near, far): (Vec<String>, Vec<String>) = nodes
-            .iter()
-            .cloned()
-            .partition(|node| all_here || self.is_here(node));
+        let (near, far) = self.near_and_far(nodes);
         let mut failed = Vec::new();
         for node in near {
-            let mut set = task.set.clone();
-            if all_here {
-                set.push(("SCR_NODE_NAME".to_string(), node.clone()));
-            }
+            let set = self.variables_here(&node, task);
             let started = call::start_here(&task.command, &set, log);
             failed.extend(started.err().map(|error| (node, error)));
         }
@@ -227,6 +213,23 @@ impl Remote {
             }
         }
         failed
+    }
+
+    /// The nodes on which a command runs directly, and the others.
+    fn near_and_far(&self, nodes: &[String]) -> (Vec<String>, Vec<String>) {
+        let all_here = self.way == Some(RemoteShell::Here);
+        let nodes = nodes.iter().cloned();
+        nodes.partition(|node| all_here || self.is_here(node))
+    }
+
+    /// The variables of a command that runs directly. If all nodes are on this machine, they have the
+    /// node's name.
+    fn variables_here(&self, node: &str, task: &RemoteCommand) -> Vec<(String, String)> {
+        let mut set = task.set.clone();
+        if self.way == Some(RemoteShell::Here) {
+            set.push(("SCR_NODE_NAME".to_string(), node.to_string()));
+        }
+        set
     }
 
     fn is_here(&self, node: &str) -> bool {

@@ -59,7 +59,7 @@ const NONE: &[(&str, &[&str], &str)] = &[
         "restart",
         &["failure"],
         "Not needed: SCR finds out whether there is a checkpoint. SCR_REQUIRE_RESTART=1 makes it an error \
-         if there is none.",
+         if no checkpoint is found.",
     ),
     (
         "restart",
