@@ -13,7 +13,9 @@ use crate::prefix::records;
 use crate::store::Files;
 use crate::text::transferred;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -75,6 +77,7 @@ impl CachedDataset {
             bypass: self.bypass,
             common: self.bypass || layout.is_common(),
             files: paths(filemap),
+            places: OnceCell::new(),
         })
     }
 }
@@ -93,6 +96,34 @@ pub(super) struct RestartFiles {
     pub common: bool,
     /// Paths relative to `root`. Empty if another number of ranks wrote them.
     pub files: Vec<PathBuf>,
+    /// Where they are in `files`; made with the first search.
+    pub places: OnceCell<Places>,
+}
+
+/// Where paths are in a list.
+#[derive(Debug, Clone)]
+pub(super) struct Places {
+    by_path: HashMap<PathBuf, usize>,
+    /// By the last component; `None` if several paths have it.
+    by_name: HashMap<OsString, Option<usize>>,
+}
+
+impl Places {
+    fn of(paths: &[PathBuf]) -> Self {
+        let mut places = Places {
+            by_path: HashMap::with_capacity(paths.len()),
+            by_name: HashMap::with_capacity(paths.len()),
+        };
+        for (place, path) in paths.iter().enumerate() {
+            places.by_path.insert(path.clone(), place);
+            if let Some(name) = path.file_name() {
+                let several = places.by_name.contains_key(name);
+                let place = (!several).then_some(place);
+                places.by_name.insert(name.to_os_string(), place);
+            }
+        }
+        places
+    }
 }
 
 impl RestartFiles {
@@ -108,18 +139,12 @@ impl RestartFiles {
     /// The file that the program calls `relative`. If no file has this path, the last component
     /// decides, provided that it is unique: the classic interface of SCR allowed that.
     pub fn find(&self, relative: &Path) -> Option<&Path> {
-        if let Some(file) = self.files.iter().find(|file| *file == relative) {
-            return Some(file);
-        }
-        let name = relative.file_name()?;
-        let mut same_name = self
-            .files
-            .iter()
-            .filter(|file| file.file_name() == Some(name));
-        match (same_name.next(), same_name.next()) {
-            (Some(file), None) => Some(file),
-            _ => None,
-        }
+        let places = self.places.get_or_init(|| Places::of(&self.files));
+        let place = match places.by_path.get(relative) {
+            Some(place) => Some(*place),
+            None => *places.by_name.get(relative.file_name()?)?,
+        };
+        self.files.get(place?).map(PathBuf::as_path)
     }
 }
 
@@ -313,6 +338,7 @@ mod tests {
             bypass: false,
             common: false,
             files: paths.to_vec(),
+            places: OnceCell::new(),
         };
         let found = |path: &str| files.find(Path::new(path));
         assert_eq!(found("e/a"), Some(Path::new("e/a")));
