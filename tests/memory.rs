@@ -69,6 +69,9 @@ impl File for SparseFile {
     fn sync(&self) -> Result<()> {
         self.0.sync()
     }
+    fn restore(&self, stat: &Stat) -> Result<()> {
+        self.0.restore(stat)
+    }
 }
 
 fn sparse(file: Box<dyn File>) -> Box<dyn File> {
@@ -78,6 +81,9 @@ fn sparse(file: Box<dyn File>) -> Box<dyn File> {
 impl Files for Sparse {
     // Paths in these tests have no links.
     fn beneath(&self, _: &[PathBuf]) -> Arc<dyn Files> {
+        Arc::new(self.clone())
+    }
+    fn holding(&self, _: &[&Path]) -> Arc<dyn Files> {
         Arc::new(self.clone())
     }
     fn real_dir(&self, path: &Path) -> Result<PathBuf> {

@@ -228,8 +228,7 @@ impl Extraction<'_> {
             crc: true,
             sync: false,
         };
-        copier.copy(from, to, Some(&recorded), mode)?;
-        self.files.restore(to, &stat)?;
+        copier.copy_with(from, to, Some(&recorded), mode, Some(&stat))?;
         Ok((Restored::Written, stat.size))
     }
 }

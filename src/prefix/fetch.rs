@@ -341,6 +341,9 @@ fn fetch_files(
         access.watch.moved(bytes);
         Ok(())
     };
+    // The prefix directory only: a later run renames caches so that this process finds nothing there.
+    let held = files.holding(&[prefix.root()]);
+    let files = &*held;
     let mut copier = Copier::new(files, access.buffer).watched(&after_piece);
     if cache.is_some() || wanted.checksums {
         let sizes = entry.files.values().filter_map(|file| file.size);
@@ -417,10 +420,9 @@ fn fetch_files(
         match cache {
             Some(target) => {
                 let to = target.place(files, name, &mut made)?;
-                meta.crc = copier.copy(&from, &to, Some(&expected), mode)?.crc;
-                if access.metadata {
-                    files.restore(&to, &stat)?;
-                }
+                let stat = access.metadata.then_some(&stat);
+                let found = copier.copy_with(&from, &to, Some(&expected), mode, stat)?;
+                meta.crc = found.crc;
             }
             None => {
                 Content {

@@ -133,9 +133,11 @@ fn copy_out(
     };
     let sizes = list.files.iter().map(|file| file.size);
     sizes.for_each(|size| access.watch.expect(size));
-    let mut copier = Copier::new(access.files, access.buffer).watched(&after_piece);
+    let held = access.files.holding(&[data, access.prefix.root()]);
+    let files = &*held;
+    let mut copier = Copier::new(files, access.buffer).watched(&after_piece);
     let target = FlushTarget {
-        files: access.files,
+        files,
         prefix: access.prefix,
         metadata: access.metadata,
         checksums,

@@ -52,11 +52,9 @@ impl FlushTarget<'_> {
                 crc: self.checksums,
                 sync: plan.alone(file.size),
             };
-            let found = copier.copy(&from, &to, Some(&recorded), mode)?;
+            let stat = self.metadata.then(|| file.stat());
+            let found = copier.copy_with(&from, &to, Some(&recorded), mode, stat.as_ref())?;
             file.crc = found.crc.or(file.crc);
-            if self.metadata {
-                files.restore(&to, &file.stat())?;
-            }
             dirs.extend(prefix.dirs_from(&parent));
         }
         if plan.rest() == Unsynced::Nothing {

@@ -14,7 +14,7 @@ use crate::format::summary::Summary;
 use crate::format::{self, Dataset, FileMeta};
 use crate::prefix::paths::Prefix;
 use crate::prefix::{index, records};
-use crate::store::{Durability, FileKind, Files, Stat};
+use crate::store::{Durability, FileKind, Files};
 use crate::transfer::Watch;
 use crate::transfer::copy::{Content, Copier, CopyMode};
 use crate::transfer::sync::{SyncPlan, Unsynced};
@@ -260,7 +260,10 @@ impl NodeCopy<'_> {
             }
             if expected.crc.is_some() && self.copier.checksum(to)? == expected {
                 files.open(to)?.sync()?;
-                return self.restore_attributes(to, &meta.stat());
+                return match metadata {
+                    true => files.restore(to, &meta.stat()),
+                    false => Ok(()),
+                };
             }
         }
         if let Some(parent) = to.parent() {
@@ -270,18 +273,14 @@ impl NodeCopy<'_> {
             crc: checksums,
             sync: plan.alone(meta.size),
         };
-        let found = self.copier.copy(from, to, Some(&expected), mode)?;
-        meta.crc = meta.crc.or(found.crc);
+        let stat = metadata.then(|| meta.stat());
+        let copied = self
+            .copier
+            .copy_with(from, to, Some(&expected), mode, stat.as_ref());
+        meta.crc = meta.crc.or(copied?.crc);
         self.done.files += 1;
         self.done.bytes += meta.size;
-        self.restore_attributes(to, &meta.stat())
-    }
-
-    fn restore_attributes(&self, path: &Path, stat: &Stat) -> Result<()> {
-        match self.settings.metadata {
-            true => self.settings.files.restore(path, stat),
-            false => Ok(()),
-        }
+        Ok(())
     }
 
     fn redundancy(&mut self, layout: &Layout, records: &DirectoryRecords) {
@@ -328,10 +327,10 @@ impl NodeCopy<'_> {
         if there.is_some_and(|there| (there.size, there.mtime) == (stat.size, stat.mtime)) {
             return Ok(());
         }
-        self.copier.copy(from, to, None, SYNCED)?;
+        self.copier.copy_with(from, to, None, SYNCED, Some(&stat))?;
         self.done.files += 1;
         self.done.bytes += stat.size;
-        files.restore(to, &stat)
+        Ok(())
     }
 }
 

@@ -10,20 +10,60 @@ use super::file::{failed, refused};
 use crate::{Error, Result};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, open, openat, openat2, readlinkat};
-use rustix::io::{Errno, retry_on_intr};
+use rustix::io::{Errno, dup, retry_on_intr};
 use std::ffi::OsStr;
 use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Flags to open a directory as a starting point only.
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
+/// How many directories are held at once: those of the sources and targets of a copy, and some for
+/// programs that write into several.
+const HELD: usize = 8;
+
+/// Directories that stay open; see [`Files::holding`](super::Files::holding).
+#[derive(Debug)]
+pub(super) struct HeldDirs {
+    tops: Vec<PathBuf>,
+    /// The most recent one comes last.
+    open: Mutex<Vec<(PathBuf, Arc<OwnedFd>)>>,
+}
+
+impl HeldDirs {
+    /// Holds `dirs`, and those below them.
+    pub fn below(dirs: &[&Path]) -> Self {
+        HeldDirs {
+            tops: dirs.iter().map(|dir| dir.to_path_buf()).collect(),
+            open: Mutex::default(),
+        }
+    }
+
+    /// The open directory `dir`, which `open` opens if it is not held.
+    fn get(&self, dir: &Path, open: impl FnOnce() -> Result<Arc<OwnedFd>>) -> Result<Arc<OwnedFd>> {
+        let mut held = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |(one, _): &&(PathBuf, _)| one.as_os_str() == dir.as_os_str();
+        if let Some((_, found)) = held.iter().rev().find(same) {
+            return Ok(found.clone());
+        }
+        let found = open()?;
+        if self.tops.iter().any(|top| dir.starts_with(top)) {
+            if held.len() >= HELD {
+                held.remove(0);
+            }
+            held.push((dir.to_path_buf(), found.clone()));
+        }
+        Ok(found)
+    }
+}
+
 /// A path, as a name relative to an open directory.
 pub(super) struct At<'a> {
     /// The parent, if the path is below a root. Then `name` is one component.
-    parent: Option<OwnedFd>,
+    parent: Option<Arc<OwnedFd>>,
     name: &'a Path,
     path: &'a Path,
 }
@@ -34,6 +74,16 @@ impl<'a> At<'a> {
     /// # Errors
     /// The parent cannot be opened, or one of its components is a link.
     pub fn find(roots: &[PathBuf], action: &'static str, path: &'a Path) -> Result<At<'a>> {
+        At::find_held(roots, None, action, path)
+    }
+
+    /// The same. A directory that `held` holds is not opened again.
+    pub fn find_held(
+        roots: &[PathBuf],
+        held: Option<&HeldDirs>,
+        action: &'static str,
+        path: &'a Path,
+    ) -> Result<At<'a>> {
         let Some((root, below)) = root_of(roots, path) else {
             let (parent, name) = (None, path);
             return Ok(At { parent, name, path });
@@ -42,13 +92,18 @@ impl<'a> At<'a> {
             return Err(no_plain_names(action, path));
         };
         let resolver = Resolver { root, path, action };
-        let (parent, name) = (Some(resolver.open(above)?), Path::new(name));
+        let open = || resolver.open(above).map(Arc::new);
+        let parent = match (held, path.parent()) {
+            (Some(held), Some(dir)) => held.get(dir, open),
+            _ => open(),
+        };
+        let (parent, name) = (Some(parent?), Path::new(name));
         Ok(At { parent, name, path })
     }
 
     /// The directory that [`At::name`] is relative to.
     pub fn dir(&self) -> BorrowedFd<'_> {
-        self.parent.as_ref().map_or(CWD, AsFd::as_fd)
+        self.parent.as_ref().map_or(CWD, |parent| parent.as_fd())
     }
 
     /// The name to use with [`At::dir`].
@@ -62,7 +117,10 @@ impl<'a> At<'a> {
             return Ok(None);
         };
         let parent = match (self.parent, self.path.parent()) {
-            (Some(parent), _) => parent,
+            (Some(parent), _) => match Arc::try_unwrap(parent) {
+                Ok(parent) => parent,
+                Err(held) => dup(&*held)?,
+            },
             (None, Some(parent)) => retry_on_intr(|| open(parent, DIRECTORY, Mode::empty()))?,
             (None, None) => return Ok(None),
         };

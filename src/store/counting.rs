@@ -79,6 +79,13 @@ impl<F: Files + ?Sized> Files for CountingFiles<F> {
         })
     }
 
+    fn holding(&self, dirs: &[&Path]) -> Arc<dyn Files> {
+        Arc::new(CountingFiles {
+            tally: self.tally.clone(),
+            inner: self.inner.holding(dirs),
+        })
+    }
+
     fn real_dir(&self, path: &Path) -> Result<PathBuf> {
         self.tally.add("real_dir", 1);
         self.inner.real_dir(path)
@@ -233,6 +240,11 @@ impl File for CountingFile {
     fn sync(&self) -> Result<()> {
         self.tally.add("sync", 1);
         self.inner.sync()
+    }
+
+    fn restore(&self, stat: &Stat) -> Result<()> {
+        self.tally.add("restore", 1);
+        self.inner.restore(stat)
     }
 
     fn descriptor(&self) -> Result<BorrowedFd<'_>> {

@@ -2,8 +2,8 @@
 //!
 //! Operations that change something are counted, from 1: `create`, `rewrite`, `replace`,
 //! `make_dirs`, `make_private_dirs`, `rename`, `remove_file`, `remove_dir`, `remove_tree`,
-//! `sync_dir`, `sync_fs`, `restore`, and `write_at`, `allocate`, `set_size`, `copy_from`, `start_sync`
-//! and `sync` of files. At a chosen operation
+//! `sync_dir`, `sync_fs`, `restore`, and `write_at`, `allocate`, `set_size`, `copy_from`, `start_sync`,
+//! `sync` and `restore` of files. At a chosen operation
 //!
 //! - the call fails with an errno and does nothing, and the process continues; or
 //! - the process dies: the operation is half done (half of the bytes are written, the temporary
@@ -287,6 +287,13 @@ impl<F: Files + ?Sized> Files for Faulty<F> {
         Arc::new(Faulty {
             faults: self.faults.clone(),
             inner: self.inner.beneath(roots),
+        })
+    }
+
+    fn holding(&self, dirs: &[&Path]) -> Arc<dyn Files> {
+        Arc::new(Faulty {
+            faults: self.faults.clone(),
+            inner: self.inner.holding(dirs),
         })
     }
 
@@ -579,6 +586,11 @@ impl File for FaultyFile {
 
     fn sync(&self) -> Result<()> {
         self.change("sync", || (), || self.inner.sync())
+    }
+
+    fn restore(&self, stat: &Stat) -> Result<()> {
+        let restore = || self.inner.restore(stat);
+        self.change("restore attributes of", || (), restore)
     }
 
     fn descriptor(&self) -> Result<BorrowedFd<'_>> {

@@ -1,11 +1,11 @@
 //! An open file of [`Posix`](super::posix::Posix).
 
-use super::File;
+use super::attributes::{self, allocated};
+use super::{File, Stat};
 use crate::{Error, Result};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
-    FallocateFlags, Mode, SeekFrom, copy_file_range, fallocate, fstat, fstatfs, fsync, ftruncate,
-    seek,
+    FallocateFlags, SeekFrom, copy_file_range, fallocate, fstat, fstatfs, fsync, ftruncate, seek,
 };
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use std::cell::RefCell;
@@ -169,17 +169,16 @@ impl File for PosixFile {
         self.change("sync", || fsync(&self.fd))
     }
 
+    fn restore(&self, stat: &Stat) -> Result<()> {
+        self.check()?;
+        attributes::restore(&self.fd, stat)
+            .map_err(|errno| failed("restore attributes of", &self.path, errno))
+    }
+
     fn descriptor(&self) -> Result<BorrowedFd<'_>> {
         self.check()?;
         Ok(self.fd.as_fd())
     }
-}
-
-/// Space that is allocated for a file, bytes.
-pub(super) fn allocated(stat: &rustix::fs::Stat) -> u64 {
-    u64::try_from(stat.st_blocks)
-        .unwrap_or(0)
-        .saturating_mul(512)
 }
 
 const EXT: u64 = 0xef53;
@@ -247,10 +246,4 @@ fn reserve(fd: &OwnedFd, size: u64) -> rustix::io::Result<()> {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
         other => other,
     }
-}
-
-/// Changes the mode of an `O_PATH` handle, which fchmod does not accept.
-pub(super) fn chmod_handle(handle: &OwnedFd, mode: Mode) -> rustix::io::Result<()> {
-    let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
-    retry_on_intr(|| rustix::fs::chmod(path.as_str(), mode))
 }

@@ -3,6 +3,7 @@
 //! All operations of the library go through [`Files`], so that tests can simulate full disks and
 //! killed processes. [`posix::Posix`] is the real file system.
 
+mod attributes;
 pub mod background;
 mod beneath;
 pub mod block_signals;
@@ -116,6 +117,8 @@ pub trait File: Send {
     fn start_sync(&self, bytes: Range<u64>) -> Result<()>;
     /// Brings content and size to stable storage (fsync).
     fn sync(&self) -> Result<()>;
+    /// Restores the mode, owner (as far as permitted) and times of `stat`, as [`Files::restore`] does.
+    fn restore(&self, stat: &Stat) -> Result<()>;
     /// The file descriptor, for [`File::copy_from`].
     ///
     /// # Errors
@@ -132,6 +135,11 @@ pub trait Files: Send + Sync {
     /// directories fails (`ELOOP`, with the name of the link) if a component below the root is a
     /// symbolic link. The roots themselves may be reached through links. `self` does not change.
     fn beneath(&self, roots: &[PathBuf]) -> Arc<dyn Files>;
+    /// The same file system, for work with many files in few directories. A directory stays open once a
+    /// file in it was opened, created or looked at, if it is one of `dirs` or below one, and below a root
+    /// of [`Files::beneath`]. The next file is found there, even if the directory was renamed or
+    /// replaced meanwhile, so this must not outlive the work. `self` does not change.
+    fn holding(&self, dirs: &[&Path]) -> Arc<dyn Files>;
     /// The path of a directory with all links resolved; its last component need not exist. For
     /// files that the program itself keeps behind links, and that SCR may read there: the returned
     /// path is not below a root, unless the links lead back into one.

@@ -1,14 +1,14 @@
 //! The real file system.
 
-use super::beneath::{self, At};
-use super::file::{PosixFile, allocated, chmod_handle, failed, refused};
+use super::attributes::{chmod_handle, restore_owner, stat_of, times_of};
+use super::beneath::{self, At, HeldDirs};
+use super::file::{PosixFile, failed, refused};
 use super::{Durability, File, FileKind, Files, Lock, Space, Stat, private, tree};
 use crate::Result;
 use rustix::fd::{IntoRawFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, Timespec, Timestamps, Uid, chownat,
-    flock, fstat, fstatvfs, fsync, ftruncate, openat, renameat, statat, syncfs, unlinkat,
-    utimensat,
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, fstatvfs, fsync, ftruncate,
+    openat, renameat, statat, syncfs, unlinkat, utimensat,
 };
 use rustix::io::{Errno, retry_on_intr};
 use std::ffi::{OsStr, OsString};
@@ -47,10 +47,21 @@ impl Beneath {
     }
 }
 
+/// The same, with directories that stay open; see [`Files::holding`].
+struct Holding {
+    roots: Vec<PathBuf>,
+    held: HeldDirs,
+}
+
 /// An operating system with directories below which no link is followed.
-pub trait System: Send + Sync {
+trait System: Send + Sync {
     /// These directories.
     fn roots(&self) -> &[PathBuf];
+
+    /// Resolves the path of a file that is opened, created or looked at.
+    fn find<'a>(&self, action: &'static str, path: &'a Path) -> Result<At<'a>> {
+        At::find(self.roots(), action, path)
+    }
 }
 
 impl System for Posix {
@@ -62,6 +73,16 @@ impl System for Posix {
 impl System for Beneath {
     fn roots(&self) -> &[PathBuf] {
         &self.roots
+    }
+}
+
+impl System for Holding {
+    fn roots(&self) -> &[PathBuf] {
+        &self.roots
+    }
+
+    fn find<'a>(&self, action: &'static str, path: &'a Path) -> Result<At<'a>> {
+        At::find_held(&self.roots, Some(&self.held), action, path)
     }
 }
 
@@ -116,8 +137,8 @@ fn open_regular(
     }
 }
 
-fn open_to_read(roots: &[PathBuf], path: &Path) -> Result<PosixFile> {
-    let at = At::find(roots, "open", path)?;
+fn open_to_read(system: &impl System, path: &Path) -> Result<PosixFile> {
+    let at = system.find("open", path)?;
     let (fd, _) = open_regular("open", path, &at, (OFlags::RDONLY, 0))?;
     Ok(PosixFile::new(fd, path))
 }
@@ -125,9 +146,9 @@ fn open_to_read(roots: &[PathBuf], path: &Path) -> Result<PosixFile> {
 /// Opens a file for writing, and creates it if it is missing. A file with several hard links is
 /// unlinked and created again: the other links, such as those of `cp -l`, must keep their content.
 /// Returns the size, too.
-fn open_to_write(roots: &[PathBuf], path: &Path, mode: u32) -> Result<(OwnedFd, i64)> {
+fn open_to_write(system: &impl System, path: &Path, mode: u32) -> Result<(OwnedFd, i64)> {
     const ACTION: &str = "create";
-    let at = At::find(roots, ACTION, path)?;
+    let at = system.find(ACTION, path)?;
     let flags = OFlags::RDWR | OFlags::CREATE;
     let (fd, stat) = open_regular(ACTION, path, &at, (flags, mode))?;
     if stat.st_nlink < 2 {
@@ -146,16 +167,23 @@ impl<S: System> Files for S {
         Arc::new(Beneath::new(&[self.roots(), roots].concat()))
     }
 
+    fn holding(&self, dirs: &[&Path]) -> Arc<dyn Files> {
+        Arc::new(Holding {
+            roots: self.roots().to_vec(),
+            held: HeldDirs::below(dirs),
+        })
+    }
+
     fn real_dir(&self, path: &Path) -> Result<PathBuf> {
         beneath::real_dir(path)
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn File>> {
-        Ok(Box::new(open_to_read(self.roots(), path)?))
+        Ok(Box::new(open_to_read(self, path)?))
     }
 
     fn create(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
-        let (fd, size) = open_to_write(self.roots(), path, mode)?;
+        let (fd, size) = open_to_write(self, path, mode)?;
         // Truncated only now, when it is known to be a regular file without other links. And only
         // then: ext4 writes the content of a file that was truncated to the disk when it is closed.
         if size > 0 {
@@ -165,12 +193,12 @@ impl<S: System> Files for S {
     }
 
     fn rewrite(&self, path: &Path, mode: u32) -> Result<Box<dyn File>> {
-        let (fd, _) = open_to_write(self.roots(), path, mode)?;
+        let (fd, _) = open_to_write(self, path, mode)?;
         Ok(Box::new(PosixFile::new(fd, path)))
     }
 
     fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
-        let file = open_to_read(self.roots(), path)?;
+        let file = open_to_read(self, path)?;
         let size = file.size()?;
         if size > limit {
             let text = format!("it has {size} bytes, but at most {limit} are allowed here");
@@ -243,12 +271,12 @@ impl<S: System> Files for S {
     }
 
     fn stat(&self, path: &Path) -> Result<Option<Stat>> {
-        let at = match At::find(self.roots(), "stat", path) {
+        let at = match self.find("stat", path) {
             Err(error) if error.is_not_found() => return Ok(None),
             other => other?,
         };
         match retry_on_intr(|| statat(at.dir(), at.name(), AtFlags::SYMLINK_NOFOLLOW)) {
-            Ok(stat) => Ok(Some(convert(&stat))),
+            Ok(stat) => Ok(Some(stat_of(&stat))),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(failed("stat", path, errno)),
         }
@@ -318,35 +346,14 @@ impl<S: System> Files for S {
         let at = At::find(self.roots(), "restore attributes of", path)?;
         let flags = OFlags::PATH | OFlags::NOFOLLOW;
         let handle = at.open(flags).map_err(fail)?;
-        let found = convert(&fstat(&handle).map_err(fail)?);
+        let found = stat_of(&fstat(&handle).map_err(fail)?);
         if found.kind == FileKind::Other {
             let text = "it is neither a file nor a directory";
             return Err(refused("restore attributes of", path, Errno::INVAL, text));
         }
-        let chown = |uid, gid| match chownat(&handle, "", uid, gid, AtFlags::EMPTY_PATH) {
-            // Not permitted, or the id is unknown to this user namespace.
-            Err(Errno::PERM | Errno::INVAL) => Ok(()),
-            other => other,
-        };
-        if found.gid != stat.gid {
-            chown(None, Some(Gid::from_raw(stat.gid))).map_err(fail)?;
-        }
-        if found.uid != stat.uid {
-            chown(Some(Uid::from_raw(stat.uid)), None).map_err(fail)?;
-        }
-        let found = convert(&fstat(&handle).map_err(fail)?);
-        let same_owner = (found.uid, found.gid) == (stat.uid, stat.gid);
-        // Set-id bits must not pass to another owner.
-        let mode = stat.mode & if same_owner { 0o7777 } else { 0o1777 };
-        chmod_handle(&handle, Mode::from_raw_mode(mode)).map_err(fail)?;
-        let time = |(tv_sec, nsec): (i64, u32)| Timespec {
-            tv_sec,
-            tv_nsec: nsec.into(),
-        };
-        let times = Timestamps {
-            last_access: time(stat.atime),
-            last_modification: time(stat.mtime),
-        };
+        let mode = restore_owner(&handle, &found, stat).map_err(fail)?;
+        chmod_handle(&handle, mode).map_err(fail)?;
+        let times = times_of(stat);
         utimensat(at.dir(), at.name(), &times, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)
     }
 
@@ -464,26 +471,6 @@ fn close(fd: OwnedFd) -> rustix::io::Result<()> {
             None | Some(Errno::INTR) => Ok(()),
             Some(errno) => Err(errno),
         },
-    }
-}
-
-fn convert(stat: &rustix::fs::Stat) -> Stat {
-    let kind = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => FileKind::File,
-        FileType::Directory => FileKind::Directory,
-        _ => FileKind::Other,
-    };
-    let time = |seconds, nanoseconds| (seconds, u32::try_from(nanoseconds).unwrap_or(0));
-    Stat {
-        kind,
-        size: u64::try_from(stat.st_size).unwrap_or(0),
-        blocks: allocated(stat),
-        mode: stat.st_mode,
-        uid: stat.st_uid,
-        gid: stat.st_gid,
-        atime: time(stat.st_atime, stat.st_atime_nsec),
-        ctime: time(stat.st_ctime, stat.st_ctime_nsec),
-        mtime: time(stat.st_mtime, stat.st_mtime_nsec),
     }
 }
 

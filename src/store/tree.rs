@@ -4,8 +4,9 @@
 //! links. So no link leads outside. Only one directory is open at a time: the way back up is `..`,
 //! which must be the directory that was left. So depth and path length have no limit.
 
+use super::attributes::chmod_handle;
 use super::beneath::At;
-use super::file::{chmod_handle, failed, refused};
+use super::file::{failed, refused};
 use crate::Result;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, fstat, openat, unlinkat};

@@ -1,6 +1,6 @@
 //! Copies files, and computes their checksums in the same pass.
 
-use crate::store::{File, Files};
+use crate::store::{File, Files, Stat};
 use crate::{Error, Result};
 use crc32fast::Hasher;
 use std::path::Path;
@@ -116,6 +116,19 @@ impl<'a> Copier<'a> {
         recorded: Option<&Content>,
         mode: CopyMode,
     ) -> Result<Content> {
+        self.copy_with(from, to, recorded, mode, None)
+    }
+
+    /// The same. Then gives `to` the mode, owner (as far as permitted) and times of `attributes`, after
+    /// it was synced.
+    pub fn copy_with(
+        &mut self,
+        from: &Path,
+        to: &Path,
+        recorded: Option<&Content>,
+        mode: CopyMode,
+        attributes: Option<&Stat>,
+    ) -> Result<Content> {
         let source = self.files.open(from)?;
         self.targets.begin(from)?;
         let target = self.files.create(to, 0o666)?;
@@ -132,6 +145,10 @@ impl<'a> Copier<'a> {
             .and_then(|found| match mode.sync {
                 true => target.sync().map(|()| found),
                 false => Ok(found),
+            })
+            .and_then(|found| match attributes {
+                Some(stat) => target.restore(stat).map(|()| found),
+                None => Ok(found),
             });
         if done.is_err() && !self.targets.keeps_failed() {
             // The first error is reported.

@@ -277,8 +277,12 @@ fn beneath_a_root_no_operation_follows_a_link() {
     symlink(&root, dir.join("alias")).unwrap();
     let stat = Posix.stat(&out.join("file")).unwrap().unwrap();
     let before = fs::metadata(&out).unwrap().mtime_nsec();
-    for root in [root.clone(), dir.join("alias")] {
-        let files = Posix.beneath(std::slice::from_ref(&root));
+    let aliases = [root.clone(), dir.join("alias")];
+    for (root, held) in aliases.iter().flat_map(|one| [(one, false), (one, true)]) {
+        let mut files = Posix.beneath(std::slice::from_ref(root));
+        if held {
+            files = files.holding(&[root]);
+        }
         for (way, link) in [
             ("link", "link"),
             ("link/sub", "link"),
@@ -523,6 +527,19 @@ fn attributes_come_back() {
         (wanted.atime, wanted.mtime, wanted.mode)
     );
 
+    // The same through the open file, which has another mode and other times by then.
+    fs::write(&path, "x").unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    let file = Posix.rewrite(&path, 0o666).unwrap();
+    file.write_at(0, b"y").unwrap();
+    file.restore(&wanted).unwrap();
+    drop(file);
+    let found = Posix.stat(&path).unwrap().unwrap();
+    assert_eq!(
+        (found.atime, found.mtime, found.mode),
+        (wanted.atime, wanted.mtime, wanted.mode)
+    );
+
     symlink(&path, dir.join("link")).unwrap();
     assert!(Posix.restore(&dir.join("link"), &wanted).is_err());
     // An owner that we cannot give is no error, but the set-id bit then is not given either.
@@ -530,6 +547,48 @@ fn attributes_come_back() {
         wanted.uid = 0;
         Posix.restore(&path, &wanted).unwrap();
         assert_eq!(mode(&path), 0o751);
+    }
+}
+
+#[test]
+fn a_held_directory_is_found_after_it_was_renamed_and_others_are_not() {
+    let (_scratch, dir) = scratch();
+    for name in ["held/sub", "other/sub"] {
+        fs::create_dir_all(dir.join(name)).unwrap();
+        fs::write(dir.join(name).join("f"), "before").unwrap();
+    }
+    let files = Posix.beneath(std::slice::from_ref(&dir));
+    let holding = files.holding(&[&dir.join("held")]);
+    for name in ["held", "other"] {
+        let file = dir.join(name).join("sub/f");
+        assert!(holding.stat(&file).unwrap().is_some());
+        fs::rename(dir.join(name), dir.join(format!("{name}.away"))).unwrap();
+        assert!(files.open(&file).err().unwrap().is_not_found());
+        let new = dir.join(name).join("sub/new");
+        let made = holding.create(&new, 0o666).map(drop);
+        match name {
+            "held" => {
+                holding.open(&file).unwrap();
+                made.unwrap();
+                assert!(dir.join("held.away/sub/new").exists());
+            }
+            _ => {
+                assert!(holding.open(&file).err().unwrap().is_not_found());
+                assert!(made.unwrap_err().is_not_found());
+            }
+        }
+    }
+    // More directories than are held at once.
+    for pass in 0..2 {
+        for n in 0..20 {
+            let below = dir.join(format!("held/{n}"));
+            fs::create_dir_all(&below).unwrap();
+            let file = holding
+                .create(&below.join(pass.to_string()), 0o666)
+                .unwrap();
+            file.write_at(0, b"x").unwrap();
+            assert_eq!(names(&below).len(), pass + 1, "{n}");
+        }
     }
 }
 

@@ -76,6 +76,10 @@ impl Files for ContainedFiles<'_> {
         self.inner.beneath(roots)
     }
 
+    fn holding(&self, dirs: &[&Path]) -> Arc<dyn Files> {
+        self.inner.holding(dirs)
+    }
+
     fn real_dir(&self, path: &Path) -> Result<PathBuf> {
         self.inner.real_dir(path)
     }
@@ -259,6 +263,10 @@ impl File for ContainedFile {
     /// The containers were synced before their record was written.
     fn sync(&self) -> Result<()> {
         Ok(())
+    }
+
+    fn restore(&self, _: &Stat) -> Result<()> {
+        self.only_read()
     }
 
     fn descriptor(&self) -> Result<BorrowedFd<'_>> {

@@ -325,11 +325,17 @@ impl File for NotingFile {
         self.2.note("sync", &self.1);
         self.0.sync()
     }
+    fn restore(&self, stat: &Stat) -> scr::Result<()> {
+        self.0.restore(stat)
+    }
 }
 
 impl Files for Noting {
     // Paths in these tests have no links.
     fn beneath(&self, _: &[PathBuf]) -> Arc<dyn Files> {
+        Arc::new(self.clone())
+    }
+    fn holding(&self, _: &[&Path]) -> Arc<dyn Files> {
         Arc::new(self.clone())
     }
     fn real_dir(&self, path: &Path) -> scr::Result<PathBuf> {
