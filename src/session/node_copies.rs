@@ -450,9 +450,7 @@ mod tests {
         let sum = crc32fast::hash(NAME.as_bytes());
         let file = |suffix: &str| place.dir().join(format!("{sum:08x}.{suffix}"));
         let (lock, partial) = (file("lock"), file("part"));
-        std::fs::create_dir_all(place.dir()).unwrap();
-        let own = std::fs::Permissions::from(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        std::fs::set_permissions(place.dir(), own).unwrap();
+        Posix.make_private_dirs(&place.base, &place.below).unwrap();
         for path in [&lock, &partial] {
             std::fs::write(path, b"").unwrap();
         }
