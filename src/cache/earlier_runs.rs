@@ -66,7 +66,7 @@ fn merge(files: &dyn Files, from: &Layout, to: &Layout) -> Result<()> {
     for (name, entry) in dataset::entries(files, from)? {
         let (source, target) = (from.root().join(&name), to.root().join(&name));
         let gone = match entry {
-            CacheEntry::Trash(_) => &source,
+            CacheEntry::Trash(_) | CacheEntry::Restart => &source,
             _ if files.stat(&target)?.is_none() => {
                 rename(files, &source, &target)?;
                 continue;

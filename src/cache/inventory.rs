@@ -88,7 +88,7 @@ pub fn levels(
 }
 
 /// Reads the completion records in `stores` (index and layout of each store that the calling rank
-/// leads) and empties their trash. `prefix` is the prefix directory of this run. Damaged records,
+/// leads), empties their trash, and deletes the copies of a killed restart. `prefix` is the prefix directory of this run. Damaged records,
 /// and files in the place of directories, are left out and described in the notes. Data files are
 /// not read. Repeats failed reads ([`retry`]). Local.
 ///
@@ -98,7 +98,7 @@ pub fn levels(
 pub fn read(files: &dyn Files, prefix: &Path, stores: &[(usize, &Layout)]) -> Result<Inventory> {
     let mut inventory = Inventory::default();
     for &(store, layout) in stores {
-        for (_, entry) in dataset::entries(files, layout)? {
+        for (name, entry) in dataset::entries(files, layout)? {
             match entry {
                 CacheEntry::Dataset(id) => {
                     let slot = Slot { store, id };
@@ -108,6 +108,10 @@ pub fn read(files: &dyn Files, prefix: &Path, stores: &[(usize, &Layout)]) -> Re
                 CacheEntry::Quarantine(id) => inventory.quarantined.push(Slot { store, id }),
                 CacheEntry::Trash(id) => {
                     let removed = dataset::empty_trash(files, layout, id);
+                    inventory.notes.extend(removed.err().map(note));
+                }
+                CacheEntry::Restart => {
+                    let removed = files.remove_tree(&layout.root().join(name));
                     inventory.notes.extend(removed.err().map(note));
                 }
             }

@@ -7,6 +7,7 @@
 //!                                                       /node.<n>/.scr/...
 //!                                                       /files/<path below the prefix>
 //!                                      /scr.quarantine.<id>/...
+//!                                      /scr.restart.<run>.<n>.<node>/files/<path below the prefix>
 //! ```
 //!
 //! Each run has a directory of its own. It takes over what earlier runs left by renaming it into
@@ -22,6 +23,11 @@
 //! level even if the rank's node has another number in later runs; readers search all levels. The files
 //! of all ranks are in one tree, as in the prefix directory, so that several ranks can write one file.
 //! Its record is that of the lowest of them.
+//!
+//! In a restart on another number of ranks a node keeps its copies of files of the prefix directory in
+//! `scr.restart.*` until the restart is complete. They are no dataset: the next run deletes what a killed
+//! one left. The name has the run and the number of the restart in it, so nobody takes the copies of
+//! another restart for those of this one.
 
 use crate::format::dataset::HIGHEST;
 pub use crate::format::filemap::filemap_name;
@@ -31,6 +37,7 @@ const RUN: &str = "scr.run.";
 const DATASET: &str = "scr.dataset.";
 const QUARANTINE: &str = "scr.quarantine.";
 const TRASH: &str = "scr.trash.";
+const RESTART: &str = "scr.restart.";
 const META: &str = ".scr";
 const NODE: &str = "node.";
 const FILES: &str = "files";
@@ -118,6 +125,13 @@ impl Layout {
     /// Path of a dataset that is being deleted.
     pub fn trash(&self, id: u64) -> PathBuf {
         self.root().join(format!("{TRASH}{id}"))
+    }
+
+    /// Where node `node` keeps its copies in the `restart`-th restart of this run, relative to the base.
+    pub fn restart_below(&self, restart: u64, node: usize) -> PathBuf {
+        let run = self.run.unwrap_or(0);
+        let name = format!("{RESTART}{run:016x}.{restart}.{node}");
+        self.root_below().join(name)
     }
 
     /// Filemaps and redundancy files of this rank's node in a dataset that is being deleted.
@@ -215,6 +229,8 @@ pub enum CacheEntry {
     Quarantine(u64),
     /// A dataset that was being deleted.
     Trash(u64),
+    /// Copies for the ranks of a node in a restart.
+    Restart,
 }
 
 /// Parses the name of an entry of a run's directory; `None` if SCR does not use such names.
@@ -222,9 +238,11 @@ pub fn cache_entry(name: &str) -> Option<CacheEntry> {
     let id = |prefix| numbered(name, prefix).filter(|id| *id <= HIGHEST);
     let dataset = id(DATASET).map(CacheEntry::Dataset);
     let kept = || id(QUARANTINE).map(CacheEntry::Quarantine);
+    let restart = || name.starts_with(RESTART).then_some(CacheEntry::Restart);
     dataset
         .or_else(kept)
         .or_else(|| id(TRASH).map(CacheEntry::Trash))
+        .or_else(restart)
 }
 
 /// The rank in a [`filemap_name`].
@@ -272,6 +290,13 @@ mod tests {
         );
         assert_eq!(layout.base().join(layout.meta_below(3)), layout.meta(3));
         assert_eq!(cache_entry("scr.dataset.17"), Some(CacheEntry::Dataset(17)));
+        let restart = layout.base().join(layout.restart_below(2, 7));
+        assert_eq!(
+            restart,
+            layout.root().join("scr.restart.00000000000000ab.2.7")
+        );
+        let name = restart.file_name().and_then(|name| name.to_str());
+        assert_eq!(name.and_then(cache_entry), Some(CacheEntry::Restart));
         assert_eq!(
             cache_entry("scr.quarantine.4"),
             Some(CacheEntry::Quarantine(4))

@@ -162,7 +162,7 @@ pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) 
 ///
 /// Without this call there is no such restart, unless SCR_FETCH_BYPASS or SCR_GLOBAL_RESTART is 1.
 /// SCR_Have_restart then offers the newest checkpoint, whatever its number of processes. If that
-/// number is another one, the files are read in the prefix directory, to which a checkpoint in the
+/// number is another one, the files come from the prefix directory, to which a checkpoint in the
 /// cache is copied first. Every process can open every file: SCR_Route_file takes the names with which
 /// the files were written, and SCR_Restart_ranks, SCR_Restart_file_count and SCR_Restart_file tell what
 /// there is. New datasets may replace such checkpoints, as they may replace those of the same number of

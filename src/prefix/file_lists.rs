@@ -4,7 +4,7 @@
 use super::paths::Prefix;
 use super::rank2file::{leaves_there, ranks, read_leaf};
 use crate::format::Name;
-use crate::format::rank2file::Leaf;
+use crate::format::rank2file::{FileEntry, Leaf};
 use crate::store::Files;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
@@ -73,12 +73,18 @@ impl FileLists {
         list.map_err(|e| e.in_file(&self.dir))
     }
 
-    /// True if the dataset has a file of this path, relative to the prefix directory. Reads leaves
-    /// until one has it, the last one first. Local.
-    pub fn contains(&mut self, files: &dyn Files, relative: &Path) -> Result<bool> {
+    /// The file of this path, relative to the prefix directory, with the rank that wrote it; `None` if
+    /// the dataset has none. Reads leaves until one has it, the last one first. Local.
+    pub fn find(
+        &mut self,
+        files: &dyn Files,
+        relative: &Path,
+    ) -> Result<Option<(u64, &FileEntry)>> {
         let name = Name::from(relative);
         let has = |leaf: &Leaf| leaf.entries.values().any(|e| e.files.contains_key(&name));
-        Ok(self.find_leaf(files, 0, has)?.is_some())
+        let leaf = self.find_leaf(files, 0, has)?;
+        let mut entries = leaf.into_iter().flat_map(|leaf| &leaf.entries);
+        Ok(entries.find_map(|(rank, entry)| Some((*rank, entry.files.get(&name)?))))
     }
 
     /// The first leaf that is `wanted`: the last one, the one in which rank `near` should be, any other.
@@ -165,10 +171,11 @@ mod tests {
         for (rank, leaves) in [(0, 0), (3, 1), (3, 0), (2, 1)] {
             let name = large(rank);
             let name = name.files.keys().next().unwrap();
-            assert!(lists.contains(&files, name.as_path()).unwrap());
+            let (writer, _) = lists.find(&files, name.as_path()).unwrap().unwrap();
+            assert_eq!(writer, rank);
             assert_eq!(reads() > 0, leaves > 0, "a file of rank {rank}");
         }
-        assert!(!lists.contains(&files, Path::new("none")).unwrap());
+        assert_eq!(lists.find(&files, Path::new("none")).unwrap(), None);
     }
 
     /// SCR v3.1.0 may make trees in which a leaf has another number than its first rank.

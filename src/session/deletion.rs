@@ -6,6 +6,7 @@ use crate::cache::dataset;
 use crate::cache::layout::Layout;
 use crate::events::{Event, Severity};
 use crate::store::block_signals::BlockedSignals;
+use std::path::PathBuf;
 use std::thread::JoinHandle;
 
 /// The nice value of a deleting thread: it gets a tenth of a busy processor.
@@ -48,9 +49,7 @@ impl BackgroundDeletion {
         }
         let (files, verify) = (run.files.clone(), run.settings.crc_on_delete);
         let (sink, speaker) = (run.sink.clone(), run.speaker.clone());
-        let work = move || {
-            // On Linux this changes the thread alone.
-            let _ = rustix::process::nice(NICE);
+        self.spawn(move || {
             for Trash { layout, id, saved } in trash {
                 if verify {
                     let (dir, before) = (layout.trash(id), layout.dataset(id));
@@ -62,6 +61,23 @@ impl BackgroundDeletion {
                 // The next run of this job deletes what cannot be deleted now.
                 let _ = dataset::empty_trash(&*files, &layout, id);
             }
+        });
+    }
+
+    /// Deletes a directory that is no dataset in a thread. Local.
+    pub fn start_tree(&mut self, run: &Run, path: PathBuf) {
+        let files = run.files.clone();
+        self.spawn(move || {
+            // The next run of this job deletes what cannot be deleted now.
+            let _ = files.remove_tree(&path);
+        });
+    }
+
+    fn spawn(&mut self, work: impl FnOnce() + Send + 'static) {
+        let work = move || {
+            // On Linux this changes the thread alone.
+            let _ = rustix::process::nice(NICE);
+            work();
         };
         let _blocked = BlockedSignals::new();
         let thread = std::thread::Builder::new().name("scr-delete".to_string());

@@ -157,7 +157,7 @@ fn tell_damage(run: &Run, layout: &Layout) -> Result<()> {
         let (id, dir) = match entry {
             CacheEntry::Dataset(id) => (id, layout.dataset(id)),
             CacheEntry::Quarantine(id) => (id, layout.quarantine(id)),
-            CacheEntry::Trash(_) => continue,
+            CacheEntry::Trash(_) | CacheEntry::Restart => continue,
         };
         for found in damage::find(&*run.files, layout, id, (&dir, &dir)) {
             run.tell(Severity::Warning, found.told(None));

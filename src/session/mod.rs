@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `SCR_Init` | `start` | `run_info`, `local_setup`, `exchange`, `stores`, `locks`, `classify`, `recovery_plan`, `recover`, `make_room`, `flush` |
 //! | `SCR_Start_output` | `output` | `space`, `evict` |
-//! | `SCR_Route_file` | `route` | `other_ranks` |
+//! | `SCR_Route_file` | `route` | `other_ranks`, `node_copies` |
 //! | `SCR_Complete_output` | `complete` | `space`, `flush`, `background`, `checksums`, `halt` |
 //! | `SCR_Have_restart`, ... | `restart` | `search`, `recover`, `fetch`, `unavailable`, `any_ranks` |
 //! | `SCR_Allow_other_ranks`, `SCR_Restart_ranks`, ... | `restart_list` | `any_ranks` |
@@ -36,6 +36,7 @@ mod local_setup;
 mod locks;
 mod make_room;
 mod manage;
+mod node_copies;
 mod other_ranks;
 mod output;
 mod poststage;
@@ -70,6 +71,7 @@ use halt::HaltState;
 use ids::Ids;
 use interval::CheckpointInterval;
 use locks::{Locks, REPORTED};
+use node_copies::NodeCopies;
 use other_ranks::OtherRanks;
 use output::OpenDataset;
 use restart_list::RestartLists;
@@ -94,6 +96,8 @@ pub struct Session {
     other_ranks: OtherRanks,
     /// The lists of the files of the checkpoint that is being read.
     lists: RestartLists,
+    /// Its files that this node has in the cache, if another number of ranks wrote it.
+    node_copies: NodeCopies,
     /// The dataset that is being written.
     open: Option<OpenDataset>,
     interval: CheckpointInterval,

@@ -7,6 +7,7 @@ use super::fetch::Attempt;
 use super::run::time_now;
 use super::search::Restart;
 use super::state::{Call, State};
+use crate::comm::collective;
 use crate::events::Severity;
 use crate::format::Name;
 use crate::prefix::index;
@@ -144,6 +145,7 @@ impl Session {
         };
         self.state = state;
         self.lists.forget();
+        self.node_copies.begin(&self.run, offered);
         Ok(offered.dataset.name.clone())
     }
 
@@ -167,7 +169,13 @@ impl Session {
                 format!("cannot be read: {}", self.invalid(call)),
             )),
         };
-        let verdict = self.run.agree(local);
+        let mut sums = self.node_copies.terms();
+        let verdict = collective::agree_with(&*self.run.comm, self.run.node(), local, &mut sums);
+        if !matches!(verdict, Err(Error::Comm { .. })) {
+            // No rank reads any more.
+            let deletion = &mut self.cached.deletion;
+            self.node_copies.end(&self.run, deletion, &offered, sums);
+        }
         match &verdict {
             Ok(()) => self.statistics.count_restart(),
             Err(_) => {

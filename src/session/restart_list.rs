@@ -3,6 +3,7 @@
 
 use super::Session;
 use super::cached::{RestartFiles, title};
+use super::node_copies::Wanted;
 use super::run::Run;
 use super::search::RestartSearch;
 use super::state::{Call, State};
@@ -137,7 +138,8 @@ impl Session {
         )
     }
 
-    /// The path at which the program reads a file of the checkpoint that is being read. Local.
+    /// The path at which the program reads a file of the checkpoint that is being read: in the prefix
+    /// directory, or a copy for this node. Local.
     pub(super) fn route_restart(&mut self, name: &Path) -> Result<PathBuf> {
         let run = &self.run;
         let Some(offered) = &self.search.offered else {
@@ -148,7 +150,7 @@ impl Session {
         }
         let relative = run.prefix.relative(name, &self.cwd)?;
         let lists = self.lists.in_prefix(run, offered)?;
-        if !lists.contains(&*run.files, &relative)? {
+        let Some((writer, recorded)) = lists.find(&*run.files, &relative)? else {
             return Err(Error::usage(
                 Call::RouteFile.name(),
                 format!(
@@ -158,6 +160,14 @@ impl Session {
                     offered.ranks
                 ),
             ));
+        };
+        let wanted = Wanted {
+            relative: &relative,
+            writer,
+            recorded,
+        };
+        if let Some(copy) = self.node_copies.path_of(run, offered, &wanted)? {
+            return Ok(copy);
         }
         let path = offered.root.join(relative);
         offered.check(&*run.files, &path)?;

@@ -7,6 +7,7 @@ use super::exchange::exchange;
 use super::halt::HaltState;
 use super::interval::CheckpointInterval;
 use super::local_setup::LocalSetup;
+use super::node_copies::NodeCopies;
 use super::restart_list::RestartLists;
 use super::run::{Run, Store};
 use super::run_info::{RootSetup, RootState, receive};
@@ -122,6 +123,7 @@ impl Session {
             search,
             other_ranks: root.other_ranks.with(&settings),
             lists: RestartLists::default(),
+            node_copies: NodeCopies::default(),
             open: None,
             interval: CheckpointInterval::new(),
             halt: HaltState::new(environment),

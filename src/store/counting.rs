@@ -229,7 +229,13 @@ impl File for CountingFile {
 
     fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool> {
         self.tally.add("copy_from", 1);
-        self.inner.copy_from(source, bytes)
+        let length = bytes.end.saturating_sub(bytes.start) as usize;
+        let copied = self.inner.copy_from(source, bytes)?;
+        if copied {
+            FileTally::transfer(&self.tally.read, length);
+            FileTally::transfer(&self.tally.written, length);
+        }
+        Ok(copied)
     }
 
     fn start_sync(&self, bytes: Range<u64>) -> Result<()> {

@@ -2,7 +2,8 @@
 # Usage: ranks.sh PROGRAM [shared] LAUNCHER...
 # A checkpoint of 8 ranks on four nodes is read by 3 and by 12: from the prefix directory, written there
 # or flushed, and from the cache after a node was lost. With "shared", of a file that all ranks write
-# together in bypass. Run through tests/in_empty_directory.sh.
+# together in bypass. Where fetched files go to the cache and a node has several ranks, it reads each of the
+# nine files once. Run through tests/in_empty_directory.sh.
 set -euo pipefail
 
 program=$1
@@ -32,7 +33,7 @@ on() {
 
 # try WAY: with the parameters that are set.
 try() {
-    local way=$1 lost
+    local way=$1 lost copied
     for wanted in "3 n0 n1 n2" "12 n0 n0 n0 n1 n1 n1 n2 n2 n2 n3 n3 n3"; do
         rm -rf "$nodes" prefix
         mkdir -p "$nodes" prefix
@@ -52,6 +53,13 @@ try() {
         esac
         on "${wanted#* }" read ck 8 ${shared:+shared} || fail "$way: ${wanted%% *} ranks"
         grep -q "^ranks: ${wanted%% *} read ck of 8$" log || fail "$way: ${wanted%% *} ranks did not tell"
+        case "$way ${wanted%% *}" in
+        "flush 12" | "cache 12") copied=1 ;;
+        *) copied=0 ;;
+        esac
+        [[ $(grep -c ": 36 files .* to the cache, each once a node" log) == "$copied" ]] ||
+            fail "$way: ${wanted%% *} ranks: copies for nodes"
+        [[ -z $(find "$nodes" -name "scr.restart.*") ]] || fail "$way: copies are left"
         # What follows is a checkpoint as any other, and needs no permission.
         on "${wanted#* }" read next "${wanted%% *}" ${shared:+shared} || fail "$way: as many ranks"
     done
@@ -59,6 +67,7 @@ try() {
 }
 
 export SCR_PREFIX=$PWD/prefix SCR_COPY_TYPE=XOR SCR_CACHE_SIZE=2 SCR_JOB_ID=ranks SCR_FETCH_BYPASS=0
+export SCR_DEBUG=1
 export SCR_CACHE_BYPASS=1 SCR_FLUSH=1
 try bypass
 [[ -z $shared ]] || exit 0

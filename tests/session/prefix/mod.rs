@@ -9,6 +9,7 @@ mod fetch;
 mod fixtures;
 mod golden;
 mod links;
+mod node_copies;
 mod other_ranks;
 mod outputs;
 mod shared_files;
