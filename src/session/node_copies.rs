@@ -359,11 +359,15 @@ impl Place {
         };
         let (crc, sync) = (recorded.crc.is_some(), false);
         let mut copier = Copier::new(files, settings.file_buf_size.min(PIECE));
-        copier.copy(&from, partial, Some(&recorded), CopyMode { crc, sync })?;
+        let stat = settings.copy_metadata.then_some(&stat);
+        copier.copy_with(
+            &from,
+            partial,
+            Some(&recorded),
+            CopyMode { crc, sync },
+            stat,
+        )?;
         let done = (|| {
-            if settings.copy_metadata {
-                files.restore(partial, &stat)?;
-            }
             let parent = wanted.relative.parent().unwrap_or(Path::new(""));
             files.make_private_dirs(&self.base, &self.below.join("files").join(parent))?;
             files.rename(partial, path)
