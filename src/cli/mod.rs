@@ -34,6 +34,7 @@ mod index;
 mod index_add;
 mod inspect;
 mod job;
+mod json;
 mod kill_jobstep;
 mod list_dir;
 mod list_down_nodes;

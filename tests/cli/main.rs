@@ -18,6 +18,7 @@ mod hosts;
 mod import_config;
 mod index;
 mod job;
+mod json;
 mod left_over;
 mod links;
 mod log;

@@ -1,12 +1,15 @@
 //! The report: facts in sections, then problems with their remedies.
 
+use crate::cli::json::{DirectoryJson, DoctorJson, FactJson, ProblemJson, SectionJson};
 use crate::text::escaped;
+use crate::version;
 use std::fmt::Display;
 
 /// Collects facts and problems.
 #[derive(Default)]
 pub(super) struct DoctorReport {
-    facts: String,
+    sections: Vec<SectionJson>,
+    directories: Vec<DirectoryJson>,
     problems: Vec<(String, String)>,
 }
 
@@ -16,19 +19,39 @@ const COLUMN: usize = 12;
 impl DoctorReport {
     /// Begins a section.
     pub fn section(&mut self, title: impl Display) {
-        let gap = if self.facts.is_empty() { "" } else { "\n" };
-        self.facts.push_str(&format!("{gap}{title}\n"));
+        self.sections.push(SectionJson {
+            title: title.to_string(),
+            facts: Vec::new(),
+        });
     }
 
     /// Adds a fact in two columns.
     pub fn fact(&mut self, name: &str, value: impl Display) {
-        self.line(format!("{name:COLUMN$} {value}"));
+        self.add(Some(name), value);
     }
 
     /// Adds a line without columns.
     pub fn line(&mut self, text: impl Display) {
-        let text = escaped(&text.to_string()).into_owned();
-        self.facts.push_str(&format!("  {text}\n"));
+        self.add(None, text);
+    }
+
+    fn add(&mut self, name: Option<&str>, text: impl Display) {
+        let fact = FactJson {
+            name: name.map(str::to_string),
+            text: text.to_string(),
+        };
+        match self.sections.last_mut() {
+            Some(section) => section.facts.push(fact),
+            None => self.sections.push(SectionJson {
+                title: String::new(),
+                facts: vec![fact],
+            }),
+        }
+    }
+
+    /// Adds a directory to the JSON; its line in the text is a fact.
+    pub fn directory(&mut self, directory: DirectoryJson) {
+        self.directories.push(directory);
     }
 
     /// Adds a problem. The remedy is empty if the problem includes it.
@@ -44,9 +67,36 @@ impl DoctorReport {
         self.problems.is_empty()
     }
 
-    /// The whole report.
+    /// The whole report for programs.
+    pub fn json(&self) -> DoctorJson {
+        let problem = |(what, remedy): &(String, String)| ProblemJson {
+            problem: what.clone(),
+            remedy: Some(remedy.clone()).filter(|remedy| !remedy.is_empty()),
+        };
+        DoctorJson {
+            release: version::RELEASE,
+            interface: version::INTERFACE,
+            good: self.is_good(),
+            sections: self.sections.clone(),
+            directories: self.directories.clone(),
+            problems: self.problems.iter().map(problem).collect(),
+        }
+    }
+
+    /// The whole report for people.
     pub fn text(&self) -> String {
-        let mut text = self.facts.clone();
+        let mut text = String::new();
+        for section in &self.sections {
+            let gap = if text.is_empty() { "" } else { "\n" };
+            text.push_str(&format!("{gap}{}\n", escaped(&section.title)));
+            for fact in &section.facts {
+                let words = match &fact.name {
+                    Some(name) => format!("{name:COLUMN$} {}", fact.text),
+                    None => fact.text.clone(),
+                };
+                text.push_str(&format!("  {}\n", escaped(&words)));
+            }
+        }
         text.push_str(match self.is_good() {
             true => "\nNothing is wrong.\n",
             false => "\nProblems\n",
