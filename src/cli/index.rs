@@ -5,6 +5,7 @@ use super::complete::complete;
 use super::delete::delete;
 use super::index_add::add;
 use super::json::{self, IndexJson, IndexedJson};
+use super::terminal::{HEADING, Line, WRONG};
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::Name;
 use crate::format::flush_file::{CACHE, FlushEntry};
@@ -13,8 +14,8 @@ use crate::format::print::escaped;
 use crate::prefix::index::{self, no_such_dataset};
 use crate::prefix::{paths::Prefix, records};
 use crate::{Error, Result};
+use clap::builder::styling::Style;
 use std::ffi::OsString;
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,6 +23,9 @@ use std::process::ExitCode;
 /// The command.
 pub(super) const COMMAND: Command =
     Command::of::<Options>("index", &["scr_index"], CommandGroup::Datasets);
+
+/// Column of the names in the table.
+const NAMES: usize = 35;
 
 /// List the saved datasets, and choose where the next run starts
 ///
@@ -121,9 +125,13 @@ impl Options {
 }
 
 fn list(call: &mut Invocation, prefix: &Prefix) -> std::result::Result<(), Failure> {
-    call.out
-        .write_all(table(&existing(prefix)?.list()).as_bytes())?;
-    Ok(())
+    let rows = existing(prefix)?.list();
+    let style = |row: usize| match rows.get(row) {
+        Some(row) if row.current => HEADING,
+        Some(row) if !row.valid => WRONG,
+        _ => Style::new(),
+    };
+    Ok(call.show(&Line::table(&table(&rows), NAMES, style))?)
 }
 
 /// Reads the index. A missing one is an error, as in SCR v3.1.0: most likely it is the wrong directory,

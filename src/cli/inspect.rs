@@ -2,6 +2,7 @@
 
 use super::call::{Failure, Invocation};
 use super::json::{self, CachedJson, InspectJson, SavedDatasetJson, SavedJson};
+use super::terminal::Line;
 use super::{Command, CommandGroup, Outcome, RunCommand, caches};
 use crate::cache::layout::Layout;
 use crate::format::Dataset;
@@ -13,12 +14,16 @@ use crate::scavenge::rebuild::{Scope, choose};
 use crate::scavenge::scr_v3::{self, ScrV3Dataset, is_from_scr_v3};
 use crate::scavenge::{build, locations::PrefixLocation};
 use crate::text::ranks_in_words;
+use clap::builder::styling::Style;
 use std::io::Write;
 use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
     Command::of::<Options>("inspect", &["scr_inspect"], CommandGroup::Scripts);
+
+/// Column of the names in the table.
+const NAMES: usize = 28;
 
 /// List the datasets in the cache of this node, or what was saved of one
 ///
@@ -77,7 +82,7 @@ impl Options {
             json::print(call, "inspect", list)?;
             return Ok(ExitCode::SUCCESS);
         }
-        writeln!(call.out, "DSET TYPE        HERE RANKS NAME")?;
+        let mut table = String::from("DSET TYPE        HERE RANKS NAME\n");
         for held in &datasets {
             let dataset = &held.dataset;
             let kind = match (dataset.is_checkpoint(), dataset.flag_output) {
@@ -87,8 +92,9 @@ impl Options {
             };
             let (id, name) = (dataset.id, escaped(&dataset.name));
             let (here, ranks) = (held.here.len(), held.ranks);
-            writeln!(call.out, "{id:>4} {kind:<11} {here:>4} {ranks:>5} {name}")?;
+            table.push_str(&format!("{id:>4} {kind:<11} {here:>4} {ranks:>5} {name}\n"));
         }
+        call.show(&Line::table(&table, NAMES, |_| Style::new()))?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -55,6 +55,7 @@ mod retries_halt;
 mod run;
 mod scavenge;
 mod should_exit;
+mod terminal;
 mod test_runtime;
 mod transfer;
 mod watchdog;

@@ -3,6 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::job::load;
 use super::json::{self, ChildJson, ItemJson, LinesJson, ParameterJson, ParamsJson};
+use super::terminal::{HEADING, Line};
 use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::Error;
 use crate::config::table::{
@@ -10,7 +11,6 @@ use crate::config::table::{
 };
 use crate::config::{Config, ConfigItem};
 use crate::text::escaped;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -55,7 +55,7 @@ impl RunCommand for Options {
             let error = config.typed(p).err();
             match self.json {
                 true => list.parameters.push(self.plain_json(&config, p, &error)),
-                false => call.out.write_all(self.plain(&config, p).as_bytes())?,
+                false => call.show(&lines(&self.plain(&config, p)))?,
             }
             if let Some(error) = error {
                 call.error(&error);
@@ -68,7 +68,7 @@ impl RunCommand for Options {
             }
             match self.json {
                 true => list.lines.push(items_json(&config, m)),
-                false => call.out.write_all(items(&config, m).as_bytes())?,
+                false => call.show(&lines(&items(&config, m)))?,
             }
         }
         if self.json {
@@ -151,6 +151,15 @@ impl Options {
             effect(p.effect)
         )
     }
+}
+
+/// The lines of a text: names and values, and below them what is known of them.
+fn lines(text: &str) -> Vec<Line> {
+    let line = |text: &str| match text.starts_with(' ') {
+        true => Line::new(text),
+        false => Line::new(text).styled(HEADING),
+    };
+    text.lines().map(line).collect()
 }
 
 /// The value to show of a parameter; `None` if it is not set.

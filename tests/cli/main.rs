@@ -34,4 +34,5 @@ mod scavenge;
 #[path = "../site/mod.rs"]
 mod site;
 mod startup;
+mod terminal;
 mod transfer;

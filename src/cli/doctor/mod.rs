@@ -16,7 +16,6 @@ use crate::config::describe::descriptors;
 use crate::config::table::{MULTIS, PARAMETERS};
 use crate::config::value::{Typed, ValueKind};
 use report::DoctorReport;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use survival::RunShape;
@@ -71,7 +70,7 @@ impl RunCommand for Options {
         }
         match self.json {
             true => json::print(call, "doctor", report.json())?,
-            false => call.out.write_all(report.text().as_bytes())?,
+            false => call.show(&report.lines())?,
         }
         Ok(match report.is_good() {
             true => ExitCode::SUCCESS,

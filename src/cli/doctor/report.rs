@@ -1,6 +1,7 @@
 //! The report: facts in sections, then problems with their remedies.
 
 use crate::cli::json::{DirectoryJson, DoctorJson, FactJson, ProblemJson, SectionJson};
+use crate::cli::terminal::{HEADING, Line, WRONG};
 use crate::text::escaped;
 use crate::version;
 use std::fmt::Display;
@@ -84,53 +85,61 @@ impl DoctorReport {
     }
 
     /// The whole report for people.
-    pub fn text(&self) -> String {
-        let mut text = String::new();
+    pub fn lines(&self) -> Vec<Line> {
+        let mut lines = Vec::new();
         for section in &self.sections {
-            let gap = if text.is_empty() { "" } else { "\n" };
-            text.push_str(&format!("{gap}{}\n", escaped(&section.title)));
-            for fact in &section.facts {
-                let words = match &fact.name {
-                    Some(name) => format!("{name:COLUMN$} {}", fact.text),
-                    None => fact.text.clone(),
-                };
-                text.push_str(&format!("  {}\n", escaped(&words)));
+            if !lines.is_empty() {
+                lines.push(Line::new(""));
             }
+            lines.push(Line::new(escaped(&section.title)).styled(HEADING));
+            lines.extend(section.facts.iter().map(fact));
         }
-        text.push_str(match self.is_good() {
-            true => "\nNothing is wrong.\n",
-            false => "\nProblems\n",
-        });
+        lines.push(Line::new(""));
+        match self.is_good() {
+            true => lines.push(Line::new("Nothing is wrong.")),
+            false => lines.push(Line::new("Problems").styled(WRONG.bold())),
+        }
         for (number, (what, remedy)) in (1..).zip(&self.problems) {
-            let lines = what.lines().chain(remedy.lines()).map(escaped);
-            for (at, line) in lines.enumerate() {
-                match at {
-                    0 => text.push_str(&format!("  {number}. {line}\n")),
-                    _ => text.push_str(&format!("     {line}\n")),
-                }
+            let texts = what.lines().chain(remedy.lines()).map(escaped);
+            for (at, text) in texts.enumerate() {
+                let line = match at {
+                    0 => Line::new(format!("  {number}. {text}")).styled(WRONG),
+                    _ => Line::new(format!("     {text}")),
+                };
+                lines.push(Line { hang: 5, ..line });
             }
         }
-        text
+        lines
     }
+}
+
+fn fact(fact: &FactJson) -> Line {
+    let (text, hang) = match &fact.name {
+        Some(name) => (format!("{name:COLUMN$} {}", fact.text), COLUMN + 3),
+        None => (fact.text.clone(), 4),
+    };
+    let line = Line::new(format!("  {}", escaped(&text)));
+    Line { hang, ..line }
 }
 
 #[cfg(test)]
 mod tests {
     use super::DoctorReport;
 
+    fn text(report: &DoctorReport) -> String {
+        let lines = report.lines().into_iter();
+        lines.map(|line| format!("{}\n", line.text)).collect()
+    }
+
     #[test]
     fn a_problem_is_said_once_and_nothing_steers_the_terminal() {
         let mut report = DoctorReport::default();
         report.section("Job");
         report.fact("user", "me\x1b[31m");
-        assert!(
-            report
-                .text()
-                .ends_with("user         me\\x1b[31m\n\nNothing is wrong.\n")
-        );
+        assert!(text(&report).ends_with("user         me\\x1b[31m\n\nNothing is wrong.\n"));
         report.wrong("bad\nworse", "mend it");
         report.wrong("bad\nworse", "mend it");
         let problems = "\nProblems\n  1. bad\n     worse\n     mend it\n";
-        assert!(report.text().ends_with(problems), "{}", report.text());
+        assert!(text(&report).ends_with(problems), "{}", text(&report));
     }
 }
