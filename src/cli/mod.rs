@@ -200,6 +200,9 @@ impl Command {
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    if let Some(shell) = std::env::var_os(completions::offer::VARIABLE) {
+        return completions::offer::answer(&arguments, &shell);
+    }
     let Some((command, mut call, definition, options)) = chosen(&arguments) else {
         return help::top(arguments);
     };
