@@ -250,6 +250,26 @@ pub(super) struct ChildJson {
     pub doc: &'static str,
 }
 
+/// `scr clean --json`
+#[derive(Serialize)]
+pub(super) struct CleanJson {
+    pub user: String,
+    pub dry_run: bool,
+    pub directories: Vec<CleanedJson>,
+}
+
+#[derive(Serialize)]
+pub(super) struct CleanedJson {
+    pub path: String,
+    pub job: String,
+    pub action: &'static str,
+    pub reason: Option<String>,
+    pub files: u64,
+    pub bytes: u64,
+    pub foreign: Vec<String>,
+    pub problems: Vec<String>,
+}
+
 /// `scr doctor --json`
 #[derive(Serialize)]
 pub(super) struct DoctorJson {

@@ -12,6 +12,7 @@ mod caches;
 mod call;
 mod check_node;
 mod ckpt_interval;
+mod clean;
 mod complete;
 mod completions;
 mod copy;
@@ -40,6 +41,7 @@ mod list_dir;
 mod list_down_nodes;
 mod log_event;
 mod log_transfer;
+mod manual;
 mod nodes_file;
 mod on_nodes;
 mod params;
@@ -61,6 +63,7 @@ mod transfer;
 mod watchdog;
 
 pub use help::definition;
+pub use manual::{MANUALS, Manual, manual};
 
 use call::{Failure, Invocation};
 use std::ffi::OsString;
@@ -94,6 +97,7 @@ pub const COMMANDS: &[Command] = &[
     halt_cntl::COMMAND,
     list_down_nodes::COMMAND,
     check_node::COMMAND,
+    clean::COMMAND,
     transfer::COMMAND,
     test_runtime::COMMAND,
     get_jobstep_id::COMMAND,
@@ -193,7 +197,8 @@ impl Command {
 
     /// Its definition under `name`.
     pub fn definition(&self, name: &'static str) -> clap::Command {
-        help::dress((self.define)(clap::Command::new(name)))
+        let definition = help::dress((self.define)(clap::Command::new(name)));
+        definition.after_long_help(manual::help(self.name))
     }
 }
 

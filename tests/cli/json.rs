@@ -49,7 +49,8 @@ fn types(path: &str, value: &Value, found: &mut BTreeMap<String, BTreeSet<String
         }
     };
     // Entries of arrays are described by their keys.
-    if !path.is_empty() && !(path.ends_with("[]") && kind == "object") {
+    let entry = path.ends_with("[]") && kind == "object";
+    if !path.is_empty() && !entry {
         let kinds = found.entry(path.to_string()).or_default();
         kinds.insert(kind.to_string());
     }
@@ -357,6 +358,28 @@ fn parameters() {
     let size = shown.find(|p| p["name"] == "SCR_CACHE_SIZE").unwrap();
     assert!(size["error"].as_str().unwrap().contains("many"));
     as_documented("scr params --json", &[all, bad]);
+}
+
+#[test]
+fn what_was_cleaned() {
+    let site = Site::new().set("SCR_FLUSH", "0");
+    site.run(&["n0"], |rank| rank.checkpoint("ck.1").unwrap());
+    std::fs::write(site.job("n0").join("mine"), "").unwrap();
+    let would = document(on(&site, "n0", "scr", &["clean", "--json", "-n"]));
+    assert_eq!(would["directories"][0]["action"], "would_remove");
+    let done = document(on(&site, "n0", "scr", &["clean", "--json"]));
+    assert_eq!(done["directories"][0]["action"], "kept");
+    let bytes = done["directories"][0]["bytes"].as_u64().unwrap();
+    assert!(bytes > 1000, "{bytes}");
+    assert_eq!(bytes, would["directories"][0]["bytes"]);
+    let foreign = done["directories"][0]["foreign"][0].as_str().unwrap();
+    assert!(foreign.ends_with("/mine"), "{foreign}");
+    let mut keys = documented("scr clean --json");
+    assert!(keys.remove("directories[].problems[]").is_some());
+    let mut found = BTreeMap::new();
+    types("", &would, &mut found);
+    types("", &done, &mut found);
+    assert_eq!(found, keys);
 }
 
 #[test]

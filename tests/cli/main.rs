@@ -4,6 +4,7 @@
 
 #[path = "../site/checkpoints.rs"]
 mod checkpoints;
+mod clean;
 mod completions;
 mod delete;
 mod docs;
