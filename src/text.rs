@@ -153,7 +153,8 @@ pub fn ranks_in_words(ranks: &[usize]) -> String {
     }
 }
 
-fn is_hidden(letter: char) -> bool {
+/// True for a character that acts on a terminal, or only changes how others are shown.
+pub fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || matches!(
             letter,

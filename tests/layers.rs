@@ -42,6 +42,7 @@ fn layers() -> Vec<(&'static str, Vec<&'static str>)> {
 const REAL_FILES: &[&str] = &[
     "cli/caches.rs",
     "cli/check_node.rs",
+    "cli/clean/owner.rs",
     "cli/crc32.rs",
     "cli/doctor/places.rs",
     "cli/job.rs",

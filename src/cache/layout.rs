@@ -220,6 +220,24 @@ pub fn run_of_dir(name: &str) -> Option<u64> {
     run.filter(|run| format!("{run:016x}") == digits)
 }
 
+/// True for the name of a file that SCR writes to a job's directory in a cache or in the control
+/// directory, besides the files of the transfer daemon.
+pub fn is_job_file(name: &str) -> bool {
+    let known = |name: &str| {
+        matches!(name, ".scr.run" | ".scr.shared" | "cindex.scrinfo")
+            || name.starts_with(".scr.reported.")
+    };
+    known(name) || temporary_of(name).is_some_and(known)
+}
+
+/// The name of the file that a temporary file `.<name>.tmp.<pid>.<n>` was to replace.
+pub fn temporary_of(name: &str) -> Option<&str> {
+    let (name, numbers) = name.strip_prefix('.')?.rsplit_once(".tmp.")?;
+    let (process, number) = numbers.split_once('.')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    (digits(process) && digits(number)).then_some(name)
+}
+
 /// An entry of a run's directory, with the id of the dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheEntry {
@@ -268,7 +286,8 @@ fn numbered<N: std::str::FromStr + ToString>(name: &str, prefix: &str) -> Option
 #[cfg(test)]
 mod tests {
     use super::{
-        CacheEntry, Layout, cache_entry, filemap_rank, level, rank_dir, rank_of_dir, run_of_dir,
+        CacheEntry, Layout, cache_entry, filemap_rank, is_job_file, level, rank_dir, rank_of_dir,
+        run_of_dir,
     };
     use std::path::Path;
 
@@ -337,6 +356,18 @@ mod tests {
         assert_eq!(level("node.12"), Some(Some(12)));
         for odd in ["node.", "node.01", "node.x", "rank_0", ""] {
             assert_eq!(level(odd), None, "{odd}");
+        }
+        for ours in [".scr.run", "..scr.run.tmp.12.0", "cindex.scrinfo"] {
+            assert!(is_job_file(ours), "{ours}");
+        }
+        for foreign in [
+            ".scr",
+            "scr.run",
+            ".x.tmp.1.2",
+            "..scr.run.tmp.1",
+            ".scr.run.tmp.1.2",
+        ] {
+            assert!(!is_job_file(foreign), "{foreign}");
         }
         assert_eq!(filemap_rank("filemap_12"), Some(12));
         assert_eq!(rank_of_dir(&rank_dir(12)), Some(12));

@@ -1,5 +1,6 @@
 //! One invocation of a command: its output and its result.
 
+use super::terminal::{Line, Screen};
 use crate::text::{escaped, escaped_lines};
 use crate::{Error, version};
 use std::fmt::{self, Display};
@@ -88,6 +89,12 @@ impl Invocation {
         writeln!(self.out, "scr_{}: {text}", name.replace('-', "_"))?;
         // The step may take long.
         self.out.flush()
+    }
+
+    /// Prints lines for people, see [`terminal`](super::terminal).
+    pub fn show(&mut self, lines: &[Line]) -> io::Result<()> {
+        let text = Screen::of_process().text(lines);
+        self.out.write_all(text.as_bytes())
     }
 
     /// Prints an error on standard error, in the form of the serial commands of SCR v3.1.0. A failure

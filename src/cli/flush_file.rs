@@ -2,16 +2,17 @@
 
 use super::call::{Failure, Invocation};
 use super::copy::Configured;
+use super::json::{self, FlushFileJson, FlushedJson};
 use super::list_dir::{Which, bases};
 use super::progress::Progress;
 use super::{Command, CommandGroup, Outcome, RunCommand, caches, place};
 use crate::cache::layout::Layout;
 use crate::daemon::Control;
-use crate::format::Dataset;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file::{CACHE, FLUSHING, FlushEntry, FlushFile, PFS, SYNC_FLUSHING};
 use crate::format::print::escaped;
 use crate::format::transfer::TransferPart;
+use crate::format::{Dataset, Name};
 use crate::job::clock::local_time;
 use crate::prefix::finish::is_same;
 use crate::prefix::flush_target::FlushTarget;
@@ -24,6 +25,7 @@ use crate::text::ranks_in_words;
 use crate::transfer::Watch;
 use crate::transfer::copy::Copier;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -38,7 +40,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 ///
 /// Exit status: 0 the answer was printed, or is yes; 1 there is no answer, or it is no.
 #[derive(clap::Args)]
-#[command(group = clap::ArgGroup::new("question").multiple(false).required(true))]
+#[command(group = clap::ArgGroup::new("question").multiple(false))]
+#[command(group = clap::ArgGroup::new("asked").multiple(true).required(true)
+    .args(["list_output", "list_ckpt", "need_flush", "latest", "location", "name", "json"]))]
 struct Options {
     #[command(flatten)]
     dir: place::Dir,
@@ -77,6 +81,10 @@ struct Options {
         group = "question"
     )]
     name: Option<u64>,
+    /// Print what is known of the datasets of the answer as JSON, for programs; without a question, of
+    /// all datasets. Described in docs/formats/json.md
+    #[arg(long)]
+    json: bool,
     /// With --name: complete a dataset whose files other means have brought to the prefix directory.
     /// If all files of its rank2file are there, write its summary, and record that in the flush file.
     /// `scr index --add` then enters it in the index
@@ -108,6 +116,9 @@ impl RunCommand for Options {
         if let Some(id) = self.name.filter(|_| self.summary) {
             certify(&prefix, id, entry(self.name))?;
         }
+        if self.json {
+            return self.print_json(call, &prefix, &record);
+        }
         if self.need_flush.is_some() {
             let needed = entry(self.need_flush).is_some_and(FlushEntry::needs_flush);
             return Ok(code(needed));
@@ -136,6 +147,39 @@ impl RunCommand for Options {
 }
 
 impl Options {
+    /// Prints the datasets of the answer, newest first unless the question is for output.
+    fn print_json(&self, call: &mut Invocation, prefix: &Prefix, record: &FlushFile) -> Outcome {
+        let id = self.need_flush.or(self.location).or(self.name);
+        let below = |id: u64| self.before == 0 || id < self.before;
+        let wanted = |(known, entry): &(&u64, &FlushEntry)| match id {
+            Some(id) => id == **known,
+            None if self.list_output => entry.output && below(**known),
+            None if self.list_ckpt => entry.ckpt && below(**known),
+            None => true,
+        };
+        let found = record.datasets.iter().rev().filter(wanted);
+        let found = found.take(if self.latest { 1 } else { usize::MAX });
+        let mut datasets: Vec<FlushedJson> = found.map(|(id, entry)| known(*id, entry)).collect();
+        if self.list_output {
+            datasets.reverse();
+        }
+        let answer = match datasets.first() {
+            None => false,
+            Some(first) if self.need_flush.is_some() => first.needs_flush,
+            Some(first) if self.location.is_some() => first.location.is_some(),
+            Some(first) if self.name.is_some() => first.name.is_some(),
+            Some(_) => true,
+        };
+        let root = prefix.root().as_os_str().as_bytes();
+        let list = FlushFileJson {
+            prefix: json::text(root),
+            prefix_hex: json::hex(root),
+            datasets,
+        };
+        json::print(call, "flush-file", list)?;
+        Ok(code(answer))
+    }
+
     fn list(&self, record: &FlushFile, wanted: impl Fn(&FlushEntry) -> bool) -> Vec<String> {
         record
             .datasets
@@ -143,6 +187,21 @@ impl Options {
             .filter(|(id, entry)| wanted(entry) && (self.before == 0 || **id < self.before))
             .map(|(id, _)| id.to_string())
             .collect()
+    }
+}
+
+fn known(id: u64, entry: &FlushEntry) -> FlushedJson {
+    let (name, name_hex) = json::named(entry.own_name());
+    let places = entry.locations.iter().map(Name::as_bytes);
+    FlushedJson {
+        id,
+        name,
+        name_hex,
+        checkpoint: entry.ckpt,
+        output: entry.output,
+        location: location(entry),
+        locations: places.map(json::text).collect(),
+        needs_flush: entry.needs_flush(),
     }
 }
 

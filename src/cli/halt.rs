@@ -1,6 +1,7 @@
 //! `scr halt`: asks a run to stop.
 
 use super::call::{Failure, Invocation};
+use super::json::{self, HaltJson, HaltsJson};
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::print::escaped;
 use crate::format::{Name, halt::Halt};
@@ -8,6 +9,7 @@ use crate::job::clock;
 use crate::prefix::{index::lock, paths::Prefix, records};
 use std::fmt;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -54,6 +56,10 @@ struct Options {
     /// Only print the conditions, unless another option sets one
     #[arg(short, long)]
     list: bool,
+    /// Print the conditions as JSON, for programs, and set none without another option; described in
+    /// docs/formats/json.md
+    #[arg(long)]
+    json: bool,
     /// Unset --checkpoints
     #[arg(long, conflicts_with = "checkpoints")]
     unset_checkpoints: bool,
@@ -152,6 +158,7 @@ impl RunCommand for Options {
             &self.dirs
         };
         let (mut code, changes) = (ExitCode::SUCCESS, self.changes());
+        let mut halts = Vec::new();
         for dir in dirs {
             let prefix = match changes.iter().any(Change::sets) {
                 true => place::begun(call, dir),
@@ -162,8 +169,11 @@ impl RunCommand for Options {
                     call.error(&text);
                     code = ExitCode::FAILURE;
                 }
-                other => other?,
+                other => halts.push(other?),
             }
+        }
+        if self.json {
+            json::print(call, "halt", HaltsJson { halts })?;
         }
         Ok(code)
     }
@@ -175,29 +185,34 @@ impl Options {
         call: &mut Invocation,
         prefix: &Prefix,
         changes: &[Change],
-    ) -> Result<(), Failure> {
+    ) -> Result<HaltJson, Failure> {
         let (files, path) = (&*place::files(prefix), prefix.file("halt.scr"));
-        if self.verbose {
+        let printed = !self.json;
+        if self.verbose && printed {
             writeln!(call.out, "Halt file: {}", path.display())?;
         }
         if self.remove {
             let _lock = lock(files, prefix.root())?;
             if files.stat(&path)?.is_some() {
                 files.remove_file(&path)?;
-                writeln!(call.out, "Removing {}", path.display())?;
+                if printed {
+                    writeln!(call.out, "Removing {}", path.display())?;
+                }
             }
         } else if !changes.is_empty() {
             records::update_halt(files, prefix, |halt| {
                 changes.iter().for_each(|change| change.apply(halt));
             })?;
         }
-        for change in changes {
+        for change in changes.iter().filter(|_| printed) {
             writeln!(call.out, "{change}")?;
         }
         let halt = records::read_halt(files, prefix)?;
-        writeln!(call.out, "\n{}", settings(&path, &halt))?;
+        if printed {
+            writeln!(call.out, "\n{}", settings(&path, &halt))?;
+        }
         self.warn_of_past(call, &halt);
-        Ok(())
+        Ok(conditions(prefix, &halt))
     }
 
     /// Warns of times that this call has set and that have passed.
@@ -238,10 +253,25 @@ impl Options {
         ];
         changes.extend(set.into_iter().flatten());
         let now = self.immediate || self.checkpoints == Some(0) || self.seconds == Some(0);
-        if now || (changes.is_empty() && !self.list && !self.remove) {
+        if now || (changes.is_empty() && !self.list && !self.json && !self.remove) {
             changes.push(Change::Reason(Some(HALTED.into())));
         }
         changes
+    }
+}
+
+fn conditions(prefix: &Prefix, halt: &Halt) -> HaltJson {
+    let root = prefix.root().as_os_str().as_bytes();
+    let (exit_reason, exit_reason_hex) = json::named(halt.exit_reason.as_ref());
+    HaltJson {
+        prefix: json::text(root),
+        prefix_hex: json::hex(root),
+        exit_reason,
+        exit_reason_hex,
+        checkpoints_left: halt.checkpoints_left,
+        exit_after: halt.exit_after,
+        exit_before: halt.exit_before,
+        halt_seconds: halt.halt_seconds,
     }
 }
 

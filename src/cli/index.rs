@@ -4,22 +4,28 @@ use super::call::{Failure, Invocation};
 use super::complete::complete;
 use super::delete::delete;
 use super::index_add::add;
+use super::json::{self, IndexJson, IndexedJson};
+use super::terminal::{HEADING, Line, WRONG};
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::Name;
 use crate::format::flush_file::{CACHE, FlushEntry};
-use crate::format::index::{Index, table};
+use crate::format::index::{Index, IndexEntry, table};
 use crate::format::print::escaped;
 use crate::prefix::index::{self, no_such_dataset};
 use crate::prefix::{paths::Prefix, records};
 use crate::{Error, Result};
+use clap::builder::styling::Style;
 use std::ffi::OsString;
-use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
     Command::of::<Options>("index", &["scr_index"], CommandGroup::Datasets);
+
+/// Column of the names in the table.
+const NAMES: usize = 35;
 
 /// List the saved datasets, and choose where the next run starts
 ///
@@ -68,6 +74,10 @@ struct Options {
     /// enter it. A checkpoint becomes the one that the next run tries first, unless a newer one is
     #[arg(short, long, value_name = "ID", group = "action")]
     build: Option<u64>,
+    /// Print the list as JSON, for programs, with output datasets too; described in
+    /// docs/formats/json.md
+    #[arg(long, conflicts_with = "action")]
+    json: bool,
     /// Prefix directory, instead of the current directory
     #[arg(short, long, value_name = "DIR")]
     prefix: Option<PathBuf>,
@@ -92,7 +102,9 @@ impl RunCommand for Options {
         } else if let Some(id) = self.build {
             complete(call, &prefix, id)?;
         }
-        if self.list || !self.changes() {
+        if self.json {
+            list_json(call, &prefix)?;
+        } else if self.list || !self.changes() {
             list(call, &prefix)?;
         }
         Ok(ExitCode::SUCCESS)
@@ -113,14 +125,60 @@ impl Options {
 }
 
 fn list(call: &mut Invocation, prefix: &Prefix) -> std::result::Result<(), Failure> {
-    // A missing index is an error, as in SCR v3.1.0: most likely it is the wrong directory, or a run
-    // was killed early.
-    let index = match Index::read(&*place::files(prefix), &prefix.file("index.scr")) {
-        Err(error) if error.is_not_found() => return Err(nothing_flushed(prefix)),
-        other => other?,
+    let rows = existing(prefix)?.list();
+    let style = |row: usize| match rows.get(row) {
+        Some(row) if row.current => HEADING,
+        Some(row) if !row.valid => WRONG,
+        _ => Style::new(),
     };
-    call.out.write_all(table(&index.list()).as_bytes())?;
-    Ok(())
+    Ok(call.show(&Line::table(&table(&rows), NAMES, style))?)
+}
+
+/// Reads the index. A missing one is an error, as in SCR v3.1.0: most likely it is the wrong directory,
+/// or a run was killed early.
+fn existing(prefix: &Prefix) -> std::result::Result<Index, Failure> {
+    match Index::read(&*place::files(prefix), &prefix.file("index.scr")) {
+        Err(error) if error.is_not_found() => Err(nothing_flushed(prefix)),
+        other => Ok(other?),
+    }
+}
+
+/// Prints all datasets as JSON, newest first.
+fn list_json(call: &mut Invocation, prefix: &Prefix) -> std::result::Result<(), Failure> {
+    let index = existing(prefix)?;
+    let current = index.current_id();
+    let one = |(&id, entry): (&u64, &IndexEntry)| {
+        let (name, name_hex) = json::named(index.name(id));
+        let dataset = entry.dataset.as_ref();
+        let words = |name: &Name| json::text(name.as_bytes());
+        let given = |name: &&Name| !name.is_empty();
+        IndexedJson {
+            id,
+            name,
+            name_hex,
+            checkpoint: entry.is_checkpoint(),
+            output: dataset.is_some_and(|d| d.flag_output),
+            valid: entry.is_good(),
+            complete: entry.complete,
+            current: current == Some(id),
+            flushed: entry.flushed.as_ref().map(words),
+            fetched: entry.fetched.iter().map(words).collect(),
+            failed: entry.failed.as_ref().map(words),
+            created: dataset.map(|d| d.created).filter(|time| *time > 0),
+            files: dataset.and_then(|d| d.files),
+            bytes: dataset.and_then(|d| d.size),
+            user: dataset.map(|d| &d.user).filter(given).map(words),
+            job: dataset.map(|d| &d.jobid).filter(given).map(words),
+        }
+    };
+    let root = prefix.root().as_os_str().as_bytes();
+    let list = IndexJson {
+        prefix: json::text(root),
+        prefix_hex: json::hex(root),
+        current,
+        datasets: index.datasets().iter().rev().map(one).collect(),
+    };
+    json::print(call, "index", list)
 }
 
 /// The message if there is no index, with the datasets in the caches of the last run.

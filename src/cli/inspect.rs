@@ -1,21 +1,29 @@
 //! `scr inspect`: lists datasets that can be saved.
 
 use super::call::{Failure, Invocation};
+use super::json::{self, CachedJson, InspectJson, SavedDatasetJson, SavedJson};
+use super::terminal::Line;
 use super::{Command, CommandGroup, Outcome, RunCommand, caches};
 use crate::cache::layout::Layout;
+use crate::format::Dataset;
 use crate::format::print::escaped;
 use crate::redundancy::offline::DatasetLocation;
+use crate::scavenge::caches::{NodeDataset, list_datasets};
 use crate::scavenge::contain::shown;
 use crate::scavenge::rebuild::{Scope, choose};
 use crate::scavenge::scr_v3::{self, ScrV3Dataset, is_from_scr_v3};
-use crate::scavenge::{build, caches::list_datasets, locations::PrefixLocation};
+use crate::scavenge::{build, locations::PrefixLocation};
 use crate::text::ranks_in_words;
+use clap::builder::styling::Style;
 use std::io::Write;
 use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
     Command::of::<Options>("inspect", &["scr_inspect"], CommandGroup::Scripts);
+
+/// Column of the names in the table.
+const NAMES: usize = 28;
 
 /// List the datasets in the cache of this node, or what was saved of one
 ///
@@ -36,13 +44,16 @@ struct Options {
     /// Print only the ids, on one line
     #[arg(short, long)]
     quiet: bool,
+    /// Print JSON, for programs; described in docs/formats/json.md
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
 }
 
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let here = self.caches.find()?;
         match self.id {
-            Some(id) => saved(call, &here, id),
+            Some(id) => self.saved(call, &here, id),
             None => self.cached(call, &here),
         }
     }
@@ -63,7 +74,15 @@ impl Options {
             writeln!(call.out, "{}", ids.join(" "))?;
             return Ok(ExitCode::SUCCESS);
         }
-        writeln!(call.out, "DSET TYPE        HERE RANKS NAME")?;
+        if self.json {
+            let list = InspectJson {
+                node: here.node.clone(),
+                datasets: datasets.iter().map(cached_json).collect(),
+            };
+            json::print(call, "inspect", list)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut table = String::from("DSET TYPE        HERE RANKS NAME\n");
         for held in &datasets {
             let dataset = &held.dataset;
             let kind = match (dataset.is_checkpoint(), dataset.flag_output) {
@@ -73,10 +92,72 @@ impl Options {
             };
             let (id, name) = (dataset.id, escaped(&dataset.name));
             let (here, ranks) = (held.here.len(), held.ranks);
-            writeln!(call.out, "{id:>4} {kind:<11} {here:>4} {ranks:>5} {name}")?;
+            table.push_str(&format!("{id:>4} {kind:<11} {here:>4} {ranks:>5} {name}\n"));
         }
+        call.show(&Line::table(&table, NAMES, |_| Style::new()))?;
         Ok(ExitCode::SUCCESS)
     }
+
+    /// Prints what the prefix directory has of a dataset.
+    fn saved(&self, call: &mut Invocation, here: &caches::Here, id: u64) -> Outcome {
+        let saved = saved(call, here, id)?;
+        let (dataset, ranks) = (&saved.dataset, saved.ranks);
+        let (state, rebuild) = match &saved.state {
+            State::Complete => ("complete", &[][..]),
+            State::Copied(lost) if lost.is_empty() => ("copied", &lost[..]),
+            State::Copied(lost) => ("rebuildable", &lost[..]),
+        };
+        if self.json {
+            let root = here.job.prefix.root();
+            let name = dataset.name.as_bytes();
+            let saved = SavedJson {
+                prefix: root.to_string_lossy().into_owned(),
+                dataset: SavedDatasetJson {
+                    id: dataset.id,
+                    name: json::text(name),
+                    name_hex: json::hex(name),
+                    ranks,
+                    state,
+                    rebuild_ranks: rebuild.to_vec(),
+                },
+            };
+            json::print(call, "inspect", saved)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let text = match state {
+            "complete" => "complete".to_string(),
+            "copied" => "all files are there".to_string(),
+            _ => format!("files of {} can be rebuilt", ranks_in_words(rebuild)),
+        };
+        writeln!(call.out, "{}: {text}", caches::title(dataset, ranks))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn cached_json(held: &NodeDataset) -> CachedJson {
+    let (dataset, name) = (&held.dataset, held.dataset.name.as_bytes());
+    CachedJson {
+        id: dataset.id,
+        name: json::text(name),
+        name_hex: json::hex(name),
+        checkpoint: dataset.is_checkpoint(),
+        output: dataset.flag_output,
+        ranks: held.ranks as u64,
+        ranks_here: held.here.iter().copied().collect(),
+    }
+}
+
+/// What the prefix directory has of a dataset.
+struct Saved {
+    dataset: Dataset,
+    ranks: u64,
+    state: State,
+}
+
+enum State {
+    Complete,
+    /// All files are there, except those of these ranks, which can be rebuilt.
+    Copied(Vec<usize>),
 }
 
 /// The message if the node has no dataset: where the command looked.
@@ -99,19 +180,27 @@ fn nothing(here: &caches::Here) -> Failure {
     ))
 }
 
-/// Prints what the prefix directory has of a dataset.
-fn saved(call: &mut Invocation, here: &caches::Here, id: u64) -> Outcome {
+/// Finds out what the prefix directory has of a dataset.
+///
+/// # Errors
+/// It cannot be completed, and why.
+fn saved(call: &mut Invocation, here: &caches::Here, id: u64) -> Result<Saved, Failure> {
     let (prefix, files) = (&here.job.prefix, &*here.files());
     if let Ok(Some((dataset, ranks))) = build::read_complete(files, prefix, id) {
-        writeln!(call.out, "{}: complete", caches::title(&dataset, ranks))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Saved {
+            dataset,
+            ranks,
+            state: State::Complete,
+        });
     }
     let sources = match build::read(files, prefix, id) {
         Err(_) if is_from_scr_v3(files, &prefix.dataset(id)).unwrap_or(false) => {
             let ScrV3Dataset { dataset, entries } = scr_v3::read(files, prefix, id)?;
-            let title = caches::title(&dataset, entries.len() as u64);
-            writeln!(call.out, "{title}: all files are there")?;
-            return Ok(ExitCode::SUCCESS);
+            return Ok(Saved {
+                dataset,
+                ranks: entries.len() as u64,
+                state: State::Copied(Vec::new()),
+            });
         }
         other => other?,
     };
@@ -128,11 +217,9 @@ fn saved(call: &mut Invocation, here: &caches::Here, id: u64) -> Outcome {
         call.warn(&note);
     }
     plan.verdict.clone()?;
-    let text = match &plan.losses.data[..] {
-        [] => "all files are there".to_string(),
-        lost => format!("files of {} can be rebuilt", ranks_in_words(lost)),
-    };
-    let title = caches::title(&plan.source.dataset, plan.source.ranks as u64);
-    writeln!(call.out, "{title}: {text}")?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Saved {
+        dataset: plan.source.dataset.clone(),
+        ranks: plan.source.ranks as u64,
+        state: State::Copied(plan.losses.data.clone()),
+    })
 }

@@ -55,7 +55,10 @@ impl RunCommand for Options {
         for base in bases(&job, self.which)? {
             let dir = match self.base {
                 true => base,
-                false => Layout::new(&base, &self.user(&job)?, &self.id(&job)?).job(),
+                false => {
+                    let user = user_of(&job, self.user.as_deref())?;
+                    Layout::new(&base, &user, &id_of(&job, self.jobid.as_deref())?).job()
+                }
             };
             call.out.write_all(dir.as_os_str().as_bytes())?;
             writeln!(call.out)?;
@@ -64,26 +67,25 @@ impl RunCommand for Options {
     }
 }
 
-impl Options {
-    fn user(&self, job: &Job) -> Result<String, Failure> {
-        // Names from options are checked like those from the environment.
-        match &self.user {
-            Some(user) => {
-                let given = Environment::empty().with("SCR_USER_NAME", user);
-                Ok(user_name(&given, &|_| None)?.value)
-            }
-            None => job.user(),
+/// The user of an option, checked like one from the environment, else that of the job.
+pub(super) fn user_of(job: &Job, given: Option<&str>) -> Result<String, Failure> {
+    match given {
+        Some(user) => {
+            let given = Environment::empty().with("SCR_USER_NAME", user);
+            Ok(user_name(&given, &|_| None)?.value)
         }
+        None => job.user(),
     }
+}
 
-    fn id(&self, job: &Job) -> Result<String, Failure> {
-        match &self.jobid {
-            Some(id) => {
-                let given = Environment::empty().with("SCR_JOB_ID", id);
-                Ok(crate::job::job_id(&given, &|_| None, job.prefix.real())?.value)
-            }
-            None => job.id(),
+/// The job id of an option, checked like one from the environment, else that of the job.
+pub(super) fn id_of(job: &Job, given: Option<&str>) -> Result<String, Failure> {
+    match given {
+        Some(id) => {
+            let given = Environment::empty().with("SCR_JOB_ID", id);
+            Ok(crate::job::job_id(&given, &|_| None, job.prefix.real())?.value)
         }
+        None => job.id(),
     }
 }
 

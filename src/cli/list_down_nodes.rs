@@ -3,6 +3,7 @@
 use super::call::{Failure, Invocation};
 use super::check_node;
 use super::job::Job;
+use super::json::{self, DownJson, NodesJson};
 use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::config::table;
 use crate::job::hostlist::{compress, expand, unique};
@@ -38,6 +39,9 @@ struct Options {
     /// Print one line for each node, with the reason
     #[arg(short, long)]
     reason: bool,
+    /// Print JSON, for programs; described in docs/formats/json.md
+    #[arg(long, conflicts_with = "reason")]
+    json: bool,
     /// Compare configured sizes with the free space; for use before the first run
     #[arg(short, long)]
     free: bool,
@@ -68,7 +72,18 @@ impl RunCommand for Options {
         for note in &report.notes {
             call.warn(note);
         }
-        if self.reason {
+        if self.json {
+            let down = report.down.iter().map(|down| DownJson {
+                node: down.node.clone(),
+                reason: down.reason.clone(),
+            });
+            let found = NodesJson {
+                tested: nodes,
+                down: down.collect(),
+                not_tested: report.notes.clone(),
+            };
+            json::print(call, "list-down-nodes", found)?;
+        } else if self.reason {
             for down in &report.down {
                 writeln!(call.out, "{}: {}", down.node, down.reason)?;
             }

@@ -12,6 +12,7 @@ mod caches;
 mod call;
 mod check_node;
 mod ckpt_interval;
+mod clean;
 mod complete;
 mod completions;
 mod copy;
@@ -34,11 +35,13 @@ mod index;
 mod index_add;
 mod inspect;
 mod job;
+mod json;
 mod kill_jobstep;
 mod list_dir;
 mod list_down_nodes;
 mod log_event;
 mod log_transfer;
+mod manual;
 mod nodes_file;
 mod on_nodes;
 mod params;
@@ -54,11 +57,13 @@ mod retries_halt;
 mod run;
 mod scavenge;
 mod should_exit;
+mod terminal;
 mod test_runtime;
 mod transfer;
 mod watchdog;
 
 pub use help::definition;
+pub use manual::{MANUALS, Manual, manual};
 
 use call::{Failure, Invocation};
 use std::ffi::OsString;
@@ -92,6 +97,7 @@ pub const COMMANDS: &[Command] = &[
     halt_cntl::COMMAND,
     list_down_nodes::COMMAND,
     check_node::COMMAND,
+    clean::COMMAND,
     transfer::COMMAND,
     test_runtime::COMMAND,
     get_jobstep_id::COMMAND,
@@ -191,13 +197,17 @@ impl Command {
 
     /// Its definition under `name`.
     pub fn definition(&self, name: &'static str) -> clap::Command {
-        help::dress((self.define)(clap::Command::new(name)))
+        let definition = help::dress((self.define)(clap::Command::new(name)));
+        definition.after_long_help(manual::help(self.name))
     }
 }
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    if let Some(shell) = std::env::var_os(completions::offer::VARIABLE) {
+        return completions::offer::answer(&arguments, &shell);
+    }
     let Some((command, mut call, definition, options)) = chosen(&arguments) else {
         return help::top(arguments);
     };

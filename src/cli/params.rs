@@ -2,11 +2,15 @@
 
 use super::call::{Failure, Invocation};
 use super::job::load;
+use super::json::{self, ChildJson, ItemJson, LinesJson, ParameterJson, ParamsJson};
+use super::terminal::{HEADING, Line};
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use crate::config::table::{Effect, MULTIS, Multi, PARAMETERS, Parameter, names, nearest};
+use crate::Error;
+use crate::config::table::{
+    ChildParameter, Effect, MULTIS, Multi, PARAMETERS, Parameter, names, nearest,
+};
 use crate::config::{Config, ConfigItem};
 use crate::text::escaped;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,6 +35,9 @@ struct Options {
     /// Only parameters that are set
     #[arg(short, long)]
     set: bool,
+    /// Print JSON, for programs; described in docs/formats/json.md
+    #[arg(long)]
+    json: bool,
     /// Only these parameters
     #[arg(value_name = "NAME")]
     names: Vec<String>,
@@ -40,13 +47,17 @@ impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let wanted = self.wanted()?;
         let (mut config, problems) = load(self.prefix.as_deref())?;
-        let mut code = ExitCode::SUCCESS;
+        let (mut code, mut list) = (ExitCode::SUCCESS, ParamsJson::default());
         for p in PARAMETERS.iter().filter(|p| wanted(p.name)) {
             if self.set && config.find(p.name).is_none() {
                 continue;
             }
-            call.out.write_all(self.plain(&config, p).as_bytes())?;
-            if let Err(error) = config.typed(p) {
+            let error = config.typed(p).err();
+            match self.json {
+                true => list.parameters.push(self.plain_json(&config, p, &error)),
+                false => call.show(&lines(&self.plain(&config, p)))?,
+            }
+            if let Some(error) = error {
                 call.error(&error);
                 code = ExitCode::FAILURE;
             }
@@ -55,7 +66,13 @@ impl RunCommand for Options {
             if self.set && config.items(m.name).len() == 0 {
                 continue;
             }
-            call.out.write_all(items(&config, m).as_bytes())?;
+            match self.json {
+                true => list.lines.push(items_json(&config, m)),
+                false => call.show(&lines(&items(&config, m)))?,
+            }
+        }
+        if self.json {
+            json::print(call, "params", list)?;
         }
         for problem in problems.into_iter().chain(config.take_warnings()) {
             call.warn(&problem);
@@ -80,11 +97,39 @@ impl Options {
         Ok(move |name: &str| chosen.is_empty() || chosen.iter().any(|chosen| chosen == name))
     }
 
-    fn plain(&self, config: &Config, p: &Parameter) -> String {
-        let origin = match &self.prefix {
+    fn origin(&self, config: &Config, p: &Parameter) -> String {
+        match &self.prefix {
             Some(_) if p.name == "SCR_PREFIX" => "command line".to_string(),
             _ => config.origin(p.name),
-        };
+        }
+    }
+
+    fn plain_json(&self, config: &Config, p: &Parameter, error: &Option<Error>) -> ParameterJson {
+        let set = config.find(p.name);
+        let value = set.map(|(_, value)| {
+            let expanded = config.expand(p.name, value);
+            expanded.unwrap_or_else(|_| value.text.clone())
+        });
+        let given = |text: &'static str| Some(text).filter(|text| !text.is_empty());
+        let (effect, effect_note) = effect_words(p.effect);
+        ParameterJson {
+            name: p.name,
+            set: set.is_some(),
+            value: value.filter(|_| p.name != SECRET),
+            hidden: p.name == SECRET,
+            set_in: set.map(|_| self.origin(config, p)),
+            default: given(p.default),
+            allowed: p.kind.allowed(),
+            unit: given(p.unit),
+            effect,
+            effect_note,
+            error: error.as_ref().map(ToString::to_string),
+            doc: p.doc,
+        }
+    }
+
+    fn plain(&self, config: &Config, p: &Parameter) -> String {
+        let origin = self.origin(config, p);
         let (value, origin) = match shown(config, p) {
             Some(value) => (value, format!("set in: {origin}; default")),
             None if p.default.is_empty() => ("(not set)".to_string(), "default".to_string()),
@@ -106,6 +151,15 @@ impl Options {
             effect(p.effect)
         )
     }
+}
+
+/// The lines of a text: names and values, and below them what is known of them.
+fn lines(text: &str) -> Vec<Line> {
+    let line = |text: &str| match text.starts_with(' ') {
+        true => Line::new(text),
+        false => Line::new(text).styled(HEADING),
+    };
+    text.lines().map(line).collect()
 }
 
 /// The value to show of a parameter; `None` if it is not set.
@@ -145,6 +199,44 @@ fn items(config: &Config, m: &Multi) -> String {
         ));
     }
     format!("{text}    {}\n{}", m.doc, effect(m.effect))
+}
+
+fn items_json(config: &Config, m: &Multi) -> LinesJson {
+    let item = |item: &ConfigItem| ItemJson {
+        key: item.key.clone(),
+        values: item
+            .children
+            .iter()
+            .map(|(name, value)| (name.clone(), value.text.clone()))
+            .collect(),
+        set_in: item.place.clone(),
+    };
+    let child = |child: &ChildParameter| ChildJson {
+        name: child.name,
+        default: child.default,
+        allowed: child.kind.allowed(),
+        doc: child.doc,
+    };
+    let (effect, effect_note) = effect_words(m.effect);
+    LinesJson {
+        name: m.name,
+        key: m.key,
+        items: config.items(m.name).map(item).collect(),
+        children: m.children.iter().map(child).collect(),
+        effect,
+        effect_note,
+        doc: m.doc,
+    }
+}
+
+/// The effect of a parameter as one word, and what it is for or why it has none.
+fn effect_words(effect: Effect) -> (&'static str, Option<&'static str>) {
+    match effect {
+        Effect::Works => ("works", None),
+        Effect::InCommands(user) => ("commands", Some(user)),
+        Effect::Later(user) => ("later", Some(user)),
+        Effect::None(why) => ("none", Some(why)),
+    }
 }
 
 fn effect(effect: Effect) -> String {

@@ -59,6 +59,12 @@ pub fn is_damage(error: &Error) -> bool {
     matches!(error, Error::Format { .. } | Error::Corrupt { .. })
 }
 
+/// True for the name of a file of the transfer daemon in a job's control directory.
+pub fn is_control_file(name: &str) -> bool {
+    let known = |name: &str| [FILE, LOCK, DAEMON, DAMAGED].contains(&name);
+    known(name) || crate::cache::layout::temporary_of(name).is_some_and(known)
+}
+
 /// The name of this host: control directories may be on a file system that nodes share.
 pub fn host() -> String {
     Environment::of_process().host

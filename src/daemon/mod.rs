@@ -12,4 +12,4 @@ pub mod part;
 mod progress;
 pub mod serve;
 
-pub use control::Control;
+pub use control::{Control, is_control_file};

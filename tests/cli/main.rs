@@ -4,6 +4,7 @@
 
 #[path = "../site/checkpoints.rs"]
 mod checkpoints;
+mod clean;
 mod completions;
 mod delete;
 mod docs;
@@ -18,6 +19,7 @@ mod hosts;
 mod import_config;
 mod index;
 mod job;
+mod json;
 mod left_over;
 mod links;
 mod log;
@@ -33,4 +35,5 @@ mod scavenge;
 #[path = "../site/mod.rs"]
 mod site;
 mod startup;
+mod terminal;
 mod transfer;

@@ -9,13 +9,13 @@ mod survival;
 
 use super::call::Invocation;
 use super::job::Job;
+use super::json;
 use super::{Command, CommandGroup, Outcome, RunCommand, params};
 use crate::config::Settings;
 use crate::config::describe::descriptors;
 use crate::config::table::{MULTIS, PARAMETERS};
 use crate::config::value::{Typed, ValueKind};
 use report::DoctorReport;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use survival::RunShape;
@@ -42,6 +42,9 @@ struct Options {
     /// Ranks on each node, instead of the number from the resource manager, or 1
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 12))]
     ranks: Option<u32>,
+    /// Print JSON, for programs; described in docs/formats/json.md
+    #[arg(long)]
+    json: bool,
     /// Check that datasets fit: bytes that each rank writes for one, such as 512m or 4g
     #[arg(short, long, value_parser = size)]
     size: Option<u64>,
@@ -65,7 +68,10 @@ impl RunCommand for Options {
             let shape = RunShape::new(&job, nodes, self.nodes, self.ranks);
             self.examine(&job, &settings, &shape?, &mut report);
         }
-        call.out.write_all(report.text().as_bytes())?;
+        match self.json {
+            true => json::print(call, "doctor", report.json())?,
+            false => call.show(&report.lines())?,
+        }
         Ok(match report.is_good() {
             true => ExitCode::SUCCESS,
             false => ExitCode::FAILURE,

@@ -5,6 +5,7 @@ use crate::Error;
 use crate::cache::{dataset, layout::Layout};
 use crate::cli::call::Failure;
 use crate::cli::job::Job;
+use crate::cli::json::DirectoryJson;
 use crate::cli::place;
 use crate::cli::retries_halt::{halt_reasons, halt_seconds};
 use crate::config::Settings;
@@ -109,6 +110,14 @@ fn directory(
     let (existing, flaw) = existing(path, made);
     let Some(existing) = existing else {
         report.fact(what, path.display());
+        report.directory(DirectoryJson {
+            role: what.to_string(),
+            path: path.to_string_lossy().into_owned(),
+            exists: false,
+            file_system: None,
+            free_bytes: None,
+            total_bytes: None,
+        });
         report.wrong(flaw.unwrap_or_default(), "");
         return (None, Reach::Node);
     };
@@ -118,6 +127,14 @@ fn directory(
         Some(space) => format!("{} of {} free", bytes(space.free), bytes(space.total)),
         None => "free space is not known".to_string(),
     };
+    report.directory(DirectoryJson {
+        role: what.to_string(),
+        path: path.to_string_lossy().into_owned(),
+        exists: existing == path,
+        file_system: Some(kind),
+        free_bytes: space.map(|space| space.free),
+        total_bytes: space.map(|space| space.total),
+    });
     let missing = if existing == path { "" } else { ", to be made" };
     report.fact(
         what,

@@ -233,7 +233,7 @@ mod tests {
                             }
                         }
                         let Some(route) = planned.get(&column) else {
-                            assert_eq!(wanted, []);
+                            assert!(wanted.is_empty());
                             continue;
                         };
                         assert_eq!(route.targets, wanted);

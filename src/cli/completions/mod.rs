@@ -1,9 +1,10 @@
 //! `scr completions`: scripts with which shells complete command lines.
 
+pub(super) mod offer;
+
 use super::call::{Failure, Invocation};
-use super::{COMMANDS, Command, CommandGroup, Outcome, RunCommand, help};
+use super::{COMMANDS, Command, CommandGroup, Outcome, RunCommand};
 use crate::Error;
-use clap_complete::{Generator, Shell};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,7 +17,7 @@ pub(super) const COMMAND: Command =
 ///
 /// For example in ~/.bashrc: eval "$(scr completions bash)". With --dir writes one script for `scr`
 /// and one for each classic name, under the file names that the shell looks for. An installation has
-/// these already.
+/// these already. Options that take a dataset offer those of the prefix directory.
 ///
 /// Exit status: 0 done, 1 a file cannot be written.
 #[derive(clap::Args)]
@@ -40,19 +41,22 @@ enum ShellKind {
 }
 
 impl ShellKind {
-    fn shell(self) -> Shell {
-        match self {
-            ShellKind::Bash => Shell::Bash,
-            ShellKind::Zsh => Shell::Zsh,
-            ShellKind::Fish => Shell::Fish,
-        }
+    /// The script that completes the lines of one name.
+    fn script(self, name: &str) -> String {
+        let script = match self {
+            ShellKind::Bash => include_str!("scr.bash"),
+            ShellKind::Zsh => include_str!("scr.zsh"),
+            ShellKind::Fish => include_str!("scr.fish"),
+        };
+        script.replace("NAME", name)
     }
 
     fn file_name(self, name: &str) -> String {
         match self {
             // As the bash-completion package looks for it: without a suffix.
             ShellKind::Bash => name.to_string(),
-            ShellKind::Zsh | ShellKind::Fish => self.shell().file_name(name),
+            ShellKind::Zsh => format!("_{name}"),
+            ShellKind::Fish => format!("{name}.fish"),
         }
     }
 }
@@ -72,27 +76,16 @@ impl RunCommand for Options {
         let Some(dir) = &self.dir else {
             let name = self.name.as_deref().unwrap_or("scr");
             let known = all_names().find(|known| *known == name).unwrap_or("scr");
-            call.out.write_all(&script(self.shell, known))?;
+            call.out.write_all(self.shell.script(known).as_bytes())?;
             return Ok(ExitCode::SUCCESS);
         };
         let failed = |path: &PathBuf, error| Failure::from(Error::io("write", path, error));
         std::fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
         for name in all_names() {
             let path = dir.join(self.shell.file_name(name));
-            let written = std::fs::write(&path, script(self.shell, name));
+            let written = std::fs::write(&path, self.shell.script(name));
             written.map_err(|error| failed(&path, error))?;
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-fn script(shell: ShellKind, name: &'static str) -> Vec<u8> {
-    let command = COMMANDS.iter().find(|c| c.classic.contains(&name));
-    let mut definition = match command {
-        Some(command) => command.definition(name),
-        None => help::definition(),
-    };
-    let mut script = Vec::new();
-    clap_complete::generate(shell.shell(), &mut definition, name, &mut script);
-    script
 }

@@ -1,0 +1,251 @@
+//! Removes the directories of one job, if no run of it is alive.
+//!
+//! Only what SCR itself makes in these directories is removed. The lock of the job's directory is held
+//! meanwhile, so that no run of the job can start.
+
+use super::owner::JobDirectory;
+use crate::cache::layout::{CacheEntry, cache_entry, is_job_file, level, rank_of_dir, run_of_dir};
+use crate::daemon::{Control, is_control_file};
+use crate::format::{self, transfer::Transfer};
+use crate::store::{FileKind, Files, Lock, LockAttempt, wait_for_lock};
+use crate::text::counted;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long to wait for the last processes of a run to end.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What was done with a directory of a job.
+pub(super) struct Cleaned {
+    pub path: PathBuf,
+    pub job: String,
+    pub done: Done,
+    /// Number and size of the files that were removed, or would be.
+    pub files: u64,
+    pub bytes: u64,
+    /// Entries that are not SCR's, which are kept.
+    pub foreign: Vec<PathBuf>,
+    /// What could not be removed or looked at.
+    pub problems: Vec<Error>,
+}
+
+pub(super) enum Done {
+    Removed,
+    WouldRemove,
+    /// With the reason.
+    Kept(String),
+}
+
+/// Cleans the directories of one job on this node. If one of them is in use, all are kept.
+pub(super) fn clean(directories: &[JobDirectory], dry_run: bool, force: bool) -> Vec<Cleaned> {
+    let (mut locks, mut reason, mut unknown) = (Vec::new(), None, Vec::new());
+    for directory in directories {
+        match in_use(directory, force, &mut locks) {
+            Ok(None) => unknown.push(None),
+            Ok(Some(why)) => {
+                reason.get_or_insert(why);
+                unknown.push(None);
+            }
+            Err(error) => {
+                let why = "it is not known whether a run of this job is alive".to_string();
+                reason.get_or_insert(why);
+                unknown.push(Some(error));
+            }
+        }
+    }
+    let one = |(directory, error): (&JobDirectory, Option<Error>)| {
+        let mut cleaned = Cleaned {
+            path: directory.path.clone(),
+            job: directory.job.clone(),
+            done: match (&reason, dry_run) {
+                (Some(reason), _) => Done::Kept(reason.clone()),
+                (None, true) => Done::WouldRemove,
+                (None, false) => Done::Removed,
+            },
+            files: 0,
+            bytes: 0,
+            foreign: Vec::new(),
+            problems: error.into_iter().collect(),
+        };
+        if reason.is_none() {
+            let mut removal = Removal {
+                files: &*directory.files,
+                owner: directory.owner,
+                dry_run,
+                cleaned: &mut cleaned,
+            };
+            removal.job(&directory.path);
+            if !dry_run
+                && directory
+                    .files
+                    .stat(&directory.path)
+                    .is_ok_and(|stat| stat.is_some())
+            {
+                let part = match (cleaned.files, cleaned.problems.is_empty()) {
+                    (0, true) => "it has nothing of SCR",
+                    (_, true) => "the rest of it was removed",
+                    (_, false) => "not all of it could be removed",
+                };
+                cleaned.done = Done::Kept(part.to_string());
+            }
+        }
+        cleaned
+    };
+    directories.iter().zip(unknown).map(one).collect()
+}
+
+/// Why a job's directory must be kept; `None` if it need not. Takes its lock.
+fn in_use(
+    directory: &JobDirectory,
+    force: bool,
+    locks: &mut Vec<Box<dyn Lock>>,
+) -> Result<Option<String>> {
+    let (files, path) = (&*directory.files, &directory.path);
+    match wait_for_lock(files, path, Instant::now() + PATIENCE)? {
+        LockAttempt::Acquired(lock) => locks.push(lock),
+        LockAttempt::HeldByOther => return Ok(Some("a run of this job is alive".to_string())),
+        LockAttempt::Unsupported => {
+            return Ok(Some(
+                "its file system has no locks, so it is not known whether a run is alive"
+                    .to_string(),
+            ));
+        }
+    }
+    let control = Control::new(files, path.clone());
+    if let Some(who) = control.living()? {
+        return Ok(Some(format!("its transfer daemon is alive ({who})")));
+    }
+    // A damaged file says nothing that a daemon could do. The owner was looked at already.
+    let transfer: Transfer = match format::read(files, &control.file()) {
+        Ok(transfer) => transfer,
+        Err(Error::Format { .. } | Error::Corrupt { .. }) => return Ok(None),
+        Err(error) if error.is_not_found() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let open = transfer.parts().filter(|(_, part)| !part.is_done()).count();
+    Ok((open > 0 && !force).then(|| {
+        format!(
+            "scr poststage has to finish {} of it; --force removes them",
+            counted(open, "transfer")
+        )
+    }))
+}
+
+/// The removal of one job's directory.
+struct Removal<'a> {
+    files: &'a dyn Files,
+    owner: u32,
+    dry_run: bool,
+    cleaned: &'a mut Cleaned,
+}
+
+impl Removal<'_> {
+    fn job(&mut self, dir: &Path) {
+        self.entries(dir, |removal, path, name, kind| match kind {
+            FileKind::File if is_job_file(name) || is_control_file(name) => removal.tree(path),
+            FileKind::Directory if run_of_dir(name).is_some() => removal.run(path),
+            _ => removal.foreign(path),
+        });
+        self.empty(dir);
+        // The user's directory, if this was his last job here.
+        if let Some(of_user) = dir.parent().filter(|_| !self.dry_run) {
+            let _ = self.files.remove_dir(of_user);
+        }
+    }
+
+    fn run(&mut self, dir: &Path) {
+        self.entries(dir, |removal, path, name, kind| {
+            match cache_entry(name).filter(|_| kind == FileKind::Directory) {
+                Some(CacheEntry::Trash(_)) => removal.tree(path),
+                Some(_) => removal.dataset(path),
+                None => removal.foreign(path),
+            }
+        });
+        self.empty(dir);
+    }
+
+    fn dataset(&mut self, dir: &Path) {
+        self.entries(dir, |removal, path, name, kind| {
+            let ours = rank_of_dir(name).is_some() || level(name).is_some() || name == "files";
+            match ours && kind == FileKind::Directory {
+                true => removal.tree(path),
+                false => removal.foreign(path),
+            }
+        });
+        self.empty(dir);
+    }
+
+    /// Calls `each` for the entries of a directory that belong to the owner.
+    fn entries(&mut self, dir: &Path, each: impl Fn(&mut Self, &Path, &str, FileKind)) {
+        let names = match self.files.list(dir) {
+            Ok(names) => names,
+            Err(error) => return self.problem(error),
+        };
+        for name in names {
+            let path = dir.join(&name);
+            match (self.files.stat(&path), name.to_str()) {
+                (Ok(Some(stat)), Some(name)) if stat.uid == self.owner => {
+                    each(self, &path, name, stat.kind);
+                }
+                (Ok(None), _) => {}
+                (Ok(Some(_)), _) => self.foreign(&path),
+                (Err(error), _) => self.problem(error),
+            }
+        }
+    }
+
+    /// Removes a file, or a directory that only SCR and the program write to.
+    fn tree(&mut self, path: &Path) {
+        let (files, bytes) = match tally(self.files, path) {
+            Ok(found) => found,
+            Err(error) => return self.problem(error),
+        };
+        if !self.dry_run
+            && let Err(error) = self.files.remove_tree(path)
+        {
+            return self.problem(error);
+        }
+        self.cleaned.files += files;
+        self.cleaned.bytes += bytes;
+    }
+
+    /// Removes a directory if nothing is left in it.
+    fn empty(&mut self, dir: &Path) {
+        if !self.dry_run
+            && let Err(error) = self.files.remove_dir(dir)
+        {
+            self.problem(error);
+        }
+    }
+
+    fn foreign(&mut self, path: &Path) {
+        self.cleaned.foreign.push(path.to_path_buf());
+    }
+
+    fn problem(&mut self, error: Error) {
+        self.cleaned.problems.push(error);
+    }
+}
+
+/// Number and bytes of the files in a directory. Links count as files without bytes.
+fn tally(files: &dyn Files, path: &Path) -> Result<(u64, u64)> {
+    let (mut count, mut bytes) = (0, 0_u64);
+    let mut open = vec![path.to_path_buf()];
+    while let Some(path) = open.pop() {
+        match files.stat(&path)? {
+            Some(stat) if stat.kind == FileKind::Directory => {
+                let names = files.list(&path)?.into_iter();
+                open.extend(names.map(|name| path.join(name)));
+            }
+            Some(stat) => {
+                count += 1;
+                if stat.kind == FileKind::File {
+                    bytes = bytes.saturating_add(stat.size);
+                }
+            }
+            None => {}
+        }
+    }
+    Ok((count, bytes))
+}

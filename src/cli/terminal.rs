@@ -1,0 +1,163 @@
+//! Output for people: on a terminal its lines fit the width, and some are coloured. Elsewhere (pipes,
+//! files) lines are whole and plain.
+
+use clap::builder::styling::{AnsiColor, Style};
+use rustix::termios::tcgetwinsize;
+use std::ffi::OsStr;
+use std::io::{IsTerminal, stdout};
+use textwrap::{Options, WordSplitter, wrap};
+
+/// A terminal that says to be narrower is taken to be this wide.
+const NARROWEST: usize = 20;
+
+/// A line, and how a terminal shows it.
+pub(super) struct Line {
+    pub text: String,
+    /// Column where it goes on if it is longer than the terminal is wide.
+    pub hang: usize,
+    pub style: Style,
+}
+
+impl Line {
+    /// A line of a list, which goes on a little to the right of where it begins.
+    pub fn new(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let begin = text.len() - text.trim_start_matches(' ').len();
+        Line {
+            hang: begin + 2,
+            text,
+            style: Style::new(),
+        }
+    }
+
+    /// The lines of a table whose last column begins at `hang`: names of the columns, then rows with
+    /// the style that `style` has for the number of the row.
+    pub fn table(text: &str, hang: usize, style: impl Fn(usize) -> Style) -> Vec<Line> {
+        let line = |(number, text): (usize, &str)| Line {
+            text: text.to_string(),
+            hang,
+            style: match number.checked_sub(1) {
+                None => HEADING,
+                Some(row) => style(row),
+            },
+        };
+        text.lines().enumerate().map(line).collect()
+    }
+
+    pub fn styled(self, style: Style) -> Self {
+        Line { style, ..self }
+    }
+}
+
+/// Headings.
+pub(super) const HEADING: Style = Style::new().bold();
+/// What is wrong.
+pub(super) const WRONG: Style = AnsiColor::Red.on_default();
+
+/// What standard output is.
+pub(super) struct Screen {
+    /// Its columns; `None` if it is no terminal or does not say.
+    width: Option<usize>,
+    colour: bool,
+}
+
+impl Screen {
+    /// Standard output of this process.
+    pub fn of_process() -> Self {
+        let terminal = stdout().is_terminal();
+        let width = || Some(usize::from(tcgetwinsize(stdout()).ok()?.ws_col));
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let dumb = set("TERM").is_none_or(|term| term == OsStr::new("dumb"));
+        Screen {
+            width: terminal.then(width).flatten().filter(|width| *width > 0),
+            colour: terminal && !dumb && set("NO_COLOR").is_none(),
+        }
+    }
+
+    /// The lines as text to print.
+    pub fn text(&self, lines: &[Line]) -> String {
+        let mut text = String::new();
+        for line in lines {
+            for part in self.fitted(line) {
+                match self.colour && line.style != Style::new() {
+                    true => {
+                        let (on, off) = (line.style.render(), line.style.render_reset());
+                        text.push_str(&format!("{on}{part}{off}\n"));
+                    }
+                    false => text.extend([part.as_str(), "\n"]),
+                }
+            }
+        }
+        text
+    }
+
+    fn fitted(&self, line: &Line) -> Vec<String> {
+        let Some(width) = self.width.map(|width| width.max(NARROWEST)) else {
+            return vec![line.text.clone()];
+        };
+        let indent = " ".repeat(line.hang.min(width / 2));
+        let options = Options::new(width)
+            .subsequent_indent(&indent)
+            .word_splitter(WordSplitter::NoHyphenation);
+        let parts = wrap(&line.text, options).into_iter();
+        parts.map(|part| part.into_owned()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(width: Option<usize>, colour: bool, line: Line) -> String {
+        Screen { width, colour }.text(&[line])
+    }
+
+    #[test]
+    fn only_a_terminal_changes_a_line() {
+        let line = || Line::new(format!("  a {}", "word ".repeat(20))).styled(WRONG);
+        let plain = format!("{}\n", line().text);
+        assert_eq!(shown(None, false, line()), plain);
+        let fitted = shown(Some(30), false, line());
+        assert!(fitted.lines().count() > 3);
+        assert!(fitted.lines().all(|line| line.len() <= 30), "{fitted}");
+        assert!(
+            fitted
+                .lines()
+                .skip(1)
+                .all(|line| line.starts_with("    word"))
+        );
+        assert!(fitted.starts_with("  a word"));
+        let words = |text: &str| {
+            text.split_whitespace()
+                .map(String::from)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(words(&fitted), words(&plain));
+        let red = shown(None, true, line());
+        assert!(
+            red.starts_with("\x1b[31m  a") && red.ends_with("\x1b[0m\n"),
+            "{red:?}"
+        );
+        assert!(!shown(None, true, Line::new("x")).contains('\x1b'));
+    }
+
+    #[test]
+    fn a_word_longer_than_the_line_is_cut_and_whole_all_the_same() {
+        let name = "x".repeat(90);
+        let table = Line::table(&format!("ID NAME\n 1 {name}\n"), 3, |_| Style::new());
+        let text = Screen {
+            width: Some(40),
+            colour: false,
+        }
+        .text(&table);
+        assert!(text.lines().all(|line| line.len() <= 40), "{text}");
+        assert_eq!(text.matches('x').count(), 90);
+        // A terminal that is narrower than the columns before the last one.
+        let text = Screen {
+            width: Some(1),
+            colour: false,
+        }
+        .text(&table);
+        assert!(text.lines().all(|line| line.len() <= NARROWEST), "{text}");
+    }
+}
