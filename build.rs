@@ -1,4 +1,13 @@
-//! Compiles the C files: `SCR_Configf`, which is variadic, and what only `mpi.h` says.
+//! Compiles what is not Rust: `SCR_Configf`, which is variadic, what only `mpi.h` says, and with the
+//! feature `fortran` the Fortran interface.
+//!
+//! For the build script of a package that depends on this one, Cargo sets `DEP_SCR_INCLUDE` to the
+//! directory of `scr.h`; with `fortran` also of `scrf.mod`, `DEP_SCR_LIB` to that of `libscrf.a`, and
+//! `DEP_SCR_MPIFORT` to the Fortran compiler.
+
+#[cfg(feature = "fortran")]
+#[path = "fortran/build.rs"]
+mod fortran;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -9,18 +18,37 @@ fn main() {
 
     #[cfg(feature = "mpi")]
     {
-        let mut build = cc::Build::new();
-        build
-            .files(["src/capi/configf.c", "src/comm/mpi/built_with.c"])
-            .include("include")
-            .std("c99");
-        // The same search, so the same MPI, as that of the bindings.
-        if let Ok(mpi) = build_probe_mpi::probe() {
-            match mpi.mpicc {
-                Some(mpicc) => build.compiler(mpicc),
-                None => build.includes(mpi.include_paths),
-            };
+        let mpi = build_probe_mpi::probe();
+        compile_c(mpi.as_ref().ok());
+        #[cfg(feature = "fortran")]
+        match mpi {
+            Ok(mpi) => {
+                if let Err(why) = fortran::build(&mpi) {
+                    println!("cargo::error=feature `fortran`: {why}");
+                }
+            }
+            Err(_) => println!("cargo::error=no MPI was found; name its C compiler in MPICC"),
         }
-        build.compile("scr_c");
     }
+    #[cfg(not(feature = "fortran"))]
+    if let Ok(root) = std::env::var("CARGO_MANIFEST_DIR") {
+        println!("cargo::metadata=include={root}/include");
+    }
+}
+
+#[cfg(feature = "mpi")]
+fn compile_c(mpi: Option<&build_probe_mpi::Library>) {
+    let mut build = cc::Build::new();
+    build
+        .files(["src/capi/configf.c", "src/comm/mpi/built_with.c"])
+        .include("include")
+        .std("c99");
+    // The same search, so the same MPI, as that of the bindings.
+    if let Some(mpi) = mpi {
+        match &mpi.mpicc {
+            Some(mpicc) => build.compiler(mpicc),
+            None => build.includes(&mpi.include_paths),
+        };
+    }
+    build.compile("scr_c");
 }

@@ -3,7 +3,8 @@
 # scr_cargo_build(<target> OUTPUT <file> ARGS <arg>... [DIRECTORY <name>])
 #   A target that always runs `cargo build ARGS`; cargo itself knows what is out of date.
 #   <file> is the product, relative to the profile's directory below the cargo target
-#   directory <name>; its absolute path is returned in <target>_OUTPUT.
+#   directory <name>; its absolute path is returned in <target>_OUTPUT. cargo runs in the source
+#   directory, so that it reads .cargo/config.toml there.
 
 file(READ ${CMAKE_CURRENT_SOURCE_DIR}/Cargo.toml _scr_manifest)
 string(REGEX MATCH "\nrust-version = \"([0-9.]+)\"" _scr_match "${_scr_manifest}")
@@ -71,6 +72,7 @@ function(scr_cargo_build target)
             ${CARGO_EXECUTABLE} build --locked --profile ${SCR_CARGO_PROFILE}
             --manifest-path ${PROJECT_SOURCE_DIR}/Cargo.toml
             --target-dir ${directory} ${arg_ARGS}
+        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
         BYPRODUCTS ${output}
         COMMENT "cargo build ${words}"
         USES_TERMINAL VERBATIM)

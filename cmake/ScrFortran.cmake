@@ -1,12 +1,8 @@
 # libscrf: the Fortran module and the classic external subroutines. It holds only Fortran and
 # needs libscr, so that a program of several languages has one copy of the library.
 
-add_library(scrf_objects OBJECT fortran/scrf.F90 fortran/scrf_classic.f90)
-set_target_properties(scrf_objects PROPERTIES
-    Fortran_MODULE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
-if(CMAKE_Fortran_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(scrf_objects PRIVATE -std=f2018 -Wall -Wextra -pedantic)
-endif()
+set(SCRF_MODULE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
+add_subdirectory(fortran)
 
 function(_scrf_library target name kind below)
     add_library(${target} ${kind} $<TARGET_OBJECTS:scrf_objects>)

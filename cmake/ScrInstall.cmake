@@ -26,7 +26,7 @@ install(TARGETS ${_scr_targets} EXPORT scrTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/scr/examples
-    FILES_MATCHING PATTERN "heat2d.*" PATTERN "heat_numpy.py")
+    FILES_MATCHING PATTERN "heat2d.*" PATTERN "heat_numpy.py" PATTERN "cargo" EXCLUDE)
 
 # find_package(scr) wants scr-config.cmake or scrConfig.cmake, find_package(SCR) the former or
 # SCRConfig.cmake. The directory is that of SCR v3.1.0, which build scripts may name in scr_DIR.

@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::events::{Console, Event, Severity, Sink, Speaker};
 use crate::job::Environment;
 use crate::session::state::{Call, State};
-use crate::session::{OTHER_RUN, Session, Setup, load};
+use crate::session::{Session, Setup, load};
 use crate::store::posix::Posix;
 use crate::{Error, Result};
 use std::fs::OpenOptions;
@@ -305,11 +305,8 @@ impl Process {
         let comm = self.all_ranks()?;
         comm.at_finalize(mpi_ends)?;
         let setup = Setup {
-            comm: Box::new(comm),
-            files: Arc::new(Posix),
             sink: self.sink.clone(),
-            environment: Environment::of_process(),
-            lock_timeout: OTHER_RUN,
+            ..Setup::of_process(comm)
         };
         self.run = match Session::init(setup, &mut self.config)? {
             Some(mut session) => {

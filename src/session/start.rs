@@ -18,14 +18,14 @@ use super::{Ids, Session};
 use crate::comm::{Communicator, Term, collective};
 use crate::config::Config;
 use crate::config::descriptors::View;
-use crate::events::{Severity, Sink, Speaker};
+use crate::events::{Console, Severity, Sink, Speaker};
 use crate::format::{Name, flush_file};
 use crate::job::Environment;
 use crate::policy::halt::FINALIZED;
 use crate::prefix::paths::Prefix;
 use crate::prefix::records;
 use crate::redundancy::topology::Note;
-use crate::store::Files;
+use crate::store::{Files, posix::Posix};
 use crate::text::counted;
 use crate::{Error, Result};
 use std::sync::Arc;
@@ -47,6 +47,20 @@ pub struct Setup {
     pub environment: Environment,
     /// How long to wait for the locks of another run; see [`OTHER_RUN`].
     pub lock_timeout: Duration,
+}
+
+impl Setup {
+    /// The setup of a program: the real file system, this process's environment, messages on standard
+    /// error. `comm` is usually the result of `Mpi::dup_world`.
+    pub fn of_process(comm: impl Communicator + 'static) -> Self {
+        Setup {
+            comm: Box::new(comm),
+            files: Arc::new(Posix),
+            sink: Arc::new(Console::default()),
+            environment: Environment::of_process(),
+            lock_timeout: OTHER_RUN,
+        }
+    }
 }
 
 impl Session {
