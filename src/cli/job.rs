@@ -198,6 +198,24 @@ pub(super) fn load(prefix: Option<&Path>) -> Result<(Config, Vec<String>), Failu
     Ok((config, problems))
 }
 
+/// The configuration files, highest first, each with its path and what is to be known about it.
+///
+/// # Errors
+/// A file exists but cannot be read, or a path cannot be made of the parameters.
+pub(super) fn configuration_files(config: &Config) -> crate::Result<[(&'static str, String); 2]> {
+    let shown = |path: &Path| {
+        let none = match read(path)? {
+            Some(_) => "",
+            None => " (there is none)",
+        };
+        crate::Result::Ok(format!("{}{none}", path.display()))
+    };
+    Ok([
+        ("user file", shown(&config.user_file()?)?),
+        ("system file", shown(&config.system_file())?),
+    ])
+}
+
 fn read(path: &Path) -> crate::Result<Option<Vec<u8>>> {
     match Posix.read(path, MAX_FILE) {
         Err(error) if error.is_not_found() => Ok(None),

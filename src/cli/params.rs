@@ -1,7 +1,7 @@
 //! `scr params`: lists the parameters and their values.
 
 use super::call::{Failure, Invocation};
-use super::job::load;
+use super::job::{configuration_files, load};
 use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::config::table::{Effect, MULTIS, Multi, PARAMETERS, Parameter, names, nearest};
 use crate::config::{Config, ConfigItem};
@@ -18,7 +18,8 @@ const SECRET: &str = "SCR_LOG_DB_PASS";
 
 /// List the parameters, their values and where they were set
 ///
-/// Prints each parameter with its value, the place where it was set, its default and its meaning.
+/// Prints the paths of the configuration files, and each parameter with its value, the place where
+/// it was set, its default and its meaning.
 /// Values are those for a job in this environment and prefix directory, and those that the program
 /// of the last run set with SCR_Config.
 ///
@@ -41,6 +42,11 @@ impl RunCommand for Options {
         let wanted = self.wanted()?;
         let (mut config, problems) = load(self.prefix.as_deref())?;
         let mut code = ExitCode::SUCCESS;
+        if self.names.is_empty() {
+            for (what, path) in configuration_files(&config)? {
+                writeln!(call.out, "{what}: {}", escaped(&path))?;
+            }
+        }
         for p in PARAMETERS.iter().filter(|p| wanted(p.name)) {
             if self.set && config.find(p.name).is_none() {
                 continue;
