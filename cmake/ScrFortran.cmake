@@ -3,7 +3,7 @@
 
 add_library(scrf_objects OBJECT fortran/scrf.F90 fortran/scrf_classic.f90)
 set_target_properties(scrf_objects PROPERTIES
-    Fortran_MODULE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
+    Fortran_MODULE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
 if(CMAKE_Fortran_COMPILER_ID STREQUAL "GNU")
     target_compile_options(scrf_objects PRIVATE -std=f2018 -Wall -Wextra -pedantic)
 endif()
@@ -14,7 +14,7 @@ function(_scrf_library target name kind below)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME scrf EXPORT_NAME ${name}
         LINKER_LANGUAGE Fortran)
     target_include_directories(${target} INTERFACE
-        $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include>
+        $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
         $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(${target} PUBLIC ${below})
