@@ -13,6 +13,8 @@ if(SCR_WITH_CORROSION)
         CRATE_TYPES staticlib NO_DEFAULT_FEATURES FEATURES mpi PROFILE ${SCR_CARGO_PROFILE} LOCKED
         ${_scr_flags})
     corrosion_set_env_vars(scr ${SCR_CARGO_ENVIRONMENT})
+    # Flags for a linker, which an archive does not need: they would make it another compilation.
+    set_property(TARGET scr PROPERTY INTERFACE_CORROSION_LOCAL_RUSTFLAGS "")
     set(_scr_directory ${PROJECT_BINARY_DIR}/${SCR_CARGO_MPI_DIRECTORY})
     set_target_properties(scr PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${_scr_directory})
     set(SCR_RUST_ARCHIVE ${_scr_directory}/libscr.a)
