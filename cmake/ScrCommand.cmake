@@ -2,7 +2,8 @@
 # manual pages of all of them.
 
 scr_cargo_build(scr_command DIRECTORY cli OUTPUT scr
-    ARGS --bin scr --no-default-features --features cli)
+    ARGS -p scr-rs --bin scr --no-default-features --features cli
+    LINK_FLAGS "${CMAKE_EXE_LINKER_FLAGS}")
 set(SCR_COMMAND ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/scr)
 
 add_custom_command(TARGET scr_command POST_BUILD
@@ -10,13 +11,20 @@ add_custom_command(TARGET scr_command POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E copy_if_different ${scr_command_OUTPUT} ${SCR_COMMAND}
     VERBATIM)
 install(PROGRAMS ${SCR_COMMAND} DESTINATION ${CMAKE_INSTALL_BINDIR})
+# `cmake --install --strip` takes symbols away from targets of CMake's own only.
+if(CMAKE_STRIP AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_BINDIR}")
+    install(CODE "if(CMAKE_INSTALL_DO_STRIP)
+        execute_process(COMMAND \"${CMAKE_STRIP}\"
+            \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/scr\")
+    endif()")
+endif()
 
 # Completions of command lines, where each shell looks for them.
 set(_scr_bash_directory bash-completion/completions)
 set(_scr_zsh_directory zsh/site-functions)
 set(_scr_fish_directory fish/vendor_completions.d)
 foreach(shell IN ITEMS bash zsh fish)
-    set(_scr_completions ${CMAKE_BINARY_DIR}/completions/${shell})
+    set(_scr_completions ${PROJECT_BINARY_DIR}/completions/${shell})
     add_custom_command(TARGET scr_command POST_BUILD
         COMMAND ${SCR_COMMAND} completions ${shell} --dir ${_scr_completions} VERBATIM)
     install(DIRECTORY ${_scr_completions}/

@@ -10,7 +10,7 @@ function(_scrf_library target name kind below)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME scrf EXPORT_NAME ${name}
         LINKER_LANGUAGE Fortran)
     target_include_directories(${target} INTERFACE
-        $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include>
+        $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
         $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(${target} PUBLIC ${below})

@@ -1,43 +1,34 @@
 # libscr.so and libscr.a, both from the static library that cargo makes.
 
-set(_scr_features --no-default-features --features mpi)
-
-find_package(Corrosion QUIET)
-if(NOT Corrosion_FOUND AND SCR_FETCH_CORROSION)
-    include(FetchContent)
-    FetchContent_Declare(Corrosion
-        GIT_REPOSITORY https://github.com/corrosion-rs/corrosion.git
-        GIT_TAG v0.5.2)
-    FetchContent_MakeAvailable(Corrosion)
-    set(Corrosion_FOUND TRUE)
-endif()
-
 # Either way: SCR_RUST_ARCHIVE is the Rust static library, SCR_RUST_TARGET makes it. Corrosion
 # names its targets after the crate, "scr", which is why ours have other names inside here.
-if(Corrosion_FOUND)
-    message(STATUS "SCR: the crate is imported by Corrosion")
-    # It has one cargo target directory for each build directory.
-    if(DEFINED SCR_CONFIGURED_MPI AND NOT SCR_CONFIGURED_MPI STREQUAL SCR_CARGO_MPI_DIRECTORY)
-        message(FATAL_ERROR "This build directory is for another MPI; take a new one.")
+# The library is compiled as an rlib in the same step, which tests/transport uses.
+if(SCR_WITH_CORROSION)
+    set(_scr_flags "")
+    # Since 0.6 Corrosion names the crate type in the command line, which replaces those in Cargo.toml.
+    if(NOT _scr_corrosion_version VERSION_LESS 0.6)
+        set(_scr_flags FLAGS --crate-type=rlib)
     endif()
-    set(SCR_CONFIGURED_MPI ${SCR_CARGO_MPI_DIRECTORY} CACHE INTERNAL "")
-    corrosion_import_crate(MANIFEST_PATH Cargo.toml CRATES scr-rs CRATE_TYPES staticlib
-        NO_DEFAULT_FEATURES FEATURES mpi PROFILE ${SCR_CARGO_PROFILE} LOCKED)
+    corrosion_import_crate(MANIFEST_PATH ${PROJECT_SOURCE_DIR}/Cargo.toml CRATES scr-rs
+        CRATE_TYPES staticlib NO_DEFAULT_FEATURES FEATURES mpi PROFILE ${SCR_CARGO_PROFILE} LOCKED
+        ${_scr_flags})
     corrosion_set_env_vars(scr ${SCR_CARGO_ENVIRONMENT})
-    set_target_properties(scr PROPERTIES
-        ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${SCR_CARGO_MPI_DIRECTORY})
-    set(SCR_RUST_ARCHIVE ${CMAKE_BINARY_DIR}/${SCR_CARGO_MPI_DIRECTORY}/libscr.a)
+    # Flags for a linker, which an archive does not need: they would make it another compilation.
+    set_property(TARGET scr PROPERTY INTERFACE_CORROSION_LOCAL_RUSTFLAGS "")
+    set(_scr_directory ${PROJECT_BINARY_DIR}/${SCR_CARGO_MPI_DIRECTORY})
+    set_target_properties(scr PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${_scr_directory})
+    set(SCR_RUST_ARCHIVE ${_scr_directory}/libscr.a)
     set(SCR_RUST_TARGET cargo-build_scr)
 else()
     scr_cargo_build(scr_rust DIRECTORY ${SCR_CARGO_MPI_DIRECTORY} OUTPUT libscr.a
-        ARGS --lib ${_scr_features})
+        ARGS -p scr-rs --lib --no-default-features --features mpi)
     set(SCR_RUST_ARCHIVE ${scr_rust_OUTPUT})
     set(SCR_RUST_TARGET scr_rust)
 endif()
 
 # CMake wants a source in each library. This one counts as changed when the archive is, so that
 # everything is linked anew then.
-set(_scr_empty ${CMAKE_BINARY_DIR}/scr_library.c)
+set(_scr_empty ${PROJECT_BINARY_DIR}/scr_library.c)
 file(CONFIGURE OUTPUT ${_scr_empty} CONTENT "typedef int scr_library;\n")
 set_source_files_properties(${_scr_empty} PROPERTIES OBJECT_DEPENDS ${SCR_RUST_ARCHIVE})
 add_library(scr_empty OBJECT ${_scr_empty})
@@ -47,7 +38,7 @@ function(_scr_common target name)
     add_library(scr::${name} ALIAS ${target})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME scr EXPORT_NAME ${name})
     target_include_directories(${target} INTERFACE
-        $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
@@ -57,22 +48,41 @@ add_library(scr_static STATIC $<TARGET_OBJECTS:scr_empty>)
 _scr_common(scr_static scr-static)
 add_custom_command(TARGET scr_static POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E copy ${SCR_RUST_ARCHIVE} $<TARGET_FILE:scr_static> VERBATIM)
+# The Rust standard library comes with debug information and bitcode, which are most of the archive.
+if(CMAKE_STRIP AND SCR_CARGO_PROFILE MATCHES "^(release|minsizerel)$")
+    add_custom_command(TARGET scr_static POST_BUILD COMMAND ${CMAKE_STRIP} --strip-debug
+        -R .llvmbc -R .llvmcmd $<TARGET_FILE:scr_static> VERBATIM)
+endif()
 set_target_properties(scr_static PROPERTIES LINKER_LANGUAGE C)
-target_link_libraries(scr_static INTERFACE MPI::MPI_C ${SCR_SYSTEM_LIBRARIES})
+target_link_libraries(scr_static INTERFACE $<INSTALL_INTERFACE:MPI::MPI_C>)
+foreach(_scr_library IN LISTS SCR_MPI_LIBRARIES)
+    target_link_libraries(scr_static INTERFACE $<BUILD_INTERFACE:${_scr_library}>)
+endforeach()
+foreach(_scr_flag IN LISTS SCR_MPI_LINK_FLAGS)
+    target_link_options(scr_static INTERFACE $<BUILD_INTERFACE:${_scr_flag}>)
+endforeach()
+target_link_libraries(scr_static INTERFACE ${SCR_SYSTEM_LIBRARIES})
 
 if(BUILD_SHARED_LIBS)
-    set(_scr_exports ${CMAKE_CURRENT_SOURCE_DIR}/cmake/libscr.map)
+    set(_scr_exports ${PROJECT_SOURCE_DIR}/cmake/libscr.map)
     add_library(scr_shared SHARED $<TARGET_OBJECTS:scr_empty>)
     _scr_common(scr_shared scr)
     set_target_properties(scr_shared PROPERTIES
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
         LINKER_LANGUAGE C LINK_DEPENDS "${_scr_exports};${SCR_RUST_ARCHIVE}")
     # MPI_Finalize and signal handlers call into it, so it cannot be unloaded.
-    target_link_options(scr_shared PRIVATE -Wl,--version-script=${_scr_exports} -Wl,-z,defs
-        -Wl,-z,nodelete -Wl,--gc-sections)
+    target_link_options(scr_shared PRIVATE -Wl,--version-script=${_scr_exports}
+        -Wl,-z,nodelete -Wl,--gc-sections ${SCR_MPI_LINK_FLAGS})
+    if(SCR_CARGO_PROFILE MATCHES "^(release|minsizerel)$")
+        target_link_options(scr_shared PRIVATE -Wl,--strip-debug)
+    endif()
+    # clang links the library of a sanitizer into programs only.
+    if(NOT "${CMAKE_C_FLAGS} ${CMAKE_SHARED_LINKER_FLAGS}" MATCHES "-fsanitize=")
+        target_link_options(scr_shared PRIVATE -Wl,-z,defs)
+    endif()
     target_link_libraries(scr_shared PRIVATE
         -Wl,--whole-archive ${SCR_RUST_ARCHIVE} -Wl,--no-whole-archive
-        MPI::MPI_C ${SCR_SYSTEM_LIBRARIES})
+        ${SCR_MPI_LIBRARIES} ${SCR_SYSTEM_LIBRARIES})
 else()
     add_library(scr::scr ALIAS scr_static)
 endif()

@@ -14,8 +14,12 @@ foreach(_scr_language IN ITEMS C CXX Fortran)
         if(NOT _scr_found_${_scr_language})
             message(FATAL_ERROR "MPI_${_scr_language}_COMPILER: ${_scr_given} was not found in PATH.")
         endif()
-        set(MPI_${_scr_language}_COMPILER ${_scr_found_${_scr_language}} CACHE FILEPATH
-            "MPI compiler for ${_scr_language}" FORCE)
+        if(SCR_TOP_LEVEL)
+            set(MPI_${_scr_language}_COMPILER ${_scr_found_${_scr_language}} CACHE FILEPATH
+                "MPI compiler for ${_scr_language}" FORCE)
+        else()
+            set(MPI_${_scr_language}_COMPILER ${_scr_found_${_scr_language}})
+        endif()
         unset(_scr_found_${_scr_language} CACHE)
     endif()
 endforeach()
@@ -34,27 +38,63 @@ foreach(_scr_language IN ITEMS C Fortran CXX)
 endforeach()
 
 include(CheckLanguage)
+set(_scr_programs OFF)
+if(SCR_ENABLE_TESTS OR SCR_ENABLE_EXAMPLES)
+    set(_scr_programs ON)
+endif()
+
+# SCR_FORTRAN: whether the Fortran interface is built. As a part of another project SCR does not
+# add a language to it, unless it is told to.
+set(SCR_FORTRAN OFF)
+if(SCR_ENABLE_FORTRAN STREQUAL "AUTO" AND NOT SCR_TOP_LEVEL)
+    get_property(_scr_languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+    if("Fortran" IN_LIST _scr_languages)
+        set(SCR_FORTRAN ON)
+    endif()
+elseif(SCR_ENABLE_FORTRAN)
+    check_language(Fortran)
+    set(_scr_remedy "Install one (Debian: apt-get install gfortran), or name it with "
+        "-DCMAKE_Fortran_COMPILER=")
+    if(CMAKE_Fortran_COMPILER)
+        enable_language(Fortran)
+        set(SCR_FORTRAN ON)
+    elseif(SCR_ENABLE_FORTRAN STREQUAL "AUTO")
+        # So that a compiler that is installed later is found.
+        unset(CMAKE_Fortran_COMPILER CACHE)
+        message(STATUS "SCR: the Fortran interface is left out, as no Fortran compiler was found. "
+            ${_scr_remedy} "...; -DSCR_ENABLE_FORTRAN=OFF leaves this message out.")
+    else()
+        message(FATAL_ERROR "No Fortran compiler was found. " ${_scr_remedy}
+            "..., or leave Fortran out with -DSCR_ENABLE_FORTRAN=OFF.")
+    endif()
+endif()
+
 set(_scr_mpi_components C)
-if(ENABLE_TESTS OR ENABLE_EXAMPLES)
+if(_scr_programs)
     check_language(CXX)
     if(CMAKE_CXX_COMPILER)
         enable_language(CXX)
         list(APPEND _scr_mpi_components CXX)
     endif()
 endif()
-if(ENABLE_FORTRAN)
-    check_language(Fortran)
-    if(NOT CMAKE_Fortran_COMPILER)
-        message(FATAL_ERROR
-            "No Fortran compiler found. Install one (Debian: apt-get install gfortran), name it "
-            "with -DCMAKE_Fortran_COMPILER=..., or leave Fortran out with -DENABLE_FORTRAN=OFF.")
-    endif()
-    enable_language(Fortran)
-    # libscrf itself needs no MPI; tests and examples do.
-    if(ENABLE_TESTS OR ENABLE_EXAMPLES)
-        list(APPEND _scr_mpi_components Fortran)
+# A project that SCR is a part of may have chosen its MPI already.
+if(SCR_TOP_LEVEL OR _scr_programs OR NOT TARGET MPI::MPI_C)
+    find_package(MPI REQUIRED COMPONENTS ${_scr_mpi_components})
+endif()
+message(STATUS "SCR: MPI through ${MPI_C_COMPILER}, launched by ${MPIEXEC_EXECUTABLE}")
+
+# SCR_FORTRAN_PROGRAMS: whether tests and examples in Fortran are built. libscrf itself needs no MPI.
+set(SCR_FORTRAN_PROGRAMS OFF)
+if(SCR_FORTRAN AND _scr_programs)
+    find_package(MPI COMPONENTS Fortran)
+    set(SCR_FORTRAN_PROGRAMS ${MPI_Fortran_FOUND})
+    if(NOT MPI_Fortran_FOUND)
+        message(STATUS "SCR: tests and examples in Fortran are left out, as this MPI was not found "
+            "for Fortran. Name its compiler with -DMPI_Fortran_COMPILER=....")
     endif()
 endif()
 
-find_package(MPI REQUIRED COMPONENTS ${_scr_mpi_components})
-message(STATUS "SCR: MPI through ${MPI_C_COMPILER}, launched by ${MPIEXEC_EXECUTABLE}")
+# What a program needs that has the static library. MPI::MPI_C is not known to a project that SCR is a
+# part of, but paths are.
+set(SCR_MPI_LIBRARIES ${MPI_C_LIBRARIES})
+separate_arguments(SCR_MPI_LINK_FLAGS UNIX_COMMAND "${MPI_C_LINK_FLAGS}")

@@ -1,20 +1,56 @@
-# Options, as SCR v3.1.0 has them where they make sense here.
+# Options. Their names begin with SCR_, so that a project that adds SCR as a part of itself keeps its
+# own options. As a part SCR is built without commands, tests and examples, and installs nothing.
 
-option(BUILD_SHARED_LIBS "Build libscr.so and libscrf.so beside the static libraries" ON)
-option(ENABLE_FORTRAN "Build the Fortran interface" ON)
+if(CMAKE_SOURCE_DIR STREQUAL PROJECT_SOURCE_DIR)
+    set(SCR_TOP_LEVEL ON)
+else()
+    set(SCR_TOP_LEVEL OFF)
+endif()
+
+# Names without SCR_, which SCR v3.1.0 has or older build scripts use. The entry is taken away, so that
+# either name can be given again later.
+function(_scr_old_name old new)
+    if(SCR_TOP_LEVEL AND DEFINED ${old})
+        set(${new} "${${old}}" CACHE STRING "" FORCE)
+        unset(${old} CACHE)
+    endif()
+endfunction()
+
+_scr_old_name(ENABLE_FORTRAN SCR_ENABLE_FORTRAN)
+_scr_old_name(ENABLE_EXAMPLES SCR_ENABLE_EXAMPLES)
+_scr_old_name(ENABLE_TESTS SCR_ENABLE_TESTS)
+_scr_old_name(CARGO_EXECUTABLE SCR_CARGO_EXECUTABLE)
+if(SCR_TOP_LEVEL AND SCR_FETCH_CORROSION)
+    set(SCR_USE_CORROSION ON CACHE STRING "" FORCE)
+    unset(SCR_FETCH_CORROSION CACHE)
+endif()
+
+# Of the three names of this, only that of CMake is common; no entry is made for it.
+if(DEFINED SCR_BUILD_SHARED_LIBS)
+    set(BUILD_SHARED_LIBS ${SCR_BUILD_SHARED_LIBS})
+elseif(NOT DEFINED BUILD_SHARED_LIBS)
+    set(BUILD_SHARED_LIBS ON)
+endif()
+
+set(SCR_ENABLE_FORTRAN AUTO CACHE STRING
+    "The Fortran interface: ON, OFF, or AUTO, with which it is built if there is a compiler")
+set_property(CACHE SCR_ENABLE_FORTRAN PROPERTY STRINGS AUTO ON OFF)
+option(SCR_INSTALL "Build the commands, and install all" ${SCR_TOP_LEVEL})
 option(SCR_ENABLE_PYTHON "Install the Python module" ON)
-option(ENABLE_EXAMPLES "Build the examples" ON)
-option(ENABLE_TESTS "Build the tests" ON)
-option(SCR_FETCH_CORROSION "Fetch Corrosion from GitHub if it is not installed" OFF)
+option(SCR_ENABLE_EXAMPLES "Build the examples" ${SCR_TOP_LEVEL})
+option(SCR_ENABLE_TESTS "Build the tests" ${SCR_TOP_LEVEL})
+set(SCR_USE_CORROSION AUTO CACHE STRING
+    "Import the crate by Corrosion: ON, OFF, or AUTO, with which an installed one is used")
+set_property(CACHE SCR_USE_CORROSION PROPERTY STRINGS AUTO ON OFF)
 
 # Defaults that are compiled into the library and the commands.
 set(SCR_CACHE_BASE "/dev/shm" CACHE STRING "Default base of cache directories")
 set(SCR_CNTL_BASE "/dev/shm" CACHE STRING "Default base of control directories")
-set(SCR_CONFIG_FILE "${CMAKE_INSTALL_FULL_SYSCONFDIR}/scr.conf" CACHE STRING
-    "System configuration file")
+set(SCR_CONFIG_FILE "" CACHE STRING
+    "System configuration file; if empty, etc/scr.conf of the installation, also after it was moved")
 
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-    set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
+if(SCR_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
 endif()
 
 # Options of SCR v3.1.0 that ask for nothing here: said once, never an error, so that an old

@@ -8,11 +8,11 @@ if(BUILD_SHARED_LIBS)
     get_filename_component(_scr_module ${SCR_PYTHON_DIR}/scr ABSOLUTE BASE_DIR ${CMAKE_INSTALL_PREFIX})
     file(RELATIVE_PATH _scr_library ${_scr_module}
         ${CMAKE_INSTALL_FULL_LIBDIR}/libscr.so.${PROJECT_VERSION_MAJOR})
-    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/python/_installed.py CONTENT
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/python/_installed.py CONTENT
         "\"\"\"Where libscr is, seen from here.\"\"\"\n\nLIBRARY = \"${_scr_library}\"\n")
     install(DIRECTORY python/scr DESTINATION ${SCR_PYTHON_DIR}
         FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
-    install(FILES ${CMAKE_BINARY_DIR}/python/_installed.py DESTINATION ${SCR_PYTHON_DIR}/scr)
+    install(FILES ${PROJECT_BINARY_DIR}/python/_installed.py DESTINATION ${SCR_PYTHON_DIR}/scr)
 else()
     message(STATUS "SCR: the Python module is left out, as it needs BUILD_SHARED_LIBS")
 endif()

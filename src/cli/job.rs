@@ -9,6 +9,7 @@ use crate::job::{self, Environment, Launcher, Manager, Remote, manager};
 use crate::prefix::paths::Prefix;
 use crate::store::{Files, posix::Posix};
 use crate::{Error, format};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The job, for commands that work with its nodes.
@@ -196,6 +197,46 @@ pub(super) fn load(prefix: Option<&Path>) -> Result<(Config, Vec<String>), Failu
         config.load(environment, &cwd, &read)?;
     }
     Ok((config, problems))
+}
+
+/// A configuration file.
+pub(super) struct ConfigurationFile {
+    /// `user` or `system`.
+    pub kind: &'static str,
+    pub path: PathBuf,
+    pub exists: bool,
+}
+
+impl ConfigurationFile {
+    /// "user file".
+    pub fn title(&self) -> String {
+        format!("{} file", self.kind)
+    }
+}
+
+impl fmt::Display for ConfigurationFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let none = if self.exists { "" } else { " (there is none)" };
+        write!(f, "{}{none}", self.path.display())
+    }
+}
+
+/// The configuration files, highest first.
+///
+/// # Errors
+/// A file exists but cannot be read, or a path cannot be made of the parameters.
+pub(super) fn configuration_files(config: &Config) -> crate::Result<[ConfigurationFile; 2]> {
+    let file = |kind, path: PathBuf| {
+        crate::Result::Ok(ConfigurationFile {
+            kind,
+            exists: read(&path)?.is_some(),
+            path,
+        })
+    };
+    Ok([
+        file("user", config.user_file()?)?,
+        file("system", config.system_file())?,
+    ])
 }
 
 fn read(path: &Path) -> crate::Result<Option<Vec<u8>>> {

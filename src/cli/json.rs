@@ -204,8 +204,16 @@ pub(super) struct DownJson {
 /// `scr params --json`
 #[derive(Serialize, Default)]
 pub(super) struct ParamsJson {
+    pub files: Vec<FileJson>,
     pub parameters: Vec<ParameterJson>,
     pub lines: Vec<LinesJson>,
+}
+
+#[derive(Serialize)]
+pub(super) struct FileJson {
+    pub kind: &'static str,
+    pub path: String,
+    pub exists: bool,
 }
 
 #[derive(Serialize)]

@@ -1,8 +1,8 @@
 //! `scr params`: lists the parameters and their values.
 
 use super::call::{Failure, Invocation};
-use super::job::load;
-use super::json::{self, ChildJson, ItemJson, LinesJson, ParameterJson, ParamsJson};
+use super::job::{configuration_files, load};
+use super::json::{self, ChildJson, FileJson, ItemJson, LinesJson, ParameterJson, ParamsJson};
 use super::terminal::{HEADING, Line};
 use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::Error;
@@ -11,6 +11,7 @@ use crate::config::table::{
 };
 use crate::config::{Config, ConfigItem};
 use crate::text::escaped;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -22,7 +23,8 @@ const SECRET: &str = "SCR_LOG_DB_PASS";
 
 /// List the parameters, their values and where they were set
 ///
-/// Prints each parameter with its value, the place where it was set, its default and its meaning.
+/// Prints the paths of the configuration files, and each parameter with its value, the place where
+/// it was set, its default and its meaning.
 /// Values are those for a job in this environment and prefix directory, and those that the program
 /// of the last run set with SCR_Config.
 ///
@@ -48,6 +50,17 @@ impl RunCommand for Options {
         let wanted = self.wanted()?;
         let (mut config, problems) = load(self.prefix.as_deref())?;
         let (mut code, mut list) = (ExitCode::SUCCESS, ParamsJson::default());
+        for file in configuration_files(&config)? {
+            if self.json {
+                list.files.push(FileJson {
+                    kind: file.kind,
+                    path: file.path.to_string_lossy().into_owned(),
+                    exists: file.exists,
+                });
+            } else if self.names.is_empty() {
+                writeln!(call.out, "{}: {}", file.title(), escaped(&file.to_string()))?;
+            }
+        }
         for p in PARAMETERS.iter().filter(|p| wanted(p.name)) {
             if self.set && config.find(p.name).is_none() {
                 continue;

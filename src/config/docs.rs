@@ -1,6 +1,7 @@
-//! The manual page of the parameters, from the table.
+//! What is made from the table of parameters: their manual page, and a sample of a configuration file.
 
-use super::table::{Effect, MULTIS, PARAMETERS, ReadBy};
+use super::table::{Effect, MULTIS, PARAMETERS, Parameter, ReadBy};
+use super::warnings::EARLY;
 use std::fmt::Write;
 
 /// Text of `docs/parameters.md`.
@@ -55,6 +56,61 @@ pub fn parameters() -> String {
         }
     }
     out
+}
+
+/// Text of `docs/scr.conf.sample`: every parameter with its meaning and default, as a comment.
+pub fn sample() -> String {
+    let mut out = String::from(SAMPLE);
+    for p in PARAMETERS.iter().filter(|p| is_for_files(p)) {
+        out.push('\n');
+        comment(&mut out, &format!("{}{}", p.doc, plain(effect(p.effect))));
+        let unit = if p.unit.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", p.unit)
+        };
+        comment(&mut out, &format!("Values: {}{unit}.", p.kind.allowed()));
+        let _ = writeln!(out, "#{}={}", p.name, p.default);
+    }
+    for m in MULTIS {
+        out.push('\n');
+        comment(&mut out, &format!("{}{}", m.doc, plain(effect(m.effect))));
+        let mut line = format!("#{}={}", m.name, m.key);
+        for c in m.children {
+            let text = format!("{}: {} Values: {}.", c.name, c.doc, c.kind.allowed());
+            comment(&mut out, &text);
+            let _ = write!(line, " {}={}", c.name, c.default);
+        }
+        if m.open {
+            line.push_str(" NAME=VALUE");
+        }
+        let _ = writeln!(out, "{line}");
+    }
+    out
+}
+
+/// False for a parameter that names a configuration file, which no such file can set.
+fn is_for_files(p: &Parameter) -> bool {
+    EARLY.iter().all(|(name, _)| *name != p.name)
+}
+
+/// Without the marks of a page.
+fn plain(text: String) -> String {
+    text.replace("**", "")
+}
+
+/// Adds text as comments of at most 80 columns.
+fn comment(out: &mut String, text: &str) {
+    let mut line = String::from("#");
+    for word in text.split_whitespace() {
+        if line.len() > 1 && line.len() + 1 + word.len() > 80 {
+            let _ = writeln!(out, "{line}");
+            line.truncate(1);
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    let _ = writeln!(out, "{line}");
 }
 
 fn reader(reader: ReadBy, effect: Effect) -> &'static str {
@@ -141,6 +197,15 @@ with variables replaced on both sides.
 |---|---|---|---|---|
 ";
 
+const SAMPLE: &str = "\
+# A configuration file of SCR, in which every line is a comment: all parameters with their defaults.
+# `scr params` shows the path at which the system configuration file is looked for; the user
+# configuration file is .scrconf in the prefix directory. The environment, the user file and
+# SCR_Config override the system file. Write only the lines that you change.
+#
+# Made from src/config/table.rs. After a change there: SCR_WRITE_DOCS=1 cargo test
+";
+
 const MIDDLE: &str = "
 ## Parameters with several items
 ";
@@ -148,17 +213,56 @@ const MIDDLE: &str = "
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
+    use crate::job::Environment;
+    use std::path::Path;
 
     #[test]
-    fn the_committed_page_is_current() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/parameters.md");
-        if std::env::var_os("SCR_WRITE_DOCS").is_some() {
-            std::fs::write(path, parameters()).unwrap();
+    fn the_committed_files_are_current() {
+        for (name, text) in [
+            ("parameters.md", parameters()),
+            ("scr.conf.sample", sample()),
+        ] {
+            let path = format!("{}/docs/{name}", env!("CARGO_MANIFEST_DIR"));
+            if std::env::var_os("SCR_WRITE_DOCS").is_some() {
+                std::fs::write(&path, &text).unwrap();
+            }
+            let committed = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(
+                committed == text,
+                "{name} is stale: run SCR_WRITE_DOCS=1 cargo test, and commit"
+            );
         }
-        let committed = std::fs::read_to_string(path).unwrap();
-        assert!(
-            committed == parameters(),
-            "stale: run SCR_WRITE_DOCS=1 cargo test, and commit"
-        );
+    }
+
+    /// What a system file with this text gives: the settings, and the warnings.
+    fn loaded(text: &str) -> (Config, Vec<String>) {
+        let mut config = Config::new();
+        let read = |path: &Path| Ok(path.ends_with("scr.conf").then(|| text.as_bytes().to_vec()));
+        config
+            .load(Environment::empty(), Path::new("/cwd"), &read)
+            .unwrap();
+        let warnings = config.take_warnings();
+        (config, warnings)
+    }
+
+    #[test]
+    fn the_sample_sets_nothing_and_each_line_can_be_taken() {
+        let (config, warnings) = loaded(&sample());
+        assert_eq!(warnings, [""; 0]);
+        let mut taken = 0;
+        for p in PARAMETERS.iter().filter(|p| is_for_files(p)) {
+            assert!(config.find(p.name).is_none(), "{}", p.name);
+            let line = format!("\n#{}={}\n", p.name, p.default);
+            assert!(sample().contains(&line), "{line}");
+            let (config, _) = loaded(line.trim_start_matches(['\n', '#']));
+            match p.default {
+                "" => assert!(config.find(p.name).is_none(), "{line}"),
+                _ => assert!(config.typed(p).unwrap().is_some(), "{line}"),
+            }
+            taken += 1;
+        }
+        assert!(taken > 50, "{taken}");
+        assert!(MULTIS.iter().all(|m| config.items(m.name).len() == 0));
     }
 }

@@ -4,6 +4,7 @@ use super::expand::expand;
 use super::file;
 use super::layer::{ConfigItem, Items, Layer, Value};
 use super::scan::quote;
+use super::system_file::system_file;
 use super::table::{self, Parameter};
 use super::value::{Typed, ValueKind};
 use crate::job::Environment;
@@ -28,12 +29,6 @@ pub enum ConfigSource {
 
 /// Parameters that each process takes from its own environment.
 const LOCAL: [&str; 3] = ["SCR_NODE_NAME", "SCR_CACHE_BASE", "SCR_CNTL_BASE"];
-
-/// The system configuration file, chosen when SCR is built.
-const SYSTEM_FILE: &str = match option_env!("SCR_CONFIG_FILE") {
-    Some(path) if !path.is_empty() => path,
-    _ => "/etc/scr.conf",
-};
 
 /// All settings, by source. A multi-item parameter has all its items from the highest source that has
 /// any.
@@ -97,31 +92,21 @@ impl Config {
             in_command: self.in_command,
             ..Config::default()
         };
-        let system = next
-            .environment
-            .get("SCR_SYSTEM_CONF")
-            .filter(|path| !path.is_empty())
-            .unwrap_or(SYSTEM_FILE);
-        let system = next.cwd.join(system);
+        let system = next.system_file();
         if let Some(bytes) = read_file(&system)? {
             let problems;
             (next.system, problems) = file::parse(&system, &bytes)?;
             next.problems.extend(problems);
         }
-        let chosen = [&next.env, &next.call]
-            .iter()
-            .find_map(|l| l.plain.get("SCR_CONF_FILE"));
-        let user = match chosen {
-            Some(value) => next.cwd.join(next.expand("SCR_CONF_FILE", value)?),
-            None => next.prefix()?.join(".scrconf"),
-        };
+        let user = next.user_file()?;
+        let chosen = next.chosen_user_file().is_some();
         match read_file(&user)? {
             Some(bytes) => {
                 let problems;
                 (next.user, problems) = file::parse(&user, &bytes)?;
                 next.problems.extend(problems);
             }
-            None if chosen.is_some() => next.problems.push(format!(
+            None if chosen => next.problems.push(format!(
                 "SCR_CONF_FILE: there is no file {}",
                 user.display()
             )),
@@ -223,6 +208,28 @@ impl Config {
     /// `path` relative to the current directory of rank 0, with `.` and `..` folded.
     pub fn absolute(&self, path: &str) -> PathBuf {
         fold_dots(&self.cwd.join(path))
+    }
+
+    /// The path of the system configuration file, which may not exist.
+    pub fn system_file(&self) -> PathBuf {
+        system_file(&self.environment, &self.cwd, self.in_command)
+    }
+
+    /// The path of the user configuration file, which may not exist.
+    ///
+    /// # Errors
+    /// It depends on a parameter that is too long with its variables, or empty.
+    pub fn user_file(&self) -> Result<PathBuf> {
+        match self.chosen_user_file() {
+            Some(value) => Ok(self.cwd.join(self.expand("SCR_CONF_FILE", value)?)),
+            None => Ok(self.prefix()?.join(".scrconf")),
+        }
+    }
+
+    /// The value of SCR_CONF_FILE, which no configuration file can set.
+    fn chosen_user_file(&self) -> Option<&Value> {
+        let layers = [&self.env, &self.call];
+        layers.iter().find_map(|l| l.plain.get("SCR_CONF_FILE"))
     }
 
     /// The text of `<prefix>/.scr/app.conf`: the settings of `SCR_Config`, for commands that run later.

@@ -22,6 +22,7 @@ mod layers;
 mod message;
 mod scan;
 pub mod settings;
+mod system_file;
 pub mod table;
 #[cfg(test)]
 mod tests;

@@ -197,7 +197,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("SCR_CONF_FILE", Path, "", "", Both, Works,
         "User configuration file, from the environment or SCR_Config; `<prefix>/.scrconf` if unset."),
     row("SCR_SYSTEM_CONF", Path, "", "", Both, Works,
-        "System configuration file, from the environment only; if unset, the one chosen when SCR was built. Not in SCR v3.1.0."),
+        "System configuration file, from the environment only; if unset, `etc/scr.conf` of the installation, or the one chosen when SCR was built. Not in SCR v3.1.0."),
     row("SCR_USER_NAME", Name, "", "", Both, Works,
         "Part of cache and control directories and of dataset descriptions; if unset, the user's name in the system."),
     row("SCR_JOB_ID", Name, "", "", Both, Works,

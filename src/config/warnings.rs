@@ -10,7 +10,7 @@ use crate::job::Environment;
 use std::collections::BTreeSet;
 
 /// Parameters that only some sources can set, because they tell where the other sources are.
-const EARLY: [(&str, &[ConfigSource]); 2] = [
+pub(super) const EARLY: [(&str, &[ConfigSource]); 2] = [
     ("SCR_SYSTEM_CONF", &[ConfigSource::Environment]),
     (
         "SCR_CONF_FILE",

@@ -4,7 +4,8 @@ use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr, OsString};
 use std::mem::MaybeUninit;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// Environment, user and host of a process. A value, so that ranks which are threads of one process
 /// can differ, as ranks on several nodes do.
@@ -22,6 +23,9 @@ pub struct Environment {
     pub uid: u32,
     /// Name of `uid` in the password database, if it has one.
     pub user_from_db: Option<String>,
+    /// The file that has this code in it: a command, libscr.so, or a program with the static library.
+    /// It is not known in all processes.
+    pub code_file: Option<PathBuf>,
 }
 
 impl Environment {
@@ -37,6 +41,7 @@ impl Environment {
                 .into_owned(),
             uid,
             user_from_db: user_of(uid),
+            code_file: code_file(),
         }
     }
 
@@ -124,6 +129,30 @@ impl<K: Into<OsString>, V: Into<OsString>> FromIterator<(K, V)> for Environment 
     }
 }
 
+/// Asks the loader, by dladdr(3), which object has this function, and resolves symbolic links.
+fn code_file() -> Option<PathBuf> {
+    let mut object = MaybeUninit::<libc::Dl_info>::zeroed();
+    let here = code_file as fn() -> Option<PathBuf>;
+    // SAFETY: any address may be asked for, and `object` is live memory of the type that is filled in.
+    let found = unsafe { libc::dladdr(here as *const libc::c_void, object.as_mut_ptr()) };
+    // SAFETY: all zeros are a valid Dl_info, and the call has filled it in, or not touched it.
+    let name = unsafe { object.assume_init() }.dli_fname;
+    if found == 0 || name.is_null() {
+        return std::env::current_exe().ok();
+    }
+    // SAFETY: the loader keeps the name as a C string while the object is loaded, and this code is in it.
+    let name = unsafe { CStr::from_ptr(name) };
+    let path = Path::new(OsStr::from_bytes(name.to_bytes()));
+    let is_library = path
+        .file_name()
+        .is_some_and(|name| name.as_bytes().starts_with(b"libscr.so"));
+    // For the program itself the loader knows only how it was called.
+    match is_library {
+        true => path.canonicalize().ok(),
+        false => std::env::current_exe().ok(),
+    }
+}
+
 /// Largest entry of the password database that is read, bytes.
 const ENTRY_LIMIT: usize = 1 << 20;
 
@@ -170,6 +199,7 @@ mod tests {
     #[test]
     fn this_process_is_as_the_system_tools_say() {
         let environment = Environment::of_process();
+        assert_eq!(environment.code_file, std::env::current_exe().ok());
         assert_eq!(environment.host, told_by("uname", "-n"));
         assert_eq!(environment.uid.to_string(), told_by("id", "-u"));
         // Without an entry in the database, id prints the number or nothing.

@@ -147,6 +147,11 @@ fn long_options_in_the_documentation_exist() {
         "--build",
         "--install",
         "--test-dir",
+        "--workflow",
+        "--target",
+        "--strip",
+        "--preset",
+        "--list-presets",
         "--bench",
         "--no-default-features",
         "--features",
@@ -278,7 +283,7 @@ fn fields(settings: &str, name: &str) -> Vec<String> {
 #[test]
 fn the_table_of_parameters_says_who_reads_what() {
     let settings = source(&["config/settings.rs"], &[]);
-    let shared = source(&["config/layers.rs"], &[]);
+    let shared = source(&["config/layers.rs", "config/system_file.rs"], &[]);
     let library = source(&["session", "capi", "config/describe.rs"], &["testing"]);
     // These two show all parameters.
     let commands = source(

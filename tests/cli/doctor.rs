@@ -66,6 +66,8 @@ fn a_job_without_problems() {
             "  end          not known\n",
             "  launcher     srun of Slurm (",
             "  reached by   this machine\n",
+            "Configuration files\n  user file    ",
+            "\n  system file  ",
             "  SCR_CACHE_BYPASS = 0 (environment)\n",
             "What is survived, with 4 nodes of 2 ranks (nodes: the allocation; ranks: \
              SLURM_NTASKS_PER_NODE)\n",

@@ -25,6 +25,7 @@ mod links;
 mod log;
 mod man;
 mod nodes;
+mod notices;
 mod params;
 mod postrun;
 mod rebuild;

@@ -56,6 +56,31 @@ fn values_come_with_their_origin() {
 }
 
 #[test]
+fn configuration_files_are_named() {
+    let sandbox = Sandbox::empty();
+    let root = sandbox.path();
+    std::fs::write(root.join("site.conf"), "SCR_FLUSH=3\n").unwrap();
+    let params = |args: &[&str], system: &str| {
+        let mut program = program("scr", args);
+        program.current_dir(root).env("SCR_SYSTEM_CONF", system);
+        said(program.output().unwrap()).out()
+    };
+    let user = root.join(".scrconf");
+    for (system, is_there) in [("site.conf", ""), ("none.conf", " (there is none)")] {
+        let expected = format!(
+            "user file: {} (there is none)\nsystem file: {}{is_there}\n",
+            user.display(),
+            root.join(system).display()
+        );
+        for args in [&["params"][..], &["params", "--set"]] {
+            let out = params(args, system);
+            assert!(out.starts_with(&expected), "{expected}\n{out}");
+        }
+        assert!(params(&["params", "SCR_FLUSH"], system).starts_with("SCR_FLUSH"));
+    }
+}
+
+#[test]
 fn bad_values_and_names_are_errors() {
     let sandbox = Sandbox::empty();
     let output = program("scr", &["params", "SCR_FLUSH"])

@@ -16,7 +16,7 @@ fail() {
 number=0
 configured() {
     number=$((number + 1))
-    "$cmake" -S "$source" -B "$PWD/$number" -DENABLE_TESTS=OFF "$@" >log 2>&1 || fail "$*"
+    "$cmake" -S "$source" -B "$PWD/$number" -DSCR_ENABLE_TESTS=OFF "$@" >log 2>&1 || fail "$*"
     local name
     for name in MPI_C_COMPILER MPI_Fortran_COMPILER MPIEXEC_EXECUTABLE; do
         sed -n "s/^$name:[A-Z]*=//p" "$number/CMakeCache.txt" >>"found.$number"

@@ -57,7 +57,65 @@ if [[ -n $SCR_TEST_PYTHON && $SCR_TEST_SHARED == ON ]]; then
     fi
 fi
 
-[[ -f $root/share/man/man3/SCR_Init.3 ]] || { echo "no manual page of SCR_Init"; exit 1; }
+fail() {
+    echo "FAILED: $1"
+    exit 1
+}
+
+# The system configuration file goes with the installation, for the commands and for the shared library.
+# A path that was chosen when SCR was built stays.
+command=$root/bin/scr
+conf=$("$command" params | sed -n 's/^system file: \(.*\) (there is none)$/\1/p')
+if [[ -n $SCR_TEST_CONFIG_FILE ]]; then
+    [[ $conf == "$SCR_TEST_CONFIG_FILE" || -f $SCR_TEST_CONFIG_FILE ]] || fail "the file is $conf"
+elif [[ $SCR_TEST_PREFIX != /usr ]]; then
+    [[ $conf == "$root"/*/scr.conf ]] || fail "the system file of $command is $conf"
+    mkdir -p "$(dirname "$conf")"
+    echo "SCR_DEBUG=1" >"$conf"
+    "$command" params SCR_DEBUG | grep -qF "set in: $conf:1;" || fail "the command does not read $conf"
+    ("$command" doctor || true) | grep -qF "system file  $conf" || fail "doctor does not name $conf"
+    if [[ $SCR_TEST_SHARED == ON ]]; then
+        mv "$work/C/heat2d.run" "$work/C/heat2d.silent"
+        run "$work/C/heat2d"
+        told() { grep -c '^SCR v' "$1/log" || true; }
+        [[ $(told "$work/C/heat2d.run") -gt $(told "$work/C/heat2d.silent") ]] ||
+            fail "libscr does not read $conf"
+    fi
+    rm "$conf"
+    echo "system file: $conf"
+fi
+
+# The words of link lines, exactly.
+if command -v pkg-config >/dev/null; then
+    libdir=$(pkg-config --variable=libdir scr)
+    needed="$SCR_TEST_MPI_LIBRARIES -pthread -ldl -lm"
+    [[ $SCR_TEST_SHARED == ON ]] && plain="-L$libdir -lscr" || plain="-L$libdir -lscr $needed"
+    expect() { # EXPECTED ARGUMENT...
+        local words
+        read -ra words <<<"$(pkg-config "${@:2}")"
+        [[ ${words[*]} == "$1" ]] || fail "pkg-config ${*:2}: ${words[*]}, and not $1"
+        echo "pkg-config ${*:2}: ${words[*]}" | sed "s|$libdir|LIBDIR|g"
+    }
+    expect "$plain" --libs scr
+    expect "-L$libdir -lscr $needed" --static --libs scr
+    expect "-I$(pkg-config --variable=includedir scr)" --cflags scr
+    if [[ $SCR_TEST_FORTRAN == 1 ]]; then
+        expect "-L$libdir -lscrf ${plain#* }" --libs scrf
+    fi
+    # The archive, linked by these words alone and not by the compiler of MPI.
+    read -ra words <<<"$(pkg-config --static --libs scr)"
+    if [[ $work != *" "* ]]; then
+        "$MPI_C_COMPILER" -c "$SCR_EXAMPLES/heat2d.c" -I"$root/include" -o "$work/heat2d.o"
+        "$SCR_TEST_CC" "$work/heat2d.o" -o "$work/heat2d-words" "${words[@]/#-lscr/-l:libscr.a}"
+        run "$work/heat2d-words"
+    fi
+fi
+
+for file in share/man/man3/SCR_Init.3 share/doc/scr/{README,CHANGELOG,THIRD-PARTY-NOTICES}.md \
+    share/doc/scr/LICENSE-{MIT,APACHE} share/doc/scr/docs/{user-guide,parameters,formats/README}.md \
+    share/scr/scr.conf.sample share/scr/examples/jobs/slurm.sh; do
+    [[ -s $root/$file ]] || fail "$file is not installed"
+done
 if command -v pkg-config >/dev/null; then
     [[ $(pkg-config --variable=mpicc scr) == "$MPI_C_COMPILER" ]] || { echo "no mpicc in scr.pc"; exit 1; }
 fi
@@ -66,7 +124,7 @@ for name in scr scr_index scr_print scr_print_hash_file kvtree_print; do
     # Commands are for login nodes too, where there may be no MPI.
     if ldd "$root/bin/$name" | grep -q libmpi; then echo "$name needs MPI"; exit 1; fi
 done
-if grep -rl "$work/staged" "$root/share/scr" "$pkgconfig"; then
+if grep -rl "$work/staged" "$root/share" "$pkgconfig"; then
     echo "these files name the place where SCR was first installed"
     exit 1
 fi

@@ -8,7 +8,7 @@ mod surroundings;
 mod survival;
 
 use super::call::Invocation;
-use super::job::Job;
+use super::job::{Job, configuration_files};
 use super::json;
 use super::{Command, CommandGroup, Outcome, RunCommand, params};
 use crate::config::Settings;
@@ -63,6 +63,10 @@ impl RunCommand for Options {
         let job = Job::here(self.prefix.as_deref())?;
         let mut report = DoctorReport::default();
         let nodes = surroundings::look(&job, &mut report);
+        report.section("Configuration files");
+        for file in configuration_files(&job.config)? {
+            report.fact(&file.title(), file.to_string());
+        }
         parameters(&job, &mut report);
         if let Some(settings) = settings(&job, &mut report) {
             let shape = RunShape::new(&job, nodes, self.nodes, self.ranks);

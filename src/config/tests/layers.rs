@@ -54,8 +54,8 @@ fn asked(config: &mut Config, env: &[(&str, &str)]) -> Vec<PathBuf> {
 #[test]
 fn which_files_are_read() {
     let paths = |env: &[(&str, &str)]| asked(&mut Config::new(), env);
-    let system = option_env!("SCR_CONFIG_FILE").unwrap_or("/etc/scr.conf");
-    assert_eq!(paths(&[]), [Path::new(system), Path::new("/cwd/.scrconf")]);
+    let system = Config::new().system_file();
+    assert_eq!(paths(&[]), [&system, Path::new("/cwd/.scrconf")]);
     assert_eq!(
         paths(&[("SCR_PREFIX", "a/../b"), ("SCR_SYSTEM_CONF", "s")]),
         [Path::new("/cwd/s"), Path::new("/cwd/b/.scrconf")]

@@ -1,0 +1,36 @@
+# Removes the files that the last `cmake --install` has installed, and directories that it leaves
+# empty. Run as: cmake -DMANIFEST=<build>/install_manifest.txt -P uninstall.cmake
+
+if(NOT EXISTS "${MANIFEST}")
+    message(FATAL_ERROR "There is no ${MANIFEST}: nothing was installed from this build directory.")
+endif()
+file(STRINGS "${MANIFEST}" files)
+set(directories "")
+set(removed 0)
+foreach(file IN LISTS files)
+    set(file "$ENV{DESTDIR}${file}")
+    if(EXISTS "${file}" OR IS_SYMLINK "${file}")
+        file(REMOVE "${file}")
+        if(EXISTS "${file}" OR IS_SYMLINK "${file}")
+            message(FATAL_ERROR "${file} cannot be removed: may you write to its directory?")
+        endif()
+        math(EXPR removed "${removed} + 1")
+    endif()
+    get_filename_component(directory "${file}" DIRECTORY)
+    list(APPEND directories "${directory}")
+endforeach()
+
+# Upwards, from each directory that had a file, as long as nothing is left. Directories of the system
+# stay, as they have other files.
+list(REMOVE_DUPLICATES directories)
+foreach(directory IN LISTS directories)
+    while(IS_DIRECTORY "${directory}")
+        file(GLOB left LIST_DIRECTORIES true "${directory}/*" "${directory}/.*")
+        if(left)
+            break()
+        endif()
+        file(REMOVE_RECURSE "${directory}")
+        get_filename_component(directory "${directory}" DIRECTORY)
+    endwhile()
+endforeach()
+message(STATUS "${removed} files were removed")
