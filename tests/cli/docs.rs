@@ -136,6 +136,8 @@ fn long_options_in_the_documentation_exist() {
         "--link-flag",
         "--no-binary",
         "--no-kill",
+        "--offline",
+        "--open",
         "--ntasks",
         "--ntasks-per-node",
         "--nodes",

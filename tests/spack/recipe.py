@@ -42,7 +42,7 @@ def read_layouts(spack):
 
 def check_options(recipe, variants, sources):
     """Each option that the recipe gives to CMake is one that we, CMake or FindMPI know."""
-    known = {"BUILD_SHARED_LIBS", "CMAKE_DISABLE_FIND_PACKAGE_Corrosion"}
+    known = {"BUILD_SHARED_LIBS"}
     known |= {"MPI_%s_COMPILER" % language for language in ("C", "CXX", "Fortran")}
     with open(os.path.join(sources, "cmake", "ScrOptions.cmake"), encoding="utf-8") as file:
         ours = set(re.findall(r"\b(?:SCR|ENABLE)_[A-Z_]+\b", file.read()))

@@ -64,12 +64,11 @@ class ScrRs(CMakePackage):
         mpi = self.spec["mpi"]
         args = [
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
-            self.define_from_variant("ENABLE_FORTRAN", "fortran"),
+            self.define_from_variant("SCR_ENABLE_FORTRAN", "fortran"),
             self.define_from_variant("SCR_ENABLE_PYTHON", "python"),
-            self.define_from_variant("ENABLE_EXAMPLES", "examples"),
-            self.define("ENABLE_TESTS", self.run_tests),
-            # One that is installed on the system is not used by chance.
-            self.define("CMAKE_DISABLE_FIND_PACKAGE_Corrosion", self.spec.satisfies("~corrosion")),
+            self.define_from_variant("SCR_ENABLE_EXAMPLES", "examples"),
+            self.define("SCR_ENABLE_TESTS", self.run_tests),
+            self.define_from_variant("SCR_USE_CORROSION", "corrosion"),
             self.define("MPI_C_COMPILER", mpi.mpicc),
             self.define("MPI_CXX_COMPILER", mpi.mpicxx),
         ]
