@@ -29,8 +29,7 @@ endfunction()
 
 _scr_ignored("the resource manager is found when a job runs" SCR_RESOURCE_MANAGER ENABLE_YOGRT)
 _scr_ignored("it is a parameter; set it in the environment or in a configuration file"
-    SCR_LOG_ENABLE SCR_LOG_TXT_ENABLE SCR_LOG_SYSLOG_ENABLE)
-_scr_ignored("syslog gets what is logged as local7.info from SCR" SCR_LOG_SYSLOG_PREFIX
+    SCR_LOG_ENABLE SCR_LOG_TXT_ENABLE SCR_LOG_SYSLOG_ENABLE SCR_LOG_SYSLOG_PREFIX
     SCR_LOG_SYSLOG_FACILITY SCR_LOG_SYSLOG_LEVEL)
 _scr_ignored("the scr command needs neither MPI nor libscr" SCR_LINK_STATIC)
 _scr_ignored("the Fortran compiler chooses the names of symbols"

@@ -37,6 +37,7 @@ mod job;
 mod kill_jobstep;
 mod list_dir;
 mod list_down_nodes;
+mod log;
 mod log_event;
 mod log_transfer;
 mod nodes_file;
@@ -101,6 +102,7 @@ pub const COMMANDS: &[Command] = &[
     list_dir::COMMAND,
     glob_hosts::COMMAND,
     hostlist::COMMAND,
+    log::COMMAND,
     log_event::COMMAND,
     log_transfer::COMMAND,
     ckpt_interval::COMMAND,

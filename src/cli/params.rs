@@ -150,10 +150,6 @@ fn items(config: &Config, m: &Multi) -> String {
 fn effect(effect: Effect) -> String {
     match effect {
         Effect::Works => String::new(),
-        Effect::InCommands(user) => {
-            format!("    No effect in programs in this release: it is for {user}.\n")
-        }
-        Effect::Later(user) => format!("    No effect in this release: it is for {user}.\n"),
         Effect::None(why) => format!("    No effect: {why}.\n"),
     }
 }

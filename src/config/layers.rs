@@ -53,22 +53,12 @@ pub struct Config {
     pub(super) said: BTreeSet<String>,
     /// The variables that are not defined on rank 0, if the settings came from there.
     pub(super) undefined: Option<BTreeSet<String>>,
-    /// True in a command, false in a program.
-    pub(super) in_command: bool,
 }
 
 impl Config {
     /// An empty configuration.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// An empty configuration of a command.
-    pub fn of_command() -> Self {
-        Config {
-            in_command: true,
-            ..Self::default()
-        }
     }
 
     /// Reads environment and files again, and keeps what `SCR_Config` set. Local; for rank 0.
@@ -94,7 +84,6 @@ impl Config {
             frozen: self.frozen,
             loaded: true,
             said: self.said.clone(),
-            in_command: self.in_command,
             ..Config::default()
         };
         let system = next

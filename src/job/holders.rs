@@ -51,7 +51,7 @@ mod tests {
     fn who_has_the_lock_is_told_and_not_who_has_the_directory_open() {
         let dir = tempfile::tempdir().unwrap();
         let open = std::fs::File::open(dir.path()).unwrap();
-        assert_eq!(holders(dir.path()), []);
+        assert_eq!(holders(dir.path()), [0; 0]);
         let lock = Posix.try_lock(dir.path()).unwrap().unwrap();
         // Another test's child may have it too, between its fork and its exec.
         assert!(holders(dir.path()).contains(&std::process::id()));

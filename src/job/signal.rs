@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn every_word_but_none_is_a_signal_as_the_shell_knows_it() {
-        assert_eq!(numbers("NONE"), []);
+        assert_eq!(numbers("NONE"), [0; 0]);
         for word in WORDS.iter().filter(|word| **word != "NONE") {
             let [number] = numbers(word)[..] else {
                 panic!("{word}")

@@ -34,6 +34,7 @@ mod ids;
 mod interval;
 mod local_setup;
 mod locks;
+mod log;
 mod make_room;
 mod manage;
 mod other_ranks;
@@ -78,6 +79,7 @@ use search::RestartSearch;
 use state::{Call, State};
 use statistics::Statistics;
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// One run under SCR. All methods are collective unless they say otherwise.
 pub struct Session {
@@ -103,6 +105,10 @@ pub struct Session {
     /// Checksums that are taken while the program computes.
     checksums: BackgroundChecksums,
     statistics: Statistics,
+    /// Since when the program computes, if it does.
+    computing: Option<Instant>,
+    /// Since when it reads a checkpoint, if it does.
+    reading: Option<Instant>,
     /// Why this rank completes a phase with `valid` false, if that is known.
     why_invalid: Option<String>,
 }

@@ -233,7 +233,7 @@ mod tests {
                             }
                         }
                         let Some(route) = planned.get(&column) else {
-                            assert_eq!(wanted, []);
+                            assert_eq!(wanted, [0; 0]);
                             continue;
                         };
                         assert_eq!(route.targets, wanted);

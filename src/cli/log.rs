@@ -1,0 +1,158 @@
+//! `scr log`: shows the event log.
+
+use super::call::{Failure, Invocation};
+use super::job::Job;
+use super::{Command, CommandGroup, Outcome, RunCommand};
+use crate::events::EventKind;
+use crate::job::clock;
+use crate::log::{NotRead, Record, read_text};
+use crate::text::escaped;
+use serde_json::{Map, Value};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>("log", &[], CommandGroup::Inspect);
+
+/// Show what happened in the runs of a job
+///
+/// Prints the records of the event log that fit all given options, oldest first, in the form of the text
+/// log: programs and SCR write it if SCR_LOG_ENABLE=1. The documentation of the format has all events.
+///
+/// Exit status: 0 printed, 1 the log cannot be read.
+#[derive(clap::Args)]
+struct Options {
+    /// Only records of the job with this id; may be repeated
+    #[arg(short = 'i', long, value_name = "ID")]
+    job: Vec<String>,
+    /// Only records of the dataset with this id; may be repeated
+    #[arg(short = 'D', long, value_name = "ID")]
+    dataset: Vec<u64>,
+    /// Only records of this event or transfer, such as NODE_FAIL or FLUSH_SYNC; may be repeated
+    #[arg(short = 'T', long = "type", value_name = "WORD")]
+    kind: Vec<String>,
+    /// Only records of this time and later: YYYY-MM-DDTHH:MM:SS, or seconds since 1970
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<i64>,
+    /// Only records before this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    until: Option<i64>,
+    /// Print a JSON array of objects
+    #[arg(long)]
+    json: bool,
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    /// The log, instead of that of the prefix directory
+    #[arg(long, value_name = "FILE", conflicts_with = "prefix")]
+    logfile: Option<PathBuf>,
+}
+
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
+        let mut printed = Printed::new(self.json);
+        let mut show = |call: &mut Invocation, record: Record| match self.wants(&record) {
+            true => printed.add(call, &record),
+            false => Ok(()),
+        };
+        let file = match &self.logfile {
+            Some(file) => file.clone(),
+            None => Job::here(self.prefix.as_deref())?.prefix.file("log"),
+        };
+        let not_read = read_text(&file, |record| show(call, record))?;
+        printed.end(call)?;
+        warn(call, &file.display().to_string(), not_read);
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Options {
+    fn wants(&self, record: &Record) -> bool {
+        let named = |word: &String| record.event.name().eq_ignore_ascii_case(word);
+        let of_dataset = |id: &u64| record.dset == Some(*id);
+        (self.job.is_empty() || self.job.contains(&record.job))
+            && (self.kind.is_empty() || self.kind.iter().any(named))
+            && (self.dataset.is_empty() || self.dataset.iter().any(of_dataset))
+            && self.since.is_none_or(|since| record.time >= since)
+            && self.until.is_none_or(|until| record.time < until)
+    }
+}
+
+fn warn(call: &mut Invocation, file: &str, not_read: NotRead) {
+    if let Some(text) = not_read.text() {
+        call.warn(&format!("{file}: {text}"));
+    }
+}
+
+/// A time of the clock, or seconds since 1970.
+fn time(text: &str) -> Result<i64, String> {
+    match text.parse() {
+        Ok(seconds) => Ok(seconds),
+        Err(_) => clock::parse(text),
+    }
+}
+
+/// What was printed so far.
+struct Printed {
+    json: bool,
+    any: bool,
+}
+
+impl Printed {
+    fn new(json: bool) -> Self {
+        Printed { json, any: false }
+    }
+
+    fn add(&mut self, call: &mut Invocation, record: &Record) -> Result<(), Failure> {
+        if self.json {
+            let before = if self.any { ",\n" } else { "[\n" };
+            write!(call.out, "{before}{}", json(record))?;
+        } else {
+            writeln!(call.out, "{}", escaped(&record.to_string()))?;
+        }
+        self.any = true;
+        Ok(())
+    }
+
+    fn end(&self, call: &mut Invocation) -> std::io::Result<()> {
+        match (self.json, self.any) {
+            (false, _) => Ok(()),
+            (true, true) => writeln!(call.out, "\n]"),
+            (true, false) => writeln!(call.out, "[]"),
+        }
+    }
+}
+
+/// A record as an object. What is not known is left out.
+fn json(record: &Record) -> Value {
+    let kind = match record.event.kind() {
+        EventKind::Incident => "event",
+        EventKind::Transfer => "transfer",
+    };
+    let text = |text: &Option<String>| text.as_deref().map(Value::from);
+    let fields = [
+        ("time", Some(record.time.into())),
+        ("host", Some(record.host.as_str().into())),
+        ("job", Some(record.job.as_str().into())),
+        ("kind", Some(kind.into())),
+        ("type", Some(record.event.name().into())),
+        ("processes", record.procs.map(Value::from)),
+        ("nodes", record.nodes.map(Value::from)),
+        ("note", text(&record.note)),
+        ("from", text(&record.from)),
+        ("to", text(&record.to)),
+        ("dataset", record.dset.map(Value::from)),
+        ("name", text(&record.name)),
+        ("seconds", record.secs.map(Value::from)),
+        ("bytes", record.bytes.map(Value::from)),
+        ("files", record.files.map(Value::from)),
+        ("rate", record.rate().map(Value::from)),
+        ("user", text(&record.user)),
+        ("jobname", text(&record.jobname)),
+        ("start", record.start.map(Value::from)),
+    ];
+    let known = fields.into_iter();
+    let known = known.filter_map(|(key, value)| Some((key.to_string(), value?)));
+    Value::Object(known.collect::<Map<_, _>>())
+}
