@@ -1,8 +1,12 @@
 # The scr command, the names of SCR v3.1.0 under which it does the same as before, and the
 # manual pages of all of them.
 
+set(_scr_command_features cli)
+if(ENABLE_MYSQL)
+    set(_scr_command_features cli,mysql)
+endif()
 scr_cargo_build(scr_command DIRECTORY cli OUTPUT scr
-    ARGS --bin scr --no-default-features --features cli)
+    ARGS --bin scr --no-default-features --features ${_scr_command_features})
 set(SCR_COMMAND ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/scr)
 
 add_custom_command(TARGET scr_command POST_BUILD

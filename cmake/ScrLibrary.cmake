@@ -1,6 +1,11 @@
 # libscr.so and libscr.a, both from the static library that cargo makes.
 
 set(_scr_features --no-default-features --features mpi)
+set(_scr_mysql)
+if(ENABLE_MYSQL)
+    set(_scr_features --no-default-features --features mpi,mysql)
+    set(_scr_mysql mysql)
+endif()
 
 find_package(Corrosion QUIET)
 if(NOT Corrosion_FOUND AND SCR_FETCH_CORROSION)
@@ -22,7 +27,7 @@ if(Corrosion_FOUND)
     endif()
     set(SCR_CONFIGURED_MPI ${SCR_CARGO_MPI_DIRECTORY} CACHE INTERNAL "")
     corrosion_import_crate(MANIFEST_PATH Cargo.toml CRATES scr-rs CRATE_TYPES staticlib
-        NO_DEFAULT_FEATURES FEATURES mpi PROFILE ${SCR_CARGO_PROFILE} LOCKED)
+        NO_DEFAULT_FEATURES FEATURES mpi ${_scr_mysql} PROFILE ${SCR_CARGO_PROFILE} LOCKED)
     corrosion_set_env_vars(scr ${SCR_CARGO_ENVIRONMENT})
     set_target_properties(scr PROPERTIES
         ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${SCR_CARGO_MPI_DIRECTORY})

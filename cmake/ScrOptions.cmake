@@ -3,6 +3,7 @@
 option(BUILD_SHARED_LIBS "Build libscr.so and libscrf.so beside the static libraries" ON)
 option(ENABLE_FORTRAN "Build the Fortran interface" ON)
 option(SCR_ENABLE_PYTHON "Install the Python module" ON)
+option(ENABLE_MYSQL "Write the event log to a MySQL or MariaDB database, too" OFF)
 option(ENABLE_EXAMPLES "Build the examples" ON)
 option(ENABLE_TESTS "Build the tests" ON)
 option(SCR_FETCH_CORROSION "Fetch Corrosion from GitHub if it is not installed" OFF)
@@ -36,7 +37,7 @@ _scr_ignored("the Fortran compiler chooses the names of symbols"
     ENABLE_FORTRAN_TRAILING_UNDERSCORES)
 _scr_ignored("locks are always taken, where the file system has them" SCR_FILE_LOCK)
 _scr_ignored("threads are part of the library" ENABLE_PTHREADS)
-_scr_ignored("this part of SCR v3.1.0 is not offered" ENABLE_MYSQL ENABLE_PDSH BUILD_PDSH
+_scr_ignored("this part of SCR v3.1.0 is not offered" ENABLE_PDSH BUILD_PDSH
     ENABLE_IBM_BBAPI ENABLE_CRAY_DW SCR_BGQ)
 _scr_ignored("the library has no such dependency" WITH_AXL_PREFIX WITH_DTCMP_PREFIX
     WITH_ER_PREFIX WITH_KVTREE_PREFIX WITH_LWGRP_PREFIX WITH_MYSQL_PREFIX WITH_PDSH_PREFIX

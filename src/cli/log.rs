@@ -3,9 +3,10 @@
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::{Command, CommandGroup, Outcome, RunCommand};
+use crate::config::log::DatabaseSettings;
 use crate::events::EventKind;
 use crate::job::clock;
-use crate::log::{NotRead, Record, read_text};
+use crate::log::{NotRead, Record, SCHEMA, read_database, read_text};
 use crate::text::escaped;
 use serde_json::{Map, Value};
 use std::io::Write;
@@ -47,15 +48,38 @@ struct Options {
     /// The log, instead of that of the prefix directory
     #[arg(long, value_name = "FILE", conflicts_with = "prefix")]
     logfile: Option<PathBuf>,
+    /// Read the records of the prefix directory from the database that SCR_LOG_DB_HOST, _NAME, _USER and
+    /// _PASS name
+    #[arg(long, conflicts_with = "logfile")]
+    database: bool,
+    /// Print the SQL statements that make the tables of the database
+    #[arg(long, exclusive = true)]
+    schema: bool,
 }
 
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
+        if self.schema {
+            write!(call.out, "{SCHEMA}")?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let mut printed = Printed::new(self.json);
         let mut show = |call: &mut Invocation, record: Record| match self.wants(&record) {
             true => printed.add(call, &record),
             false => Ok(()),
         };
+        if self.database {
+            let job = Job::here(self.prefix.as_deref())?;
+            let settings = DatabaseSettings::from(&job.config)?;
+            let bad = read_database(&settings, job.prefix.root(), |record| show(call, record))?;
+            printed.end(call)?;
+            if bad > 0 {
+                call.warn(&format!(
+                    "{bad} rows of the database are no records, and are left out"
+                ));
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
         let file = match &self.logfile {
             Some(file) => file.clone(),
             None => Job::here(self.prefix.as_deref())?.prefix.file("log"),

@@ -113,14 +113,32 @@ impl LogSettings {
                 prefix: read.text("SCR_LOG_SYSLOG_PREFIX").unwrap_or_default(),
                 asked: read.is_set("SCR_LOG_SYSLOG_ENABLE"),
             }),
-            database: read.bool("SCR_LOG_DB_ENABLE").then(|| DatabaseSettings {
-                host: read.text("SCR_LOG_DB_HOST").unwrap_or_default(),
-                user: read.text("SCR_LOG_DB_USER").unwrap_or_default(),
-                password: read.text("SCR_LOG_DB_PASS").unwrap_or_default(),
-                name: read.text("SCR_LOG_DB_NAME").unwrap_or_default(),
-                debug: read.bool("SCR_LOG_DB_DEBUG"),
-            }),
+            database: read
+                .bool("SCR_LOG_DB_ENABLE")
+                .then(|| DatabaseSettings::read(read)),
         };
         Some(settings).filter(|s| enabled && *s != LogSettings::default())
+    }
+}
+
+impl DatabaseSettings {
+    /// From the parameters, whether events are recorded in the database or not.
+    ///
+    /// # Errors
+    /// A parameter cannot be converted.
+    pub fn from(config: &Config) -> crate::Result<DatabaseSettings> {
+        let mut read = Read::of(config);
+        let settings = DatabaseSettings::read(&mut read);
+        read.end(settings)
+    }
+
+    fn read(read: &mut Read) -> DatabaseSettings {
+        DatabaseSettings {
+            host: read.text("SCR_LOG_DB_HOST").unwrap_or_default(),
+            user: read.text("SCR_LOG_DB_USER").unwrap_or_default(),
+            password: read.text("SCR_LOG_DB_PASS").unwrap_or_default(),
+            name: read.text("SCR_LOG_DB_NAME").unwrap_or_default(),
+            debug: read.bool("SCR_LOG_DB_DEBUG"),
+        }
     }
 }

@@ -5,12 +5,18 @@
 //! for each destination ([`Log`]), so that a slow or broken one never delays a call. `docs/formats/log.md`
 //! says what is recorded.
 
+#[cfg(feature = "mysql")]
+mod database;
+#[cfg(not(feature = "mysql"))]
+#[path = "no_database.rs"]
+mod database;
 mod read;
 mod record;
 mod syslog;
 mod text;
 mod writer;
 
+pub use database::read_database;
 pub use read::{NotRead, read_text};
 pub use record::{Record, local_time};
 pub use writer::Writer;
@@ -21,6 +27,9 @@ use crate::{Error, Result};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// The statements that make the tables of a database; `scr log --schema` prints them.
+pub const SCHEMA: &str = include_str!("schema.sql");
 
 /// How long the end of a run waits for records that are not written yet.
 const LAST_WAIT: Duration = Duration::from_secs(1);
@@ -79,14 +88,11 @@ fn open(settings: &LogSettings, origin: &Origin, tell: &Tell) -> Vec<Box<dyn Des
     if let Some(settings) = &settings.syslog {
         all.extend(syslog::Syslog::find(settings, origin, tell));
     }
-    if settings.database.is_some() {
-        tell(Severity::Warning, NO_DATABASE.to_string());
+    if let Some(settings) = &settings.database {
+        all.extend(database::open(settings, origin, tell));
     }
     all
 }
-
-const NO_DATABASE: &str = "SCR_LOG_DB_ENABLE=1 has no effect: this SCR was built without the database; \
-                           build it with the CMake option ENABLE_MYSQL=ON, or unset the parameter";
 
 /// Writes records at once, for commands.
 pub struct Destinations {

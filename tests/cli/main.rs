@@ -21,6 +21,8 @@ mod job;
 mod left_over;
 mod links;
 mod log;
+#[cfg(feature = "mysql")]
+mod log_database;
 mod man;
 mod nodes;
 mod params;
