@@ -1,8 +1,12 @@
 # The scr command, the names of SCR v3.1.0 under which it does the same as before, and the
 # manual pages of all of them.
 
+set(_scr_command_features cli)
+if(SCR_ENABLE_MYSQL)
+    set(_scr_command_features cli,mysql)
+endif()
 scr_cargo_build(scr_command DIRECTORY cli OUTPUT scr
-    ARGS -p scr-rs --bin scr --no-default-features --features cli
+    ARGS -p scr-rs --bin scr --no-default-features --features ${_scr_command_features}
     LINK_FLAGS "${CMAKE_EXE_LINKER_FLAGS}")
 set(SCR_COMMAND ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/scr)
 

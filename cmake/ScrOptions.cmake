@@ -19,6 +19,7 @@ endfunction()
 _scr_old_name(ENABLE_FORTRAN SCR_ENABLE_FORTRAN)
 _scr_old_name(ENABLE_EXAMPLES SCR_ENABLE_EXAMPLES)
 _scr_old_name(ENABLE_TESTS SCR_ENABLE_TESTS)
+_scr_old_name(ENABLE_MYSQL SCR_ENABLE_MYSQL)
 _scr_old_name(CARGO_EXECUTABLE SCR_CARGO_EXECUTABLE)
 if(SCR_TOP_LEVEL AND SCR_FETCH_CORROSION)
     set(SCR_USE_CORROSION ON CACHE STRING "" FORCE)
@@ -37,6 +38,7 @@ set(SCR_ENABLE_FORTRAN AUTO CACHE STRING
 set_property(CACHE SCR_ENABLE_FORTRAN PROPERTY STRINGS AUTO ON OFF)
 option(SCR_INSTALL "Build the commands, and install all" ${SCR_TOP_LEVEL})
 option(SCR_ENABLE_PYTHON "Install the Python module" ON)
+option(SCR_ENABLE_MYSQL "Write the event log to a MySQL or MariaDB database, too" OFF)
 option(SCR_ENABLE_EXAMPLES "Build the examples" ${SCR_TOP_LEVEL})
 option(SCR_ENABLE_TESTS "Build the tests" ${SCR_TOP_LEVEL})
 set(SCR_USE_CORROSION AUTO CACHE STRING
@@ -65,15 +67,14 @@ endfunction()
 
 _scr_ignored("the resource manager is found when a job runs" SCR_RESOURCE_MANAGER ENABLE_YOGRT)
 _scr_ignored("it is a parameter; set it in the environment or in a configuration file"
-    SCR_LOG_ENABLE SCR_LOG_TXT_ENABLE SCR_LOG_SYSLOG_ENABLE)
-_scr_ignored("syslog gets what is logged as local7.info from SCR" SCR_LOG_SYSLOG_PREFIX
+    SCR_LOG_ENABLE SCR_LOG_TXT_ENABLE SCR_LOG_SYSLOG_ENABLE SCR_LOG_SYSLOG_PREFIX
     SCR_LOG_SYSLOG_FACILITY SCR_LOG_SYSLOG_LEVEL)
 _scr_ignored("the scr command needs neither MPI nor libscr" SCR_LINK_STATIC)
 _scr_ignored("the Fortran compiler chooses the names of symbols"
     ENABLE_FORTRAN_TRAILING_UNDERSCORES)
 _scr_ignored("locks are always taken, where the file system has them" SCR_FILE_LOCK)
 _scr_ignored("threads are part of the library" ENABLE_PTHREADS)
-_scr_ignored("this part of SCR v3.1.0 is not offered" ENABLE_MYSQL ENABLE_PDSH BUILD_PDSH
+_scr_ignored("this part of SCR v3.1.0 is not offered" ENABLE_PDSH BUILD_PDSH
     ENABLE_IBM_BBAPI ENABLE_CRAY_DW SCR_BGQ)
 _scr_ignored("the library has no such dependency" WITH_AXL_PREFIX WITH_DTCMP_PREFIX
     WITH_ER_PREFIX WITH_KVTREE_PREFIX WITH_LWGRP_PREFIX WITH_MYSQL_PREFIX WITH_PDSH_PREFIX

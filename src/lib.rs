@@ -48,7 +48,7 @@
 //! capi cli
 //! session daemon scavenge policy
 //! prefix transfer cache redundancy
-//! config job comm format store
+//! log config job comm format store
 //! events error text version
 //! ```
 //!
@@ -66,6 +66,7 @@ pub mod error;
 pub mod events;
 pub mod format;
 pub mod job;
+pub mod log;
 pub mod policy;
 pub mod prefix;
 pub mod redundancy;

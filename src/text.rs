@@ -3,7 +3,7 @@
 //! Names in files, paths and values are chosen by others. When printed, they must not control the
 //! terminal or look like another line. So control characters, and characters that only change how
 //! others are shown (bidirectional marks, characters without width), become `\x` and two
-//! hexadecimal digits for each byte. [`Error`](crate::Error), [`Event`](crate::events::Event) and
+//! hexadecimal digits for each byte. [`Error`](crate::Error), [`Message`](crate::events::Message) and
 //! the commands escape their whole text, so the code that makes a message does not have to.
 //! Escaping a second time changes nothing.
 

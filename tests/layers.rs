@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// only modules that stand below it here. `src/lib.rs` and `docs/architecture.md` have the same order.
 const LAYERS: &str = "
     capi: session prefix config job comm format store events error version
-    cli: daemon scavenge policy prefix transfer cache redundancy config job comm format store error text version
-    session: daemon scavenge policy prefix transfer cache redundancy config job comm format store events error text
+    cli: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error text version
+    session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error text
     daemon: prefix transfer cache job format store error text
     scavenge: prefix transfer cache redundancy format store error text
     policy: redundancy format
@@ -20,8 +20,9 @@ const LAYERS: &str = "
     transfer: comm store error
     cache: redundancy comm format store error text
     redundancy: config comm format store error text
+    log: config job store events error text
     config: job format error text
-    job: store error text
+    job: error text
     comm: format error
     format: store error text
     store: error

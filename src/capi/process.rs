@@ -4,7 +4,7 @@ use super::signals;
 use crate::comm::mpi::Mpi;
 use crate::comm::{Communicator, Term, collective, solo::Solo};
 use crate::config::Config;
-use crate::events::{Console, Event, Severity, Sink, Speaker};
+use crate::events::{Console, Message, Severity, Sink, Speaker};
 use crate::job::Environment;
 use crate::session::state::{Call, State};
 use crate::session::{Session, Setup, load};
@@ -221,10 +221,10 @@ impl Process {
         let event = match &self.run {
             RunState::Active(session) if matches!(error, Error::Comm { .. }) => {
                 let first = is_first_on_node(&session.reported_file(call));
-                first.then(|| Event::new(Severity::Error, text))
+                first.then(|| Message::new(Severity::Error, text))
             }
             RunState::Active(_) if call.is_of_files() && !refused => match rank {
-                0 => Some(Event::new(Severity::Error, text)),
+                0 => Some(Message::new(Severity::Error, text)),
                 _ => {
                     self.held.get_or_insert(text);
                     None
@@ -239,12 +239,12 @@ impl Process {
                 }
                 let first = is_first_on_node(&file);
                 match rank {
-                    0 => Some(Event::of_run(Severity::Error, text)),
-                    _ => first.then(|| Event::new(Severity::Error, text)),
+                    0 => Some(Message::of_run(Severity::Error, text)),
+                    _ => first.then(|| Message::new(Severity::Error, text)),
                 }
             }
-            _ if rank == 0 => Some(Event::of_run(Severity::Error, text)),
-            _ if refused => Some(Event::new(Severity::Debug(1), text)),
+            _ if rank == 0 => Some(Message::of_run(Severity::Error, text)),
+            _ if refused => Some(Message::new(Severity::Debug(1), text)),
             _ => None,
         };
         if let Some(event) = event {
@@ -253,14 +253,14 @@ impl Process {
         error
     }
 
-    fn tell(&self, event: &Event) {
+    fn tell(&self, event: &Message) {
         self.sink.take(&self.speaker(), event);
     }
 
     /// Tells why a file had no path, if nobody else will.
     fn tell_held(&mut self) {
         if let Some(text) = self.held.take() {
-            self.tell(&Event::new(Severity::Error, text));
+            self.tell(&Message::new(Severity::Error, text));
         }
     }
 
@@ -269,7 +269,7 @@ impl Process {
         if self.speaker().rank == 0 {
             let text = "SCR is off (SCR_ENABLE=0): no checkpoint is offered, protected or copied, and \
                         files are where the program names them";
-            self.tell(&Event::of_run(Severity::Note, text));
+            self.tell(&Message::of_run(Severity::Note, text));
         }
     }
 
@@ -471,7 +471,7 @@ pub fn report_fortran(call: &str, reason: &str) -> Result<()> {
             0 => Severity::Error,
             _ => Severity::Debug(1),
         };
-        process.tell(&Event::new(severity, format!("{call}: {reason}")));
+        process.tell(&Message::new(severity, format!("{call}: {reason}")));
     }
     Ok(())
 }
@@ -495,7 +495,7 @@ pub fn stop_fortran(call: &str, reason: &str) -> ! {
             };
             let reason = reason.map_or(String::new(), |reason| reason + "; ");
             let end = format!("SCR stops the program, which passes no ierror to {call}");
-            process.tell(&Event::new(Severity::Error, reason + &end));
+            process.tell(&Message::new(Severity::Error, reason + &end));
             std::thread::sleep(BEFORE_ABORT);
         }
     }

@@ -3,7 +3,8 @@
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use crate::job::log::{Line, LineKind, read};
+use crate::events::Event;
+use crate::log::{Record, read_text};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,7 +19,8 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 /// Compute the best time between checkpoints from the event log
 ///
 /// Uses the time that checkpoints took and the time between failures so far, in the formula of
-/// Young (1976) or Daly (2004). Every start except the first counts as a failure. In a job script:
+/// Young (1976) or Daly (2004). Every run that did not end by itself counts as a failure, at least one.
+/// In a job script:
 ///
 /// export SCR_CHECKPOINT_SECONDS=$(scr ckpt-interval)
 ///
@@ -75,7 +77,7 @@ struct TimeSum {
 }
 
 impl TimeSum {
-    fn add(&mut self, line: &Line) {
+    fn add(&mut self, line: &Record) {
         self.count += 1.0;
         self.seconds += line.secs.unwrap_or(0.0);
     }
@@ -89,6 +91,9 @@ impl TimeSum {
 #[derive(Default)]
 struct Counted {
     starts: f64,
+    failures: f64,
+    /// A run has begun, and not ended by itself.
+    running: bool,
     fetch: TimeSum,
     rebuild: TimeSum,
     compute: TimeSum,
@@ -99,21 +104,30 @@ struct Counted {
 }
 
 impl Counted {
-    fn add(&mut self, line: &Line) {
-        match (line.kind, line.word.as_str()) {
-            (LineKind::Event, "START") => self.starts += 1.0,
-            (LineKind::Event, "COMPUTE_START") => self.in_checkpoint = false,
-            (LineKind::Event, "CHECKPOINT_START") => self.in_checkpoint = true,
-            (LineKind::Event, "COMPUTE_END") => self.compute.add(line),
-            (LineKind::Event, "CHECKPOINT_END") => self.checkpoint.add(line),
-            (LineKind::Event, "RESTART_SUCCESS" | "RESTART_FAIL") => self.rebuild.add(line),
-            (LineKind::Transfer, "FETCH") => self.fetch.add(line),
-            (LineKind::Transfer, "FLUSH_SYNC") if self.in_checkpoint => {
-                self.flush_checkpoint.add(line)
+    fn add(&mut self, record: &Record) {
+        match record.event {
+            Event::Start => {
+                self.starts += 1.0;
+                self.failures += f64::from(u8::from(self.running));
+                self.running = true;
             }
-            (LineKind::Transfer, "FLUSH_SYNC") => self.flush_output.add(line),
+            Event::End | Event::Halt => self.running = false,
+            Event::ComputeStart => self.in_checkpoint = false,
+            Event::CheckpointStart => self.in_checkpoint = true,
+            Event::ComputeEnd => self.compute.add(record),
+            Event::CheckpointEnd => self.checkpoint.add(record),
+            Event::RestartSuccess | Event::RestartFail => self.rebuild.add(record),
+            Event::Fetch => self.fetch.add(record),
+            Event::FlushSync if self.in_checkpoint => self.flush_checkpoint.add(record),
+            Event::FlushSync => self.flush_output.add(record),
             _ => {}
         }
+    }
+
+    /// Ends the count. No run goes on while this command is asked: the last one has ended, too.
+    fn end(&mut self) {
+        self.failures += f64::from(u8::from(self.running));
+        self.running = false;
     }
 
     /// Mean time of a checkpoint, with its share of the flushes.
@@ -133,9 +147,9 @@ impl Counted {
         all.iter().map(|sum| sum.seconds).sum()
     }
 
-    /// Mean time from one start to the next.
+    /// Mean time from one failure to the next.
     fn between(&self) -> f64 {
-        self.total() / self.starts.max(1.0)
+        self.total() / self.failures.max(1.0)
     }
 }
 
@@ -146,12 +160,13 @@ impl RunCommand for Options {
             None => Job::here(self.prefix.as_deref())?.prefix.file("log"),
         };
         let mut counted = Counted::default();
-        let bad = read(&file, |line| counted.add(&line))?;
-        if bad > 0 {
-            call.warn(&format!(
-                "{}: lines without an event: {bad}",
-                file.display()
-            ));
+        let not_read = read_text(&file, |record| {
+            counted.add(&record);
+            Ok::<(), crate::Error>(())
+        })?;
+        counted.end();
+        if let Some(text) = not_read.text() {
+            call.warn(&format!("{}: {text}", file.display()));
         }
         let (cost, between) = (counted.cost(), counted.between());
         if cost <= 0.0 {
@@ -192,6 +207,7 @@ impl Options {
             writeln!(call.out, "{name} time total/avg (s): {total:.3} {mean:.3}")?;
         }
         writeln!(call.out, "Starts: {}", counted.starts)?;
+        writeln!(call.out, "Failures: {}", counted.failures)?;
         writeln!(call.out, "Total time (s): {:.3}", counted.total())?;
         writeln!(
             call.out,

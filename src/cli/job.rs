@@ -2,15 +2,19 @@
 
 use super::call::Failure;
 use super::place;
-use crate::config::{self, Config, ConfigItem, MAX_FILE, Value};
+use crate::config::{self, Config, ConfigItem, LogSettings, MAX_FILE, Value};
+use crate::events::{Event, Severity};
 use crate::format::nodes::Nodes;
-use crate::job::log::{Line, LineKind, Log};
 use crate::job::{self, Environment, Launcher, Manager, Remote, manager};
+use crate::log::{Destinations, Origin, Record, Tell};
 use crate::prefix::paths::Prefix;
 use crate::store::{Files, posix::Posix};
+use crate::text::escaped;
 use crate::{Error, format};
 use std::fmt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The job, for commands that work with its nodes.
 pub(super) struct Job {
@@ -137,26 +141,36 @@ impl Job {
     /// # Errors
     /// A parameter has a bad value, or the log cannot be written. Most callers ignore that, because
     /// the job does not need the log.
-    pub fn note(&self, word: &str, fill: impl FnOnce(&mut Line)) -> Result<(), Failure> {
-        if let Some(log) = self.log()? {
-            let mut line = Line::now(LineKind::Event, word, &self.environment.host, &self.id()?);
-            fill(&mut line);
-            log.write(&line)?;
+    pub fn note(&self, event: Event, fill: impl FnOnce(&mut Record)) -> Result<(), Failure> {
+        if let Some(mut log) = self.log()? {
+            let mut record = Record::now(event);
+            fill(&mut record);
+            log.write(record)?;
         }
         Ok(())
     }
 
     /// Where its events go; `None` if they are not logged.
-    pub fn log(&self) -> Result<Option<Log>, Failure> {
-        if !self.is_on("SCR_LOG_ENABLE")? {
+    pub fn log(&self) -> Result<Option<Destinations>, Failure> {
+        let Some(settings) = LogSettings::from(&self.config)? else {
             return Ok(None);
-        }
-        let file = self.is_on("SCR_LOG_TXT_ENABLE")?;
-        Ok(Some(Log {
-            file: file.then(|| self.prefix.file("log")),
-            root: Some(self.prefix.root().to_path_buf()),
-            syslog: self.is_on("SCR_LOG_SYSLOG_ENABLE")?,
-        }))
+        };
+        let origin = Origin {
+            host: self.environment.host.clone(),
+            job: self.id()?,
+            user: self.user().unwrap_or_default(),
+            prefix: self.prefix.root().to_path_buf(),
+            file: self.prefix.file("log"),
+        };
+        let tell: Tell = Arc::new(|severity, text| {
+            let line = format!("{}\n", escaped(&text));
+            // An error of the console cannot be reported.
+            let _ = match severity {
+                Severity::Debug(_) => std::io::stdout().write_all(line.as_bytes()),
+                _ => std::io::stderr().write_all(line.as_bytes()),
+            };
+        });
+        Ok(Some(Destinations::open(&settings, origin, &tell)))
     }
 }
 

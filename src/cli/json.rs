@@ -5,7 +5,9 @@
 //! has no `x_hex`.
 
 use super::call::{Failure, Invocation};
+use crate::events::EventKind;
 use crate::format::Name;
+use crate::log::Record;
 use crate::text::is_hidden;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -40,6 +42,53 @@ pub(super) fn print(
         .map_err(|error| Failure::said(format!("cannot write JSON: {error}")))?;
     writeln!(call.out, "{}", visible(&text))?;
     Ok(())
+}
+
+/// A document with one long array, which is printed as it grows.
+pub(super) struct Stream {
+    command: &'static str,
+    key: &'static str,
+    begun: bool,
+}
+
+impl Stream {
+    /// The output of the command `command`; the array has the key `key`.
+    pub(super) fn new(command: &'static str, key: &'static str) -> Self {
+        Stream {
+            command,
+            key,
+            begun: false,
+        }
+    }
+
+    /// Prints an element. The first one comes after the beginning of the document, so that nothing is
+    /// printed if there is an error before.
+    pub(super) fn add(
+        &mut self,
+        call: &mut Invocation,
+        element: &impl Serialize,
+    ) -> Result<(), Failure> {
+        let text = serde_json::to_string(element)
+            .map_err(|error| Failure::said(format!("cannot write JSON: {error}")))?;
+        let before = if self.begun { ",".into() } else { self.head() };
+        self.begun = true;
+        write!(call.out, "{before}\n    {}", visible(&text))?;
+        Ok(())
+    }
+
+    /// Prints the end of the document.
+    pub(super) fn end(self, call: &mut Invocation) -> Result<(), Failure> {
+        match self.begun {
+            true => writeln!(call.out, "\n  ]\n}}")?,
+            false => writeln!(call.out, "{}]\n}}", self.head())?,
+        }
+        Ok(())
+    }
+
+    fn head(&self) -> String {
+        let Stream { command, key, .. } = self;
+        format!("{{\n  \"version\": {VERSION},\n  \"command\": \"{command}\",\n  \"{key}\": [")
+    }
 }
 
 /// The same JSON with characters that act on a terminal as `\u` escapes. Only texts in quotes can have
@@ -334,5 +383,59 @@ mod tests {
             "{shown}"
         );
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), hostile);
+    }
+}
+
+/// A record of `scr log --json`
+#[derive(Serialize)]
+pub(super) struct RecordJson<'a> {
+    pub time: i64,
+    pub host: &'a str,
+    pub job: &'a str,
+    pub kind: &'static str,
+    #[serde(rename = "type")]
+    pub event: &'a str,
+    pub processes: Option<u64>,
+    pub nodes: Option<u64>,
+    pub note: Option<&'a str>,
+    pub from: Option<&'a str>,
+    pub to: Option<&'a str>,
+    pub dataset: Option<u64>,
+    pub name: Option<&'a str>,
+    pub seconds: Option<f64>,
+    pub bytes: Option<f64>,
+    pub files: Option<u64>,
+    pub bytes_per_second: Option<f64>,
+    pub user: Option<&'a str>,
+    pub job_name: Option<&'a str>,
+    pub job_start: Option<i64>,
+}
+
+impl<'a> RecordJson<'a> {
+    pub(super) fn of(record: &'a Record) -> Self {
+        RecordJson {
+            time: record.time,
+            host: &record.host,
+            job: &record.job,
+            kind: match record.event.kind() {
+                EventKind::Incident => "event",
+                EventKind::Transfer => "transfer",
+            },
+            event: record.event.name(),
+            processes: record.procs,
+            nodes: record.nodes,
+            note: record.note.as_deref(),
+            from: record.from.as_deref(),
+            to: record.to.as_deref(),
+            dataset: record.dset,
+            name: record.name.as_deref(),
+            seconds: record.secs,
+            bytes: record.bytes,
+            files: record.files,
+            bytes_per_second: record.rate(),
+            user: record.user.as_deref(),
+            job_name: record.jobname.as_deref(),
+            job_start: record.start,
+        }
     }
 }

@@ -6,6 +6,7 @@ use super::job::Job;
 use super::json::{self, DownJson, NodesJson};
 use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::config::table;
+use crate::events::Event;
 use crate::job::hostlist::{compress, expand, unique};
 use crate::job::{HealthReport, Launcher, NodeTests, health};
 use std::io::Write;
@@ -122,7 +123,7 @@ pub(super) fn report(
 /// Logs each node that must not be used.
 pub(super) fn log(job: &Job, report: &HealthReport, secs: Option<f64>) -> Result<(), Failure> {
     report.down.iter().try_for_each(|down| {
-        job.note("NODE_FAIL", |line| {
+        job.note(Event::NodeFail, |line| {
             line.note = Some(format!("{}: {}", down.node, down.reason));
             line.secs = secs;
         })

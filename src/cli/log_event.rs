@@ -3,7 +3,8 @@
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use crate::job::log::{Line, LineKind};
+use crate::events::{Event, EventKind};
+use crate::log::Record;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -13,8 +14,8 @@ pub(super) const COMMAND: Command =
 
 /// Write an event to the log
 ///
-/// To PREFIX/.scr/log and to syslog, as SCR_LOG_TXT_ENABLE and SCR_LOG_SYSLOG_ENABLE say; does
-/// nothing unless SCR_LOG_ENABLE is set.
+/// To PREFIX/.scr/log, to syslog and to a database, as SCR_LOG_TXT_ENABLE, SCR_LOG_SYSLOG_ENABLE and
+/// SCR_LOG_DB_ENABLE say; does nothing unless SCR_LOG_ENABLE is set.
 ///
 /// Exit status: 0 done, 1 the log cannot be written.
 #[derive(clap::Args)]
@@ -65,35 +66,32 @@ pub(super) struct JobOptions {
 
 impl RunCommand for Options {
     fn run(&self, _: &mut Invocation) -> Outcome {
-        self.of.log(LineKind::Event, &self.kind, |line| {
+        self.of.log(EventKind::Incident, &self.kind, |line| {
             line.note.clone_from(&self.note);
         })
     }
 }
 
 impl JobOptions {
-    /// Writes a line with the fields of these options, and those that `fill` sets.
-    pub fn log(&self, kind: LineKind, word: &str, fill: impl FnOnce(&mut Line)) -> Outcome {
+    /// Writes a record with the fields of these options, and those that `fill` sets.
+    pub fn log(&self, kind: EventKind, word: &str, fill: impl FnOnce(&mut Record)) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
-        let Some(log) = job.log()? else {
+        let Some(mut log) = job.log()? else {
             return Ok(ExitCode::SUCCESS);
         };
-        let id = match &self.jobid {
-            Some(id) => id.clone(),
-            None => job.id()?,
-        };
-        let mut line = Line {
+        let mut record = Record {
+            job: self.jobid.clone().unwrap_or_default(),
             dset: self.dset,
             name: self.name.clone(),
             secs: self.secs,
             user: self.user.clone(),
             jobname: self.jobname.clone(),
             start: self.start,
-            ..Line::now(kind, word, &job.environment.host, &id)
+            ..Record::now(Event::named(kind, word))
         };
-        line.time = self.time.unwrap_or(line.time);
-        fill(&mut line);
-        log.write(&line).map_err(Failure::from)?;
+        record.time = self.time.unwrap_or(record.time);
+        fill(&mut record);
+        log.write(record).map_err(Failure::from)?;
         Ok(ExitCode::SUCCESS)
     }
 }

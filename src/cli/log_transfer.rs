@@ -3,7 +3,7 @@
 use super::call::Invocation;
 use super::log_event::{JobOptions, seconds};
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use crate::job::log::LineKind;
+use crate::events::EventKind;
 
 /// The command.
 pub(super) const COMMAND: Command =
@@ -11,8 +11,8 @@ pub(super) const COMMAND: Command =
 
 /// Write a transfer of data to the log
 ///
-/// To PREFIX/.scr/log and to syslog, as SCR_LOG_TXT_ENABLE and SCR_LOG_SYSLOG_ENABLE say; does
-/// nothing unless SCR_LOG_ENABLE is set.
+/// To PREFIX/.scr/log, to syslog and to a database, as SCR_LOG_TXT_ENABLE, SCR_LOG_SYSLOG_ENABLE and
+/// SCR_LOG_DB_ENABLE say; does nothing unless SCR_LOG_ENABLE is set.
 ///
 /// Exit status: 0 done, 1 the log cannot be written.
 #[derive(clap::Args)]
@@ -38,7 +38,7 @@ struct Options {
 
 impl RunCommand for Options {
     fn run(&self, _: &mut Invocation) -> Outcome {
-        self.of.log(LineKind::Transfer, &self.kind, |line| {
+        self.of.log(EventKind::Transfer, &self.kind, |line| {
             line.from.clone_from(&self.from);
             line.to.clone_from(&self.to);
             (line.bytes, line.files) = (self.bytes, self.files);

@@ -170,9 +170,13 @@ pub const MANUALS: &[Manual] = &[
     page("hostlist", &[
         ("scr hostlist --expand n[1-3]", "Print the nodes of a list one by one."),
     ], &["glob-hosts"]),
+    page("log", &[
+        ("scr log --prefix /p/run1 --job 4711", "Show what happened in a job."),
+        ("scr log --type FLUSH_SYNC --json", "Print the flushes for a program."),
+    ], &["ckpt-interval", "log-event"]),
     page("log-event", &[
         ("scr log-event --type RUN_START --note run1", "Log an event of the job."),
-    ], &["log-transfer", "ckpt-interval"]),
+    ], &["log", "log-transfer", "ckpt-interval"]),
     page("log-transfer", &[
         ("scr log-transfer --type FLUSH --from /dev/shm --to /p/run1 --secs 4 --bytes 1000000", "Log a transfer."),
     ], &["log-event", "ckpt-interval"]),

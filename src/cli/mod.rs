@@ -39,6 +39,7 @@ mod json;
 mod kill_jobstep;
 mod list_dir;
 mod list_down_nodes;
+mod log;
 mod log_event;
 mod log_transfer;
 mod manual;
@@ -107,6 +108,7 @@ pub const COMMANDS: &[Command] = &[
     list_dir::COMMAND,
     glob_hosts::COMMAND,
     hostlist::COMMAND,
+    log::COMMAND,
     log_event::COMMAND,
     log_transfer::COMMAND,
     ckpt_interval::COMMAND,

@@ -242,12 +242,10 @@ fn items_json(config: &Config, m: &Multi) -> LinesJson {
     }
 }
 
-/// The effect of a parameter as one word, and what it is for or why it has none.
+/// The effect of a parameter as one word, and why it has none.
 fn effect_words(effect: Effect) -> (&'static str, Option<&'static str>) {
     match effect {
         Effect::Works => ("works", None),
-        Effect::InCommands(user) => ("commands", Some(user)),
-        Effect::Later(user) => ("later", Some(user)),
         Effect::None(why) => ("none", Some(why)),
     }
 }
@@ -255,10 +253,6 @@ fn effect_words(effect: Effect) -> (&'static str, Option<&'static str>) {
 fn effect(effect: Effect) -> String {
     match effect {
         Effect::Works => String::new(),
-        Effect::InCommands(user) => {
-            format!("    No effect in programs in this release: it is for {user}.\n")
-        }
-        Effect::Later(user) => format!("    No effect in this release: it is for {user}.\n"),
         Effect::None(why) => format!("    No effect: {why}.\n"),
     }
 }

@@ -8,6 +8,7 @@ use super::list_down_nodes;
 use super::on_nodes::command_on_nodes;
 use super::progress::NodeProgress;
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
+use crate::events::Event;
 use crate::format::print::escaped;
 use crate::job::hostlist::{compress, expand, minus, unique};
 use crate::job::{Heard, Launcher, NodeResult, Remote, clock};
@@ -173,10 +174,10 @@ impl<'a> ReachedNodes<'a> {
             "Saving dataset {id} from the caches of {up}{down}"
         )?;
         call.out.flush()?;
-        self.log("SCAVENGE_START", id, None);
+        self.log(Event::ScavengeStart, id, None);
         let begun = Instant::now();
         let result = self.copy_and_build(call, id);
-        self.log("SCAVENGE_END", id, Some(begun.elapsed().as_secs_f64()));
+        self.log(Event::ScavengeEnd, id, Some(begun.elapsed().as_secs_f64()));
         result
     }
 
@@ -216,10 +217,10 @@ impl<'a> ReachedNodes<'a> {
     }
 
     /// Logs an event. Errors are ignored: a dataset is saved also without a log.
-    fn log(&self, word: &str, id: u64, secs: Option<f64>) {
+    fn log(&self, event: Event, id: u64, secs: Option<f64>) {
         let _ = self
             .job
-            .note(word, |line| (line.dset, line.secs) = (Some(id), secs));
+            .note(event, |line| (line.dset, line.secs) = (Some(id), secs));
     }
 }
 

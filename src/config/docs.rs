@@ -115,7 +115,7 @@ fn comment(out: &mut String, text: &str) {
 
 fn reader(reader: ReadBy, effect: Effect) -> &'static str {
     match reader {
-        _ if matches!(effect, Effect::Later(_) | Effect::None(_)) => "neither",
+        _ if matches!(effect, Effect::None(_)) => "neither",
         ReadBy::Library => "library",
         ReadBy::Commands => "commands",
         ReadBy::Both => "library, commands",
@@ -125,10 +125,6 @@ fn reader(reader: ReadBy, effect: Effect) -> &'static str {
 fn effect(effect: Effect) -> String {
     match effect {
         Effect::Works => String::new(),
-        Effect::InCommands(user) => {
-            format!(" **No effect in programs in this release**: it is for {user}.")
-        }
-        Effect::Later(user) => format!(" **No effect in this release**: it is for {user}."),
         Effect::None(why) => format!(" **No effect**: {why}."),
     }
 }
@@ -152,7 +148,7 @@ what would fit. A name that does not exist, a line that cannot be read and a par
 effect are each reported once.
 
 \"Read by\" says whose work a parameter changes: that of the library in the program, of commands, of
-both, or of neither in this release. A parameter that only commands read does nothing in a program, and
+both, or of neither. A parameter that only commands read does nothing in a program, and
 the other way round, without a message, since both find it in the same places. `scr params` and `scr
 doctor` show all of them.
 

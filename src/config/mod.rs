@@ -19,7 +19,9 @@ mod expand;
 mod file;
 mod layer;
 mod layers;
+pub mod log;
 mod message;
+mod read;
 mod scan;
 pub mod settings;
 mod system_file;
@@ -32,6 +34,7 @@ mod warnings;
 pub use descriptors::{Descriptors, SchemeDescriptor, SchemeKind, StoreDescriptor, View};
 pub use layer::{ConfigItem, Value};
 pub use layers::{Config, ConfigSource, fold_dots};
+pub use log::LogSettings;
 pub use settings::{FlushType, Settings};
 
 /// Largest configuration file, bytes.

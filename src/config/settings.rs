@@ -1,10 +1,11 @@
 //! The parameters of the library as typed fields.
 
 use super::layers::Config;
-use super::table;
-use super::value::{Typed, cores};
+use super::log::LogSettings;
+use super::read::Read;
+use super::value::cores;
+use crate::Result;
 use crate::job::signal;
-use crate::{Error, Result};
 use serde::{Serialize, Serializer};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -125,15 +126,15 @@ pub struct Settings {
     pub halt_signals: Vec<i32>,
     /// Seconds since 1970.
     pub end_time: Option<u64>,
+    /// Where events are recorded; `None` for nowhere. The value of rank 0 is used.
+    #[serde(skip)]
+    pub log: Option<LogSettings>,
 }
 
 impl Settings {
     /// Converts all parameters of the library. One error names all that cannot be converted.
     pub fn from(config: &Config) -> Result<Settings> {
-        let mut read = Read {
-            config,
-            errors: Vec::new(),
-        };
+        let mut read = Read::of(config);
         let global_restart = read.bool("SCR_GLOBAL_RESTART");
         let settings = Settings {
             enable: read.bool("SCR_ENABLE"),
@@ -197,108 +198,13 @@ impl Settings {
             halt_exit: read.bool("SCR_HALT_EXIT"),
             halt_signals: signal::numbers(&read.text("SCR_HALT_SIGNALS").unwrap_or_default()),
             end_time: read.optional_int("SCR_END_TIME"),
+            log: LogSettings::read(&mut read),
         };
-        match combine(read.errors) {
-            None => Ok(settings),
-            Some(error) => Err(error),
-        }
+        read.end(settings)
     }
 }
 
 /// A path need not be UTF-8.
 fn as_bytes<S: Serializer>(path: &Path, s: S) -> std::result::Result<S::Ok, S::Error> {
     s.serialize_bytes(path.as_os_str().as_bytes())
-}
-
-/// Combines several errors into one; `None` without errors.
-pub(super) fn combine(errors: Vec<Error>) -> Option<Error> {
-    let mut errors = errors.into_iter();
-    let first = errors.next()?;
-    let rest: String = errors.map(|error| format!("; {error}")).collect();
-    match first {
-        Error::Config { place, what } => Some(Error::config(place, what + &rest)),
-        other => Some(other),
-    }
-}
-
-/// Reads parameters by name. Collects errors, and returns harmless values in their place.
-struct Read<'a> {
-    config: &'a Config,
-    errors: Vec<Error>,
-}
-
-impl Read<'_> {
-    fn typed(&mut self, name: &str) -> Option<Typed> {
-        let Some(parameter) = table::parameter(name) else {
-            self.wrong(name, "is missing in the table of parameters");
-            return None;
-        };
-        self.config.typed(parameter).unwrap_or_else(|error| {
-            self.errors.push(error);
-            None
-        })
-    }
-
-    fn wrong(&mut self, name: &str, what: &str) {
-        let place = self.config.origin(name);
-        self.errors
-            .push(Error::config(place, format!("{name} {what}")));
-    }
-
-    fn bool(&mut self, name: &str) -> bool {
-        matches!(self.typed(name), Some(Typed::Bool(true)))
-    }
-
-    fn optional_int<N: TryFrom<i64>>(&mut self, name: &str) -> Option<N> {
-        match self.typed(name) {
-            Some(Typed::Int(n)) => {
-                let fits = N::try_from(n).ok();
-                if fits.is_none() {
-                    self.wrong(name, "is out of range");
-                }
-                fits
-            }
-            _ => None,
-        }
-    }
-
-    fn int<N: TryFrom<i64> + Default>(&mut self, name: &str) -> N {
-        self.optional_int(name).unwrap_or_default()
-    }
-
-    fn size<N: TryFrom<u64> + Default>(&mut self, name: &str) -> N {
-        match self.typed(name) {
-            Some(Typed::Bytes(n)) => N::try_from(n).unwrap_or_else(|_| {
-                self.wrong(name, "is more than this machine can address");
-                N::default()
-            }),
-            _ => N::default(),
-        }
-    }
-
-    fn percent(&mut self, name: &str) -> f64 {
-        match self.typed(name) {
-            Some(Typed::Percent(p)) => p,
-            _ => 0.0,
-        }
-    }
-
-    fn text(&mut self, name: &str) -> Option<String> {
-        match self.typed(name) {
-            Some(Typed::Text(text)) if !text.is_empty() => Some(text),
-            _ => None,
-        }
-    }
-
-    fn path(&mut self, name: &str) -> PathBuf {
-        let text = self.text(name).unwrap_or_default();
-        self.config.absolute(&text)
-    }
-
-    fn prefix(&mut self) -> PathBuf {
-        self.config.prefix().unwrap_or_else(|error| {
-            self.errors.push(error);
-            PathBuf::new()
-        })
-    }
 }

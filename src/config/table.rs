@@ -33,10 +33,6 @@ pub enum ReadBy {
 pub enum Effect {
     /// It has an effect.
     Works,
-    /// Only in commands, and later in programs. The text says what it is for.
-    InCommands(&'static str),
-    /// None in this release; the text says what will use it.
-    Later(&'static str),
     /// None; the text says why.
     None(&'static str),
 }
@@ -150,7 +146,7 @@ fn distance(typed: &[char], known: &str) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-use Effect::{InCommands, Later, None as Never, Works};
+use Effect::{None as Never, Works};
 use ReadBy::{Both, Commands, Library};
 use ValueKind::{Bool, Bytes, Choice, Cores, Int, Name, Path, Percent, Text, Words};
 
@@ -181,9 +177,6 @@ const BUFFER: ValueKind = Bytes(1, 1 << 30);
 const FLUSH_TYPES: &[&str] = &[
     "DEFAULT", "NATIVE", "SYNC", "PTHREAD", "DATAWARP", "BBAPI", "DAEMON",
 ];
-
-const DATABASE: Effect = Later("the event log in a database");
-const LOG: Effect = InCommands("the event log, which only commands write");
 
 /// All parameters with one value.
 #[rustfmt::skip]
@@ -302,23 +295,29 @@ pub const PARAMETERS: &[Parameter] = &[
         "Signals after which SCR_Should_exit and SCR_Need_checkpoint say yes, whichever process receives them. A handler of the program is called, too; without one, the signal no longer ends the program. Not in SCR v3.1.0."),
     row("SCR_END_TIME", Int(0, i64::MAX), "", "seconds since 1970", Both, Works,
         "End of the allocation; the resource manager's if unset."),
-    row("SCR_LOG_ENABLE", Bool, "0", "", Commands, LOG,
+    row("SCR_LOG_ENABLE", Bool, "0", "", Both, Works,
         "Master switch of the event log."),
-    row("SCR_LOG_TXT_ENABLE", Bool, "1", "", Commands, LOG,
+    row("SCR_LOG_TXT_ENABLE", Bool, "1", "", Both, Works,
         "Log to `<prefix>/.scr/log`."),
-    row("SCR_LOG_SYSLOG_ENABLE", Bool, "1", "", Commands, LOG,
-        "Log to syslog."),
-    row("SCR_LOG_DB_ENABLE", Bool, "0", "", Commands, DATABASE,
-        "Log to a MySQL database."),
-    row("SCR_LOG_DB_DEBUG", Bool, "0", "", Commands, DATABASE,
-        "Print what is sent to the database."),
-    row("SCR_LOG_DB_HOST", Text, "", "", Commands, DATABASE,
-        "Host of the database."),
-    row("SCR_LOG_DB_USER", Text, "", "", Commands, DATABASE,
-        "User of the database."),
-    row("SCR_LOG_DB_PASS", Text, "", "", Commands, DATABASE,
+    row("SCR_LOG_SYSLOG_ENABLE", Bool, "1", "", Both, Works,
+        "Log to syslog. Where there is no syslog, nothing is said about it unless this is set."),
+    row("SCR_LOG_SYSLOG_FACILITY", Choice(super::log::FACILITIES), "LOG_LOCAL7", "", Both, Works,
+        "Facility of the messages in syslog. In SCR v3.1.0 it is chosen when SCR is built."),
+    row("SCR_LOG_SYSLOG_LEVEL", Choice(super::log::LEVELS), "LOG_INFO", "", Both, Works,
+        "Level of the messages in syslog. In SCR v3.1.0 it is chosen when SCR is built."),
+    row("SCR_LOG_SYSLOG_PREFIX", Text, "SCR", "", Both, Works,
+        "What each message in syslog begins with. In SCR v3.1.0 it is chosen when SCR is built."),
+    row("SCR_LOG_DB_ENABLE", Bool, "0", "", Both, Works,
+        "Log to a MySQL or MariaDB database, if SCR was built with ENABLE_MYSQL. `scr log --schema` prints its tables."),
+    row("SCR_LOG_DB_DEBUG", Bool, "0", "", Both, Works,
+        "Print on standard output what is sent to the database."),
+    row("SCR_LOG_DB_HOST", Text, "", "", Both, Works,
+        "Host of the database, `HOST:PORT`, or the path of its socket; this host if unset."),
+    row("SCR_LOG_DB_USER", Text, "", "", Both, Works,
+        "User of the database. It needs the rights SELECT and INSERT."),
+    row("SCR_LOG_DB_PASS", Text, "", "", Both, Works,
         "Password of the database."),
-    row("SCR_LOG_DB_NAME", Text, "", "", Commands, DATABASE,
+    row("SCR_LOG_DB_NAME", Text, "", "", Both, Works,
         "Name of the database."),
     row("SCR_RUNS", Int(-1, i32::MAX as i64), "", "launches", Commands, Works,
         "How many times scr_run launches the program at most; -1 for no limit; SCR_RETRIES plus one if unset."),

@@ -36,19 +36,18 @@ impl Config {
     /// All warnings. Lazy, because there may be many.
     fn notes(&self) -> impl Iterator<Item = String> {
         let layers = || self.layers().into_iter();
-        let in_command = self.in_command;
         let plain = layers().flat_map(move |(source, layer)| {
             layer
                 .plain
                 .iter()
-                .filter_map(move |(name, value)| note_plain(source, name, value, in_command))
+                .filter_map(move |(name, value)| note_plain(source, name, value))
         });
         let items = layers().flat_map(move |(_, layer)| {
             let all = layer
                 .items
                 .iter()
                 .flat_map(|(p, items)| items.values().map(move |i| (p, i)));
-            all.flat_map(move |(parent, item)| note_item(parent, item, in_command))
+            all.flat_map(move |(parent, item)| note_item(parent, item))
         });
         let common = || {
             note_environment(&self.environment)
@@ -96,7 +95,7 @@ fn undefined(layer: &Layer, environment: &Environment) -> impl Iterator<Item = (
     })
 }
 
-fn note_plain(source: ConfigSource, name: &str, value: &Value, in_command: bool) -> Option<String> {
+fn note_plain(source: ConfigSource, name: &str, value: &Value) -> Option<String> {
     let place = &value.place;
     let Some(parameter) = table::parameter(name) else {
         return Some(unknown(place, "no parameter", name, table::names()));
@@ -110,7 +109,7 @@ fn note_plain(source: ConfigSource, name: &str, value: &Value, in_command: bool)
     if is_default(parameter.kind, value, parameter.default) {
         return None;
     }
-    note_effect(place, name, parameter.effect, in_command)
+    note_effect(place, name, parameter.effect)
 }
 
 /// True if a value is the default. That needs no warning, since it has no effect in any case.
@@ -120,7 +119,7 @@ fn is_default(kind: ValueKind, value: &Value, default: &str) -> bool {
     parsed.is_some() && parsed == kind.parse(default)
 }
 
-fn note_item(parent: &str, item: &ConfigItem, in_command: bool) -> Vec<String> {
+fn note_item(parent: &str, item: &ConfigItem) -> Vec<String> {
     let Some(multi) = table::multi(parent) else {
         return vec![unknown(&item.place, "no parameter", parent, table::names())];
     };
@@ -135,9 +134,9 @@ fn note_item(parent: &str, item: &ConfigItem, in_command: bool) -> Vec<String> {
         let value = item.children.get(child.name)?;
         let given = !is_default(child.kind, value, child.default);
         let name = format!("{} of {parent}", child.name);
-        given.then(|| note_effect(&value.place, &name, child.effect, in_command))?
+        given.then(|| note_effect(&value.place, &name, child.effect))?
     });
-    let whole = note_effect(&item.place, parent, multi.effect, in_command);
+    let whole = note_effect(&item.place, parent, multi.effect);
     strange.chain(whole).chain(children).collect()
 }
 
@@ -154,16 +153,9 @@ fn unknown<'a>(
     }
 }
 
-fn note_effect(place: &str, name: &str, effect: Effect, in_command: bool) -> Option<String> {
+fn note_effect(place: &str, name: &str, effect: Effect) -> Option<String> {
     match effect {
         Effect::Works => None,
-        Effect::InCommands(_) if in_command => None,
-        Effect::InCommands(user) => Some(format!(
-            "{place}: {name} has no effect in the program in this release; it is for {user}"
-        )),
-        Effect::Later(user) => Some(format!(
-            "{place}: {name} has no effect in this release; it is for {user}"
-        )),
         Effect::None(why) => Some(format!("{place}: {name} has no effect: {why}")),
     }
 }

@@ -19,6 +19,12 @@ pub fn asctime(seconds: i64) -> String {
     }
 }
 
+/// The local time now as syslog writes it: `Nov 21 00:42:08`.
+pub fn syslog_time() -> String {
+    let local = local(now()).unwrap_or_default();
+    local.strftime("%b %e %H:%M:%S").to_string()
+}
+
 fn local(seconds: i64) -> Option<Zoned> {
     let at = Timestamp::from_second(seconds).ok()?;
     Some(at.to_zoned(TimeZone::system()))

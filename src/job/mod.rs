@@ -30,7 +30,6 @@ pub mod holders;
 pub mod hostlist;
 mod identity;
 pub mod launcher;
-pub mod log;
 pub mod manager;
 pub mod program;
 pub mod remote;

@@ -8,7 +8,7 @@ use crate::comm::Term;
 use crate::config::settings::FlushType;
 use crate::daemon::client::Entry;
 use crate::daemon::part::copy_part;
-use crate::events::{Event, Severity};
+use crate::events::{Message, Severity};
 use crate::format::{Dataset, Name};
 use crate::prefix::part::Copied;
 use crate::prefix::{finish, index, permit};
@@ -365,7 +365,7 @@ fn work_of(
         if !by_daemon {
             return copy(cancel);
         }
-        let tell = |text| sink.take(&speaker, &Event::new(Severity::Warning, text));
+        let tell = |text| sink.take(&speaker, &Message::new(Severity::Warning, text));
         entry.watch(cancel, &stay, copy, tell)
     }
 }

@@ -12,7 +12,7 @@ use super::statistics::Statistics;
 use crate::cache::dataset;
 use crate::cache::plan::Slot;
 use crate::comm::{Tag, Term, collective};
-use crate::events::Severity;
+use crate::events::{Event, Severity};
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
@@ -51,6 +51,9 @@ impl Session {
         self.begin_recording_checksums()?;
         let completed = self.complete_open(call, valid);
         self.checksums.end_recording(&self.run);
+        if self.computing.is_none() {
+            self.compute_starts();
+        }
         completed
     }
 
@@ -103,6 +106,14 @@ impl Session {
             let text = format!("{word} redundancy was made and recorded in {seconds:.3} s");
             run.tell_once(Severity::Debug(2), text);
             bytes = size.map(|size| size.all);
+            let target = open.target;
+            let to = run.stores[store].layout.dataset(open.dataset.id);
+            run.log_transfer(
+                Event::Encode,
+                &open.dataset,
+                (run.base_of(target), &to),
+                begun,
+            );
             self.cached.remember_size(scheme, size);
         }
         self.commit(&open, filemap, bytes)
@@ -120,6 +131,7 @@ impl Session {
             };
             self.cached.discard(&self.run, &[slot], None);
         }
+        log_failed(&self.run, &open.dataset, &error);
         let what = format!("is not complete, so it was dropped: {error}");
         Err(Error::dataset(*id, name.to_string(), what))
     }
@@ -138,6 +150,7 @@ impl Session {
             let (named, amount) = (title(&dataset), moved(&dataset, open.begun));
             run.tell_once(Severity::Debug(1), format!("{named}: {amount}, {how}"));
             statistics.count_written(&dataset);
+            log_complete(run, open, &dataset);
         };
         if !bypass {
             count_written(run, &mut self.statistics);
@@ -185,6 +198,9 @@ impl Session {
             // After an error of a sync the data may be lost without another error. So the dataset must
             // not be certified later, and no restart may use it.
             self.cached.entries.retain(|c| c.dataset.id != dataset.id);
+            if let Err(error) = &ended {
+                log_failed(&self.run, &dataset, error);
+            }
             note(&self.run, |record| {
                 record.datasets.retain(|id, _| *id != dataset.id);
             });
@@ -203,6 +219,35 @@ impl Session {
         }
         ended
     }
+}
+
+/// Records that a dataset is complete, and what the program has written. Local.
+fn log_complete(run: &Run, open: &OpenDataset, dataset: &Dataset) {
+    let (end, transfer) = match dataset.is_checkpoint() {
+        true => (Event::CheckpointEnd, Event::Checkpoint),
+        false => (Event::OutputEnd, Event::Output),
+    };
+    let base = run.base_of(open.target);
+    let to = match open.target.bypass {
+        true => base.to_path_buf(),
+        false => run.stores[open.target.store].layout.dataset(dataset.id),
+    };
+    run.log(end, |record| {
+        record
+            .of(dataset)
+            .note(base.display().to_string())
+            .since(open.begun)
+    });
+    run.log_transfer(transfer, dataset, (base, &to), open.begun);
+}
+
+/// Records that a dataset could not be completed. Local.
+fn log_failed(run: &Run, dataset: &Dataset, error: &Error) {
+    let event = match dataset.is_checkpoint() {
+        true => Event::CheckpointFail,
+        false => Event::OutputFail,
+    };
+    run.log(event, |record| record.of(dataset).note(error.to_string()));
 }
 
 /// The files of this rank as they are now; where ranks can write one file together, only those that no

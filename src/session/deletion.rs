@@ -4,7 +4,7 @@ use super::damage;
 use super::run::Run;
 use crate::cache::dataset;
 use crate::cache::layout::Layout;
-use crate::events::{Event, Severity};
+use crate::events::{Message, Severity};
 use crate::store::block_signals::BlockedSignals;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
@@ -55,7 +55,7 @@ impl BackgroundDeletion {
                     let (dir, before) = (layout.trash(id), layout.dataset(id));
                     for found in damage::find(&*files, &layout, id, (&dir, &before)) {
                         let text = found.told(saved);
-                        sink.take(&speaker, &Event::new(Severity::Warning, text));
+                        sink.take(&speaker, &Message::new(Severity::Warning, text));
                     }
                 }
                 // The next run of this job deletes what cannot be deleted now.

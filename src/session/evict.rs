@@ -7,7 +7,7 @@ use super::run::Run;
 use super::search::RestartSearch;
 use crate::Result;
 use crate::cache::plan::Slot;
-use crate::events::Severity;
+use crate::events::{Event, Severity};
 use crate::policy::eviction::{EvictionCandidate, select_evicted};
 
 impl CachedDatasets {
@@ -98,6 +98,12 @@ impl CachedDatasets {
         !self.victims(run, search, store, false, 0).is_empty()
     }
 
+    /// Records that a dataset is deleted from the cache to make room. Local.
+    pub fn log_evicted(&self, run: &Run, slot: &Slot) {
+        let mut same = self.entries.iter().filter(|c| c.slot() == *slot);
+        run.log_slot(Event::Evict, slot, same.next().map(|c| &c.dataset));
+    }
+
     /// Evicts what must leave a store before a new dataset comes, and up to `more` datasets that a
     /// restart can do without. Dataset `reused_by` of that store reuses the space of the redundancy
     /// files. No rank may need the evicted datasets any more. Collective, without a round.
@@ -111,6 +117,7 @@ impl CachedDatasets {
     ) {
         let gone = self.victims(run, search, store, bypass, more);
         for slot in gone.iter().filter(|_| !bypass) {
+            self.log_evicted(run, slot);
             let dir = run.stores[slot.store].layout.dataset(slot.id);
             run.tell_once(Severity::Debug(2), format!("{} is evicted", dir.display()));
         }

@@ -11,7 +11,7 @@ use super::search::{PassedOver, Restart, RestartSearch};
 use super::space::{receive_sizes, send_size};
 use super::unavailable::Unavailable;
 use crate::cache::plan::Slot;
-use crate::events::Severity;
+use crate::events::{Event, Severity};
 use crate::format::filemap::Filemap;
 use crate::format::index::Index;
 use crate::format::{self, Dataset, Name};
@@ -227,6 +227,7 @@ impl Restart<'_> {
         let Some(descriptor) = run.descriptor_of(wanted) else {
             return Ok(false);
         };
+        run.log_dataset(Event::FetchStart, wanted);
         let (scheme, store) = (descriptor.index, descriptor.store);
         let same_ranks = ranks == run.comm.size() as u64;
         let bypass = descriptor.bypass || run.settings.fetch_bypass || !same_ranks;
@@ -279,7 +280,15 @@ impl Restart<'_> {
                 let read = moved(&fetched.dataset, begun);
                 let text = format!("{} was read from {prefix}: {read}", title(wanted));
                 run.tell_once(Severity::Debug(1), text);
+                let dataset = fetched.dataset.clone();
                 let cached = self.add_fetched(fetched, (scheme, ranks), store, target.is_none())?;
+                run.log(Event::FetchSuccess, |record| {
+                    record.of(&dataset).since(begun)
+                });
+                if cached {
+                    let to = run.stores[store].layout.dataset(id);
+                    run.log_transfer(Event::Fetch, &dataset, (run.prefix.root(), &to), begun);
+                }
                 let how = match cached {
                     _ if !same_ranks => format!(
                         "in the prefix directory: {ranks} ranks wrote it, and this run has {}",
@@ -306,6 +315,9 @@ impl Restart<'_> {
         let run = self.run;
         let Refused { error, why } = refused;
         let id = dataset.id;
+        run.log(Event::FetchFail, |record| {
+            record.of(dataset).note(error.to_string())
+        });
         let what = match why {
             RefusalReason::Bad => {
                 let text = format!(

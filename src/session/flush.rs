@@ -13,7 +13,7 @@ use super::transfer::{PartShape, grant};
 use super::window::delete_outside_window;
 use crate::comm::{Term, collective};
 use crate::config::settings::FlushType;
-use crate::events::Severity;
+use crate::events::{Event, Severity};
 use crate::format::Dataset;
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
@@ -122,6 +122,7 @@ impl Flush<'_> {
             format!("{} is flushed", title(&dataset)),
         );
         note_flush(run, &dataset, Progress::Begun);
+        run.log_dataset(Event::FlushStart, &dataset);
         let result = run.agree(paths_are_free).and_then(|()| {
             let progress = CopyProgress::new(run, format!("the flush of {}", title(&dataset)));
             let access = PrefixAccess {
@@ -136,7 +137,11 @@ impl Flush<'_> {
         match result {
             Ok(()) => {
                 self.is_saved(&dataset, Some(filemap), false);
+                run.log(Event::FlushSuccess, |record| {
+                    record.of(&dataset).since(begun)
+                });
                 if !bypass {
+                    self.log_copied(Event::FlushSync, &dataset, begun);
                     let prefix = run.prefix.root().display();
                     let copied = moved(&dataset, begun);
                     let text = format!("{} was flushed to {prefix}: {copied}", title(&dataset));
@@ -150,8 +155,21 @@ impl Flush<'_> {
                     true => "it stays incomplete in the prefix directory",
                     false => "it is still in the cache",
                 };
-                Err(self.failed(&dataset, rest, &error))
+                Err(self.failed(Event::FlushFail, &dataset, rest, &error))
             }
+        }
+    }
+
+    /// Records that a dataset was copied to the prefix directory since `begun`. Local.
+    fn log_copied(&self, event: Event, dataset: &Dataset, begun: Instant) {
+        let run = self.run;
+        let store = self
+            .cached
+            .get(dataset.id)
+            .and_then(|c| run.stores.get(c.store));
+        if let Some(store) = store {
+            let from = store.layout.dataset(dataset.id);
+            run.log_transfer(event, dataset, (&from, run.prefix.root()), begun);
         }
     }
 
@@ -186,8 +204,10 @@ impl Flush<'_> {
     }
 
     /// Notes that a flush has failed, and gives the error. Local.
-    fn failed(&mut self, dataset: &Dataset, rest: &str, error: &Error) -> Error {
+    fn failed(&mut self, event: Event, dataset: &Dataset, rest: &str, error: &Error) -> Error {
         note_flush(self.run, dataset, Progress::Failed);
+        self.run
+            .log(event, |record| record.of(dataset).note(error.to_string()));
         let mut entries = self.cached.entries.iter_mut();
         if let Some(cached) = entries.find(|c| c.dataset.id == dataset.id && !c.bypass) {
             cached.flush_failed = true;
@@ -209,6 +229,7 @@ impl Flush<'_> {
         else {
             return Ok(());
         };
+        let failed = Event::AsyncFlushFail;
         let kind = run.descriptors.stores[store].flush;
         let store = &run.stores[store];
         let level = self.cached.get(id).and_then(|cached| cached.level);
@@ -221,7 +242,9 @@ impl Flush<'_> {
         let containers = match containers.transpose() {
             Err(error @ Error::Comm { .. }) => return Err(error),
             // The same on all ranks.
-            Err(error) => return Err(self.failed(&dataset, "it is still in the cache", &error)),
+            Err(error) => {
+                return Err(self.failed(failed, &dataset, "it is still in the cache", &error));
+            }
             Ok(containers) => containers,
         };
         let largest = full_size(&planned_entry(&filemap.files, containers));
@@ -247,6 +270,7 @@ impl Flush<'_> {
             format!("the flush of {} starts in the background", title(&dataset)),
         );
         note_flush(run, &dataset, Progress::Started);
+        run.log_dataset(Event::AsyncFlushStart, &dataset);
         let announced = ready.and_then(|_| {
             run.on_root(|| {
                 finish::announce(&*run.files, &run.prefix, &dataset)?;
@@ -255,7 +279,7 @@ impl Flush<'_> {
         });
         let rest = "it is still in the cache";
         if let Err(error) = announced {
-            return Err(self.failed(&dataset, rest, &error));
+            return Err(self.failed(failed, &dataset, rest, &error));
         }
         let shape = PartShape {
             split: may_split(ranks, largest),
@@ -267,7 +291,7 @@ impl Flush<'_> {
         self.cached.set_flushing(id, true);
         if let Err(error) = run.agree(started) {
             self.settle_cancelled(&[id])?;
-            return Err(self.failed(&dataset, rest, &error));
+            return Err(self.failed(failed, &dataset, rest, &error));
         }
         Ok(())
     }
@@ -298,9 +322,17 @@ impl Flush<'_> {
         let dataset = &ended.dataset;
         self.cached.set_flushing(dataset.id, false);
         match ended.result {
-            Ok(FlushResult::Cancelled) => note_flush(run, dataset, Progress::Cancelled),
+            Ok(FlushResult::Cancelled) => {
+                note_flush(run, dataset, Progress::Cancelled);
+                run.log_dataset(Event::AsyncFlushCancel, dataset);
+            }
             Ok(result) => {
                 self.is_saved(dataset, None, result == FlushResult::Dropped);
+                let begun = ended.begun;
+                run.log(Event::AsyncFlushSuccess, |record| {
+                    record.of(dataset).since(begun)
+                });
+                self.log_copied(Event::FlushAsync, dataset, begun);
                 let text = format!(
                     "{} was flushed to {} in the background: {}, of which the program was held up \
                      {:.3} s",
@@ -314,7 +346,12 @@ impl Flush<'_> {
                 return delete_outside_window(run, dataset.id);
             }
             Err(error) => {
-                let error = self.failed(dataset, "it is still in the cache", &error);
+                let error = self.failed(
+                    Event::AsyncFlushFail,
+                    dataset,
+                    "it is still in the cache",
+                    &error,
+                );
                 run.tell_once(Severity::Error, error.to_string());
             }
         }

@@ -9,12 +9,12 @@ use super::state::{Call, State};
 use crate::Result;
 use crate::comm::{Term, collective};
 use crate::config::Config;
-use crate::events::Severity;
+use crate::events::{Event, Severity};
 use crate::format::{Name, flush_file};
 use crate::job::{Environment, clock, manager, signal};
 use crate::policy::halt;
 use crate::prefix::records;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::time::Instant;
 
 /// What a run knows about its end.
@@ -27,6 +27,8 @@ pub(super) struct HaltState {
     environment: Environment,
     /// Rank 0: when the allocation ends, seconds since the epoch, once it was asked for.
     allocation_end: OnceCell<Option<i64>>,
+    /// The event log has a reason why the run must stop.
+    recorded: Cell<bool>,
 }
 
 /// What all ranks learn in one round.
@@ -59,6 +61,7 @@ impl HaltState {
             signal: 0,
             environment,
             allocation_end: OnceCell::new(),
+            recorded: Cell::new(false),
         }
     }
 
@@ -116,6 +119,13 @@ impl HaltState {
         })
     }
 
+    /// Records that the run must stop, once. Local.
+    fn log(&self, run: &Run, reason: &str) {
+        if !self.recorded.replace(true) {
+            run.log(Event::Halt, |record| record.note(reason));
+        }
+    }
+
     /// With `SCR_HALT_EXIT`: true if the run must end now, which the halt file then says.
     /// Collective; one round, and another one if the run must end.
     fn must_end(&mut self, run: &Run) -> Result<bool> {
@@ -139,6 +149,7 @@ impl HaltState {
             let recorded = reasons.last().map_or(halt::FINALIZED, String::as_str);
             let recorded: Name = recorded.into();
             reasons.extend(decision.signal());
+            self.log(run, &reasons.join(", "));
             run.tell_once(
                 Severity::Note,
                 format!("Job exiting: {}", reasons.join(", ")),
@@ -199,11 +210,13 @@ impl Session {
         let decision = self.halt.decide(run, || {
             let reasons = self.halt.reasons(run)?;
             if let Some(reason) = reasons.first() {
+                self.halt.log(run, reason);
                 run.tell_once(Severity::Note, format!("the job should stop: {reason}"));
             }
             Ok(!reasons.is_empty())
         })?;
         if let Some(signal) = decision.signal() {
+            self.halt.log(run, &signal);
             run.tell_once(Severity::Note, format!("the job should stop: {signal}"));
         }
         Ok(decision.is_yes())
@@ -256,6 +269,7 @@ impl Session {
     pub fn finalize(&mut self, config: &mut Config) -> Result<()> {
         self.state.allow(Call::Finalize)?;
         let begun = Instant::now();
+        self.compute_ends(begun);
         let marked = self.run.on_root(|| {
             records::update_halt(&*self.run.files, &self.run.prefix, |halt| {
                 halt.exit_reason.get_or_insert(halt::FINALIZED.into());
@@ -267,6 +281,7 @@ impl Session {
         self.cached.deletion.finish();
         self.locks.remove_empty_directories(&self.run);
         self.state = State::Uninit;
+        self.log_end(None);
         self.add_blocked(begun.elapsed());
         self.statistics.tell(&self.run);
         config.thaw();
@@ -280,6 +295,7 @@ impl Session {
         self.checksums.cancel();
         self.cached.deletion.finish();
         self.state = State::Uninit;
+        self.log_end(Some("MPI_Finalize was called before SCR_Finalize"));
         let rest = match due_at_end(&self.run, &self.cached) {
             Some(dataset) => format!(
                 "{} is only in the cache, from where the next run of this job restarts, and \

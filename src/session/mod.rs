@@ -34,6 +34,7 @@ mod ids;
 mod interval;
 mod local_setup;
 mod locks;
+mod log;
 mod make_room;
 mod manage;
 mod node_copies;
@@ -80,6 +81,7 @@ use search::RestartSearch;
 use state::{Call, State};
 use statistics::Statistics;
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// One run under SCR. All methods are collective unless they say otherwise.
 pub struct Session {
@@ -107,6 +109,10 @@ pub struct Session {
     /// Checksums that are taken while the program computes.
     checksums: BackgroundChecksums,
     statistics: Statistics,
+    /// Since when the program computes, if it does.
+    computing: Option<Instant>,
+    /// Since when it reads a checkpoint, if it does.
+    reading: Option<Instant>,
     /// Why this rank completes a phase with `valid` false, if that is known.
     why_invalid: Option<String>,
 }

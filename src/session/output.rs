@@ -9,7 +9,7 @@ use super::stores::require_base;
 use crate::cache::dataset;
 use crate::comm::{Term, collective};
 use crate::config::descriptors::choose;
-use crate::events::Severity;
+use crate::events::{Event, Severity};
 use crate::format::{Dataset, Name};
 use crate::policy::capacity::Fit;
 use crate::prefix::index;
@@ -222,6 +222,18 @@ impl Session {
             self.cached.deletion.finish();
             run.comm.barrier()?;
         }
+        let event = match dataset.is_checkpoint() {
+            true => Event::CheckpointStart,
+            false => Event::OutputStart,
+        };
+        if dataset.is_checkpoint() {
+            self.compute_ends(begun);
+        }
+        self.run.log(event, |record| {
+            record
+                .of(&dataset)
+                .note(self.run.base_of(target).display().to_string())
+        });
         self.open = Some(OpenDataset {
             dataset,
             target,

@@ -15,7 +15,7 @@ use crate::cache::plan::{Inventory, RecoveryOrder, Slot};
 use crate::cache::recover::{self, CacheAccess, Recovered, RecoveryFailure};
 use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
-use crate::events::Severity;
+use crate::events::{Event, Severity};
 use crate::format::{from_message, to_message};
 use crate::text::counted;
 use std::time::Instant;
@@ -55,8 +55,18 @@ impl Restart<'_> {
             }
             self.search.classify(run, self.cached, &inventories);
         }
+        let begun = Instant::now();
         let found = self.try_candidates();
         self.search.tell_passed_over(run);
+        match (&found, &self.search.offered) {
+            (Ok(true), Some(offered)) => run.log(Event::RestartSuccess, |record| {
+                record.of(&offered.dataset).since(begun)
+            }),
+            (Ok(false), _) if self.search.rebuilds > 0 => {
+                run.log(Event::RestartFail, |record| record.since(begun));
+            }
+            _ => {}
+        }
         found.map(drop)
     }
 
@@ -157,6 +167,7 @@ impl Restart<'_> {
             }
         }
         for slot in &rejected.quarantine {
+            run.log_slot(Event::Quarantine, slot, None);
             let Some(Store { layout, .. }) = run.led_store(slot.store) else {
                 continue;
             };
@@ -210,6 +221,8 @@ impl Restart<'_> {
             piece: run.settings.mpi_buf_size,
         };
         let named = title(&order.dataset);
+        run.log_dataset(Event::RebuildStart, &order.dataset);
+        self.search.rebuilds += 1;
         run.tell_once(Severity::Debug(2), format!("cached {named} is recovered"));
         let needs = Needs {
             dataset: &order.dataset,
@@ -235,12 +248,19 @@ impl Restart<'_> {
         match result {
             Ok(recovered) => {
                 let how = how_recovered(&recovered);
+                run.log(Event::RebuildSuccess, |record| {
+                    record.of(&order.dataset).note(&how).since(begun)
+                });
                 run.tell_timed(format!("{named} is ready in the cache, {how}"), begun);
                 self.add_recovered(order, recovered, &layout, known)?;
                 Ok(true)
             }
             Err(failed) => {
                 let text = format!("cached {named} cannot be brought back: {}", failed.error);
+                run.log(Event::RebuildFail, |record| {
+                    let record = record.of(&order.dataset).note(failed.error.to_string());
+                    record.since(begun)
+                });
                 self.search.passed_over.push(PassedOver {
                     severity: Severity::Error,
                     named,

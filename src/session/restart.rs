@@ -8,11 +8,12 @@ use super::run::time_now;
 use super::search::Restart;
 use super::state::{Call, State};
 use crate::comm::collective;
-use crate::events::Severity;
+use crate::events::{Event, Severity};
 use crate::format::Name;
 use crate::prefix::index;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 impl Restart<'_> {
     /// Searches this run, the cache and the prefix directory, from the newest checkpoint to the
@@ -102,7 +103,13 @@ impl Session {
         if self.search.offered.is_none() {
             // The search may evict and fetch, which a flush must not get in the way of.
             self.settle(WaitFor::All)?;
-            self.restart().search_all()?;
+            let computing = self.computing.is_some();
+            self.compute_ends(Instant::now());
+            let found = self.restart().search_all();
+            if computing {
+                self.compute_starts();
+            }
+            found?;
         }
         if let Some(offered) = &self.search.offered {
             self.search.chosen = None;
@@ -146,7 +153,11 @@ impl Session {
         self.state = state;
         self.lists.forget();
         self.node_copies.begin(&self.run, offered);
-        Ok(offered.dataset.name.clone())
+        let dataset = offered.dataset.clone();
+        self.compute_ends(Instant::now());
+        self.run.log_dataset(Event::RestartStart, &dataset);
+        self.reading = Some(Instant::now());
+        Ok(dataset.name)
     }
 
     /// Ends a restart (`SCR_Complete_restart`). If any rank could not read its files, the checkpoint
@@ -176,6 +187,13 @@ impl Session {
             let deletion = &mut self.cached.deletion;
             self.node_copies.end(&self.run, deletion, &offered, sums);
         }
+        let begun = self.reading.take();
+        self.run.log(Event::RestartEnd, |record| {
+            let mut record = record.of(&offered.dataset);
+            record.note = verdict.as_ref().err().map(Error::to_string);
+            begun.map_or(record.clone(), |begun| record.since(begun))
+        });
+        self.compute_starts();
         match &verdict {
             Ok(()) => self.statistics.count_restart(),
             Err(_) => {

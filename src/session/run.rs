@@ -5,8 +5,9 @@ use crate::cache::layout::Layout;
 use crate::comm::{Communicator, collective};
 use crate::config::descriptors::{Descriptors, SchemeDescriptor, choose};
 use crate::config::settings::Settings;
-use crate::events::{Event, Severity, Sink, Speaker};
+use crate::events::{Message, Severity, Sink, Speaker};
 use crate::format::{Dataset, Name};
+use crate::log::Log;
 use crate::prefix::containers::Containers;
 use crate::prefix::flush::PrefixAccess;
 use crate::prefix::paths::Prefix;
@@ -49,6 +50,8 @@ pub(super) struct Run {
     pub sets: Vec<Set>,
     /// For each redundancy descriptor, how many failure groups may be lost.
     pub tolerates: Vec<usize>,
+    /// Rank 0: the event log, if events are recorded.
+    pub log: Option<Log>,
 }
 
 impl Run {
@@ -72,25 +75,25 @@ impl Run {
 
     /// Reports one line to the user. Local.
     pub fn tell(&self, severity: Severity, text: impl Into<String>) {
-        self.sink.take(&self.speaker, &Event::new(severity, text));
+        self.sink.take(&self.speaker, &Message::new(severity, text));
     }
 
     /// Reports one line for all ranks: rank 0 speaks. Local.
     pub fn tell_once(&self, severity: Severity, text: impl Into<String>) {
         if self.rank() == 0 {
             self.sink
-                .take(&self.speaker, &Event::of_run(severity, text));
+                .take(&self.speaker, &Message::of_run(severity, text));
         }
     }
 
     /// Like [`Run::tell_once`], as a note with the time that has passed since `begun`. Local.
     pub fn tell_timed(&self, text: impl Into<String>, begun: Instant) {
         if self.rank() == 0 {
-            let event = Event {
+            let message = Message {
                 seconds: Some(begun.elapsed().as_secs_f64()),
-                ..Event::of_run(Severity::Note, text)
+                ..Message::of_run(Severity::Note, text)
             };
-            self.sink.take(&self.speaker, &event);
+            self.sink.take(&self.speaker, &message);
         }
     }
 

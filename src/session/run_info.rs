@@ -7,7 +7,7 @@ use super::other_ranks::OtherRanks;
 use super::run::{record_not_written, time_now};
 use crate::Result;
 use crate::config::{Config, MAX_FILE, Settings};
-use crate::events::{Event, Severity, Sink, Speaker};
+use crate::events::{Message, Severity, Sink, Speaker};
 use crate::format::index::Index;
 use crate::format::{Name, from_tree, to_message, unpack};
 use crate::job::{self, Environment};
@@ -104,7 +104,8 @@ impl RootSetup<'_> {
     }
 
     fn tell(&self, severity: Severity, text: String) {
-        self.sink.take(self.speaker, &Event::of_run(severity, text));
+        self.sink
+            .take(self.speaker, &Message::of_run(severity, text));
     }
 }
 

@@ -67,6 +67,8 @@ pub(super) struct RestartSearch {
     pub rejected: Rejected,
     /// Checkpoints that were passed over and not reported yet, newest first.
     pub passed_over: Vec<PassedOver>,
+    /// How many datasets of the cache were tried.
+    pub rebuilds: u32,
     /// Ids in the prefix directory that were not tried yet, in the order in which they are tried.
     /// `None` until the index has been read.
     pub fetch: Option<VecDeque<u64>>,

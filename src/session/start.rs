@@ -14,7 +14,7 @@ use super::run_info::{RootSetup, RootState, receive};
 use super::state::State;
 use super::statistics::Statistics;
 use super::stores::confirm_shared;
-use super::{Ids, Session};
+use super::{Ids, Session, log};
 use crate::comm::{Communicator, Term, collective};
 use crate::config::Config;
 use crate::config::descriptors::View;
@@ -127,6 +127,8 @@ impl Session {
         let shared = (&stores[..], &descriptors);
         confirm_shared(&*comm, &*files, &speaker.node, shared, info.run)?;
 
+        let job = (info.user.to_string(), info.job.to_string());
+        let log = log::open((&sink, &speaker), &settings, &prefix, job);
         let mut ids = Ids::default();
         ids.know(info.dataset, Some(info.checkpoint));
         let mut session = Session {
@@ -144,6 +146,8 @@ impl Session {
             background: BackgroundFlushes::default(),
             checksums: BackgroundChecksums::default(),
             statistics: Statistics::new(),
+            computing: None,
+            reading: None,
             why_invalid: None,
             locks: root.locks,
             run: Run {
@@ -161,12 +165,15 @@ impl Session {
                 stores,
                 sets,
                 tolerates: assignment.tolerates,
+                log,
             },
         };
         let warnings = config.take_warnings();
         session.tell_configuration(&assignment.notes);
         session.tell_run();
+        session.log_start();
         session.begin(lock_timeout, warnings)?;
+        session.compute_starts();
         config.freeze();
         Ok(Some(session))
     }

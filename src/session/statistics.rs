@@ -51,6 +51,11 @@ impl Statistics {
         }
     }
 
+    /// When the run began.
+    pub fn begun(&self) -> Instant {
+        self.begun
+    }
+
     /// Counts a dataset that the program has completed.
     pub fn count_written(&mut self, dataset: &Dataset) {
         self.written.add(dataset);

@@ -74,6 +74,7 @@ pub(super) fn run_in(dir: &tempfile::TempDir, more: &[(&str, &str)]) -> (Run, Ar
             .filter_map(|_| Set::new(0, vec![0]))
             .collect(),
         tolerates: vec![0; descriptors.schemes.len()],
+        log: None,
         settings,
         descriptors,
     };

@@ -285,7 +285,10 @@ fn fields(settings: &str, name: &str) -> Vec<String> {
 #[test]
 fn the_table_of_parameters_says_who_reads_what() {
     let settings = source(&["config/settings.rs"], &[]);
-    let shared = source(&["config/layers.rs", "config/system_file.rs"], &[]);
+    let shared = source(
+        &["config/layers.rs", "config/log.rs", "config/system_file.rs"],
+        &[],
+    );
     let library = source(&["session", "capi", "config/describe.rs"], &["testing"]);
     // These two show all parameters.
     let commands = source(
@@ -297,7 +300,7 @@ fn the_table_of_parameters_says_who_reads_what() {
     let one = PARAMETERS.iter().map(|p| (p.name, p.reader, p.effect));
     let all = one.chain(MULTIS.iter().map(|m| (m.name, m.reader, m.effect)));
     for (name, reader, effect) in all {
-        if !matches!(effect, Effect::Works | Effect::InCommands(_)) {
+        if !matches!(effect, Effect::Works) {
             continue;
         }
         let literal = format!("\"{name}\"");

@@ -61,7 +61,7 @@ fn parsed(text: &str) -> Value {
 }
 
 /// The documents together have all keys of the page and no others, with types of the page.
-fn as_documented(heading: &str, documents: &[Value]) {
+pub fn as_documented(heading: &str, documents: &[Value]) {
     let mut found = BTreeMap::new();
     for document in documents {
         types("", document, &mut found);

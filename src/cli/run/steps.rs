@@ -9,6 +9,7 @@ use super::super::{Outcome, daemons, have_restart, list_down_nodes, place, postr
 use super::child::{self, Ended, Launch};
 use super::signals::Signals;
 use super::{Options, words};
+use crate::events::Event;
 use crate::format::print::escaped;
 use crate::job::clock::local_time;
 use crate::job::hostlist::{compress, minus};
@@ -92,6 +93,9 @@ impl<'a> Steps<'a> {
         for line in prerun::prepare(self.job)? {
             self.say(&line);
         }
+        let begun = Instant::now();
+        // A job can run without a log.
+        let _ = self.job.note(Event::JobStart, |_| {});
         let result = self.launches();
         self.signals.release();
         if let Err(Failure::Said(text)) = &result {
@@ -105,6 +109,10 @@ impl<'a> Steps<'a> {
                 Err(other) => return Err(other),
             }
         }
+        let seconds = begun.elapsed().as_secs_f64();
+        let _ = self
+            .job
+            .note(Event::JobEnd, |record| record.secs = Some(seconds));
         let code = self.state.exit_code(result.is_err());
         if self.state.code == Some(0) && code != 0 && result.is_ok() {
             self.say(&format!(
@@ -241,7 +249,7 @@ impl<'a> Steps<'a> {
             });
         }
         let before = self.newest();
-        self.log("RUN_START", None);
+        self.log(Event::RunStart, None);
         let begun = Instant::now();
         let launch = Launch {
             watch: self.watchdog.map(|limits| Watch::new(limits, &job.prefix)),
@@ -254,7 +262,7 @@ impl<'a> Steps<'a> {
         let call = &mut *self.call;
         let Ended { code, hung } = launch.wait(&mut self.signals, |text| say(call, text))?;
         let seconds = begun.elapsed().as_secs_f64();
-        self.log("RUN_END", Some(seconds));
+        self.log(Event::RunEnd, Some(seconds));
         self.state.code = Some(code);
         self.state.hung = hung;
         self.state.nodes = None;
@@ -275,10 +283,10 @@ impl<'a> Steps<'a> {
         record.datasets.keys().next_back().copied().unwrap_or(0)
     }
 
-    fn log(&self, word: &str, secs: Option<f64>) {
+    fn log(&self, event: Event, secs: Option<f64>) {
         let run = self.state.launches + u64::from(secs.is_none());
         // A job can run without a log.
-        let _ = self.job.note(word, |line| {
+        let _ = self.job.note(event, |line| {
             (line.note, line.secs) = (Some(format!("run={run}")), secs);
         });
     }

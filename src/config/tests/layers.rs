@@ -206,11 +206,7 @@ fn items_add_up_and_children_are_replaced() {
 
 #[test]
 fn warnings_about_names_and_effects() {
-    let env = [
-        ("SCR_FLUHS", "1"),
-        ("SCR_TOTALLY_ELSE", "1"),
-        ("SCR_LOG_DB_HOST", "h"),
-    ];
+    let env = [("SCR_FLUHS", "1"), ("SCR_TOTALLY_ELSE", "1")];
     let user = "SCR_CACHE_SIZ=2\nSCR_WHATEVER_THIS_IS=1\nSCR_FLUSH_ASYNC=1\nSCR_AXL_MKDIR=1\n\
                 CKPT=0 INTERVALL=1\nSCR_LOG_ENABLE=0\nSCR_JOB_NAME=$NOT_THERE\nSCR_CONF_FILE=/x\nCKTP=0 A=1\n\
                 SCR_LOG_TXT_ENABLE=0\nSTORE=/a FLUSH=PTHREAD\nSTORE=/b FLUSH=sync";
@@ -221,9 +217,6 @@ fn warnings_about_names_and_effects() {
         "{said:#?}"
     );
     assert!(!has("SCR_TOTALLY_ELSE"));
-    assert!(has(
-        "environment: SCR_LOG_DB_HOST has no effect in this release; it is for the event log in a database"
-    ));
     assert!(has(
         "scrconf:1: no parameter SCR_CACHE_SIZ; did you mean SCR_CACHE_SIZE?"
     ));
@@ -238,15 +231,7 @@ fn warnings_about_names_and_effects() {
     assert!(has("scrconf:7: SCR_JOB_NAME: $NOT_THERE is not defined"));
     assert!(has("scrconf:8: SCR_CONF_FILE has no effect here"));
     assert!(has("scrconf:9: no parameter CKTP"));
-    let log = "scrconf:10: SCR_LOG_TXT_ENABLE has no effect in the program in this release; it is for \
-               the event log, which only commands write";
-    assert!(has(log), "{said:#?}");
-    assert_eq!(said.len(), 10, "{said:#?}");
-
-    let mut command = Config::of_command();
-    let env = [("SCR_LOG_ENABLE", "1")].into_iter().collect();
-    command.load(env, Path::new("/"), &|_| Ok(None)).unwrap();
-    assert_eq!(command.take_warnings(), Vec::<String>::new());
+    assert_eq!(said.len(), 8, "{said:#?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::site::Site;
 use scr::Error;
-use scr::events::{Event, Severity};
+use scr::events::{Message, Severity};
 use scr::format::{Name, Tree, encode};
 use std::path::Path;
 
@@ -72,9 +72,9 @@ fn every_error_and_event_is_one_line_without_control_characters() {
             "{shown}"
         );
         // Said again in an event, it stays as it is.
-        assert_eq!(Event::new(Severity::Error, &shown).to_string(), shown);
+        assert_eq!(Message::new(Severity::Error, &shown).to_string(), shown);
     }
-    assert!(!hidden(&Event::new(Severity::Note, evil).to_string()));
+    assert!(!hidden(&Message::new(Severity::Note, evil).to_string()));
 }
 
 #[test]

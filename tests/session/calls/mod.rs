@@ -6,6 +6,7 @@ mod configuration;
 mod halt;
 mod levels;
 mod lifecycle;
+mod log;
 mod messages;
 mod rounds;
 mod start_output;

@@ -1,13 +1,13 @@
-//! Events: messages of the library.
+//! Messages for the user.
 //!
-//! The library does not print. It gives an [`Event`] to a [`Sink`], such as standard error or a log.
+//! The library does not print. It gives a [`Message`] to a [`Sink`], such as standard error.
 
 use crate::text::escaped;
 use std::fmt;
 use std::io::Write;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The severity of an event.
+/// The severity of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Data are lost, or a call was refused.
@@ -23,7 +23,7 @@ pub enum Severity {
 
 /// A message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+pub struct Message {
     /// Its severity.
     pub severity: Severity,
     /// One line: what happened, to which dataset, file or node, why, and what to do. It is escaped when
@@ -35,10 +35,10 @@ pub struct Event {
     pub of_run: bool,
 }
 
-impl Event {
-    /// An event of one rank.
+impl Message {
+    /// A message of one rank.
     pub fn new(severity: Severity, text: impl Into<String>) -> Self {
-        Event {
+        Message {
             severity,
             text: text.into(),
             seconds: None,
@@ -46,16 +46,16 @@ impl Event {
         }
     }
 
-    /// An event of the whole run, which rank 0 gives.
+    /// A message of the whole run, which rank 0 gives.
     pub fn of_run(severity: Severity, text: impl Into<String>) -> Self {
-        Event {
+        Message {
             of_run: true,
-            ..Event::new(severity, text)
+            ..Message::new(severity, text)
         }
     }
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&escaped(&self.text))?;
         match self.seconds {
@@ -74,10 +74,10 @@ pub struct Speaker {
     pub node: String,
 }
 
-/// Receives events.
+/// Receives messages.
 pub trait Sink: Send + Sync {
-    /// Takes one event. Must not fail and must not block for long.
-    fn take(&self, speaker: &Speaker, event: &Event);
+    /// Takes one message. Must not fail and must not block for long.
+    fn take(&self, speaker: &Speaker, message: &Message);
 
     /// Sets the level (`SCR_DEBUG`) up to which debug lines are shown.
     fn set_debug(&self, _level: u8) {}
@@ -92,8 +92,8 @@ pub struct Console {
 }
 
 impl Sink for Console {
-    fn take(&self, speaker: &Speaker, event: &Event) {
-        let word = match event.severity {
+    fn take(&self, speaker: &Speaker, message: &Message) {
+        let word = match message.severity {
             Severity::Error => " ERROR",
             Severity::Warning => " WARNING",
             Severity::Note => "",
@@ -101,13 +101,13 @@ impl Sink for Console {
             Severity::Debug(_) => return,
         };
         let version = crate::version::INTERFACE;
-        let rank = match event.of_run {
+        let rank = match message.of_run {
             true => String::new(),
             false => format!("rank {} on {}: ", speaker.rank, escaped(&speaker.node)),
         };
-        let line = format!("SCR {version}{word}: {rank}{event}\n");
+        let line = format!("SCR {version}{word}: {rank}{message}\n");
         // An error of the console cannot be reported.
-        let _ = match event.severity {
+        let _ = match message.severity {
             Severity::Debug(_) => std::io::stdout().write_all(line.as_bytes()),
             _ => std::io::stderr().write_all(line.as_bytes()),
         };
@@ -118,14 +118,14 @@ impl Sink for Console {
     }
 }
 
-/// Keeps all events, for tests.
+/// Keeps all messages, for tests.
 #[derive(Debug, Default)]
 pub struct Memory {
     lines: std::sync::Mutex<Vec<String>>,
 }
 
 impl Memory {
-    /// All events so far, one line each.
+    /// All messages so far, one line each.
     pub fn lines(&self) -> Vec<String> {
         self.lines
             .lock()
@@ -135,9 +135,12 @@ impl Memory {
 }
 
 impl Sink for Memory {
-    fn take(&self, speaker: &Speaker, event: &Event) {
+    fn take(&self, speaker: &Speaker, message: &Message) {
         if let Ok(mut lines) = self.lines.lock() {
-            lines.push(format!("{}: {:?}: {event}", speaker.rank, event.severity));
+            lines.push(format!(
+                "{}: {:?}: {message}",
+                speaker.rank, message.severity
+            ));
         }
     }
 }

@@ -1,0 +1,147 @@
+//! `scr log`: shows the event log.
+
+use super::call::{Failure, Invocation};
+use super::job::Job;
+use super::json::{self, RecordJson};
+use super::{Command, CommandGroup, Outcome, RunCommand};
+use crate::config::log::DatabaseSettings;
+use crate::job::clock;
+use crate::log::{NotRead, Record, SCHEMA, read_database, read_text};
+use crate::text::escaped;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>("log", &[], CommandGroup::Inspect);
+
+/// Show what happened in the runs of a job
+///
+/// Prints the records of the event log that fit all given options, oldest first, in the form of the text
+/// log: programs and SCR write it if SCR_LOG_ENABLE=1. The documentation of the format has all events.
+///
+/// Exit status: 0 printed, 1 the log cannot be read.
+#[derive(clap::Args)]
+struct Options {
+    /// Only records of the job with this id; may be repeated
+    #[arg(short = 'i', long, value_name = "ID")]
+    job: Vec<String>,
+    /// Only records of the dataset with this id; may be repeated
+    #[arg(short = 'D', long, value_name = "ID")]
+    dataset: Vec<u64>,
+    /// Only records of this event or transfer, such as NODE_FAIL or FLUSH_SYNC; may be repeated
+    #[arg(short = 'T', long = "type", value_name = "WORD")]
+    kind: Vec<String>,
+    /// Only records of this time and later: YYYY-MM-DDTHH:MM:SS, or seconds since 1970
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<i64>,
+    /// Only records before this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    until: Option<i64>,
+    /// Print JSON for programs
+    #[arg(long)]
+    json: bool,
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    /// The log, instead of that of the prefix directory
+    #[arg(long, value_name = "FILE", conflicts_with = "prefix")]
+    logfile: Option<PathBuf>,
+    /// Read the records of the prefix directory from the database that SCR_LOG_DB_HOST, _NAME, _USER and
+    /// _PASS name
+    #[arg(long, conflicts_with = "logfile")]
+    database: bool,
+    /// Print the SQL statements that make the tables of the database
+    #[arg(long, exclusive = true)]
+    schema: bool,
+}
+
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
+        if self.schema {
+            write!(call.out, "{SCHEMA}")?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut printed = Printed::new(self.json);
+        let mut show = |call: &mut Invocation, record: Record| match self.wants(&record) {
+            true => printed.add(call, &record),
+            false => Ok(()),
+        };
+        if self.database {
+            let job = Job::here(self.prefix.as_deref())?;
+            let settings = DatabaseSettings::from(&job.config)?;
+            let bad = read_database(&settings, job.prefix.root(), |record| show(call, record))?;
+            printed.end(call)?;
+            if bad > 0 {
+                call.warn(&format!(
+                    "{bad} rows of the database are no records, and are left out"
+                ));
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        let file = match &self.logfile {
+            Some(file) => file.clone(),
+            None => Job::here(self.prefix.as_deref())?.prefix.file("log"),
+        };
+        let not_read = read_text(&file, |record| show(call, record))?;
+        printed.end(call)?;
+        warn(call, &file.display().to_string(), not_read);
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Options {
+    fn wants(&self, record: &Record) -> bool {
+        let named = |word: &String| record.event.name().eq_ignore_ascii_case(word);
+        let of_dataset = |id: &u64| record.dset == Some(*id);
+        (self.job.is_empty() || self.job.contains(&record.job))
+            && (self.kind.is_empty() || self.kind.iter().any(named))
+            && (self.dataset.is_empty() || self.dataset.iter().any(of_dataset))
+            && self.since.is_none_or(|since| record.time >= since)
+            && self.until.is_none_or(|until| record.time < until)
+    }
+}
+
+fn warn(call: &mut Invocation, file: &str, not_read: NotRead) {
+    if let Some(text) = not_read.text() {
+        call.warn(&format!("{file}: {text}"));
+    }
+}
+
+/// A time of the clock, or seconds since 1970.
+fn time(text: &str) -> Result<i64, String> {
+    match text.parse() {
+        Ok(seconds) => Ok(seconds),
+        Err(_) => clock::parse(text),
+    }
+}
+
+/// How records are printed.
+enum Printed {
+    Lines,
+    Json(json::Stream),
+}
+
+impl Printed {
+    fn new(json: bool) -> Self {
+        match json {
+            true => Printed::Json(json::Stream::new("log", "records")),
+            false => Printed::Lines,
+        }
+    }
+
+    fn add(&mut self, call: &mut Invocation, record: &Record) -> Result<(), Failure> {
+        match self {
+            Printed::Lines => writeln!(call.out, "{}", escaped(&record.to_string()))?,
+            Printed::Json(stream) => stream.add(call, &RecordJson::of(record))?,
+        }
+        Ok(())
+    }
+
+    fn end(self, call: &mut Invocation) -> Result<(), Failure> {
+        match self {
+            Printed::Lines => Ok(()),
+            Printed::Json(stream) => stream.end(call),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The parameters of the event log.
+
+use super::layers::Config;
+use super::read::Read;
+
+/// Where events are recorded.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LogSettings {
+    /// In `<prefix>/.scr/log`.
+    pub text: bool,
+    /// In syslog.
+    pub syslog: Option<SyslogSettings>,
+    /// In a database.
+    pub database: Option<DatabaseSettings>,
+}
+
+/// How records look in syslog.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SyslogSettings {
+    /// A word of [`FACILITIES`].
+    pub facility: String,
+    /// A word of [`LEVELS`].
+    pub level: String,
+    /// What each message begins with.
+    pub prefix: String,
+    /// True if the user has asked for syslog, which is otherwise used if there is one.
+    pub asked: bool,
+}
+
+/// Facilities, as in syslog(3). The place is the number, less [`FIRST_FACILITY`].
+pub const FACILITIES: &[&str] = &[
+    "LOG_USER",
+    "LOG_MAIL",
+    "LOG_DAEMON",
+    "LOG_AUTH",
+    "LOG_SYSLOG",
+    "LOG_LPR",
+    "LOG_NEWS",
+    "LOG_UUCP",
+    "LOG_CRON",
+    "LOG_AUTHPRIV",
+    "LOG_FTP",
+    "LOG_NTP",
+    "LOG_AUDIT",
+    "LOG_ALERT",
+    "LOG_CLOCK",
+    "LOG_LOCAL0",
+    "LOG_LOCAL1",
+    "LOG_LOCAL2",
+    "LOG_LOCAL3",
+    "LOG_LOCAL4",
+    "LOG_LOCAL5",
+    "LOG_LOCAL6",
+    "LOG_LOCAL7",
+];
+
+/// The number of the first of [`FACILITIES`]: 0 is the kernel.
+pub const FIRST_FACILITY: usize = 1;
+
+/// Levels, as in syslog(3). The place is the number.
+pub const LEVELS: &[&str] = &[
+    "LOG_EMERG",
+    "LOG_ALERT",
+    "LOG_CRIT",
+    "LOG_ERR",
+    "LOG_WARNING",
+    "LOG_NOTICE",
+    "LOG_INFO",
+    "LOG_DEBUG",
+];
+
+/// How the database is reached.
+#[derive(Clone, Default, PartialEq)]
+pub struct DatabaseSettings {
+    /// Host, `HOST:PORT`, or the path of a socket; empty for this host.
+    pub host: String,
+    /// User.
+    pub user: String,
+    /// Password.
+    pub password: String,
+    /// Name of the database.
+    pub name: String,
+    /// Print what is sent.
+    pub debug: bool,
+}
+
+/// The password is not shown.
+impl std::fmt::Debug for DatabaseSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown = (&self.host, &self.user, &self.name, self.debug);
+        shown.fmt(f)
+    }
+}
+
+impl LogSettings {
+    /// From the parameters; `None` if nothing is logged.
+    ///
+    /// # Errors
+    /// A parameter cannot be converted.
+    pub fn from(config: &Config) -> crate::Result<Option<LogSettings>> {
+        let mut read = Read::of(config);
+        let settings = LogSettings::read(&mut read);
+        read.end(settings)
+    }
+
+    pub(super) fn read(read: &mut Read) -> Option<LogSettings> {
+        let enabled = read.bool("SCR_LOG_ENABLE");
+        let settings = LogSettings {
+            text: read.bool("SCR_LOG_TXT_ENABLE"),
+            syslog: read.bool("SCR_LOG_SYSLOG_ENABLE").then(|| SyslogSettings {
+                facility: read.text("SCR_LOG_SYSLOG_FACILITY").unwrap_or_default(),
+                level: read.text("SCR_LOG_SYSLOG_LEVEL").unwrap_or_default(),
+                prefix: read.text("SCR_LOG_SYSLOG_PREFIX").unwrap_or_default(),
+                asked: read.is_set("SCR_LOG_SYSLOG_ENABLE"),
+            }),
+            database: read
+                .bool("SCR_LOG_DB_ENABLE")
+                .then(|| DatabaseSettings::read(read)),
+        };
+        Some(settings).filter(|s| enabled && *s != LogSettings::default())
+    }
+}
+
+impl DatabaseSettings {
+    /// From the parameters, whether events are recorded in the database or not.
+    ///
+    /// # Errors
+    /// A parameter cannot be converted.
+    pub fn from(config: &Config) -> crate::Result<DatabaseSettings> {
+        let mut read = Read::of(config);
+        let settings = DatabaseSettings::read(&mut read);
+        read.end(settings)
+    }
+
+    fn read(read: &mut Read) -> DatabaseSettings {
+        DatabaseSettings {
+            host: read.text("SCR_LOG_DB_HOST").unwrap_or_default(),
+            user: read.text("SCR_LOG_DB_USER").unwrap_or_default(),
+            password: read.text("SCR_LOG_DB_PASS").unwrap_or_default(),
+            name: read.text("SCR_LOG_DB_NAME").unwrap_or_default(),
+            debug: read.bool("SCR_LOG_DB_DEBUG"),
+        }
+    }
+}

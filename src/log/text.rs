@@ -1,0 +1,52 @@
+//! The log as a text file.
+
+use super::{Destination, NotWritten, Origin, Record};
+use crate::store::posix::append;
+use std::path::PathBuf;
+
+/// A file to which lines are appended. It is made when missing, for its owner alone.
+///
+/// Each record is one system call on a file that was opened for appending. So lines of several processes
+/// do not mix, and a log that was moved away is made again.
+pub struct TextFile {
+    path: PathBuf,
+    /// A directory below which no link is followed to the file.
+    root: PathBuf,
+    /// The last line may lack its end.
+    torn: bool,
+}
+
+impl TextFile {
+    /// The log of a prefix directory.
+    pub fn new(origin: &Origin) -> Self {
+        TextFile {
+            path: origin.file.clone(),
+            root: origin.prefix.clone(),
+            torn: false,
+        }
+    }
+}
+
+impl Destination for TextFile {
+    fn name(&self) -> String {
+        format!("the event log {}", self.path.display())
+    }
+
+    fn write(&mut self, record: &Record) -> Result<(), NotWritten> {
+        let end = if self.torn { "\n" } else { "" };
+        let line = format!("{end}{record}\n");
+        let root = std::slice::from_ref(&self.root);
+        let written = append(root, &self.path, 0o600, line.as_bytes());
+        // A full file system may take the beginning of a line.
+        self.torn = written.as_ref().is_err_and(crate::Error::is_full);
+        written.map_err(NotWritten::Now)
+    }
+}
+
+#[cfg(test)]
+impl TextFile {
+    /// As after a write for which the file system had not enough room.
+    pub fn mark_torn(&mut self) {
+        self.torn = true;
+    }
+}

@@ -1,0 +1,149 @@
+//! What a run records in the event log. Rank 0 records it; the other ranks have no log.
+
+use super::Session;
+use super::output::Target;
+use super::run::Run;
+use crate::cache::plan::Slot;
+use crate::config::settings::Settings;
+use crate::events::{Event, Message, Sink, Speaker};
+use crate::format::Dataset;
+use crate::log::{Log, Origin, Record, Tell};
+use crate::policy::halt::FINALIZED;
+use crate::prefix::paths::Prefix;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The log of a run that begins; `None` on ranks other than 0, and if nothing is recorded. `job` is the
+/// user and the job id. Local.
+pub(super) fn open(
+    (sink, speaker): (&Arc<dyn Sink>, &Speaker),
+    settings: &Settings,
+    prefix: &Prefix,
+    (user, job): (String, String),
+) -> Option<Log> {
+    let wanted = settings.log.as_ref().filter(|_| speaker.rank == 0)?;
+    let origin = Origin {
+        host: speaker.node.clone(),
+        job,
+        user,
+        prefix: prefix.root().to_path_buf(),
+        file: prefix.file("log"),
+    };
+    let (sink, speaker) = (sink.clone(), speaker.clone());
+    let tell: Tell =
+        Arc::new(move |severity, text| sink.take(&speaker, &Message::of_run(severity, text)));
+    Log::open(wanted, origin, tell)
+}
+
+impl Run {
+    /// Records an event with the fields that `fill` adds. Local; does not wait, and costs nothing if
+    /// nothing is recorded.
+    pub fn log(&self, event: Event, fill: impl FnOnce(Record) -> Record) {
+        if let Some(log) = &self.log {
+            log.write(fill(Record::now(event)));
+        }
+    }
+
+    /// Records an event of a dataset. Local.
+    pub fn log_dataset(&self, event: Event, dataset: &Dataset) {
+        self.log(event, |record| record.of(dataset));
+    }
+
+    /// The directory of a store, or the prefix directory.
+    pub fn base_of(&self, target: Target) -> &Path {
+        match self.descriptors.stores.get(target.store) {
+            Some(store) if !target.bypass => &store.dir,
+            _ => self.prefix.root(),
+        }
+    }
+
+    /// Records that a dataset is evicted or quarantined. Local.
+    pub fn log_slot(&self, event: Event, slot: &Slot, dataset: Option<&Dataset>) {
+        self.log(event, |record| {
+            let store = self.descriptors.stores.get(slot.store);
+            let record = Record {
+                dset: Some(slot.id),
+                note: store.map(|store| store.dir.display().to_string()),
+                ..record
+            };
+            dataset.map_or(record.clone(), |dataset| record.of(dataset))
+        });
+    }
+
+    /// Records that the files of a dataset were copied, or written by the program, since `begun`. Local.
+    pub fn log_transfer(
+        &self,
+        event: Event,
+        dataset: &Dataset,
+        (from, to): (&Path, &Path),
+        begun: Instant,
+    ) {
+        let path = |path: &Path| Some(path.to_string_lossy().into_owned());
+        self.log(event, |record| Record {
+            from: path(from),
+            to: path(to),
+            bytes: dataset.size.map(|size| size as f64),
+            files: dataset.files,
+            ..record.of(dataset).since(begun)
+        });
+    }
+}
+
+impl Record {
+    /// About a dataset.
+    pub(super) fn of(self, dataset: &Dataset) -> Self {
+        Record {
+            dset: Some(dataset.id),
+            name: Some(dataset.name.to_string()),
+            ..self
+        }
+    }
+}
+
+impl Session {
+    /// Records that the run begins. Local.
+    pub(super) fn log_start(&self) {
+        let run = &self.run;
+        run.log(Event::Start, |record| Record {
+            procs: Some(run.comm.size() as u64),
+            nodes: Some(run.nodes),
+            ..record
+        });
+    }
+
+    /// Records that the program computes from now on. Local.
+    pub(super) fn compute_starts(&mut self) {
+        self.computing = Some(Instant::now());
+        self.run.log(Event::ComputeStart, |record| record);
+    }
+
+    /// Records that the program has computed until `now`. Local.
+    pub(super) fn compute_ends(&mut self, now: Instant) {
+        if let Some(begun) = self.computing.take() {
+            let seconds = now.saturating_duration_since(begun).as_secs_f64();
+            self.run.log(Event::ComputeEnd, |record| Record {
+                secs: Some(seconds),
+                ..record
+            });
+        }
+    }
+
+    /// Records that the run ends by itself, waits for the log for a short time, and tells what it lacks.
+    /// `why` is what the program has called. Local.
+    pub(super) fn log_end(&mut self, why: Option<&str>) {
+        self.compute_ends(Instant::now());
+        if why.is_none() {
+            self.run.log(Event::Halt, |record| record.note(FINALIZED));
+        }
+        let seconds = self.statistics.begun().elapsed().as_secs_f64();
+        self.run.log(Event::End, |record| Record {
+            note: why.map(str::to_string),
+            secs: Some(seconds),
+            ..record
+        });
+        if let Some(log) = &self.run.log {
+            log.close();
+        }
+    }
+}
