@@ -5,6 +5,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use rustix::termios::tcgetwinsize;
 use std::ffi::OsStr;
 use std::io::{IsTerminal, stdout};
+use std::sync::OnceLock;
 use textwrap::{Options, WordSplitter, wrap};
 
 /// A terminal that says to be narrower is taken to be this wide.
@@ -62,8 +63,13 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Standard output of this process.
-    pub fn of_process() -> Self {
+    /// Standard output of this process, as it was at the first call.
+    pub fn of_process() -> &'static Self {
+        static SCREEN: OnceLock<Screen> = OnceLock::new();
+        SCREEN.get_or_init(Screen::look)
+    }
+
+    fn look() -> Self {
         let terminal = stdout().is_terminal();
         let width = || Some(usize::from(tcgetwinsize(stdout()).ok()?.ws_col));
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());

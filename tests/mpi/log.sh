@@ -47,7 +47,7 @@ for part in first second; do
 done
 # All checkpoints that the first run told of, but for the last one, whose lines the kill may have cost.
 while read -r name; do
-    grep -q "\"name\":\"$name\".*\"type\":\"CHECKPOINT_END\"" all.json || fail "$name has no end"
+    grep -q "\"type\":\"CHECKPOINT_END\".*\"name\":\"$name\"" all.json || fail "$name has no end"
 done < <(head -n -1 told)
 
 # The second run, from the checkpoint that came back.
