@@ -11,7 +11,6 @@ use crate::config::table::{
 };
 use crate::config::{Config, ConfigItem};
 use crate::text::escaped;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -58,7 +57,8 @@ impl RunCommand for Options {
                     exists: file.exists,
                 });
             } else if self.names.is_empty() {
-                writeln!(call.out, "{}: {}", file.title(), escaped(&file.to_string()))?;
+                let text = file.to_string();
+                call.show(&[Line::new(format!("{}: {}", file.title(), escaped(&text)))])?;
             }
         }
         for p in PARAMETERS.iter().filter(|p| wanted(p.name)) {
