@@ -31,6 +31,7 @@ class ScrRs(CMakePackage):
     variant("python", default=False, description="Install the Python module")
     variant("examples", default=False, description="Build the examples; their sources are installed anyway")
     variant("corrosion", default=False, description="Run Cargo through Corrosion")
+    variant("mysql", default=False, description="Write the event log to a MySQL or MariaDB database, too")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -69,6 +70,7 @@ class ScrRs(CMakePackage):
             self.define_from_variant("SCR_ENABLE_EXAMPLES", "examples"),
             self.define("SCR_ENABLE_TESTS", self.run_tests),
             self.define_from_variant("SCR_USE_CORROSION", "corrosion"),
+            self.define_from_variant("SCR_ENABLE_MYSQL", "mysql"),
             self.define("MPI_C_COMPILER", mpi.mpicc),
             self.define("MPI_CXX_COMPILER", mpi.mpicxx),
         ]
