@@ -270,6 +270,8 @@ fn list_files(run: &Run, open: &OpenDataset) -> Result<Result<Vec<FileMeta>>> {
         true => run.prefix.root().to_path_buf(),
         false => layout.data(open.dataset.id, run.rank()),
     };
+    let held = run.files.holding(&[&root]);
+    let files = &*held;
     let mut list = Vec::with_capacity(paths.len());
     for (at, (relative, original)) in open.files.iter().enumerate() {
         if let Some(owner) = owners.get(at).filter(|owner| **owner != run.rank()) {
@@ -286,7 +288,6 @@ fn list_files(run: &Run, open: &OpenDataset) -> Result<Result<Vec<FileMeta>>> {
             return Ok(Err(Error::dataset(open.dataset.id, name, what)));
         }
         let path = root.join(relative);
-        let files = &*run.files;
         let stat = match bypass {
             true => seen_by_program(files, &path, |path| files.stat(path)),
             false => files.stat(&path),

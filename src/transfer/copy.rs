@@ -131,7 +131,9 @@ impl<'a> Copier<'a> {
     ) -> Result<Content> {
         let source = self.files.open(from)?;
         self.targets.begin(from)?;
-        let target = self.files.create(to, 0o666)?;
+        // As it will be, but such that another copy can write over it if this one is killed.
+        let permissions = attributes.map_or(0o666, |stat| stat.mode & 0o777 | 0o600);
+        let target = self.files.create(to, permissions)?;
         let mode = CopyMode {
             crc: mode.crc || recorded.is_some_and(|recorded| recorded.crc.is_some()),
             ..mode
