@@ -1,5 +1,11 @@
 # libscr.so and libscr.a, both from the static library that cargo makes.
 
+set(_scr_features mpi)
+if(SCR_ENABLE_MYSQL)
+    list(APPEND _scr_features mysql)
+endif()
+list(JOIN _scr_features "," _scr_words)
+
 # Either way: SCR_RUST_ARCHIVE is the Rust static library, SCR_RUST_TARGET makes it. Corrosion
 # names its targets after the crate, "scr", which is why ours have other names inside here.
 # The library is compiled as an rlib in the same step, which tests/transport uses.
@@ -10,7 +16,7 @@ if(SCR_WITH_CORROSION)
         set(_scr_flags FLAGS --crate-type=rlib)
     endif()
     corrosion_import_crate(MANIFEST_PATH ${PROJECT_SOURCE_DIR}/Cargo.toml CRATES scr-rs
-        CRATE_TYPES staticlib NO_DEFAULT_FEATURES FEATURES mpi PROFILE ${SCR_CARGO_PROFILE} LOCKED
+        CRATE_TYPES staticlib NO_DEFAULT_FEATURES FEATURES ${_scr_features} PROFILE ${SCR_CARGO_PROFILE} LOCKED
         ${_scr_flags})
     corrosion_set_env_vars(scr ${SCR_CARGO_ENVIRONMENT})
     # Flags for a linker, which an archive does not need: they would make it another compilation.
@@ -21,7 +27,7 @@ if(SCR_WITH_CORROSION)
     set(SCR_RUST_TARGET cargo-build_scr)
 else()
     scr_cargo_build(scr_rust DIRECTORY ${SCR_CARGO_MPI_DIRECTORY} OUTPUT libscr.a
-        ARGS -p scr-rs --lib --no-default-features --features mpi)
+        ARGS -p scr-rs --lib --no-default-features --features ${_scr_words})
     set(SCR_RUST_ARCHIVE ${scr_rust_OUTPUT})
     set(SCR_RUST_TARGET scr_rust)
 endif()

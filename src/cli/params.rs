@@ -7,7 +7,7 @@ use super::terminal::{HEADING, Line};
 use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::Error;
 use crate::config::table::{
-    ChildParameter, Effect, MULTIS, Multi, PARAMETERS, Parameter, names, nearest,
+    ChildParameter, Effect, MULTIS, Multi, PARAMETERS, Parameter, SECRET, names, nearest,
 };
 use crate::config::{Config, ConfigItem};
 use crate::text::escaped;
@@ -16,9 +16,6 @@ use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command = Command::of::<Options>("params", &[], CommandGroup::Inspect);
-
-/// The one parameter whose value is not shown.
-const SECRET: &str = "SCR_LOG_DB_PASS";
 
 /// List the parameters, their values and where they were set
 ///

@@ -233,10 +233,11 @@ impl Config {
     }
 
     /// The text of `<prefix>/.scr/app.conf`: the settings of `SCR_Config`, for commands that run later.
-    /// It is a configuration file.
+    /// It is a configuration file. It has no password, since others may read it.
     pub fn app_conf(&self) -> String {
         let mut out = String::new();
-        for (name, value) in &self.call.plain {
+        let told = |(name, _): &(&String, &Value)| *name != table::SECRET;
+        for (name, value) in self.call.plain.iter().filter(told) {
             out.push_str(&format!("{name}={}\n", quote(&value.text)));
         }
         for (parent, items) in &self.call.items {

@@ -28,6 +28,9 @@ pub enum ReadBy {
     Both,
 }
 
+/// The parameter whose value is not shown and not written to files.
+pub const SECRET: &str = "SCR_LOG_DB_PASS";
+
 /// The effect of a parameter in this release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
@@ -308,7 +311,7 @@ pub const PARAMETERS: &[Parameter] = &[
     row("SCR_LOG_SYSLOG_PREFIX", Text, "SCR", "", Both, Works,
         "What each message in syslog begins with. In SCR v3.1.0 it is chosen when SCR is built."),
     row("SCR_LOG_DB_ENABLE", Bool, "0", "", Both, Works,
-        "Log to a MySQL or MariaDB database, if SCR was built with ENABLE_MYSQL. `scr log --schema` prints its tables."),
+        "Log to a MySQL or MariaDB database, if SCR was built with SCR_ENABLE_MYSQL. `scr log --schema` prints its tables."),
     row("SCR_LOG_DB_DEBUG", Bool, "0", "", Both, Works,
         "Print on standard output what is sent to the database."),
     row("SCR_LOG_DB_HOST", Text, "", "", Both, Works,

@@ -6,7 +6,7 @@ use crate::config::log::DatabaseSettings;
 use crate::events::Severity;
 use std::path::Path;
 
-const WHY: &str = "this SCR was built without the database; build it with the CMake option ENABLE_MYSQL=ON, or \
+const WHY: &str = "this SCR was built without the database; build it with the CMake option SCR_ENABLE_MYSQL=ON, or \
                    with cargo's feature mysql";
 
 /// None; the user is told why.

@@ -303,6 +303,7 @@ fn app_conf_reads_back() {
     let mut config = Config::new();
     let calls = [
         "SCR_FLUSH=5",
+        "SCR_LOG_DB_PASS=secret",
         "SCR_PREFIX=\"/a b/=c\"",
         "SCR_CURRENT=back\\slash",
         "CKPT=1 TYPE=XOR SET_SIZE=4",
