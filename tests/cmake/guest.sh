@@ -55,7 +55,10 @@ END
         echo 'add_executable(program program.c)'
         echo 'install(TARGETS program)'
         echo 'if(TARGET scr::scr)'
-        echo '    find_package(MPI REQUIRED COMPONENTS C)'
+        # FindMPI of Open MPI changes its own cache entries when it runs twice.
+        echo '    if(NOT TARGET MPI::MPI_C)'
+        echo '        find_package(MPI REQUIRED COMPONENTS C)'
+        echo '    endif()'
         echo '    target_link_libraries(program PRIVATE scr::scr MPI::MPI_C)'
         echo '    add_executable(static program.c)'
         echo '    target_link_libraries(static PRIVATE scr::scr-static MPI::MPI_C)'
