@@ -3,8 +3,8 @@
 use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use crate::events::Event;
-use crate::log::{Record, read_text};
+use crate::log::{Totals, read_text};
+use crate::policy::interval::Formula;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -54,102 +54,11 @@ enum Model {
 }
 
 impl Model {
-    /// The best time between checkpoints if one takes `cost` and a failure comes every `between`. All
-    /// in seconds and above 0.
-    fn interval(self, cost: f64, between: f64) -> f64 {
-        let twice = 2.0 * between;
+    fn formula(self) -> Formula {
         match self {
-            Model::Young => (cost * twice).sqrt(),
-            Model::Daly if cost < twice => {
-                let part = cost / twice;
-                (cost * twice).sqrt() * (1.0 + part.sqrt() / 3.0 + part / 9.0) - cost
-            }
-            Model::Daly => between,
+            Model::Young => Formula::Young,
+            Model::Daly => Formula::Daly,
         }
-    }
-}
-
-/// The number of events of one kind, and their total time in seconds.
-#[derive(Clone, Copy, Default)]
-struct TimeSum {
-    count: f64,
-    seconds: f64,
-}
-
-impl TimeSum {
-    fn add(&mut self, line: &Record) {
-        self.count += 1.0;
-        self.seconds += line.secs.unwrap_or(0.0);
-    }
-
-    fn mean(self) -> f64 {
-        self.seconds / self.count.max(1.0)
-    }
-}
-
-/// The totals of a log.
-#[derive(Default)]
-struct Counted {
-    starts: f64,
-    failures: f64,
-    /// A run has begun, and not ended by itself.
-    running: bool,
-    fetch: TimeSum,
-    rebuild: TimeSum,
-    compute: TimeSum,
-    checkpoint: TimeSum,
-    flush_checkpoint: TimeSum,
-    flush_output: TimeSum,
-    in_checkpoint: bool,
-}
-
-impl Counted {
-    fn add(&mut self, record: &Record) {
-        match record.event {
-            Event::Start => {
-                self.starts += 1.0;
-                self.failures += f64::from(u8::from(self.running));
-                self.running = true;
-            }
-            Event::End | Event::Halt => self.running = false,
-            Event::ComputeStart => self.in_checkpoint = false,
-            Event::CheckpointStart => self.in_checkpoint = true,
-            Event::ComputeEnd => self.compute.add(record),
-            Event::CheckpointEnd => self.checkpoint.add(record),
-            Event::RestartSuccess | Event::RestartFail => self.rebuild.add(record),
-            Event::Fetch => self.fetch.add(record),
-            Event::FlushSync if self.in_checkpoint => self.flush_checkpoint.add(record),
-            Event::FlushSync => self.flush_output.add(record),
-            _ => {}
-        }
-    }
-
-    /// Ends the count. No run goes on while this command is asked: the last one has ended, too.
-    fn end(&mut self) {
-        self.failures += f64::from(u8::from(self.running));
-        self.running = false;
-    }
-
-    /// Mean time of a checkpoint, with its share of the flushes.
-    fn cost(&self) -> f64 {
-        (self.checkpoint.seconds + self.flush_checkpoint.seconds) / self.checkpoint.count.max(1.0)
-    }
-
-    fn total(&self) -> f64 {
-        let all = [
-            self.fetch,
-            self.rebuild,
-            self.compute,
-            self.checkpoint,
-            self.flush_checkpoint,
-            self.flush_output,
-        ];
-        all.iter().map(|sum| sum.seconds).sum()
-    }
-
-    /// Mean time from one failure to the next.
-    fn between(&self) -> f64 {
-        self.total() / self.failures.max(1.0)
     }
 }
 
@@ -159,7 +68,7 @@ impl RunCommand for Options {
             Some(file) => file.clone(),
             None => Job::here(self.prefix.as_deref())?.prefix.file("log"),
         };
-        let mut counted = Counted::default();
+        let mut counted = Totals::default();
         let not_read = read_text(&file, |record| {
             counted.add(&record);
             Ok::<(), crate::Error>(())
@@ -173,7 +82,7 @@ impl RunCommand for Options {
             let what = "it has no checkpoint with its time yet";
             return Err(Failure::said(format!("{}: {what}", file.display())));
         }
-        let interval = self.model.interval(cost, between);
+        let interval = self.model.formula().interval(cost, between);
         let percent = cost * 100.0 / interval;
         if self.stats {
             self.print(call, &counted, interval, percent)?;
@@ -191,7 +100,7 @@ impl Options {
     fn print(
         &self,
         call: &mut Invocation,
-        counted: &Counted,
+        counted: &Totals,
         interval: f64,
         percent: f64,
     ) -> std::io::Result<()> {

@@ -14,11 +14,13 @@ mod read;
 mod record;
 mod syslog;
 mod text;
+mod totals;
 mod writer;
 
 pub use database::read_database;
 pub use read::{NotRead, read_text};
 pub use record::{Record, local_time};
+pub use totals::{TimeSum, Totals};
 pub use writer::Writer;
 
 use crate::config::LogSettings;

@@ -7,6 +7,7 @@ mod edge_tests;
 pub mod eviction;
 pub mod flush;
 pub mod halt;
+pub mod interval;
 pub mod run;
 pub mod save;
 pub mod watchdog;
