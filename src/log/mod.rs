@@ -166,7 +166,7 @@ impl Log {
         }
     }
 
-    /// Waits for what is not written yet, for at most [`LAST_WAIT`], and tells what is lost. Nothing is
+    /// Waits for what is not written yet, for at most a second, and tells what is lost. Nothing is
     /// written afterwards. Local.
     pub fn close(&self) {
         let until = Instant::now() + LAST_WAIT;

@@ -71,7 +71,7 @@ pub fn write(
     Ok(done)
 }
 
-/// Gathers the leaf that this rank writes, if it writes one: like [`write`], for a tree that is there
+/// Gathers the leaf that this rank writes, if it writes one: like [`write()`], for a tree that is there
 /// already. [`write_leaf`] puts the leaf in its place. Collective.
 pub fn gather_leaf(comm: &dyn Communicator, mine: &RankEntry) -> Result<Option<Leaf>> {
     let leaves = find_group(comm, Some(full_size(mine)?))?;

@@ -10,8 +10,10 @@ shift 4
 lost=("$@")
 # shellcheck source=tests/cluster/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=tests/records.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../records.sh"
 
-export SCR_RUNS=2 SCR_COPY_TYPE=$scheme
+export SCR_RUNS=2 SCR_COPY_TYPE=$scheme SCR_LOG_ENABLE=1 SCR_LOG_SYSLOG_ENABLE=0
 go_on 900000
 mapfile -t application < <(example "$program" delay 10 output field)
 begin "$bin/scr_run" srun "-N$count" "-n$count" --mpi=pmi2 "${application[@]}"
@@ -34,3 +36,24 @@ grep -qF -e "$again --exclude=" -e "$again '--exclude=" log || fail "it did not 
     fail "it went on from $(restarted), not $reached"
 grep "rebuilt with $scheme" log || fail "nothing is said of a rebuild with $scheme"
 same_result "$program" $((reached + 100))
+
+# The event log: each event once, in order. A kill may cost the last lines of the first launch.
+"$bin/scr" log --json >all.json || fail "scr log"
+[[ $(grep -c '"type"' all.json) -eq $(wc -l <.scr/log) ]] || fail "a line of the log could not be read"
+of_records all.json >all
+sed '/^RUN_END/,$d' all >first
+sed '1,/^RUN_END/d' all >second
+for part in first second; do none_twice "$part"; done
+outline=$(grep -oE '^(JOB_START|JOB_END|RUN_START|RUN_END|START|END|HALT|NODE_FAIL|RESTART_SUCCESS)' all | paste -sd' ')
+failed=$(printf 'NODE_FAIL %.0s' "${lost[@]}")
+expected="JOB_START RUN_START START RUN_END ${failed}RUN_START START RESTART_SUCCESS HALT END RUN_END JOB_END"
+[[ $outline == "$expected" ]] || fail "the log has: $outline, and not: $expected"
+id=$(sed -nE 's/^RESTART_SUCCESS ([0-9]+)$/\1/p' second)
+[[ $(grep -cE "^REBUILD_(START|SUCCESS) $id$" second) -eq 2 ]] || fail "no rebuild in the log: $(cat second)"
+for node in "${lost[@]}"; do
+    grep -q "event=NODE_FAIL.*$node" .scr/log || fail "the log does not name $node"
+done
+for model in young daly; do
+    computed=$(interval_of "$model" <.scr/log)
+    [[ $("$bin/scr" ckpt-interval --model "$model") -eq $computed ]] || fail "the interval is not $computed"
+done

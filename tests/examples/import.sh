@@ -4,6 +4,12 @@
 # from the directories that these name. Run through tests/in_empty_directory.sh.
 set -euo pipefail
 trap 'echo "FAILED: line $LINENO"; tail -n 20 */global/*.log' ERR
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+# shellcheck source=tests/killed.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../killed.sh"
 
 scr=$1 program=$2
 shift 2
@@ -34,22 +40,8 @@ for from in fti veloc; do
     cd "$from/global"
     export SCR_PREFIX=$PWD SCR_JOB_ID=$from
     # Killed after the third of four checkpoints, so that only what is in these directories counts.
-    "$@" "$program" size 64 steps 40 every 5 delay 100 output "" >first.log 2>&1 &
-    job=$!
-    until grep -q "checkpoint heat2d.15" first.log; do
-        kill -0 "$job"
-        sleep 0.1
-    done
-    for directory in /proc/[0-9]*; do
-        if [[ $(readlink "$directory/exe") == "$program" && $(readlink "$directory/cwd") == "$PWD" ]]; then
-            kill -9 "${directory#/proc/}"
-            break
-        fi
-    done 2>/dev/null
-    if wait "$job"; then
-        echo "FAILED: nothing was killed"
-        exit 1
-    fi
+    killed first.log 'grep -q "checkpoint heat2d.15" first.log' "$program" \
+        "$@" "$program" size 64 steps 40 every 5 delay 100 output ""
     [[ -n $(find ../local -name "rank.*") ]]
     "$@" "$program" size 64 steps 40 every 5 output "" >second.log 2>&1
     grep "restarted from heat2d" second.log

@@ -15,12 +15,27 @@ root=$work/installed
 pkgconfig=$(dirname "$(find "$root" -name scr.pc)")
 export PKG_CONFIG_PATH=$pkgconfig SCR_EXAMPLES=$root/share/scr/examples
 
-run() { # PROGRAM [INTERPRETER]: it must finish, wherever it finds its libraries
+fail() {
+    echo "FAILED: $1"
+    exit 1
+}
+# shellcheck source=tests/killed.sh
+source "$here/../killed.sh"
+
+# run PROGRAM [INTERPRETER]: wherever it finds its libraries, it is killed, goes on, and finishes.
+run() {
+    local program=("${launch[@]}" ${2:+"$2"} "$1" size 32)
     mkdir "$1.run"
-    (cd "$1.run" && SCR_PREFIX=$PWD SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cntl \
-        SCR_JOB_ID=$$ "${launch[@]}" ${2:+"$2"} "$1" size 32 steps 12 >log)
-    grep -q "checkpoint heat2d.10$" "$1.run/log"
-    grep -q "finished step 12" "$1.run/log"
+    cd "$1.run"
+    export SCR_PREFIX=$PWD SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cntl SCR_JOB_ID=$$
+    killed first.log 'grep -q "checkpoint heat2d.10$" first.log' "$1" \
+        "${program[@]}" steps 900000 delay 10 output ""
+    local last
+    last=$(sed -n 's/^heat2d: checkpoint heat2d\.//p' first.log | tail -n 1)
+    "${program[@]}" steps $((last + 15)) >log 2>&1 || fail "$1 does not go on: $(tail -n 20 log)"
+    grep -q "restarted from heat2d" log || fail "$1 did not restart: $(cat log)"
+    grep -q "finished step $((last + 15))" log || fail "$1 did not finish: $(cat log)"
+    cd "$work"
 }
 
 languages=(C)
@@ -56,11 +71,6 @@ if [[ -n $SCR_TEST_PYTHON && $SCR_TEST_SHARED == ON ]]; then
         echo "Python"
     fi
 fi
-
-fail() {
-    echo "FAILED: $1"
-    exit 1
-}
 
 # The system configuration file goes with the installation, for the commands and for the shared library.
 # A path that was chosen when SCR was built stays.
@@ -108,6 +118,17 @@ if command -v pkg-config >/dev/null; then
         "$MPI_C_COMPILER" -c "$SCR_EXAMPLES/heat2d.c" -I"$root/include" -o "$work/heat2d.o"
         "$SCR_TEST_CC" "$work/heat2d.o" -o "$work/heat2d-words" "${words[@]/#-lscr/-l:libscr.a}"
         run "$work/heat2d-words"
+        # What was compiled for the archive links to the shared library, too, as does what knows no more
+        # than the declarations of SCR v3.1.0.
+        if [[ $SCR_TEST_SHARED == ON ]]; then
+            "$MPI_C_COMPILER" "$work/heat2d.o" -o "$work/heat2d-relinked" -L"$libdir" -lscr -lm \
+                -Wl,-rpath,"$libdir"
+            run "$work/heat2d-relinked"
+            "$MPI_C_COMPILER" -I"$here/v3.1.0" "$SCR_EXAMPLES/heat2d.c" -o "$work/heat2d-v3.1.0" \
+                -L"$libdir" -lscr -lm -Wl,-rpath,"$libdir"
+            run "$work/heat2d-v3.1.0"
+            echo "relinked"
+        fi
     fi
 fi
 

@@ -9,6 +9,8 @@ shift 2
 launcher=("$@")
 # shellcheck source=tests/mpi/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=tests/records.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../records.sh"
 
 mkdir prefix
 cd prefix
@@ -29,12 +31,8 @@ begin "n0 spare n2 n3" "$program" size 64 every 5 steps $((last + 15)) output no
 bury || fail "the second run"
 grep -q "rebuilt with XOR" log || fail "nothing was rebuilt"
 
-# Type and dataset of each record.
 "$scr" log --json >all.json || fail "scr log"
 [[ $(grep -c '"type"' all.json) -eq $(wc -l <.scr/log) ]] || fail "a line could not be read"
-of_records() { # JSON
-    sed -nE 's/.*"type":"([A-Z_]*)".*/\1 &/p' "$1" | sed -E 's/ .*"dataset":([0-9]+).*/ \1/; s/ [^0-9].*//'
-}
 of_records all.json >all
 head -n "$before" all >first
 tail -n "+$((before + 1))" all >second
@@ -42,8 +40,7 @@ tail -n "+$((before + 1))" all >second
 # One start for each run, and no event of a dataset twice in one run.
 [[ $(grep -c '^START$' first) -eq 1 && $(grep -c '^START$' second) -eq 1 ]] || fail "$(cat all)"
 for part in first second; do
-    twice=$(grep -E ' [0-9]+$' "$part" | sort | uniq -d)
-    [[ -z $twice ]] || fail "twice in the $part run: $twice"
+    none_twice "$part"
 done
 # All checkpoints that the first run told of, but for the last one, whose lines the kill may have cost.
 while read -r name; do
@@ -71,5 +68,8 @@ grep -E '^(CHECKPOINT|ENCODE)' second | cut -d' ' -f1 | paste -sd' ' |
 
 "$scr" ckpt-interval --stats >stats || fail "scr ckpt-interval"
 [[ $(grep -cE '^(Starts: 2|Failures: 1)$' stats) -eq 2 ]] || fail "$(cat stats)"
-[[ $("$scr" ckpt-interval) -ge 1 ]] || fail "no interval"
+for model in young daly; do
+    computed=$(interval_of "$model" <.scr/log)
+    [[ $("$scr" ckpt-interval --model "$model") -eq $computed ]] || fail "$model: not $computed: $(cat stats)"
+done
 echo "$(wc -l <.scr/log) records, $(wc -l <told) checkpoints before the node was lost"

@@ -1,0 +1,37 @@
+# Looks at the records of an event log. Source it; `fail` must be there.
+# shellcheck shell=bash
+
+# of_records JSON: type and dataset of each record that `scr log --json` has written there.
+of_records() {
+    sed -nE 's/.*"type":"([A-Z_]*)".*/\1 &/p' "$1" | sed -E 's/ .*"dataset":([0-9]+).*/ \1/; s/ [^0-9].*//'
+}
+
+# none_twice FILE: no event of a dataset is there twice, of what of_records has written for one run.
+none_twice() {
+    local twice
+    twice=$(grep -E ' [0-9]+$' "$1" | sort | uniq -d)
+    [[ -z $twice ]] || fail "twice in one run: $twice"
+}
+
+# interval_of young|daly <LOG: the best interval, computed by other means than those of `scr ckpt-interval`.
+# Only for a log whose checkpoints are not flushed.
+interval_of() {
+    awk -v model="$1" '
+        function seconds() { return match($0, /secs=[0-9.]+/) ? substr($0, RSTART + 5, RLENGTH - 5) : 0 }
+        / event=START/ { if (running) failures++; running = 1 }
+        / event=(END|HALT)/ { running = 0 }
+        / event=CHECKPOINT_END/ { count++; checkpoints += seconds() }
+        / event=(COMPUTE_END|RESTART_SUCCESS|RESTART_FAIL)/ || / xfer=FETCH/ { others += seconds() }
+        END {
+            failures += running
+            if (failures < 1) failures = 1
+            cost = checkpoints / count
+            between = (checkpoints + others) / failures
+            first = sqrt(2 * cost * between)
+            if (model == "young") best = first
+            else if (cost >= 2 * between) best = between
+            else best = first * (1 + sqrt(cost / (2 * between)) / 3 + cost / (18 * between)) - cost
+            best = int(best)
+            print best < 1 ? 1 : best
+        }'
+}
