@@ -23,8 +23,6 @@ mod json;
 mod left_over;
 mod links;
 mod log;
-#[cfg(feature = "mysql")]
-mod log_database;
 mod man;
 mod nodes;
 mod notices;
