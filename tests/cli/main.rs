@@ -5,6 +5,7 @@
 #[path = "../site/checkpoints.rs"]
 mod checkpoints;
 mod clean;
+mod command_page;
 mod completions;
 mod delete;
 mod docs;
@@ -26,6 +27,7 @@ mod log;
 #[cfg(feature = "mysql")]
 mod log_database;
 mod man;
+mod message_page;
 mod nodes;
 mod notices;
 mod params;
