@@ -25,6 +25,7 @@ html_theme = "furo"
 html_title = f"scr-rs {release}"
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
+html_search_scorer = str(DOCS / "search.js")
 html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False
