@@ -1,7 +1,7 @@
 //! `include/scr.h` is what cbindgen makes of `src/capi/mod.rs`, and the manual pages in `docs/man3` are
-//! made of the header.
+//! made of the header, as is `docs/c-api.md`.
 //!
-//! After a change there, `SCR_UPDATE_HEADER=1 cargo test --test header` rewrites both.
+//! After a change there, `SCR_UPDATE_HEADER=1 cargo test --test header` rewrites all.
 
 use scr::version;
 use std::collections::BTreeMap;
@@ -129,31 +129,79 @@ fn the_page_of_the_fortran_interface_is_true() {
 /// A manual page for each function, by the name of its file: the comment and the declaration of the
 /// header, and the call of the Fortran module.
 fn pages(header: &str, module: &str) -> BTreeMap<String, String> {
-    let mut pages = BTreeMap::new();
-    for part in header.split("/*\n").skip(1) {
-        let Some((comment, rest)) = part.split_once("\n */\n") else {
-            continue;
-        };
-        let Some((declaration, _)) = rest.split_once(';') else {
-            continue;
-        };
-        let name = |word: &str| word.trim_start_matches('*').to_string();
-        let Some((before, _)) = declaration.split_once('(') else {
-            continue;
-        };
-        let Some(name) = before.split_whitespace().last().map(name) else {
-            continue;
-        };
-        let declaration = declaration.replace(" SCR_PRINTF_FORMAT", "");
-        let page = page(&name, comment, &declaration, module);
-        pages.insert(format!("{name}.3"), page);
+    let page = |call: Call| {
+        let page = page(&call.name, &call.comment, &call.declaration, module);
+        (format!("{}.3", call.name), page)
+    };
+    calls(header).into_iter().map(page).collect()
+}
+
+/// A function of the header.
+struct Call {
+    name: String,
+    comment: String,
+    declaration: String,
+}
+
+/// The functions of the header, in its order.
+fn calls(header: &str) -> Vec<Call> {
+    let call = |part: &str| {
+        let (comment, rest) = part.split_once("\n */\n")?;
+        let (declaration, _) = rest.split_once(';')?;
+        let (before, _) = declaration.split_once('(')?;
+        let comment: Vec<&str> = comment.lines().map(str::trim).collect();
+        Some(Call {
+            name: before
+                .split_whitespace()
+                .last()?
+                .trim_start_matches('*')
+                .to_string(),
+            comment: comment.join("\n"),
+            declaration: declaration.replace(" SCR_PRINTF_FORMAT", ""),
+        })
+    };
+    header.split("/*\n").skip(1).filter_map(call).collect()
+}
+
+const C_HEAD: &str = "\
+# C interface
+
+<!-- Made from src/capi/mod.rs. After a change there: SCR_UPDATE_HEADER=1 cargo test --test header -->
+
+All calls of `scr.h`. Those that return an `int` return `SCR_SUCCESS` (0), or 1 if the call failed: then one process
+tells why on standard error. The manual pages (`man SCR_Init`) say the same. [The guide](c-guide.md) has a whole program,
+the [Fortran interface](fortran-api.md) the same calls in Fortran.
+";
+
+/// `docs/c-api.md`: a section for each function.
+fn page_of_c(header: &str) -> String {
+    let mut page = C_HEAD.to_string();
+    for call in calls(header) {
+        let (name, comment) = (call.name, call.comment);
+        let declaration: Vec<&str> = call.declaration.trim().lines().collect();
+        let declaration = declaration.join("\n    ");
+        page.push_str(&format!("\n## {name}\n\n    {declaration};\n\n{comment}\n"));
     }
-    pages
+    page
+}
+
+#[test]
+fn the_page_of_the_c_interface_is_current() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let file = root.join("docs/c-api.md");
+    let header = generate(root).unwrap();
+    let page = page_of_c(&header);
+    if env::var_os("SCR_UPDATE_HEADER").is_some() {
+        fs::write(&file, &page).unwrap();
+    }
+    assert!(
+        fs::read_to_string(&file).unwrap_or_default() == page,
+        "docs/c-api.md is stale: run SCR_UPDATE_HEADER=1 cargo test --test header"
+    );
+    assert!(page.contains("\n## SCR_Route_file\n\n    int SCR_Route_file("));
 }
 
 fn page(name: &str, comment: &str, declaration: &str, module: &str) -> String {
-    let comment: Vec<&str> = comment.lines().map(str::trim).collect();
-    let comment = comment.join("\n");
     let end = comment.find([':', '.', ';']).unwrap_or(comment.len());
     let summary = comment[..end].replace('\n', " ").replace('`', "");
     let fortran = name.to_lowercase() + "(";

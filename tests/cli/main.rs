@@ -5,6 +5,7 @@
 #[path = "../site/checkpoints.rs"]
 mod checkpoints;
 mod clean;
+mod command_page;
 mod completions;
 mod delete;
 mod docs;
@@ -24,6 +25,7 @@ mod left_over;
 mod links;
 mod log;
 mod man;
+mod message_page;
 mod nodes;
 mod notices;
 mod params;

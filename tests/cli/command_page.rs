@@ -1,0 +1,67 @@
+//! `docs/commands.md` has all commands as they describe themselves.
+
+use scr::cli::{COMMANDS, Command};
+use std::fmt::Write as _;
+use std::path::Path;
+
+const HEAD: &str = "\
+# Commands
+
+<!-- Made from src/cli. After a change there:
+SCR_WRITE_DOCS=1 cargo test --no-default-features --features cli --test cli -- current -->
+
+One program without MPI, `scr`, for login nodes, job scripts and epilogs. Each command is also installed under its
+names in SCR v3.1.0. This is what `scr COMMAND --help` prints; the manual pages (`man scr-index`, `man scr_index`) have
+the same.
+";
+
+/// The name by which a command is called, with the other names it has.
+fn row(command: &Command) -> String {
+    let classic: Vec<String> = command
+        .classic
+        .iter()
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let definition = command.definition(command.name);
+    let about = definition.get_about().unwrap().to_string();
+    let about = about.replace('|', "\\|").replace('<', "&lt;");
+    let (name, classic) = (command.name, classic.join(", "));
+    format!("| [`scr {name}`](#scr-{name}) | {classic} | {about} |\n")
+}
+
+fn page() -> String {
+    let mut page = HEAD.to_string();
+    page.push_str("\n| command | also | does |\n|---|---|---|\n");
+    page.extend(COMMANDS.iter().map(row));
+    for command in COMMANDS {
+        let name = command.name;
+        let mut definition = command
+            .definition(name)
+            .bin_name(format!("scr {name}"))
+            .term_width(100);
+        let help = definition.render_long_help().to_string();
+        let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
+        let _ = writeln!(
+            page,
+            "\n## scr {name}\n\n```text\n{}\n```",
+            lines.join("\n")
+        );
+    }
+    page
+}
+
+#[test]
+fn the_committed_page_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/commands.md");
+    let page = page();
+    if std::env::var_os("SCR_WRITE_DOCS").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == page,
+        "docs/commands.md is stale: run SCR_WRITE_DOCS=1 cargo test --no-default-features --features \
+         cli --test cli -- current, and commit"
+    );
+    assert!(page.contains("| [`scr index`](#scr-index) | `scr_index` |"));
+}
