@@ -117,14 +117,31 @@ pub fn bytes(number: u64) -> String {
     }
 }
 
+/// A time for people: `0.012 s`, `3.1 s`, `412 s`, `7.6 h`, `3.2 days`.
+pub fn duration(seconds: f64) -> String {
+    let hours = seconds / 3600.0;
+    match seconds {
+        s if s < 0.9995 => format!("{s:.3} s"),
+        s if s < 99.95 => format!("{s:.1} s"),
+        s if s < 7199.5 => format!("{s:.0} s"),
+        _ if hours < 47.95 => format!("{hours:.1} h"),
+        _ => format!("{:.1} days", hours / 24.0),
+    }
+}
+
 /// Files, bytes, seconds and rate: "4 files, 2.0 GiB in 0.500 s, 4.0 GiB/s".
 pub fn transferred(files: u64, size: u64, seconds: f64) -> String {
+    let files = counted(usize::try_from(files).unwrap_or(usize::MAX), "file");
+    format!("{files}, {}", at_rate(size, seconds))
+}
+
+/// Bytes, seconds and rate: "2.0 GiB in 0.500 s, 4.0 GiB/s".
+pub fn at_rate(size: u64, seconds: f64) -> String {
     let rate = match seconds > 0.0 {
         true => format!(", {}/s", bytes((size as f64 / seconds) as u64)),
         false => String::new(),
     };
-    let files = counted(usize::try_from(files).unwrap_or(usize::MAX), "file");
-    format!("{files}, {} in {seconds:.3} s{rate}", bytes(size))
+    format!("{} in {seconds:.3} s{rate}", bytes(size))
 }
 
 /// World ranks separated by commas: at most 16, then how many there are.
@@ -248,6 +265,24 @@ mod tests {
             (u64::MAX, "16.0 EiB"),
         ] {
             assert_eq!(bytes(number), text);
+        }
+    }
+
+    #[test]
+    fn times_for_people() {
+        for (seconds, text) in [
+            (0.0, "0.000 s"),
+            (0.012, "0.012 s"),
+            (0.9996, "1.0 s"),
+            (3.12, "3.1 s"),
+            (99.96, "100 s"),
+            (412.4, "412 s"),
+            (7200.0, "2.0 h"),
+            (27_360.0, "7.6 h"),
+            (172_800.0, "2.0 days"),
+            (1e9, "11574.1 days"),
+        ] {
+            assert_eq!(duration(seconds), text);
         }
     }
 

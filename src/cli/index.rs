@@ -1,31 +1,24 @@
 //! `scr index`: lists and changes the datasets of a prefix directory.
 
-use super::call::{Failure, Invocation};
+use super::call::Invocation;
 use super::complete::complete;
 use super::delete::delete;
 use super::index_add::add;
-use super::json::{self, IndexJson, IndexedJson};
-use super::terminal::{HEADING, Line, WRONG};
+use super::index_list::{list, list_json, list_long};
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::Name;
-use crate::format::flush_file::{CACHE, FlushEntry};
-use crate::format::index::{Index, IndexEntry, table};
+use crate::format::index::Index;
 use crate::format::print::escaped;
 use crate::prefix::index::{self, no_such_dataset};
-use crate::prefix::{paths::Prefix, records};
+use crate::prefix::paths::Prefix;
 use crate::{Error, Result};
-use clap::builder::styling::Style;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command.
 pub(super) const COMMAND: Command =
     Command::of::<Options>("index", &["scr_index"], CommandGroup::Datasets);
-
-/// Column of the names in the table.
-const NAMES: usize = 35;
 
 /// List the saved datasets, and choose where the next run starts
 ///
@@ -74,6 +67,11 @@ struct Options {
     /// enter it. A checkpoint becomes the one that the next run tries first, unless a newer one is
     #[arg(short, long, value_name = "ID", group = "action")]
     build: Option<u64>,
+    /// List all datasets, output too, with number of ranks and files, size, seconds and rate, and of how
+    /// many files there are checksums. Seconds and rate are of the flush, or of the program if it wrote to
+    /// the prefix directory itself, from the event log. What is not known is -
+    #[arg(long)]
+    long: bool,
     /// Print the list as JSON, for programs, with output datasets too; described in
     /// docs/formats/json.md
     #[arg(long, conflicts_with = "action")]
@@ -103,7 +101,9 @@ impl RunCommand for Options {
             complete(call, &prefix, id)?;
         }
         if self.json {
-            list_json(call, &prefix)?;
+            list_json(call, &prefix, self.long)?;
+        } else if self.long {
+            list_long(call, &prefix)?;
         } else if self.list || !self.changes() {
             list(call, &prefix)?;
         }
@@ -122,101 +122,6 @@ impl Options {
         ];
         self.build.is_some() || named.iter().any(|name| name.is_some())
     }
-}
-
-fn list(call: &mut Invocation, prefix: &Prefix) -> std::result::Result<(), Failure> {
-    let rows = existing(prefix)?.list();
-    let style = |row: usize| match rows.get(row) {
-        Some(row) if row.current => HEADING,
-        Some(row) if !row.valid => WRONG,
-        _ => Style::new(),
-    };
-    Ok(call.show(&Line::table(&table(&rows), NAMES, style))?)
-}
-
-/// Reads the index. A missing one is an error, as in SCR v3.1.0: most likely it is the wrong directory,
-/// or a run was killed early.
-fn existing(prefix: &Prefix) -> std::result::Result<Index, Failure> {
-    match Index::read(&*place::files(prefix), &prefix.file("index.scr")) {
-        Err(error) if error.is_not_found() => Err(nothing_flushed(prefix)),
-        other => Ok(other?),
-    }
-}
-
-/// Prints all datasets as JSON, newest first.
-fn list_json(call: &mut Invocation, prefix: &Prefix) -> std::result::Result<(), Failure> {
-    let index = existing(prefix)?;
-    let current = index.current_id();
-    let one = |(&id, entry): (&u64, &IndexEntry)| {
-        let (name, name_hex) = json::named(index.name(id));
-        let dataset = entry.dataset.as_ref();
-        let words = |name: &Name| json::text(name.as_bytes());
-        let given = |name: &&Name| !name.is_empty();
-        IndexedJson {
-            id,
-            name,
-            name_hex,
-            checkpoint: entry.is_checkpoint(),
-            output: dataset.is_some_and(|d| d.flag_output),
-            valid: entry.is_good(),
-            complete: entry.complete,
-            current: current == Some(id),
-            flushed: entry.flushed.as_ref().map(words),
-            fetched: entry.fetched.iter().map(words).collect(),
-            failed: entry.failed.as_ref().map(words),
-            created: dataset.map(|d| d.created).filter(|time| *time > 0),
-            files: dataset.and_then(|d| d.files),
-            bytes: dataset.and_then(|d| d.size),
-            user: dataset.map(|d| &d.user).filter(given).map(words),
-            job: dataset.map(|d| &d.jobid).filter(given).map(words),
-        }
-    };
-    let root = prefix.root().as_os_str().as_bytes();
-    let list = IndexJson {
-        prefix: json::text(root),
-        prefix_hex: json::hex(root),
-        current,
-        datasets: index.datasets().iter().rev().map(one).collect(),
-    };
-    json::print(call, "index", list)
-}
-
-/// The message if there is no index, with the datasets in the caches of the last run.
-fn nothing_flushed(prefix: &Prefix) -> Failure {
-    /// How many datasets are named at most.
-    const MANY: usize = 10;
-    let held = match records::read_flush_file(&*place::files(prefix), prefix) {
-        Err(error) => format!("what the caches hold is not known: {error}"),
-        Ok(record) => {
-            let held = record.datasets.iter().rev();
-            let held: Vec<_> = held.filter(|(_, entry)| entry.is_at(CACHE)).collect();
-            let mut words: Vec<String> = held.iter().take(MANY).map(cached).collect();
-            if held.len() > MANY {
-                words.push(format!("{} older ones", held.len() - MANY));
-            }
-            match words.is_empty() {
-                true => "no run has recorded a dataset in a cache".to_string(),
-                false => format!(
-                    "the last run left in the caches of its nodes: {}; the next run of the job \
-                     finds them there, and `scr postrun` saves the newest",
-                    words.join(", ")
-                ),
-            }
-        }
-    };
-    let index = prefix.file("index.scr");
-    Failure::said(format!(
-        "nothing was flushed to this prefix directory yet: there is no {}; {held}",
-        index.display()
-    ))
-}
-
-fn cached((id, entry): &(&u64, &FlushEntry)) -> String {
-    let name = entry
-        .own_name()
-        .map_or(String::new(), |name| format!(" (`{}')", escaped(name)));
-    let kind = if entry.ckpt { "" } else { ", output" };
-    format!("dataset {id}{name}{kind}")
 }
 
 /// Changes the index by a name that must be in it.

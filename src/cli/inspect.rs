@@ -1,6 +1,7 @@
 //! `scr inspect`: lists datasets that can be saved.
 
 use super::call::{Failure, Invocation};
+use super::details::{Checksums, Details, Times, is_written, kind};
 use super::json::{self, CachedJson, InspectJson, SavedDatasetJson, SavedJson};
 use super::terminal::Line;
 use super::{Command, CommandGroup, Outcome, RunCommand, caches};
@@ -22,13 +23,12 @@ use std::process::ExitCode;
 pub(super) const COMMAND: Command =
     Command::of::<Options>("inspect", &["scr_inspect"], CommandGroup::Scripts);
 
-/// Column of the names in the table.
-const NAMES: usize = 28;
-
 /// List the datasets in the cache of this node, or what was saved of one
 ///
 /// Lists the datasets with parts on this node, newest first: id, CKPT for a checkpoint and OUTPUT
-/// for output, number of ranks whose files are here, number of all its ranks, name. With --id,
+/// for output, number of ranks whose files are here; of the whole dataset number of ranks and files and
+/// size, how many seconds the program took to write it and the rate, from the event log; of how many
+/// files here the checksum is recorded, and the name. What is not known is -. With --id,
 /// checks the parts of a dataset that were copied to the prefix directory, and tells whether `scr
 /// index --build` can complete it.
 ///
@@ -74,27 +74,38 @@ impl Options {
             writeln!(call.out, "{}", ids.join(" "))?;
             return Ok(ExitCode::SUCCESS);
         }
+        let times = Times::read(call, &*here.files(), &here.job.prefix, is_written);
+        let known = |held: &NodeDataset| Details {
+            ranks: Some(held.ranks as u64),
+            checksums: Checksums::of(held.checksums, held.files),
+            ..Details::of(&held.dataset, times.of(&held.dataset))
+        };
         if self.json {
+            let one = |held| cached_json(held, known(held));
             let list = InspectJson {
                 node: here.node.clone(),
-                datasets: datasets.iter().map(cached_json).collect(),
+                datasets: datasets.iter().map(one).collect(),
             };
             json::print(call, "inspect", list)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let mut table = String::from("DSET TYPE        HERE RANKS NAME\n");
-        for held in &datasets {
+        let row = |held: &NodeDataset| {
             let dataset = &held.dataset;
-            let kind = match (dataset.is_checkpoint(), dataset.flag_output) {
-                (true, true) => "CKPT,OUTPUT",
-                (true, false) => "CKPT",
-                (false, _) => "OUTPUT",
-            };
-            let (id, name) = (dataset.id, escaped(&dataset.name));
-            let (here, ranks) = (held.here.len(), held.ranks);
-            table.push_str(&format!("{id:>4} {kind:<11} {here:>4} {ranks:>5} {name}\n"));
-        }
-        call.show(&Line::table(&table, NAMES, |_| Style::new()))?;
+            let mut cells = vec![
+                dataset.id.to_string(),
+                kind(dataset.is_checkpoint(), dataset.flag_output).to_string(),
+                held.here.len().to_string(),
+            ];
+            cells.extend(known(held).cells());
+            cells.push(escaped(&dataset.name));
+            cells
+        };
+        let rows: Vec<Vec<String>> = datasets.iter().map(row).collect();
+        let mut headings = vec!["DSET", "TYPE", "HERE"];
+        headings.extend(Details::HEADINGS);
+        headings.push("NAME");
+        let right = ["DSET", "HERE", "RANKS", "FILES", "SIZE", "SECONDS", "RATE"];
+        call.show(&Line::columns(&headings, &right, &rows, |_| Style::new()))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -134,7 +145,7 @@ impl Options {
     }
 }
 
-fn cached_json(held: &NodeDataset) -> CachedJson {
+fn cached_json(held: &NodeDataset, details: Details) -> CachedJson {
     let (dataset, name) = (&held.dataset, held.dataset.name.as_bytes());
     CachedJson {
         id: dataset.id,
@@ -144,6 +155,11 @@ fn cached_json(held: &NodeDataset) -> CachedJson {
         output: dataset.flag_output,
         ranks: held.ranks as u64,
         ranks_here: held.here.iter().copied().collect(),
+        files: details.files,
+        bytes: details.bytes,
+        seconds: details.seconds,
+        bytes_per_second: details.rate,
+        checksums: details.checksums,
     }
 }
 

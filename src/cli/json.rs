@@ -5,6 +5,7 @@
 //! has no `x_hex`.
 
 use super::call::{Failure, Invocation};
+use super::details::Checksums;
 use crate::events::EventKind;
 use crate::format::Name;
 use crate::log::Record;
@@ -155,6 +156,10 @@ pub(super) struct IndexedJson {
     pub bytes: Option<u64>,
     pub user: Option<String>,
     pub job: Option<String>,
+    pub ranks: Option<u64>,
+    pub seconds: Option<f64>,
+    pub bytes_per_second: Option<f64>,
+    pub checksums: Option<Checksums>,
 }
 
 /// `scr inspect --json`
@@ -174,6 +179,11 @@ pub(super) struct CachedJson {
     pub output: bool,
     pub ranks: u64,
     pub ranks_here: Vec<usize>,
+    pub files: Option<u64>,
+    pub bytes: Option<u64>,
+    pub seconds: Option<f64>,
+    pub bytes_per_second: Option<f64>,
+    pub checksums: Option<Checksums>,
 }
 
 /// `scr inspect --id ID --json`

@@ -45,6 +45,39 @@ impl Line {
         text.lines().enumerate().map(line).collect()
     }
 
+    /// Like [`Line::table`], from cells: columns are as wide as their longest cell, and numbers and the
+    /// like, in the columns `right`, end at the same place.
+    pub fn columns(
+        headings: &[&str],
+        right: &[&str],
+        rows: &[Vec<String>],
+        style: impl Fn(usize) -> Style,
+    ) -> Vec<Line> {
+        let first: Vec<String> = headings.iter().map(|text| text.to_string()).collect();
+        let lines: Vec<&Vec<String>> = [&first].into_iter().chain(rows).collect();
+        let longest = |at: usize| {
+            let cells = lines.iter().filter_map(|cells| cells.get(at));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let mut widths: Vec<usize> = (0..headings.len()).map(longest).collect();
+        // Nothing comes after the last column.
+        widths.pop();
+        let hang = widths.iter().map(|width| width + 1).sum();
+        let mut text = String::new();
+        for cells in lines {
+            for (cell, (at, heading)) in cells.iter().zip(headings.iter().enumerate()) {
+                match widths.get(at) {
+                    Some(width) if right.contains(heading) => {
+                        text.push_str(&format!("{cell:>width$} "));
+                    }
+                    Some(width) => text.push_str(&format!("{cell:<width$} ")),
+                    None => text.extend([cell.as_str(), "\n"]),
+                }
+            }
+        }
+        Line::table(&text, hang, style)
+    }
+
     pub fn styled(self, style: Style) -> Self {
         Line { style, ..self }
     }
@@ -145,6 +178,16 @@ mod tests {
             "{red:?}"
         );
         assert!(!shown(None, true, Line::new("x")).contains('\x1b'));
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_longest_cell() {
+        let row = |cells: [&str; 3]| cells.map(String::from).to_vec();
+        let rows = [row(["größe", "7", "a b"]), row(["x", "1234", ""])];
+        let lines = Line::columns(&["KIND", "N", "NAME"], &["N"], &rows, |_| Style::new());
+        let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+        assert_eq!(text, ["KIND     N NAME", "größe    7 a b", "x     1234 "]);
+        assert!(lines.iter().all(|line| line.hang == 11));
     }
 
     #[test]

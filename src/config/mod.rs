@@ -35,7 +35,7 @@ pub use descriptors::{Descriptors, SchemeDescriptor, SchemeKind, StoreDescriptor
 pub use layer::{ConfigItem, Value};
 pub use layers::{Config, ConfigSource, fold_dots};
 pub use log::LogSettings;
-pub use settings::{FlushType, Settings};
+pub use settings::{FlushType, IntervalSetting, Settings};
 
 /// Largest configuration file, bytes.
 pub const MAX_FILE: u64 = 1 << 20;

@@ -80,6 +80,15 @@ impl<'a> Read<'a> {
         self.optional_int(name).unwrap_or_default()
     }
 
+    /// A count; `None` for the word that the parameter allows in its place.
+    pub fn count_or_word(&mut self, name: &str) -> Option<u64> {
+        match self.typed(name) {
+            Some(Typed::Text(_)) => None,
+            Some(Typed::Int(n)) => Some(u64::try_from(n).unwrap_or(0)),
+            _ => Some(0),
+        }
+    }
+
     pub fn size<N: TryFrom<u64> + Default>(&mut self, name: &str) -> N {
         match self.typed(name) {
             Some(Typed::Bytes(n)) => N::try_from(n).unwrap_or_else(|_| {

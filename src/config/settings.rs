@@ -3,6 +3,7 @@
 use super::layers::Config;
 use super::log::LogSettings;
 use super::read::Read;
+use super::table::AUTO;
 use super::value::cores;
 use crate::Result;
 use crate::job::signal;
@@ -30,6 +31,24 @@ impl FlushType {
             "SYNC" => FlushType::Sync,
             "DAEMON" => FlushType::Daemon,
             _ => FlushType::Background,
+        }
+    }
+}
+
+/// When `SCR_CHECKPOINT_INTERVAL` wants checkpoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntervalSetting {
+    /// After so many calls of `SCR_Need_checkpoint`; 0 for never.
+    Calls(u64),
+    /// After a time that SCR computes.
+    Auto,
+}
+
+impl Serialize for IntervalSetting {
+    fn serialize<S: Serializer>(&self, s: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            IntervalSetting::Calls(calls) => s.serialize_u64(*calls),
+            IntervalSetting::Auto => s.serialize_str(AUTO),
         }
     }
 }
@@ -115,10 +134,12 @@ pub struct Settings {
     pub crc_on_copy: bool,
     /// Compare files with their checksums before they are deleted from the cache.
     pub crc_on_delete: bool,
-    pub checkpoint_interval: u64,
+    pub checkpoint_interval: IntervalSetting,
     pub checkpoint_seconds: u64,
     /// Percent.
     pub checkpoint_overhead: f64,
+    /// Seconds.
+    pub mean_time_to_failure: u64,
     /// `None` if it is not set anywhere.
     pub halt_seconds: Option<u64>,
     pub halt_exit: bool,
@@ -189,9 +210,12 @@ impl Settings {
             crc_on_flush: read.bool("SCR_CRC_ON_FLUSH"),
             crc_on_copy: read.bool("SCR_CRC_ON_COPY"),
             crc_on_delete: read.bool("SCR_CRC_ON_DELETE"),
-            checkpoint_interval: read.int("SCR_CHECKPOINT_INTERVAL"),
+            checkpoint_interval: read
+                .count_or_word("SCR_CHECKPOINT_INTERVAL")
+                .map_or(IntervalSetting::Auto, IntervalSetting::Calls),
             checkpoint_seconds: read.int("SCR_CHECKPOINT_SECONDS"),
             checkpoint_overhead: read.percent("SCR_CHECKPOINT_OVERHEAD"),
+            mean_time_to_failure: read.int("SCR_MEAN_TIME_TO_FAILURE"),
             halt_seconds: read
                 .optional_int("SCR_HALT_SECONDS")
                 .filter(|_| config.find("SCR_HALT_SECONDS").is_some()),

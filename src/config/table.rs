@@ -151,7 +151,7 @@ fn distance(typed: &[char], known: &str) -> usize {
 
 use Effect::{None as Never, Works};
 use ReadBy::{Both, Commands, Library};
-use ValueKind::{Bool, Bytes, Choice, Cores, Int, Name, Path, Percent, Text, Words};
+use ValueKind::{Bool, Bytes, Choice, Cores, Int, IntOr, Name, Path, Percent, Text, Words};
 
 const fn row(
     name: &'static str,
@@ -175,6 +175,10 @@ const fn row(
 
 const COUNT: ValueKind = Int(0, i32::MAX as i64);
 const POSITIVE: ValueKind = Int(1, i32::MAX as i64);
+/// Leaves the interval between checkpoints to SCR.
+pub const AUTO: &str = "auto";
+/// Seconds of a day.
+const DAY: &str = "86400";
 const BUFFER: ValueKind = Bytes(1, 1 << 30);
 /// Ways to move a file to the prefix directory, as SCR v3.1.0 names them, and DAEMON, which is ours.
 const FLUSH_TYPES: &[&str] = &[
@@ -284,12 +288,14 @@ pub const PARAMETERS: &[Parameter] = &[
         "1: record checksums in the prefix directory, and verify them when files are fetched or read there. Those of files that were written in bypass are taken in the background after SCR_Complete_output. 0: only sizes are recorded and compared."),
     row("SCR_CRC_ON_DELETE", Bool, "0", "", Library, Works,
         "1: the files of a dataset are compared with their checksums before they are deleted from the cache, in the background; a damaged file is told, and deleted all the same. It shows bad storage or memory of a node."),
-    row("SCR_CHECKPOINT_INTERVAL", COUNT, "0", "calls", Library, Works,
-        "SCR_Need_checkpoint says yes every n-th time; 0: it does not count calls."),
+    row("SCR_CHECKPOINT_INTERVAL", IntOr(0, i32::MAX as i64, AUTO), "0", "calls", Library, Works,
+        "SCR_Need_checkpoint says yes every n-th time; 0: it does not count calls. auto: it says yes after the time that is best for what checkpoints of this run cost and how often runs fail. SCR v3.1.0 has no auto."),
     row("SCR_CHECKPOINT_SECONDS", COUNT, "0", "seconds", Library, Works,
         "SCR_Need_checkpoint says yes this long after the last checkpoint; 0: it does not look at the time."),
     row("SCR_CHECKPOINT_OVERHEAD", Percent, "0", "percent", Library, Works,
-        "SCR_Need_checkpoint says yes if checkpoints so far took less than this share of the time; 0: no such limit."),
+        "SCR_Need_checkpoint says yes if checkpoints so far took less than this share of the time; 0: no such limit. With SCR_CHECKPOINT_INTERVAL=auto it is the largest share that they may take."),
+    row("SCR_MEAN_TIME_TO_FAILURE", POSITIVE, DAY, "seconds", Library, Works,
+        "Time between two failures of the whole job, on average, for SCR_CHECKPOINT_INTERVAL=auto. It counts while the event log of the prefix directory has no failure. Not in SCR v3.1.0."),
     row("SCR_HALT_SECONDS", COUNT, "0", "seconds", Both, Works,
         "Stop when no more than this remains of the allocation; 0: no such limit. If set, it replaces the value of an earlier run or of scr_halt in the halt file."),
     row("SCR_HALT_EXIT", Bool, "0", "", Library, Works,

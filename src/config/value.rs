@@ -7,6 +7,8 @@ pub enum ValueKind {
     Bool,
     /// Decimal integer from the first to the second number.
     Int(i64, i64),
+    /// The same, or this word in any case.
+    IntOr(i64, i64, &'static str),
     /// `number[k|m|g|t|p|e][b]`, powers of 1024, from the first to the second number of bytes.
     Bytes(u64, u64),
     /// Percentage from 0 to 100, fraction allowed.
@@ -30,14 +32,14 @@ pub enum ValueKind {
 pub enum Typed {
     /// From [`ValueKind::Bool`].
     Bool(bool),
-    /// From [`ValueKind::Int`].
+    /// From [`ValueKind::Int`], and from [`ValueKind::IntOr`] if it is not the word.
     Int(i64),
     /// From [`ValueKind::Bytes`].
     Bytes(u64),
     /// From [`ValueKind::Percent`].
     Percent(f64),
-    /// From [`ValueKind::Path`], [`ValueKind::Text`], [`ValueKind::Name`]; for [`ValueKind::Choice`] and
-    /// [`ValueKind::Words`] as the table spells it, with single blanks between.
+    /// From [`ValueKind::Path`], [`ValueKind::Text`], [`ValueKind::Name`]; for [`ValueKind::Choice`],
+    /// [`ValueKind::Words`] and [`ValueKind::IntOr`] as the table spells it, with single blanks between.
     Text(String),
 }
 
@@ -47,6 +49,9 @@ impl ValueKind {
         match self {
             ValueKind::Bool => "0 or 1".into(),
             ValueKind::Int(low, high) => format!("an integer from {low} to {high}"),
+            ValueKind::IntOr(low, high, word) => {
+                format!("an integer from {low} to {high}, or {word}")
+            }
             ValueKind::Bytes(low, high) => {
                 format!("a size from {low} to {high} bytes, such as 512, 64k or 1.5m")
             }
@@ -68,6 +73,10 @@ impl ValueKind {
             ValueKind::Int(low, high) => integer(trimmed)
                 .filter(|n| (low..=high).contains(n))
                 .map(Typed::Int),
+            ValueKind::IntOr(_, _, word) if trimmed.eq_ignore_ascii_case(word) => {
+                Some(Typed::Text(word.to_string()))
+            }
+            ValueKind::IntOr(low, high, _) => ValueKind::Int(low, high).parse(trimmed),
             ValueKind::Bytes(low, high) => bytes(trimmed)
                 .filter(|n| (low..=high).contains(n))
                 .map(Typed::Bytes),
@@ -221,6 +230,19 @@ mod tests {
         ] {
             assert_eq!(kind.parse(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn integers_or_a_word() {
+        let kind = ValueKind::IntOr(0, 100, "auto");
+        assert_eq!(kind.parse(" 007 "), Some(Typed::Int(7)));
+        for text in ["auto", "AUTO", " Auto"] {
+            assert_eq!(kind.parse(text), Some(Typed::Text("auto".into())), "{text}");
+        }
+        for bad in ["", "101", "-1", "aut", "autos", "auto 5", "5 auto"] {
+            assert_eq!(kind.parse(bad), None, "{bad}");
+        }
+        assert_eq!(kind.allowed(), "an integer from 0 to 100, or auto");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod database;
 #[cfg(not(feature = "mysql"))]
 #[path = "no_database.rs"]
 mod database;
+mod end;
 mod read;
 mod record;
 mod syslog;
@@ -18,6 +19,7 @@ mod totals;
 mod writer;
 
 pub use database::read_database;
+pub use end::read_end;
 pub use read::{NotRead, read_text};
 pub use record::{Record, local_time};
 pub use totals::{TimeSum, Totals};

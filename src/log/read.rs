@@ -15,7 +15,7 @@ const MAX_LINE: u64 = 64 << 10;
 pub struct NotRead {
     /// How many they are.
     pub count: u64,
-    /// The number of the first one.
+    /// The number of the first one; 0 if it is not known.
     pub first: u64,
 }
 
@@ -25,6 +25,9 @@ impl NotRead {
         let NotRead { count, first } = self;
         match count {
             0 => None,
+            _ if *first == 0 => Some(format!(
+                "lines that are no records of the event log are left out: {count}"
+            )),
             1 => Some(format!(
                 "line {first} is no record of the event log, and is left out"
             )),
@@ -42,10 +45,18 @@ impl NotRead {
 /// The file cannot be read, or that of `each`.
 pub fn read_text<E: From<Error>>(
     path: &Path,
+    each: impl FnMut(Record) -> std::result::Result<(), E>,
+) -> std::result::Result<NotRead, E> {
+    each_record(&mut BufReader::new(open(path)?), path, each)
+}
+
+/// Calls `each` for every valid line of the log `path` that is in `file`; see [`read_text`].
+pub(super) fn each_record<E: From<Error>>(
+    mut file: &mut impl BufRead,
+    path: &Path,
     mut each: impl FnMut(Record) -> std::result::Result<(), E>,
 ) -> std::result::Result<NotRead, E> {
     let failed = |error| Error::io("read", path, error);
-    let mut file = BufReader::new(open(path)?);
     let mut not_read = NotRead::default();
     let mut line = Vec::new();
     for number in 1.. {
@@ -56,7 +67,7 @@ pub fn read_text<E: From<Error>>(
         }
         let whole = line.ends_with(b"\n") || (line.len() as u64) < MAX_LINE;
         if !whole {
-            skip_line(&mut file).map_err(failed)?;
+            skip_line(file).map_err(failed)?;
         }
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end();

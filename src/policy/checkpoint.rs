@@ -1,5 +1,7 @@
 //! Decides when a checkpoint is due (`SCR_Need_checkpoint`).
 
+use super::interval::Formula;
+
 /// The user's rules. Zero switches a rule off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
@@ -9,6 +11,9 @@ pub struct Rules {
     pub seconds: u64,
     /// `SCR_CHECKPOINT_OVERHEAD`: largest share of checkpoints in the run time, percent.
     pub overhead: f64,
+    /// `SCR_CHECKPOINT_INTERVAL=auto`: the mean time between failures, seconds. `None` switches the
+    /// rule off.
+    pub between_failures: Option<f64>,
 }
 
 /// What has happened in this run.
@@ -18,10 +23,45 @@ pub struct History {
     pub calls: u64,
     /// Checkpoints made.
     pub checkpoints: u64,
-    /// Seconds spent in checkpoints.
+    /// Seconds spent in checkpoints, without their flushes.
     pub cost: f64,
+    /// Seconds that the program has waited for checkpoints, with their flushes.
+    pub waited: f64,
+    /// Seconds since the program went on after the last checkpoint and its flush.
+    pub computed: f64,
     /// Seconds since the end of the last checkpoint, or since the start of the run.
     pub since_last: f64,
+}
+
+/// The best time between two checkpoints, and why.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Best {
+    /// Seconds from the end of a checkpoint to the beginning of the next one.
+    pub seconds: f64,
+    /// Seconds that the program waits for one, on average.
+    pub cost: f64,
+    /// It would be shorter without [`Rules::overhead`].
+    pub limited: bool,
+}
+
+/// The best time between two checkpoints by the formula of Daly; `None` if it is not wanted, or if none
+/// was written yet, so that the cost is not known.
+pub fn best(rules: &Rules, history: &History) -> Option<Best> {
+    let between = rules.between_failures?;
+    if history.checkpoints == 0 {
+        return None;
+    }
+    let cost = history.waited / history.checkpoints as f64;
+    let best = Formula::Daly.interval(cost, between);
+    let least = match rules.overhead > 0.0 {
+        true => cost * (100.0 / rules.overhead - 1.0),
+        false => 0.0,
+    };
+    Some(Best {
+        seconds: best.max(least),
+        cost,
+        limited: least > best,
+    })
 }
 
 /// True if a checkpoint is due. If a halt condition holds (`halting`), one is due at once, so that
@@ -30,7 +70,11 @@ pub fn due(rules: &Rules, history: &History, halting: bool) -> bool {
     halting
         || (rules.interval > 0 && history.calls.is_multiple_of(rules.interval))
         || (rules.seconds > 0 && history.since_last >= rules.seconds as f64)
-        || (rules.overhead > 0.0 && affordable(rules.overhead, history))
+        || match rules.between_failures {
+            // The first one is made at once, to learn its cost.
+            Some(_) => best(rules, history).is_none_or(|best| history.computed >= best.seconds),
+            None => rules.overhead > 0.0 && affordable(rules.overhead, history),
+        }
 }
 
 /// True if the next checkpoint, at the average cost of the earlier ones, stays within the share.
@@ -45,12 +89,13 @@ fn affordable(percent: f64, history: &History) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{History, Rules, due};
+    use super::{Best, History, Rules, best, due};
 
     const OFF: Rules = Rules {
         interval: 0,
         seconds: 0,
         overhead: 0.0,
+        between_failures: None,
     };
 
     #[test]
@@ -113,6 +158,7 @@ mod tests {
                     checkpoints,
                     cost: 2.0,
                     since_last,
+                    ..History::default()
                 },
                 false,
             )
@@ -121,5 +167,67 @@ mod tests {
         assert!(!at(1, 18.0), "2 / 20 is 10 percent, not less");
         assert!(at(1, 18.1));
         assert!(!at(1, 0.0));
+    }
+
+    /// Four checkpoints, each of which the program has waited 2 s for, a half of it for flushes.
+    const FOUR: History = History {
+        calls: 9,
+        checkpoints: 4,
+        cost: 4.0,
+        waited: 8.0,
+        since_last: 1.0,
+        computed: 0.0,
+    };
+
+    #[test]
+    fn the_best_interval_is_from_what_the_program_waits() {
+        let rules = Rules {
+            between_failures: Some(100.0),
+            ..OFF
+        };
+        let found = best(&rules, &FOUR).unwrap();
+        let by_hand = 20.0 * (1.0 + 0.1 / 3.0 + 0.01 / 9.0) - 2.0;
+        assert!((found.seconds - by_hand).abs() < 1e-9, "{found:?}");
+        assert_eq!((found.cost, found.limited), (2.0, false));
+        let at = |computed| due(&rules, &History { computed, ..FOUR }, false);
+        assert!(!at(0.0) && !at(by_hand - 0.001) && at(by_hand + 0.001));
+        let none = History::default();
+        assert_eq!(best(&rules, &none), None);
+        assert!(due(&rules, &none, false), "the first one teaches the cost");
+        assert_eq!(best(&OFF, &FOUR), None);
+    }
+
+    #[test]
+    fn the_share_limits_the_best_interval() {
+        let rules = |overhead| Rules {
+            between_failures: Some(100.0),
+            overhead,
+            ..OFF
+        };
+        // 2 s of 100 s.
+        let expected = Best {
+            seconds: 98.0,
+            cost: 2.0,
+            limited: true,
+        };
+        assert_eq!(best(&rules(2.0), &FOUR), Some(expected));
+        let at = |overhead, computed| due(&rules(overhead), &History { computed, ..FOUR }, false);
+        assert!(!at(2.0, 97.9) && at(2.0, 98.0));
+        // 10.02 % is the share of the best one.
+        assert!(!best(&rules(50.0), &FOUR).unwrap().limited);
+        assert!(!best(&rules(100.0), &FOUR).unwrap().limited);
+        assert!(!at(50.0, 2.1));
+    }
+
+    #[test]
+    fn other_rules_count_beside_the_best_interval() {
+        let rules = Rules {
+            between_failures: Some(1e9),
+            seconds: 60,
+            ..OFF
+        };
+        let at = |since_last| due(&rules, &History { since_last, ..FOUR }, false);
+        assert!(!at(59.0) && at(60.0));
+        assert!(due(&rules, &FOUR, true), "halting");
     }
 }

@@ -20,6 +20,7 @@ fn the_share_of_checkpoints_depends_on_their_average_cost() {
         interval: 0,
         seconds: 0,
         overhead: 10.0,
+        between_failures: None,
     };
     // Four checkpoints took 8 seconds, so one takes 2, which is 10 percent of 20.
     let at = |since_last| History {
@@ -27,6 +28,7 @@ fn the_share_of_checkpoints_depends_on_their_average_cost() {
         checkpoints: 4,
         cost: 8.0,
         since_last,
+        ..History::default()
     };
     assert!(!due(&rules, &at(18.0), false));
     assert!(due(&rules, &at(18.1), false));

@@ -53,6 +53,10 @@ pub struct NodeDataset {
     pub ranks: usize,
     /// The ranks whose records are on this node.
     pub here: BTreeSet<usize>,
+    /// The number of their files.
+    pub files: u64,
+    /// Of how many of them the checksum is recorded.
+    pub checksums: u64,
 }
 
 /// The datasets in the caches of one node, newest first, and the reasons why records cannot be
@@ -78,12 +82,20 @@ pub fn list_datasets(
             for (_, records) in records_of_run(files, layout, id, &mut problems)? {
                 for map in records.filemaps {
                     let key = (map.dataset.id, map.dataset.created);
+                    let files = &map.files.files;
+                    let checksums = files.iter().filter(|file| file.crc.is_some()).count();
+                    let files = files.len();
                     let held = found.entry(key).or_insert_with(|| NodeDataset {
                         dataset: map.dataset,
                         ranks: map.ranks,
                         here: BTreeSet::new(),
+                        files: 0,
+                        checksums: 0,
                     });
-                    held.here.insert(map.rank);
+                    if held.here.insert(map.rank) {
+                        held.files += files as u64;
+                        held.checksums += checksums as u64;
+                    }
                 }
             }
         }

@@ -51,6 +51,7 @@ impl Session {
         self.begin_recording_checksums()?;
         let completed = self.complete_open(call, valid);
         self.checksums.end_recording(&self.run);
+        self.interval.resume();
         if self.computing.is_none() {
             self.compute_starts();
         }
@@ -149,7 +150,7 @@ impl Session {
         let count_written = |run: &Run, statistics: &mut Statistics| {
             let (named, amount) = (title(&dataset), moved(&dataset, open.begun));
             run.tell_once(Severity::Debug(1), format!("{named}: {amount}, {how}"));
-            statistics.count_written(&dataset);
+            statistics.count_written(&dataset, open.begun);
             log_complete(run, open, &dataset);
         };
         if !bypass {

@@ -281,6 +281,7 @@ impl Restart<'_> {
                 let text = format!("{} was read from {prefix}: {read}", title(wanted));
                 run.tell_once(Severity::Debug(1), text);
                 let dataset = fetched.dataset.clone();
+                self.statistics.count_fetched(&dataset, begun);
                 let cached = self.add_fetched(fetched, (scheme, ranks), store, target.is_none())?;
                 run.log(Event::FetchSuccess, |record| {
                     record.of(&dataset).since(begun)

@@ -136,7 +136,9 @@ impl Flush<'_> {
         });
         match result {
             Ok(()) => {
-                self.is_saved(&dataset, Some(filemap), false);
+                if self.is_saved(&dataset, Some(filemap), false) {
+                    self.statistics.count_flushed(&dataset, begun);
+                }
                 run.log(Event::FlushSuccess, |record| {
                     record.of(&dataset).since(begun)
                 });
@@ -174,23 +176,22 @@ impl Flush<'_> {
     }
 
     /// Notes that a dataset is complete in the prefix directory. `dropped`: the user has taken it out
-    /// of the index. Local; the same on all ranks.
-    fn is_saved(&mut self, dataset: &Dataset, filemap: Option<Filemap>, dropped: bool) {
+    /// of the index. True if it was copied there. Local; the same on all ranks.
+    fn is_saved(&mut self, dataset: &Dataset, filemap: Option<Filemap>, dropped: bool) -> bool {
         note_flush(self.run, dataset, Progress::Complete);
         let newer = |c: &CachedDataset| c.dataset.is_checkpoint() && c.dataset.id > dataset.id;
         let is_newest = dataset.is_checkpoint() && !self.cached.entries.iter().any(newer);
         let mut entries = self.cached.entries.iter_mut();
-        if let Some(cached) = entries.find(|c| c.dataset.id == dataset.id) {
-            if is_newest && !dropped && !cached.flush_failed {
-                make_current(self.run, dataset);
-            }
-            (cached.in_prefix, cached.dropped) = (true, dropped);
-            cached.flush_failed = false;
-            cached.filemap = filemap.or(cached.filemap.take());
-            if !cached.bypass {
-                self.statistics.count_flushed(dataset);
-            }
+        let Some(cached) = entries.find(|c| c.dataset.id == dataset.id) else {
+            return false;
+        };
+        if is_newest && !dropped && !cached.flush_failed {
+            make_current(self.run, dataset);
         }
+        (cached.in_prefix, cached.dropped) = (true, dropped);
+        cached.flush_failed = false;
+        cached.filemap = filemap.or(cached.filemap.take());
+        !cached.bypass
     }
 
     /// Output that is no checkpoint leaves the cache when the prefix directory has it: no restart needs
@@ -327,8 +328,12 @@ impl Flush<'_> {
                 run.log_dataset(Event::AsyncFlushCancel, dataset);
             }
             Ok(result) => {
-                self.is_saved(dataset, None, result == FlushResult::Dropped);
                 let begun = ended.begun;
+                if self.is_saved(dataset, None, result == FlushResult::Dropped) {
+                    let held_up = ended.blocked;
+                    self.statistics
+                        .count_flushed_behind(dataset, begun, held_up);
+                }
                 run.log(Event::AsyncFlushSuccess, |record| {
                     record.of(dataset).since(begun)
                 });

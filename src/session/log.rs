@@ -121,9 +121,10 @@ impl Session {
     /// Records that the program has computed until `now`. Local.
     pub(super) fn compute_ends(&mut self, now: Instant) {
         if let Some(begun) = self.computing.take() {
-            let seconds = now.saturating_duration_since(begun).as_secs_f64();
+            let time = now.saturating_duration_since(begun);
+            self.statistics.add_computed(time);
             self.run.log(Event::ComputeEnd, |record| Record {
-                secs: Some(seconds),
+                secs: Some(time.as_secs_f64()),
                 ..record
             });
         }

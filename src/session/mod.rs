@@ -11,7 +11,7 @@
 //! | `SCR_Complete_output` | `complete` | `space`, `flush`, `background`, `checksums`, `halt` |
 //! | `SCR_Have_restart`, ... | `restart` | `search`, `recover`, `fetch`, `unavailable`, `any_ranks` |
 //! | `SCR_Allow_other_ranks`, `SCR_Restart_ranks`, ... | `restart_list` | `any_ranks` |
-//! | `SCR_Need_checkpoint` | `interval` | `halt` |
+//! | `SCR_Need_checkpoint` | `interval` | `failures`, `halt` |
 //! | `SCR_Should_exit`, `SCR_Finalize` | `halt` | `flush` |
 //! | `SCR_Current`, `SCR_Drop`, `SCR_Delete` | `manage` | `flush` |
 
@@ -26,6 +26,7 @@ mod damage;
 mod deletion;
 mod evict;
 mod exchange;
+mod failures;
 mod fetch;
 mod flush;
 mod flush_recovered;

@@ -252,6 +252,7 @@ impl Restart<'_> {
                     record.of(&order.dataset).note(&how).since(begun)
                 });
                 run.tell_timed(format!("{named} is ready in the cache, {how}"), begun);
+                self.statistics.count_recovered(&order.dataset, begun);
                 self.add_recovered(order, recovered, &layout, known)?;
                 Ok(true)
             }

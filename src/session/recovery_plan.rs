@@ -405,6 +405,7 @@ mod tests {
     use crate::session::other_ranks::OtherRanks;
     use crate::session::run::Run;
     use crate::session::search::RestartSearch;
+    use crate::session::statistics::Statistics;
     use crate::session::testing::{checkpoint, found, joined, recovered, run_in};
 
     /// Rank 0's state after it has classified an inventory.
@@ -414,6 +415,7 @@ mod tests {
         search: RestartSearch,
         ids: Ids,
         other_ranks: OtherRanks,
+        statistics: Statistics,
     }
 
     impl Root {
@@ -429,6 +431,7 @@ mod tests {
                 search,
                 ids: Ids::default(),
                 other_ranks: OtherRanks::default(),
+                statistics: Statistics::new(),
             }
         }
 
@@ -440,6 +443,7 @@ mod tests {
                 search: &mut self.search,
                 ids: &mut self.ids,
                 other_ranks: &mut self.other_ranks,
+                statistics: &mut self.statistics,
             };
             from_message(&restart.choose_candidate().unwrap()[0]).unwrap()
         }
@@ -482,6 +486,7 @@ mod tests {
             search: &mut root.search,
             ids: &mut root.ids,
             other_ranks: &mut root.other_ranks,
+            statistics: &mut root.statistics,
         };
         let remaining = restart.remaining().unwrap().remaining;
         let ids: Vec<u64> = remaining.iter().map(|one| one.dataset.id).collect();

@@ -84,6 +84,7 @@ impl Session {
             search: &mut self.search,
             ids: &mut self.ids,
             other_ranks: &mut self.other_ranks,
+            statistics: &mut self.statistics,
         }
     }
 

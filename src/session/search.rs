@@ -4,6 +4,7 @@ use super::cached::{CachedDataset, CachedDatasets, RestartFiles, note};
 use super::ids::Ids;
 use super::other_ranks::OtherRanks;
 use super::run::Run;
+use super::statistics::Statistics;
 use super::unavailable::Unavailable;
 use crate::Result;
 use crate::cache::plan::{Candidate, Slot};
@@ -28,6 +29,7 @@ pub(super) struct Restart<'a> {
     pub search: &'a mut RestartSearch,
     pub ids: &'a mut Ids,
     pub other_ranks: &'a mut OtherRanks,
+    pub statistics: &'a mut Statistics,
 }
 
 /// State of the search. The first three fields are the same on all ranks, the others are rank 0's.

@@ -4,6 +4,7 @@ use super::background::BackgroundFlushes;
 use super::cached::CachedDatasets;
 use super::checksums::BackgroundChecksums;
 use super::exchange::exchange;
+use super::failures::FailureRate;
 use super::halt::HaltState;
 use super::interval::CheckpointInterval;
 use super::local_setup::LocalSetup;
@@ -141,7 +142,7 @@ impl Session {
             lists: RestartLists::default(),
             node_copies: NodeCopies::default(),
             open: None,
-            interval: CheckpointInterval::new(),
+            interval: CheckpointInterval::new(None),
             halt: HaltState::new(environment),
             background: BackgroundFlushes::default(),
             checksums: BackgroundChecksums::default(),
@@ -171,6 +172,7 @@ impl Session {
         let warnings = config.take_warnings();
         session.tell_configuration(&assignment.notes);
         session.tell_run();
+        session.interval = CheckpointInterval::new(FailureRate::find(&session.run));
         session.log_start();
         session.begin(lock_timeout, warnings)?;
         session.compute_starts();

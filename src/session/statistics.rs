@@ -1,10 +1,10 @@
-//! What a run has done so far, for the summary in `SCR_Finalize`.
+//! What a run has done so far and how long it took, for the summary in `SCR_Finalize`.
 
 use super::Session;
 use super::run::Run;
 use crate::events::Severity;
 use crate::format::Dataset;
-use crate::text::{bytes, counted};
+use crate::text::{at_rate, counted};
 use std::time::{Duration, Instant};
 
 /// Counts of a run. The same on all ranks, except for times.
@@ -12,30 +12,44 @@ pub(super) struct Statistics {
     begun: Instant,
     /// Time that the program has waited for SCR.
     blocked: Duration,
-    written: Amount,
+    computed: Duration,
+    checkpoints: Amount,
+    output: Amount,
+    /// Flushes while the program waited.
     flushed: Amount,
+    /// Flushes in the background.
+    flushed_behind: Amount,
+    /// How long the program waited for those.
+    held_up: Duration,
+    recovered: Amount,
+    fetched: Amount,
     restarts: usize,
 }
 
-/// A number of datasets, and the bytes of their files.
+/// A number of datasets, the bytes of their files, and how long they took.
 #[derive(Default)]
 struct Amount {
     datasets: usize,
     bytes: u64,
+    time: Duration,
 }
 
 impl Amount {
-    fn add(&mut self, dataset: &Dataset) {
+    fn add(&mut self, dataset: &Dataset, time: Duration) {
         self.datasets += 1;
         self.bytes = self.bytes.saturating_add(dataset.size.unwrap_or(0));
+        self.time += time;
     }
 
     fn words(&self) -> String {
-        format!(
-            "{} ({})",
-            counted(self.datasets, "dataset"),
-            bytes(self.bytes)
-        )
+        let datasets = counted(self.datasets, "dataset");
+        match self.datasets {
+            0 => datasets,
+            _ => format!(
+                "{datasets}, {}",
+                at_rate(self.bytes, self.time.as_secs_f64())
+            ),
+        }
     }
 }
 
@@ -45,8 +59,14 @@ impl Statistics {
         Statistics {
             begun: Instant::now(),
             blocked: Duration::ZERO,
-            written: Amount::default(),
+            computed: Duration::ZERO,
+            checkpoints: Amount::default(),
+            output: Amount::default(),
             flushed: Amount::default(),
+            flushed_behind: Amount::default(),
+            held_up: Duration::ZERO,
+            recovered: Amount::default(),
+            fetched: Amount::default(),
             restarts: 0,
         }
     }
@@ -56,14 +76,39 @@ impl Statistics {
         self.begun
     }
 
-    /// Counts a dataset that the program has completed.
-    pub fn count_written(&mut self, dataset: &Dataset) {
-        self.written.add(dataset);
+    /// Adds a time in which the program has computed.
+    pub fn add_computed(&mut self, time: Duration) {
+        self.computed += time;
     }
 
-    /// Counts a dataset that was copied to the prefix directory.
-    pub fn count_flushed(&mut self, dataset: &Dataset) {
-        self.flushed.add(dataset);
+    /// Counts a dataset that the program has completed since `begun`.
+    pub fn count_written(&mut self, dataset: &Dataset, begun: Instant) {
+        let amount = match dataset.is_checkpoint() {
+            true => &mut self.checkpoints,
+            false => &mut self.output,
+        };
+        amount.add(dataset, begun.elapsed());
+    }
+
+    /// Counts a dataset that was copied to the prefix directory since `begun`, while the program waited.
+    pub fn count_flushed(&mut self, dataset: &Dataset, begun: Instant) {
+        self.flushed.add(dataset, begun.elapsed());
+    }
+
+    /// The same in the background. The program has waited for it for the time `held_up`.
+    pub fn count_flushed_behind(&mut self, dataset: &Dataset, begun: Instant, held_up: Duration) {
+        self.flushed_behind.add(dataset, begun.elapsed());
+        self.held_up += held_up;
+    }
+
+    /// Counts a dataset that was checked, and rebuilt if needed, in the cache since `begun`.
+    pub fn count_recovered(&mut self, dataset: &Dataset, begun: Instant) {
+        self.recovered.add(dataset, begun.elapsed());
+    }
+
+    /// Counts a dataset that was read from the prefix directory since `begun`.
+    pub fn count_fetched(&mut self, dataset: &Dataset, begun: Instant) {
+        self.fetched.add(dataset, begun.elapsed());
     }
 
     /// Counts a checkpoint that all ranks have read.
@@ -73,15 +118,42 @@ impl Statistics {
 
     /// Reports the counts. Local.
     pub fn tell(&self, run: &Run) {
-        let text = format!(
-            "summary: {} written, {} flushed, {}; {:.3} s of {:.3} s spent in SCR",
-            self.written.words(),
-            self.flushed.words(),
-            counted(self.restarts, "restart"),
-            self.blocked.as_secs_f64(),
-            self.begun.elapsed().as_secs_f64()
+        let all = self.begun.elapsed().as_secs_f64();
+        let of_all = |time: Duration| {
+            let seconds = time.as_secs_f64();
+            format!("{seconds:.3} s, {:.1} %", seconds / all.max(1e-9) * 100.0)
+        };
+        let behind = format!(
+            "{}, of which the program was held up {:.3} s",
+            self.flushed_behind.words(),
+            self.held_up.as_secs_f64()
         );
-        run.tell_once(Severity::Debug(1), text);
+        let Statistics {
+            flushed,
+            flushed_behind,
+            recovered,
+            fetched,
+            ..
+        } = self;
+        let lines = [
+            ("run time", true, format!("{all:.3} s")),
+            ("computation", true, of_all(self.computed)),
+            ("in SCR", true, of_all(self.blocked)),
+            ("checkpoints", true, self.checkpoints.words()),
+            (
+                "other output",
+                self.output.datasets > 0,
+                self.output.words(),
+            ),
+            ("flushed", flushed.datasets > 0, flushed.words()),
+            ("in background", flushed_behind.datasets > 0, behind),
+            ("recovered", recovered.datasets > 0, recovered.words()),
+            ("fetched", fetched.datasets > 0, fetched.words()),
+            ("restarts", true, self.restarts.to_string()),
+        ];
+        for (name, _, text) in lines.into_iter().filter(|(_, shown, _)| *shown) {
+            run.tell_once(Severity::Debug(1), format!("summary: {name:<13} {text}"));
+        }
     }
 }
 

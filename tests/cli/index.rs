@@ -28,6 +28,81 @@ fn every_fixture_is_listed_as_by_scr() {
     }
 }
 
+/// A line of the event log about dataset `id`.
+fn transfer(id: u64, (job, name): (u64, &str), (kind, from): (&str, &str), seconds: f64) -> String {
+    format!(
+        "2026-11-21T00:42:06: host=n1, jobid={job}, xfer={kind}, from={from}, to=/p, dset={id}, \
+         name=\"{name}\", secs={seconds:.6}, bytes=3296.000000, files=7\n"
+    )
+}
+
+#[test]
+fn the_long_list_has_size_time_and_checksums_of_all_datasets() {
+    let sandbox = Sandbox::of("output");
+    let expected = |seconds: [&str; 5]| {
+        let rows = [
+            "5 YES 2026-11-21T00:38:21 * CKPT 4 7 3.2 KiB % none перезапуск-3.0",
+            "4 YES 2026-11-21T00:38:20 OUTPUT 4 3 123 B % none größe_Δt.out-2",
+            "3 YES 2026-11-21T00:38:19 CKPT,OUTPUT 4 7 3.2 KiB % none ckpt-2.0+β",
+            "2 YES 2026-11-21T00:38:18 OUTPUT 4 7 3.2 KiB % none plot.vis-0.5+été",
+            "1 YES 2026-11-21T00:38:18 CKPT,OUTPUT 4 7 3.2 KiB % none ckpt-1.0+α",
+        ];
+        let rows = rows.iter().zip(seconds);
+        rows.map(|(row, seconds)| row.replace('%', seconds))
+            .collect::<Vec<_>>()
+    };
+    let rows = |table: &str| {
+        let lines = table.lines().skip(1);
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        lines.map(words).collect::<Vec<_>>()
+    };
+    let table = sandbox.run(&["index", "--long"]).out();
+    assert_eq!(rows(&table), expected(["- -"; 5]));
+    let heading = "DSET VALID FLUSHED CUR TYPE RANKS FILES SIZE SECONDS RATE CHECKSUMS NAME";
+    let first: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(first.join(" "), heading);
+
+    let (flush, cache) = (("FLUSH_SYNC", "/cache"), ("CHECKPOINT", "/cache"));
+    let log = [
+        transfer(5, (1002, "перезапуск-3.0"), flush, 9.0),
+        transfer(5, (1002, "перезапуск-3.0"), ("FLUSH_ASYNC", "/cache"), 0.5),
+        // A dataset of another job, one of another name, and one that was written to the cache.
+        transfer(4, (7, "größe_Δt.out-2"), flush, 1.0),
+        transfer(3, (1002, "ckpt"), flush, 1.0),
+        transfer(1, (1002, "ckpt-1.0+α"), cache, 1.0),
+        // In bypass nothing is copied.
+        transfer(2, (1002, "plot.vis-0.5+été"), ("OUTPUT", "/p"), 2.0),
+    ];
+    let file = sandbox.path().join(".scr/log");
+    std::fs::write(&file, log.concat()).unwrap();
+    let timed = expected(["0.500 6.4 KiB/s", "- -", "- -", "2.000 1.6 KiB/s", "- -"]);
+    let table = sandbox.run(&["index", "--long"]).out();
+    assert_eq!(rows(&table), timed);
+    // It also follows a change, and changes nothing of the short list.
+    let after = sandbox
+        .run(&["index", "--long", "--current=ckpt-2.0+β"])
+        .out();
+    assert!(after.contains(" * CKPT,OUTPUT "), "{after}");
+    assert_eq!(list(&sandbox).lines().count(), 4);
+
+    // A damaged log is told. One that cannot be read hides only the times.
+    std::fs::write(&file, log.concat() + "noise\n").unwrap();
+    let said = sandbox.run(&["index", "--long"]);
+    assert_eq!(rows(&said.out).len(), 5);
+    assert!(
+        said.code == 0 && said.err.contains("line 7 is no record"),
+        "{said:?}"
+    );
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    let said = sandbox.run(&["index", "--long"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.err.contains("how long datasets took is not known"),
+        "{said:?}"
+    );
+}
+
 #[test]
 fn drop_and_remove_take_entries_out_and_leave_files() {
     for option in ["--drop=timestep.3", "--remove=timestep.3", "-dtimestep.3"] {

@@ -34,8 +34,9 @@ fn a_killed_job_is_saved_node_by_node() {
     let inspected = on(&site, "n1", "scr_inspect", &[]).out();
     assert_eq!(
         inspected,
-        "DSET TYPE        HERE RANKS NAME\n   2 CKPT           2     8 ck.2\n   1 CKPT           2     \
-         8 ck.1\n"
+        "DSET TYPE HERE RANKS FILES    SIZE SECONDS RATE CHECKSUMS NAME\n   2 CKPT    2     8     8 \
+         8.0 KiB       -    - all       ck.2\n   1 CKPT    2     8     8 8.0 KiB       -    - all       \
+         ck.1\n"
     );
     assert_eq!(on(&site, "n1", "scr", &["inspect", "-q"]).out(), "2 1\n");
     for node in ["n0", "n1", "n3"] {

@@ -58,7 +58,14 @@ fn tables_fit_the_terminal_and_are_whole_elsewhere() {
         ..Default::default()
     });
     index.write(&files, &path).unwrap();
-    for args in ["index", "doctor", "params", "--help", "index --help"] {
+    for args in [
+        "index",
+        "index --long",
+        "doctor",
+        "params",
+        "--help",
+        "index --help",
+    ] {
         let words: Vec<&str> = args.split(' ').collect();
         let piped = sandbox.run(&words).out;
         assert!(!piped.contains('\x1b'), "{args}: {piped}");
@@ -77,11 +84,15 @@ fn tables_fit_the_terminal_and_are_whole_elsewhere() {
     }
     let list = sandbox.run(&["index"]).out();
     assert!(list.contains(&format!("{long}\n")), "{list}");
-    let fitted = on_terminal(&sandbox, true, "index").unwrap();
-    let fits = |line: &str| line.chars().count() <= 50;
-    assert!(fitted.lines().all(fits), "{fitted}");
-    let letters = |text: &str| text.split_whitespace().collect::<String>();
-    assert_eq!(letters(&fitted), letters(&list));
+    for args in ["index", "index --long"] {
+        let words: Vec<&str> = args.split(' ').collect();
+        let list = sandbox.run(&words).out();
+        let fitted = on_terminal(&sandbox, true, args).unwrap();
+        let fits = |line: &str| line.chars().count() <= 50;
+        assert!(fitted.lines().all(fits), "{fitted}");
+        let letters = |text: &str| text.split_whitespace().collect::<String>();
+        assert_eq!(letters(&fitted), letters(&list));
+    }
     let json = on_terminal(&sandbox, false, "index --json").unwrap();
     assert_eq!(json, sandbox.run(&["index", "--json"]).out());
 }

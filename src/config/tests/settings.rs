@@ -1,4 +1,4 @@
-use super::super::{Config, FlushType, Settings};
+use super::super::{Config, FlushType, IntervalSetting, Settings};
 use super::load;
 use std::path::Path;
 
@@ -36,8 +36,28 @@ fn defaults_are_those_of_v3_1_0() {
             s.checkpoint_seconds,
             s.checkpoint_overhead
         ),
-        (0, 0, 0.0)
+        (IntervalSetting::Calls(0), 0, 0.0)
     );
+    assert_eq!(s.mean_time_to_failure, 24 * 60 * 60);
+}
+
+#[test]
+fn the_interval_is_a_count_or_auto() {
+    let interval = |text| settings(&[("SCR_CHECKPOINT_INTERVAL", text)]).checkpoint_interval;
+    assert_eq!(interval("5"), IntervalSetting::Calls(5));
+    assert_eq!(interval("Auto"), IntervalSetting::Auto);
+    for (name, bad) in [
+        ("SCR_CHECKPOINT_INTERVAL", "often"),
+        ("SCR_CHECKPOINT_INTERVAL", "-1"),
+        ("SCR_MEAN_TIME_TO_FAILURE", "0"),
+        ("SCR_MEAN_TIME_TO_FAILURE", "7.5"),
+        ("SCR_MEAN_TIME_TO_FAILURE", "auto"),
+    ] {
+        let env = [(name, bad), ("SCR_PREFIX", "/p")];
+        let error = Settings::from(&load(&env, "", "")).unwrap_err().to_string();
+        assert!(error.contains(&format!("{name} is `{bad}`")), "{error}");
+        assert_eq!(error.matches(name).count(), 1, "{error}");
+    }
 }
 
 #[test]

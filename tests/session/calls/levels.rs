@@ -57,16 +57,15 @@ fn each_level_tells_what_it_should_and_no_more() {
             "{brief:?}"
         );
         assert!(flushed.iter().all(|l| l.contains(": 4 files, 3.9 KiB in ")));
-        let summary = brief.last().unwrap();
-        let copied = if bypass == "0" {
-            "2 datasets (7.9 KiB)"
-        } else {
-            "0 datasets (0 B)"
-        };
-        let expected =
-            format!("summary: 3 datasets (11.8 KiB) written, {copied} flushed, 0 restarts; ");
-        assert!(summary.contains(&expected), "{summary}");
-        assert_eq!(brief.len(), 1 + 3 + flushed.len() + 1, "{brief:?}");
+        let written = ("checkpoints", "3 datasets, 11.8 KiB in ");
+        let copied = ("flushed", "2 datasets, 7.9 KiB in ");
+        let mut expected = vec![TIMES[0], TIMES[1], TIMES[2], written, ("restarts", "0")];
+        if bypass == "0" {
+            expected.insert(4, copied);
+        }
+        expect_summary(&brief, &expected);
+        let others = brief.len() - expected.len();
+        assert_eq!(others, 1 + 3 + flushed.len(), "{brief:?}");
 
         let steps = shown(&site, 2);
         for step in [
@@ -86,9 +85,88 @@ fn each_level_tells_what_it_should_and_no_more() {
             assert_eq!(rank.restart().as_deref(), Some("ck.3"));
             rank.finalize().unwrap();
         });
-        let summary = site.events.lines().pop().unwrap();
-        assert!(summary.contains("0 datasets (0 B) written, 0 datasets (0 B) flushed, 1 restart;"));
+        let mut expected = vec![TIMES[0], TIMES[1], TIMES[2], ("checkpoints", "0 datasets")];
+        expected.extend([("fetched", "1 dataset, 3.9 KiB in "), ("restarts", "1")]);
+        expect_summary(&site.events.lines(), &expected);
     }
+}
+
+/// The first lines of each summary.
+const TIMES: [(&str, &str); 3] = [("run time", ""), ("computation", ""), ("in SCR", "")];
+
+/// The lines end with a summary with these names and beginnings of texts.
+#[track_caller]
+fn expect_summary(lines: &[String], expected: &[(&str, &str)]) {
+    let summary = &lines[lines.len().saturating_sub(expected.len())..];
+    for (line, (name, text)) in summary.iter().zip(expected) {
+        let start = format!("0: Debug(1): summary: {name:<13} {text}");
+        assert!(line.starts_with(&start), "{start}: {summary:#?}");
+    }
+    let all = lines.iter().rev().take_while(|l| l.contains("summary: "));
+    assert_eq!(all.count(), expected.len(), "{lines:#?}");
+}
+
+/// The number before a unit in a line of the summary.
+fn number(lines: &[String], name: &str, unit: &str) -> f64 {
+    let begin = format!("summary: {name:<13} ");
+    let line = lines.iter().rev().find(|line| line.contains(&begin));
+    let text = line.unwrap().split(&begin).nth(1).unwrap();
+    let (before, _) = text.split_once(unit).unwrap();
+    before.rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+/// The summary needs no event log, and its times fit together.
+#[test]
+fn the_summary_has_what_the_run_did() {
+    let site = Site::new()
+        .set("SCR_CACHE_SIZE", "2")
+        .set("SCR_FLUSH", "1")
+        .set("SCR_FLUSH_ASYNC", "1")
+        .set("SCR_COPY_TYPE", "XOR");
+    site.run(&NODES, |rank| {
+        rank.checkpoint("ck.1").unwrap();
+        rank.write("plot", false, true).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        rank.finalize().unwrap();
+    });
+    let lines = site.events.lines();
+    let [run, computation, scr] = TIMES;
+    let behind = ("in background", "2 datasets, 7.9 KiB in ");
+    let written = ("checkpoints", "1 dataset, 3.9 KiB in ");
+    let output = ("other output", "1 dataset, 3.9 KiB in ");
+    let none = ("restarts", "0");
+    expect_summary(
+        &lines,
+        &[run, computation, scr, written, output, behind, none],
+    );
+    let of = |name| number(&lines, name, " s");
+    assert!(of("computation") >= 0.02, "{lines:#?}");
+    let parts = of("computation") + of("checkpoints");
+    assert!(parts <= of("run time") + 0.002, "{lines:#?}");
+    assert!(of("in background") > 0.0);
+    let share = of("computation") / of("run time") * 100.0;
+    let told = number(&lines, "computation", " %");
+    // Times are rounded to a thousandth of a second.
+    let rounded = 100.0 * 0.001 / of("run time") + 0.1;
+    assert!((told - share).abs() <= rounded, "{told} {share}");
+
+    // The next run finds the cache as it was left, but for one node.
+    site.run(&NODES, |rank| rank.checkpoint("ck.3").unwrap());
+    site.lose("n1");
+    site.run(&["n0", "n4", "n2", "n3"], |rank| {
+        assert_eq!(rank.restart().as_deref(), Some("ck.3"));
+        rank.finalize().unwrap();
+    });
+    let lines = site.events.lines();
+    let recovered = ("recovered", "1 dataset, 3.9 KiB in ");
+    let summary: Vec<&String> = lines.iter().rev().take(8).collect();
+    assert!(
+        summary
+            .iter()
+            .any(|l| l.contains(&format!("summary: {:<13} {}", recovered.0, recovered.1))),
+        "{summary:#?}"
+    );
+    assert!(lines.last().unwrap().ends_with(" 1"), "{lines:#?}");
 }
 
 #[test]

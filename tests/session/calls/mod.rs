@@ -1,6 +1,7 @@
 //! The calls of the API: order, arguments, configuration, halting, messages, rounds.
 
 mod api;
+mod auto;
 mod bad_input;
 mod configuration;
 mod halt;

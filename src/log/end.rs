@@ -1,0 +1,132 @@
+//! Reading the end of a log, whose beginning may be long ago and large.
+
+use super::read::each_record;
+use super::{NotRead, Record};
+use crate::events::Event;
+use crate::store::Files;
+use crate::{Error, Result};
+use std::path::Path;
+
+/// Reads the last `most` bytes of a log, and calls `each` for every valid line in them, in order. A run
+/// whose START is before them gets one where they begin.
+///
+/// # Errors
+/// The file cannot be read, or is not a regular one.
+pub fn read_end(
+    files: &dyn Files,
+    path: &Path,
+    most: u64,
+    mut each: impl FnMut(Record),
+) -> Result<NotRead> {
+    let file = files.open(path)?;
+    let size = file.size()?;
+    let begin = size.saturating_sub(most);
+    let too_large = || Error::corrupt(path, "its end does not fit into memory");
+    let length = usize::try_from(size - begin).map_err(|_| too_large())?;
+    let mut bytes = vec![0; length];
+    file.read_at(begin, &mut bytes)?;
+    let mut rest = &bytes[..];
+    if begin > 0 {
+        // The first line is most likely cut.
+        let end = rest.iter().position(|byte| *byte == b'\n');
+        rest = end.and_then(|end| rest.get(end + 1..)).unwrap_or_default();
+    }
+    let mut known = begin == 0;
+    let each = |record: Record| {
+        match record.event {
+            Event::Start => known = true,
+            Event::ComputeStart | Event::ComputeEnd if !known => {
+                known = true;
+                each(Record {
+                    time: record.time,
+                    ..Record::now(Event::Start)
+                });
+            }
+            _ => {}
+        }
+        each(record);
+        Ok::<(), Error>(())
+    };
+    let not_read = each_record(&mut rest, path, each)?;
+    Ok(match begin {
+        0 => not_read,
+        _ => NotRead {
+            first: 0,
+            ..not_read
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::Totals;
+    use crate::store::posix::Posix;
+
+    /// The lines of a run of 100 s that was killed.
+    fn killed() -> String {
+        let line = |event: &str| format!("2026-11-21T00:42:08: host=n, jobid=7, event={event}\n");
+        let compute = line("COMPUTE_END, secs=50.0").repeat(2);
+        line("START") + &compute
+    }
+
+    /// A log with a run that ends, and then `runs` that do not.
+    fn log(runs: usize) -> (tempfile::TempDir, std::path::PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let end = "2026-11-21T00:42:08: host=n, jobid=7, event=END\n";
+        std::fs::write(&path, killed() + end + &killed().repeat(runs)).unwrap();
+        (dir, path)
+    }
+
+    fn totals(path: &Path, most: u64) -> (f64, f64, NotRead) {
+        let mut totals = Totals::default();
+        let not_read = read_end(&Posix, path, most, |record| totals.add(&record)).unwrap();
+        totals.end();
+        (totals.failures, totals.total(), not_read)
+    }
+
+    #[test]
+    fn the_end_is_read_and_no_more() {
+        let (_dir, path) = log(3);
+        let none = NotRead::default();
+        assert_eq!(totals(&path, 1 << 20), (3.0, 400.0, none));
+        let size = std::fs::metadata(&path).unwrap().len();
+        assert_eq!(totals(&path, size), (3.0, 400.0, none));
+        // The first of the failed runs has lost its beginning, and counts all the same.
+        let run = killed().len() as u64;
+        let begins = killed().find('\n').unwrap() as u64;
+        let cut = totals(&path, 3 * run - begins);
+        assert_eq!(cut, (3.0, 300.0, none));
+        // The beginning of the line of 50 s before is gone, too.
+        let cut = totals(&path, 3 * run - begins - 10);
+        assert_eq!(cut, (3.0, 250.0, none));
+        assert_eq!(totals(&path, 0), (0.0, 0.0, none));
+        // The END of the run before them is not in these.
+        assert_eq!(totals(&path, 3 * run + 1), (3.0, 300.0, none));
+    }
+
+    #[test]
+    fn damaged_lines_are_counted() {
+        let (_dir, path) = log(1);
+        let mut text = std::fs::read(&path).unwrap();
+        text.extend(b"noise\n\xff\n");
+        std::fs::write(&path, &text).unwrap();
+        assert_eq!(totals(&path, 1 << 20).2, NotRead { count: 2, first: 8 });
+        let (_, _, not_read) = totals(&path, 150);
+        assert_eq!(not_read, NotRead { count: 2, first: 0 });
+        assert!(not_read.text().unwrap().ends_with("left out: 2"));
+    }
+
+    #[test]
+    fn what_is_no_file_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let read = |path: &Path| read_end(&Posix, path, 100, |_| {}).unwrap_err();
+        read(dir.path());
+        assert!(read(&dir.path().join("none")).is_not_found());
+        let pipe = dir.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        read(&pipe);
+    }
+}
