@@ -24,8 +24,9 @@ expect() {
     checked=$((checked + 1))
 }
 
+# With an mpi4py of another MPI each process is alone.
 if "$python" -c "from mpi4py import MPI" 2>/dev/null &&
-    [[ $("$@" "$python" -c "from mpi4py import MPI; print(MPI.COMM_WORLD.size)" 2>/dev/null) != $'2\n2' ]]; then
+    "$@" "$python" -c "from mpi4py import MPI; exit(MPI.COMM_WORLD.size != 1)" >/dev/null 2>&1; then
     echo "from mpi4py import MPI; import scr; scr.init()" >program.py
     expect "Error: SCR_Init failed .*mpi4py runs with another MPI .* than .* was built with. Install an mpi4py" "$@"
 fi
