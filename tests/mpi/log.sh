@@ -72,4 +72,25 @@ grep -E '^(CHECKPOINT|ENCODE)' second | cut -d' ' -f1 | paste -sd' ' |
 "$scr" ckpt-interval --stats >stats || fail "scr ckpt-interval"
 [[ $(grep -cE '^(Starts: 2|Failures: 1)$' stats) -eq 2 ]] || fail "$(cat stats)"
 [[ $("$scr" ckpt-interval) -ge 1 ]] || fail "no interval"
+
+# The report: the work after the checkpoint that came back is lost, and its files were rebuilt.
+"$scr" report --json --html report.html >report.json || fail "scr report"
+of_report() { # KEY: its first value in the list of failures
+    sed -n '/^  "failures": \[/,/^  \]/p' report.json | sed -nE "s/^ *\"$1\": ([0-9.]+),?$/\1/p" | head -n 1
+}
+grep -q "\"restart_id\": $id," report.json || fail "the report has another checkpoint: $(cat report.json)"
+recovery=$(of_report recovery)
+[[ $recovery =~ [1-9] ]] || fail "the report has no rebuild: $(cat report.json)"
+# By hand: from the end of that checkpoint to the last record of the first run, in whole seconds; a transfer reaches
+# to its end.
+when() { # PATTERN: time of the last record of the first run that fits
+    head -n "$before" .scr/log | grep -E "$1" | tail -n 1 | cut -d: -f1-3
+}
+seconds() { date -d "$1" +%s; }
+lost=$(of_report lost)
+hand=$(($(seconds "$(when event=)") - $(seconds "$(when "event=CHECKPOINT_END.* dset=$id,")")))
+awk -v lost="$lost" -v hand="$hand" 'BEGIN { exit !(lost >= hand && lost < hand + 2) }' ||
+    fail "the report has $lost s of lost work, by hand it is $hand s"
+grep -q "<h2>Failures</h2>" report.html || fail "the page has no failure"
+echo "$lost s of work lost, $recovery s to recover"
 echo "$(wc -l <.scr/log) records, $(wc -l <told) checkpoints before the node was lost"
