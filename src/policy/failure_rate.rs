@@ -23,8 +23,9 @@ pub fn expected_failures(seen: u64) -> (f64, f64) {
 /// The mean of Poisson's distribution with which at most `most` come with the given probability.
 fn mean_where(most: u64, probability: f64) -> f64 {
     let count = most as f64;
-    // Far outside of both limits: ten standard deviations and more.
-    let (mut low, mut high) = (0.0, count + 10.0 * count.sqrt() + 20.0);
+    // Far outside of both limits, but near enough for numbers that are not 0.
+    let far = 10.0 * count.sqrt() + 20.0;
+    let (mut low, mut high) = ((count - far).max(0.0), count + far);
     let logarithm = log_factorial(most);
     for _ in 0..100 {
         let mean = (low + high) / 2.0;

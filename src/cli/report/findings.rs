@@ -5,7 +5,7 @@ use super::estimate::Estimate;
 use super::history::History;
 use super::lost;
 use super::run::{Activity, Ending, Phase, Run};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::AddAssign;
 
 /// Where the time of runs went, seconds. The parts make up the total.
@@ -248,13 +248,9 @@ impl Findings {
 
     /// The ids of the jobs, each once.
     pub fn jobs(&self) -> Vec<&str> {
-        let mut jobs: Vec<&str> = Vec::new();
-        for run in &self.runs {
-            if !jobs.contains(&run.job.as_str()) {
-                jobs.push(&run.job);
-            }
-        }
-        jobs
+        let mut seen = HashSet::new();
+        let jobs = self.runs.iter().map(|run| run.job.as_str());
+        jobs.filter(|job| seen.insert(*job)).collect()
     }
 }
 
@@ -346,13 +342,13 @@ fn levels(datasets: &[Dataset], runs: &[Run]) -> Vec<Level> {
             moved.iter().for_each(|moved| level.add(moved));
         }
     }
+    let sizes = datasets.iter().filter_map(|one| Some((one.id, one.bytes?)));
+    let sizes: HashMap<u64, f64> = sizes.collect();
     for phase in runs.iter().flat_map(|run| &run.phases) {
         if phase.activity == Activity::Rebuild {
-            let of_dataset = |one: &&Dataset| Some(one.id) == phase.dataset;
-            let dataset = datasets.iter().find(of_dataset);
             rebuild.add(&Moved {
                 seconds: Some(phase.seconds),
-                bytes: dataset.and_then(|dataset| dataset.bytes),
+                bytes: phase.dataset.and_then(|id| sizes.get(&id).copied()),
             });
         }
     }

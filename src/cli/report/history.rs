@@ -4,7 +4,7 @@ use super::datasets::Datasets;
 use super::run::{Ending, Run};
 use crate::events::{Event, EventKind};
 use crate::log::Record;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Times and sizes of more than this are damage: 300 years, and a million exabytes.
 const MOST_SECONDS: f64 = 1e10;
@@ -23,6 +23,8 @@ pub(super) struct History {
     pub other: u64,
     /// The last run of each job.
     last: HashMap<String, usize>,
+    /// Jobs, and nodes of theirs that failed.
+    down: HashSet<(String, String)>,
 }
 
 impl History {
@@ -84,10 +86,9 @@ impl History {
         let Some(note) = &record.note else {
             return;
         };
-        let node = |note: &str| note.split(':').next().map(str::to_string);
-        let known = self.runs.iter().filter(|run| run.job == record.job);
-        let mut known = known.flat_map(|run| &run.node_failures);
-        if known.any(|known| node(known) == node(note)) {
+        let node = note.split(':').next().unwrap_or_default();
+        let new = self.down.insert((record.job.clone(), node.to_string()));
+        if !new {
             return;
         }
         if let Some(run) = self.of_job(record) {

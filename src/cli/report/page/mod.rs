@@ -157,7 +157,7 @@ fn swatch(class: &str) -> String {
     )
 }
 
-const LEGEND: &str = "<p class=\"small\">Each bar is a run; a column shows what it did in its time, in proportion. \
+const LEGEND: &str = "<p class=\"small legend\">Each bar is a run; a column shows what it did in its time, in proportion. \
      Colours are those of the table above. Hatched: lost work. The thin blue strip below a bar: flushes in the \
      background. A cross: the run was killed there.</p>\n";
 
@@ -202,7 +202,7 @@ fn datasets(findings: &Findings) -> String {
             (dataset.id.to_string(), parts)
         })
         .collect();
-    out += "<p class=\"small\">";
+    out += "<p class=\"small legend\">";
     for (class, name) in COST_PARTS {
         out += &format!("{}{name} ", swatch(class));
     }
@@ -289,14 +289,14 @@ fn dataset_rows(findings: &Findings) -> Vec<Vec<String>> {
         "scheme",
         "store",
         "written",
-        "rate",
+        "write rate",
         "redundancy",
         "flush",
-        "rate",
+        "flush rate",
         "background",
-        "rate",
+        "background rate",
         "fetch",
-        "rate",
+        "fetch rate",
     ];
     let mut rows = vec![names.map(String::from).to_vec()];
     for dataset in &findings.datasets {
