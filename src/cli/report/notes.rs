@@ -56,7 +56,10 @@ pub(super) fn of(findings: &Findings) -> Vec<String> {
         _ => Some("Some runs were killed at times that are known from their last records only"),
     };
     notes.extend(killed.map(|text| {
-        format!("{text}: the lost work is a lower bound. With scr run, RUN_END has the time.")
+        format!(
+            "{text}: the lost work is a lower bound, and the rest of it is in the time until the next start. \
+             With scr run, RUN_END has the time."
+        )
     }));
     let unknown = findings
         .failures
