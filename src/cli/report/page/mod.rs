@@ -10,11 +10,15 @@ use super::estimate::ASSUMPTIONS;
 use super::findings::{Findings, TimeUse};
 use super::words::{bytes, clock, duration, or_dash, percent, rate};
 use super::{notes, text as words};
+use crate::text::counted;
 use bars::Chart;
 use svg::{Scale, WIDTH, picture, rectangle, text};
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
+
+/// Most rows of a table. Of longer ones, the newest are shown: a browser is slow with more.
+const MOST_ROWS: usize = 5000;
 
 /// The whole page.
 pub(super) fn page(findings: &Findings) -> String {
@@ -74,7 +78,7 @@ fn body(findings: &Findings) -> String {
         out += &format!("<p>The picture has the newest {most} runs, the table has all.</p>\n");
     }
     out += &timeline::timeline(findings);
-    out += &table(&words::run_rows(findings), "All runs");
+    out += &table(&words::run_rows(findings), "Runs");
     if !findings.failures.is_empty() {
         out += "<h2>Failures</h2>\n";
         out += &table(&words::failure_rows(findings), "What each failure cost");
@@ -166,6 +170,12 @@ fn table(rows: &[Vec<String>], caption: &str) -> String {
     let Some((head, rows)) = rows.split_first() else {
         return String::new();
     };
+    let left_out = rows.len().saturating_sub(MOST_ROWS);
+    let rows = rows.get(left_out..).unwrap_or_default();
+    let caption = match left_out {
+        0 => text(caption),
+        _ => format!("{}, the newest {MOST_ROWS}; --json has all", text(caption)),
+    };
     let cells = |row: &[String], tag: &str| -> String {
         let cell = |cell: &String| format!("<{tag}>{}</{tag}>", text(cell));
         row.iter().map(cell).collect()
@@ -177,9 +187,8 @@ fn table(rows: &[Vec<String>], caption: &str) -> String {
         .map(|row| format!("<tr>{}</tr>\n", cells(row, "td")))
         .collect();
     format!(
-        "<div class=\"wide\"><table><caption>{}</caption><thead><tr>{head}</tr></thead>\n\
-         <tbody>{body}</tbody></table></div>\n",
-        text(caption)
+        "<div class=\"wide\"><table><caption>{caption}</caption><thead><tr>{head}</tr></thead>\n\
+         <tbody>{body}</tbody></table></div>\n"
     )
 }
 
@@ -232,11 +241,9 @@ fn datasets(findings: &Findings) -> String {
         .draw();
     }
     let rows = dataset_rows(findings);
-    let count = rows.len().saturating_sub(1);
-    let table = table(&rows, "All datasets");
-    out + &format!(
-        "<details><summary>Numbers of all {count} datasets</summary>\n{table}</details>\n"
-    )
+    let count = counted(findings.datasets.len(), "dataset");
+    let table = table(&rows, "Datasets");
+    out + &format!("<details><summary>Numbers of {count}</summary>\n{table}</details>\n")
 }
 
 const COST_PARTS: [(&str, &str); 3] = [
@@ -327,7 +334,23 @@ fn dataset_rows(findings: &Findings) -> Vec<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::fill;
+    use super::{MOST_ROWS, fill, table};
+
+    #[test]
+    fn a_long_table_has_its_newest_rows_and_says_so() {
+        let rows = |count: usize| -> Vec<Vec<String>> {
+            let numbers = (0..count).map(|number| vec![format!("<{number}>")]);
+            std::iter::once(vec!["ID".to_string()])
+                .chain(numbers)
+                .collect()
+        };
+        let whole = table(&rows(MOST_ROWS), "Rows");
+        assert!(whole.contains("<caption>Rows</caption>") && whole.contains("<td>&lt;0&gt;</td>"));
+        let cut = table(&rows(MOST_ROWS + 1), "Rows");
+        assert!(cut.contains("<caption>Rows, the newest 5000; --json has all</caption>"));
+        assert_eq!(cut.matches("<td>").count(), MOST_ROWS);
+        assert!(!cut.contains("&lt;0&gt;") && cut.contains("<td>&lt;5000&gt;</td>"));
+    }
 
     #[test]
     fn a_value_is_not_replaced_again() {
