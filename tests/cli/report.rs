@@ -233,6 +233,17 @@ fn a_run_without_an_end_may_still_go_on() {
     assert_eq!((ending, failures), (json!("itself"), 0));
 }
 
+/// A checkpoint that failed, and one in which the run was killed, say nothing of what one costs.
+#[test]
+fn only_complete_checkpoints_have_a_cost() {
+    let more = "310 event=COMPUTE_END, secs=60\n310 event=CHECKPOINT_START, dset=3\n\
+                318 event=CHECKPOINT_FAIL, dset=3, note=\"full\"\n318 event=COMPUTE_START\n\
+                320 event=COMPUTE_END, secs=2\n320 event=CHECKPOINT_START, dset=4";
+    let report = report(&(log(KILLED) + &log(more) + &log(RUN_END)), &[]);
+    near(&report["interval"]["cost"], 20.0);
+    near(&report["time"]["checkpoint"], 20.0 + 8.0 + 20.0);
+}
+
 #[test]
 fn without_a_failure_there_is_a_lower_limit_only() {
     let text =
@@ -484,12 +495,13 @@ fn any_log_gives_a_report() {
         }
         let report = report(&text, if round % 2 == 0 { &["--ended"] } else { &[] });
         for time in [&report["time"], &report["runs"][0]["time"]] {
+            let mut sum = 0.0;
             for (name, part) in time.as_object().into_iter().flatten() {
-                assert!(
-                    part.as_f64().is_some_and(|part| part >= 0.0),
-                    "{name}: {part}\n{text}"
-                );
+                let part = part.as_f64().filter(|part| *part >= 0.0).unwrap();
+                sum += if name == "total" { -part } else { part };
             }
+            let total = time["total"].as_f64().unwrap_or(0.0);
+            assert!(sum.abs() <= 1e-9 * total + 1e-6, "{sum}: {time}\n{text}");
         }
         page(&text);
     }

@@ -51,8 +51,8 @@ impl Estimate {
         };
         let count = runs.iter().map(|run| run.checkpoints.len()).sum::<usize>() as f64;
         let waited = sum(|phase| match phase.activity {
-            Activity::Checkpoint => true,
-            Activity::Flush => phase.of_checkpoint,
+            Activity::Checkpoint => phase.is_whole,
+            Activity::Flush => phase.is_whole && phase.of_checkpoint,
             _ => false,
         });
         let own = sum(|phase| matches!(phase.activity, Activity::Compute | Activity::Output));

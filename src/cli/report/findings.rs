@@ -89,6 +89,8 @@ impl TimeUse {
             } += seconds;
         }
         let known = time.progress + time.output + time.checkpoint + time.flush + time.restart;
+        // The clock of the log has whole seconds, and durations have fractions.
+        time.total = time.total.max(known + time.lost);
         time.other = (time.total - known - time.lost).max(0.0);
         time
     }

@@ -32,6 +32,8 @@ pub(super) struct Phase {
     pub dataset: Option<u64>,
     /// A flush between the beginning of a checkpoint and the computation after it.
     pub of_checkpoint: bool,
+    /// Its end is in the log, and it is no checkpoint that failed.
+    pub is_whole: bool,
 }
 
 /// How a run has ended.
@@ -168,7 +170,7 @@ impl Run {
         self.end = self.end.max(at.unwrap_or(self.end));
         // What it was doing when it ended.
         while let Some(last) = self.open.pop() {
-            self.finish(&last, self.end, None, None);
+            self.finish(&last, self.end, None);
         }
         self.open = Vec::new();
     }
@@ -222,7 +224,7 @@ impl Run {
                 // Nothing else goes on any more, even if the log lacks its end.
                 while let Some(last) = self.open.pop() {
                     if last.activity == Activity::Compute {
-                        self.finish(&last, record.time as f64, None, None);
+                        self.finish(&last, record.time as f64, None);
                     }
                 }
             }
@@ -270,6 +272,7 @@ impl Run {
             seconds,
             dataset: record.dset,
             of_checkpoint: false,
+            is_whole: true,
         });
     }
 
@@ -292,11 +295,12 @@ impl Run {
             begin: end,
             inside: 0.0,
         });
-        self.finish(&open, end, record.secs, record.dset);
+        self.finish(&open, end, Some(record));
     }
 
-    /// Adds a phase that ends at `end`, after `seconds`.
-    fn finish(&mut self, open: &OpenPhase, end: f64, seconds: Option<f64>, dataset: Option<u64>) {
+    /// Adds a phase that ends at `end`, with this record. Without one it was cut off.
+    fn finish(&mut self, open: &OpenPhase, end: f64, record: Option<&Record>) {
+        let seconds = record.and_then(|record| record.secs);
         let seconds = seconds.unwrap_or((end - open.begin).max(0.0));
         if let Some(around) = self.open.last_mut() {
             around.inside += seconds;
@@ -306,8 +310,9 @@ impl Run {
             begin: end - seconds,
             end,
             seconds: (seconds - open.inside).max(0.0),
-            dataset: dataset.or(open.dataset),
+            dataset: record.and_then(|record| record.dset).or(open.dataset),
             of_checkpoint: self.in_checkpoint,
+            is_whole: record.is_some_and(|record| record.event != Event::CheckpointFail),
         });
     }
 }
