@@ -109,7 +109,7 @@ fn warn(call: &mut Invocation, file: &str, not_read: NotRead) {
 }
 
 /// A time of the clock, or seconds since 1970.
-fn time(text: &str) -> Result<i64, String> {
+pub(super) fn time(text: &str) -> Result<i64, String> {
     match text.parse() {
         Ok(seconds) => Ok(seconds),
         Err(_) => clock::parse(text),

@@ -173,7 +173,12 @@ pub const MANUALS: &[Manual] = &[
     page("log", &[
         ("scr log --prefix /p/run1 --job 4711", "Show what happened in a job."),
         ("scr log --type FLUSH_SYNC --json", "Print the flushes for a program."),
-    ], &["ckpt-interval", "log-event"]),
+    ], &["report", "ckpt-interval", "log-event"]),
+    page("report", &[
+        ("scr report --prefix /p/run1", "Show what checkpoints and failures have cost."),
+        ("scr report --html report.html", "Write it with pictures, for a browser."),
+        ("scr report --job 4711 --json", "Print the numbers of one job for a program."),
+    ], &["log", "ckpt-interval"]),
     page("log-event", &[
         ("scr log-event --type RUN_START --note run1", "Log an event of the job."),
     ], &["log", "log-transfer", "ckpt-interval"]),
@@ -182,7 +187,7 @@ pub const MANUALS: &[Manual] = &[
     ], &["log-event", "ckpt-interval"]),
     page("ckpt-interval", &[
         ("scr ckpt-interval --prefix /p/run1", "Print how often to write a checkpoint, from the log of earlier runs."),
-    ], &["log-event"]),
+    ], &["report", "log-event"]),
     page("completions", &[
         ("eval \"$(scr completions bash)\"", "In ~/.bashrc: complete command lines of scr."),
         ("scr completions zsh --dir ~/.zfunc", "Write the scripts for all names."),

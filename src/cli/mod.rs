@@ -56,6 +56,7 @@ mod prerun;
 mod print;
 mod progress;
 mod rebuild;
+mod report;
 mod retries_halt;
 mod run;
 mod scavenge;
@@ -111,6 +112,7 @@ pub const COMMANDS: &[Command] = &[
     glob_hosts::COMMAND,
     hostlist::COMMAND,
     log::COMMAND,
+    report::COMMAND,
     log_event::COMMAND,
     log_transfer::COMMAND,
     ckpt_interval::COMMAND,

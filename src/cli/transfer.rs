@@ -161,13 +161,13 @@ impl Place {
             return Ok(ExitCode::SUCCESS);
         }
         if self.control.living()?.is_some() {
-            self.control.update_repaired(finish)?;
+            self.order(finish)?;
             while self.control.living()?.is_some() {
                 if stop.load(Ordering::SeqCst) {
                     return Err(Failure::said("a signal came before the daemon had ended"));
                 }
                 // A run that began meanwhile has told it something else.
-                self.control.update_repaired(|file| {
+                self.order(|file| {
                     if !file.commands(EXIT) {
                         file.command = Some(FINISH.into());
                     }
@@ -201,6 +201,15 @@ impl Place {
         })
     }
 
+    /// Changes the transfer file of a living daemon. If that ends at this moment, it removes the file with
+    /// its directory, which is no error.
+    fn order(&self, change: impl FnMut(&mut Transfer)) -> Result<(), Failure> {
+        match self.control.update_repaired(change) {
+            Err(error) if error.is_not_found() && !self.exists()? => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
     fn has_file(&self) -> Result<bool, Failure> {
         Ok(self.control.version()?.is_some())
     }
@@ -231,8 +240,7 @@ impl Place {
         };
         let end = Instant::now() + PATIENCE;
         while self.control.living()?.is_some() {
-            self.control
-                .update_repaired(|file| file.command = Some(EXIT.into()))?;
+            self.order(|file| file.command = Some(EXIT.into()))?;
             if Instant::now() >= end {
                 let seconds = PATIENCE.as_secs();
                 return Err(Failure::said(format!(
@@ -240,6 +248,10 @@ impl Place {
                 )));
             }
             std::thread::sleep(PAUSE);
+        }
+        if self.exists()? {
+            // The order may have come when the daemon had just removed its files.
+            self.control.sweep()?;
         }
         writeln!(call.out, "{} has ended", escaped_text(&who))?;
         Ok(ExitCode::SUCCESS)

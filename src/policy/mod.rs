@@ -5,6 +5,7 @@ pub mod checkpoint;
 #[cfg(test)]
 mod edge_tests;
 pub mod eviction;
+pub mod failure_rate;
 pub mod flush;
 pub mod halt;
 pub mod interval;

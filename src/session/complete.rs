@@ -109,12 +109,10 @@ impl Session {
             bytes = size.map(|size| size.all);
             let target = open.target;
             let to = run.stores[store].layout.dataset(open.dataset.id);
-            run.log_transfer(
-                Event::Encode,
-                &open.dataset,
-                (run.base_of(target), &to),
-                begun,
-            );
+            let paths = (run.base_of(target), to.as_path());
+            run.log(Event::Encode, |record| {
+                record.note(word).moved(&open.dataset, paths, begun)
+            });
             self.cached.remember_size(scheme, size);
         }
         self.commit(&open, filemap, bytes)

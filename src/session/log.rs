@@ -79,14 +79,7 @@ impl Run {
         (from, to): (&Path, &Path),
         begun: Instant,
     ) {
-        let path = |path: &Path| Some(path.to_string_lossy().into_owned());
-        self.log(event, |record| Record {
-            from: path(from),
-            to: path(to),
-            bytes: dataset.size.map(|size| size as f64),
-            files: dataset.files,
-            ..record.of(dataset).since(begun)
-        });
+        self.log(event, |record| record.moved(dataset, (from, to), begun));
     }
 }
 
@@ -97,6 +90,23 @@ impl Record {
             dset: Some(dataset.id),
             name: Some(dataset.name.to_string()),
             ..self
+        }
+    }
+
+    /// About the files of a dataset that were copied or written since `begun`.
+    pub(super) fn moved(
+        self,
+        dataset: &Dataset,
+        (from, to): (&Path, &Path),
+        begun: Instant,
+    ) -> Self {
+        let path = |path: &Path| Some(path.to_string_lossy().into_owned());
+        Record {
+            from: path(from),
+            to: path(to),
+            bytes: dataset.size.map(|size| size as f64),
+            files: dataset.files,
+            ..self.of(dataset).since(begun)
         }
     }
 }

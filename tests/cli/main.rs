@@ -31,6 +31,7 @@ mod notices;
 mod params;
 mod postrun;
 mod rebuild;
+mod report;
 mod run;
 mod running;
 mod sandbox;

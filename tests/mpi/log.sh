@@ -23,6 +23,9 @@ begin "n0 n1 n2 n3" "$program" size 64 every 5 steps 900000 delay 2 output none
 wait_for '^heat2d: checkpoint heat2d.35$' || fail "it ended before it was struck"
 strike n1 && fail "the run ended well though it was killed"
 rm -rf "$nodes/n1"
+# As scr run records it when the launcher has ended: some time after the last record of the run itself.
+sleep 1.1
+SCR_JOB_ID=$(sed -n '1s/.* jobid=\([^,]*\),.*/\1/p' .scr/log) "$scr" log-event --type RUN_END --note run=1
 sed -n 's/^heat2d: checkpoint \(heat2d\.[0-9]*\)$/\1/p' log >told
 before=$(wc -l <.scr/log)
 mv log log.before
@@ -72,4 +75,22 @@ for model in young daly; do
     computed=$(interval_of "$model" <.scr/log)
     [[ $("$scr" ckpt-interval --model "$model") -eq $computed ]] || fail "$model: not $computed: $(cat stats)"
 done
+
+# The report: the work after the checkpoint that came back is lost, and its files were rebuilt.
+"$scr" report --json --html report.html >report.json || fail "scr report"
+of_report() { # KEY: its first value in the list of failures
+    sed -n '/^  "failures": \[/,/^  \]/p' report.json | sed -nE "s/^ *\"$1\": ([0-9.]+),?$/\1/p" | head -n 1
+}
+grep -q "\"restart_id\": $id," report.json || fail "the report has another checkpoint: $(cat report.json)"
+recovery=$(of_report recovery)
+[[ $recovery =~ [1-9] ]] || fail "the report has no rebuild: $(cat report.json)"
+# By hand: from the end of that checkpoint to the end of the first run.
+when() { # PATTERN: seconds since 1970 of the last record of the first run that fits
+    date -d "$(head -n "$before" .scr/log | grep -E "$1" | tail -n 1 | cut -d: -f1-3)" +%s
+}
+hand=$(($(when event=RUN_END) - $(when "event=CHECKPOINT_END.* dset=$id,")))
+lost=$(of_report lost)
+[[ $hand -ge 1 && $lost == "$hand.0" ]] || fail "the report has $lost s of lost work, by hand it is $hand s"
+grep -q "<h2>Failures</h2>" report.html || fail "the page has no failure"
+echo "$lost s of work lost, $recovery s to recover"
 echo "$(wc -l <.scr/log) records, $(wc -l <told) checkpoints before the node was lost"

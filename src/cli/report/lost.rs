@@ -1,0 +1,90 @@
+//! Work that was lost: what a run did after the checkpoint that the next run went on from.
+
+use super::run::Run;
+
+/// A place in the history: the number of a run, and a time.
+type Place = (usize, f64);
+
+/// Notes in each run which times were lost. Gives the numbers of the runs after which it is not known what
+/// was lost, because the log does not have the checkpoint that was restarted from.
+pub(super) fn find(runs: &mut [Run]) -> Vec<usize> {
+    let mut unknown = Vec::new();
+    // The run that the next one follows, and the last run that began from the beginning.
+    let (mut decided, mut origin) = (0, 0);
+    for next in 1..runs.len() {
+        let (before, rest) = runs.split_at(next);
+        let Some(run) = rest
+            .first()
+            .filter(|run| run.computed() || run.restart().is_some())
+        else {
+            // It did not get far enough to tell.
+            continue;
+        };
+        let failed = before.get(decided..).unwrap_or_default();
+        let failed = failed
+            .iter()
+            .any(|run| run.ending.is_some_and(|e| e.is_failure()));
+        let place = match run.restart() {
+            Some(restart) => place_of(before, restart),
+            // A new calculation, if nothing has failed.
+            None if !failed => {
+                (decided, origin) = (next, next);
+                continue;
+            }
+            None => {
+                let begin = before.get(origin).map_or(0.0, |run| run.begin);
+                let place = Some((origin, begin));
+                origin = next;
+                place
+            }
+        };
+        match place {
+            Some(place) => lose(runs, place, next),
+            None => unknown.extend(decided..next),
+        }
+        decided = next;
+    }
+    // No run has gone on from there yet.
+    unknown.extend(decided..runs.len());
+    unknown
+}
+
+/// Where the checkpoint was completed, or else, where an earlier run went on from it.
+fn place_of(before: &[Run], (id, name): &(u64, Option<String>)) -> Option<Place> {
+    let same = |other: u64, named: &Option<String>| {
+        other == *id && (named.is_none() || name.is_none() || named == name)
+    };
+    let runs = before.iter().enumerate().rev();
+    let written = runs.clone().find_map(|(number, run)| {
+        let mut done = run.checkpoints.iter().rev();
+        let done = done.find(|done| same(done.id, &done.name))?;
+        Some((number, done.at))
+    });
+    written.or_else(|| {
+        let restarted = |run: &Run| run.restart().is_some_and(|(id, name)| same(*id, name));
+        // The first of them: the others did not get further.
+        let first = runs.rev().find(|(_, run)| restarted(run))?;
+        Some((first.0, first.1.begin))
+    })
+}
+
+/// All from the place to the end of the run before `next` is lost, if it is not lost already.
+fn lose(runs: &mut [Run], (from, at): Place, next: usize) {
+    let span = runs.iter_mut().enumerate().take(next).skip(from);
+    for (number, run) in span {
+        let mut begin = if number == from { at } else { run.begin };
+        let mut end = match run.ending.is_some_and(|ending| ending.is_failure()) {
+            true => run.end,
+            // What it did after its last checkpoint was its end, such as to write results.
+            false => run.checkpoints.last().map_or(run.begin, |last| last.at),
+        };
+        // Earlier losses reach to the same end.
+        for (lost, _) in &run.lost {
+            end = end.min(*lost);
+        }
+        begin = begin.max(run.begin);
+        if end > begin {
+            run.lost.push((begin, end));
+        }
+    }
+}
