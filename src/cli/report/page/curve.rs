@@ -1,6 +1,6 @@
 //! The share of the time that checkpoints and failures take, for each interval.
 
-use super::svg::{WIDTH, label, line, picture, place, text};
+use super::svg::{Scale, WIDTH, label, line, picture, place, text};
 use crate::cli::report::estimate::Estimate;
 use crate::cli::report::words::{duration, percent};
 
@@ -39,17 +39,10 @@ pub(super) fn curve(estimate: &Estimate) -> String {
 
     let title = "time that checkpoints and lost work take, by the assumptions (% of all)";
     let mut inside = label(LEFT, 14.0, "start", title);
-    for number in 0..=4 {
-        let value = most * f64::from(number) / 4.0;
+    for (value, words) in Scale::of_share(most, 5.0).marks() {
         let y = height(value);
         inside += &line("grid", (LEFT, y), (WIDTH - RIGHT, y));
-        let digits = usize::from(most < 0.1) + usize::from(most < 0.01);
-        inside += &label(
-            LEFT - 8.0,
-            y + 4.0,
-            "end",
-            &format!("{:.digits$}", value * 100.0),
-        );
+        inside += &label(LEFT - 8.0, y + 4.0, "end", &words);
     }
     for interval in round_times(shortest, longest) {
         let x = at(interval);

@@ -115,6 +115,11 @@ impl Scale {
         Scale::decimal(unit, size, most, marks)
     }
 
+    /// For shares of up to `most`, of 1; the marks are percentages.
+    pub fn of_share(most: f64, marks: f64) -> Self {
+        Scale::decimal("%", 0.01, most, marks)
+    }
+
     /// Steps of 1, 2 and 5 with any number of zeros.
     fn decimal(unit: &'static str, size: f64, most: f64, marks: f64) -> Self {
         let least = (most / size / marks).max(1e-9);
