@@ -35,3 +35,18 @@ interval_of() {
             print best < 1 ? 1 : best
         }'
 }
+
+# of_failure KEY <JSON: its value for the first failure that `scr report --json` has.
+of_failure() {
+    sed -n '/^  "failures": \[/,/^  \]/p' | sed -nE "s/^ *\"$1\": ([0-9.]+),?$/\1/p" | sed -n 1p
+}
+
+# lost_by_hand ID <LOG: seconds from the end of this checkpoint to the end of the run, which is the last one
+# of the log.
+lost_by_hand() {
+    local log end checkpoint
+    log=$(cat)
+    end=$(grep event=RUN_END <<<"$log" | tail -n 1 | cut -d: -f1-3)
+    checkpoint=$(grep "event=CHECKPOINT_END.* dset=$1," <<<"$log" | tail -n 1 | cut -d: -f1-3)
+    echo $(($(date -d "$end" +%s) - $(date -d "$checkpoint" +%s)))
+}

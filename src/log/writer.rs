@@ -274,9 +274,10 @@ mod tests {
         for _ in 0..2 {
             answer.send(Err(NotWritten::Now(bad()))).unwrap();
         }
+        answer.send(Ok(())).unwrap();
         writer.write(record(1));
         writer.write(record(2));
-        // The third time waits for its answer: both failures came before the end.
+        // Written before the end, after which there are no more attempts.
         for _ in 0..3 {
             assert_eq!(given.recv(), Ok(1));
         }

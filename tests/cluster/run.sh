@@ -57,3 +57,14 @@ for model in young daly; do
     computed=$(interval_of "$model" <.scr/log)
     [[ $("$bin/scr" ckpt-interval --model "$model") -eq $computed ]] || fail "the interval is not $computed"
 done
+"$bin/scr" report --json >report.json || fail "scr report"
+grep -q "\"restart_id\": $id," report.json || fail "the report has another checkpoint: $(cat report.json)"
+recovery=$(of_failure recovery <report.json)
+[[ $recovery =~ [1-9] ]] || fail "the report has no rebuild: $(cat report.json)"
+# The log has whole seconds. If the kill took the end of that checkpoint, nobody can tell.
+if grep -q "event=CHECKPOINT_END.* dset=$id," <(sed '/event=RUN_END/q' .scr/log); then
+    hand=$(sed '/event=RUN_END/q' .scr/log | lost_by_hand "$id")
+    [[ $(of_failure lost <report.json) == "$hand.0" ]] ||
+        fail "the report has other lost work, by hand it is $hand s: $(cat report.json)"
+    echo "$hand s of work lost, $recovery s to recover"
+fi

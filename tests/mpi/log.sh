@@ -78,18 +78,11 @@ done
 
 # The report: the work after the checkpoint that came back is lost, and its files were rebuilt.
 "$scr" report --json --html report.html >report.json || fail "scr report"
-of_report() { # KEY: its first value in the list of failures
-    sed -n '/^  "failures": \[/,/^  \]/p' report.json | sed -nE "s/^ *\"$1\": ([0-9.]+),?$/\1/p" | head -n 1
-}
 grep -q "\"restart_id\": $id," report.json || fail "the report has another checkpoint: $(cat report.json)"
-recovery=$(of_report recovery)
+recovery=$(of_failure recovery <report.json)
 [[ $recovery =~ [1-9] ]] || fail "the report has no rebuild: $(cat report.json)"
-# By hand: from the end of that checkpoint to the end of the first run.
-when() { # PATTERN: seconds since 1970 of the last record of the first run that fits
-    date -d "$(head -n "$before" .scr/log | grep -E "$1" | tail -n 1 | cut -d: -f1-3)" +%s
-}
-hand=$(($(when event=RUN_END) - $(when "event=CHECKPOINT_END.* dset=$id,")))
-lost=$(of_report lost)
+hand=$(head -n "$before" .scr/log | lost_by_hand "$id")
+lost=$(of_failure lost <report.json)
 [[ $hand -ge 1 && $lost == "$hand.0" ]] || fail "the report has $lost s of lost work, by hand it is $hand s"
 grep -q "<h2>Failures</h2>" report.html || fail "the page has no failure"
 echo "$lost s of work lost, $recovery s to recover"
