@@ -50,3 +50,8 @@ lost_by_hand() {
     checkpoint=$(grep "event=CHECKPOINT_END.* dset=$1," <<<"$log" | tail -n 1 | cut -d: -f1-3)
     echo $(($(date -d "$end" +%s) - $(date -d "$checkpoint" +%s)))
 }
+
+# about SECONDS HAND: they are the same within the resolution of the log, a second.
+about() {
+    awk -v a="$1" -v b="$2" 'BEGIN { exit !(a != "" && a >= 0 && a > b - 1 && a < b + 1) }'
+}

@@ -1,5 +1,6 @@
 //! The event log in a MariaDB database: a server of the test's own, in a temporary directory.
 
+#![cfg(all(feature = "cli", feature = "mysql"))]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 // Other test programs use more of the modules that they share.
 #![allow(dead_code)]
