@@ -150,6 +150,8 @@ fn place(settings: &DatabaseSettings) -> String {
 fn failed(action: &'static str, settings: &DatabaseSettings, error: &mysql::Error) -> Error {
     let text = match error {
         mysql::Error::MySqlError(error) => format!("{} (error {})", error.message, error.code),
+        mysql::Error::DriverError(error) => error.to_string(),
+        mysql::Error::IoError(error) => error.to_string(),
         other => other.to_string(),
     };
     Error::io(action, place(settings), std::io::Error::other(text))
