@@ -93,7 +93,7 @@ static void read_arguments(int argc, char** argv)
     if (size < ranks || size > 30000) give_up("size must be from", "the number of ranks to 30000");
 }
 
-/* Path at which to access this rank's file of a checkpoint; 0 if SCR has none. */
+/* The path of this rank's file of a checkpoint; 0 if the call fails. */
 static int file_in(const char* name, char path[SCR_MAX_FILENAME])
 {
     char file[SCR_MAX_FILENAME];

@@ -1,12 +1,11 @@
 //! `scr ckpt-interval`: the best time between checkpoints, from the event log.
 
 use super::call::{Failure, Invocation};
-use super::job::Job;
+use super::log_source::LogSource;
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use crate::log::{Totals, read_text};
+use crate::log::Totals;
 use crate::policy::interval::Formula;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command.
@@ -36,12 +35,8 @@ struct Options {
     /// Print the percentage of the time that checkpoints then take, for SCR_CHECKPOINT_OVERHEAD
     #[arg(long)]
     percent: bool,
-    /// Prefix directory, instead of SCR_PREFIX or the current directory
-    #[arg(short, long, value_name = "DIR")]
-    prefix: Option<PathBuf>,
-    /// The log, instead of that of the prefix directory
-    #[arg(long, value_name = "FILE", conflicts_with = "prefix")]
-    logfile: Option<PathBuf>,
+    #[command(flatten)]
+    source: LogSource,
 }
 
 /// Formulas.
@@ -64,28 +59,22 @@ impl Model {
 
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
-        let file = match &self.logfile {
-            Some(file) => file.clone(),
-            None => Job::here(self.prefix.as_deref())?.prefix.file("log"),
-        };
-        let mut counted = Totals::default();
-        let not_read = read_text(&file, |record| {
-            counted.add(&record);
-            Ok::<(), crate::Error>(())
+        let mut totals = Totals::default();
+        let read = self.source.read(|record| {
+            totals.add(&record);
+            Ok(())
         })?;
-        counted.end();
-        if let Some(text) = not_read.text() {
-            call.warn(&format!("{}: {text}", file.display()));
-        }
-        let (cost, between) = (counted.cost(), counted.between());
+        totals.end();
+        read.warn(call);
+        let (cost, between) = (totals.cost(), totals.between());
         if cost <= 0.0 {
             let what = "it has no checkpoint with its time yet";
-            return Err(Failure::said(format!("{}: {what}", file.display())));
+            return Err(Failure::said(format!("{}: {what}", read.name)));
         }
         let interval = self.model.formula().interval(cost, between);
         let percent = cost * 100.0 / interval;
         if self.stats {
-            self.print(call, &counted, interval, percent)?;
+            self.print(call, &totals, interval, percent)?;
         } else if self.percent {
             writeln!(call.out, "{percent:.3}")?;
         } else {
@@ -100,28 +89,28 @@ impl Options {
     fn print(
         &self,
         call: &mut Invocation,
-        counted: &Totals,
+        totals: &Totals,
         interval: f64,
         percent: f64,
     ) -> std::io::Result<()> {
         for (name, sum) in [
-            ("Fetch", counted.fetch),
-            ("Rebuild", counted.rebuild),
-            ("Compute", counted.compute),
-            ("Checkpoint", counted.checkpoint),
-            ("Flush checkpoint", counted.flush_checkpoint),
-            ("Flush output", counted.flush_output),
+            ("Fetch", totals.fetch),
+            ("Rebuild", totals.rebuild),
+            ("Compute", totals.compute),
+            ("Checkpoint", totals.checkpoint),
+            ("Flush checkpoint", totals.flush_checkpoint),
+            ("Flush output", totals.flush_output),
         ] {
             let (total, mean) = (sum.seconds, sum.mean());
             writeln!(call.out, "{name} time total/avg (s): {total:.3} {mean:.3}")?;
         }
-        writeln!(call.out, "Starts: {}", counted.starts)?;
-        writeln!(call.out, "Failures: {}", counted.failures)?;
-        writeln!(call.out, "Total time (s): {:.3}", counted.total())?;
+        writeln!(call.out, "Starts: {}", totals.starts)?;
+        writeln!(call.out, "Failures: {}", totals.failures)?;
+        writeln!(call.out, "Total time (s): {:.3}", totals.total())?;
         writeln!(
             call.out,
             "Mean time to interrupt (s): {:.3}",
-            counted.between()
+            totals.between()
         )?;
         writeln!(call.out, "Model = {:?}", self.model)?;
         writeln!(call.out, "Checkpoint Interval (s) = {interval:.3}")?;

@@ -69,7 +69,7 @@ struct Options {
     build: Option<u64>,
     /// List all datasets, output too, with number of ranks and files, size, seconds and rate, and of how
     /// many files there are checksums. Seconds and rate are of the flush, or of the program if it wrote to
-    /// the prefix directory itself, from the event log. What is not known is -
+    /// the prefix directory itself, from the event log. A - stands for an unknown value
     #[arg(long)]
     long: bool,
     /// Print the list as JSON, for programs, with output datasets too; described in

@@ -28,7 +28,7 @@ pub(super) const COMMAND: Command =
 /// Lists the datasets with parts on this node, newest first: id, CKPT for a checkpoint and OUTPUT
 /// for output, number of ranks whose files are here; of the whole dataset number of ranks and files and
 /// size, how many seconds the program took to write it and the rate, from the event log; of how many
-/// files here the checksum is recorded, and the name. What is not known is -. With --id,
+/// files here the checksum is recorded, and the name. A - stands for an unknown value. With --id,
 /// checks the parts of a dataset that were copied to the prefix directory, and tells whether `scr
 /// index --build` can complete it.
 ///

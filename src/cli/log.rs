@@ -1,15 +1,13 @@
 //! `scr log`: shows the event log.
 
 use super::call::{Failure, Invocation};
-use super::job::Job;
 use super::json::{self, RecordJson};
+use super::log_source::LogSource;
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use crate::config::log::DatabaseSettings;
 use crate::job::clock;
-use crate::log::{NotRead, Record, SCHEMA, read_database, read_text};
+use crate::log::{Record, SCHEMA};
 use crate::text::escaped;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command.
@@ -41,16 +39,8 @@ struct Options {
     /// Print JSON for programs
     #[arg(long)]
     json: bool,
-    /// Prefix directory, instead of SCR_PREFIX or the current directory
-    #[arg(short, long, value_name = "DIR")]
-    prefix: Option<PathBuf>,
-    /// The log, instead of that of the prefix directory
-    #[arg(long, value_name = "FILE", conflicts_with = "prefix")]
-    logfile: Option<PathBuf>,
-    /// Read the records of the prefix directory from the database that SCR_LOG_DB_HOST, _NAME, _USER and
-    /// _PASS name
-    #[arg(long, conflicts_with = "logfile")]
-    database: bool,
+    #[command(flatten)]
+    source: LogSource,
     /// Print the SQL statements that make the tables of the database
     #[arg(long, exclusive = true)]
     schema: bool,
@@ -63,29 +53,12 @@ impl RunCommand for Options {
             return Ok(ExitCode::SUCCESS);
         }
         let mut printed = Printed::new(self.json);
-        let mut show = |call: &mut Invocation, record: Record| match self.wants(&record) {
+        let read = self.source.read(|record| match self.wants(&record) {
             true => printed.add(call, &record),
             false => Ok(()),
-        };
-        if self.database {
-            let job = Job::here(self.prefix.as_deref())?;
-            let settings = DatabaseSettings::from(&job.config)?;
-            let bad = read_database(&settings, job.prefix.root(), |record| show(call, record))?;
-            printed.end(call)?;
-            if bad > 0 {
-                call.warn(&format!(
-                    "{bad} rows of the database are no records, and are left out"
-                ));
-            }
-            return Ok(ExitCode::SUCCESS);
-        }
-        let file = match &self.logfile {
-            Some(file) => file.clone(),
-            None => Job::here(self.prefix.as_deref())?.prefix.file("log"),
-        };
-        let not_read = read_text(&file, |record| show(call, record))?;
+        })?;
         printed.end(call)?;
-        warn(call, &file.display().to_string(), not_read);
+        read.warn(call);
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -99,12 +72,6 @@ impl Options {
             && (self.dataset.is_empty() || self.dataset.iter().any(of_dataset))
             && self.since.is_none_or(|since| record.time >= since)
             && self.until.is_none_or(|until| record.time < until)
-    }
-}
-
-fn warn(call: &mut Invocation, file: &str, not_read: NotRead) {
-    if let Some(text) = not_read.text() {
-        call.warn(&format!("{file}: {text}"));
     }
 }
 

@@ -43,6 +43,7 @@ mod list_dir;
 mod list_down_nodes;
 mod log;
 mod log_event;
+mod log_source;
 mod log_transfer;
 mod manual;
 mod nodes_file;

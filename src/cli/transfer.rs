@@ -34,9 +34,9 @@ pub(super) const COMMAND: Command =
 /// scr prerun start one on each node, and scr run and scr postrun end them; a job script can do so,
 /// too.
 ///
-/// The daemon ends when it is told to (--stop, --finish), and on SIGTERM, SIGINT and SIGHUP. Then it
-/// leaves what is not done, and says so in the transfer file, transfer.scrinfo in the control
-/// directory of the job.
+/// The daemon ends when it is told to (--stop, --finish), and on SIGTERM, SIGINT and SIGHUP. Datasets
+/// that it has not copied by then stay in the transfer file, transfer.scrinfo in the control directory
+/// of the job.
 ///
 /// Exit status: 0 the daemon was told to end, or all is done; 1 a dataset could not be copied, there
 /// is a daemon already, or the control directory cannot be used.

@@ -1,7 +1,7 @@
 //! The event log: `scr log`, `log-event`, `log-transfer`, `ckpt-interval`
 
 use crate::json::as_documented;
-use crate::sandbox::{Programs, Sandbox, program, said};
+use crate::sandbox::{Programs, Sandbox, log_event_of, program, said};
 use crate::site::{Site, nodes};
 use scr::config::LogSettings;
 use scr::events::Event;
@@ -257,21 +257,7 @@ fn what_is_no_log_is_told() {
 fn hostile_words_stay_in_their_line() {
     let (programs, sandbox) = (Programs::new(), Sandbox::of("basic"));
     let evil = "a\", event=HALT\n2026-11-21T00:00:00: host=x, jobid=1, event=END\u{1b}[2J\u{202e}'); DROP TABLE x; --";
-    let args = [
-        "log-event",
-        "-T",
-        evil,
-        "-N",
-        evil,
-        "-n",
-        evil,
-        "-u",
-        evil,
-        "-j",
-        evil,
-        "-i",
-        evil,
-    ];
+    let args = log_event_of(evil);
     programs.run(&sandbox, &ON, &args).out();
     let args = ["log-transfer", "-T", "FETCH", "-X", evil, "-Y", evil];
     programs.run(&sandbox, &ON, &args).out();

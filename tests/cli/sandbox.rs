@@ -162,3 +162,22 @@ pub fn outside(name: &str, args: &[&str]) -> Command {
     }
     command
 }
+
+/// The arguments of `scr log-event` with this word in each field.
+pub fn log_event_of(word: &str) -> [&str; 13] {
+    [
+        "log-event",
+        "-T",
+        word,
+        "-N",
+        word,
+        "-n",
+        word,
+        "-u",
+        word,
+        "-j",
+        word,
+        "-i",
+        word,
+    ]
+}

@@ -12,7 +12,7 @@ mod sandbox;
 #[path = "../site/mod.rs"]
 mod site;
 
-use crate::sandbox::{Sandbox, program, said};
+use crate::sandbox::{Sandbox, log_event_of, program, said};
 use crate::site::{Site, nodes};
 use scr::config::Config;
 use std::path::{Path, PathBuf};
@@ -396,22 +396,7 @@ fn hostile_words_are_only_values() {
         command.current_dir(sandbox.path()).envs(server.set());
         said(command.output().unwrap())
     };
-    let args = [
-        "log-event",
-        "-T",
-        evil,
-        "-N",
-        evil,
-        "-n",
-        evil,
-        "-u",
-        evil,
-        "-j",
-        evil,
-        "-i",
-        evil,
-    ];
-    run(&args).out();
+    run(&log_event_of(evil)).out();
     run(&["log-transfer", "-T", "FETCH", "-X", evil, "-Y", evil]).out();
     let text = run(&["log", "--json", "--database"]).out();
     let rows = records(&text);

@@ -26,7 +26,7 @@ const MOST: u64 = 1 << 20;
 ///
 /// Reads the configuration file of FTI (config.fti) or VELOC (veloc.cfg), and prints a configuration file of
 /// SCR that does the same as far as possible. A comment says for each setting what was chosen, or that SCR
-/// has none like it. The file is to be saved as .scrconf in the prefix directory, which its first lines
+/// has no such setting. The file is to be saved as .scrconf in the prefix directory, which its first lines
 /// name. Relative paths are taken to be below the directory of FILE.
 ///
 /// Exit status: 0 printed, 1 the file is of neither, or a setting has a value that is not allowed.

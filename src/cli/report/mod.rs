@@ -16,10 +16,9 @@ mod text;
 mod words;
 
 use super::call::{Failure, Invocation};
-use super::job::Job;
+use super::log_source::LogSource;
 use super::{Command, CommandGroup, Outcome, RunCommand};
-use crate::config::log::DatabaseSettings;
-use crate::log::{Record, read_database, read_text};
+use crate::log::Record;
 use findings::Findings;
 use history::History;
 use std::path::{Path, PathBuf};
@@ -55,16 +54,8 @@ struct Options {
     /// Print JSON for programs
     #[arg(long)]
     json: bool,
-    /// Prefix directory, instead of SCR_PREFIX or the current directory
-    #[arg(short, long, value_name = "DIR")]
-    prefix: Option<PathBuf>,
-    /// The log, instead of that of the prefix directory
-    #[arg(long, value_name = "FILE", conflicts_with = "prefix")]
-    logfile: Option<PathBuf>,
-    /// Read the records of the prefix directory from the database that SCR_LOG_DB_HOST, _NAME, _USER and
-    /// _PASS name
-    #[arg(long, conflicts_with = "logfile")]
-    database: bool,
+    #[command(flatten)]
+    source: LogSource,
 }
 
 impl RunCommand for Options {
@@ -84,34 +75,14 @@ impl RunCommand for Options {
 impl Options {
     fn read(&self, call: &mut Invocation) -> Result<Findings, Failure> {
         let mut history = History::default();
-        let mut add = |record: Record| {
+        let read = self.source.read(|record| {
             if self.wants(&record) {
                 history.add(record);
             }
-            Ok::<(), Failure>(())
-        };
-        let (source, unreadable) = match &self.logfile {
-            None if self.database => {
-                let job = Job::here(self.prefix.as_deref())?;
-                let settings = DatabaseSettings::from(&job.config)?;
-                let root = job.prefix.root();
-                let bad = read_database(&settings, root, add)?;
-                let source = format!("{} in database {}", root.display(), settings.name);
-                (source, bad)
-            }
-            file => {
-                let file = match file {
-                    Some(file) => file.clone(),
-                    None => Job::here(self.prefix.as_deref())?.prefix.file("log"),
-                };
-                let not_read = read_text(&file, &mut add)?;
-                if let Some(text) = not_read.text() {
-                    call.warn(&format!("{}: {text}", file.display()));
-                }
-                (file.display().to_string(), not_read.count)
-            }
-        };
-        Ok(Findings::of(history, source, unreadable, self.ended))
+            Ok(())
+        })?;
+        read.warn(call);
+        Ok(Findings::of(history, read.name, read.not_read, self.ended))
     }
 
     fn wants(&self, record: &Record) -> bool {
