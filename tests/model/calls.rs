@@ -35,7 +35,10 @@ impl Valid {
 /// A call on all ranks, or an event in the life of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
+    /// The first call of another process, after `SCR_Finalize`. A mistake in a run.
     Init,
+    /// The same in the process that has called `SCR_Finalize`.
+    InitAgain,
     StartOutput {
         name: Option<String>,
         checkpoint: bool,
@@ -90,6 +93,7 @@ impl Call {
         };
         Some(match word {
             "SCR_Init" => Call::Init,
+            "SCR_Init in the same process" => Call::InitAgain,
             "SCR_Start_output" => {
                 let (name, flags) = argument.rsplit_once(", ")?;
                 let name = name.strip_prefix('"').and_then(|n| n.strip_suffix('"'));
@@ -133,6 +137,7 @@ impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Call::Init => write!(f, "SCR_Init"),
+            Call::InitAgain => write!(f, "SCR_Init in the same process"),
             Call::StartOutput {
                 name,
                 checkpoint,

@@ -12,8 +12,6 @@ pub enum Difference {
     UnknownNames,
     /// The next id is above all that index, cache and this run know.
     Ids,
-    /// `SCR_Start_output` ends the offer of `SCR_Have_restart`.
-    OfferEnds,
     /// A cached checkpoint that is older than the newest good one in the prefix directory is not
     /// offered, unless it is the current one.
     OldCacheLoses,
@@ -23,7 +21,8 @@ pub enum Difference {
     CurrentOfCached,
     /// A checkpoint that `SCR_Delete` has deleted is not offered.
     DeletedOffer,
-    /// Rejecting a checkpoint that is not in the index does not move the current marker.
+    /// Rejecting a checkpoint that is not in the index leaves the index as it is, also if a dataset
+    /// of that name is there.
     RejectedUnknown,
     /// A successful fetch clears `FAILED`.
     FailedCleared,
@@ -39,15 +38,24 @@ pub enum Difference {
     OutputLeaves,
     /// In bypass, a dataset is not offered any more when another one with its name is started.
     NameUsedAgain,
+    /// A dataset whose name is that of the current checkpoint leaves the current marker.
+    MarkerStays,
+    /// A dataset in bypass that `SCR_Drop` has dropped is not offered.
+    DroppedInBypass,
+    /// A search for a checkpoint that finds none leaves the cache as it is.
+    CacheStays,
+    /// `SCR_Finalize` flushes the newest good checkpoint, also if the last one was invalid.
+    FlushedAtEnd,
+    /// Nothing is counted across `SCR_Finalize`.
+    CountedAnew,
 }
 
 impl Difference {
-    pub const ALL: [Difference; 17] = [
+    pub const ALL: [Difference; 21] = [
         Difference::WrongState,
         Difference::FailedPhase,
         Difference::UnknownNames,
         Difference::Ids,
-        Difference::OfferEnds,
         Difference::OldCacheLoses,
         Difference::CurrentFirst,
         Difference::CurrentOfCached,
@@ -60,6 +68,11 @@ impl Difference {
         Difference::Eviction,
         Difference::OutputLeaves,
         Difference::NameUsedAgain,
+        Difference::MarkerStays,
+        Difference::DroppedInBypass,
+        Difference::CacheStays,
+        Difference::FlushedAtEnd,
+        Difference::CountedAnew,
     ];
 
     /// The behaviour of v3.1.0: the left cell of its row.
@@ -76,9 +89,6 @@ impl Difference {
                 "after a restart ids count on from the checkpoint, or after `SCR_Current` from that \
                  one, and newer entries are overwritten as ids collide"
             }
-            Difference::OfferEnds => {
-                "an offer of `SCR_Have_restart` stays valid while the next dataset is written"
-            }
             Difference::OldCacheLoses => "the cache always wins",
             Difference::CurrentFirst | Difference::CurrentOfCached => {
                 "`SCR_Current` counts only if the cache has no checkpoint, and knows only what is \
@@ -86,7 +96,8 @@ impl Difference {
             }
             Difference::DeletedOffer => "a checkpoint that is offered and deleted is still offered",
             Difference::RejectedUnknown => {
-                "rejecting a checkpoint that is only in the cache unsets the current marker"
+                "rejecting a checkpoint that is only in the cache marks an older dataset of its \
+                 name in the index as failed, and unsets the current marker"
             }
             Difference::FailedCleared => "`FAILED` stays after a later success",
             Difference::MarkerOfNothing => {
@@ -101,6 +112,24 @@ impl Difference {
             Difference::NameUsedAgain => {
                 "a dataset in bypass whose name is used again is still offered from the cache, with \
                  the files of the newer one"
+            }
+            Difference::MarkerStays => {
+                "a dataset that takes the name of the current checkpoint moves the current marker \
+                 to an older one when it is started in bypass or flushed, or unsets it"
+            }
+            Difference::DroppedInBypass => {
+                "a dataset in bypass that is dropped is offered again, from its record in the cache"
+            }
+            Difference::CacheStays => {
+                "a `SCR_Have_restart` that looks in the prefix directory and finds nothing empties \
+                 the cache"
+            }
+            Difference::FlushedAtEnd => {
+                "`SCR_Finalize` flushes nothing if the last checkpoint was invalid, deleted or rejected"
+            }
+            Difference::CountedAnew => {
+                "after a second `SCR_Init` in one process the calls of `SCR_Need_checkpoint` are \
+                 counted on, and ids, if the cache has a checkpoint"
             }
         }
     }

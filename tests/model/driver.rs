@@ -172,8 +172,12 @@ fn answer(site: &Site, rank: &mut Rank, call: &Call, expected: &Expected) -> Ans
     let id = rank.rank;
     let session = &mut rank.session;
     match call {
-        // The session is new.
-        Call::Init | Call::Kill | Call::Lose => Answer::Ok,
+        // The session is new, as for each SCR_Init of a process.
+        Call::Init | Call::InitAgain | Call::Kill | Call::Lose if expected.starts_run => Answer::Ok,
+        Call::Init | Call::InitAgain | Call::Kill | Call::Lose => told(
+            session.state().after(scr::session::state::Call::Init),
+            |_| Answer::Ok,
+        ),
         Call::StartOutput {
             name,
             checkpoint,

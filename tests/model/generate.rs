@@ -69,7 +69,9 @@ fn some(random: &mut Random, model: &Model, config: Config) -> Vec<Call> {
         return vec![any(random, config)];
     }
     match model.state {
-        State::Uninit | State::FailedEarly => vec![Call::Init],
+        State::Uninit | State::FailedEarly => {
+            vec![random.one_of(&[Call::Init, Call::InitAgain])]
+        }
         State::Output | State::Checkpoint if random.percent(20) => vec![match random.below(4) {
             0 => Call::Kill,
             1 => Call::Missing(random.below(config.ranks)),
@@ -100,7 +102,8 @@ fn some(random: &mut Random, model: &Model, config: Config) -> Vec<Call> {
             76..80 => vec![Call::Current(name(random))],
             80..84 => vec![Call::Drop(name(random))],
             84..87 => vec![Call::Delete(name(random))],
-            87..91 => vec![Call::Finalize, Call::Init],
+            87..89 => vec![Call::Finalize, Call::Init],
+            89..91 => vec![Call::Finalize, Call::InitAgain],
             91..96 => vec![Call::Kill],
             96..98 => vec![Call::Lose],
             98..99 => vec![Call::NeedCheckpoint],
@@ -184,6 +187,7 @@ fn any(random: &mut Random, config: Config) -> Call {
         false => Valid::NotOn(random.below(config.ranks)),
     };
     let calls = [
+        Call::Init,
         start(random),
         refused(random, config),
         Call::StartCheckpoint,

@@ -63,14 +63,6 @@ impl Index {
         entry.is_some_and(|e| e.complete && e.dataset.serial == dataset.serial)
     }
 
-    /// Enters a dataset that was flushed.
-    pub fn set_complete(&mut self, dataset: &Dataset) {
-        self.enter(dataset, true);
-        if dataset.ckpt.is_some() {
-            self.current = Some(dataset.name.clone());
-        }
-    }
-
     /// Removes an entry. The current marker moves to the newest good checkpoint below.
     pub fn remove(&mut self, id: u64) {
         let Some(entry) = self.entries.remove(&id) else {

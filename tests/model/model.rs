@@ -58,6 +58,9 @@ pub struct Model {
     starts: u64,
     /// Calls of `SCR_Need_checkpoint` in this run.
     needs: u64,
+    /// The id of the checkpoint that v3.1.0 would flush at the end: the last that was started, found
+    /// in the cache, fetched or made current. 0 if there is none, or it was rejected.
+    last: u64,
 }
 
 impl Model {
@@ -77,6 +80,7 @@ impl Model {
             met: (0, 0),
             starts: 0,
             needs: 0,
+            last: 0,
         }
     }
 
@@ -84,10 +88,10 @@ impl Model {
         self.differences.contains(&difference)
     }
 
-    /// True if this call is the first of another process.
+    /// True if this call is the first of a run.
     pub fn starts_run(&self, call: &Call) -> bool {
         match call {
-            Call::Init => self.state.outside() == State::Uninit,
+            Call::Init | Call::InitAgain => self.state.outside() == State::Uninit,
             Call::Kill | Call::Lose => true,
             _ => false,
         }
@@ -176,7 +180,8 @@ impl Model {
         match call {
             // Processes can end in any state. A file that is routed before SCR_Init or after
             // SCR_Finalize keeps its name.
-            Call::Init | Call::Kill | Call::Lose | Call::File | Call::Missing(_) => true,
+            Call::Kill | Call::Lose | Call::File | Call::Missing(_) => true,
+            Call::Init | Call::InitAgain => self.state == State::Uninit,
             Call::CompleteOutput(_) => self.state == State::Output,
             Call::CompleteCheckpoint(_) => self.state == State::Checkpoint,
             Call::CompleteRestart(_) => self.state == State::Restart,
@@ -187,8 +192,8 @@ impl Model {
 
     fn carry_out(&mut self, call: &Call) -> Answer {
         match call {
-            Call::Init if self.state != State::Uninit => Answer::Ok,
-            Call::Init | Call::Kill => self.init(),
+            Call::Init | Call::Kill => self.init(false),
+            Call::InitAgain => self.init(true),
             Call::Lose => self.lose_and_init(),
             Call::StartOutput {
                 name,
@@ -231,11 +236,13 @@ impl Model {
         if !self.config.bypass || !self.differs(Difference::BypassNotCached) {
             self.cache.clear();
         }
-        self.init()
+        self.init(false)
     }
 
-    /// The next run starts: the cache keeps the datasets up to its newest checkpoint.
-    fn init(&mut self) -> Answer {
+    /// The next run starts: the cache keeps the datasets up to its newest checkpoint. In the process
+    /// of the run before v3.1.0 counts on, as far as the cache has a checkpoint.
+    fn init(&mut self, same_process: bool) -> Answer {
+        let counts_on = same_process && !self.differs(Difference::CountedAnew);
         if self.config.bypass && self.differs(Difference::BypassNotCached) {
             // Without fetches, the datasets of the last run count as its cache, if a fetch would find
             // them.
@@ -244,7 +251,11 @@ impl Model {
             self.cache.retain(|c| !fetch && known(c));
         }
         (self.phase, self.loaded, self.asked) = (None, None, None);
-        (self.ids, self.met, self.needs) = ((0, 0), (0, 0), 0);
+        let (ids, needs) = match counts_on {
+            true => (self.ids, self.needs),
+            false => ((0, 0), 0),
+        };
+        (self.ids, self.met, self.needs) = ((0, 0), (0, 0), needs);
         self.state = State::Idle;
         let newest = self.newest_cached().map(|c| c.dataset.clone());
         let id = newest.as_ref().map_or(0, |newest| newest.id);
@@ -253,8 +264,10 @@ impl Model {
             // Only the newest is checked. In bypass there is nothing to check.
             cached.earlier = cached.dataset.id != id || self.config.bypass;
         }
+        self.last = id;
         if let Some(newest) = newest {
             self.count_from(&newest);
+            self.ids = (self.ids.0.max(ids.0), self.ids.1.max(ids.1));
         }
         Answer::Ok
     }

@@ -29,7 +29,7 @@ impl Model {
         let Some(dataset) = indexed.or(cached) else {
             return self.unknown();
         };
-        self.loaded = None;
+        (self.loaded, self.last) = (None, dataset.id);
         self.cache.retain(|c| c.dataset.id <= dataset.id);
         self.count_from(&dataset);
         let first = self.differs(Difference::CurrentFirst);
@@ -44,7 +44,7 @@ impl Model {
         };
         self.index.remove(id);
         // Datasets that an earlier run wrote in bypass are known only from the index.
-        let bypass = self.config.bypass;
+        let bypass = self.config.bypass && self.differs(Difference::DroppedInBypass);
         self.cache
             .retain(|c| !(bypass && c.earlier) || c.dataset.id != id);
         self.asked.take_if(|asked| *asked == id);

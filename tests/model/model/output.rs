@@ -31,8 +31,11 @@ impl Model {
             self.cache.retain(|c| c.dataset.name != dataset.name);
         }
         self.make_room();
+        if checkpoint {
+            self.last = id;
+        }
         if self.config.bypass {
-            self.index.enter(&dataset, false);
+            self.enter(&dataset, false);
         }
         let missing = false;
         self.phase = Some(Phase { dataset, missing });
@@ -40,9 +43,16 @@ impl Model {
     }
 
     pub(super) fn end_offer(&mut self) {
-        if self.differs(Difference::OfferEnds) {
-            (self.loaded, self.asked) = (None, None);
+        (self.loaded, self.asked) = (None, None);
+    }
+
+    /// Enters a dataset in the index. v3.1.0 first removes the entry of its name, as `SCR_Drop` does.
+    fn enter(&mut self, dataset: &Dataset, complete: bool) {
+        let id = self.index.id(&dataset.name);
+        if let Some(id) = id.filter(|_| !self.differs(Difference::MarkerStays)) {
+            self.index.remove(id);
         }
+        self.index.enter(dataset, complete);
     }
 
     /// v3.1.0 counts on from the last checkpoint that was restarted from or made current. It reads the
@@ -174,7 +184,10 @@ impl Model {
         };
         cached.flushed = true;
         let dataset = cached.dataset.clone();
-        self.index.set_complete(&dataset);
+        self.enter(&dataset, true);
+        if dataset.ckpt.is_some() {
+            self.index.current = Some(dataset.name.clone());
+        }
         if !self.config.bypass && dataset.ckpt.is_none() && self.differs(Difference::OutputLeaves) {
             self.cache.retain(|c| c.dataset.id != id);
         }
@@ -186,8 +199,13 @@ impl Model {
     /// `SCR_Finalize`: the newest cached checkpoint goes to the prefix directory.
     pub(super) fn finalize(&mut self) -> Answer {
         self.state = State::Uninit;
-        let newest = self.newest_cached().filter(|newest| !newest.flushed);
-        let unsaved = newest.map(|newest| newest.dataset.id);
+        let last = self.cache.iter().find(|c| c.dataset.id == self.last);
+        let newest = match self.differs(Difference::FlushedAtEnd) {
+            true => self.newest_cached(),
+            false => last,
+        };
+        let unsaved = newest.filter(|newest| !newest.flushed);
+        let unsaved = unsaved.map(|newest| newest.dataset.id);
         if let Some(id) = unsaved.filter(|_| self.config.flush > 0) {
             self.flush(id);
         }

@@ -38,15 +38,28 @@ impl Model {
                 return None;
             }
             let id = match marker.take() {
-                Some(name) => self.marked(&name),
-                None => Some(self.index.newest_good(below)?),
+                Some(name) => match self.marked(&name) {
+                    Some(id) => id,
+                    None => continue,
+                },
+                None => match self.index.newest_good(below) {
+                    Some(id) => id,
+                    None => return self.found_nothing(),
+                },
             };
-            let Some(id) = id else { continue };
             if let Some(dataset) = self.fetch(id) {
                 return Some(dataset);
             }
             below = Some(id);
         }
+    }
+
+    /// No checkpoint could be fetched, and none is in the cache.
+    fn found_nothing(&mut self) -> Option<Dataset> {
+        if !self.differs(Difference::CacheStays) {
+            self.cache.clear();
+        }
+        None
     }
 
     /// The id of the newest checkpoint in the cache. A fetch has been tried of those not `below`.
@@ -79,6 +92,7 @@ impl Model {
         let fetched = self.config.bypass && self.differs(Difference::BypassNotCached);
         let cached = self.cache.iter_mut().find(|c| c.dataset.id == id)?;
         let dataset = cached.dataset.clone();
+        self.last = id;
         if std::mem::take(&mut cached.earlier) && fetched {
             self.index.current = Some(dataset.name.clone());
         }
@@ -122,6 +136,7 @@ impl Model {
             flushed: true,
             earlier: false,
         });
+        self.last = id;
         self.count_from(&dataset);
         Some(dataset)
     }
@@ -143,13 +158,15 @@ impl Model {
             self.count_from(&loaded);
             return Answer::Ok;
         }
-        let known = self.index.entries.get(&loaded.id);
-        let known = known.is_some_and(|entry| entry.dataset.serial == loaded.serial);
-        if known || !self.differs(Difference::RejectedUnknown) {
-            self.index.mark_failed(loaded.id);
+        // v3.1.0 looks for its name in the index.
+        let named = self.index.id(&loaded.name);
+        let same = |id: &u64| self.index.entries[id].dataset.serial == loaded.serial;
+        let strict = self.differs(Difference::RejectedUnknown);
+        if let Some(id) = named.filter(|id| !strict || same(id)) {
+            self.index.mark_failed(id);
         }
         self.cache.retain(|c| c.dataset.id != loaded.id);
-        self.ids = (0, 0);
+        (self.ids, self.last) = ((0, 0), 0);
         Answer::Error
     }
 }
