@@ -79,44 +79,29 @@ contains
 
     !> Reads the newest checkpoint that all ranks can read, if there is one.
     subroutine restart()
-        character(len=SCR_MAX_FILENAME) :: name, path
+        character(len=SCR_MAX_FILENAME) :: name
         integer :: ierror, rank_read, size_read, step_read, unit, iostat
-        logical :: have, valid
+        logical :: valid
 
-        do
-            ! To start anew where there may be a checkpoint could cost it.
-            call scr_have_restart(have, name, ierror)
-            if (ierror /= SCR_SUCCESS) &
-                call give_up("SCR cannot tell whether there is a checkpoint")
-            if (.not. have) then
-                call say("no checkpoint, starting from step 0")
-                return
+        do while (scr_next_restart(name, valid, ierror))
+            open (newunit=unit, file=scr_routed(file_in(name)), access="stream", &
+                form="unformatted", status="old", action="read", iostat=iostat)
+            if (iostat == 0) then
+                read (unit, iostat=iostat) step_read, rank_read, size_read, next
+                close (unit)
             end if
-
-            call scr_start_restart(name, ierror)
-            if (ierror /= SCR_SUCCESS) call give_up("SCR does not let us read "//trim(name))
-            call scr_route_file(file_in(name), path, ierror)
-            valid = ierror == SCR_SUCCESS
-            if (valid) then
-                open (newunit=unit, file=path, access="stream", form="unformatted", &
-                    status="old", action="read", iostat=iostat)
-                if (iostat == 0) then
-                    read (unit, iostat=iostat) step_read, rank_read, size_read, next
-                    close (unit)
-                end if
-                valid = iostat == 0
-                if (valid) valid = rank_read == rank .and. size_read == size_x
-            end if
-
-            call scr_complete_restart(valid, ierror)
-            if (ierror == SCR_SUCCESS) then
-                step = step_read
-                field = next
-                call say("restarted from "//trim(name))
-                return
-            end if
-            call say("cannot read "//trim(name)//", looking for an older checkpoint")
+            if (iostat == 0) valid = rank_read == rank .and. size_read == size_x
         end do
+        ! To start anew where there may be a checkpoint could cost it.
+        if (ierror /= SCR_SUCCESS) call give_up("SCR cannot tell whether there is a checkpoint")
+
+        if (valid) then
+            step = step_read
+            field = next
+            call say("restarted from "//trim(name))
+        else
+            call say("no checkpoint, starting from step 0")
+        end if
     end subroutine restart
 
     subroutine checkpoint()

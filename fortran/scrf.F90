@@ -31,6 +31,7 @@ module scrf
 
     public :: scr_init, scr_finalize, scr_config, scr_get_version
     public :: scr_route_file, scr_routed
+    public :: scr_next_restart
     public :: scr_have_restart, scr_start_restart, scr_complete_restart
     public :: scr_allow_other_ranks
     public :: scr_restart_ranks, scr_restart_file_count, scr_restart_file
@@ -58,6 +59,9 @@ module scrf
 
     !> False after scr_init found SCR switched off: then no call succeeds, and none matters.
     logical, save :: enabled = .true.
+
+    !> The last scr_next_restart has begun a restart, which the next one completes.
+    logical, save :: in_restart_loop = .false.
 
     !> With NO_ROOM and TOO_LONG: the length of the text, and the room for it. 0 if C has reported it.
     integer, save :: needed = 0, given = 0
@@ -120,6 +124,24 @@ module scrf
         module procedure :: restart_file_i32_i32, restart_file_i64_i32
         module procedure :: restart_file_i32_i64, restart_file_i64_i64
     end interface scr_restart_file
+
+    !> scr_next_restart(name, valid, ierror): a function for a loop over the checkpoints, newest first.
+    !> It is true when it has begun a restart, for this process to read its files and to tell by valid
+    !> whether it could. The next call ends that restart. If all processes could, or if there is
+    !> no other checkpoint, it is false, and the loop is over: then valid tells whether a checkpoint was
+    !> read, and name is that one's, or blank. Before the loop they need no value.
+    !>
+    !>     do while (scr_next_restart(name, valid))
+    !>         open (newunit=unit, file=scr_routed(...), status="old", action="read", iostat=status)
+    !>         ...
+    !>         valid = status == 0
+    !>     end do
+    interface scr_next_restart
+        module procedure :: next_restart_i32_i32, next_restart_i64_i32
+        module procedure :: next_restart_l32_i32, next_restart_l64_i32
+        module procedure :: next_restart_i32_i64, next_restart_i64_i64
+        module procedure :: next_restart_l32_i64, next_restart_l64_i64
+    end interface scr_next_restart
 
     !> scr_have_restart(flag, name, ierror): is there a checkpoint to read? name is optional.
     interface scr_have_restart
@@ -397,6 +419,7 @@ contains
         integer(int32) :: status
 
         status = c_init()
+        in_restart_loop = .false.
         enabled = .true.
         if (status /= SCR_SUCCESS) enabled = .not. switched_off()
     end function do_init
@@ -562,8 +585,35 @@ contains
         integer(c_int), intent(in) :: valid
         integer(int32) :: status
 
+        in_restart_loop = .false.
         status = c_complete_restart(valid)
     end function do_complete_restart
+
+    !> Completes the restart that the last call has begun, if it has. Unless all processes could read
+    !> it, begins the next: then more is true.
+    subroutine next_restart(name, valid, more, status)
+        character(len=*), intent(inout) :: name
+        integer(c_int), intent(inout) :: valid
+        logical, intent(out) :: more
+        integer(int32), intent(out) :: status
+        integer(c_int) :: have
+
+        more = .false.
+        if (in_restart_loop) then
+            status = do_complete_restart(valid)
+            if (status == SCR_SUCCESS) return
+        end if
+        valid = 0
+        status = do_have_restart(have, name)
+        if (status /= SCR_SUCCESS) return
+        if (have == 0) then
+            name = ""
+            return
+        end if
+        status = do_start_restart()
+        more = status == SCR_SUCCESS
+        in_restart_loop = more
+    end subroutine next_restart
 
     function do_complete_checkpoint(valid) result(status)
         integer(c_int), intent(in) :: valid
@@ -853,6 +903,66 @@ contains
 
         call conclude("scr_delete", do_delete(name), MAY_GO_ON, ierror)
     end subroutine delete_i32
+
+    function next_restart_i32_i32(name, valid, ierror) result(more)
+        character(len=*), intent(inout) :: name
+        integer(int32), intent(inout) :: valid
+        integer(int32), intent(out), optional :: ierror
+        logical :: more
+        integer(c_int) :: number
+        integer(int32) :: status
+
+        number = 0
+        if (in_restart_loop) number = as_int(valid)
+        call next_restart(name, number, more, status)
+        call set_flag(valid, number)
+        call conclude("scr_next_restart", status, MUST_STOP, ierror)
+    end function next_restart_i32_i32
+
+    function next_restart_i64_i32(name, valid, ierror) result(more)
+        character(len=*), intent(inout) :: name
+        integer(int64), intent(inout) :: valid
+        integer(int32), intent(out), optional :: ierror
+        logical :: more
+        integer(c_int) :: number
+        integer(int32) :: status
+
+        number = 0
+        if (in_restart_loop) number = as_int(valid)
+        call next_restart(name, number, more, status)
+        call set_flag(valid, number)
+        call conclude("scr_next_restart", status, MUST_STOP, ierror)
+    end function next_restart_i64_i32
+
+    function next_restart_l32_i32(name, valid, ierror) result(more)
+        character(len=*), intent(inout) :: name
+        logical(int32), intent(inout) :: valid
+        integer(int32), intent(out), optional :: ierror
+        logical :: more
+        integer(c_int) :: number
+        integer(int32) :: status
+
+        number = 0
+        if (in_restart_loop) number = as_int(valid)
+        call next_restart(name, number, more, status)
+        call set_flag(valid, number)
+        call conclude("scr_next_restart", status, MUST_STOP, ierror)
+    end function next_restart_l32_i32
+
+    function next_restart_l64_i32(name, valid, ierror) result(more)
+        character(len=*), intent(inout) :: name
+        logical(int64), intent(inout) :: valid
+        integer(int32), intent(out), optional :: ierror
+        logical :: more
+        integer(c_int) :: number
+        integer(int32) :: status
+
+        number = 0
+        if (in_restart_loop) number = as_int(valid)
+        call next_restart(name, number, more, status)
+        call set_flag(valid, number)
+        call conclude("scr_next_restart", status, MUST_STOP, ierror)
+    end function next_restart_l64_i32
 
     subroutine have_restart_i32_i32(flag, name, ierror)
         integer(int32), intent(out) :: flag
@@ -1220,6 +1330,66 @@ contains
 
         call conclude("scr_delete", do_delete(name), MAY_GO_ON, ierror)
     end subroutine delete_i64
+
+    function next_restart_i32_i64(name, valid, ierror) result(more)
+        character(len=*), intent(inout) :: name
+        integer(int32), intent(inout) :: valid
+        integer(int64), intent(out) :: ierror
+        logical :: more
+        integer(c_int) :: number
+        integer(int32) :: status
+
+        number = 0
+        if (in_restart_loop) number = as_int(valid)
+        call next_restart(name, number, more, status)
+        call set_flag(valid, number)
+        call conclude("scr_next_restart", status, MUST_STOP, ierror)
+    end function next_restart_i32_i64
+
+    function next_restart_i64_i64(name, valid, ierror) result(more)
+        character(len=*), intent(inout) :: name
+        integer(int64), intent(inout) :: valid
+        integer(int64), intent(out) :: ierror
+        logical :: more
+        integer(c_int) :: number
+        integer(int32) :: status
+
+        number = 0
+        if (in_restart_loop) number = as_int(valid)
+        call next_restart(name, number, more, status)
+        call set_flag(valid, number)
+        call conclude("scr_next_restart", status, MUST_STOP, ierror)
+    end function next_restart_i64_i64
+
+    function next_restart_l32_i64(name, valid, ierror) result(more)
+        character(len=*), intent(inout) :: name
+        logical(int32), intent(inout) :: valid
+        integer(int64), intent(out) :: ierror
+        logical :: more
+        integer(c_int) :: number
+        integer(int32) :: status
+
+        number = 0
+        if (in_restart_loop) number = as_int(valid)
+        call next_restart(name, number, more, status)
+        call set_flag(valid, number)
+        call conclude("scr_next_restart", status, MUST_STOP, ierror)
+    end function next_restart_l32_i64
+
+    function next_restart_l64_i64(name, valid, ierror) result(more)
+        character(len=*), intent(inout) :: name
+        logical(int64), intent(inout) :: valid
+        integer(int64), intent(out) :: ierror
+        logical :: more
+        integer(c_int) :: number
+        integer(int32) :: status
+
+        number = 0
+        if (in_restart_loop) number = as_int(valid)
+        call next_restart(name, number, more, status)
+        call set_flag(valid, number)
+        call conclude("scr_next_restart", status, MUST_STOP, ierror)
+    end function next_restart_l64_i64
 
     subroutine have_restart_i32_i64(flag, name, ierror)
         integer(int32), intent(out) :: flag

@@ -27,6 +27,8 @@ contains
         call check_names()
         call check_checkpoint(rank)
         call check_restart(rank)
+        call check_restart_loop(rank)
+        call check_restart_loops_of_other_kinds()
         call check_outputs_of_other_kinds()
         call scr_finalize(ierror)
         call check(ierror == SCR_SUCCESS, "scr_finalize")
@@ -147,6 +149,103 @@ contains
         call scr_complete_restart(1_int32, ierror)
         call check(ierror == SCR_SUCCESS, "scr_complete_restart")
     end subroutine check_restart
+
+    !> The newer of two checkpoints is given up by one rank, so all read the older one.
+    subroutine check_restart_loop(rank)
+        integer, intent(in) :: rank
+        character(len=64) :: name
+        character(len=4) :: short
+        character(len=16) :: tried
+        integer :: unit, number, tries
+        integer(int32) :: ierror
+        logical :: valid
+
+        call scr_start_output("newer", SCR_FLAG_CHECKPOINT, ierror)
+        call scr_complete_output(.true., ierror)
+        call check(ierror == SCR_SUCCESS, "a second checkpoint")
+
+        tries = 0
+        valid = .true.
+        do while (scr_next_restart(short, valid, ierror))
+            tries = tries + 1
+        end do
+        call check(tries == 0, "a name that does not fit ends the loop")
+        call check(ierror /= SCR_SUCCESS .and. .not. valid, "and is an error")
+
+        tries = 0
+        tried = ""
+        number = 0
+        do while (scr_next_restart(name, valid, ierror))
+            call check(ierror == SCR_SUCCESS .and. .not. valid, "valid is false when a try begins")
+            tries = tries + 1
+            tried = trim(tried)//" "//name(1:4)
+            if (name == "newer") then
+                valid = rank /= 1
+                cycle
+            end if
+            open (newunit=unit, file=scr_routed(file_of(rank)), status="old", action="read")
+            read (unit, *) number
+            close (unit)
+            valid = .true.
+        end do
+        call check(ierror == SCR_SUCCESS .and. valid, "the loop ends with a restart")
+        call check(tried == " newe from" .and. tries == 2, "the newest comes first")
+        call check(name == "from fortran" .and. number == 1000 + rank, "what is read after the loop")
+
+        ! A loop that is left early, and the next one.
+        do while (scr_next_restart(name, valid))
+            exit
+        end do
+        call scr_start_output("in between", SCR_FLAG_CHECKPOINT, ierror)
+        call check(ierror /= SCR_SUCCESS, "the restart is still open")
+        call scr_complete_restart(.true., ierror)
+        call check(ierror == SCR_SUCCESS, "and can be completed")
+        tries = 0
+        do while (scr_next_restart(name, valid))
+            tries = tries + 1
+            valid = .true.
+        end do
+        call check(valid .and. tries == 1 .and. name == "from fortran", "another loop")
+    end subroutine check_restart_loop
+
+    !> Each reads the only checkpoint; the last one gives it up, and finds no other.
+    subroutine check_restart_loops_of_other_kinds()
+        character(len=64) :: name
+        integer(int32) :: valid, ierror
+        integer(int64) :: valid_long, ierror_long
+        logical(int32) :: answer
+        logical(int64) :: answer_long
+
+        do while (scr_next_restart(name, valid))
+            valid = 1
+        end do
+        call check(valid == 1, "valid of int32")
+        do while (scr_next_restart(name, valid, ierror_long))
+            valid = 1
+        end do
+        call check(valid == 1 .and. ierror_long == 0, "valid of int32, ierror of int64")
+        do while (scr_next_restart(name, valid_long, ierror))
+            valid_long = 1
+        end do
+        call check(valid_long == 1 .and. ierror == 0, "valid of int64, ierror of int32")
+        do while (scr_next_restart(name, valid_long, ierror_long))
+            valid_long = 1
+        end do
+        call check(valid_long == 1 .and. ierror_long == 0, "valid and ierror of int64")
+        do while (scr_next_restart(name, answer, ierror_long))
+            answer = .true._int32
+        end do
+        call check(logical(answer) .and. ierror_long == 0, "valid of logical, ierror of int64")
+        do while (scr_next_restart(name, answer_long, ierror))
+            answer_long = .true._int64
+        end do
+        call check(logical(answer_long) .and. ierror == 0, "valid of a long logical")
+        do while (scr_next_restart(name, answer_long, ierror_long))
+            continue
+        end do
+        call check(.not. logical(answer_long) .and. ierror_long == 0, "nothing is left to restart from")
+        call check(name == "", "and there is no name")
+    end subroutine check_restart_loops_of_other_kinds
 
     !> The other kinds of arguments, as a program compiled for 8-byte integers has them.
     subroutine check_outputs_of_other_kinds()

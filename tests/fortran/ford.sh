@@ -20,3 +20,4 @@ for name in $names; do
     [[ -n $page ]] || { echo "FAILED: no page of $name" && exit 1; }
 done
 grep -q "is there a checkpoint to read" pages/interface/scr_have_restart.html
+grep -q "a loop over the checkpoints" pages/interface/scr_next_restart.html

@@ -20,30 +20,34 @@ contains
         integer :: ierror
         call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
         call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
-        heat = 0
-        if (rank == 0) heat(0) = 1
+        call set_initial_state()
         call scr_init()
     end subroutine rod_start
+
+    subroutine set_initial_state()
+        heat = 0
+        if (rank == 0) heat(0) = 1
+    end subroutine set_initial_state
 
     !> The step of the newest checkpoint that all processes can read, which is then in memory; 0 if there
     !> is none.
     function rod_restart() result(step) bind(C)
         integer(c_int) :: step
         integer :: unit, status
-        logical :: have
+        logical :: restarted
         character(len=SCR_MAX_FILENAME) :: name
-        do
-            step = 0
-            call scr_have_restart(have, name)
-            if (.not. have) exit
-            call scr_start_restart(name)
+        do while (scr_next_restart(name, restarted))
             open(newunit=unit, file=scr_routed(file_in(name)), form="unformatted", &
                 access="stream", status="old", action="read", iostat=status)
-            if (status == 0) read(unit, iostat=status) step, heat
-            if (status == 0) close(unit)
-            call scr_complete_restart(status == 0, status)
-            if (status == SCR_SUCCESS) exit
+            if (status == 0) then
+                read(unit, iostat=status) step, heat
+                close(unit)
+            end if
+            restarted = status == 0
         end do
+        if (restarted) return
+        step = 0
+        call set_initial_state()
     end function rod_restart
 
     !> Writes checkpoint rod.STEP. True if all processes did.
