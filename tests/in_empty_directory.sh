@@ -7,6 +7,10 @@ set -euo pipefail
 
 directory=$1
 shift
+if [[ -v SCR_TEST_LONG && -v SCR_TEST_UNTIL && $(date +%s) -ge $SCR_TEST_UNTIL ]]; then
+    echo "SKIPPED: a long test, for which \`scripts/test --minutes\` had no time left"
+    exit 77
+fi
 rm -rf "$directory"
 mkdir -p "$directory/prefix" "$directory/cache" "$directory/cntl"
 cd "$directory/prefix"
@@ -21,7 +25,7 @@ export SCR_JOB_ID=test
 # tell: what the processes of the test wait for.
 tell() {
     local file cwd pid
-    echo "HANGS: no end after four minutes."
+    echo "HANGS: no end after nine minutes."
     for file in "$directory/prefix/log" "${SCR_TEST_CLUSTER:-/nonexistent}"/log/*; do
         [[ ! -f $file ]] || { echo "--- the end of $file:" && tail -n 40 "$file"; }
     done
@@ -44,7 +48,7 @@ tell() {
 # It ends with the test, which $$ will be, and is not one of its children.
 watch() {
     local ended=0
-    timeout 240 tail --pid=$$ -s 0.05 -f /dev/null || ended=$?
+    timeout 540 tail --pid=$$ -s 0.05 -f /dev/null || ended=$?
     [[ $ended -ne 124 ]] || tell
 }
 (watch </dev/null 2>&1 &)

@@ -13,15 +13,17 @@ mod driver;
 mod generate;
 mod index;
 mod model;
+#[path = "../site/sampled.rs"]
+mod sampled;
 mod shrink;
 #[path = "../site/mod.rs"]
 mod site;
 
 use differences::Difference;
+use sampled::sampled;
 use shrink::{Shown, show};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Compares this many sequences unless `SCR_MODEL_SEQUENCES` says otherwise.
 const SEQUENCES: u64 = 5000;
@@ -32,19 +34,16 @@ fn variable(name: &str) -> Option<u64> {
 
 /// Compares the sequences of `count` seeds from `seed` on. Returns those that differ.
 fn differing(seed: u64, count: u64) -> Vec<(u64, Shown)> {
-    let next = AtomicU64::new(0);
+    let seeds = Mutex::new(sampled(seed..seed.saturating_add(count)));
     let found: Mutex<Vec<(u64, Shown)>> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    if at >= count {
-                        return;
-                    }
-                    let (config, calls) = generate::sequence(seed + at);
+                let next = || seeds.lock().unwrap().next();
+                while let Some(seed) = next() {
+                    let (config, calls) = generate::sequence(seed);
                     if let Some(shown) = show(config, &calls) {
-                        found.lock().unwrap().push((seed + at, shown));
+                        found.lock().unwrap().push((seed, shown));
                     }
                 }
             });

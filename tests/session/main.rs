@@ -10,5 +10,7 @@ mod checkpoints;
 mod helpers;
 mod prefix;
 mod redundancy;
+#[path = "../site/sampled.rs"]
+mod sampled;
 #[path = "../site/mod.rs"]
 mod site;

@@ -1,6 +1,7 @@
 //! A run dies, or a disk fills up, at each storage operation of a run that writes checkpoints. The
 //! next start finds everything that was completed before.
 
+use crate::sampled::sampled;
 use crate::site::{self, Site, nodes};
 use scr::store::faulty::{Faults, Faulty};
 use scr::store::posix::Posix;
@@ -68,7 +69,7 @@ fn a_kill_at_any_operation_of_a_run_leaves_the_newest_completed_checkpoint() {
         let operations = faults_of_count.operations();
         assert!(operations > 20, "{operations}");
         // Those of all ranks together are in another order each time; a sample is enough.
-        for n in (1..=operations).step_by(if whose.is_none() { 7 } else { 1 }) {
+        for n in sampled((1..=operations).step_by(if whose.is_none() { 7 } else { 1 })) {
             let mut site = site();
             faults(&mut site, whose).die_at(n);
             let done = checkpoints(&site);
@@ -95,7 +96,7 @@ fn a_kill_at_any_operation_of_a_rebuild_loses_nothing() {
         let faults_of_count = faults(&mut counted, whose);
         start(&counted);
         let operations = faults_of_count.operations();
-        for n in (1..=operations).step_by(if whose.is_none() { 5 } else { 1 }) {
+        for n in sampled((1..=operations).step_by(if whose.is_none() { 5 } else { 1 })) {
             let mut site = prepared();
             faults(&mut site, whose).die_at(n);
             start(&site);
@@ -132,7 +133,7 @@ fn a_full_disk_on_one_rank_is_the_same_news_on_all() {
             counter.operations() - before
         })[full];
         assert!(operations > 4);
-        for at in 1..=operations {
+        for at in sampled(1..=operations) {
             let mut site = site();
             let faults = faults(&mut site, Some(full));
             let results = site.run(&nodes(4), |rank| {
@@ -172,7 +173,7 @@ fn output_cut_off_in_its_flush_is_saved_and_never_offered() {
     let counter = faults(&mut counted, Some(0));
     run(&counted);
     let mut saved = 0;
-    for n in before + 1..=counter.operations() {
+    for n in sampled(before + 1..=counter.operations()) {
         let mut site = site();
         faults(&mut site, Some(0)).die_at(n);
         run(&site);

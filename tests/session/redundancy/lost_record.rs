@@ -2,6 +2,7 @@
 //! be whole. They are checked before anything is written over. If more is lost than the scheme
 //! tolerates, nothing changes.
 
+use crate::sampled::sampled;
 use crate::site::{self, Site, nodes};
 use scr::format::{self, Filemap};
 use scr::store::Durability;
@@ -151,7 +152,7 @@ fn a_kill_while_files_are_replaced_leaves_no_record_of_what_is_gone() {
     let mut counted = with_leftovers(dispute);
     let counter = faults(&mut counted);
     counted.start(&nodes(4), drop);
-    for n in 1..=counter.operations() {
+    for n in sampled(1..=counter.operations()) {
         let mut site = with_leftovers(dispute);
         let before = listing(&site);
         faults(&mut site).die_at(n);

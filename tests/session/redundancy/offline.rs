@@ -1,6 +1,7 @@
 //! Rebuild without a job. Thread ranks encode datasets; the tests damage them in every way that the
 //! scheme tolerates, and rebuild them byte for byte from the files alone.
 
+use crate::sampled::sampled;
 use scr::comm::threads;
 use scr::format::dataset::Dataset;
 use scr::format::filemap::{Filemap, Reddesc};
@@ -519,7 +520,7 @@ fn a_rebuild_that_dies_anywhere_is_done_by_the_next() {
     site.rebuild_on(&counting).unwrap();
     let operations = counting.faults().operations();
     assert!(operations > 10);
-    for at in 1..=operations {
+    for at in sampled(1..=operations) {
         lose();
         let dying = Faulty::new(Posix);
         dying.faults().die_at(at);

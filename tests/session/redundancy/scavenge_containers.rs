@@ -5,6 +5,7 @@ use super::scavenge::{
     prefix, restart_afresh,
 };
 use crate::checkpoints::double_nodes;
+use crate::sampled::sampled;
 use crate::site::{Site, nodes};
 use scr::cache::layout::Layout;
 use scr::format::rank2file::RankEntry;
@@ -278,7 +279,7 @@ fn a_save_into_containers_that_dies_anywhere_is_done_by_the_next() {
     saved_on(&counting, &site, &up).unwrap();
     let operations = counting.faults().operations();
     assert!(operations > 20);
-    for at in 1..=operations {
+    for at in sampled(1..=operations) {
         begin();
         let dying = Faulty::new(Posix);
         dying.faults().die_at(at);
