@@ -49,7 +49,7 @@
 //! session daemon scavenge policy
 //! prefix transfer cache redundancy
 //! log config job comm format store
-//! events error text version
+//! events error text version system
 //! ```
 //!
 //! `docs/architecture.md` says what each module does, and `docs/glossary.md` what the words mean.
@@ -73,6 +73,7 @@ pub mod redundancy;
 pub mod scavenge;
 pub mod session;
 pub mod store;
+pub mod system;
 pub mod text;
 pub mod transfer;
 pub mod version;

@@ -11,25 +11,26 @@ use std::path::{Path, PathBuf};
 /// only modules that stand below it here. `src/lib.rs` and `docs/architecture.md` have the same order.
 const LAYERS: &str = "
     capi: session prefix config job comm format store events error version
-    cli: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error text version
-    session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error text
-    daemon: prefix transfer cache job format store error text
+    cli: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error text version system
+    session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error text system
+    daemon: prefix transfer cache job format store error text system
     scavenge: prefix transfer cache redundancy format store error text
     policy: redundancy format
-    prefix: transfer config comm format store error text
-    transfer: comm store error
+    prefix: transfer config comm format store error text system
+    transfer: comm store error system
     cache: redundancy comm format store error text
-    redundancy: config comm format store error text
-    log: config job store events error text
+    redundancy: config comm format store error text system
+    log: config job store events error text system
     config: job format error text
-    job: error text
-    comm: format error
+    job: error text system
+    comm: format error system
     format: store error text
-    store: error
-    events: text version
+    store: error system
+    events: text version system
     error: text
     text:
     version:
+    system:
 ";
 
 fn layers() -> Vec<(&'static str, Vec<&'static str>)> {
@@ -446,6 +447,65 @@ fn no_two_neighbours_use_each_other() {
         }
     }
     assert!(modules.len() > 100, "the sources were found");
+    none(wrong);
+}
+
+/// What waits or tells the time, and comes from `crate::system` alone, so that a simulator can replace it.
+const OF_THE_SYSTEM: &[&str] = &[
+    "std::thread",
+    "std::process::id",
+    "Mutex",
+    "RwLock",
+    "Condvar",
+    "Barrier",
+    "mpsc",
+    "Instant",
+    "SystemTime",
+    "RandomState",
+];
+
+/// Code that is not simulated: what lies below `Communicator` and `Files`, and what is above
+/// `Session` in a process of its own.
+const NOT_SIMULATED: &[&str] = &[
+    "capi/",
+    "comm/mpi/",
+    "comm/threads/",
+    "store/beneath.rs",
+    "store/posix.rs",
+    "system/",
+];
+
+/// True if the code takes `name` from the standard library: `std::sync::Mutex`, or within
+/// `use std::sync::{Arc, Mutex}`.
+fn takes_from_std(statement: &str, name: &str) -> bool {
+    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let of_std = |at: usize| {
+        let import = statement.trim_start().starts_with("use std::");
+        import
+            || statement[..at].ends_with("std::sync::")
+            || statement[..at].ends_with("std::time::")
+    };
+    statement.match_indices(name).any(|(at, _)| {
+        let alone = !statement[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        alone && ends(&statement[at + name.len()..]) && (name.starts_with("std::") || of_std(at))
+    })
+}
+
+#[test]
+fn threads_locks_and_time_come_from_the_module_system() {
+    let mut wrong = Vec::new();
+    for source in &sources() {
+        let file = source.file.to_string_lossy().into_owned();
+        if NOT_SIMULATED.iter().any(|place| file.starts_with(place)) {
+            continue;
+        }
+        for statement in source.code.split(';') {
+            let found = OF_THE_SYSTEM
+                .iter()
+                .find(|name| takes_from_std(statement, name));
+            wrong.extend(found.map(|name| format!("src/{file}: {name}: use crate::system")));
+        }
+    }
     none(wrong);
 }
 

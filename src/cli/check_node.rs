@@ -7,6 +7,8 @@ use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::config::ConfigItem;
 use crate::config::value::{Typed, ValueKind};
 use crate::store::{Files, posix::Posix};
+use crate::system::process;
+use crate::system::time::SystemTime;
 use crate::{Error, Result};
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -14,7 +16,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 /// The command.
 pub(super) const COMMAND: Command =
@@ -117,7 +119,7 @@ fn check(place: &SizedDir, free: bool) -> Result<()> {
 fn write_there(dir: &Path) -> Result<()> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let nanos = since.map_or(0, |since| since.as_nanos());
-    let path = dir.join(format!(".scr_check_node.{}.{nanos}", std::process::id()));
+    let path = dir.join(format!(".scr_check_node.{}.{nanos}", process::id()));
     let written = OpenOptions::new()
         .write(true)
         .create_new(true)

@@ -9,9 +9,9 @@ use crate::job::Environment;
 use crate::job::clock::local_time;
 use crate::prefix::paths::Prefix;
 use crate::scavenge::{BuildSettings, build};
+use crate::system::time::SystemTime;
 use crate::text::ranks_in_words;
 use std::io::Write;
-use std::time::SystemTime;
 
 /// Completes a dataset from its parts in the prefix directory, and prints what was rebuilt.
 pub(super) fn complete(

@@ -11,11 +11,13 @@ use crate::format::print::escaped;
 use crate::job::hostlist::compress;
 use crate::job::{Launcher, NodeResult, node_name};
 use crate::prefix::{finish, index, permit, records};
+use crate::system::time::Instant;
+use crate::system::time::sleep;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long the daemons may take to start before the program is launched without them.
 const START: Duration = Duration::from_secs(10);
@@ -66,7 +68,7 @@ pub(super) fn start(
     let end = Instant::now() + START;
     let mut serving = 0;
     while serving < expected && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(50));
+        sleep(Duration::from_millis(50));
         serving = count_serving(&mut log, begin);
     }
     let why = match failed.first() {
@@ -135,7 +137,7 @@ pub(super) fn enter_complete(call: &mut Invocation, job: &Job) -> Result<(), Fai
         }
     }
     if permit::revoke_all(files, prefix)? {
-        std::thread::sleep(permit::GRACE);
+        sleep(permit::GRACE);
     }
     Ok(())
 }

@@ -21,13 +21,14 @@ use crate::prefix::{paths::Prefix, records};
 use crate::scavenge::build;
 use crate::scavenge::caches::records as find_records;
 use crate::store::{LockAttempt, wait_for_lock};
+use crate::system::time::{Instant, SystemTime};
 use crate::text::ranks_in_words;
 use crate::transfer::Watch;
 use crate::transfer::copy::Copier;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 /// The command.
 pub(super) const COMMAND: Command =

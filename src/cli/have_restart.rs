@@ -9,10 +9,10 @@ use crate::format::print::escaped;
 use crate::format::{Name, index::Index};
 use crate::job::clock::local_time;
 use crate::prefix::{finish, index, records};
+use crate::system::time::SystemTime;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 /// The command.
 pub(super) const COMMAND: Command =

@@ -12,11 +12,12 @@ use crate::prefix::paths::Prefix;
 use crate::prefix::{finish, index, rank2file, records};
 use crate::scavenge::{build, dataset_records};
 use crate::store::{FileKind, Files};
+use crate::system::time::SystemTime;
 use crate::{Error, Result};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// A dataset's directory in `.scr`.
 struct Found {

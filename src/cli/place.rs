@@ -7,10 +7,10 @@ use crate::job::clock::local_time;
 use crate::prefix::{finish, paths::Prefix};
 use crate::store::counting::{CountingFiles, FileTally};
 use crate::store::{Files, posix::Posix};
+use crate::system::time::SystemTime;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 // No doc comment: clap would take it for the help of the command.
 #[derive(clap::Args)]

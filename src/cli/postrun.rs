@@ -10,11 +10,11 @@ use crate::job::{Launcher, NodeResult};
 use crate::policy::halt::FINALIZED;
 use crate::policy::save::{SaveCandidate, save};
 use crate::prefix::records;
+use crate::system::time::Instant;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 /// The command.
 pub(super) const COMMAND: Command =

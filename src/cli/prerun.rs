@@ -7,10 +7,10 @@ use crate::format::print::escaped;
 use crate::policy::halt::SET_BY_SCR;
 use crate::prefix::records;
 use crate::store::{LockAttempt, wait_for_lock};
+use crate::system::time::Instant;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 /// The command.
 pub(super) const COMMAND: Command =

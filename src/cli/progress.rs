@@ -3,14 +3,17 @@
 use crate::job::Heard;
 use crate::scavenge::rebuild::RebuildWatch;
 use crate::store::counting::FileTally;
+use crate::system::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use crate::system::sync::{Mutex, MutexGuard};
+use crate::system::thread;
+use crate::system::thread::JoinHandle;
+use crate::system::time::Instant;
 use crate::text::bytes;
 use crate::transfer::Watch;
 use std::cell::{Cell, RefCell};
 use std::io::{IsTerminal, Write, stderr};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 /// Work that takes less is not shown on a terminal.
 const SHORT: Duration = Duration::from_secs(1);
@@ -128,7 +131,7 @@ impl Ticker {
         Ticker {
             stop: Some(stop),
             // Without a thread nothing is shown.
-            thread: std::thread::Builder::new().spawn(show).ok(),
+            thread: thread::Builder::new().spawn(show).ok(),
         }
     }
 }

@@ -12,11 +12,12 @@ use crate::events::Event;
 use crate::format::print::escaped;
 use crate::job::hostlist::{compress, expand, minus, unique};
 use crate::job::{Heard, Launcher, NodeResult, Remote, clock};
+use crate::system::time::Instant;
 use crate::text::excerpt;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The command.
 pub(super) const COMMAND: Command =

@@ -13,6 +13,9 @@ use crate::format::Name;
 use crate::format::print::escaped;
 use crate::format::transfer::{EXIT, FINISH, PartId, Transfer, TransferPart};
 use crate::store::{Files, posix::Posix};
+use crate::system::process;
+use crate::system::time::Instant;
+use crate::system::time::sleep;
 use crate::text::escaped as escaped_text;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::Write;
@@ -20,7 +23,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The command.
 pub(super) const COMMAND: Command =
@@ -111,7 +114,7 @@ impl Place {
         // Caught before anybody can know of the daemon.
         let stop = signals()?;
         let claim = self.control.claim()?;
-        let me = format!("process {} on {}", std::process::id(), host());
+        let me = format!("process {} on {}", process::id(), host());
         let dir = self.control.dir().display();
         say(call, &format!("{me} serves {dir}"));
         let ended = self.daemon(call, &stop, &claim, false)?;
@@ -172,7 +175,7 @@ impl Place {
                         file.command = Some(FINISH.into());
                     }
                 })?;
-                std::thread::sleep(PAUSE);
+                sleep(PAUSE);
             }
         } else {
             self.control.update_repaired(finish)?;
@@ -247,7 +250,7 @@ impl Place {
                     "the transfer daemon, {who}, did not end within {seconds} s; end it (kill -9)"
                 )));
             }
-            std::thread::sleep(PAUSE);
+            sleep(PAUSE);
         }
         if self.exists()? {
             // The order may have come when the daemon had just removed its files.

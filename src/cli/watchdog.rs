@@ -8,10 +8,12 @@ use crate::job::Launcher;
 use crate::policy::halt::FINALIZED;
 use crate::policy::watchdog::{Limits, Watchdog};
 use crate::prefix::{paths::Prefix, records};
+use crate::system::time::Instant;
+use crate::system::time::sleep;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The command.
 pub(super) const COMMAND: Command =
@@ -49,7 +51,7 @@ impl RunCommand for Options {
         })?;
         let mut watch = Watch::new(limits, &job.prefix);
         while !watch.is_over() {
-            std::thread::sleep(watch.pause());
+            sleep(watch.pause());
             if let Some(limit) = watch.look(&job.prefix) {
                 let step = &self.jobstep;
                 let seconds = limit.as_secs();

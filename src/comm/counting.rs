@@ -2,8 +2,9 @@
 
 use super::{Communicator, Pending, Tag, Term};
 use crate::Result;
+use crate::system::sync::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// The communication of one rank so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,10 +3,12 @@
 use super::control::{Control, is_damage};
 use crate::format::transfer::{EXIT, PartId, RUN, STOP, Transfer, TransferPart};
 use crate::prefix::part::Copied;
+use crate::system::time::Instant;
+use crate::system::time::sleep;
 use crate::transfer::pace::Limits;
 use crate::transfer::worker::Cancel;
 use crate::{Error, Result};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Pause between two looks at a part.
 const TICK: Duration = Duration::from_millis(50);
@@ -162,7 +164,7 @@ impl Entry {
             if cancelled.is_some_and(|since| since.elapsed() > LET_GO) {
                 return Err(self.ended("is held by a transfer daemon that does not answer"));
             }
-            std::thread::sleep(TICK);
+            sleep(TICK);
         }
     }
 
@@ -266,6 +268,6 @@ pub fn end_earlier(control: &Control, patience: Duration) -> Result<()> {
                 ),
             ));
         }
-        std::thread::sleep(TICK);
+        sleep(TICK);
     }
 }

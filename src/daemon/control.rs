@@ -11,11 +11,14 @@
 use crate::format::{self, transfer::Transfer};
 use crate::job::{Environment, holders};
 use crate::store::{Durability, FileKind, Files, Lock, LockAttempt, wait_for_lock, without_locks};
+use crate::system::process;
+use crate::system::time::Instant;
+use crate::system::time::sleep;
 use crate::text::escaped_bytes;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Name of the transfer file.
 pub const FILE: &str = "transfer.scrinfo";
@@ -149,7 +152,7 @@ impl Control {
                     if self.living()?.is_none() {
                         self.put_aside()?;
                     } else {
-                        std::thread::sleep(Duration::from_millis(50));
+                        sleep(Duration::from_millis(50));
                     }
                 }
                 other => return other,
@@ -222,7 +225,7 @@ impl Control {
             let file = self.files.rewrite(&path, 0o600)?;
             match wait_for_lock(&*self.files, &path, Instant::now() + START) {
                 Ok(LockAttempt::Acquired(lock)) => {
-                    let me = format!("process {} on {}", std::process::id(), host());
+                    let me = format!("process {} on {}", process::id(), host());
                     file.set_size(0)?;
                     file.write_at(0, me.as_bytes())?;
                     if self.files.stat(&path)?.is_some() {

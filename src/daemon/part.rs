@@ -8,8 +8,8 @@ use crate::prefix::flush_target::FlushTarget;
 use crate::prefix::part::{Copied, PartPlace, RankSource, flush_part};
 use crate::prefix::paths::Prefix;
 use crate::store::Files;
+use crate::system::time::SystemTime;
 use crate::transfer::copy::Copier;
-use std::time::SystemTime;
 
 /// Where the files of a part's ranks are. `layout` is that of the part's run, at its level.
 pub fn sources(layout: &Layout, part: &TransferPart) -> Vec<RankSource> {

@@ -6,6 +6,9 @@ use crate::prefix::part::RankSource;
 use crate::prefix::paths::Prefix;
 use crate::prefix::permit;
 use crate::store::Files;
+use crate::system::sync::{Mutex, MutexGuard};
+use crate::system::time::Instant;
+use crate::system::time::sleep;
 use crate::transfer::copy::TargetWatch;
 use crate::transfer::pace::{Limits, Pace};
 use crate::transfer::worker::Cancel;
@@ -13,8 +16,8 @@ use crate::{Error, Result, format};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 /// How many files are listed with their progress. A transfer file with millions would take as long to
 /// write as the files.
@@ -166,7 +169,7 @@ impl<'a> Follower<'a> {
     /// The flush was cancelled, or its permit was taken.
     pub fn may_go_on(&self) -> Result<()> {
         while self.shared.state().looked.elapsed() > STALE && !self.cancel.is_cancelled() {
-            std::thread::sleep(Duration::from_millis(10));
+            sleep(Duration::from_millis(10));
         }
         if self.cancel.is_cancelled() {
             let interrupted = std::io::ErrorKind::Interrupted.into();

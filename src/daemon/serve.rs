@@ -14,14 +14,16 @@ use crate::format::transfer::{
 use crate::prefix::part::Copied;
 use crate::prefix::paths::Prefix;
 use crate::prefix::permit;
-use crate::store::background::lower_priority;
 use crate::store::posix::Posix;
+use crate::system::thread::lower_priority;
+use crate::system::time::Instant;
+use crate::system::time::sleep;
 use crate::text::excerpt;
 use crate::transfer::copy::Copier;
 use crate::transfer::pace::Limits;
 use crate::transfer::worker::{Cancel, Task, Worker};
 use crate::{Error, Result};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Pause between two looks for orders.
 const TICK: Duration = Duration::from_millis(100);
@@ -158,7 +160,7 @@ impl Daemon<'_> {
             if let Some(one) = &mut work {
                 self.record_progress(one);
             }
-            std::thread::sleep(TICK);
+            sleep(TICK);
         };
         self.give_up(work.take())?;
         Ok(ended)
@@ -323,7 +325,7 @@ impl Daemon<'_> {
         work.task.cancel();
         while work.task.is_running() {
             work.shared.touched();
-            std::thread::sleep(Duration::from_millis(5));
+            sleep(Duration::from_millis(5));
         }
         match work.task.take() {
             // It was faster.
@@ -397,7 +399,7 @@ impl Daemon<'_> {
                         (self.say)(&format!("{error}; trying again"));
                         told = true;
                     }
-                    std::thread::sleep(READ_AGAIN);
+                    sleep(READ_AGAIN);
                 }
                 other => {
                     self.tell_end(at, part, &result);

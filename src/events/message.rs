@@ -2,6 +2,7 @@
 //!
 //! The library does not print. It gives a [`Message`] to a [`Sink`], such as standard error.
 
+use crate::system::sync::Mutex;
 use crate::text::escaped;
 use std::fmt;
 use std::io::Write;
@@ -121,7 +122,7 @@ impl Sink for Console {
 /// Keeps all messages, for tests.
 #[derive(Debug, Default)]
 pub struct Memory {
-    lines: std::sync::Mutex<Vec<String>>,
+    lines: Mutex<Vec<String>>,
 }
 
 impl Memory {

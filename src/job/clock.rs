@@ -1,12 +1,12 @@
 //! Local time, as the index, the log, `scr halt` and schedulers write it.
 
+use crate::system::time::SystemTime;
 use jiff::{Timestamp, Zoned, civil::DateTime, tz::TimeZone};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 /// `YYYY-MM-DDTHH:MM:SS` in the local time zone (`TZ`).
 pub fn local_time(at: SystemTime) -> String {
-    let since = at.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    let local = local(i64::try_from(since).unwrap_or(i64::MAX)).unwrap_or_default();
+    let local = local(seconds(at)).unwrap_or_default();
     local.strftime("%Y-%m-%dT%H:%M:%S").to_string()
 }
 
@@ -30,9 +30,14 @@ fn local(seconds: i64) -> Option<Zoned> {
     Some(at.to_zoned(TimeZone::system()))
 }
 
+fn seconds(at: SystemTime) -> i64 {
+    let since = at.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    i64::try_from(since).unwrap_or(i64::MAX)
+}
+
 /// Seconds since the epoch.
 pub fn now() -> i64 {
-    Timestamp::now().as_second()
+    seconds(SystemTime::now())
 }
 
 /// Reads `YYYY-MM-DDTHH:MM:SS` of the local time zone (`TZ`) as seconds since the epoch. A blank

@@ -10,6 +10,7 @@ use super::manager::{Manager, list};
 use super::program::{find, run};
 use super::remote::{NodeResult, Remote, RemoteCommand};
 use super::{Environment, Lookup, hostlist};
+use crate::system::thread;
 use crate::text::excerpt;
 use crate::{Error, Result};
 use std::ffi::OsString;
@@ -150,7 +151,7 @@ impl NodeTests<'_> {
         };
         let mut silent = Vec::new();
         for some in nodes.chunks(AT_A_TIME) {
-            let answers: Vec<bool> = std::thread::scope(|scope| {
+            let answers: Vec<bool> = thread::scope(|scope| {
                 let asked: Vec<_> = some.iter().map(|node| scope.spawn(|| one(node))).collect();
                 let joined = asked.into_iter().map(|thread| thread.join());
                 joined.map(|answer| answer.unwrap_or(false)).collect()

@@ -46,6 +46,7 @@ mod tests {
     use super::{holders, in_words};
     use crate::store::Files;
     use crate::store::posix::Posix;
+    use crate::system::process;
 
     #[test]
     fn who_has_the_lock_is_told_and_not_who_has_the_directory_open() {
@@ -54,14 +55,14 @@ mod tests {
         assert!(holders(dir.path()).is_empty());
         let lock = Posix.try_lock(dir.path()).unwrap().unwrap();
         // Another test's child may have it too, between its fork and its exec.
-        assert!(holders(dir.path()).contains(&std::process::id()));
+        assert!(holders(dir.path()).contains(&process::id()));
         assert!(
             in_words(dir.path())
                 .unwrap()
-                .contains(&std::process::id().to_string())
+                .contains(&process::id().to_string())
         );
         drop((open, lock));
-        assert!(!holders(dir.path()).contains(&std::process::id()));
+        assert!(!holders(dir.path()).contains(&process::id()));
         assert_eq!(in_words(&dir.path().join("none")), None);
     }
 }

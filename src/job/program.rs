@@ -2,6 +2,10 @@
 //! limited.
 
 use super::Environment;
+use crate::system::sync::mpsc::{Receiver, channel};
+use crate::system::thread;
+use crate::system::time::Instant;
+use crate::system::time::sleep;
 use crate::text::excerpt;
 use crate::{Error, Result};
 use std::ffi::OsString;
@@ -10,8 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How much of each output stream is kept, bytes. The rest is read and dropped.
 pub const MAX_OUTPUT: usize = 16 << 20;
@@ -202,7 +205,7 @@ fn wait(child: &mut Child, end: Instant) -> Result<Option<ExitStatus>> {
         if status.is_some() || Instant::now() >= end {
             return Ok(status);
         }
-        std::thread::sleep(pause);
+        sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(50));
     }
 }
@@ -221,7 +224,7 @@ fn stop(child: &mut Child) -> Result<ExitStatus> {
 /// Reads a stream to its end in a thread.
 fn kept(stream: Option<impl Read + Send + 'static>, heard: Option<Heard>) -> Receiver<Vec<u8>> {
     let (send, receive) = channel();
-    std::thread::spawn(move || {
+    thread::spawn(move || {
         let (mut bytes, mut told) = (Vec::new(), 0);
         let mut piece = [0; 8192];
         let mut stream = stream;

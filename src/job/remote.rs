@@ -8,10 +8,11 @@ use super::launcher::{Launcher, LauncherKind};
 use super::manager::{Manager, same_host};
 use super::program::{self, Finished, Heard, failed, find};
 use super::{Environment, Lookup, hostlist};
+use crate::system::sync::Mutex;
+use crate::system::thread;
 use crate::{Error, Result};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::time::Duration;
 
 /// Most programs that run at a time where each node needs one of its own.
@@ -333,7 +334,7 @@ fn by_launcher(
 fn each(nodes: &[String], work: impl Fn(&String) -> NodeResult + Sync) -> Vec<NodeResult> {
     let (next, answers) = (Mutex::new(nodes.iter()), Mutex::new(Vec::new()));
     let take = || next.lock().ok().and_then(|mut next| next.next());
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         for _ in 0..nodes.len().min(AT_A_TIME) {
             scope.spawn(|| {
                 while let Some(node) = take() {

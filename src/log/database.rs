@@ -3,10 +3,10 @@
 use super::{Destination, NotWritten, Origin, Record, Tell};
 use crate::config::log::DatabaseSettings;
 use crate::events::{Event, EventKind, Severity};
+use crate::system::process;
 use crate::{Error, Result};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder, Params, Row, Value};
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub fn open(
 
 impl Database {
     fn new(settings: &DatabaseSettings, origin: &Origin, tell: &Tell) -> Self {
-        let random = RandomState::new().hash_one(std::process::id());
+        let random = process::random();
         Database {
             settings: settings.clone(),
             user: origin.user.clone(),

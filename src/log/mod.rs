@@ -27,10 +27,11 @@ pub use writer::Writer;
 
 use crate::config::LogSettings;
 use crate::events::Severity;
+use crate::system::time::Instant;
 use crate::{Error, Result};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The statements that make the tables of a database; `scr log --schema` prints them.
 pub const SCHEMA: &str = include_str!("schema.sql");

@@ -6,6 +6,7 @@ use crate::Error;
 use crate::config::log::{FACILITIES, FIRST_FACILITY, LEVELS, SyslogSettings};
 use crate::events::Severity;
 use crate::job::clock::syslog_time;
+use crate::system::process;
 use crate::text::escaped;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -108,7 +109,7 @@ impl LogFormat<String> for Format {
         _: syslog::Severity,
         text: String,
     ) -> syslog::Result<()> {
-        let (time, tag, process) = (syslog_time(), &self.tag, std::process::id());
+        let (time, tag, process) = (syslog_time(), &self.tag, process::id());
         // One call, which is one message.
         let message = format!("<{}>{time} {tag}[{process}]: {text}", self.priority);
         out.write_all(message.as_bytes())?;
@@ -156,7 +157,7 @@ mod tests {
         let end = format!(
             " S\\x0aR[{}]: user=ann, jobid=7, prefix=\"/p/a b\", event=HALT, \
              note=\"a\\n<0>b \\\"c\\\"\\x1b\"",
-            std::process::id()
+            process::id()
         );
         assert!(text.ends_with(&end), "{text}");
 

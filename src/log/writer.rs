@@ -4,9 +4,12 @@ use super::{Destination, NotWritten, Record, Tell};
 use crate::Error;
 use crate::events::Severity;
 use crate::store::block_signals::BlockedSignals;
+use crate::system::sync::{Condvar, Mutex, MutexGuard};
+use crate::system::thread;
+use crate::system::time::Instant;
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 /// Most records that wait to be written.
 const LONGEST_QUEUE: usize = 4096;
@@ -65,7 +68,7 @@ impl Writer {
             shared: shared.clone(),
         };
         let _blocked = BlockedSignals::new();
-        let thread = std::thread::Builder::new().name("scr-log".to_string());
+        let thread = thread::Builder::new().name("scr-log".to_string());
         if let Err(error) = thread.spawn(move || run(destination, &shared, &tell)) {
             let mut state = writer.shared.lock();
             state.error = Some(Error::io("start a thread for", &writer.name, error));
@@ -203,7 +206,7 @@ fn rest(shared: &Shared, pause: Duration) {
 mod tests {
     use super::*;
     use crate::events::Event;
-    use std::sync::mpsc::{Receiver, Sender, channel};
+    use crate::system::sync::mpsc::{Receiver, Sender, channel};
 
     /// What the thread is to answer for each record, and the records that it was given.
     struct Scripted {

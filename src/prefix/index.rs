@@ -5,9 +5,10 @@ use crate::format::index::Index;
 use crate::format::print::escaped;
 use crate::format::{Dataset, Name};
 use crate::store::{Files, Lock, LockAttempt, retry, wait_for_lock};
+use crate::system::time::Instant;
 use crate::{Error, Result};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long to wait for another process that changes metadata of the same prefix directory. A change
 /// takes milliseconds, so after this time something is wrong.

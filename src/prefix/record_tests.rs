@@ -8,6 +8,8 @@ use crate::format::Dataset;
 use crate::format::flush_file::{FlushEntry, FlushFile};
 use crate::store::Files;
 use crate::store::posix::Posix;
+use crate::system::thread;
+use crate::system::time::sleep;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
@@ -185,7 +187,7 @@ fn only_one_has_the_lock() {
     assert!(lock.is_some());
     assert!(Posix.try_lock(dir.path()).unwrap().is_none());
     // It is waited for.
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let waiting = scope.spawn(|| index::lock(&Posix, dir.path()).map(|lock| lock.is_some()));
         drop(lock);
         assert_eq!(waiting.join().unwrap(), Ok(true));
@@ -226,10 +228,10 @@ fn a_lock_that_another_holds_is_waited_for() {
     let (_dir, prefix) = prefix();
     let held = index::lock(&Posix, prefix.real()).unwrap();
     assert!(held.is_some());
-    let waited = std::thread::scope(|scope| {
+    let waited = thread::scope(|scope| {
         let lock = || index::lock(&Posix, prefix.real()).map(|lock| lock.is_some());
         let waiting = scope.spawn(lock);
-        std::thread::sleep(Duration::from_millis(100));
+        sleep(Duration::from_millis(100));
         drop(held);
         waiting.join().unwrap()
     });

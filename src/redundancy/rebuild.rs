@@ -37,6 +37,7 @@ use super::{
 };
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
+use crate::system::thread;
 use crate::{Error, Result};
 use std::path::PathBuf;
 
@@ -106,9 +107,7 @@ pub fn rebuild(
                 held_part,
             };
             let (context, rebuild) = (&*context, !verify_first);
-            std::thread::scope(|scope| {
-                restore(scope, context, code, path, &verdict, have, rebuild)
-            })?
+            thread::scope(|scope| restore(scope, context, code, path, &verdict, have, rebuild))?
         };
         // Parts are moved only once.
         context.holders = &[];

@@ -18,9 +18,9 @@ use crate::format::{Dataset, to_message};
 use crate::prefix::index;
 use crate::scavenge::copy::CopySettings;
 use crate::scavenge::{BuildSettings, Redundancy, build, copy};
+use crate::system::time::Instant;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 impl Restart<'_> {
     /// Rank 0: the messages to use a candidate that another number of ranks wrote. Local.

@@ -13,12 +13,13 @@ use crate::format::{Dataset, Name};
 use crate::prefix::part::Copied;
 use crate::prefix::{finish, index, permit};
 use crate::redundancy::topology::Sharing;
-use crate::store::background::lower_priority;
+use crate::system::thread::lower_priority;
+use crate::system::time::Instant;
 use crate::transfer::copy::Copier;
 use crate::transfer::pace::Pace;
 use crate::transfer::worker::{Cancel, Task, Worker};
 use crate::{Error, Result};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The flushes of a run that have not ended, oldest first.
 pub(super) struct BackgroundFlushes {

@@ -11,13 +11,13 @@ use crate::format::{Dataset, Name};
 use crate::prefix::paths::seen_by_program;
 use crate::prefix::records;
 use crate::store::Files;
+use crate::system::time::Instant;
 use crate::text::transferred;
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// A dataset that counts against the cache size. In messages between ranks it is one of an earlier
 /// run.

@@ -14,7 +14,7 @@ use crate::prefix::index;
 use crate::prefix::paths::seen_by_program;
 use crate::prefix::rank2file::{self, entry_of};
 use crate::store::Files;
-use crate::store::background::lower_priority;
+use crate::system::thread::lower_priority;
 use crate::transfer::copy::{Content, Copier};
 use crate::transfer::worker::{Cancel, Task, Worker};
 use crate::{Error, Result};

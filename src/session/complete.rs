@@ -21,9 +21,9 @@ use crate::prefix::flush::owners;
 use crate::prefix::paths::seen_by_program;
 use crate::redundancy::{self, Context, Record};
 use crate::store::FileKind;
+use crate::system::time::Instant;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// Tag of the messages of a redundancy set while it encodes.
 const ENCODE: Tag = 0x40;

@@ -6,8 +6,9 @@ use crate::cache::dataset;
 use crate::cache::layout::Layout;
 use crate::events::{Message, Severity};
 use crate::store::block_signals::BlockedSignals;
+use crate::system::thread;
+use crate::system::thread::JoinHandle;
 use std::path::PathBuf;
-use std::thread::JoinHandle;
 
 /// The nice value of a deleting thread: it gets a tenth of a busy processor.
 const NICE: i32 = 10;
@@ -75,12 +76,11 @@ impl BackgroundDeletion {
 
     fn spawn(&mut self, work: impl FnOnce() + Send + 'static) {
         let work = move || {
-            // On Linux this changes the thread alone.
-            let _ = rustix::process::nice(NICE);
+            thread::nice(NICE);
             work();
         };
         let _blocked = BlockedSignals::new();
-        let thread = std::thread::Builder::new().name("scr-delete".to_string());
+        let thread = thread::Builder::new().name("scr-delete".to_string());
         self.threads.retain(|thread| !thread.is_finished());
         self.threads.extend(thread.spawn(work));
     }

@@ -18,11 +18,13 @@ use crate::format::{self, Dataset, Name};
 use crate::prefix::fetch::{FetchTarget, Fetched, RefusalReason, Refused, Wanted, fetch};
 use crate::prefix::flush::PrefixAccess;
 use crate::prefix::{index, records};
+use crate::system::time::Instant;
+use crate::system::time::sleep;
 use crate::text::{counted, option};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Pauses before a checkpoint is read again after a transient error.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(250)];
@@ -175,7 +177,7 @@ fn fetch_to(
             Err(refused) if refused.why == RefusalReason::Trouble && store.is_none() => {
                 let text = format!("{} is read again: {}", title(dataset), refused.error);
                 run.tell_once(Severity::Debug(1), text);
-                std::thread::sleep(pause);
+                sleep(pause);
             }
             other => return Ok(other),
         }

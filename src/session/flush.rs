@@ -24,9 +24,9 @@ use crate::prefix::flush_target::planned_entry;
 use crate::prefix::part::may_split;
 use crate::prefix::rank2file::full_size;
 use crate::prefix::{finish, index};
+use crate::system::time::Instant;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// What a flush may use and change.
 pub(super) struct Flush<'a> {

@@ -14,8 +14,8 @@ use crate::format::{Name, flush_file};
 use crate::job::{Environment, clock, manager, signal};
 use crate::policy::halt;
 use crate::prefix::records;
+use crate::system::time::Instant;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::time::Instant;
 
 /// What a run knows about its end.
 pub(super) struct HaltState {

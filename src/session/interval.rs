@@ -8,8 +8,8 @@ use crate::Result;
 use crate::config::{IntervalSetting, Settings};
 use crate::events::Severity;
 use crate::policy::checkpoint::{Best, History, Rules, best, due};
+use crate::system::time::Instant;
 use crate::text::duration;
-use std::time::Instant;
 
 /// A best interval is told again if it has changed by this factor.
 const NOTABLE: f64 = 1.2;

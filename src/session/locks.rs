@@ -9,12 +9,14 @@ use crate::cache::layout::Layout;
 use crate::format::{self, Name};
 use crate::job::holders;
 use crate::prefix::paths::Prefix;
+use crate::system::process;
 
 use crate::store::{Durability, FileKind, Files, Lock, LockAttempt, wait_for_lock};
+use crate::system::time::Instant;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The file in a job's cache directory that names the run that holds the lock.
 const OWNER: &str = ".scr.run";
@@ -106,7 +108,7 @@ impl Locks {
             let owner = Owner {
                 run: run_name(&layout),
                 node: run.node().into(),
-                pid: std::process::id(),
+                pid: process::id(),
                 rank: run.rank(),
                 prefix: Name::from(run.prefix.real()),
             };

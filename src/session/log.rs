@@ -10,9 +10,9 @@ use crate::format::Dataset;
 use crate::log::{Log, Origin, Record, Tell};
 use crate::policy::halt::FINALIZED;
 use crate::prefix::paths::Prefix;
+use crate::system::time::Instant;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// The log of a run that begins; `None` on ranks other than 0, and if nothing is recorded. `job` is the
 /// user and the job id. Local.

@@ -66,6 +66,7 @@ pub use run_info::load;
 pub use start::{OTHER_RUN, Setup};
 
 use crate::events::Speaker;
+use crate::system::time::Instant;
 use background::BackgroundFlushes;
 use cached::CachedDatasets;
 use checksums::BackgroundChecksums;
@@ -82,7 +83,6 @@ use search::RestartSearch;
 use state::{Call, State};
 use statistics::Statistics;
 use std::path::PathBuf;
-use std::time::Instant;
 
 /// One run under SCR. All methods are collective unless they say otherwise.
 pub struct Session {

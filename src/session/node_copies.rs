@@ -17,11 +17,12 @@ use crate::events::Severity;
 use crate::format::rank2file::FileEntry;
 use crate::prefix::paths::MAX_FILENAME;
 use crate::store::{FileKind, Lock, LockAttempt, Stat, wait_for_lock};
+use crate::system::time::Instant;
 use crate::text::{bytes, counted};
 use crate::transfer::copy::{Content, Copier, CopyMode, PIECE};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a rank waits for the copy of another while nothing is written to it. The other one may be
 /// stopped, or its read may hang.
@@ -386,6 +387,7 @@ mod tests {
     use crate::session::testing::run_in;
     use crate::store::Files;
     use crate::store::posix::Posix;
+    use crate::system::thread;
 
     const NAME: &str = "d/file";
 
@@ -463,7 +465,7 @@ mod tests {
         assert!(why.contains("another process of this node"), "{why}");
         place.patience = PATIENCE;
         let made = place.file(Path::new(NAME));
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let waiting = scope.spawn(|| provide(&mut place, &run, &recorded(5)));
             // The holder makes the copy.
             std::fs::create_dir_all(made.parent().unwrap()).unwrap();

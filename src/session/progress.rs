@@ -2,10 +2,11 @@
 
 use super::run::Run;
 use crate::events::Severity;
+use crate::system::time::Instant;
 use crate::text::bytes;
 use crate::transfer::Watch;
 use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often rank 0 tells.
 const EACH: Duration = Duration::from_secs(10);

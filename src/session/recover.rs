@@ -17,8 +17,8 @@ use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
 use crate::events::{Event, Severity};
 use crate::format::{from_message, to_message};
+use crate::system::time::Instant;
 use crate::text::counted;
-use std::time::Instant;
 
 impl Restart<'_> {
     /// Looks through the stores that were `locked`, and recovers the newest checkpoint that is

@@ -11,9 +11,9 @@ use crate::comm::collective;
 use crate::events::{Event, Severity};
 use crate::format::Name;
 use crate::prefix::index;
+use crate::system::time::Instant;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 impl Restart<'_> {
     /// Searches this run, the cache and the prefix directory, from the newest checkpoint to the

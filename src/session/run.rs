@@ -14,10 +14,11 @@ use crate::prefix::paths::Prefix;
 use crate::redundancy::Set;
 use crate::redundancy::topology::Sharing;
 use crate::store::Files;
+use crate::system::time::Instant;
+use crate::system::time::SystemTime;
 use crate::transfer::copy::PIECE;
 use crate::{Error, Result};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// A store as this rank sees it.
 pub(super) struct Store {
@@ -161,5 +162,5 @@ pub(super) fn record_not_written(error: &Error) -> String {
 
 /// Local time as the index shows it: `YYYY-MM-DDTHH:MM:SS`.
 pub(super) fn time_now() -> String {
-    crate::job::clock::local_time(std::time::SystemTime::now())
+    crate::job::clock::local_time(SystemTime::now())
 }

@@ -16,8 +16,8 @@ use crate::prefix::index;
 use crate::prefix::paths::Prefix;
 use crate::prefix::records;
 use crate::store::Files;
+use crate::system::process;
 use serde::{Deserialize, Serialize};
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ impl RootSetup<'_> {
             job: job.value.as_str().into(),
             dataset: index.max_dataset(),
             checkpoint: index.max_checkpoint(),
-            run: RandomState::new().hash_one(std::process::id()),
+            run: process::random(),
         };
         Ok(Some([to_message(&info)?, config.to_message()?].concat()))
     }

@@ -4,8 +4,9 @@ use super::Session;
 use super::run::Run;
 use crate::events::Severity;
 use crate::format::Dataset;
+use crate::system::time::Instant;
 use crate::text::{at_rate, counted};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Counts of a run. The same on all ranks, except for times.
 pub(super) struct Statistics {

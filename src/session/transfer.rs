@@ -13,6 +13,7 @@ use crate::format::{Dataset, Name};
 use crate::prefix::containers::ContainerPlace;
 use crate::prefix::permit;
 use crate::redundancy::topology::Sharing;
+use crate::system::time::sleep;
 use crate::transfer::pace::Limits;
 
 /// What the ranks have found out about the part of this rank's leader, or about all parts.
@@ -111,7 +112,7 @@ impl Session {
         if run.rank() == 0 {
             match permit::revoke_all(&*run.files, &run.prefix) {
                 Ok(false) => {}
-                Ok(true) => std::thread::sleep(permit::GRACE),
+                Ok(true) => sleep(permit::GRACE),
                 Err(error) => run.tell(
                     Severity::Warning,
                     format!("transfer daemons of an earlier run may go on: {error}"),

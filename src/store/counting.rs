@@ -2,13 +2,14 @@
 
 use super::{Durability, File, Files, Lock, Space, Stat};
 use crate::Result;
+use crate::system::sync::Mutex;
 use rustix::fd::BorrowedFd;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// The counts of a [`CountingFiles`], by the names of the methods of [`Files`] and [`File`]. "sync"
 /// counts each synced file or directory, including those of [`Files::replace`].

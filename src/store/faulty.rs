@@ -21,13 +21,14 @@
 //! space succeeds, not even a new file or directory.
 
 use super::{Durability, File, FileKind, Files, Lock, Space, Stat};
+use crate::system::sync::{Mutex, MutexGuard};
 use crate::{Error, Result};
 use rustix::fd::BorrowedFd;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 #[derive(Debug, Default)]
 struct FaultState {

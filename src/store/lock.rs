@@ -1,9 +1,11 @@
 //! Waiting for a lock on a file or directory.
 
 use super::{Files, Lock};
+use crate::system::time::Instant;
+use crate::system::time::sleep;
 use crate::{Error, Result};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -24,7 +26,7 @@ pub fn wait_for_lock(files: &dyn Files, path: &Path, until: Instant) -> Result<L
     loop {
         match files.try_lock(path) {
             Ok(Some(lock)) => return Ok(LockAttempt::Acquired(lock)),
-            Ok(None) if Instant::now() < until => std::thread::sleep(PAUSE),
+            Ok(None) if Instant::now() < until => sleep(PAUSE),
             Ok(None) => return Ok(LockAttempt::HeldByOther),
             Err(error) if without_locks(&error) => return Ok(LockAttempt::Unsupported),
             Err(error) => return Err(error),
@@ -44,6 +46,7 @@ pub fn without_locks(error: &Error) -> bool {
 mod tests {
     use super::*;
     use crate::store::posix::Posix;
+    use crate::system::thread;
 
     #[test]
     fn a_lock_is_waited_for_until_the_given_time() {
@@ -57,7 +60,7 @@ mod tests {
         };
         assert!(matches!(wait(0), LockAttempt::HeldByOther));
         assert!(matches!(wait(15), LockAttempt::HeldByOther));
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let waiting = scope.spawn(|| matches!(wait(60_000), LockAttempt::Acquired(_)));
             drop(lock);
             assert!(waiting.join().unwrap());

@@ -4,7 +4,6 @@
 //! killed processes. [`posix::Posix`] is the real file system.
 
 mod attributes;
-pub mod background;
 mod beneath;
 pub mod block_signals;
 pub mod counting;

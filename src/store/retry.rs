@@ -1,6 +1,7 @@
 //! Repeats operations that failed with a transient error.
 
 use crate::Result;
+use crate::system::time::sleep;
 use std::time::Duration;
 
 /// Pauses before the further attempts. They are short: they help against a single failure. Errors
@@ -12,7 +13,7 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(
 pub fn retry<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
     for pause in PAUSES {
         match work() {
-            Err(error) if error.is_transient() => std::thread::sleep(pause),
+            Err(error) if error.is_transient() => sleep(pause),
             other => return other,
         }
     }

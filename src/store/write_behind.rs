@@ -5,9 +5,9 @@
 
 use super::block_signals::BlockedSignals;
 use crate::Result;
+use crate::system::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use crate::system::thread::{Builder, Scope, ScopedJoinHandle};
 use std::panic::resume_unwind;
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 /// Limit for buffers that wait to be written.
 const QUEUE: usize = 4;

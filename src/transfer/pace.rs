@@ -1,9 +1,11 @@
 //! Keeps a background transfer within its share of bandwidth and processor time.
 
 use super::worker::Cancel;
+use crate::system::time::Instant;
+use crate::system::time::sleep;
 use crate::{Error, Result};
 use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a pause lasts at most before the transfer looks whether it was cancelled.
 const LONGEST_NAP: Duration = Duration::from_millis(20);
@@ -98,7 +100,7 @@ impl<'a> Pace<'a> {
                 self.due.set(Instant::now());
                 break;
             }
-            std::thread::sleep(left.min(LONGEST_NAP));
+            sleep(left.min(LONGEST_NAP));
         }
         self.begun.set(Instant::now());
         Ok(())
@@ -142,7 +144,7 @@ mod tests {
             percent: 25.0,
         };
         let pace = Pace::new(limits, &cancel);
-        std::thread::sleep(Duration::from_millis(10));
+        sleep(Duration::from_millis(10));
         let begun = Instant::now();
         pace.after(1).unwrap();
         assert!(begun.elapsed() >= Duration::from_millis(30));

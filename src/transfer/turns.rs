@@ -86,7 +86,7 @@ mod tests {
     use crate::comm::collective::agree;
     use crate::comm::counting::CountingComm;
     use crate::comm::threads;
-    use std::sync::{Condvar, Mutex};
+    use crate::system::sync::{Condvar, Mutex};
     use std::time::Duration;
 
     const SIZE: usize = 6;

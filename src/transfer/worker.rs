@@ -1,11 +1,14 @@
 //! A thread that carries out tasks beside the program, one after the other.
 
 use crate::store::block_signals::BlockedSignals;
+use crate::system::sync::Mutex;
+use crate::system::sync::mpsc::{Sender, channel};
+use crate::system::thread;
+use crate::system::thread::JoinHandle;
+use crate::system::time::sleep;
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -74,7 +77,7 @@ fn start(name: &str, begin: impl FnOnce() + Send + 'static) -> Result<Running> {
         receiver.into_iter().for_each(|job| job());
     };
     let _blocked = BlockedSignals::new();
-    let thread = std::thread::Builder::new().name(name.to_string());
+    let thread = thread::Builder::new().name(name.to_string());
     let thread = thread
         .spawn(work)
         .map_err(|error| Error::io("start a thread for", "background work", error))?;
@@ -118,7 +121,7 @@ impl<T> Task<T> {
     /// Waits until the task has ended; looks again after each `pause`.
     pub fn wait(&self, pause: Duration) {
         while self.is_running() {
-            std::thread::sleep(pause.max(Duration::from_micros(1)));
+            sleep(pause.max(Duration::from_micros(1)));
         }
     }
 
@@ -145,7 +148,7 @@ mod tests {
         for n in 0..5 {
             let order = order.clone();
             let work = move |_: &Cancel| {
-                std::thread::sleep(Duration::from_millis(5 - n));
+                sleep(Duration::from_millis(5 - n));
                 order.lock().unwrap().push(n);
                 n
             };
@@ -164,7 +167,7 @@ mod tests {
         let mut worker = Worker::new("test");
         let work = |cancel: &Cancel| {
             while !cancel.is_cancelled() {
-                std::thread::sleep(PAUSE);
+                sleep(PAUSE);
             }
         };
         let task = worker.submit(|| {}, work).unwrap();

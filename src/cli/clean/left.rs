@@ -8,10 +8,11 @@ use crate::cache::layout::{CacheEntry, cache_entry, is_job_file, level, rank_of_
 use crate::daemon::{Control, is_control_file};
 use crate::format::{self, transfer::Transfer};
 use crate::store::{FileKind, Files, Lock, LockAttempt, wait_for_lock};
+use crate::system::time::Instant;
 use crate::text::counted;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long to wait for the last processes of a run to end.
 const PATIENCE: Duration = Duration::from_secs(1);

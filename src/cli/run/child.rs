@@ -7,12 +7,13 @@ use crate::Error;
 use crate::job::program::{code, signal};
 use crate::job::{Environment, Launcher};
 use crate::prefix::paths::Prefix;
+use crate::system::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Longest pause between two checks.
 const TICK: Duration = Duration::from_secs(1);

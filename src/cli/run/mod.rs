@@ -12,11 +12,12 @@ use crate::Error;
 use crate::job::Launcher;
 use crate::job::launcher;
 use crate::store::{Lock, LockAttempt, wait_for_lock};
+use crate::system::process;
+use crate::system::time::Instant;
 use crate::text::escaped_bytes;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::time::Instant;
 
 /// The command.
 pub(super) const COMMAND: Command = Command::of::<Options>(
@@ -155,11 +156,7 @@ fn only_one(job: &Job) -> Result<Option<Box<dyn Lock>>, Failure> {
     match wait_for_lock(&*files, &path, Instant::now())? {
         LockAttempt::Acquired(lock) => {
             // The content is for the message of a second loop.
-            let me = format!(
-                "process {} on {}\n",
-                std::process::id(),
-                job.environment.host
-            );
+            let me = format!("process {} on {}\n", process::id(), job.environment.host);
             let write = |()| file.write_at(0, me.as_bytes());
             let _ = file.allocate(0).and_then(write);
             Ok(Some(lock))

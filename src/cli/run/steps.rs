@@ -17,10 +17,11 @@ use crate::job::{Down, HealthReport, Launcher, launcher};
 use crate::policy::run::{LoopState, NextStep, NodeCount, StopReason, limit, next_step, pause};
 use crate::policy::watchdog::Limits;
 use crate::prefix::records;
+use crate::system::time::{Instant, SystemTime};
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 /// The loop and its state.
 pub(super) struct Steps<'a> {

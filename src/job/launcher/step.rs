@@ -4,9 +4,11 @@ use super::super::manager::same_host;
 use super::super::program::{ask, failed, signal};
 use super::super::{Environment, identity::scheduler_job};
 use super::LauncherKind;
+use crate::system::time::Instant;
+use crate::system::time::sleep;
 use crate::text::excerpt;
 use crate::{Error, Result};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a launcher may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(10);
@@ -95,7 +97,7 @@ fn end_process(step: &str) -> Result<()> {
         if Instant::now() >= end {
             return send(pid, libc::SIGKILL);
         }
-        std::thread::sleep(Duration::from_millis(50));
+        sleep(Duration::from_millis(50));
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use super::{
     Environment, LauncherKind, NodeResult, RemoteCommand, RemoteShell, failed, hostlist, lost,
     parse, program,
 };
+use crate::system::thread;
 use crate::{Error, Result};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -132,7 +133,7 @@ fn spawn(
     let child = program::detached(&mut command).spawn();
     let child = child.map_err(|error| Error::io("run", program, error))?;
     // It is waited for, so that it does not stay as a zombie while this process lives.
-    std::thread::spawn(move || {
+    thread::spawn(move || {
         let mut child = child;
         child.wait()
     });

@@ -4,6 +4,7 @@
 use crate::format::rank2file::{FileEntry, Segment};
 use crate::prefix::paths::Prefix;
 use crate::store::{Durability, File, FileKind, Files, Lock, Space, Stat};
+use crate::system::sync::{Mutex, MutexGuard};
 use crate::{Error, Result};
 use rustix::fd::BorrowedFd;
 use std::cell::RefCell;
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// A file system in which [`ContainedFiles::show`] has put files. They can be looked at and read. A file
 /// that is written, renamed or removed at such a path is a plain file, in place of the one that was

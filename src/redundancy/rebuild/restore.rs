@@ -17,9 +17,9 @@ use crate::redundancy::parity_file::{ParityReader, ParityWriter, header};
 use crate::redundancy::pipeline;
 use crate::redundancy::{Context, HeldPart, Record};
 use crate::store::write_behind::WriteBehind;
+use crate::system::thread::Scope;
 use crate::{Error, Result};
 use std::path::PathBuf;
-use std::thread::Scope;
 
 /// What this rank has at the start of a round.
 pub(super) struct RoundInput<'h> {

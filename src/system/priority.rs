@@ -1,4 +1,4 @@
-//! Threads that must not disturb the program.
+//! The priority of threads that must not disturb the program.
 
 use rustix::thread::CpuSet;
 
@@ -11,8 +11,7 @@ const IDLE_CLASS: libc::c_int = 3 << 13;
 /// Lowers the priorities of the calling thread for processor and disk, and keeps it on `cores`, unless
 /// that is empty. What the system refuses is left: the work is the same, only less polite.
 pub fn lower_priority(cores: &[usize]) {
-    // On Linux this changes the thread alone.
-    let _ = rustix::process::nice(NICE);
+    nice(NICE);
     const IOPRIO_WHO_PROCESS: libc::c_int = 1;
     // SAFETY: takes three integers and no pointer; 0 stands for the calling thread.
     unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IDLE_CLASS) };
@@ -22,4 +21,10 @@ pub fn lower_priority(cores: &[usize]) {
     if count > 0 {
         let _ = rustix::thread::sched_setaffinity(None, &set);
     }
+}
+
+/// Lowers the calling thread's priority for the processor, by as much as the system permits.
+pub fn nice(by: i32) {
+    // On Linux this changes the thread alone.
+    let _ = rustix::process::nice(by);
 }

@@ -1,0 +1,31 @@
+//! Threads, locks, time and processes of the standard library and the kernel.
+
+/// Threads, and their priority.
+pub mod thread {
+    pub use crate::system::priority::{lower_priority, nice};
+    pub use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, scope, spawn};
+}
+
+/// What threads wait for. What never waits (`Arc`, atomic values, `OnceLock` of a constant) needs no
+/// replacement.
+pub mod sync {
+    pub use std::sync::{Condvar, Mutex, MutexGuard, mpsc};
+}
+
+/// Clocks, and sleep.
+pub mod time {
+    pub use std::thread::sleep;
+    pub use std::time::{Instant, SystemTime};
+}
+
+/// What distinguishes one process from another.
+pub mod process {
+    use std::hash::{BuildHasher, RandomState};
+
+    pub use std::process::id;
+
+    /// A number that no other process is likely to draw.
+    pub fn random() -> u64 {
+        RandomState::new().hash_one(id())
+    }
+}
