@@ -385,9 +385,9 @@ impl Restart<'_> {
         } = fetched;
         if extracted > 0 {
             let text = format!(
-                "{}: {} were extracted from containers to the prefix directory, where the program \
-                 reads them; without SCR_FETCH_BYPASS and SCR_CACHE_BYPASS a restart would fetch \
-                 them into the cache instead",
+                "{}: extracted {} from containers to the prefix directory, for the program to read \
+                 there; without SCR_FETCH_BYPASS and SCR_CACHE_BYPASS a restart would fetch into \
+                 the cache instead",
                 title(&dataset),
                 counted(extracted as usize, "file")
             );
