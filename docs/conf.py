@@ -23,7 +23,7 @@ highlight_language = "none"  # a block that names no language: shell lines, sett
 
 html_theme = "furo"
 html_title = f"scr-rs {release}"
-html_static_path = ["site.css"]
+html_static_path = ["site.css", "found.js"]
 html_css_files = ["site.css"]
 html_search_scorer = str(DOCS / "search.js")
 html_show_sphinx = False
@@ -85,6 +85,12 @@ def read(app, page, source):
     source[0] = text
 
 
+def page_context(app, page, template, context, doctree):
+    if page == "search":
+        app.add_js_file("found.js")
+
+
 def setup(app):
     app.connect("source-read", read)
+    app.connect("html-page-context", page_context)
     return {"parallel_read_safe": True}

@@ -15,6 +15,14 @@ status=0
 first=$(find "$work/site" -name '*.html' | wc -l)
 [[ $first -gt 30 && -s $work/site/index.html && -s $work/site/searchindex.js ]]
 
+# The search shows the section with most of the words.
+grep -q 'src="_static/found.js' "$work/site/search.html"
+if command -v node >/dev/null; then
+    node "$root/tests/docs/found.js" "$root/docs"
+else
+    echo "SKIPPED: the script of the search page, as there is no node"
+fi
+
 # A copy of the tree in another place gives the same site, file for file.
 rm -rf "$work/copy" "$work/second"
 mkdir "$work/copy"
