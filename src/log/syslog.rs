@@ -9,11 +9,25 @@ use crate::job::clock::syslog_time;
 use crate::system::process;
 use crate::text::escaped;
 use std::io::Write;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use syslog::{LogFormat, Logger, LoggerBackend};
 
 /// Where the system's syslog listens.
 const SOCKETS: [&str; 3] = ["/dev/log", "/var/run/syslog", "/var/run/log"];
+
+/// How long syslog may take for a message. A daemon that was stopped takes none when its queue is full.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// The first of these paths that is a socket. Some systems have a directory of logs at one of them.
+fn first_socket<'a>(paths: &[&'a Path]) -> Option<&'a Path> {
+    let is_socket = |path: &&&Path| {
+        let found = std::fs::metadata(path);
+        found.is_ok_and(|found| found.file_type().is_socket())
+    };
+    paths.iter().find(is_socket).copied()
+}
 
 /// The system's syslog. The connection is our own: openlog(3) would change what the program itself logs.
 pub struct Syslog {
@@ -34,13 +48,13 @@ impl Syslog {
         origin: &Origin,
         tell: &Tell,
     ) -> Option<Box<dyn Destination>> {
-        let socket = SOCKETS.into_iter().find(|path| Path::new(path).exists());
+        let socket = first_socket(&SOCKETS.map(Path::new));
         if socket.is_none() && settings.asked {
             let text =
                 "SCR_LOG_SYSLOG_ENABLE=1 has no effect: this node has no syslog (no /dev/log)";
             tell(Severity::Warning, text.to_string());
         }
-        Some(Box::new(Syslog::at(Path::new(socket?), settings, origin)))
+        Some(Box::new(Syslog::at(socket?, settings, origin)))
     }
 
     fn at(socket: &Path, settings: &SyslogSettings, origin: &Origin) -> Self {
@@ -65,6 +79,13 @@ impl Syslog {
                     tag: self.tag.clone(),
                 };
                 let connection = syslog::unix_custom(format, &self.socket)?;
+                match &connection.backend {
+                    LoggerBackend::Unix(socket) => socket.set_write_timeout(Some(ANSWER))?,
+                    LoggerBackend::UnixStream(stream) => {
+                        stream.get_ref().set_write_timeout(Some(ANSWER))?;
+                    }
+                    _ => {}
+                }
                 self.connection.insert(connection)
             }
         };
@@ -168,6 +189,41 @@ mod tests {
         let daemon = UnixDatagram::bind(&path).unwrap();
         log.write(&record).unwrap();
         assert!(received(&daemon).ends_with(&end));
+    }
+
+    #[test]
+    fn a_directory_of_logs_is_no_socket() {
+        let dir = tempfile::tempdir().unwrap();
+        let (logs, file, socket) = (dir.path(), dir.path().join("f"), dir.path().join("s"));
+        std::fs::write(&file, "").unwrap();
+        let _daemon = UnixDatagram::bind(&socket).unwrap();
+        let missing = dir.path().join("missing");
+        assert_eq!(first_socket(&[logs, &file, &missing]), None);
+        assert_eq!(
+            first_socket(&[&missing, logs, &file, &socket]),
+            Some(&*socket)
+        );
+    }
+
+    /// Nobody reads the messages, as of a daemon that was stopped: the queue of the system fills up.
+    #[test]
+    fn a_syslog_that_does_nothing_is_given_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let _daemon = UnixDatagram::bind(&path).unwrap();
+        let settings = SyslogSettings {
+            facility: "LOG_LOCAL7".to_string(),
+            level: "LOG_INFO".to_string(),
+            prefix: String::new(),
+            asked: true,
+        };
+        let mut log = Syslog::at(&path, &settings, &Origin::default());
+        let record = Record::now(Event::Halt);
+        let mut written = 0;
+        while log.write(&record).is_ok() {
+            written += 1;
+            assert!(written < 1_000_000, "the queue has no end");
+        }
     }
 
     #[test]
