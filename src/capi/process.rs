@@ -114,7 +114,7 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
             session.set_signal(signals::received());
             let begun = Instant::now();
             let done = work(session);
-            session.add_blocked(begun.elapsed());
+            session.add_blocked(begun);
             let over = session.state() == State::Uninit;
             let exit = session.must_exit();
             let done = match done {
@@ -310,7 +310,7 @@ impl Process {
         };
         self.run = match Session::init(setup, &mut self.config)? {
             Some(mut session) => {
-                session.add_blocked(begun.elapsed());
+                session.add_blocked(begun);
                 signals::catch(session.halt_signals());
                 RunState::Active(Box::new(session))
             }

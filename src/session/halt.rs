@@ -282,7 +282,7 @@ impl Session {
         self.locks.remove_empty_directories(&self.run);
         self.state = State::Uninit;
         self.log_end(None);
-        self.add_blocked(begun.elapsed());
+        self.add_blocked(begun);
         self.statistics.tell(&self.run);
         config.thaw();
         marked.map(|_| ()).and(recorded).and(flushed)

@@ -159,8 +159,10 @@ impl Statistics {
 }
 
 impl Session {
-    /// Adds to the time that the program has waited for SCR. Local.
-    pub fn add_blocked(&mut self, time: Duration) {
-        self.statistics.blocked += time;
+    /// Adds the time since `begun` to that in which the program has waited for SCR. The run began with the
+    /// first of these times. Local.
+    pub fn add_blocked(&mut self, begun: Instant) {
+        self.statistics.begun = self.statistics.begun.min(begun);
+        self.statistics.blocked += begun.elapsed();
     }
 }
