@@ -10,6 +10,7 @@ use crate::format::print::escaped;
 use crate::job::Environment;
 use crate::job::hostlist::expand;
 use crate::scavenge::copy::{CopySettings, Redundancy, copy};
+use crate::text::counted;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -187,12 +188,17 @@ impl Options {
         let name = escaped(&dataset.name);
         let saved = match self.partner {
             true => String::new(),
-            false => format!("{} ranks of this node saved, ", copied.ranks.len()),
+            false => format!(
+                "{} of this node saved, ",
+                counted(copied.ranks.len(), "rank")
+            ),
         };
         writeln!(
             call.out,
-            "dataset {} ({name}): {saved}{} files copied, {} bytes",
-            self.id, copied.files, copied.bytes
+            "dataset {} ({name}): {saved}{} copied, {} bytes",
+            self.id,
+            counted(copied.files as usize, "file"),
+            copied.bytes
         )?;
         Ok(match copied.problems.is_empty() {
             true => ExitCode::SUCCESS,

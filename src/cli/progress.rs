@@ -232,7 +232,9 @@ impl NodeProgress {
 
 /// Whether a line of `scr copy` is its last one, and the bytes that it tells of.
 fn heard(line: &str) -> (bool, u64) {
-    let copied = line.split_once(" files copied, ").and_then(|(_, rest)| {
+    let copied = line.split_once(" file").and_then(|(_, rest)| {
+        let rest = rest.strip_prefix('s').unwrap_or(rest);
+        let rest = rest.strip_prefix(" copied, ")?;
         let (bytes, _) = rest.split_once(" bytes")?;
         bytes.parse().ok()
     });
