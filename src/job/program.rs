@@ -120,7 +120,7 @@ pub fn run_heard(
     let status = wait(&mut child, end)?;
     let stopped = status.is_none();
     let status = match status {
-        Some(status) => status,
+        Some(status) => Some(status),
         None => stop(&mut child)?,
     };
     // A background process may keep the streams open.
@@ -132,7 +132,7 @@ pub fn run_heard(
         String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
     };
     Ok(Finished {
-        code: (!stopped).then(|| code(status)),
+        code: status.filter(|_| !stopped).map(code),
         out: text(out),
         err: text(err),
     })
@@ -210,15 +210,15 @@ fn wait(child: &mut Child, end: Instant) -> Result<Option<ExitStatus>> {
     }
 }
 
-/// Ends a child: SIGTERM first, which launchers pass on, then SIGKILL.
-fn stop(child: &mut Child) -> Result<ExitStatus> {
+/// Ends a child: SIGTERM first, which launchers pass on, then SIGKILL. `None` if it does not end even then, as
+/// in a system call on a file system that hangs.
+fn stop(child: &mut Child) -> Result<Option<ExitStatus>> {
     signal(child.id(), libc::SIGTERM);
     if let Some(status) = wait(child, Instant::now() + GRACE)? {
-        return Ok(status);
+        return Ok(Some(status));
     }
     signal(child.id(), libc::SIGKILL);
-    let status = child.wait();
-    status.map_err(|error| Error::io("wait for", "a program", error))
+    wait(child, Instant::now() + GRACE)
 }
 
 /// Reads a stream to its end in a thread.
