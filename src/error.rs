@@ -257,6 +257,11 @@ impl Error {
         matches!(self.errno(), Some(libc::ENOSPC | libc::EDQUOT))
     }
 
+    /// True if another process keeps a lock for too long.
+    pub fn is_busy(&self) -> bool {
+        self.errno() == Some(libc::EAGAIN)
+    }
+
     /// True if a path contains a symbolic link that is not followed.
     pub fn is_link(&self) -> bool {
         self.errno() == Some(libc::ELOOP)

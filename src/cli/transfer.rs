@@ -7,16 +7,16 @@ use super::list_dir::{Which, bases};
 use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::cache::layout::Layout;
 use crate::daemon::Control;
-use crate::daemon::control::host;
+use crate::daemon::client::{Idle, silent};
+use crate::daemon::control::{LEFT_OUT, this_process};
 use crate::daemon::serve::{Daemon, Ended};
 use crate::format::Name;
 use crate::format::print::escaped;
 use crate::format::transfer::{EXIT, FINISH, PartId, Transfer, TransferPart};
 use crate::store::{Files, posix::Posix};
-use crate::system::process;
 use crate::system::time::Instant;
 use crate::system::time::sleep;
-use crate::text::escaped as escaped_text;
+use crate::text::{counted, escaped as escaped_text};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::Write;
 use std::path::PathBuf;
@@ -91,8 +91,11 @@ impl Options {
         };
         let base = bases(&job, Which::Control)?.first().cloned();
         let layout = Layout::new(&base.unwrap_or_default(), &user, &id);
+        let patience = job.number("SCR_FLUSH_DAEMON_TIMEOUT")?.unwrap_or_default();
+        let patience = Duration::from_secs(patience.unsigned_abs());
         Ok(Place {
-            control: Control::new(&Posix, layout.job()),
+            control: Control::new(&Posix, layout.job()).with_patience(patience),
+            patience,
             layout,
             user,
             id,
@@ -104,6 +107,8 @@ impl Options {
 struct Place {
     layout: Layout,
     control: Control,
+    /// How long a daemon may show no progress.
+    patience: Duration,
     user: String,
     id: String,
 }
@@ -114,7 +119,7 @@ impl Place {
         // Caught before anybody can know of the daemon.
         let stop = signals()?;
         let claim = self.control.claim()?;
-        let me = format!("process {} on {}", process::id(), host());
+        let me = this_process();
         let dir = self.control.dir().display();
         say(call, &format!("{me} serves {dir}"));
         let ended = self.daemon(call, &stop, &claim, false)?;
@@ -124,7 +129,11 @@ impl Place {
             Ended::Gone => "ends: its files were removed",
         };
         say(call, &format!("{me} {why}"));
-        self.control.clean_up(&claim)?;
+        match ended {
+            // Another daemon may serve by now.
+            Ended::Gone => self.control.sweep()?,
+            _ => self.control.clean_up(&claim)?,
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -164,17 +173,26 @@ impl Place {
             return Ok(ExitCode::SUCCESS);
         }
         if self.control.living()?.is_some() {
-            self.order(finish)?;
-            while self.control.living()?.is_some() {
+            let mut stuck = !self.order(finish)?;
+            let mut idle = Idle::default();
+            while let Some(who) = self.control.living()? {
                 if stop.load(Ordering::SeqCst) {
                     return Err(Failure::said("a signal came before the daemon had ended"));
                 }
                 // A run that began meanwhile has told it something else.
-                self.order(|file| {
+                stuck |= !self.order(|file| {
                     if !file.commands(EXIT) {
                         file.command = Some(FINISH.into());
                     }
                 })?;
+                let pulse = self.control.read().ok().flatten().map(|file| file.pulse);
+                if stuck || idle.look(pulse) >= self.patience {
+                    let why = silent(Some(who), self.patience);
+                    call.warn(&format_args!("{why}; it is left out, end it (kill -9)"));
+                    self.control.leave_out(finish)?;
+                    sleep(LEFT_OUT);
+                    break;
+                }
                 sleep(PAUSE);
             }
         } else {
@@ -205,11 +223,12 @@ impl Place {
     }
 
     /// Changes the transfer file of a living daemon. If that ends at this moment, it removes the file with
-    /// its directory, which is no error.
-    fn order(&self, change: impl FnMut(&mut Transfer)) -> Result<(), Failure> {
+    /// its directory, which is no error. False if the daemon has locked the file and does nothing.
+    fn order(&self, change: impl FnMut(&mut Transfer)) -> Result<bool, Failure> {
         match self.control.update_repaired(change) {
-            Err(error) if error.is_not_found() && !self.exists()? => Ok(()),
-            other => Ok(other?),
+            Err(error) if error.is_busy() => Ok(false),
+            Err(error) if error.is_not_found() && !self.exists()? => Ok(true),
+            other => Ok(other.map(|()| true)?),
         }
     }
 
@@ -316,8 +335,9 @@ fn line(at: PartId, part: &TransferPart) -> String {
     let count = |number: Option<u64>| number.map_or("?".to_string(), |n| n.to_string());
     let what = match (&part.error, part.is_done(), part.is_running()) {
         (_, true, _) => format!(
-            "copied, {} files, {} bytes",
-            count(part.files),
+            "copied, {}, {} bytes",
+            part.files
+                .map_or("? files".to_string(), |n| counted(n as usize, "file")),
             count(part.size)
         ),
         (Some(error), ..) => format!("not copied: {error}"),

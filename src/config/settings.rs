@@ -117,6 +117,8 @@ pub struct Settings {
     pub flush_async_bw: u64,
     pub flush_async_percent: f64,
     pub flush_async_usleep: u64,
+    /// How long a transfer daemon may show no progress until it is left out, seconds.
+    pub flush_daemon_timeout: u64,
     /// Numbers of processors; empty for all. This process's own.
     #[serde(skip)]
     pub flush_async_cores: Vec<usize>,
@@ -199,6 +201,7 @@ impl Settings {
             flush_async_bw: read.size("SCR_FLUSH_ASYNC_BW"),
             flush_async_percent: read.percent("SCR_FLUSH_ASYNC_PERCENT"),
             flush_async_usleep: read.int("SCR_FLUSH_ASYNC_USLEEP"),
+            flush_daemon_timeout: read.int("SCR_FLUSH_DAEMON_TIMEOUT"),
             flush_async_cores: cores(&read.text("SCR_FLUSH_ASYNC_CORES").unwrap_or_default())
                 .unwrap_or_default(),
             flush_on_restart: read.bool("SCR_FLUSH_ON_RESTART") || global_restart,

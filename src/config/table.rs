@@ -268,6 +268,8 @@ pub const PARAMETERS: &[Parameter] = &[
         "Share of time in which the thread of a background flush works; 0 for no limit."),
     row("SCR_FLUSH_ASYNC_USLEEP", COUNT, "1000", "microseconds", Library, Works,
         "Pause between two checks of a background flush, when a call waits for it."),
+    row("SCR_FLUSH_DAEMON_TIMEOUT", POSITIVE, "120", "seconds", Both, Works,
+        "How long a transfer daemon may show no progress before it is left out, and threads of the program copy in its place. Time that it waits for SCR_FLUSH_ASYNC_BW or SCR_FLUSH_ASYNC_PERCENT does not count. Not in SCR v3.1.0."),
     row("SCR_FLUSH_ASYNC_CORES", Cores, "", "", Library, Works,
         "Processors on which the thread of a background flush runs, such as 0,32; all that the process may use if it is not set. Not in SCR v3.1.0."),
     row("SCR_FLUSH_ON_RESTART", Bool, "0", "", Library, Works,

@@ -1,6 +1,6 @@
 //! The library's side: enters parts of flushes for the daemon, and watches them.
 
-use super::control::{Control, is_damage};
+use super::control::{Control, LEFT_OUT, is_damage};
 use crate::format::transfer::{EXIT, PartId, RUN, STOP, Transfer, TransferPart};
 use crate::prefix::part::Copied;
 use crate::system::time::Instant;
@@ -13,12 +13,11 @@ use std::time::Duration;
 /// Pause between two looks at a part.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long a daemon may take to let go of a part that the library gives up. A large file may have to
-/// be synced before.
-pub const LET_GO: Duration = Duration::from_secs(60);
-
 /// How often a part is entered again that is missing in the transfer file.
 const TRIES: u32 = 5;
+
+/// The time that counts between two looks at most.
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 /// A part, and where it is entered.
 #[derive(Clone)]
@@ -31,18 +30,54 @@ pub struct Entry {
     pub part: TransferPart,
     /// Limits of the transfer.
     pub limits: Limits,
+    /// How long the daemon may show no progress until it is left out.
+    pub patience: Duration,
+}
+
+/// How long a daemon has shown no progress.
+pub struct Idle {
+    pulse: Option<u64>,
+    looked: Instant,
+    time: Duration,
+}
+
+impl Default for Idle {
+    fn default() -> Self {
+        Idle {
+            pulse: None,
+            looked: Instant::now(),
+            time: Duration::ZERO,
+        }
+    }
+}
+
+impl Idle {
+    /// Adds the time since the last call, unless the daemon has made progress since then.
+    /// Gives how long it has shown none. `pulse` is that of the transfer file, if it was read.
+    pub fn look(&mut self, pulse: Option<u64>) -> Duration {
+        // A scheduler that stops a job stops its daemons, too: then more time has passed than they had.
+        self.time += self.looked.elapsed().min(LONGEST_LOOK);
+        self.looked = Instant::now();
+        if pulse.is_some() && pulse != self.pulse {
+            self.pulse = pulse;
+            self.time = Duration::ZERO;
+        }
+        self.time
+    }
 }
 
 /// How a part has left the hands of the daemon.
 enum Left {
     /// It was copied.
     Copied(Copied),
-    /// There is no daemon any more, and the part is taken out of its file.
-    ToMe,
+    /// The part is taken out of the daemon's file, since the daemon has ended, or is left out for this
+    /// reason.
+    ToMe(Option<String>),
 }
 
 impl Entry {
-    /// Enters the part, if a daemon lives here to copy it. Local.
+    /// Enters the part, if a daemon lives here to copy it. A daemon that has the transfer file locked and
+    /// does nothing is left out. Local.
     ///
     /// # Errors
     /// The transfer file cannot be written.
@@ -50,13 +85,22 @@ impl Entry {
         if !self.control.is_served()? {
             return Ok(false);
         }
-        self.control.update_repaired(|file| {
+        let given = self.control.update_repaired(|file| {
             let taken = !file.commands(EXIT);
             if taken {
                 self.insert(file);
             }
             taken
-        })
+        });
+        if given.as_ref().is_err_and(Error::is_busy) {
+            self.leave_out()?;
+        }
+        given
+    }
+
+    /// See [`Control::leave_out`].
+    fn leave_out(&self) -> Result<()> {
+        self.control.leave_out(|file| file.remove(self.at))
     }
 
     /// Enters the part for a daemon that may come later, unless it is there. Local.
@@ -86,7 +130,8 @@ impl Entry {
         file.insert(self.at, self.part.clone());
     }
 
-    /// Waits until the daemon has copied the part. If the daemon ends before, calls `copy` to do it.
+    /// Waits until the daemon has copied the part. If the daemon ends before, or shows no progress for
+    /// too long, tells so and calls `copy`, which must make new files: the daemon may have some open.
     /// `stay`: asks to leave the part to the daemon. Local.
     ///
     /// # Errors
@@ -96,30 +141,34 @@ impl Entry {
         cancel: &Cancel,
         stay: &Cancel,
         copy: impl FnOnce(&Cancel) -> Result<Copied>,
-        tell: impl FnOnce(String),
+        tell: impl Fn(String),
     ) -> Result<Copied> {
-        match self.wait(cancel, stay)? {
+        match self.wait(cancel, stay, &tell)? {
             Left::Copied(copied) => Ok(copied),
-            Left::ToMe => {
-                tell(format!(
-                    "the transfer daemon has ended before it had copied {}; a thread copies it",
-                    self.at.words()
-                ));
+            Left::ToMe(why) => {
+                let at = self.at.words();
+                tell(match why {
+                    Some(why) => format!("{why}; a thread copies {at}"),
+                    None => format!(
+                        "the transfer daemon has ended before it had copied {at}; a thread copies it"
+                    ),
+                });
                 copy(cancel)
             }
         }
     }
 
-    fn wait(&self, cancel: &Cancel, stay: &Cancel) -> Result<Left> {
+    fn wait(&self, cancel: &Cancel, stay: &Cancel, tell: &dyn Fn(String)) -> Result<Left> {
         let (mut version, mut read, mut took) = (None, Instant::now(), Duration::ZERO);
-        let (mut given, mut cancelled): (u32, Option<Instant>) = (1, None);
+        let (mut given, mut cancelled, mut idle): (u32, bool, _) = (1, false, Idle::default());
         loop {
             if stay.is_cancelled() {
                 return Err(self.ended("was left to the daemon"));
             }
-            if cancel.is_cancelled() && cancelled.is_none() {
-                cancelled = Some(Instant::now());
-                self.take_back()?;
+            if cancel.is_cancelled() && !cancelled {
+                cancelled = true;
+                // If it cannot be told, it is left out after a while.
+                let _ = self.take_back();
             }
             let now = self.control.version()?;
             let pause = if now == version {
@@ -127,7 +176,8 @@ impl Entry {
             } else {
                 TICK
             };
-            if version.is_none() || read.elapsed() >= pause.max(took * 20) || cancelled.is_some() {
+            let mut pulse = None;
+            if version.is_none() || read.elapsed() >= pause.max(took * 20) || cancelled {
                 (version, read) = (now, Instant::now());
                 let file = self.control.read();
                 took = read.elapsed();
@@ -136,14 +186,15 @@ impl Entry {
                     Err(error) if is_damage(&error) => None,
                     other => Some(other?.unwrap_or_default()),
                 };
+                pulse = file.as_ref().map(|file| file.pulse);
                 let part = file.as_ref().and_then(|file| file.part(self.at));
                 let part = part.filter(|part| part.is_same(&self.part));
                 match (part, cancelled) {
-                    (Some(part), None) if part.has_ended() => return self.result(part),
-                    (None, Some(_)) if file.is_some() => {
+                    (Some(part), false) if part.has_ended() => return self.result(part),
+                    (None, true) if file.is_some() => {
                         return Err(self.ended("was cancelled"));
                     }
-                    (None, None) if file.is_some() => {
+                    (None, false) if file.is_some() => {
                         given += 1;
                         if given > TRIES {
                             return Err(
@@ -153,7 +204,7 @@ impl Entry {
                         if self.give()? {
                             continue;
                         }
-                        return Ok(Left::ToMe);
+                        return Ok(Left::ToMe(None));
                     }
                     _ => {}
                 }
@@ -161,8 +212,16 @@ impl Entry {
                     return Ok(left);
                 }
             }
-            if cancelled.is_some_and(|since| since.elapsed() > LET_GO) {
-                return Err(self.ended("is held by a transfer daemon that does not answer"));
+            if idle.look(pulse) >= self.patience {
+                let who = self.control.living()?;
+                let why = format!("{}; it is left out", silent(who, self.patience));
+                self.leave_out()?;
+                sleep(LEFT_OUT);
+                if cancelled {
+                    tell(why);
+                    return Err(self.ended("was cancelled"));
+                }
+                return Ok(Left::ToMe(Some(why)));
             }
             sleep(TICK);
         }
@@ -207,7 +266,7 @@ impl Entry {
                 files: part.files.unwrap_or(0),
                 bytes: part.size.unwrap_or(0),
             })),
-            Some(_) => Some(Left::ToMe),
+            Some(_) => Some(Left::ToMe(None)),
         })
     }
 
@@ -228,45 +287,61 @@ impl Entry {
     }
 }
 
+/// A sentence about a daemon without progress.
+pub fn silent(who: Option<String>, patience: Duration) -> String {
+    format!(
+        "the transfer daemon, {}, has shown no progress for {} s (SCR_FLUSH_DAEMON_TIMEOUT)",
+        who.as_deref().unwrap_or("a process"),
+        patience.as_secs()
+    )
+}
+
 /// Ends the transfers of earlier runs: tells a living daemon to stop, waits until it has, and removes the
-/// transfer file. Of a dead daemon it removes all files. Local.
+/// transfer file. Of a dead daemon it removes all files. A daemon that shows no progress for `patience` is
+/// left out; then the result says so. Local.
 ///
 /// # Errors
-/// The daemon does not stop for `patience`.
-pub fn end_earlier(control: &Control, patience: Duration) -> Result<()> {
+/// The files of the daemon cannot be read or removed.
+pub fn end_earlier(control: &Control, patience: Duration) -> Result<Option<String>> {
     if !control.is_used()? {
-        return Ok(());
+        return Ok(None);
     }
-    let end = Instant::now() + patience;
-    let mut told = false;
+    let (mut told, mut idle) = (false, Idle::default());
     loop {
         let removed = control.without_daemon(|| control.remove_files())?;
         if removed.is_some() {
-            return Ok(());
+            return Ok(None);
         }
         let stopped = control.update(|file| {
             if !told && *file != Transfer::default() {
                 file.command = Some(STOP.into());
             }
-            file.is_stopped()
+            (file.is_stopped(), file.pulse)
         });
-        match stopped {
-            Ok(true) => return control.remove(),
-            Ok(false) => told = true,
+        let pulse = match stopped {
+            Ok((true, _)) => return control.remove().map(|()| None),
+            Ok((false, pulse)) => {
+                told = true;
+                Some(pulse)
+            }
             // The daemon puts it aside, and then has stopped.
-            Err(error) if is_damage(&error) => {}
-            Err(error) => return Err(error),
-        }
-        if Instant::now() >= end {
-            let who = control.living()?.unwrap_or_else(|| "a process".to_string());
-            return Err(Error::config(
-                control.dir().display().to_string(),
-                format!(
-                    "the transfer daemon of an earlier run, {who}, did not stop within {} s; end it \
-                     (kill -9)",
-                    patience.as_secs()
-                ),
-            ));
+            Err(error) if is_damage(&error) => None,
+            Err(error) if !error.is_busy() => return Err(error),
+            // Nobody else keeps the lock for so long.
+            Err(_) => {
+                idle.time = patience;
+                None
+            }
+        };
+        if idle.look(pulse) >= patience {
+            let who = control.living()?;
+            control.leave_out(|file| *file = Transfer::default())?;
+            sleep(LEFT_OUT);
+            control.without_daemon(|| control.remove_files())?;
+            return Ok(Some(format!(
+                "{}, though it was told to stop; it is left out",
+                silent(who, patience)
+            )));
         }
         sleep(TICK);
     }

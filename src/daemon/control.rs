@@ -26,7 +26,7 @@ const LOCK: &str = "transfer.lock";
 const DAEMON: &str = "transfer.daemon";
 const DAMAGED: &str = "transfer.scrinfo.damaged";
 
-/// How long to wait for another process that changes the transfer file, which takes milliseconds.
+/// How long to wait for another process that changes the transfer file, which takes milliseconds, at most.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a daemon that starts waits for its lock: who asks whether one lives has it for a moment.
@@ -34,6 +34,13 @@ const START: Duration = Duration::from_secs(1);
 
 /// How long a living daemon may take to put a damaged transfer file aside.
 const REPAIR: Duration = Duration::from_secs(10);
+
+/// After so long nothing is written any more by a daemon whose claim was taken away: it looks for it more
+/// often, and its copying thread waits when it does not.
+pub const LEFT_OUT: Duration = Duration::from_secs(2);
+
+/// The longest name of a daemon, bytes.
+const LONGEST_NAME: u64 = 300;
 
 /// The largest transfer file that is read, bytes.
 const LARGEST: u64 = 256 << 20;
@@ -46,6 +53,8 @@ const TRIES: u32 = 10;
 pub struct Control {
     files: Arc<dyn Files>,
     dir: PathBuf,
+    /// How long to wait for the lock on the transfer file.
+    lock_timeout: Duration,
 }
 
 /// Which version of the transfer file it is.
@@ -73,11 +82,28 @@ pub fn host() -> String {
     Environment::of_process().host
 }
 
+/// This process, as other processes name it.
+pub fn this_process() -> String {
+    format!("process {} on {}", process::id(), host())
+}
+
 impl Control {
     /// The directory `dir`, which [`Files::make_private_dirs`] has made or checked.
     pub fn new(files: &dyn Files, dir: PathBuf) -> Self {
         let files = files.beneath(std::slice::from_ref(&dir));
-        Control { files, dir }
+        Control {
+            files,
+            dir,
+            lock_timeout: LOCK_TIMEOUT,
+        }
+    }
+
+    /// The same for those who give a daemon up that shows no progress for `patience`.
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Control {
+            lock_timeout: LOCK_TIMEOUT.min(patience),
+            ..self
+        }
     }
 
     /// The transfer file.
@@ -208,7 +234,7 @@ impl Control {
 
     fn who(&self) -> String {
         let path = self.dir.join(DAEMON);
-        let told = self.files.read(&path, 300).unwrap_or_default();
+        let told = self.files.read(&path, LONGEST_NAME).unwrap_or_default();
         match told.trim_ascii() {
             [] => holders::in_words(&path).unwrap_or_else(|| "a process".to_string()),
             told => escaped_bytes(told),
@@ -225,9 +251,8 @@ impl Control {
             let file = self.files.rewrite(&path, 0o600)?;
             match wait_for_lock(&*self.files, &path, Instant::now() + START) {
                 Ok(LockAttempt::Acquired(lock)) => {
-                    let me = format!("process {} on {}", process::id(), host());
                     file.set_size(0)?;
-                    file.write_at(0, me.as_bytes())?;
+                    file.write_at(0, this_process().as_bytes())?;
                     if self.files.stat(&path)?.is_some() {
                         return Ok(Claim { _lock: lock });
                     }
@@ -256,10 +281,31 @@ impl Control {
         Err(self.vanishes(&path))
     }
 
-    /// True while the files of a claim are there.
+    /// True while the claim of this process is there: nobody has removed it, or made a new one.
     pub fn is_claimed(&self) -> bool {
-        // An error says nothing.
-        !matches!(self.files.stat(&self.dir.join(DAEMON)), Ok(None))
+        match self.files.read(&self.dir.join(DAEMON), LONGEST_NAME) {
+            Ok(who) => who == this_process().as_bytes(),
+            // Other errors say nothing.
+            Err(error) => !error.is_not_found(),
+        }
+    }
+
+    /// Leaves a daemon out that lives but does nothing: takes its claim away, and changes the transfer file.
+    /// A daemon that was stopped looks for its claim before it writes anything else, and then ends.
+    /// [`LEFT_OUT`] later nothing is written any more, even if it lives. Local.
+    ///
+    /// # Errors
+    /// Its claim cannot be removed, or the transfer file not be changed.
+    pub fn leave_out(&self, change: impl FnMut(&mut Transfer)) -> Result<()> {
+        self.files.remove_file(&self.dir.join(DAEMON))?;
+        let lock = self.dir.join(LOCK);
+        match wait_for_lock(&*self.files, &lock, Instant::now() + self.lock_timeout) {
+            // It may have been stopped while it held the lock.
+            Ok(LockAttempt::HeldByOther) => self.files.remove_file(&lock)?,
+            Err(error) if !error.is_not_found() => return Err(error),
+            _ => {}
+        }
+        self.update_repaired(change)
     }
 
     /// Removes all files of the daemon if no part is left in the transfer file, and directories that are
@@ -308,7 +354,7 @@ impl Control {
 
     fn lock(&self) -> Result<Option<Box<dyn Lock>>> {
         let path = self.dir.join(LOCK);
-        let end = Instant::now() + LOCK_TIMEOUT;
+        let end = Instant::now() + self.lock_timeout;
         for _ in 0..TRIES {
             self.files.rewrite(&path, 0o600)?;
             match wait_for_lock(&*self.files, &path, end) {
@@ -320,11 +366,13 @@ impl Control {
                 Ok(LockAttempt::Unsupported) => return Ok(None),
                 Ok(LockAttempt::HeldByOther) => {
                     let who = holders::in_words(&path).unwrap_or_else(|| "another process".into());
-                    let seconds = LOCK_TIMEOUT.as_secs();
-                    return Err(Error::config(
-                        path.display().to_string(),
-                        format!("is locked by {who} for {seconds} seconds; end it"),
-                    ));
+                    let seconds = self.lock_timeout.as_secs();
+                    return Err(Error::Io {
+                        action: "lock",
+                        path,
+                        errno: Some(libc::EAGAIN),
+                        text: format!("{who} has kept the lock for {seconds} s; end it"),
+                    });
                 }
                 Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(error),

@@ -1,5 +1,6 @@
 //! What the copying thread of the daemon and its main loop tell each other.
 
+use super::control::Control;
 use crate::format::Name;
 use crate::format::transfer::TransferFile;
 use crate::prefix::part::RankSource;
@@ -35,6 +36,8 @@ struct State {
     limits: Limits,
     looked: Instant,
     progress: Progress,
+    /// Counts what the thread does, pauses included, so that it shows when it hangs.
+    beats: u64,
 }
 
 /// How far a part is.
@@ -47,11 +50,13 @@ pub(super) struct Progress {
 }
 
 impl Shared {
-    pub fn new(limits: Limits) -> Self {
+    /// `look`: when the loop began to look at the transfer file.
+    pub fn new(limits: Limits, look: Instant) -> Self {
         Shared(Arc::new(Mutex::new(State {
             limits,
-            looked: Instant::now(),
+            looked: look,
             progress: Progress::default(),
+            beats: 0,
         })))
     }
 
@@ -59,15 +64,26 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The loop has looked at the transfer file, which has these limits.
-    pub fn looked(&self, limits: Limits) {
+    /// The loop has looked at the transfer file, which has these limits. `look`: when it began to. What it
+    /// has seen is older than now, if the process was stopped meanwhile.
+    pub fn looked(&self, limits: Limits, look: Instant) {
         let mut state = self.state();
-        (state.limits, state.looked) = (limits, Instant::now());
+        (state.limits, state.looked) = (limits, look);
     }
 
     /// The file has not changed since the last look.
-    pub fn touched(&self) {
-        self.state().looked = Instant::now();
+    pub fn touched(&self, look: Instant) {
+        self.state().looked = look;
+    }
+
+    /// Changes while the thread works.
+    pub fn beats(&self) -> u64 {
+        self.state().beats
+    }
+
+    fn beat(&self) {
+        let mut state = self.state();
+        state.beats = state.beats.wrapping_add(1);
     }
 
     /// How far the part is.
@@ -88,6 +104,7 @@ pub(super) struct Follower<'a> {
     pub pace: Pace<'a>,
     pub cancel: &'a Cancel,
     pub permit: PathBuf,
+    pub control: &'a Control,
     permitted: Cell<Option<Instant>>,
     revoked: Cell<bool>,
     current: Cell<Option<Name>>,
@@ -100,6 +117,7 @@ impl<'a> Follower<'a> {
         limits: Limits,
         cancel: &'a Cancel,
         permit: PathBuf,
+        control: &'a Control,
     ) -> Self {
         Follower {
             shared,
@@ -107,6 +125,7 @@ impl<'a> Follower<'a> {
             pace: Pace::new(limits, cancel),
             cancel,
             permit,
+            control,
             permitted: Cell::new(None),
             revoked: Cell::new(false),
             current: Cell::new(None),
@@ -117,6 +136,7 @@ impl<'a> Follower<'a> {
     pub fn list(&self, prefix: &Prefix, sources: &[RankSource]) -> Result<()> {
         let mut progress = Progress::default();
         for source in sources {
+            self.may_go_on()?;
             let filemap: format::Filemap = format::read(self.files, &source.record)?;
             for file in &filemap.files.files {
                 progress.count += 1;
@@ -151,7 +171,10 @@ impl<'a> Follower<'a> {
             }
             self.current.set(current);
         }
-        let limits = || self.shared.state().limits;
+        let limits = || {
+            self.shared.beat();
+            self.shared.state().limits
+        };
         self.pace.after_within(bytes, limits)?;
         self.may_go_on()
     }
@@ -168,6 +191,7 @@ impl<'a> Follower<'a> {
     /// # Errors
     /// The flush was cancelled, or its permit was taken.
     pub fn may_go_on(&self) -> Result<()> {
+        self.shared.beat();
         while self.shared.state().looked.elapsed() > STALE && !self.cancel.is_cancelled() {
             sleep(Duration::from_millis(10));
         }
@@ -198,7 +222,11 @@ impl TargetWatch for Follower<'_> {
         self.may_go_on()
     }
 
+    fn opened(&self) -> Result<()> {
+        self.may_go_on()
+    }
+
     fn keeps_failed(&self) -> bool {
-        self.revoked.get()
+        self.revoked.get() || !self.control.is_claimed()
     }
 }

@@ -18,7 +18,7 @@ use crate::store::posix::Posix;
 use crate::system::thread::lower_priority;
 use crate::system::time::Instant;
 use crate::system::time::sleep;
-use crate::text::excerpt;
+use crate::text::{counted, excerpt};
 use crate::transfer::copy::Copier;
 use crate::transfer::pace::Limits;
 use crate::transfer::worker::{Cancel, Task, Worker};
@@ -46,7 +46,7 @@ pub enum Ended {
     Signal,
     /// Nothing was left to do.
     Finished,
-    /// Somebody has removed its files.
+    /// Somebody has removed its files: the next run, or who has waited too long for it.
     Gone,
 }
 
@@ -74,6 +74,8 @@ struct Work {
     shared: Shared,
     /// When its progress was recorded, and how long it took.
     recorded: (Instant, Duration),
+    /// The beats of its thread then.
+    beats: u64,
     /// Its thread ends with it.
     _worker: Worker,
 }
@@ -111,6 +113,7 @@ impl Daemon<'_> {
         let mut work: Option<Work> = None;
         let mut look = Look::default();
         let ended = loop {
+            let begun = Instant::now();
             if (self.stop)() {
                 break Ended::Signal;
             }
@@ -140,14 +143,14 @@ impl Daemon<'_> {
                 }
             };
             if let (Some(one), None) = (&work, &known) {
-                one.shared.touched();
+                one.shared.touched(begun);
             }
             if let Some(file) = known {
-                match self.obey(&file, &mut work)? {
+                match self.obey(&file, &mut work, begun)? {
                     Some(ended) => break ended,
                     None if work.is_some() => {}
                     None if !file.may_begin() && file.is_stopped() => {}
-                    None => match self.begin(&mut look)? {
+                    None => match self.begin(&mut look, begun)? {
                         Begun::Work(one) => work = Some(*one),
                         Begun::Again => continue,
                         Begun::Nothing if file.commands(FINISH) || (finish && file.is_empty()) => {
@@ -162,7 +165,11 @@ impl Daemon<'_> {
             }
             sleep(TICK);
         };
-        self.give_up(work.take())?;
+        match ended {
+            // The transfer file is another daemon's now.
+            Ended::Gone => work.iter().for_each(let_go),
+            _ => self.give_up(work.take())?,
+        }
         Ok(ended)
     }
 
@@ -214,9 +221,14 @@ impl Daemon<'_> {
     }
 
     /// Does what the file says about the work at hand. The reason to end, if it says so.
-    fn obey(&mut self, file: &Transfer, work: &mut Option<Work>) -> Result<Option<Ended>> {
+    fn obey(
+        &mut self,
+        file: &Transfer,
+        work: &mut Option<Work>,
+        look: Instant,
+    ) -> Result<Option<Ended>> {
         if let Some(one) = work {
-            one.shared.looked(limits(file));
+            one.shared.looked(limits(file), look);
             let still = file
                 .part(one.at)
                 .is_some_and(|part| part.is_same(&one.part) && part.is_running() && !part.cancel);
@@ -228,18 +240,19 @@ impl Daemon<'_> {
     }
 
     /// Begins the next part.
-    fn begin(&mut self, look: &mut Look) -> Result<Begun> {
+    fn begin(&mut self, look: &mut Look, begun: Instant) -> Result<Begun> {
         let host = Name::from(host());
         let next = |file: &Transfer| {
             let mut parts = file.parts();
             let (at, part) = parts.find(|(_, part)| !part.has_ended() && part.host == host)?;
             Some((at, part.clone()))
         };
-        let begun = self.control.update(|file| {
+        let chosen = self.control.update(|file| {
             let next = next(file).filter(|_| file.may_begin());
             let all = file.parts().all(|(_, part)| part.is_done());
             match &next {
                 Some((at, _)) => {
+                    file.beat();
                     file.state = Some(RUNNING.into());
                     (file.flag, file.files) = (None, Default::default());
                     let part = file.part_mut(*at);
@@ -255,7 +268,7 @@ impl Daemon<'_> {
             }
             (next, limits(file))
         });
-        let (next, limits) = match begun {
+        let (next, limits) = match chosen {
             Err(error) if is_damage(&error) => return Ok(Begun::Again),
             // A full file system may have room later.
             Err(error) if error.is_transient() => {
@@ -268,7 +281,7 @@ impl Daemon<'_> {
         let Some((at, part)) = next else {
             return Ok(Begun::Nothing);
         };
-        match self.start(at, &part, limits) {
+        match self.start(at, &part, limits, begun) {
             Ok(work) => Ok(Begun::Work(Box::new(work))),
             Err(error) => {
                 self.record(at, &part, Err(error), Progress::default())?;
@@ -277,7 +290,13 @@ impl Daemon<'_> {
         }
     }
 
-    fn start(&self, at: PartId, part: &TransferPart, limits: Limits) -> Result<Work> {
+    fn start(
+        &self,
+        at: PartId,
+        part: &TransferPart,
+        limits: Limits,
+        begun: Instant,
+    ) -> Result<Work> {
         part.check(at).map_err(|e| e.in_file(self.control.file()))?;
         let layout = Layout::new(part.base.as_path(), self.user, self.job);
         Posix.check_private_dirs(layout.base(), layout.below())?;
@@ -285,13 +304,14 @@ impl Daemon<'_> {
         let layout = layout.of_run(part.run_number().unwrap_or(0)).at(level);
         let prefix = Prefix::new(part.prefix.as_path());
         let files = prefix.confine(&Posix, [layout.job()]);
-        let shared = Shared::new(limits);
+        let shared = Shared::new(limits, begun);
+        let control = self.control.clone();
         let cores: Vec<usize> = part.cores.iter().map(|core| *core as usize).collect();
         let (part, mut worker) = (part.clone(), Worker::new("scr-transfer"));
         let (order, followed) = (part.clone(), shared.clone());
         let work = move |cancel: &Cancel| {
             let permit = permit::path(&prefix, at.dataset, &order.run);
-            let follower = Follower::new(&followed, &*files, limits, cancel, permit);
+            let follower = Follower::new(&followed, &*files, limits, cancel, permit, &control);
             follower.list(&prefix, &sources(&layout, &order))?;
             follower.may_go_on()?;
             let buffer = usize::try_from(order.buffer).unwrap_or(usize::MAX);
@@ -309,6 +329,7 @@ impl Daemon<'_> {
             task,
             shared,
             recorded: (Instant::now(), Duration::ZERO),
+            beats: 0,
             _worker: worker,
         })
     }
@@ -322,11 +343,7 @@ impl Daemon<'_> {
                 _ => Ok(()),
             };
         };
-        work.task.cancel();
-        while work.task.is_running() {
-            work.shared.touched();
-            sleep(Duration::from_millis(5));
-        }
+        let_go(&work);
         match work.task.take() {
             // It was faster.
             Some(Ok(copied)) => {
@@ -339,6 +356,7 @@ impl Daemon<'_> {
 
     fn record_stopped(&mut self, work: Option<&Work>) -> Result<()> {
         let recorded = self.control.update(|file| {
+            file.beat();
             file.state = Some(STOPPED.into());
             let Some(work) = work else { return };
             let same = |part: &&mut TransferPart| part.is_same(&work.part);
@@ -370,6 +388,7 @@ impl Daemon<'_> {
         let mut told = false;
         loop {
             let recorded = self.control.update(|file| {
+                file.beat();
                 file.state = Some(STOPPED.into());
                 file.files.clone_from(&progress.files);
                 let same = |one: &&mut TransferPart| one.is_same(part);
@@ -415,7 +434,11 @@ impl Daemon<'_> {
         }
         let name = &part.dataset.name;
         let what = match result {
-            Ok(copied) => format!("copied, {} files, {} bytes", copied.files, copied.bytes),
+            Ok(copied) => format!(
+                "copied, {}, {} bytes",
+                counted(copied.files as usize, "file"),
+                copied.bytes
+            ),
             Err(error) => format!("not copied: {error}"),
         };
         (self.say)(&format!(
@@ -427,7 +450,7 @@ impl Daemon<'_> {
 
     fn record_progress(&mut self, work: &mut Work) {
         let (last, took) = work.recorded;
-        let written = work.shared.written();
+        let (written, beats) = (work.shared.written(), work.shared.beats());
         if last.elapsed() < RECORD.max(took * SHARE) {
             return;
         }
@@ -440,8 +463,12 @@ impl Daemon<'_> {
                 (part.files, part.size) = (Some(progress.count), Some(progress.size));
                 part.written = Some(written);
                 file.files.clone_from(&progress.files);
+                if beats != work.beats {
+                    file.beat();
+                }
             }
         });
+        work.beats = beats;
         work.recorded = (begun, begun.elapsed());
     }
 
@@ -455,6 +482,15 @@ impl Daemon<'_> {
             }
             other => other,
         }
+    }
+}
+
+/// Ends the copy of a part, and waits until nothing is written any more.
+fn let_go(work: &Work) {
+    work.task.cancel();
+    while work.task.is_running() {
+        work.shared.touched(Instant::now());
+        sleep(Duration::from_millis(5));
     }
 }
 

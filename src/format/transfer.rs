@@ -1,7 +1,7 @@
 //! `transfer.scrinfo` in the control directory of a node: what its transfer daemon has to copy, and how
 //! far it is.
 
-use super::with::is_false;
+use super::with::{is_false, is_zero};
 use super::{Dataset, Name, with};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub const DONE: &str = "DONE";
 pub const FAILED: &str = "FAILED";
 
 /// Orders to the transfer daemon of a node, and its answers. The keys down to `FLAG` are those of the
-/// SCR developer guide; `DATASET` is ours.
+/// SCR developer guide; `PULSE` and `DATASET` are ours.
 ///
 /// ```text
 ///   FILES
@@ -39,6 +39,7 @@ pub const FAILED: &str = "FAILED";
 ///   COMMAND = RUN
 ///   STATE = STOPPED
 ///   FLAG = DONE
+///   PULSE = 12
 ///   DATASET
 ///     10
 ///       PART
@@ -66,6 +67,10 @@ pub struct Transfer {
     /// [`DONE`] when no part is left to copy.
     #[serde(rename = "FLAG")]
     pub flag: Option<Name>,
+    /// The daemon counts it up while it makes progress. Those who wait for it give it up when it no longer
+    /// changes.
+    #[serde(rename = "PULSE", default, skip_serializing_if = "is_zero")]
+    pub pulse: u64,
     /// What there is to copy, by dataset id.
     #[serde(
         rename = "DATASET",
@@ -219,6 +224,11 @@ impl Transfer {
         let dataset = self.datasets.entry(at.dataset).or_default();
         dataset.parts.insert(at.part, part);
         self.flag = None;
+    }
+
+    /// The daemon has made progress.
+    pub fn beat(&mut self) {
+        self.pulse = self.pulse.wrapping_add(1);
     }
 
     /// Takes a part out.

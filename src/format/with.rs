@@ -13,6 +13,11 @@ pub fn is_false(flag: &bool) -> bool {
     !flag
 }
 
+/// True for 0, which is left out of a file.
+pub fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// Several values of one key, in the order of [`Name`], each counted once:
 /// `LOCATION: {CACHE: {}, PFS: {}}`.
 pub mod set {

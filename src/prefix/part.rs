@@ -114,9 +114,9 @@ pub fn flush_part(
         let files = &filemap.files.files;
         copied.files += files.len() as u64;
         copied.bytes += files.iter().map(|file| file.size).sum::<u64>();
-        part.add(filemap.rank as u64, entry)?;
+        part.add(copier, filemap.rank as u64, entry)?;
     }
-    if part.record()? {
+    if part.record(copier)? {
         let (files, prefix) = (target.files, target.prefix);
         finish::complete_later(files, prefix, dataset, time)?;
     }
@@ -142,11 +142,11 @@ struct PartRecords<'a> {
 }
 
 impl PartRecords<'_> {
-    fn add(&mut self, rank: u64, entry: RankEntry) -> Result<()> {
+    fn add(&mut self, copier: &Copier, rank: u64, entry: RankEntry) -> Result<()> {
         let size = packed_size(&entry)?;
         let full = starts_group(false, self.bytes, size) && !self.open.is_empty();
         if self.place.split && full {
-            self.write_leaf()?;
+            self.write_leaf(copier)?;
         }
         self.bytes += size;
         self.open.insert(rank, entry);
@@ -154,13 +154,15 @@ impl PartRecords<'_> {
     }
 
     /// Writes the leaf of the open entries, durably, after their files are on stable storage.
-    fn write_leaf(&mut self) -> Result<()> {
+    fn write_leaf(&mut self, copier: &Copier) -> Result<()> {
         if let Some(writer) = &mut self.writer {
             writer.sync()?;
         }
         if std::mem::take(&mut self.unsynced) {
             self.target.files.sync_fs(self.target.prefix.root())?;
         }
+        // The sync may have taken long.
+        copier.may_record()?;
         let entries = std::mem::take(&mut self.open);
         let name = match (self.place.split, entries.keys().next()) {
             (true, Some(rank)) => *rank,
@@ -174,8 +176,8 @@ impl PartRecords<'_> {
 
     /// Writes the last records of this part, and the branches above it whose other records are there.
     /// True if the top of the tree was written: all parts are there.
-    fn record(mut self) -> Result<bool> {
-        self.write_leaf()?;
+    fn record(mut self, copier: &Copier) -> Result<bool> {
+        self.write_leaf(copier)?;
         let PartPlace { part, parts, .. } = self.place;
         let (mut level, mut number, mut count) = (0, part, parts);
         if self.place.split {

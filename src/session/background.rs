@@ -348,12 +348,13 @@ fn work_of(
     let (sink, speaker) = (run.sink.clone(), run.speaker.clone());
     let buffer = run.settings.file_buf_size;
     move |cancel| {
+        // A daemon that had the part may have its files open.
         let copy = |cancel: &Cancel| {
             let limits = entry.limits;
             let pace = Pace::new(limits, cancel);
             let after_piece = |bytes| pace.after(bytes);
             let copier = Copier::new(&*files, limits.piece(buffer));
-            let mut copier = copier.watched(&after_piece);
+            let mut copier = copier.watched(&after_piece).replacing(by_daemon);
             copy_part(
                 &*files,
                 &prefix,

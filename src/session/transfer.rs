@@ -15,6 +15,7 @@ use crate::prefix::permit;
 use crate::redundancy::topology::Sharing;
 use crate::system::time::sleep;
 use crate::transfer::pace::Limits;
+use std::time::Duration;
 
 /// What the ranks have found out about the part of this rank's leader, or about all parts.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +35,8 @@ pub(super) fn permit_run(run: &Run) -> Name {
 /// The control directory of this rank's node.
 fn control(run: &Run) -> Option<Control> {
     let store = run.stores.get(run.descriptors.control)?;
-    Some(Control::new(&*run.files, store.layout.job()))
+    let control = Control::new(&*run.files, store.layout.job());
+    Some(control.with_patience(Duration::from_secs(run.settings.flush_daemon_timeout)))
 }
 
 /// A leader's part of a flush: the files of the ranks `together`.
@@ -47,6 +49,7 @@ pub(super) fn entry_of_part(
 ) -> Entry {
     let ranks = together.ranks(run.comm.size());
     let settings = &run.settings;
+    let patience = Duration::from_secs(settings.flush_daemon_timeout);
     let part = TransferPart {
         dataset: dataset.clone(),
         prefix: Name::from(run.prefix.root()),
@@ -74,7 +77,8 @@ pub(super) fn entry_of_part(
         control: Control::new(
             &*run.files,
             run.stores[run.descriptors.control].layout.job(),
-        ),
+        )
+        .with_patience(patience),
         at: PartId {
             dataset: dataset.id,
             part: together.number as u64,
@@ -84,6 +88,7 @@ pub(super) fn entry_of_part(
             bandwidth: settings.flush_async_bw,
             percent: settings.flush_async_percent,
         },
+        patience,
     }
 }
 
@@ -100,14 +105,17 @@ impl Session {
     /// rank 0 for daemons on nodes that this run does not use. Local.
     ///
     /// # Errors
-    /// A daemon does not stop.
+    /// The files of a daemon cannot be read or removed.
     pub(super) fn end_earlier_transfers(&self) -> Result<()> {
         let run = &self.run;
         let leads = run.stores.get(run.descriptors.control);
         if leads.is_some_and(|store| store.sharing.leader == run.rank())
             && let Some(control) = control(run)
         {
-            client::end_earlier(&control, client::LET_GO)?;
+            let patience = Duration::from_secs(run.settings.flush_daemon_timeout);
+            if let Some(why) = client::end_earlier(&control, patience)? {
+                run.tell(Severity::Warning, format!("{why}; end it (kill -9)"));
+            }
         }
         if run.rank() == 0 {
             match permit::revoke_all(&*run.files, &run.prefix) {

@@ -58,6 +58,7 @@ pub struct Copier<'a> {
     buffer: Vec<u8>,
     after_piece: &'a dyn Fn(u64) -> Result<()>,
     targets: &'a dyn TargetWatch,
+    replaces: bool,
 }
 
 /// Decides about each file that is copied.
@@ -66,6 +67,10 @@ pub trait TargetWatch {
     /// there stays as it is.
     fn begin(&self, from: &Path) -> Result<()>;
 
+    /// Called when the target is open, and still has its old content. Its error ends the copy, and what is
+    /// there stays as it is.
+    fn opened(&self) -> Result<()>;
+
     /// True if a file whose copy has failed must stay, since it may be another's now.
     fn keeps_failed(&self) -> bool;
 }
@@ -73,6 +78,10 @@ pub trait TargetWatch {
 /// All are written, and removed after an error.
 impl TargetWatch for () {
     fn begin(&self, _: &Path) -> Result<()> {
+        Ok(())
+    }
+
+    fn opened(&self) -> Result<()> {
         Ok(())
     }
 
@@ -89,7 +98,14 @@ impl<'a> Copier<'a> {
             buffer: vec![0; buffer.clamp(1, PIECE)],
             after_piece: &|_| Ok(()),
             targets: &(),
+            replaces: false,
         }
+    }
+
+    /// Makes a new file for each copy, in place of one that is there: another process may have that open,
+    /// and write to it later.
+    pub fn replacing(self, replaces: bool) -> Self {
+        Copier { replaces, ..self }
     }
 
     /// Calls `after_piece` with the number of bytes after each piece of a file, so that it can limit
@@ -104,6 +120,11 @@ impl<'a> Copier<'a> {
     /// Asks `targets` before each file.
     pub fn deciding(self, targets: &'a dyn TargetWatch) -> Self {
         Copier { targets, ..self }
+    }
+
+    /// Fails if what was copied must not be recorded, as the work is another's now.
+    pub fn may_record(&self) -> Result<()> {
+        self.targets.opened()
     }
 
     /// Copies `from` over `to` (mode 0666 less the umask). The directory of `to` must exist. Holes
@@ -133,7 +154,15 @@ impl<'a> Copier<'a> {
         self.targets.begin(from)?;
         // As it will be, but such that another copy can write over it if this one is killed.
         let permissions = attributes.map_or(0o666, |stat| stat.mode & 0o777 | 0o600);
-        let target = self.files.create(to, permissions)?;
+        if self.replaces {
+            self.files.remove_file(to)?;
+        }
+        // If this process was stopped until now, the file may be another's.
+        let target = self.files.rewrite(to, permissions)?;
+        self.targets.opened()?;
+        if target.size()? > 0 {
+            target.set_size(0)?;
+        }
         let mode = CopyMode {
             crc: mode.crc || recorded.is_some_and(|recorded| recorded.crc.is_some()),
             ..mode
