@@ -12,7 +12,9 @@ if ! command -v valgrind >/dev/null; then
 fi
 for ranks in 1 2; do
     rm -rf ./.scr ./*.supp
-    # What MPI itself leaves undefined is not looked at, only what is read, written and freed.
+    # What MPI itself leaves undefined is not looked at, only what is read, written and freed. The compiler, too, reads what
+    # is not defined: the field of an `Option` before it looks whether there is one (in SCR_Init, the `bypass` of the
+    # checkpoint that is offered), and drops what it has read if there is none.
     "$@" "$ranks" valgrind -q --error-exitcode=99 --undef-value-errors=no "$program" >log 2>&1 || {
         cat log
         exit 1
