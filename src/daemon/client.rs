@@ -153,6 +153,8 @@ impl Entry {
                         "the transfer daemon has ended before it had copied {at}; a thread copies it"
                     ),
                 });
+                // Another thread may have left the daemon out just now.
+                sleep(LEFT_OUT);
                 copy(cancel)
             }
         }
@@ -216,9 +218,9 @@ impl Entry {
                 let who = self.control.living()?;
                 let why = format!("{}; it is left out", silent(who, self.patience));
                 self.leave_out()?;
-                sleep(LEFT_OUT);
                 if cancelled {
                     tell(why);
+                    sleep(LEFT_OUT);
                     return Err(self.ended("was cancelled"));
                 }
                 return Ok(Left::ToMe(Some(why)));
