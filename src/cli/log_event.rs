@@ -89,7 +89,9 @@ impl JobOptions {
             start: self.start,
             ..Record::now(Event::named(kind, word))
         };
-        record.time = self.time.unwrap_or(record.time);
+        if let Some(time) = self.time {
+            (record.time, record.millis) = (time, 0);
+        }
         fill(&mut record);
         log.write(record).map_err(Failure::from)?;
         Ok(ExitCode::SUCCESS)

@@ -6,8 +6,8 @@ use super::read::Read;
 /// Where events are recorded.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LogSettings {
-    /// In `<prefix>/.scr/log`.
-    pub text: bool,
+    /// In `<prefix>/.scr/log`, with files of so many bytes; 0 for no limit.
+    pub text: Option<u64>,
     /// In syslog.
     pub syslog: Option<SyslogSettings>,
     /// In a database.
@@ -106,7 +106,9 @@ impl LogSettings {
     pub(super) fn read(read: &mut Read) -> Option<LogSettings> {
         let enabled = read.bool("SCR_LOG_ENABLE");
         let settings = LogSettings {
-            text: read.bool("SCR_LOG_TXT_ENABLE"),
+            text: read
+                .bool("SCR_LOG_TXT_ENABLE")
+                .then(|| read.size("SCR_LOG_TXT_SIZE")),
             syslog: read.bool("SCR_LOG_SYSLOG_ENABLE").then(|| SyslogSettings {
                 facility: read.text("SCR_LOG_SYSLOG_FACILITY").unwrap_or_default(),
                 level: read.text("SCR_LOG_SYSLOG_LEVEL").unwrap_or_default(),

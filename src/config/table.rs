@@ -310,6 +310,8 @@ pub const PARAMETERS: &[Parameter] = &[
         "Master switch of the event log."),
     row("SCR_LOG_TXT_ENABLE", Bool, "1", "", Both, Works,
         "Log to `<prefix>/.scr/log`."),
+    row("SCR_LOG_TXT_SIZE", Bytes(0, i64::MAX as u64), "16m", "bytes", Both, Works,
+        "Size at which `.scr/log` is renamed to `log.1`, and older ones to `log.2` and `log.3`; what is older is deleted. Commands read all of them. 0 for no limit. Not in SCR v3.1.0."),
     row("SCR_LOG_SYSLOG_ENABLE", Bool, "1", "", Both, Works,
         "Log to syslog. Where there is no syslog, nothing is said about it unless this is set."),
     row("SCR_LOG_SYSLOG_FACILITY", Choice(super::log::FACILITIES), "LOG_LOCAL7", "", Both, Works,

@@ -40,6 +40,11 @@ pub fn now() -> i64 {
     seconds(SystemTime::now())
 }
 
+/// Thousandths of a second since the epoch.
+pub fn now_millis() -> i64 {
+    Timestamp::now().as_millisecond()
+}
+
 /// Reads `YYYY-MM-DDTHH:MM:SS` of the local time zone (`TZ`) as seconds since the epoch. A blank
 /// may replace the `T`, and the seconds may be left out.
 ///

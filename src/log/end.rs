@@ -1,44 +1,34 @@
 //! Reading the end of a log, whose beginning may be long ago and large.
 
+use super::files::{OLDER, numbered};
 use super::read::each_record;
 use super::{NotRead, Record};
 use crate::events::Event;
 use crate::store::Files;
 use crate::{Error, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Reads the last `most` bytes of a log, and calls `each` for every valid line in them, in order. A run
-/// whose START is before them gets one where they begin.
+/// Reads the last `most` bytes of a log with its older files, and calls `each` for every valid line in them, in
+/// order. A run whose START is before them gets one where they begin.
 ///
 /// # Errors
-/// The file cannot be read, or is not a regular one.
+/// There is no such file, or one cannot be read or is not a regular one.
 pub fn read_end(
     files: &dyn Files,
     path: &Path,
     most: u64,
     mut each: impl FnMut(Record),
 ) -> Result<NotRead> {
-    let file = files.open(path)?;
-    let size = file.size()?;
-    let begin = size.saturating_sub(most);
-    let too_large = || Error::corrupt(path, "its end does not fit into memory");
-    let length = usize::try_from(size - begin).map_err(|_| too_large())?;
-    let mut bytes = vec![0; length];
-    file.read_at(begin, &mut bytes)?;
-    let mut rest = &bytes[..];
-    if begin > 0 {
-        // The first line is most likely cut.
-        let end = rest.iter().position(|byte| *byte == b'\n');
-        rest = end.and_then(|end| rest.get(end + 1..)).unwrap_or_default();
-    }
-    let mut known = begin == 0;
-    let each = |record: Record| {
+    let Ends { mut parts, whole } = ends(files, path, most)?;
+    let mut known = whole;
+    let mut each = |record: Record| {
         match record.event {
             Event::Start => known = true,
             Event::ComputeStart | Event::ComputeEnd if !known => {
                 known = true;
                 each(Record {
                     time: record.time,
+                    millis: record.millis,
                     ..Record::now(Event::Start)
                 });
             }
@@ -47,14 +37,57 @@ pub fn read_end(
         each(record);
         Ok::<(), Error>(())
     };
-    let not_read = each_record(&mut rest, path, each)?;
-    Ok(match begin {
-        0 => not_read,
-        _ => NotRead {
-            first: 0,
-            ..not_read
-        },
-    })
+    let alone = whole && parts.len() == 1;
+    let mut all = NotRead::default();
+    while let Some((path, bytes)) = parts.pop() {
+        let not_read = each_record(&mut &bytes[..], &path, &mut each)?;
+        match alone {
+            true => all = not_read,
+            false => all.add(not_read),
+        }
+    }
+    Ok(all)
+}
+
+/// The ends of the files of a log.
+struct Ends {
+    /// Newest first.
+    parts: Vec<(PathBuf, Vec<u8>)>,
+    /// They are the whole log.
+    whole: bool,
+}
+
+fn ends(files: &dyn Files, log: &Path, most: u64) -> Result<Ends> {
+    let (mut left, mut whole) = (most, true);
+    let mut parts = Vec::new();
+    for number in 0..=OLDER {
+        let path = numbered(log, number);
+        let file = match files.open(&path) {
+            Err(error) if error.is_not_found() && (number < OLDER || !parts.is_empty()) => continue,
+            Err(error) if error.is_not_found() => {
+                return Err(files.open(log).err().unwrap_or(error));
+            }
+            other => other?,
+        };
+        let size = file.size()?;
+        let begin = size.saturating_sub(left);
+        let too_large = || Error::corrupt(&path, "its end does not fit into memory");
+        let length = usize::try_from(size - begin).map_err(|_| too_large())?;
+        let mut bytes = vec![0; length];
+        file.read_at(begin, &mut bytes)?;
+        if begin > 0 {
+            // The first line is most likely cut.
+            let end = bytes.iter().position(|byte| *byte == b'\n');
+            bytes.drain(..end.map_or(length, |end| end + 1));
+            whole = false;
+        }
+        parts.push((path, bytes));
+        left -= size - begin;
+        if !whole {
+            break;
+        }
+    }
+    Ok(Ends { parts, whole })
 }
 
 #[cfg(test)]

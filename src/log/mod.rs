@@ -11,6 +11,7 @@ mod database;
 #[path = "no_database.rs"]
 mod database;
 mod end;
+mod files;
 mod read;
 mod record;
 mod syslog;
@@ -87,8 +88,8 @@ pub type Tell = Arc<dyn Fn(Severity, String) + Send + Sync>;
 /// The destinations that the settings name. `tell` hears of those that cannot be used.
 fn open(settings: &LogSettings, origin: &Origin, tell: &Tell) -> Vec<Box<dyn Destination>> {
     let mut all: Vec<Box<dyn Destination>> = Vec::new();
-    if settings.text {
-        all.push(Box::new(text::TextFile::new(origin)));
+    if let Some(most) = settings.text {
+        all.push(Box::new(text::TextFile::new(origin, most)));
     }
     if let Some(settings) = &settings.syslog {
         all.extend(syslog::Syslog::find(settings, origin, tell));

@@ -1,10 +1,9 @@
 //! Reading the log from its text file.
 
 use super::Record;
-use crate::{Error, Result};
-use std::fs::OpenOptions;
+use super::files::open_all;
+use crate::Error;
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Longest line that is read, bytes.
@@ -38,16 +37,34 @@ impl NotRead {
     }
 }
 
-/// Reads a log and calls `each` for every valid line, in order, until that returns an error. Empty lines
-/// are passed over.
+impl NotRead {
+    /// Adds those of the next file of a log. The number of a line tells nothing then.
+    pub(super) fn add(&mut self, other: NotRead) {
+        self.count += other.count;
+        self.first = 0;
+    }
+}
+
+/// Reads a log with its older files, and calls `each` for every valid line, in order, until that returns an
+/// error. Empty lines are passed over.
 ///
 /// # Errors
-/// The file cannot be read, or that of `each`.
+/// There is no such file, one cannot be read, or that of `each`.
 pub fn read_text<E: From<Error>>(
     path: &Path,
-    each: impl FnMut(Record) -> std::result::Result<(), E>,
+    mut each: impl FnMut(Record) -> std::result::Result<(), E>,
 ) -> std::result::Result<NotRead, E> {
-    each_record(&mut BufReader::new(open(path)?), path, each)
+    let files = open_all(path)?;
+    let alone = files.len() == 1;
+    let mut all = NotRead::default();
+    for (path, file) in files {
+        let not_read = each_record(&mut BufReader::new(file), &path, &mut each)?;
+        match alone {
+            true => all = not_read,
+            false => all.add(not_read),
+        }
+    }
+    Ok(all)
 }
 
 /// Calls `each` for every valid line of the log `path` that is in `file`; see [`read_text`].
@@ -85,20 +102,6 @@ pub(super) fn each_record<E: From<Error>>(
         }
     }
     Ok(not_read)
-}
-
-fn open(path: &Path) -> Result<std::fs::File> {
-    let failed = |error| Error::io("read", path, error);
-    // Nobody may be at the other end of a pipe, and a device may have no end.
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open(path)
-        .map_err(failed)?;
-    match file.metadata().map_err(failed)?.is_file() {
-        true => Ok(file),
-        false => Err(Error::corrupt(path, "is not a regular file")),
-    }
 }
 
 /// Reads to the end of the line.
@@ -144,7 +147,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         let record = Record::now(Event::FlushSync);
-        TextFile::new(&origin(dir.path())).write(&record).unwrap();
+        TextFile::new(&origin(dir.path()), 0)
+            .write(&record)
+            .unwrap();
         let mut text = std::fs::read(&path).unwrap();
         text.extend(b"\n\xff\xfe: x=y\nnoise\n2026-11-21T00:42:08: event\n");
         text.extend(b"2026-11-21T00:42:08: event=\"A\n2026-11-21T00:42:08: secs=1, event=B\n");
@@ -165,7 +170,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let origin = origin(dir.path());
         let record = Record::now(Event::FlushSync);
-        let mut log = TextFile::new(&origin);
+        let mut log = TextFile::new(&origin, 0);
         log.write(&record).unwrap();
         log.write(&record).unwrap();
         let mode = std::fs::metadata(&origin.file)
@@ -179,7 +184,7 @@ mod tests {
             ..origin
         };
         std::os::unix::fs::symlink(dir.path().join("log"), &link.file).unwrap();
-        let refused = TextFile::new(&link).write(&record).unwrap_err();
+        let refused = TextFile::new(&link, 0).write(&record).unwrap_err();
         assert!(refused.error().to_string().contains("link"));
     }
 
@@ -189,7 +194,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let origin = origin(dir.path());
         std::fs::write(&origin.file, "2026-11-21T00:42:08: host=n1, jobid=7, ev").unwrap();
-        let mut log = TextFile::new(&origin);
+        let mut log = TextFile::new(&origin, 0);
         log.mark_torn();
         let record = Record::now(Event::Halt);
         log.write(&record).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 2026-11-21T00:42:08: host=n1, jobid=77, event=FLUSH_SUCCESS, dset=3, name="ck.3", secs=1.500000
-//! 2026-11-21T00:42:08: host=n1, jobid=77, xfer=FETCH, from=a, to=b, secs=1.000000, files=2
+//! 2026-11-21T00:42:08: host=n1, jobid=77, xfer=FETCH, from=a, to=b, secs=1.000000, files=2, msec=250
 //! ```
 //!
 //! The format is that of SCR v3.1.0, whose readers ignore keys that they do not know. In quotes,
@@ -20,6 +20,8 @@ use std::time::{Duration, UNIX_EPOCH};
 pub struct Record {
     /// Seconds since the epoch.
     pub time: i64,
+    /// Thousandths of a second after it, below 1000.
+    pub millis: u16,
     /// The node that writes it.
     pub host: String,
     /// Job id.
@@ -58,7 +60,8 @@ impl Record {
     /// An event now. The writer adds host and job; the other fields are empty.
     pub fn now(event: Event) -> Self {
         Record {
-            time: clock::now(),
+            time: 0,
+            millis: 0,
             host: String::new(),
             job: String::new(),
             event,
@@ -76,6 +79,20 @@ impl Record {
             jobname: None,
             start: None,
         }
+        .at_millis(clock::now_millis())
+    }
+
+    fn at_millis(self, millis: i64) -> Self {
+        Record {
+            time: millis.div_euclid(1000),
+            millis: u16::try_from(millis.rem_euclid(1000)).unwrap_or(0),
+            ..self
+        }
+    }
+
+    /// Its time with the part of a second, if that is known: seconds since the epoch.
+    pub fn at(&self) -> f64 {
+        self.time as f64 + f64::from(self.millis) / 1000.0
     }
 
     /// With a text.
@@ -92,12 +109,12 @@ impl Record {
         let passed = begun.elapsed();
         let back = match self.event.kind() {
             EventKind::Incident => 0,
-            EventKind::Transfer => i64::try_from(passed.as_secs()).unwrap_or(0),
+            EventKind::Transfer => i64::try_from(passed.as_millis()).unwrap_or(0),
         };
+        let at = self.time.saturating_mul(1000) + i64::from(self.millis);
         Record {
-            time: self.time - back,
             secs: Some(passed.as_secs_f64()),
-            ..self
+            ..self.at_millis(at.saturating_sub(back))
         }
     }
 
@@ -112,7 +129,7 @@ impl Record {
         let (time, rest) = text.split_once(": ")?;
         let time = clock::parse(time).ok()?;
         let mut record = Record::now(Event::Other(EventKind::Incident, String::new()));
-        record.time = time;
+        (record.time, record.millis) = (time, 0);
         let mut rest = rest;
         while !rest.is_empty() {
             let (key, after) = rest.split_once('=')?;
@@ -135,6 +152,7 @@ impl Record {
                 "nodes" => record.nodes = value.parse().ok(),
                 "user" => record.user = Some(value),
                 "jobname" => record.jobname = Some(value),
+                "msec" => record.millis = value.parse().ok().filter(|m| *m < 1000).unwrap_or(0),
                 "start" => record.start = clock::parse(&value).ok(),
                 _ => {}
             }
@@ -175,7 +193,12 @@ impl Record {
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (time, host, job) = (local_time(self.time), plain(&self.host), plain(&self.job));
-        write!(f, "{time}: host={host}, jobid={job}, {}", self.fields())
+        write!(f, "{time}: host={host}, jobid={job}, {}", self.fields())?;
+        match self.millis {
+            0 => Ok(()),
+            // Last, where the readers of SCR v3.1.0 find all that they know before it.
+            millis => write!(f, ", msec={millis}"),
+        }
     }
 }
 
@@ -270,6 +293,7 @@ mod tests {
     fn full() -> Record {
         Record {
             time: 1_795_221_728,
+            millis: 42,
             host: "n1".into(),
             job: "77".into(),
             note: Some("node \"n2\", a\\b\nend\r\u{1b}[31m\u{202e}".into()),
@@ -299,10 +323,12 @@ mod tests {
                         from=\"/a b\", to=/c, dset=3, name=\"ck.3\", secs=1.500000, \
                         bytes=2048.000000, files=2, user=ann, jobname=\"my job\", start=";
         let (rest, start) = rest.split_at(expected.len());
-        assert_eq!((rest, start.len()), (expected, 19));
+        let (start, millis) = start.split_at(19);
+        assert_eq!((rest, start.len(), millis), (expected, 19, ", msec=42"));
         assert_eq!(Record::parse(&text).unwrap(), full());
         let short = Record {
             time: 0,
+            millis: 0,
             ..Record::now(Event::RunStart)
         };
         let end = ": host=\"\", jobid=\"\", event=RUN_START";

@@ -1,5 +1,6 @@
 //! The log as a text file.
 
+use super::files::rotate;
 use super::{Destination, NotWritten, Origin, Record};
 use crate::store::posix::append;
 use std::path::PathBuf;
@@ -7,22 +8,26 @@ use std::path::PathBuf;
 /// A file to which lines are appended. It is made when missing, for its owner alone.
 ///
 /// Each record is one system call on a file that was opened for appending. So lines of several processes
-/// do not mix, and a log that was moved away is made again.
+/// do not mix, and a log that was moved away is made again. A large one is renamed; see
+/// [`files`](super::files).
 pub struct TextFile {
     path: PathBuf,
     /// A directory below which no link is followed to the file.
     root: PathBuf,
     /// The last line may lack its end.
     torn: bool,
+    /// The size at which the file is renamed, bytes; 0 for no limit.
+    most: u64,
 }
 
 impl TextFile {
-    /// The log of a prefix directory.
-    pub fn new(origin: &Origin) -> Self {
+    /// The log of a prefix directory, with files of `most` bytes; 0 for no limit.
+    pub fn new(origin: &Origin, most: u64) -> Self {
         TextFile {
             path: origin.file.clone(),
             root: origin.prefix.clone(),
             torn: false,
+            most,
         }
     }
 }
@@ -39,7 +44,13 @@ impl Destination for TextFile {
         let written = append(root, &self.path, 0o600, line.as_bytes());
         // A full file system may take the beginning of a line.
         self.torn = written.as_ref().is_err_and(crate::Error::is_full);
-        written.map_err(NotWritten::Now)
+        let size = written.map_err(NotWritten::Now)?;
+        if self.most > 0 && size >= self.most && rotate(&self.root, &self.path, self.most).is_err()
+        {
+            // A log that is too long is better than none, and each attempt takes time.
+            self.most = 0;
+        }
+        Ok(())
     }
 }
 

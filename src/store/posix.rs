@@ -406,12 +406,12 @@ fn tells_errors(release: &str) -> bool {
 ///
 /// # Errors
 /// The file cannot be opened, or not all bytes were written.
-pub fn append(roots: &[PathBuf], path: &Path, mode: u32, data: &[u8]) -> Result<()> {
+pub fn append(roots: &[PathBuf], path: &Path, mode: u32, data: &[u8]) -> Result<u64> {
     let at = At::find(roots, "write", path)?;
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
-    let (fd, _) = open_regular("write", path, &at, (flags, mode))?;
+    let (fd, stat) = open_regular("write", path, &at, (flags, mode))?;
     match retry_on_intr(|| rustix::io::write(&fd, data)) {
-        Ok(written) if written == data.len() => Ok(()),
+        Ok(written) if written == data.len() => Ok(stat.st_size as u64 + written as u64),
         Ok(_) => Err(refused(
             "write",
             path,

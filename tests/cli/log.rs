@@ -308,7 +308,7 @@ fn one_of_several_writers() {
         file: Path::new(&dir).join("log"),
     };
     let settings = LogSettings {
-        text: true,
+        text: Some(0),
         ..LogSettings::default()
     };
     let tell: scr::log::Tell = Arc::new(|_, _| ());
