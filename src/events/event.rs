@@ -93,6 +93,7 @@ events! {
     Quarantine Incident "QUARANTINE" "A damaged dataset is set aside in the cache.";
     Checkpoint Transfer "CHECKPOINT" "The program has written a checkpoint.";
     Output Transfer "OUTPUT" "The program has written other output.";
+    Write Transfer "WRITE" "The program has written the files of a dataset: from the end of SCR_Start_output to SCR_Complete_output.";
     Encode Transfer "ENCODE" "Redundancy was made. `note`: the scheme.";
     FlushSync Transfer "FLUSH_SYNC" "A flush has copied the files of a dataset while the program waited.";
     FlushAsync Transfer "FLUSH_ASYNC" "A flush in the background has copied them.";

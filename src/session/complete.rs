@@ -62,6 +62,7 @@ impl Session {
         let Some(mut open) = self.open.take() else {
             return Err(Error::usage(call.name(), "no dataset is open"));
         };
+        let called = Instant::now();
         let list = list_files(&self.run, &open)?;
         let list = list.and_then(|list| match valid {
             true => Ok(list),
@@ -84,6 +85,7 @@ impl Session {
         open.dataset.files = Some(terms[0].value() as u64);
         open.dataset.size = Some(terms[1].value() as u64);
         open.dataset.complete = Some(true);
+        log_written(run, &open, called);
 
         let files = RankFiles {
             rank: run.rank(),
@@ -220,6 +222,29 @@ impl Session {
     }
 }
 
+/// Records how long the program has written the files of a dataset, until `called`. Local.
+fn log_written(run: &Run, open: &OpenDataset, called: Instant) {
+    let base = run.base_of(open.target);
+    let to = written_to(run, open);
+    run.log(Event::Write, |record| {
+        let written = called.saturating_duration_since(open.started);
+        crate::log::Record {
+            secs: Some(written.as_secs_f64()),
+            ..record.moved(&open.dataset, (base, &to), open.started)
+        }
+    });
+}
+
+/// The directory of a dataset in the cache; in bypass, the prefix directory.
+fn written_to(run: &Run, open: &OpenDataset) -> PathBuf {
+    match open.target.bypass {
+        true => run.base_of(open.target).to_path_buf(),
+        false => run.stores[open.target.store]
+            .layout
+            .dataset(open.dataset.id),
+    }
+}
+
 /// Records that a dataset is complete, and what the program has written. Local.
 fn log_complete(run: &Run, open: &OpenDataset, dataset: &Dataset) {
     let (end, transfer) = match dataset.is_checkpoint() {
@@ -227,10 +252,7 @@ fn log_complete(run: &Run, open: &OpenDataset, dataset: &Dataset) {
         false => (Event::OutputEnd, Event::Output),
     };
     let base = run.base_of(open.target);
-    let to = match open.target.bypass {
-        true => base.to_path_buf(),
-        false => run.stores[open.target.store].layout.dataset(dataset.id),
-    };
+    let to = written_to(run, open);
     run.log(end, |record| {
         record
             .of(dataset)

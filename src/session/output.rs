@@ -29,6 +29,8 @@ pub(super) struct OpenDataset {
     /// Directories that were made for them, by path relative to the prefix directory.
     pub directories: BTreeSet<PathBuf>,
     pub begun: Instant,
+    /// When the program went on.
+    pub started: Instant,
 }
 
 /// Where a dataset is written.
@@ -241,6 +243,7 @@ impl Session {
             files: BTreeMap::new(),
             directories: BTreeSet::new(),
             begun,
+            started: Instant::now(),
         });
         Ok(())
     }

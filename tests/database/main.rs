@@ -374,7 +374,7 @@ fn what_is_wrong_with_a_database_is_told_and_the_run_goes_on() {
             "{why}: {told:?}"
         );
         assert!(
-            told.last().unwrap().contains("lacks 14 of 14 events"),
+            told.last().unwrap().contains("lacks 15 of 15 events"),
             "{told:?}"
         );
         assert!(!site.events.lines().join("\n").contains(PASSWORD));

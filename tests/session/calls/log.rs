@@ -63,8 +63,8 @@ fn a_lost_node_and_a_restart() {
     #[rustfmt::skip]
     expect(&log, &[
         "START", "COMPUTE_START",
-        "COMPUTE_END", "CHECKPOINT_START 1", "ENCODE 1", "CHECKPOINT_END 1", "CHECKPOINT 1", "COMPUTE_START",
-        "EVICT 1", "COMPUTE_END", "CHECKPOINT_START 2", "ENCODE 2", "CHECKPOINT_END 2", "CHECKPOINT 2", "COMPUTE_START",
+        "COMPUTE_END", "CHECKPOINT_START 1", "WRITE 1", "ENCODE 1", "CHECKPOINT_END 1", "CHECKPOINT 1", "COMPUTE_START",
+        "EVICT 1", "COMPUTE_END", "CHECKPOINT_START 2", "WRITE 2", "ENCODE 2", "CHECKPOINT_END 2", "CHECKPOINT 2", "COMPUTE_START",
         "START", "REBUILD_START 2", "REBUILD_SUCCESS 2", "RESTART_SUCCESS 2", "COMPUTE_START",
         "COMPUTE_END", "COMPUTE_START",
         "COMPUTE_END", "RESTART_START 2", "RESTART_END 2", "COMPUTE_START",
@@ -75,7 +75,7 @@ fn a_lost_node_and_a_restart() {
         assert_eq!((record.host.as_str(), record.job.as_str()), ("n0", "1001"));
         let has_seconds = matches!(
             record.event.name(),
-            "ENCODE" | "CHECKPOINT" | "RESTART_SUCCESS" | "FLUSH_SYNC" | "END"
+            "WRITE" | "ENCODE" | "CHECKPOINT" | "RESTART_SUCCESS" | "FLUSH_SYNC" | "END"
         ) || record.event.name().ends_with("_END")
             || record.event == Event::RebuildSuccess
             || record.event == Event::FlushSuccess;
@@ -87,6 +87,9 @@ fn a_lost_node_and_a_restart() {
             assert_eq!((moved, record.files), (bytes as f64, Some(8)));
         }
     }
+    assert!(log.iter().any(|record| record.millis > 0), "{log:#?}");
+    let written = log.iter().find(|r| r.event == Event::Write).unwrap();
+    assert!(written.to.as_deref().unwrap().ends_with("/scr.dataset.1"));
     let start = &log[0];
     assert_eq!((start.procs, start.nodes), (Some(8), Some(4)));
     let rebuilt = log.iter().find(|r| r.event == Event::RebuildSuccess);
@@ -99,6 +102,25 @@ fn a_lost_node_and_a_restart() {
     assert_eq!(
         log[log.len() - 2].note.as_deref(),
         Some("SCR_FINALIZE_CALLED")
+    );
+}
+
+/// The log begins a new file when it is large, and is read across its files.
+#[test]
+fn a_log_with_a_limit() {
+    let site = logged().set("SCR_LOG_TXT_SIZE", "2000");
+    site.run(&nodes(2), |rank| {
+        for name in ["a", "b", "c", "d"] {
+            rank.checkpoint(name).unwrap();
+        }
+        rank.finalize().unwrap();
+    });
+    assert!(site.prefix().join(".scr/log.1").exists());
+    let log = words(&site.log());
+    assert_eq!((&*log[0], &*log[log.len() - 1]), ("START", "END"));
+    assert_eq!(
+        log.iter().filter(|word| word.starts_with("WRITE")).count(),
+        4
     );
 }
 
@@ -130,7 +152,7 @@ fn what_fails_says_why() {
         "START", "COMPUTE_START",
         "COMPUTE_END", "CHECKPOINT_START 1", "CHECKPOINT_FAIL 1", "COMPUTE_START",
         "OUTPUT_START 2", "OUTPUT_FAIL 2",
-        "COMPUTE_END", "CHECKPOINT_START 3", "ENCODE 3", "CHECKPOINT_END 3", "CHECKPOINT 3",
+        "COMPUTE_END", "CHECKPOINT_START 3", "WRITE 3", "ENCODE 3", "CHECKPOINT_END 3", "CHECKPOINT 3",
         "FLUSH_START 3", "FLUSH_FAIL 3", "COMPUTE_START",
         "COMPUTE_END", "FLUSH_START 3", "FLUSH_SUCCESS 3", "FLUSH_SYNC 3", "HALT", "END",
     ]);
@@ -178,7 +200,7 @@ fn background_flushes_and_bypass() {
     #[rustfmt::skip]
     expect(&log, &[
         "START", "COMPUTE_START",
-        "COMPUTE_END", "CHECKPOINT_START 1", "ENCODE 1", "CHECKPOINT_END 1", "CHECKPOINT 1", "ASYNC_FLUSH_START 1", "COMPUTE_START",
+        "COMPUTE_END", "CHECKPOINT_START 1", "WRITE 1", "ENCODE 1", "CHECKPOINT_END 1", "CHECKPOINT 1", "ASYNC_FLUSH_START 1", "COMPUTE_START",
         "COMPUTE_END", "ASYNC_FLUSH_SUCCESS 1", "FLUSH_ASYNC 1", "HALT", "END",
     ]);
 
@@ -191,7 +213,7 @@ fn background_flushes_and_bypass() {
     #[rustfmt::skip]
     expect(&log, &[
         "START", "COMPUTE_START",
-        "OUTPUT_START 1", "FLUSH_START 1", "FLUSH_SUCCESS 1", "OUTPUT_END 1", "OUTPUT 1",
+        "OUTPUT_START 1", "WRITE 1", "FLUSH_START 1", "FLUSH_SUCCESS 1", "OUTPUT_END 1", "OUTPUT 1",
         "COMPUTE_END", "HALT", "END",
     ]);
 }
@@ -249,8 +271,8 @@ fn a_log_that_cannot_be_written_is_told() {
     assert_eq!(site.heard("cannot be written").len(), 2);
     let lost = site.heard("events of this run");
     assert_eq!(lost.len(), 2, "{lost:?}");
-    // START, 3 of COMPUTE_*, 4 of the checkpoint and its redundancy, 1 more COMPUTE, 3 of the flush, HALT, END.
-    assert!(lost[0].contains("lacks 14 of 14 events"), "{lost:?}");
+    // START, 3 of COMPUTE_*, 5 of the checkpoint and its redundancy, 1 more COMPUTE, 3 of the flush, HALT, END.
+    assert!(lost[0].contains("lacks 15 of 15 events"), "{lost:?}");
 }
 
 #[test]
