@@ -1,6 +1,11 @@
 //! `scr doctor`
 
 use crate::sandbox::{Programs, Said, Sandbox};
+use scr::format::Dataset;
+use scr::format::flush_file::{FLUSH_FAILED, FlushEntry, FlushFile};
+use scr::prefix::paths::Prefix;
+use scr::prefix::records::write_flush_file;
+use scr::store::posix::Posix;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -285,6 +290,48 @@ fn the_content_of_the_prefix_directory_is_reported() {
     has(
         &good(doctor(&Sandbox::empty(), &[], &[])),
         &["SCR has not used it yet"],
+    );
+}
+
+#[test]
+fn flushes_that_failed_are_a_problem() {
+    let sandbox = Sandbox::of("basic");
+    let log = sandbox.path().join(".scr/log");
+    let event = |rest: &str| format!("2026-11-21T00:42:08: host=n, jobid=7, event={rest}\n");
+    let good_run = event("START") + &event("FLUSH_SUCCESS, dset=8, name=\"ck.8\"");
+    std::fs::write(&log, &good_run).unwrap();
+    let text = good(doctor(&sandbox, &[], &[]));
+    has(&text, &["flushes      1 in the last run, none failed\n"]);
+
+    let failed = event("START")
+        + &event("FLUSH_FAIL, note=\"/p is full\", dset=9, name=\"ck.9\"")
+        + &event("END, secs=1.0");
+    std::fs::write(&log, good_run + &failed).unwrap();
+    let text = problems(doctor(&sandbox, &[], &[]));
+    has(
+        &text,
+        &["no flush of the last run has succeeded: /p is full\n"],
+    );
+
+    let prefix = Prefix::new(sandbox.path());
+    let dataset = Dataset {
+        id: 9,
+        name: "ck.9".into(),
+        ..Dataset::default()
+    };
+    let mut record = FlushFile::default();
+    let mut entry = FlushEntry::cached(dataset);
+    entry.set_flush(Some(FLUSH_FAILED));
+    record.datasets.insert(9, entry);
+    write_flush_file(&Posix, &prefix, &record).unwrap();
+    let only = "dataset 9 (ck.9) is only in the cache, since its flush has failed";
+    let text = problems(doctor(&sandbox, &[], &[]));
+    has(&text, &[&format!("{only}: /p is full\n")]);
+    // Without a log the reason is not known.
+    std::fs::remove_file(&log).unwrap();
+    has(
+        &problems(doctor(&sandbox, &[], &[])),
+        &[&format!("{only}\n")],
     );
 }
 

@@ -583,6 +583,87 @@ fn the_page_needs_nothing_else() {
     }
 }
 
+/// A run that ends by itself, all of whose flushes have failed.
+const UNFLUSHED: &str = r#"
+    0 event=START, procs=8, nodes=4
+    0 event=COMPUTE_START
+    10 event=COMPUTE_END, secs=10.0
+    10 event=CHECKPOINT_START, note="/dev/shm", dset=1, name="ck.1"
+    11 xfer=WRITE, from=/dev/shm, to=/dev/shm/d.1, dset=1, name="ck.1", secs=0.5, bytes=4000.0, files=8
+    11 event=CHECKPOINT_END, note="/dev/shm", dset=1, name="ck.1", secs=1.0
+    11 event=FLUSH_START, dset=1, name="ck.1"
+    12 event=FLUSH_FAIL, note="/p is full", dset=1, name="ck.1"
+    12 event=ASYNC_FLUSH_START, dset=2, name="ck.2"
+    13 event=ASYNC_FLUSH_FAIL, note="/p is <full>", dset=2, name="ck.2"
+    14 event=HALT, note="SCR_FINALIZE_CALLED"
+    14 event=END, secs=14.0
+"#;
+
+#[test]
+fn what_failed_is_told_with_its_reason() {
+    let text = log(UNFLUSHED);
+    let told = told(&Sandbox::empty(), &text, &[]).out();
+    assert!(told.contains("0 failures, 2 failed flushes"), "{told}");
+    assert!(told.contains("What SCR could not do"), "{told}");
+    assert!(told.contains("flush                    1 (ck.1)"), "{told}");
+    assert!(told.contains("2 (ck.2)  /p is <full>"), "{told}");
+    let json = report(&text, &[]);
+    let expected = json!({
+        "run": 1, "time": MIDNIGHT + 12.0, "what": "flush", "id": 1, "name": "ck.1", "why": "/p is full",
+    });
+    assert_eq!(json["failed"][0], expected);
+    assert_eq!(json["failed"][1]["what"], "flush in the background");
+    let level = &json["levels"][0];
+    assert_eq!(level["level"], "The program writes");
+    near(&level["seconds"], 0.5);
+    near(&level["bytes_per_second"], 8000.0);
+    assert!(page(&text).contains("/p is &lt;full&gt;"));
+}
+
+/// The area of a class in the picture of all runs.
+fn area(page: &str, class: &str) -> f64 {
+    let timeline = page.split("Timeline of the runs").nth(1).unwrap();
+    let timeline = timeline.split("</svg>").next().unwrap();
+    let start = format!("<path class=\"{class}\" d=\"");
+    let paths = timeline.split(&start).skip(1);
+    let rectangles = paths.flat_map(|path| path.split('"').next().unwrap().split('M').skip(1));
+    let sizes = rectangles.map(|rectangle| {
+        let (_, size) = rectangle.split_once('h').unwrap();
+        let (width, rest) = size.split_once('v').unwrap();
+        let height = rest.split('h').next().unwrap();
+        width.parse::<f64>().unwrap() * height.parse::<f64>().unwrap()
+    });
+    sizes.sum()
+}
+
+/// Times have parts of a second, and many short checkpoints do not look like a long one.
+#[test]
+fn the_picture_has_the_shares_of_the_table() {
+    let mut text = line(0, "event=START, procs=8, nodes=4, msec=900");
+    for id in 1..=1000u64 {
+        let mark = |millis: u64, rest: &str| {
+            let millis = 900 + (id - 1) * 50 + millis;
+            let rest = format!("{rest}, msec={}", millis % 1000);
+            line(millis / 1000, &rest.replace(", msec=0", ""))
+        };
+        text += &mark(0, "event=COMPUTE_START");
+        text += &mark(45, "event=COMPUTE_END, secs=0.045");
+        let dataset = format!("dset={id}, name=\"ck.{id}\"");
+        text += &mark(45, &format!("event=CHECKPOINT_START, {dataset}"));
+        text += &mark(50, &format!("event=CHECKPOINT_END, {dataset}, secs=0.005"));
+    }
+    text += &line(50, "event=HALT, note=\"SCR_FINALIZE_CALLED\", msec=900");
+    text += &line(50, "event=END, secs=50.0, msec=900");
+    let json = report(&text, &[]);
+    near(&json["runs"][0]["begin"], MIDNIGHT + 0.9);
+    near(&json["time"]["total"], 50.0);
+    near(&json["time"]["checkpoint"], 5.0);
+    let page = page(&text);
+    let (checkpoint, compute) = (area(&page, "checkpoint"), area(&page, "compute"));
+    let share = checkpoint / (checkpoint + compute + area(&page, "other"));
+    assert!((0.08..0.12).contains(&share), "{share} of the picture");
+}
+
 /// A long campaign gives a page of bounded pictures, with all datasets in a table.
 #[test]
 fn two_thousand_checkpoints_have_a_small_page() {

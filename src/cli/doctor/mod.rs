@@ -2,6 +2,7 @@
 //!
 //! It writes no files and asks no other node.
 
+mod flushes;
 mod places;
 mod report;
 mod surroundings;
@@ -110,6 +111,9 @@ impl Options {
             Err(error) => report.wrong(error, ""),
         }
         places::prefix(job, settings, report);
+        if job.prefix.meta().is_dir() {
+            flushes::look(job, report);
+        }
     }
 }
 

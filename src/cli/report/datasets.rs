@@ -38,6 +38,8 @@ pub(super) struct Dataset {
     pub is_output: bool,
     pub files: Option<u64>,
     pub bytes: Option<f64>,
+    /// The program has written its files, without what SCR does.
+    pub program: Option<Moved>,
     /// The program has written it, with its redundancy.
     pub written: Option<Moved>,
     /// Its redundancy was made.
@@ -76,6 +78,7 @@ impl Datasets {
             record.event,
             Event::Checkpoint
                 | Event::Output
+                | Event::Write
                 | Event::Encode
                 | Event::FlushSync
                 | Event::FlushAsync
@@ -131,6 +134,7 @@ impl Dataset {
                 self.encoded = moved;
                 self.scheme.clone_from(&record.note);
             }
+            Event::Write => self.program = moved,
             Event::FlushSync => self.flushed = moved,
             Event::FlushAsync => self.flushed_behind = moved,
             Event::Fetch => self.fetched = moved,

@@ -2,6 +2,7 @@
 
 use super::datasets::{Dataset, Moved};
 use super::estimate::Estimate;
+use super::failed::FailedOperation;
 use super::history::History;
 use super::lost;
 use super::run::{Activity, Ending, Phase, Run};
@@ -89,7 +90,7 @@ impl TimeUse {
             } += seconds;
         }
         let known = time.progress + time.output + time.checkpoint + time.flush + time.restart;
-        // The clock of the log has whole seconds, and durations have fractions.
+        // The clock of a log may have whole seconds, and durations have fractions.
         time.total = time.total.max(known + time.lost);
         time.other = (time.total - known - time.lost).max(0.0);
         time
@@ -196,6 +197,8 @@ pub(super) struct Findings {
     pub run_times: Vec<TimeUse>,
     pub time: TimeUse,
     pub failures: Vec<Failure>,
+    /// What SCR could not do.
+    pub failed: Vec<FailedOperation>,
     pub datasets: Vec<Dataset>,
     pub levels: Vec<Level>,
     /// Time that the program waited for checkpoints, flushes, restarts and SCR, also where it was lost.
@@ -231,6 +234,7 @@ impl Findings {
             estimate: Estimate::of(&runs, failures.len() as u64),
             hidden,
             scavenges: history.scavenges,
+            failed: history.failed,
             datasets: history.datasets.all,
             run_times,
             time,
@@ -310,7 +314,8 @@ fn downtime(runs: &[Run]) -> f64 {
 /// The cost of each scheme in each store, and of what is copied.
 fn levels(datasets: &[Dataset], runs: &[Run]) -> Vec<Level> {
     let mut written: BTreeMap<(String, String), Level> = BTreeMap::new();
-    let [mut flush, mut behind, mut fetch, mut rebuild] = [
+    let [mut program, mut flush, mut behind, mut fetch, mut rebuild] = [
+        ("The program writes", true),
         ("Flush, the program waits", true),
         ("Flush in the background", false),
         ("Fetch", true),
@@ -337,6 +342,7 @@ fn levels(datasets: &[Dataset], runs: &[Run]) -> Vec<Level> {
             }
         }
         for (level, moved) in [
+            (&mut program, &dataset.program),
             (&mut flush, &dataset.flushed),
             (&mut behind, &dataset.flushed_behind),
             (&mut fetch, &dataset.fetched),
@@ -354,7 +360,7 @@ fn levels(datasets: &[Dataset], runs: &[Run]) -> Vec<Level> {
             });
         }
     }
-    let others = [flush, behind, fetch, rebuild].into_iter();
+    let others = [program, flush, behind, fetch, rebuild].into_iter();
     let others = others.filter(|level| level.count > 0);
     written.into_values().chain(others).collect()
 }

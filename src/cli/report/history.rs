@@ -1,6 +1,7 @@
 //! The runs of a log, from its records.
 
 use super::datasets::Datasets;
+use super::failed::FailedOperation;
 use super::run::{Ending, Run};
 use crate::events::{Event, EventKind};
 use crate::log::Record;
@@ -16,6 +17,7 @@ pub(super) struct History {
     /// The runs in the order of their beginnings.
     pub runs: Vec<Run>,
     pub datasets: Datasets,
+    pub failed: Vec<FailedOperation>,
     /// Seconds in which commands saved datasets from the caches.
     pub scavenges: f64,
     pub records: u64,
@@ -38,7 +40,7 @@ impl History {
     fn take(&mut self, record: &Record) {
         match record.event {
             Event::JobStart | Event::RunStart => {}
-            Event::RunEnd => self.close(record, Some(record.time as f64)),
+            Event::RunEnd => self.close(record, Some(record.at())),
             Event::JobEnd => self.close(record, None),
             Event::ScavengeStart => self.close(record, None),
             Event::ScavengeEnd => self.scavenges += record.secs.unwrap_or(0.0),
@@ -58,6 +60,7 @@ impl History {
                 if let Some(run) = self.runs.get_mut(number) {
                     run.take(record);
                 }
+                self.failed.extend(FailedOperation::of(number, record));
                 self.datasets.add(number, record);
             }
         }
@@ -103,7 +106,7 @@ impl History {
     pub fn end(&mut self, ended: bool) {
         let begins: Vec<f64> = self.runs.iter().map(|run| run.begin).collect();
         for (number, run) in self.runs.iter_mut().enumerate() {
-            // The clock of the log has whole seconds.
+            // The clock of a log may have whole seconds.
             let next = begins.get(number + 1);
             let followed = next.is_some_and(|next| *next + 1.0 >= run.end);
             match followed || ended {

@@ -1,6 +1,7 @@
 //! `scr report --json`. `docs/formats/json.md` describes each key.
 
 use super::datasets::{Dataset, Moved};
+use super::failed::FailedOperation;
 use super::findings::{Failure, Findings, Level, TimeUse};
 use super::notes;
 use super::run::{Activity, Ending, Phase, Run};
@@ -22,6 +23,7 @@ pub(super) struct ReportJson<'a> {
     scavenges: f64,
     runs: Vec<RunJson<'a>>,
     failures: Vec<FailureJson<'a>>,
+    failed: Vec<FailedJson<'a>>,
     levels: Vec<LevelJson<'a>>,
     datasets: Vec<DatasetJson<'a>>,
     interval: IntervalJson,
@@ -75,6 +77,16 @@ struct FailureJson<'a> {
     down: Option<f64>,
     recovery: Option<f64>,
     cost: f64,
+}
+
+#[derive(Serialize)]
+struct FailedJson<'a> {
+    run: usize,
+    time: f64,
+    what: &'static str,
+    id: Option<u64>,
+    name: Option<&'a str>,
+    why: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -157,6 +169,7 @@ impl<'a> ReportJson<'a> {
                 .map(|(number, (run, time))| RunJson::of(number, run, time))
                 .collect(),
             failures: findings.failures.iter().map(FailureJson::of).collect(),
+            failed: findings.failed.iter().map(FailedJson::of).collect(),
             levels: findings.levels.iter().map(LevelJson::of).collect(),
             datasets: findings.datasets.iter().map(DatasetJson::of).collect(),
             interval: IntervalJson::of(findings),
@@ -225,6 +238,19 @@ impl PhaseJson {
             end: phase.end,
             seconds: phase.seconds,
             dataset: phase.dataset,
+        }
+    }
+}
+
+impl<'a> FailedJson<'a> {
+    fn of(failed: &'a FailedOperation) -> Self {
+        FailedJson {
+            run: failed.run + 1,
+            time: failed.at,
+            what: failed.what,
+            id: failed.id,
+            name: failed.name.as_deref(),
+            why: failed.why.as_deref(),
         }
     }
 }

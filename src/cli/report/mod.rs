@@ -5,6 +5,7 @@
 
 mod datasets;
 mod estimate;
+mod failed;
 mod findings;
 mod history;
 mod json;

@@ -110,7 +110,7 @@ struct OpenPhase {
 impl Run {
     /// A run that begins with this record.
     pub fn begun(record: &Record) -> Self {
-        let time = record.time as f64;
+        let time = record.at();
         let begin = match record.event {
             Event::Start => time,
             // The beginning is not in the log.
@@ -177,7 +177,7 @@ impl Run {
 
     /// Takes a record of the run itself.
     pub fn take(&mut self, record: &Record) {
-        let time = record.time as f64;
+        let time = record.at();
         let reached = match record.event.kind() {
             EventKind::Transfer => time + record.secs.unwrap_or(0.0),
             EventKind::Incident => {
@@ -206,7 +206,12 @@ impl Run {
             Event::End => {
                 self.seconds = record.secs;
                 if self.ending.is_none() {
-                    self.end_with(Ending::Itself, Some(record.time as f64));
+                    // Where the log has whole seconds, its times differ from this by less than one.
+                    let length = record.secs.unwrap_or(0.0);
+                    if (record.at() - self.begin - length).abs() < 1.0 {
+                        self.begin = record.at() - length;
+                    }
+                    self.end_with(Ending::Itself, Some(record.at()));
                 }
             }
             Event::Halt => self.halted = true,
@@ -215,7 +220,7 @@ impl Run {
                 let done = |(id, name)| Done {
                     id,
                     name,
-                    at: record.time as f64,
+                    at: record.at(),
                 };
                 self.checkpoints.extend(named().map(done));
             }
@@ -224,7 +229,7 @@ impl Run {
                 // Nothing else goes on any more, even if the log lacks its end.
                 while let Some(last) = self.open.pop() {
                     if last.activity == Activity::Compute {
-                        self.finish(&last, record.time as f64, None);
+                        self.finish(&last, record.at(), None);
                     }
                 }
             }
@@ -240,7 +245,7 @@ impl Run {
             Event::AsyncFlushStart => self.flushing.push(OpenPhase {
                 activity: Activity::Flush,
                 dataset: record.dset,
-                begin: record.time as f64,
+                begin: record.at(),
                 inside: 0.0,
             }),
             Event::AsyncFlushSuccess | Event::AsyncFlushFail | Event::AsyncFlushCancel => {
@@ -259,7 +264,7 @@ impl Run {
     }
 
     fn end_background(&mut self, record: &Record) {
-        let end = record.time as f64;
+        let end = record.at();
         let of_dataset = |open: &OpenPhase| open.dataset == record.dset;
         let begun = self.flushing.iter().rposition(of_dataset);
         let begun = begun.map(|at| self.flushing.remove(at).begin);
@@ -280,13 +285,13 @@ impl Run {
         self.open.push(OpenPhase {
             activity,
             dataset: record.dset,
-            begin: record.time as f64,
+            begin: record.at(),
             inside: 0.0,
         });
     }
 
     fn close_phase(&mut self, activity: Activity, record: &Record) {
-        let end = record.time as f64;
+        let end = record.at();
         let at = self.open.iter().rposition(|open| open.activity == activity);
         let open = at.and_then(|at| self.open.drain(at..).next());
         let open = open.unwrap_or(OpenPhase {

@@ -25,6 +25,9 @@ pub(super) fn lines(findings: &Findings) -> Vec<Line> {
     if !findings.failures.is_empty() {
         section(&mut lines, "Failures", failure_rows(findings));
     }
+    if !findings.failed.is_empty() {
+        section(&mut lines, "What SCR could not do", failed_rows(findings));
+    }
     if !findings.levels.is_empty() {
         section(&mut lines, "Levels", level_rows(findings));
     }
@@ -36,7 +39,13 @@ pub(super) fn lines(findings: &Findings) -> Vec<Line> {
 /// The first line: what the report is of.
 pub(super) fn title(findings: &Findings) -> String {
     let source = escaped(&findings.source);
-    let failures = counted(findings.failures.len(), "failure");
+    let mut failures = counted(findings.failures.len(), "failure");
+    let flushes = findings.failed.iter().filter(|failed| failed.is_flush());
+    failures += &match flushes.count() {
+        0 => String::new(),
+        1 => ", 1 failed flush".to_string(),
+        count => format!(", {count} failed flushes"),
+    };
     let runs = counted(findings.runs.len(), "run");
     let jobs = counted(findings.jobs().len(), "job");
     match findings.span() {
@@ -191,6 +200,21 @@ pub(super) fn failure_rows(findings: &Findings) -> Vec<Vec<String>> {
                 true => "-".to_string(),
                 false => escaped(&failure.nodes.join("; ")).into_owned(),
             },
+        ]);
+    }
+    rows
+}
+
+pub(super) fn failed_rows(findings: &Findings) -> Vec<Vec<String>> {
+    let mut rows = vec![row(["RUN", "TIME", "WHAT", "DATASET", "WHY"])];
+    for failed in &findings.failed {
+        let why = failed.why.as_deref().unwrap_or("-");
+        rows.push(vec![
+            (failed.run + 1).to_string(),
+            clock(failed.at),
+            failed.what.to_string(),
+            escaped(&failed.dataset()).into_owned(),
+            escaped(why).into_owned(),
         ]);
     }
     rows

@@ -83,6 +83,10 @@ fn body(findings: &Findings) -> String {
         out += "<h2>Failures</h2>\n";
         out += &table(&words::failure_rows(findings), "What each failure cost");
     }
+    if !findings.failed.is_empty() {
+        out += "<h2>What SCR could not do</h2>\n";
+        out += &table(&words::failed_rows(findings), "What failed, and why");
+    }
     out += "<h2>How often to write a checkpoint</h2>\n";
     for sentence in words::interval(findings) {
         out += &format!("<p>{}</p>\n", text(&sentence));

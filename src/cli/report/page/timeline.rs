@@ -68,26 +68,19 @@ fn class(activity: Activity) -> &'static str {
     }
 }
 
-/// The bar of a run. `seconds` is how many a unit of width has; `step` is the width of a column.
+/// The bar of a run. `seconds` is how many a unit of width has; `step` is the least width of a column.
 fn bar(run: &Run, (top, seconds, step): (f64, f64, f64)) -> String {
     let length = (run.end - run.begin).max(0.0) / seconds;
-    let columns = (length / step).ceil().max(1.0) as usize;
-    let mut samples = vec!["other"; columns * SAMPLES];
-    let sample = |time: f64| ((time - run.begin) / seconds / step * SAMPLES as f64).max(0.0);
-    // What is inside of another phase comes before it in the list, and is painted over it.
-    for phase in run.phases.iter().rev() {
-        paint(
-            &mut samples,
-            (sample(phase.begin), sample(phase.end)),
-            class(phase.activity),
-        );
-    }
+    let count = (length / step).floor().max(1.0);
+    let step = length.max(0.5) / count;
+    let count = count as usize;
     let mut columns = Columns::new(top, step);
-    for part in samples.chunks(SAMPLES) {
+    for part in shares(run, count) {
         columns.add(part);
     }
     let mut out = columns.paths(run);
-    let mut behind = vec![""; samples.len()];
+    let sample = |time: f64| ((time - run.begin) / seconds / step * SAMPLES as f64).max(0.0);
+    let mut behind = vec![""; count * SAMPLES];
     for flush in &run.background {
         paint(
             &mut behind,
@@ -113,6 +106,61 @@ fn bar(run: &Run, (top, seconds, step): (f64, f64, f64)) -> String {
         );
     }
     out
+}
+
+/// How many of the samples of each column of a run belong to each class. What is too short for a sample
+/// is carried to the next column, so that a class has its share of the bar.
+fn shares(run: &Run, count: usize) -> Vec<[usize; STACK.len()]> {
+    let width = (run.end - run.begin).max(0.0) / count as f64;
+    let other = STACK
+        .iter()
+        .position(|class| *class == "other")
+        .unwrap_or(0);
+    let mut columns = vec![[0.0; STACK.len()]; count];
+    for phase in run.phases.iter().filter(|_| width > 0.0) {
+        let class = class(phase.activity);
+        let Some(class) = STACK.iter().position(|name| *name == class) else {
+            continue;
+        };
+        let (begin, end) = (phase.begin - run.begin, phase.end - run.begin);
+        let first = (begin / width).floor().max(0.0) as usize;
+        // What is inside of it is not its own.
+        let own = phase.seconds / (end - begin).max(f64::MIN_POSITIVE);
+        for (number, column) in columns.iter_mut().enumerate().skip(first) {
+            let left = number as f64 * width;
+            let part = end.min(left + width) - begin.max(left);
+            if part <= 0.0 {
+                break;
+            }
+            column[class] += part * own / width * SAMPLES as f64;
+        }
+    }
+    let mut carried = [0.0; STACK.len()];
+    let mut whole = |column: [f64; STACK.len()]| {
+        let known: f64 = column.iter().sum();
+        // Times of whole seconds may overlap.
+        let fits = (SAMPLES as f64 / known.max(f64::MIN_POSITIVE)).min(1.0);
+        let mut wanted = column.map(|samples| samples * fits);
+        wanted[other] += SAMPLES as f64 - known * fits;
+        for (wanted, carried) in wanted.iter_mut().zip(carried) {
+            *wanted += carried;
+        }
+        let mut given = wanted.map(|samples| samples.floor().max(0.0) as usize);
+        while given.iter().sum::<usize>() < SAMPLES {
+            let left = |at: &usize| wanted[*at] - given[*at] as f64;
+            let most = (0..STACK.len()).max_by(|a, b| left(a).total_cmp(&left(b)));
+            given[most.unwrap_or(other)] += 1;
+        }
+        while given.iter().sum::<usize>() > SAMPLES {
+            let most = (0..STACK.len()).max_by_key(|at| given[*at]);
+            given[most.unwrap_or(other)] -= 1;
+        }
+        for at in 0..STACK.len() {
+            carried[at] = wanted[at] - given[at] as f64;
+        }
+        given
+    };
+    columns.into_iter().map(&mut whole).collect()
 }
 
 /// Paints at least one sample.
@@ -145,10 +193,9 @@ impl Columns {
         }
     }
 
-    fn add(&mut self, samples: &[&str]) {
+    fn add(&mut self, samples: [usize; STACK.len()]) {
         let mut below = 0;
-        for (at, class) in STACK.iter().enumerate() {
-            let count = samples.iter().filter(|sample| *sample == class).count();
+        for (at, count) in samples.into_iter().enumerate() {
             let stands = (count > 0).then_some((below, count));
             let before = self.last[at].map(|(_, low, high)| (low, high));
             if before != stands {
