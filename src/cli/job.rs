@@ -34,7 +34,31 @@ pub(super) struct Job {
 impl Job {
     /// The job of this process. `prefix` replaces the configured prefix directory.
     pub fn here(prefix: Option<&Path>) -> Result<Job, Failure> {
-        let (mut config, mut problems) = load(prefix)?;
+        Job::of(load(prefix)?)
+    }
+
+    /// The same with the parameters that the environment of the last run has set, where that of this process
+    /// does not set them. Gives their names, too.
+    pub fn of_last_run(prefix: Option<&Path>) -> Result<(Job, Vec<String>), Failure> {
+        let job = Job::here(prefix)?;
+        let path = job.prefix.file("env.conf");
+        let text = read(&path)?.unwrap_or_default();
+        let mut added = Vec::new();
+        let mut environment = environment(prefix)?;
+        for line in String::from_utf8_lossy(&text).lines() {
+            let Some((name, value)) = line.split_once('=') else {
+                continue;
+            };
+            let known = config::table::parameter(name).is_some();
+            if known && environment.get_os(name).is_none() {
+                environment = environment.with(name, value);
+                added.push(name.to_string());
+            }
+        }
+        Ok((Job::of(load_with(environment)?)?, added))
+    }
+
+    fn of((mut config, mut problems): (Config, Vec<String>)) -> Result<Job, Failure> {
         problems.extend(config.take_warnings());
         let environment = Environment::of_process();
         Ok(Job {
@@ -186,6 +210,11 @@ pub(super) fn key_path(config: &Config, parent: &str, item: &ConfigItem) -> crat
 /// The configuration of a job in this environment and prefix directory, and the problems in `app.conf`,
 /// the record of the program's own settings.
 pub(super) fn load(prefix: Option<&Path>) -> Result<(Config, Vec<String>), Failure> {
+    load_with(environment(prefix)?)
+}
+
+/// The environment of this process, with this prefix directory.
+fn environment(prefix: Option<&Path>) -> Result<Environment, Failure> {
     let cwd = place::absolute(Path::new(""))?;
     let mut environment = Environment::of_process();
     if let Some(dir) = prefix {
@@ -196,6 +225,11 @@ pub(super) fn load(prefix: Option<&Path>) -> Result<(Config, Vec<String>), Failu
         }
         environment = environment.with("SCR_PREFIX", dir);
     }
+    Ok(environment)
+}
+
+fn load_with(environment: Environment) -> Result<(Config, Vec<String>), Failure> {
+    let cwd = place::absolute(Path::new(""))?;
     let mut config = Config::of_command();
     config.load(environment.clone(), &cwd, &read)?;
 

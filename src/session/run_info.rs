@@ -81,9 +81,14 @@ impl RootSetup<'_> {
             let text = format!("{what} {} ({})", found.value, found.source);
             self.tell(Severity::Debug(2), text);
         }
-        let app_conf = prefix.file("app.conf");
-        if let Err(error) = records::put(files, &app_conf, config.app_conf().as_bytes()) {
-            self.tell(Severity::Warning, record_not_written(&error));
+        let set = [
+            ("app.conf", config.app_conf()),
+            ("env.conf", config.env_conf()),
+        ];
+        for (name, text) in set {
+            if let Err(error) = records::put(files, &prefix.file(name), text.as_bytes()) {
+                self.tell(Severity::Warning, record_not_written(&error));
+            }
         }
         for (severity, text) in finish_flushes(files, &prefix)? {
             self.tell(severity, text);

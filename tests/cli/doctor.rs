@@ -1,6 +1,7 @@
 //! `scr doctor`
 
 use crate::sandbox::{Programs, Said, Sandbox};
+use crate::site::{Site, nodes};
 use scr::format::Dataset;
 use scr::format::flush_file::{FLUSH_FAILED, FlushEntry, FlushFile};
 use scr::prefix::paths::Prefix;
@@ -290,6 +291,36 @@ fn the_content_of_the_prefix_directory_is_reported() {
     has(
         &good(doctor(&Sandbox::empty(), &[], &[])),
         &["SCR has not used it yet"],
+    );
+}
+
+#[test]
+fn it_looks_with_the_parameters_of_the_last_run() {
+    let site = Site::new().set("SCR_CACHE_SIZE", "3").set("SCR_DEBUG", "1");
+    site.run(&nodes(1), |rank| rank.checkpoint("a").unwrap());
+    let env = std::fs::read_to_string(site.prefix().join(".scr/env.conf")).unwrap();
+    assert!(env.contains("SCR_CACHE_SIZE=3\n"), "{env}");
+    assert!(
+        !env.contains("SCR_PREFIX") && !env.contains("SCR_JOB_ID"),
+        "{env}"
+    );
+    let sandbox = Sandbox::of("basic");
+    let conf = sandbox.path().join(".scr/env.conf");
+    let text = "SCR_CACHE_SIZE=3\nSCR_CACHE_BASE=/a b\nnoise\nSCR_NONE=1\nSCR_FLUSH=none\n";
+    std::fs::write(conf, text).unwrap();
+    let said = doctor(&sandbox, &[("SCR_DEBUG", "1")], &[]);
+    has(
+        &said.out,
+        &[
+            "SCR_CACHE_SIZE = 3 (environment of the last run)\n",
+            "SCR_DEBUG = 1 (environment)\n",
+            "SCR_FLUSH is `none`",
+        ],
+    );
+    assert!(
+        !said.out.contains("/a b"),
+        "this environment counts: {}",
+        said.out
     );
 }
 

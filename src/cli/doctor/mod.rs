@@ -27,7 +27,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>("doctor", &[], Comman
 /// Show what SCR finds here, which losses are survived, and what is wrong
 ///
 /// Shows the resource manager, launchers, nodes, directories with their free space, and the
-/// parameters that are set; for each redundancy descriptor which losses its datasets survive; and
+/// parameters that are set, here or in the environment of the last run; for each redundancy descriptor which losses its datasets survive; and
 /// with --size whether they fit. Each problem comes with a remedy. Checks the directories of this
 /// node only. Changes nothing.
 ///
@@ -61,14 +61,14 @@ fn size(text: &str) -> Result<u64, String> {
 
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
-        let job = Job::here(self.prefix.as_deref())?;
+        let (job, added) = Job::of_last_run(self.prefix.as_deref())?;
         let mut report = DoctorReport::default();
         let nodes = surroundings::look(&job, &mut report);
         report.section("Configuration files");
         for file in configuration_files(&job.config)? {
             report.fact(&file.title(), file.to_string());
         }
-        parameters(&job, &mut report);
+        parameters(&job, &added, &mut report);
         if let Some(settings) = settings(&job, &mut report) {
             let shape = RunShape::new(&job, nodes, self.nodes, self.ranks);
             self.examine(&job, &settings, &shape?, &mut report);
@@ -118,12 +118,16 @@ impl Options {
 }
 
 /// Reports the parameters that are set, and bad values.
-fn parameters(job: &Job, report: &mut DoctorReport) {
+fn parameters(job: &Job, added: &[String], report: &mut DoctorReport) {
     report.section("Parameters that are set");
     let config = &job.config;
     for p in PARAMETERS {
         if let Some(value) = params::shown(config, p) {
-            report.line(format!("{} = {value} ({})", p.name, config.origin(p.name)));
+            let origin = match added.iter().any(|name| name == p.name) {
+                true => "environment of the last run".to_string(),
+                false => config.origin(p.name).to_string(),
+            };
+            report.line(format!("{} = {value} ({origin})", p.name));
         }
         if let Err(error) = config.typed(p) {
             report.wrong(error, "");

@@ -100,6 +100,7 @@ fn every_second_of_five_checkpoints_then_the_last() {
     }
     for file in [
         "app.conf",
+        "env.conf",
         "flush.scr",
         "halt.scr",
         "index.scr",
