@@ -95,9 +95,9 @@ pub struct Wanted<'a> {
     pub name: &'a Name,
     /// Compare contents with recorded checksums. If false, only sizes are compared.
     pub checksums: bool,
-    /// For a fetch in bypass, in which the program reads the files where they are: follow symbolic
-    /// links, as it does itself, and extract files from containers.
-    pub links: bool,
+    /// The program will read the files where they are: follow symbolic links, as it does itself, and
+    /// extract files from containers.
+    pub in_place: bool,
     /// The number of ranks that wrote it. If it is not that of this run, the dataset can only be
     /// verified where it is.
     pub ranks: u64,
@@ -397,7 +397,7 @@ fn fetch_files(
         }
         let mut from = prefix.absolute(name).map_err(|e| e.in_file(&top))?;
         let stat = match files.stat(&from) {
-            Err(error) if error.is_link() && wanted.links => {
+            Err(error) if error.is_link() && wanted.in_place => {
                 link = link.or_else(|| prefix.link_to(files, &from));
                 seen_by_program(files, &from.clone(), |path| {
                     from = path.to_path_buf();
@@ -474,8 +474,9 @@ fn from_containers(
                 .crc;
             Some(to)
         }
-        None if wanted.links => {
-            let restored = reader.restore(name, recorded, &in_place, false, buffer)?;
+        None if wanted.in_place => {
+            let restored = reader.restore(name, recorded, &in_place, false, buffer);
+            let restored = restored.map_err(|e| of_extraction(e, &prefix.dataset(wanted.id)))?;
             written = restored == Restored::Written;
             Some(in_place)
         }
@@ -493,6 +494,18 @@ fn from_containers(
     let mut meta = FileMeta::new(name.clone(), name.clone(), &stat);
     meta.crc = crc;
     Ok((meta, written))
+}
+
+/// An error of the path where a file from the containers in `dir` should go says nothing of the dataset.
+fn of_extraction(mut error: Error, dir: &Path) -> Error {
+    let lasting = !error.is_transient() && !error.is_link();
+    if let Error::Io { path, errno, .. } = &mut error
+        && lasting
+        && !path.starts_with(dir)
+    {
+        *errno = None;
+    }
+    error
 }
 
 /// Compares this rank's share of the files of all ranks with their records, where they are.

@@ -62,7 +62,7 @@ fn fetched(dir: &Path) -> Vec<std::result::Result<Fetched, Refused>> {
             id: 1,
             name: &"ck".into(),
             checksums: true,
-            links: true,
+            in_place: true,
             ranks: RANKS as u64,
         };
         fetch(&access, &wanted, None).unwrap()

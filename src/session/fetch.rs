@@ -145,15 +145,29 @@ fn remember_current(run: &Run, name: Name, known: bool, moved: bool) {
     }
 }
 
-/// Fetches into a store, or without one verifies the files in the prefix directory. The latter is
-/// repeated after transient errors; for trouble with a store there is another way, to do without it.
-/// `ranks` and `links` as in [`Wanted`]. Collective; the inner result is the same on all ranks.
+/// Where the files of a dataset go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Destination {
+    /// This store.
+    Store(usize),
+    /// Nowhere: the program reads them in the prefix directory. Files in containers are extracted there.
+    InPlace,
+    /// Nowhere: it is only found out whether they are good.
+    Verified,
+}
+
+/// Fetches into a store, or verifies the files in the prefix directory. The latter is repeated after
+/// transient errors; for trouble with a store there is another way, to do without it. `ranks` as in
+/// [`Wanted`]. Collective; the inner result is the same on all ranks.
 fn fetch_to(
     run: &Run,
     (dataset, ranks): (&Dataset, u64),
-    store: Option<usize>,
-    links: bool,
+    to: Destination,
 ) -> Result<std::result::Result<Fetched, Refused>> {
+    let store = match to {
+        Destination::Store(store) => Some(store),
+        _ => None,
+    };
     let layout = store.map(|store| &run.stores[store].layout);
     let target = layout.map(|layout| FetchTarget {
         base: layout.base(),
@@ -164,7 +178,7 @@ fn fetch_to(
         id: dataset.id,
         name: &dataset.name,
         checksums: run.settings.crc_on_flush || (store.is_some() && run.settings.crc_on_copy),
-        links,
+        in_place: to == Destination::InPlace,
         ranks,
     };
     let progress = CopyProgress::new(run, format!("the fetch of {}", title(dataset)));
@@ -194,9 +208,16 @@ fn room_for(dataset: &Dataset, store: usize) -> Needs<'_> {
     }
 }
 
-fn tell_not_cached(run: &Run, named: &str, error: &Error) {
-    let text = format!("{named} cannot be kept in the cache, so it is read in place: {error}");
-    run.tell_once(Severity::Warning, text);
+/// This rank's record of a dataset in a store; on a leader, with the bytes that it takes there.
+type StoreRecord = (Filemap, Option<u64>);
+
+/// Result of a fetch into a store. The same on all ranks, but for the record.
+enum InStore {
+    Done(Box<Fetched>, Box<StoreRecord>),
+    /// The dataset cannot be fetched, wherever to.
+    Refused(Refused),
+    /// The store cannot take it, for this reason.
+    NoCopy(Error),
 }
 
 impl Restart<'_> {
@@ -237,79 +258,128 @@ impl Restart<'_> {
             || self.cached.would_evict(run, self.search, store);
         if !bypass && replaces {
             // Nothing leaves the cache before it is certain that the dataset can be fetched.
-            if let Err(refused) = fetch_to(run, (wanted, ranks), None, false)? {
+            if let Err(refused) = fetch_to(run, (wanted, ranks), Destination::Verified)? {
                 return self.pass_over(wanted, refused);
             }
             self.cached.remove_id(run, self.search, id)?;
         }
         self.cached
             .evict(run, self.search, (store, bypass), 0, None);
+        let mut no_copy = None;
         if !bypass {
             // The fetch may need the space of what is being deleted in the background.
             self.cached.deletion.finish();
             run.comm.barrier()?;
-        }
-        let mut target = (!bypass).then_some(store);
-        let mut fetched = fetch_to(run, (wanted, ranks), target, bypass)?;
-        let mut verified = replaces;
-        while let Err(refused) = &fetched
-            && refused.why == RefusalReason::Full
-        {
-            if !verified && let Err(refused) = fetch_to(run, (wanted, ranks), None, false)? {
-                self.cached.discard(run, &[Slot { store, id }], None);
-                return self.pass_over(wanted, refused);
-            }
-            verified = true;
-            if !self.make_room(room_for(wanted, store))? {
-                break;
-            }
-            fetched = fetch_to(run, (wanted, ranks), target, bypass)?;
-        }
-        if let (Some(_), Err(refused)) = (target, &fetched)
-            && matches!(refused.why, RefusalReason::Trouble | RefusalReason::Full)
-        {
-            self.cached.discard(run, &[Slot { store, id }], None);
-            target = None;
-            let error = refused.error.clone();
-            fetched = fetch_to(run, (wanted, ranks), None, bypass)?;
-            if fetched.is_ok() {
-                tell_not_cached(run, &title(wanted), &error);
+            match self.fetch_into_store((wanted, ranks), (scheme, store), replaces)? {
+                InStore::Done(fetched, record) => {
+                    return self.is_ready(*fetched, Some(*record), (scheme, ranks), store, begun);
+                }
+                InStore::Refused(refused) => return self.pass_over(wanted, refused),
+                InStore::NoCopy(error) => no_copy = Some(error),
             }
         }
-        match fetched {
+        match fetch_to(run, (wanted, ranks), Destination::InPlace)? {
             Ok(fetched) => {
-                let prefix = run.prefix.root().display();
-                let read = moved(&fetched.dataset, begun);
-                let text = format!("{} was read from {prefix}: {read}", title(wanted));
-                run.tell_once(Severity::Debug(1), text);
-                let dataset = fetched.dataset.clone();
-                self.statistics.count_fetched(&dataset, begun);
-                let cached = self.add_fetched(fetched, (scheme, ranks), store, target.is_none())?;
-                run.log(Event::FetchSuccess, |record| {
-                    record.of(&dataset).since(begun)
-                });
-                if cached {
-                    let to = run.stores[store].layout.dataset(id);
-                    run.log_transfer(Event::Fetch, &dataset, (run.prefix.root(), &to), begun);
+                if let Some(error) = no_copy {
+                    let named = title(wanted);
+                    let text = format!(
+                        "{named} cannot be kept in the cache, so it is read in place: {error}"
+                    );
+                    run.tell_once(Severity::Warning, text);
                 }
-                let how = match cached {
-                    _ if !same_ranks => format!(
-                        "in the prefix directory: {ranks} ranks wrote it, and this run has {}",
-                        run.comm.size()
-                    ),
-                    true => "fetched into the cache".to_string(),
-                    false => "in the prefix directory".to_string(),
-                };
-                run.tell_timed(format!("{} is ready, {how}", title(wanted)), begun);
-                Ok(true)
+                self.is_ready(fetched, None, (scheme, ranks), store, begun)
             }
-            Err(refused) => {
-                if target.is_some() {
-                    self.cached.discard(run, &[Slot { store, id }], None);
+            Err(refused) => self.pass_over(wanted, refused),
+        }
+    }
+
+    /// Fetches a dataset into a store and makes its redundancy there. While the store is full, what a
+    /// restart can best do without makes room. Unless it is `Done`, the store has nothing of it. `verified`
+    /// as in [`Needs`]. Collective; the same on all ranks.
+    fn fetch_into_store(
+        &mut self,
+        (wanted, ranks): (&Dataset, u64),
+        (scheme, store): (usize, usize),
+        mut verified: bool,
+    ) -> Result<InStore> {
+        let run = self.run;
+        let slot = Slot {
+            store,
+            id: wanted.id,
+        };
+        let fetched = loop {
+            let refused = match fetch_to(run, (wanted, ranks), Destination::Store(store))? {
+                Ok(fetched) => break fetched,
+                Err(refused) => refused,
+            };
+            let full = refused.why == RefusalReason::Full;
+            if full && !verified {
+                if let Err(refused) = fetch_to(run, (wanted, ranks), Destination::Verified)? {
+                    self.cached.discard(run, &[slot], None);
+                    return Ok(InStore::Refused(refused));
                 }
-                self.pass_over(wanted, refused)
+                verified = true;
+            }
+            if full && self.make_room(room_for(wanted, store))? {
+                continue;
+            }
+            self.cached.discard(run, &[slot], None);
+            return Ok(match refused.why {
+                RefusalReason::Trouble | RefusalReason::Full => InStore::NoCopy(refused.error),
+                _ => InStore::Refused(refused),
+            });
+        };
+        let mut filemap = filemap(run, &fetched.dataset, scheme, false, fetched.files.clone());
+        loop {
+            match self.protect_fetched(store, scheme, &mut filemap)? {
+                Ok(bytes) => {
+                    let record = Box::new((filemap, bytes));
+                    return Ok(InStore::Done(Box::new(fetched), record));
+                }
+                Err((_, true)) if self.make_room(room_for(&fetched.dataset, store))? => {}
+                Err((error, _)) => {
+                    self.cached.discard(run, &[slot], None);
+                    return Ok(InStore::NoCopy(error));
+                }
             }
         }
+    }
+
+    /// Tells that a dataset was fetched, and offers it. `record`: of its copy in the store, if there is one.
+    /// Always true. Collective.
+    fn is_ready(
+        &mut self,
+        fetched: Fetched,
+        record: Option<StoreRecord>,
+        (scheme, ranks): (usize, u64),
+        store: usize,
+        begun: Instant,
+    ) -> Result<bool> {
+        let (run, dataset) = (self.run, fetched.dataset.clone());
+        let prefix = run.prefix.root().display();
+        let read = moved(&dataset, begun);
+        let text = format!("{} was read from {prefix}: {read}", title(&dataset));
+        run.tell_once(Severity::Debug(1), text);
+        self.statistics.count_fetched(&dataset, begun);
+        let cached = record.is_some();
+        self.add_fetched(fetched, record, (scheme, ranks), store)?;
+        run.log(Event::FetchSuccess, |record| {
+            record.of(&dataset).since(begun)
+        });
+        if cached {
+            let to = run.stores[store].layout.dataset(dataset.id);
+            run.log_transfer(Event::Fetch, &dataset, (run.prefix.root(), &to), begun);
+        }
+        let how = match cached {
+            _ if ranks != run.comm.size() as u64 => format!(
+                "in the prefix directory: {ranks} ranks wrote it, and this run has {}",
+                run.comm.size()
+            ),
+            true => "fetched into the cache".to_string(),
+            false => "in the prefix directory".to_string(),
+        };
+        run.tell_timed(format!("{} is ready, {how}", title(&dataset)), begun);
+        Ok(true)
     }
 
     /// Handles a dataset that could not be fetched: it is marked as failed, or keeps older ones from
@@ -363,15 +433,14 @@ impl Restart<'_> {
         Ok(false)
     }
 
-    /// Offers a dataset that was fetched. True if it is in the cache, and not only where it came
-    /// from. Collective.
+    /// Offers a dataset that was fetched. Collective.
     fn add_fetched(
         &mut self,
         fetched: Fetched,
+        record: Option<StoreRecord>,
         (scheme, ranks): (usize, u64),
         store: usize,
-        mut bypass: bool,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let run = self.run;
         if let Some(text) = fetched.link_note() {
             run.tell(Severity::Note, text);
@@ -386,8 +455,8 @@ impl Restart<'_> {
         if extracted > 0 {
             let text = format!(
                 "{}: extracted {} from containers to the prefix directory, for the program to read \
-                 there; without SCR_FETCH_BYPASS and SCR_CACHE_BYPASS a restart would fetch into \
-                 the cache instead",
+                 there; where the cache takes a checkpoint (without SCR_FETCH_BYPASS and \
+                 SCR_CACHE_BYPASS, on as many ranks), a restart fetches into it instead",
                 title(&dataset),
                 counted(extracted as usize, "file")
             );
@@ -404,29 +473,16 @@ impl Restart<'_> {
             );
             run.tell_once(Severity::Note, text);
         }
-        let mut filemap = filemap(run, &dataset, scheme, bypass, files);
-        if ranks != run.comm.size() as u64 {
-            // No file belongs to a rank of this run: each looks its files up when it needs them.
-            filemap.ranks = usize::try_from(ranks).unwrap_or(usize::MAX);
-            filemap.files.files.clear();
-        }
-        let mut bytes = None;
-        while !bypass {
-            match self.protect_fetched(store, scheme, &mut filemap)? {
-                Ok(all) => {
-                    bytes = all;
-                    break;
-                }
-                Err((_, true)) if self.make_room(room_for(&dataset, store))? => {}
-                Err((error, _)) => {
-                    tell_not_cached(run, &title(&dataset), &error);
-                    let id = dataset.id;
-                    self.cached.discard(run, &[Slot { store, id }], None);
-                    filemap.bypass = true;
-                    bypass = true;
-                }
+        let bypass = record.is_none();
+        let (filemap, bytes) = record.unwrap_or_else(|| {
+            let mut filemap = filemap(run, &dataset, scheme, bypass, files);
+            if ranks != run.comm.size() as u64 {
+                // No file belongs to a rank of this run: each looks its files up when it needs them.
+                filemap.ranks = usize::try_from(ranks).unwrap_or(usize::MAX);
+                filemap.files.files.clear();
             }
-        }
+            (filemap, None)
+        });
         if bypass {
             self.cached.remove_id(run, self.search, dataset.id)?;
         }
@@ -457,7 +513,7 @@ impl Restart<'_> {
         };
         self.search.offered = cached.restart_files(run);
         self.cached.insert(cached);
-        Ok(!bypass)
+        Ok(())
     }
 
     /// Makes the redundancy data of a dataset that was fetched into a store. On a leader, gives the

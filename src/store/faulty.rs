@@ -14,15 +14,18 @@
 //! Completed operations remain, as after a killed process; the loss of unsynced data in a power
 //! failure is not simulated.
 //!
-//! One path may be made unreadable, for ever or for a number of reads.
+//! One path may be made unreadable, for ever or for a number of reads, also the path of the n-th read.
 //!
 //! A limit of space simulates a full disk: file content counts, directories are free. Removed and
 //! replaced content is given back. A disk can also be completely full: then nothing that needs
 //! space succeeds, not even a new file or directory.
 
+mod reads;
+
 use super::{Durability, File, FileKind, Files, Lock, Space, Stat};
 use crate::system::sync::{Mutex, MutexGuard};
 use crate::{Error, Result};
+use reads::ReadFaults;
 use rustix::fd::BorrowedFd;
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -36,12 +39,11 @@ struct FaultState {
     fail: Option<(u64, i32)>,
     die: Option<u64>,
     dead: bool,
-    /// A path that cannot be read, the errno, and for how many more reads.
-    unreadable: Option<(PathBuf, i32, u64)>,
+    reads: ReadFaults,
     /// Total and remaining bytes.
     space: Option<(u64, u64)>,
-    /// True if the disk is completely full.
-    full: bool,
+    /// Tells for which paths the disk is completely full.
+    full: Option<fn(&Path) -> bool>,
 }
 
 /// Sets the faults of a [`Faulty`], and reports on them, also while it is in use.
@@ -64,23 +66,6 @@ impl Faults {
         self.state().die = Some(n);
     }
 
-    /// Makes all reads of a file fail with an errno; `None` for no file. The path may also be the
-    /// last components of a path.
-    pub fn fail_reads(&self, which: Option<(PathBuf, i32)>) {
-        self.state().unreadable = which.map(|(path, errno)| (path, errno, u64::MAX));
-    }
-
-    /// Makes the next `times` reads of the file at `path` fail with an errno.
-    pub fn fail_next_reads(&self, path: PathBuf, errno: i32, times: u64) {
-        self.state().unreadable = Some((path, errno, times));
-    }
-
-    /// Number of reads that are still to fail.
-    pub fn reads_to_fail(&self) -> u64 {
-        let state = self.state();
-        state.unreadable.as_ref().map_or(0, |(_, _, left)| *left)
-    }
-
     /// True if the process has died.
     pub fn is_dead(&self) -> bool {
         self.state().dead
@@ -93,12 +78,17 @@ impl Faults {
 
     /// If `full`, everything that needs space fails with ENOSPC from now on.
     pub fn fill_up(&self, full: bool) {
-        self.state().full = full;
+        self.state().full = full.then_some(|_| true);
+    }
+
+    /// Everything at these paths that needs space fails with ENOSPC from now on.
+    pub fn fill_up_where(&self, these: fn(&Path) -> bool) {
+        self.state().full = Some(these);
     }
 
     /// Returns an error if there is no space for something `new`.
     fn room(&self, action: &'static str, path: &Path, new: bool) -> Result<()> {
-        match new && self.state().full {
+        match new && self.state().full.is_some_and(|full| full(path)) {
             true => Err(injected(action, path, libc::ENOSPC)),
             false => Ok(()),
         }
@@ -114,16 +104,6 @@ impl Faults {
             Err(death(action, path))
         } else {
             Ok(())
-        }
-    }
-
-    fn readable(&self, path: &Path) -> Result<()> {
-        match &mut self.state().unreadable {
-            Some((bad, errno, left)) if path.ends_with(&*bad) && *left > 0 => {
-                *left -= 1;
-                Err(injected("read", path, *errno))
-            }
-            _ => Ok(()),
         }
     }
 
@@ -304,7 +284,7 @@ impl<F: Files + ?Sized> Files for Faulty<F> {
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn File>> {
-        self.faults.alive("open", path)?;
+        self.faults.look("open", path)?;
         Ok(FaultyFile::wrap(self.inner.open(path)?, path, &self.faults))
     }
 
@@ -327,7 +307,7 @@ impl<F: Files + ?Sized> Files for Faulty<F> {
     }
 
     fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
-        self.faults.alive("read", path)?;
+        self.faults.look("read", path)?;
         self.faults.readable(path)?;
         self.inner.read(path, limit)
     }
@@ -366,12 +346,12 @@ impl<F: Files + ?Sized> Files for Faulty<F> {
     }
 
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {
-        self.faults.alive("list directory", path)?;
+        self.faults.look("list directory", path)?;
         self.inner.list(path)
     }
 
     fn stat(&self, path: &Path) -> Result<Option<Stat>> {
-        self.faults.alive("stat", path)?;
+        self.faults.look("stat", path)?;
         self.inner.stat(path)
     }
 
@@ -498,6 +478,7 @@ impl File for FaultyFile {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.check("read")?;
+        self.faults.look("read", &self.path)?;
         self.faults.readable(&self.path)?;
         self.inner.read_at(offset, buffer)
     }

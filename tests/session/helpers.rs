@@ -1,6 +1,6 @@
 //! What only the tests of this program do with a site and its ranks.
 
-use crate::site::{Rank, Site};
+use crate::site::{Rank, Site, content};
 use scr::config::Config;
 
 impl Site {
@@ -55,5 +55,45 @@ impl Site {
 impl Rank {
     pub fn finalize(&mut self) -> scr::Result<()> {
         self.session.finalize(&mut Config::new())
+    }
+
+    /// Restarts as a program does that can run on any number of ranks: reads what is offered, rejects it
+    /// if it cannot, until it has read one checkpoint. Its name, `None` for a start from the beginning, or
+    /// why the start fails. `ours`: the number of ranks.
+    pub fn try_restart(&mut self, ours: usize) -> Result<Option<String>, String> {
+        self.session.allow_other_ranks(true).unwrap();
+        // A program that is offered the same for ever does not end.
+        for _ in 0..9 {
+            let offered = self.session.have_restart().map_err(|e| e.to_string())?;
+            let Some(name) = offered.map(|name| name.to_string()) else {
+                return Ok(None);
+            };
+            self.session.start_restart().unwrap();
+            let read = self.read_by_lists(&name, ours as u64).unwrap_or(false);
+            if self.session.complete_restart(read).is_ok() {
+                return Ok(Some(name));
+            }
+        }
+        Err("checkpoints are offered again and again".to_string())
+    }
+
+    /// Reads this rank's files, or all if another number of ranks wrote them. True if they are right.
+    fn read_by_lists(&mut self, name: &str, ours: u64) -> scr::Result<bool> {
+        let me = self.rank as u64;
+        let writers = self.session.restart_ranks()?;
+        for writer in 0..writers {
+            if writers == ours && writer != me {
+                continue;
+            }
+            for file in self.session.restart_files_of(writer)?.to_vec() {
+                let path = self.session.route(&file)?;
+                let writer = writer as usize;
+                let right = content(name, writer, 1000 + 7 * writer);
+                if std::fs::read(path).ok() != Some(right) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 }

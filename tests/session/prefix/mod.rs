@@ -7,6 +7,7 @@ mod containers;
 mod faults;
 mod fetch;
 mod fixtures;
+mod full_containers;
 mod golden;
 mod links;
 mod node_copies;
