@@ -46,6 +46,8 @@ module scrf
     integer(int32), parameter, public :: SCR_FLAG_NONE = 0
     integer(int32), parameter, public :: SCR_FLAG_CHECKPOINT = 1
     integer(int32), parameter, public :: SCR_FLAG_OUTPUT = 2
+    !> For scr_complete_restart: this process could not read the checkpoint, which may be good.
+    integer(int32), parameter, public :: SCR_NOT_READ = 5456722
 
     !> Status of a call inside of this module: as C tells it; an output does not fit; a name is too
     !> long. The caller gets 1 for each.

@@ -18,7 +18,9 @@
 // Session and Output are collective, and so is the destructor of Restart. A process that leaves the
 // scope of an Output by an exception or an early return takes part in the same call as the others in
 // commit(): it says that the dataset is not valid, and commit() throws on the others. So each process
-// has to leave the scope, and must call nothing collective between the error and the end of the scope.
+// has to leave the scope, and must call nothing collective between the error and the end of the scope. So it
+// is with a Restart, but that an exception does not give the checkpoint up: only commit(false) does, and
+// the end of the scope without commit().
 //
 // What C says of a call (man SCR_Start_output) holds here, too. No destructor throws, and no call is
 // made from several threads at once. Only this header is needed, and libscr.
@@ -263,17 +265,20 @@ public:
     }
 
     Restart(Restart&& other) noexcept
-        : name_(std::move(other.name_)), open_(std::exchange(other.open_, false))
+        : name_(std::move(other.name_)), open_(std::exchange(other.open_, false)),
+          exceptions_(other.exceptions_)
     {
     }
     Restart(const Restart&) = delete;
     Restart& operator=(const Restart&) = delete;
     Restart& operator=(Restart&&) = delete;
 
-    // Without commit() this checkpoint is given up.
+    // Without commit() this checkpoint is given up. Not while an exception leaves the scope, which may have
+    // any reason: then the checkpoint stays, next() throws in this run, and the next run restarts from it.
     ~Restart()
     {
-        if (open_) SCR_Complete_restart(0);
+        const bool thrown = std::uncaught_exceptions() > exceptions_;
+        if (open_) SCR_Complete_restart(thrown ? SCR_NOT_READ : 0);
     }
 
     const std::string& name() const noexcept { return name_; }
@@ -309,7 +314,8 @@ public:
     }
 
     // Ends it: did this process read all its files? True if all did. Otherwise next() has an older
-    // checkpoint, and what was read has to be initialised again on all processes.
+    // checkpoint, and what was read has to be initialised again on all processes. commit(false) says that
+    // the checkpoint is bad, and gives it up; an exception of which that is known has to be caught.
     [[nodiscard]] bool commit(bool valid = true)
     {
         return std::exchange(open_, false) && SCR_Complete_restart(valid) == SCR_SUCCESS;
@@ -320,6 +326,7 @@ private:
 
     std::string name_;
     bool open_ = true;
+    int exceptions_ = std::uncaught_exceptions();
 };
 
 } // namespace scr

@@ -16,3 +16,5 @@
       parameter (SCR_FLAG_CHECKPOINT = 1)
       integer SCR_FLAG_OUTPUT
       parameter (SCR_FLAG_OUTPUT = 2)
+      integer SCR_NOT_READ
+      parameter (SCR_NOT_READ = 5456722)

@@ -10,6 +10,8 @@ from . import _mpi
 from ._library import SUCCESS, Error, Path, TextOut, call, function, text_in, whole
 
 FLAG_NONE = 0
+#: SCR_NOT_READ of scr.h.
+_NOT_READ = 0x534352
 FLAG_CHECKPOINT = 1
 FLAG_OUTPUT = 2
 
@@ -125,13 +127,18 @@ def restart_file(rank: int, index: int) -> str:
     return str(name)
 
 
-def complete_restart(valid: bool) -> bool:
+def complete_restart(valid: bool, bad: bool = True) -> bool:
     """Ends the restart: did this process read all its files? True if all did. Collective.
 
-    Otherwise have_restart() tells whether there is an older checkpoint. What was read has to be
-    initialised again on all processes.
+    Otherwise the checkpoint is given up, and have_restart() tells whether there is an older one. What was
+    read has to be initialised again on all processes. With ``bad`` false this process could not read the
+    checkpoint for a reason that says nothing of it (no memory, an interrupt): it is not given up,
+    have_restart() raises Error in this run, and the next run restarts from it.
     """
-    return _completed("SCR_Complete_restart", valid)
+    if valid or bad:
+        return _completed("SCR_Complete_restart", valid)
+    function("SCR_Complete_restart")(ctypes.c_int(_NOT_READ))
+    return False
 
 
 def need_checkpoint() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from contextlib import contextmanager
 from types import TracebackType
@@ -13,6 +14,19 @@ from ._library import Error, Path
 
 #: Errors of the program, not of a file that it reads: another checkpoint would not help.
 _PROGRAM_ERRORS = (TypeError, NameError, AttributeError, ImportError, MemoryError, RecursionError)
+
+#: What an OSError may say of the file itself: it is not there, or it is of another kind.
+_OF_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
+
+
+def _is_of_program(error: BaseException) -> bool:
+    return not isinstance(error, Exception) or isinstance(error, _PROGRAM_ERRORS)
+
+
+def _says_nothing(error: BaseException) -> bool:
+    """True for errors that say nothing of the checkpoint: it may be good."""
+    may_pass = isinstance(error, OSError) and error.errno is not None and error.errno not in _OF_FILE
+    return may_pass or _is_of_program(error)
 
 
 class Output:
@@ -90,11 +104,14 @@ class Restart:
         """The files that one of them wrote, for route(). Local."""
         return [_calls.restart_file(rank, index) for index in range(_calls.restart_file_count(rank))]
 
-    def complete(self, valid: bool = True) -> bool:
-        """Ends the restart: has this process read all its files? True if all have. Collective."""
+    def complete(self, valid: bool = True, bad: bool = True) -> bool:
+        """Ends the restart: has this process read all its files? True if all have. Collective.
+
+        With ``valid`` false the checkpoint is given up, unless ``bad`` is false, too; see
+        complete_restart()."""
         if self.valid is not None:
             raise Error("SCR_Complete_restart", reason=f"{self.name}: a second call")
-        self.valid = _calls.complete_restart(valid)
+        self.valid = _calls.complete_restart(valid, bad)
         return self.valid
 
     def __enter__(self) -> Restart:
@@ -109,8 +126,8 @@ class Restart:
         if self.valid is not None:
             return False
         self.error = error
-        self.complete(kind is None)
-        if not isinstance(error, Exception) or isinstance(error, _PROGRAM_ERRORS):
+        self.complete(error is None, error is None or not _says_nothing(error))
+        if error is None or _is_of_program(error):
             return False
         logging.getLogger("scr").warning(
             "%s cannot be read: %s: %s", self.name, type(error).__name__, error
@@ -130,6 +147,8 @@ def restarts() -> Iterator[Restart]:
     Without the inner block, ``ck.complete(valid)`` says whether this process has read its files. An
     attempt of which nothing is said counts as failed. Exceptions that are errors of the program
     (TypeError, NameError, AttributeError, ImportError, MemoryError) are not taken for those of a file: they go on.
+    After them, and after an OSError that may pass (EIO, EACCES), the checkpoint is not given up: no other one is
+    offered in this run (restarts() raises Error), and the next run restarts from it.
     """
     while _calls.have_restart() is not None:
         attempt = Restart(_calls.start_restart())

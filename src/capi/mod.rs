@@ -14,6 +14,7 @@ mod text;
 
 use crate::format::Name;
 use crate::prefix::paths::from_bytes;
+use crate::session::Verdict;
 use crate::session::state::Call;
 use crate::{Error, version};
 use guard::guard;
@@ -36,6 +37,10 @@ pub const SCR_FLAG_CHECKPOINT: c_int = 1;
 
 /// The dataset must be written to the prefix directory.
 pub const SCR_FLAG_OUTPUT: c_int = 2;
+
+/// For SCR_Complete_restart: this process could not read the checkpoint, which may be good. Not in SCR
+/// v3.1.0.
+pub const SCR_NOT_READ: c_int = 0x53_4352;
 
 /// The return code of failed calls. It is not in the header: SCR v3.1.0 has no name for it.
 const FAILURE: c_int = 1;
@@ -324,18 +329,31 @@ pub unsafe extern "C" fn SCR_Restart_file(rank: c_int, index: c_int, name: *mut 
     })
 }
 
-/// Ends the restart: `valid` is 1 if this process read all its files, 0 if not. Collective.
+/// Ends the restart: `valid` is 1 if this process read all its files, 0 if the checkpoint is bad.
+/// Collective.
 ///
-/// Returns SCR_SUCCESS only if all processes gave 1. Otherwise SCR_Have_restart tells
-/// whether there is an older checkpoint to try. What was read by then has changed the state of
+/// Returns SCR_SUCCESS only if all processes gave 1. Otherwise the checkpoint is given up, and
+/// SCR_Have_restart tells whether there is an older one to try. What was read by then has changed the state of
 /// the program, on some processes and not on others: initialise it again on all of them before the
 /// next try, and before a start from the beginning.
+///
+/// `valid` is SCR_NOT_READ if this process could not read the checkpoint for a reason that says nothing
+/// of it: no memory, an interrupt, an error that may pass. Then it is not given up. It is not offered
+/// again in this run, and no older one is: SCR_Have_restart fails, and the next run restarts from it.
+/// It is the same if `valid` is 0 after an error of the system, like EIO, in SCR_Route_file,
+/// SCR_Restart_file_count or SCR_Restart_file.
 #[unsafe(no_mangle)]
 pub extern "C" fn SCR_Complete_restart(valid: c_int) -> c_int {
     guard(FAILURE, || {
-        let (call, valid) = (Call::CompleteRestart, valid != 0);
+        let call = Call::CompleteRestart;
+        let read = match valid {
+            0 => Verdict::Bad,
+            SCR_NOT_READ => Verdict::NotRead,
+            _ => Verdict::Read,
+        };
+        let valid = read == Verdict::Read;
         Ok(done(process::complete(call, valid, |session| {
-            session.complete_restart(valid)
+            session.complete_restart(read)
         })?))
     })
 }

@@ -58,7 +58,12 @@ impl FileLists {
             let list = self.read(files, prefix, rank)?;
             self.last = Some((rank, list));
         }
-        Ok(self.last.as_ref().map_or(&[], |(_, list)| list))
+        Ok(self.last())
+    }
+
+    /// The list that [`FileLists::of_rank`] gave last. Local.
+    pub fn last(&self) -> &[PathBuf] {
+        self.last.as_ref().map_or(&[], |(_, list)| list)
     }
 
     fn read(&mut self, files: &dyn Files, prefix: &Prefix, rank: u64) -> Result<Vec<PathBuf>> {

@@ -62,11 +62,13 @@ mod transfer;
 mod unavailable;
 mod window;
 
+pub use restart::Verdict;
 pub use run_info::load;
 pub use start::{OTHER_RUN, Setup};
 
 use crate::events::Speaker;
 use crate::system::time::Instant;
+use crate::{Error, Result};
 use background::BackgroundFlushes;
 use cached::CachedDatasets;
 use checksums::BackgroundChecksums;
@@ -114,11 +116,24 @@ pub struct Session {
     computing: Option<Instant>,
     /// Since when it reads a checkpoint, if it does.
     reading: Option<Instant>,
+    /// An error of the system in a call of the restart that is open: it says nothing of the checkpoint.
+    trouble: Option<Error>,
     /// Why this rank completes a phase with `valid` false, if that is known.
     why_invalid: Option<String>,
 }
 
 impl Session {
+    /// Keeps the first error of the system in a call of a restart. Local.
+    fn note_trouble<T>(&mut self, done: Result<T>) -> Result<T> {
+        if let Err(error) = &done
+            && self.state == State::Restart
+            && error.is_transient()
+        {
+            self.trouble.get_or_insert_with(|| error.clone());
+        }
+        done
+    }
+
     /// Which phase the program is in. Local.
     pub fn state(&self) -> State {
         self.state

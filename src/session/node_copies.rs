@@ -16,7 +16,7 @@ use crate::comm::Term;
 use crate::events::Severity;
 use crate::format::rank2file::FileEntry;
 use crate::prefix::paths::MAX_FILENAME;
-use crate::store::{FileKind, Lock, LockAttempt, Stat, wait_for_lock};
+use crate::store::{FileKind, Lock, LockAttempt, Stat, retry, wait_for_lock};
 use crate::system::time::Instant;
 use crate::text::{bytes, counted};
 use crate::transfer::copy::{Content, Copier, CopyMode, PIECE};
@@ -52,6 +52,8 @@ pub(super) struct NodeCopies {
     /// `None` if files are read in the prefix directory.
     place: Option<Place>,
     counts: Counts,
+    /// An error of the system with which a file in the prefix directory could not be read.
+    trouble: Option<Error>,
 }
 
 /// Where the copies are.
@@ -127,7 +129,14 @@ impl NodeCopies {
         if path.as_os_str().len() >= MAX_FILENAME {
             return Ok(None);
         }
-        let why = match place.provide(run, &offered.root, wanted, &path) {
+        let source = offered.root.join(wanted.relative);
+        let of_source = |error: &Error| matches!(error, Error::Io { path, .. } if *path == source);
+        // What the store cannot do is not tried again: there is another way.
+        let provided = retry(|| match place.provide(run, &offered.root, wanted, &path) {
+            Err(error) if of_source(&error) => Err(error),
+            other => Ok(other),
+        });
+        let why = match provided.and_then(|provided| provided) {
             Ok(Provided::There) => {
                 self.counts.taken += 1;
                 return Ok(Some(path));
@@ -148,10 +157,12 @@ impl NodeCopies {
             }
             Ok(Provided::No(why)) => why,
             Err(error) => {
-                let source = offered.root.join(wanted.relative);
-                let of_source = matches!(&error, Error::Io { path, .. } if *path == source);
-                place.given_up |= !of_source && !error.is_full();
-                error.to_string()
+                let text = error.to_string();
+                match of_source(&error) {
+                    true => self.trouble = Some(error).filter(Error::is_transient),
+                    false => place.given_up |= !error.is_full(),
+                }
+                text
             }
         };
         if self.counts.in_place == 0 {
@@ -163,6 +174,11 @@ impl NodeCopies {
         }
         self.counts.in_place += 1;
         Ok(None)
+    }
+
+    /// The error of the system with which the last file could not be read in the prefix directory. Local.
+    pub fn take_trouble(&mut self) -> Option<Error> {
+        self.trouble.take()
     }
 
     /// What this rank adds to the sums of all ranks, for [`NodeCopies::end`].

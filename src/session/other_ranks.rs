@@ -10,6 +10,7 @@ use crate::config::settings::Settings;
 use crate::format::index::{Index, IndexEntry};
 use crate::format::{Dataset, Name};
 use crate::prefix::{index, rank2file};
+use crate::store::retry;
 use crate::text::option;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -103,7 +104,7 @@ impl OtherRanks {
         let dir = dataset.map(|dataset| run.prefix.dataset(dataset.id));
         let ranks = dir
             .filter(|_| self.allowed)
-            .map(|dir| rank2file::ranks(&*run.files, &dir));
+            .map(|dir| retry(|| rank2file::ranks(&*run.files, &dir)));
         ranks.and_then(Result::ok).unwrap_or(run.comm.size() as u64)
     }
 
@@ -117,7 +118,7 @@ impl OtherRanks {
         let index = index::read(&*run.files, &run.prefix)?;
         let usable = |id: &u64| index.get(*id).is_some_and(is_usable);
         let ranks = match index.id(name).filter(usable) {
-            Some(id) => rank2file::ranks(&*run.files, &run.prefix.dataset(id)),
+            Some(id) => retry(|| rank2file::ranks(&*run.files, &run.prefix.dataset(id))),
             None => Ok(size as u64),
         };
         match ranks {

@@ -140,6 +140,7 @@ impl Restart<'_> {
             name: Name::default(),
             in_prefix: false,
             of_other_ranks: false,
+            was_offered: false,
             why: cannot_be_used_now("a record of it cannot be read (see above)"),
         })
     }

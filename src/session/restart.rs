@@ -7,13 +7,37 @@ use super::fetch::Attempt;
 use super::run::time_now;
 use super::search::Restart;
 use super::state::{Call, State};
-use crate::comm::collective;
+use super::unavailable::Unavailable;
+use crate::comm::{Term, collective};
 use crate::events::{Event, Severity};
-use crate::format::Name;
+use crate::format::{Dataset, Name};
 use crate::prefix::index;
+use crate::store::retry;
 use crate::system::time::Instant;
+use crate::text::option;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
+
+/// What a rank says of the checkpoint that it was to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It has read all its files.
+    Read,
+    /// The checkpoint is bad.
+    Bad,
+    /// It could not read the checkpoint, for a reason that says nothing of it: no memory, an interrupt, an
+    /// error that may pass.
+    NotRead,
+}
+
+impl From<bool> for Verdict {
+    fn from(valid: bool) -> Self {
+        match valid {
+            true => Verdict::Read,
+            false => Verdict::Bad,
+        }
+    }
+}
 
 impl Restart<'_> {
     /// Searches this run, the cache and the prefix directory, from the newest checkpoint to the
@@ -153,6 +177,7 @@ impl Session {
         };
         self.state = state;
         self.lists.forget();
+        self.trouble = None;
         self.node_copies.begin(&self.run, offered);
         let dataset = offered.dataset.clone();
         self.compute_ends(Instant::now());
@@ -161,28 +186,59 @@ impl Session {
         Ok(dataset.name)
     }
 
-    /// Ends a restart (`SCR_Complete_restart`). If any rank could not read its files, the checkpoint
-    /// is marked as failed, and the next [`Session::have_restart`] offers another one. Collective.
+    /// Ends a restart (`SCR_Complete_restart`). If any rank says that the checkpoint is bad, it is marked
+    /// as failed, and the next [`Session::have_restart`] offers another one.
+    ///
+    /// If a rank could not read it for a reason that says nothing of it, the checkpoint is not given up: no
+    /// older one is offered in this run. That is so if the rank says [`Verdict::NotRead`], and if it says
+    /// [`Verdict::Bad`] after an error of the system in a call of this restart. Collective.
     ///
     /// # Errors
-    /// A rank passed `valid` false. All ranks return the same.
-    pub fn complete_restart(&mut self, valid: bool) -> Result<()> {
+    /// A rank has not read it. All ranks return the same.
+    pub fn complete_restart(&mut self, read: impl Into<Verdict>) -> Result<()> {
         let call = Call::CompleteRestart;
         self.state.end_phase(call)?;
         self.lists.forget();
+        let trouble = self.trouble.take();
         let Some(offered) = self.search.offered.take() else {
             return Err(Error::usage(call.name(), "no checkpoint is open"));
         };
-        let local = match valid {
-            true => Ok(()),
-            false => Err(Error::dataset(
-                offered.dataset.id,
-                offered.dataset.name.to_string(),
+        let read = read.into();
+        let unread = match (read, trouble) {
+            (Verdict::Read, _) | (Verdict::Bad, None) => None,
+            (_, Some(trouble)) => Some(trouble),
+            (Verdict::NotRead, None) => {
+                let said = self.why_invalid.clone();
+                let what = said.unwrap_or_else(|| "the program called it with SCR_NOT_READ".into());
+                Some(Error::usage(call.name(), what))
+            }
+        };
+        let dataset = &offered.dataset;
+        let local = match read {
+            Verdict::Read => Ok(()),
+            _ => Err(Error::dataset(
+                dataset.id,
+                dataset.name.to_string(),
                 format!("cannot be read: {}", self.invalid(call)),
             )),
         };
-        let mut sums = self.node_copies.terms();
-        let verdict = collective::agree_with(&*self.run.comm, self.run.node(), local, &mut sums);
+        let [a, b, c, d] = self.node_copies.terms();
+        let mut terms = [a, b, c, d, Term::Max(unread.is_some().into())];
+        let mut verdict =
+            collective::agree_with(&*self.run.comm, self.run.node(), local, &mut terms);
+        let [sums @ .., not_given_up] = terms;
+        let not_given_up = not_given_up.value() > 0 && !matches!(verdict, Err(Error::Comm { .. }));
+        if not_given_up {
+            // Not the lowest rank that failed has the reason, but one that could not read.
+            let why = match self.run.agree(unread.map_or(Ok(()), Err)) {
+                Err(error @ Error::Comm { .. }) => return Err(error),
+                Err(error) => error.to_string(),
+                Ok(()) => String::new(),
+            };
+            let unavailable = could_not_read(dataset, &why);
+            verdict = Err(unavailable.error());
+            self.search.unavailable = Some(unavailable);
+        }
         if !matches!(verdict, Err(Error::Comm { .. })) {
             // No rank reads any more.
             let deletion = &mut self.cached.deletion;
@@ -197,6 +253,7 @@ impl Session {
         self.compute_starts();
         match &verdict {
             Ok(()) => self.statistics.count_restart(),
+            Err(_) if not_given_up => {}
             Err(_) => {
                 self.settle(WaitFor::All)?;
                 self.restart().reject_offered(&offered)?;
@@ -224,10 +281,13 @@ impl Session {
         // before a file of this rank with the same last component.
         if offered.common
             && let Ok(relative) = &relative
-            && let path = offered.root.join(relative)
-            && offered.check(files, &path).is_ok()
         {
-            return Ok(path);
+            let path = offered.root.join(relative);
+            match retry(|| offered.check(files, &path)) {
+                Ok(()) => return Ok(path),
+                Err(error) if error.is_transient() => return Err(error),
+                Err(_) => {}
+            }
         }
         let found = match &relative {
             Ok(relative) => offered.find(relative),
@@ -253,7 +313,20 @@ impl Session {
             }
             (None, Err(error)) => return Err(error.clone()),
         };
-        offered.check(files, &path)?;
+        retry(|| offered.check(files, &path))?;
         Ok(path)
+    }
+}
+
+/// A checkpoint that was offered and could not be read, though it may be good. No older one is offered.
+fn could_not_read(dataset: &Dataset, why: &str) -> Unavailable {
+    let why = format!(
+        "could not be read: {why}. It is not given up, since that says nothing of it: start again when \
+         that is mended, or give it up by: scr index {}",
+        option("--drop", dataset.name.as_bytes())
+    );
+    Unavailable {
+        was_offered: true,
+        ..Unavailable::new(dataset, false, why)
     }
 }

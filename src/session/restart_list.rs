@@ -9,6 +9,7 @@ use super::search::RestartSearch;
 use super::state::{Call, State};
 use crate::comm::Term;
 use crate::prefix::file_lists::FileLists;
+use crate::store::retry;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -27,11 +28,20 @@ impl RestartLists {
         *self = RestartLists::default();
     }
 
+    /// The list that was asked for last.
+    fn last(&self) -> &[PathBuf] {
+        match (&self.in_prefix, &self.own) {
+            (Some(lists), _) => lists.last(),
+            (None, own) => own.as_deref().unwrap_or_default(),
+        }
+    }
+
     fn in_prefix(&mut self, run: &Run, offered: &RestartFiles) -> Result<&mut FileLists> {
         match &mut self.in_prefix {
             Some(lists) => Ok(lists),
             none => {
-                let lists = FileLists::open(&*run.files, &run.prefix, offered.dataset.id)?;
+                let (files, id) = (&*run.files, offered.dataset.id);
+                let lists = retry(|| FileLists::open(files, &run.prefix, id))?;
                 Ok(none.insert(lists))
             }
         }
@@ -94,6 +104,13 @@ impl Session {
 
     /// [`Session::restart_files_of`] for the C call `call`.
     pub fn files_of(&mut self, call: Call, rank: u64) -> Result<&[PathBuf]> {
+        let read = self.read_list(call, rank);
+        self.note_trouble(read)?;
+        Ok(self.lists.last())
+    }
+
+    /// Reads the list of the files of rank `rank`, which is then the [last](RestartLists::last) one. Local.
+    fn read_list(&mut self, call: Call, rank: u64) -> Result<()> {
         let offered = reading(&mut self.state, &self.search, call)?;
         let (run, lists) = (&self.run, &mut self.lists);
         let ranks = offered.ranks;
@@ -106,7 +123,7 @@ impl Session {
         }
         if offered.bypass {
             let lists = lists.in_prefix(run, offered)?;
-            return lists.of_rank(&*run.files, &run.prefix, rank);
+            return retry(|| lists.of_rank(&*run.files, &run.prefix, rank).map(drop));
         }
         if rank != run.rank() as u64 {
             let what = format!(
@@ -118,7 +135,8 @@ impl Session {
         }
         let files = offered.files.iter();
         let paths = || files.map(|file| run.prefix.root().join(file)).collect();
-        Ok(lists.own.get_or_insert_with(paths))
+        lists.own.get_or_insert_with(paths);
+        Ok(())
     }
 
     /// All files of the checkpoint that is being read, each with the rank that wrote it: rank after
@@ -150,6 +168,8 @@ impl Session {
         }
         let relative = run.prefix.relative(name, &self.cwd)?;
         let lists = self.lists.in_prefix(run, offered)?;
+        // A leaf that was read is held, so the second search reads none.
+        retry(|| lists.find(&*run.files, &relative).map(drop))?;
         let Some((writer, recorded)) = lists.find(&*run.files, &relative)? else {
             return Err(Error::usage(
                 Call::RouteFile.name(),
@@ -169,8 +189,12 @@ impl Session {
         if let Some(copy) = self.node_copies.path_of(run, offered, &wanted)? {
             return Ok(copy);
         }
+        if let Some(error) = self.node_copies.take_trouble() {
+            // The program may be able to read what this rank could not copy.
+            self.trouble.get_or_insert(error);
+        }
         let path = offered.root.join(relative);
-        offered.check(&*run.files, &path)?;
+        retry(|| offered.check(&*run.files, &path))?;
         Ok(path)
     }
 }

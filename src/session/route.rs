@@ -27,7 +27,10 @@ impl Session {
         }
         let path = match &self.search.offered {
             _ if self.open.is_some() => self.route_output(name)?,
-            Some(_) if self.state == State::Restart => self.route_restart(name)?,
+            Some(_) if self.state == State::Restart => {
+                let path = self.route_restart(name);
+                self.note_trouble(path)?
+            }
             _ => name.to_path_buf(),
         };
         let length = path.as_os_str().len();

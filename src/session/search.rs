@@ -119,7 +119,7 @@ impl RestartSearch {
     /// True if a restart from `dataset` passes over no newer checkpoint that may be whole.
     pub fn may_offer(&self, dataset: &Dataset) -> bool {
         let unavailable = self.unavailable.as_ref();
-        unavailable.is_none_or(|newest| newest.is_no_newer_than(dataset))
+        unavailable.is_none_or(|newest| newest.allows(dataset))
     }
 
     /// Rank 0: what the prefix directory has of a cached dataset, by the flush file and by `index`.

@@ -149,6 +149,7 @@ impl Session {
             statistics: Statistics::new(),
             computing: None,
             reading: None,
+            trouble: None,
             why_invalid: None,
             locks: root.locks,
             run: Run {

@@ -18,6 +18,9 @@ pub(super) struct Unavailable {
     pub in_prefix: bool,
     /// Another number of ranks wrote it: it can be used if the program allows that.
     pub of_other_ranks: bool,
+    /// It was offered in this run, which could not read it for a reason that says nothing of it. So it
+    /// is not offered again: the program would try for ever.
+    pub was_offered: bool,
     /// Why it cannot be used, and what the user can do.
     pub why: String,
 }
@@ -30,6 +33,7 @@ impl Unavailable {
             created: Some(dataset.created),
             in_prefix,
             of_other_ranks: false,
+            was_offered: false,
             why,
         }
     }
@@ -39,11 +43,16 @@ impl Unavailable {
         Error::dataset(self.id, self.name.to_string(), self.why.clone())
     }
 
-    /// True if `dataset` is this checkpoint, of which another copy may be readable, or a newer one.
-    pub fn is_no_newer_than(&self, dataset: &Dataset) -> bool {
-        match self.created {
-            Some(created) => dataset.created >= created,
-            None => dataset.id >= self.id,
+    /// True if `dataset` may be offered: a newer checkpoint, or this one, of which another copy may be
+    /// readable, unless it was offered before.
+    pub fn allows(&self, dataset: &Dataset) -> bool {
+        let same_or_newer = match self.created {
+            Some(created) => dataset.created.cmp(&created),
+            None => dataset.id.cmp(&self.id),
+        };
+        match self.was_offered {
+            true => same_or_newer.is_gt(),
+            false => same_or_newer.is_ge(),
         }
     }
 }
@@ -61,11 +70,15 @@ mod tests {
             ..Dataset::default()
         };
         let mut unavailable = Unavailable::new(&dataset(5, 100), true, String::new());
-        assert!(unavailable.is_no_newer_than(&dataset(5, 100)), "itself");
-        assert!(unavailable.is_no_newer_than(&dataset(4, 101)));
-        assert!(!unavailable.is_no_newer_than(&dataset(6, 99)));
+        assert!(unavailable.allows(&dataset(5, 100)), "itself");
+        assert!(unavailable.allows(&dataset(4, 101)));
+        assert!(!unavailable.allows(&dataset(6, 99)));
+        unavailable.was_offered = true;
+        assert!(!unavailable.allows(&dataset(5, 100)), "itself again");
+        assert!(unavailable.allows(&dataset(4, 101)));
+        unavailable.was_offered = false;
         unavailable.created = None;
-        assert!(unavailable.is_no_newer_than(&dataset(5, 0)), "itself");
-        assert!(!unavailable.is_no_newer_than(&dataset(4, 101)));
+        assert!(unavailable.allows(&dataset(5, 0)), "itself");
+        assert!(!unavailable.allows(&dataset(4, 101)));
     }
 }

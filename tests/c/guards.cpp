@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iostream>
 #include <mpi.h>
+#include <new>
 #include <scr.hpp>
 
 namespace fs = std::filesystem;
@@ -120,8 +121,21 @@ void write_datasets()
     CHECK(in_index("ck.4"));
 }
 
-// Only valid datasets are offered. ck.4 is given up by an exception of one process, ck.3 by a return of
-// all, ck.2 is read.
+// An exception of one process in a restart gives no checkpoint up, and the run gets none.
+void interrupted_restart()
+{
+    const std::string thrown = thrown_by([] {
+        auto checkpoint = scr::Restart::next();
+        CHECK(checkpoint && checkpoint->name() == "ck.4");
+        const scr::Restart mine(std::move(*checkpoint));
+        if (rank == 0) throw std::bad_alloc();
+    });
+    CHECK(thrown == (rank == 0 ? std::bad_alloc().what() : ""));
+    CHECK(thrown_by([] { scr::Restart::next(); }) == "SCR_Have_restart");
+    CHECK(thrown_by([] { scr::Restart::next(); }) == "SCR_Have_restart");
+}
+
+// Only valid datasets are offered. ck.4 is given up by one process, ck.3 by a return of all, ck.2 is read.
 void restart()
 {
     std::vector<std::string> tried;
@@ -132,11 +146,8 @@ void restart()
         CHECK(files.size() == 1 && files.front().filename() == file_of("x").filename());
         CHECK(thrown_by([&] { checkpoint->files(ranks); }) == "SCR_Restart_file_count");
         if (checkpoint->name() == "ck.4") {
-            const std::string thrown = thrown_by([&] {
-                const scr::Restart mine(std::move(*checkpoint));
-                if (rank == 0) mine.route("not/there");
-            });
-            CHECK(thrown == (rank == 0 ? "SCR_Route_file" : ""));
+            CHECK(thrown_by([&] { checkpoint->route("not/there"); }) == "SCR_Route_file");
+            CHECK(!checkpoint->commit(rank != 0));
             continue;
         }
         CHECK(read(*checkpoint) == checkpoint->name() + std::to_string(rank));
@@ -173,6 +184,11 @@ int main(int argc, char** argv)
         write_datasets();
         session.finalize();
         session.finalize(); // is done
+    }
+    {
+        // Of what it catches, the program goes on in the scope of the session.
+        const scr::Session session;
+        interrupted_restart();
     }
     {
         // Ended by its destructor.

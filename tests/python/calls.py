@@ -1,6 +1,7 @@
 """The module as a program uses and misuses it: every call does its work or raises scr.Error. Run in an
 empty prefix directory; with the argument mpi4py, that starts MPI."""
 
+import errno
 import os
 import sys
 import warnings
@@ -137,8 +138,16 @@ def restart(last):
             with ck:
                 ck.no_such_name
 
+    def may_pass():
+        for ck in scr.restarts():
+            with ck:
+                raise OSError(errno.EIO, "Input/output error")
+
     check("no_such_name" in thrown_by(wrong_program), "an error of the program goes on")
-    check(scr.have_restart() == "ck.2", "and its checkpoint was given up")
+    for attempt in (may_pass, may_pass):
+        check(thrown_by(attempt) == "SCR_Have_restart", "no other checkpoint in this run")
+        scr.current("ck.3")
+        check(scr.have_restart() == "ck.3", "its checkpoint was not given up")
 
     check(scr.drop("ck.1") is None and scr.delete("ck.3b") is None, "drop and delete")
     check(os.path.exists(file_of("ck.1")) and not os.path.exists(file_of("ck.3b")), "files")

@@ -15,4 +15,5 @@ mod other_ranks;
 mod outputs;
 mod shared_files;
 mod shared_names;
+mod transient_reads;
 mod window;
