@@ -5,7 +5,8 @@ use super::background::WaitFor;
 use super::cached::{CachedDataset, moved, note, title};
 use super::halt::count_down;
 use super::output::OpenDataset;
-use super::run::{Run, Store};
+use super::run::Run;
+use super::shared_names;
 use super::space::{receive_sizes, send_size};
 use super::state::Call;
 use super::statistics::Statistics;
@@ -76,12 +77,31 @@ impl Session {
         let bytes = list
             .as_ref()
             .map_or(0, |list| list.iter().map(|f| f.size).sum::<u64>()) as i64;
-        let mut terms = [Term::Sum(files), Term::Sum(bytes)];
         let run = &self.run;
+        // Where each rank has files of its own, names are compared when they are new. In a store outside
+        // of the nodes a program may take a file of several ranks for one at any time.
+        let apart = run.comm.size() > 1 && !shared_names::may_share(run, &open);
+        let outside = run.descriptors.stores[open.target.store].outlives_nodes();
+        let new_names = apart && (outside || self.name_forms.are_new(&open));
+        let mut terms = [
+            Term::Sum(files),
+            Term::Sum(bytes),
+            Term::Max(new_names.into()),
+        ];
         let list = match collective::agree_with(&*run.comm, run.node(), list, &mut terms) {
             Ok(list) => list,
-            Err(error) => return self.give_up(&open, error),
+            Err(error) if apart && !matches!(error, Error::Comm { .. }) => {
+                // Ranks that try to make one file together fail for that reason.
+                let names = shared_names::check(run, &open)?;
+                let names = run.agree(names);
+                return self.give_up(&open, error, names);
+            }
+            Err(error) => return self.give_up(&open, error, Ok(())),
         };
+        let mut names = Ok(());
+        if terms[2].value() > 0 {
+            names = shared_names::check(run, &open)?;
+        }
         open.dataset.files = Some(terms[0].value() as u64);
         open.dataset.size = Some(terms[1].value() as u64);
         open.dataset.complete = Some(true);
@@ -96,14 +116,15 @@ impl Session {
         let mut bytes = None;
         if !open.target.bypass {
             let begun = Instant::now();
-            let done = protect(run, store, &mut filemap);
+            let done = protect(run, store, &mut filemap).and(names);
             let level = run.stores[store].layout.level();
             let report = send_size(run, store, level, &filemap)?;
             let done = run.agree(done);
             let size = receive_sizes(run, store, report, &open.dataset)?;
             if let Err(error) = done {
-                return self.give_up(&open, error);
+                return self.give_up(&open, error, Ok(()));
             }
+            self.name_forms.know(&open);
             let seconds = begun.elapsed().as_secs_f64();
             let word = &filemap.reddesc.scheme;
             let text = format!("{word} redundancy was made and recorded in {seconds:.3} s");
@@ -120,8 +141,9 @@ impl Session {
         self.commit(&open, filemap, bytes)
     }
 
-    /// The dataset could not be completed: it is deleted, and all others stay. Always an error. Local.
-    fn give_up(&mut self, open: &OpenDataset, error: Error) -> Result<()> {
+    /// The dataset could not be completed: it is deleted, and all others stay. `names` fails if several
+    /// ranks have routed one name, which may be the reason. Always an error. Local.
+    fn give_up(&mut self, open: &OpenDataset, error: Error, names: Result<()>) -> Result<()> {
         let Dataset { id, name, .. } = &open.dataset;
         self.cached.recycled.clear();
         if !open.target.bypass {
@@ -133,7 +155,10 @@ impl Session {
             self.cached.discard(&self.run, &[slot], None);
         }
         log_failed(&self.run, &open.dataset, &error);
-        let what = format!("is not complete, so it was dropped: {error}");
+        let also = names
+            .err()
+            .map_or(String::new(), |also| format!("; {also}"));
+        let what = format!("is not complete, so it was dropped: {error}{also}");
         Err(Error::dataset(*id, name.to_string(), what))
     }
 
@@ -272,18 +297,12 @@ fn log_failed(run: &Run, dataset: &Dataset, error: &Error) {
 }
 
 /// The files of this rank as they are now; where ranks can write one file together, only those that no
-/// lower rank has routed too: in bypass, and in a store with one directory for all ranks. Collective
-/// there, and in other stores outside of the nodes, where a program may take a file of several ranks for
-/// one; the inner result is local.
+/// lower rank has routed too. Collective there; the inner result is local.
 fn list_files(run: &Run, open: &OpenDataset) -> Result<Result<Vec<FileMeta>>> {
     let paths: Vec<&Path> = open.files.keys().map(PathBuf::as_path).collect();
     let bypass = open.target.bypass;
-    let descriptor = &run.descriptors.stores[open.target.store];
-    let Store {
-        layout, sharing, ..
-    } = &run.stores[open.target.store];
-    let common = bypass || (layout.is_common() && sharing.all);
-    let owners = match common || descriptor.outlives_nodes() {
+    let layout = &run.stores[open.target.store].layout;
+    let owners = match shared_names::may_share(run, open) {
         true => owners(&*run.comm, &paths)?,
         false => Vec::new(),
     };
@@ -295,18 +314,8 @@ fn list_files(run: &Run, open: &OpenDataset) -> Result<Result<Vec<FileMeta>>> {
     let files = &*held;
     let mut list = Vec::with_capacity(paths.len());
     for (at, (relative, original)) in open.files.iter().enumerate() {
-        if let Some(owner) = owners.get(at).filter(|owner| **owner != run.rank()) {
-            if common {
-                continue;
-            }
-            let what = format!(
-                "rank {owner} has routed {} too, and STORE={} is not one directory for all ranks; a file \
-                 that ranks share needs SCR_CACHE_BYPASS=1, or a store with VIEW=GLOBAL",
-                relative.display(),
-                descriptor.dir.display()
-            );
-            let name = open.dataset.name.to_string();
-            return Ok(Err(Error::dataset(open.dataset.id, name, what)));
+        if owners.get(at).is_some_and(|owner| *owner != run.rank()) {
+            continue;
         }
         let path = root.join(relative);
         let stat = match bypass {

@@ -8,6 +8,7 @@ use super::other_ranks::OtherRanks;
 use super::progress::CopyProgress;
 use super::run::{Run, time_now};
 use super::search::RestartSearch;
+use super::shared_names::routed_twice;
 use super::statistics::Statistics;
 use super::transfer::{PartShape, grant};
 use super::window::delete_outside_window;
@@ -380,15 +381,7 @@ impl Flush<'_> {
         let shared = shared.find(|(_, owner)| **owner != self.run.rank());
         Ok(match shared {
             None => free,
-            Some((path, owner)) => Err(Error::dataset(
-                filemap.dataset.id,
-                filemap.dataset.name.to_string(),
-                format!(
-                    "rank {owner} has routed {} too; a file that ranks share needs \
-                     SCR_CACHE_BYPASS=1, or a store with VIEW=GLOBAL",
-                    path.display()
-                ),
-            )),
+            Some((path, owner)) => Err(routed_twice(&filemap.dataset, *owner, path)),
         })
     }
 

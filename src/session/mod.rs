@@ -51,6 +51,7 @@ mod route;
 mod run;
 mod run_info;
 mod search;
+mod shared_names;
 mod space;
 mod start;
 pub mod state;
@@ -82,6 +83,7 @@ use output::OpenDataset;
 use restart_list::RestartLists;
 use run::Run;
 use search::RestartSearch;
+use shared_names::NameForms;
 use state::{Call, State};
 use statistics::Statistics;
 use std::path::PathBuf;
@@ -105,6 +107,8 @@ pub struct Session {
     node_copies: NodeCopies,
     /// The dataset that is being written.
     open: Option<OpenDataset>,
+    /// Which names of files were compared between ranks.
+    name_forms: NameForms,
     interval: CheckpointInterval,
     halt: HaltState,
     /// Flushes that go on while the program computes.

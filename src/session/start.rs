@@ -12,6 +12,7 @@ use super::node_copies::NodeCopies;
 use super::restart_list::RestartLists;
 use super::run::{Run, Store};
 use super::run_info::{RootSetup, RootState, receive};
+use super::shared_names::NameForms;
 use super::state::State;
 use super::statistics::Statistics;
 use super::stores::confirm_shared;
@@ -142,6 +143,7 @@ impl Session {
             lists: RestartLists::default(),
             node_copies: NodeCopies::default(),
             open: None,
+            name_forms: NameForms::default(),
             interval: CheckpointInterval::new(None),
             halt: HaltState::new(environment),
             background: BackgroundFlushes::default(),

@@ -32,7 +32,7 @@ fn rounds(scheme: &str) -> (u64, u64, u64) {
         let mut session = Session::init(setup, &mut Config::new()).unwrap().unwrap();
         let init = tally.take();
         let mut start = 0;
-        // The third has the first to delete.
+        // The third has the first to delete, and names of a form that is known.
         for name in ["ck.1", "ck.2", "ck.3"] {
             tally.take();
             session
@@ -160,6 +160,7 @@ const ROUTE: &str = "`SCR_Start_restart`, `SCR_Route_file`";
 const INIT: &str = "`SCR_Init`, empty cache";
 const START: &str = "`SCR_Start_output`, cache";
 const COMPLETE: &str = "`SCR_Complete_output`, cache";
+const NEW_NAMES: &str = "`SCR_Complete_output`, cache, the first with names of this form";
 const FLUSHED: &str = "`SCR_Complete_output`, cache and flush";
 
 /// A run of four ranks on four nodes; `init` is the row of its `SCR_Init`. Adds what `body` notes.
@@ -207,7 +208,7 @@ fn all_rounds() -> Rounds {
     let cache = Site::new().set("SCR_FLUSH", "0");
     counted(&mut rounds, &cache, INIT, |rank| {
         rank.restart("`SCR_Have_restart`, nothing anywhere", None);
-        rank.write("ck.1", START, COMPLETE);
+        rank.write("ck.1", START, NEW_NAMES);
         rank.session.need_checkpoint().unwrap();
         rank.note("`SCR_Need_checkpoint`, `SCR_Should_exit`");
         rank.session.should_exit().unwrap();
@@ -231,7 +232,8 @@ fn all_rounds() -> Rounds {
 
     let flushed = Site::new().set("SCR_FLUSH", "1");
     counted(&mut rounds, &flushed, INIT, |rank| {
-        for name in ["ck.1", "ck.2", "ck.3", "ck.4"] {
+        rank.write("ck.1", START, "first");
+        for name in ["ck.2", "ck.3", "ck.4"] {
             rank.write(name, START, FLUSHED);
         }
     });
@@ -284,7 +286,7 @@ fn all_rounds() -> Rounds {
     let faults = files.faults();
     full.by_rank = vec![Some(Arc::new(files))];
     counted(&mut rounds, &full, INIT, |rank| {
-        rank.write("ck.1", START, COMPLETE);
+        rank.write("ck.1", START, NEW_NAMES);
         rank.session.should_exit().unwrap();
         if rank.rank == 0 {
             faults.limit_space(Some(0));
@@ -293,8 +295,9 @@ fn all_rounds() -> Rounds {
         let start = "`SCR_Start_output`, evicted data must be deleted first";
         rank.write("ck.2", start, COMPLETE);
     });
-    rounds.remove("");
-    rounds.remove("-");
+    for not_in_table in ["", "-", "first"] {
+        rounds.remove(not_in_table);
+    }
     rounds
 }
 

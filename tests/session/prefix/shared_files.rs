@@ -182,22 +182,76 @@ fn find(dir: &Path, name: &str) -> std::path::PathBuf {
 #[test]
 fn a_store_that_keeps_the_files_of_each_rank_apart_refuses_it_at_once() {
     let site = outside("0", "GROUP=WORLD VIEW=PRIVATE");
-    let store = site.outside().display().to_string();
     site.run(&nodes(3), |rank| {
         let text = write(rank).unwrap_err().to_string();
-        for part in [FILE, "SCR_CACHE_BYPASS=1", &format!("STORE={store}")] {
+        for part in [FILE, "SCR_CACHE_BYPASS=1", "VIEW=GLOBAL"] {
             assert!(text.contains(part), "{text}");
         }
         assert!(rank.session.have_restart().unwrap().is_none());
     });
 }
 
+/// Otherwise one checkpoint after the other would be written that can never be flushed.
 #[test]
-fn in_the_nodes_it_is_refused_by_the_flush() {
-    let site = Site::new().set("SCR_FLUSH", "1");
+fn in_the_nodes_the_first_dataset_is_refused() {
+    for flush in ["0", "1", "10"] {
+        for scheme in ["SINGLE", "XOR"] {
+            let site = Site::new()
+                .set("SCR_FLUSH", flush)
+                .set("SCR_CACHE_SIZE", "2")
+                .set("SCR_COPY_TYPE", scheme);
+            // Of the three nodes one has two ranks.
+            site.run(&["n0", "n1", "n1", "n2"], |rank| {
+                rank.checkpoint("own").unwrap();
+                for _ in 0..2 {
+                    let text = write(rank).unwrap_err().to_string();
+                    for part in [
+                        "dataset",
+                        "rank 1 on node n1",
+                        "rank 0 has routed ck/shared too",
+                        "SCR_CACHE_BYPASS=1",
+                        "VIEW=GLOBAL",
+                        "a name for each rank",
+                    ] {
+                        assert!(text.contains(part), "{part}: {text}");
+                    }
+                }
+            });
+            site.expect_restart(&["n0", "n1", "n1", "n2"], Some("own"));
+        }
+    }
+}
+
+/// As with MPI-IO, where ranks cannot open a file together that is not one: the program passes `valid` false.
+#[test]
+fn a_program_that_could_not_open_it_hears_of_the_names() {
+    let site = Site::new().set("SCR_FLUSH", "0");
     site.run(&nodes(3), |rank| {
-        let text = write(rank).unwrap_err().to_string();
-        assert!(text.contains("rank 0 has routed ck/shared too"), "{text}");
-        assert!(text.contains("SCR_CACHE_BYPASS=1"), "{text}");
+        // (valid, written) of each rank.
+        for (valid, written) in [([false; 3], [true; 3]), ([true; 3], [true, false, false])] {
+            let name = Some(Name::from("ck"));
+            rank.session.start_output(name, true, false).unwrap();
+            let path = rank.session.route(Path::new(FILE)).unwrap();
+            if written[rank.rank] {
+                std::fs::write(path, "x").unwrap();
+            }
+            let ended = rank.session.complete_output(valid[rank.rank]);
+            let text = ended.unwrap_err().to_string();
+            let why = match valid[0] {
+                false => "valid=0",
+                true => "was routed but not written",
+            };
+            for part in [why, "rank 0 has routed ck/shared too", "SCR_CACHE_BYPASS=1"] {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+        }
+        // Without such names there is nothing to tell.
+        rank.session
+            .start_output(Some("ck".into()), true, false)
+            .unwrap();
+        let own = format!("ck/{}", rank.rank);
+        rank.session.route(Path::new(&own)).unwrap();
+        let text = rank.session.complete_output(false).unwrap_err().to_string();
+        assert!(!text.contains("has routed"), "{text}");
     });
 }
