@@ -11,6 +11,7 @@ use crate::session::{Session, Setup, load};
 use crate::store::posix::Posix;
 use crate::{Error, Result};
 use std::fs::OpenOptions;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -43,6 +44,8 @@ struct Process {
     told: bool,
     /// Why a file of this phase has no path, if this rank has not told it yet. Rank 0 tells at once.
     held: Option<String>,
+    /// The environment with which `config` was loaded.
+    variables: Option<u64>,
 }
 
 enum RunState {
@@ -57,9 +60,8 @@ enum RunState {
 pub enum Reply<T> {
     /// The session's answer.
     Done(T),
-    /// SCR is disabled. True between `SCR_Start_output` and `SCR_Complete_output`, or the calls of the
-    /// classic interface.
-    Disabled(bool),
+    /// SCR is disabled.
+    Disabled,
     /// No session is open, and the call does not need one.
     NoRun,
 }
@@ -78,6 +80,7 @@ fn process() -> Result<MutexGuard<'static, Option<Process>>> {
         run: RunState::None(State::Uninit),
         told: false,
         held: None,
+        variables: None,
     });
     Ok(guard)
 }
@@ -87,7 +90,7 @@ fn process() -> Result<MutexGuard<'static, Option<Process>>> {
 pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<Reply<T>> {
     let mut guard = process()?;
     let Some(process) = guard.as_mut() else {
-        return Ok(Reply::Disabled(false));
+        return Ok(Reply::Disabled);
     };
     if matches!(process.run, RunState::Active(_)) && Mpi::is_finalized() {
         process.run = RunState::None(State::Uninit);
@@ -99,11 +102,10 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
         },
         RunState::Disabled(state) => match call_while_disabled(state, call) {
             Ok(()) => {
-                let output = matches!(state, State::FailedOutput | State::FailedCheckpoint);
                 if *state == State::Uninit {
                     process.run = RunState::None(State::Uninit);
                 }
-                Ok(Reply::Disabled(output))
+                Ok(Reply::Disabled)
             }
             Err(error) => Err(process.report(call, error)),
         },
@@ -308,6 +310,7 @@ impl Process {
             sink: self.sink.clone(),
             ..Setup::of_process(comm)
         };
+        self.variables = Some(environment_print());
         self.run = match Session::init(setup, &mut self.config)? {
             Some(mut session) => {
                 session.add_blocked(begun);
@@ -351,11 +354,10 @@ impl Process {
     fn agree_on(&mut self, comm: &dyn Communicator, text: &str) -> Result<()> {
         let environment = Environment::of_process();
         let print = collective::fingerprint(text.as_bytes()) as i64;
-        let mut terms = [
-            Term::Max(print),
-            Term::Min(print),
-            Term::Max(self.config.needs_load().into()),
-        ];
+        // The program may have changed the environment since.
+        let variables = Some(environment_print());
+        let stale = self.config.needs_load() || self.variables != variables;
+        let mut terms = [Term::Max(print), Term::Min(print), Term::Max(stale.into())];
         comm.allreduce(&mut terms)?;
         if terms[0].value() != terms[1].value() {
             return Err(Error::usage(
@@ -377,6 +379,7 @@ impl Process {
         if comm.rank() != 0 {
             self.config = Config::from_message(&message, environment)?;
         }
+        self.variables = variables;
         Ok(())
     }
 }
@@ -385,14 +388,6 @@ impl Process {
 fn is_first_on_node(file: &Path) -> bool {
     let made = OpenOptions::new().write(true).create_new(true).open(file);
     !matches!(made, Err(error) if error.kind() == ErrorKind::AlreadyExists)
-}
-
-/// Makes the directory of a file, as SCR does while it is enabled. If it cannot be made, the program
-/// gets the reason when it opens the file.
-pub fn make_parent(file: &Path) {
-    if let Some(dir) = file.parent() {
-        let _ = std::fs::create_dir_all(dir);
-    }
 }
 
 /// This process's rank as the launcher gives it, for messages before MPI gives it. 0 if there is no
@@ -408,6 +403,15 @@ fn launched_rank() -> usize {
     ];
     let told = |name: &&str| std::env::var(name).ok()?.parse().ok();
     NAMES.iter().find_map(told).unwrap_or(0)
+}
+
+/// Changes with any environment variable.
+fn environment_print() -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for variable in std::env::vars_os() {
+        variable.hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 /// True if the environment disables SCR. It is checked before anything else: a disabled SCR does not

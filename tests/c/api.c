@@ -64,6 +64,11 @@ static void before_init(void)
     CHECK(value_is("SCR_FLUSH", "7"));
     CHECK(SCR_Configf("SCR_FLUSH=%d", 12) == NULL);
     CHECK(value_is("SCR_FLUSH", "12"));
+    /* What the program sets in its environment counts from then on. */
+    CHECK(setenv("SCR_FLUSH", "5", 1) == 0);
+    CHECK(value_is("SCR_FLUSH", "5"));
+    CHECK(unsetenv("SCR_FLUSH") == 0);
+    CHECK(value_is("SCR_FLUSH", "12"));
     CHECK(SCR_Config("SCR_FLUSH=") == NULL);
     CHECK(value_is("SCR_FLUSH", NULL));
     CHECK(SCR_Configf(NULL) == NULL);
