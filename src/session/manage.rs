@@ -76,17 +76,22 @@ impl Session {
         Ok(())
     }
 
-    /// Removes `name` from the index, but no file (`SCR_Drop`). Collective.
-    ///
-    /// # Errors
-    /// The index has no such dataset.
+    /// Removes `name` from the index, but no file (`SCR_Drop`). If the index has no such dataset, a warning
+    /// says so. Collective.
     pub fn drop_dataset(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Drop)?;
         self.search.unavailable = None;
         let run = &self.run;
         run.on_root(|| {
             let id = index::update(&*run.files, &run.prefix, |index| Ok(index.remove(name)))?;
-            id.map(drop).ok_or_else(|| no_such(Call::Drop, name))
+            if name.is_empty() {
+                return Err(no_such(Call::Drop, name));
+            }
+            if id.is_none() {
+                // As in SCR v3.1.0, whose own programs end if this fails.
+                run.tell_once(Severity::Warning, no_such(Call::Drop, name).to_string());
+            }
+            Ok(())
         })?;
         let cached = self.cached.entries.iter_mut();
         for cached in cached.filter(|c| c.dataset.name == *name) {
@@ -98,8 +103,10 @@ impl Session {
     /// Removes `name` with all its files from the cache and the prefix directory (`SCR_Delete`).
     /// Collective.
     ///
+    /// If there is no such dataset, a warning says so.
+    ///
     /// # Errors
-    /// There is no such dataset, or a file cannot be removed.
+    /// A file cannot be removed.
     pub fn delete(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Delete)?;
         self.settle_cancelled(&self.background.ids_of_name(name, 0))?;
@@ -112,8 +119,13 @@ impl Session {
             let index = index::read(&*run.files, &run.prefix)?;
             match index.id(name) {
                 Some(id) => Ok(DeletionPlan::new(&index, &[id])),
-                None if !cached.is_empty() => Ok(DeletionPlan::default()),
-                None => Err(no_such(Call::Delete, name)),
+                None if name.is_empty() => Err(no_such(Call::Delete, name)),
+                None => {
+                    if cached.is_empty() {
+                        run.tell_once(Severity::Warning, no_such(Call::Delete, name).to_string());
+                    }
+                    Ok(DeletionPlan::default())
+                }
             }
         })?;
         self.delete_all_of(&plan)
