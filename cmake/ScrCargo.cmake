@@ -46,6 +46,9 @@ else()
 endif()
 set(SCR_CARGO_TARGET_DIR ${_scr_default} CACHE PATH
     "Where cargo builds; may be shared by several build directories")
+# cargo takes a relative one from the directory in which it runs; what copies its products runs elsewhere.
+get_filename_component(SCR_CARGO_TARGET_DIR "${SCR_CARGO_TARGET_DIR}" ABSOLUTE
+    BASE_DIR ${PROJECT_SOURCE_DIR})
 string(SHA256 _scr_mpi_hash "${MPI_C_COMPILER};${MPI_C_LIBRARIES}")
 string(SUBSTRING "${_scr_mpi_hash}" 0 8 _scr_mpi_hash)
 set(SCR_CARGO_MPI_DIRECTORY "mpi-${_scr_mpi_hash}")

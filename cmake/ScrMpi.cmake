@@ -98,3 +98,28 @@ endif()
 # part of, but paths are.
 set(SCR_MPI_LIBRARIES ${MPI_C_LIBRARIES})
 separate_arguments(SCR_MPI_LINK_FLAGS UNIX_COMMAND "${MPI_C_LINK_FLAGS}")
+
+# A package manager knows which MPI it asked for. A path may lead to another, as by Debian's alternatives,
+# and the build would be for that one without a word.
+if(SCR_EXPECTED_MPI)
+    set(_scr_is_MPICH "defined(MPICH_VERSION) || defined(MPICH_NUMVERSION) || defined(I_MPI_VERSION)")
+    set(_scr_is_OPENMPI "defined(OPEN_MPI)")
+    if(NOT DEFINED _scr_is_${SCR_EXPECTED_MPI})
+        message(FATAL_ERROR "SCR_EXPECTED_MPI is ${SCR_EXPECTED_MPI}, but must be MPICH, for MPICH and what "
+            "is made of it, or OPENMPI.")
+    endif()
+    set(_scr_family "${PROJECT_BINARY_DIR}/CMakeFiles/scr_expected_mpi.c")
+    file(WRITE ${_scr_family} "#include <mpi.h>\n#if !(${_scr_is_${SCR_EXPECTED_MPI}})\n"
+        "#error \"another MPI\"\n#endif\nint main(void) { return 0; }\n")
+    try_compile(_scr_expected ${PROJECT_BINARY_DIR}/CMakeFiles/scr_expected_mpi ${_scr_family}
+        LINK_LIBRARIES MPI::MPI_C OUTPUT_VARIABLE _scr_told)
+    if(NOT _scr_expected)
+        if(_scr_told MATCHES "another MPI")
+            set(_scr_told "its mpi.h is of another MPI")
+        endif()
+        message(FATAL_ERROR "${MPI_C_COMPILER} is not of ${SCR_EXPECTED_MPI}, as SCR_EXPECTED_MPI asks: "
+            "${_scr_told}. Name the compiler of that MPI with -DMPI_C_COMPILER=...; in Spack, correct the "
+            "prefix of the external package. On Debian, update-alternatives chooses whose mpicc it is.")
+    endif()
+    unset(_scr_expected CACHE)
+endif()

@@ -45,6 +45,9 @@ set(SCR_USE_CORROSION AUTO CACHE STRING
     "Import the crate by Corrosion: ON, OFF, or AUTO, with which an installed one is used")
 set_property(CACHE SCR_USE_CORROSION PROPERTY STRINGS AUTO ON OFF)
 
+set(SCR_EXPECTED_MPI "" CACHE STRING
+    "Stop if MPI is not this one: MPICH (and what is made of it) or OPENMPI; empty for any")
+
 # Defaults that are compiled into the library and the commands.
 set(SCR_CACHE_BASE "/dev/shm" CACHE STRING "Default base of cache directories")
 set(SCR_CNTL_BASE "/dev/shm" CACHE STRING "Default base of control directories")

@@ -61,6 +61,24 @@ if grep -q "Makefiles" Debug/CMakeCache.txt; then
     echo "make's job server: $jobs"
 fi
 
+# A relative CARGO_TARGET_DIR is one of the directory in which cargo runs, also for what copies its products.
+CARGO_TARGET_DIR=target/of_a_test called relative Debug
+grep -qF -- " --target-dir $source/target/of_a_test/" called || fail "relative: $(cat called)"
+! grep -rqE '[^/]target/of_a_test' relative/CMakeFiles/*.dir/build.make relative/cmake_install.cmake 2>/dev/null ||
+    fail "a rule has the relative path"
+[[ ! -e $source/target/of_a_test ]] || fail "something was built"
+
+# One MPI is expected, and another is there.
+refusals=0
+for family in MPICH OPENMPI; do
+    if ! configure "expected_$family" -DSCR_EXPECTED_MPI=$family -DSCR_CARGO_EXECUTABLE="$PWD/recorder"; then
+        told "is not of $family, as SCR_EXPECTED_MPI asks: its mpi.h is of another MPI."
+        refusals=$((refusals + 1))
+    fi
+done
+[[ $refusals == 1 ]] || fail "$refusals of MPICH and Open MPI are refused"
+refused "SCR_EXPECTED_MPI is LAM, but must be" expected_lam -DSCR_EXPECTED_MPI=LAM
+
 # Old names of options still count, and either name can be given later.
 configure names -DENABLE_FORTRAN=ON -DSCR_CARGO_EXECUTABLE="$PWD/recorder" || fail "ENABLE_FORTRAN"
 grep -q '^SCR_ENABLE_FORTRAN:[A-Z]*=ON' names/CMakeCache.txt || fail "ENABLE_FORTRAN=ON does not count"

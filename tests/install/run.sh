@@ -62,11 +62,35 @@ for language in "${languages[@]}"; do
     fi
 done
 
+# The Makefile beside the examples, from the place where it was installed. Nothing is written there.
+if [[ $work != *" "* ]] && command -v make >/dev/null && command -v pkg-config >/dev/null; then
+    before=$(ls "$SCR_EXAMPLES")
+    mkdir "$work/examples"
+    env -u PKG_CONFIG_PATH make -s -C "$work/examples" -f "$SCR_EXAMPLES/Makefile"
+    built=(heat2d_c)
+    [[ -n $MPI_CXX_COMPILER ]] && built+=(heat2d_cxx)
+    [[ $SCR_TEST_FORTRAN == 1 ]] && built+=(heat2d_fortran)
+    for name in "${built[@]}"; do
+        run "$work/examples/$name"
+        rm -r "$work/examples/$name.run"
+    done
+    [[ $SCR_TEST_FORTRAN == 1 && -e $SCR_EXAMPLES/sums.f ]] && built+=(sums_fixed)
+    [[ $(cd "$work/examples" && echo *) == "${built[*]}" ]] || fail "built: $(ls "$work/examples")"
+    [[ $(ls "$SCR_EXAMPLES") == "$before" ]] || fail "something was built in $SCR_EXAMPLES"
+    cp -r "$SCR_EXAMPLES" "$work/copy"
+    if env -u PKG_CONFIG_PATH make -C "$work/copy" >"$work/copy.log" 2>&1; then fail "a copy finds SCR"; fi
+    grep -q "there is no SCR in .*: make prefix=/path/to/scr" "$work/copy.log" || fail "$(cat "$work/copy.log")"
+    env -u PKG_CONFIG_PATH make -s -C "$work/copy" prefix="$root" heat2d_c
+    echo "examples by their Makefile: ${built[*]}"
+fi
+
 if [[ -n $SCR_TEST_PYTHON && $SCR_TEST_SHARED == ON ]]; then
     export PYTHONPATH=$root/share/scr/python PYTHONDONTWRITEBYTECODE=1
     [[ $("$SCR_TEST_PYTHON" -c "import scr; print(scr.get_version())") == v3.1.0 ]]
+    [[ -s $PYTHONPATH/scr/README.md ]] || fail "no README beside the Python module"
+    cmp "$PYTHONPATH/scr/examples/heat_numpy.py" "$SCR_EXAMPLES/heat_numpy.py"
     if "$SCR_TEST_PYTHON" -c "import numpy" 2>/dev/null; then
-        cp "$SCR_EXAMPLES/heat_numpy.py" "$work"
+        cp "$PYTHONPATH/scr/examples/heat_numpy.py" "$work"
         run "$work/heat_numpy.py" "$SCR_TEST_PYTHON"
         echo "Python"
     fi

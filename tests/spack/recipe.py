@@ -46,7 +46,7 @@ def check_options(recipe, variants, sources):
     known |= {"MPI_%s_COMPILER" % language for language in ("C", "CXX", "Fortran")}
     with open(os.path.join(sources, "cmake", "ScrOptions.cmake"), encoding="utf-8") as file:
         ours = set(re.findall(r"\b(?:SCR|ENABLE)_[A-Z_]+\b", file.read()))
-    mpi = Spec("4", {}, Prefix("/mpi"), mpicc="mpicc", mpicxx="mpicxx", mpifc="mpifort")
+    mpi = Spec("4", {}, Prefix("/mpi"), name="mpich", mpicc="mpicc", mpicxx="mpicxx", mpifc="mpifort")
     lines = set()
     for values in itertools.product((True, False), repeat=len(variants)):
         spec = Spec("main", dict(zip(variants, values)), Prefix("/prefix"), {"mpi": mpi})
@@ -79,6 +79,7 @@ def run_tests(recipe, build, version):
         "4",
         {},
         Prefix(os.path.abspath("mpi")),
+        name="mpich",
         mpicc=environment["SCR_TEST_MPICC"],
         mpicxx=environment["SCR_TEST_MPICXX"],
         mpifc=environment["SCR_TEST_MPIFC"],
@@ -124,6 +125,36 @@ def run_tests(recipe, build, version):
                 print("SKIPPED: %s: %s" % (name, reason))
 
 
+def configure_from_here(recipe, defaults, sources):
+    """The sources that the recipe lies in, configured as `spack dev-build` does, with an external MPI whose
+    name is right and one whose name is wrong."""
+    environment = os.environ
+    accepted = []
+    for name in ("mpich", "openmpi", "another-mpi"):
+        mpi = Spec(
+            "4",
+            {},
+            Prefix("/mpi"),
+            name=name,
+            mpicc=environment["SCR_TEST_MPICC"],
+            mpicxx=environment["SCR_TEST_MPICXX"] or "none",
+            mpifc=environment["SCR_TEST_MPIFC"],
+        )
+        variants = dict(defaults, fortran=False)
+        package = recipe(Spec("main", variants, Prefix(os.path.abspath("dev")), {"mpi": mpi}))
+        line = [environment["SCR_TEST_CMAKE"], "-S", sources, "-B", "dev-build-" + name]
+        line += package.cmake_args()
+        done = subprocess.run(
+            line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, check=False
+        )
+        if done.returncode == 0:
+            accepted.append(name)
+        else:
+            assert "as SCR_EXPECTED_MPI asks" in done.stdout.replace("\n", " "), done.stdout
+    assert len(accepted) == 2 and accepted[1] == "another-mpi", accepted
+    print("ok: configured with %s, and not with what only has another name" % accepted[0])
+
+
 def main():
     sources, build = sys.argv[1:]
     recipes = read_layouts(os.path.join(sources, "spack"))
@@ -133,6 +164,7 @@ def main():
     with open(os.path.join(sources, "Cargo.toml"), encoding="utf-8") as file:
         manifest = file.read()
     minimum = re.search(r'^rust-version = "([0-9.]+)"', manifest, re.M).group(1)
+    configure_from_here(recipe, defaults, sources)
     assert ("depends_on", "rust@%s:" % minimum, {"type": "build"}) in told, "the recipe wants another Rust"
     version = re.search(r'^version = "([^"]+)"', manifest, re.M).group(1)
     run_tests(recipe, build, version)

@@ -21,8 +21,10 @@ class ScrRs(CMakePackage):
 
     license("MIT OR Apache-2.0")
 
-    # Cargo downloads the crates for these. A copy of this recipe outside of the sources names the release
-    # archive instead, which has them: version("0.1.0", sha256="..."), as scripts/release prints it.
+    # From the checkout or archive that this recipe lies in nothing is fetched: spack dev-build, or spack
+    # develop. Cargo downloads the crates for these versions, and for a checkout. A copy of this recipe outside
+    # of the sources names the release archive instead, which has them: version("0.1.0", sha256="..."), as
+    # scripts/release prints it.
     version("main", branch="main")
     version("0.1.0", tag="v0.1.0")
 
@@ -49,6 +51,15 @@ class ScrRs(CMakePackage):
     conflicts("platform=darwin", msg="SCR is for Linux")
     conflicts("platform=windows", msg="SCR is for Linux")
 
+    MPI_FAMILIES = {
+        "mpich": "MPICH",
+        "mvapich": "MPICH",
+        "mvapich2": "MPICH",
+        "cray-mpich": "MPICH",
+        "intel-oneapi-mpi": "MPICH",
+        "openmpi": "OPENMPI",
+    }
+
     def setup_build_environment(self, env):
         for directory in self._library_directories(self.spec["llvm"].prefix):
             if glob.glob(os.path.join(directory, "libclang*.so*")):
@@ -74,6 +85,9 @@ class ScrRs(CMakePackage):
             self.define("MPI_C_COMPILER", mpi.mpicc),
             self.define("MPI_CXX_COMPILER", mpi.mpicxx),
         ]
+        # An external MPI may be another one than its name says.
+        if mpi.name in self.MPI_FAMILIES:
+            args.append(self.define("SCR_EXPECTED_MPI", self.MPI_FAMILIES[mpi.name]))
         if self.spec.satisfies("+fortran"):
             args.append(self.define("MPI_Fortran_COMPILER", mpi.mpifc))
         return args
