@@ -163,7 +163,8 @@ pub trait Files: Send + Sync {
     /// Makes the directories of `below` under `base`, each with mode 0700. Those that exist must be
     /// directories (no symbolic links), owned by this user and not writable by others. `base` is
     /// made if it is missing (0755 less the umask). It must be a directory (no symbolic link).
-    /// Unless it is sticky, it must belong to this user or root and not be writable by everybody.
+    /// It must belong to this user or root, and not be writable by everybody unless it is sticky. In a
+    /// user name space, the owner of a sticky one may be unknown.
     fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
     /// Names in a directory, sorted, without `.` and `..`.
     fn list(&self, path: &Path) -> Result<Vec<OsString>>;

@@ -72,32 +72,41 @@ fn walk(roots: &[PathBuf], base: &Path, below: &Path, make: bool) -> Result<()> 
 }
 
 /// A user who may rename entries of a base directory could put other directories in place of ours.
-/// This is its owner, and, unless it is sticky, everybody who may write to it. Its group is
-/// trusted: with umask 002, directories are writable by their group.
+/// This is its owner, sticky or not, and, unless it is sticky, everybody who may write to it. Its group
+/// is trusted: with umask 002, directories are writable by their group.
 fn check_base(directory: &OwnedFd, base: &Path) -> Result<()> {
     const STICKY: u32 = 0o1000;
     let stat = fstat(directory).map_err(|errno| failed(ACTION, base, errno))?;
     let us = geteuid().as_raw();
-    if stat.st_mode & STICKY != 0 {
-        return Ok(());
-    }
-    let remedy = "choose another base directory, or have this one made sticky (chmod +t)";
-    let text = if stat.st_uid != us && stat.st_uid != 0 {
+    let sticky = stat.st_mode & STICKY != 0;
+    let text = if stat.st_uid != us && stat.st_uid != 0 && !(sticky && is_unknown(stat.st_uid)) {
         format!(
-            "it belongs to user {}, not to us (user {us}) or root, and has no sticky bit, so what \
-             we put there is not safe; {remedy}",
+            "it belongs to user {}, not to us (user {us}) or root, and its owner can rename or \
+             remove what we put there, also with a sticky bit; choose another base directory, or \
+             have this one given to root (chown root)",
             stat.st_uid
         )
-    } else if stat.st_mode & 0o002 != 0 {
+    } else if !sticky && stat.st_mode & 0o002 != 0 {
         format!(
             "everybody may write to it (mode {:03o}), and it has no sticky bit, so what we put \
-             there is not safe; {remedy}",
+             there is not safe; choose another base directory, or have this one made sticky \
+             (chmod +t)",
             stat.st_mode & 0o777
         )
     } else {
         return Ok(());
     };
     Err(refused(ACTION, base, Errno::ACCESS, text))
+}
+
+/// True for the number that stands for all owners whom this user name space does not know. In a
+/// container without root, `/tmp` and `/dev/shm` of the host have it, whose owner is root.
+fn is_unknown(uid: u32) -> bool {
+    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+    let all_known = read("/proc/self/uid_map")
+        .split_whitespace()
+        .eq(["0", "0", "4294967295"]);
+    !all_known && read("/proc/sys/kernel/overflowuid").trim() == uid.to_string()
 }
 
 fn check(directory: &OwnedFd, path: &Path) -> Result<()> {

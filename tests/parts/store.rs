@@ -219,6 +219,50 @@ fn private_directories_are_ours_alone() {
     assert_eq!(names(&user), ["scr.1"]);
 }
 
+/// In a container without root, the owner of the host's directories is not known there. This test starts
+/// itself again in such a user name space.
+#[test]
+fn a_sticky_base_of_an_unknown_owner_is_accepted() {
+    const BASE: &str = "TEST_BASE_OF_AN_UNKNOWN_OWNER";
+    if let Some(base) = std::env::var_os(BASE).map(PathBuf::from) {
+        let below = Path::new("user/scr.1");
+        Posix
+            .make_private_dirs(&base.join("sticky"), below)
+            .unwrap();
+        let error = error_of(Posix.make_private_dirs(&base.join("plain"), below));
+        assert!(error.contains("it belongs to user 65534"), "{error}");
+        println!("looked at {}", base.display());
+        return;
+    }
+    let (_scratch, dir) = scratch();
+    for (name, mode) in [("sticky", 0o1777), ("plain", 0o755)] {
+        let base = dir.join(name);
+        fs::create_dir(&base).unwrap();
+        fs::set_permissions(&base, Permissions::from_mode(mode)).unwrap();
+        if std::os::unix::fs::chown(&base, Some(12345), None).is_err() {
+            eprintln!("SKIPPED: only root can give a directory away");
+            return;
+        }
+    }
+    let in_container = |program: &Path, words: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user"]).arg(program);
+        command.args(words).env(BASE, &dir).output()
+    };
+    if !in_container(Path::new("true"), &[]).is_ok_and(|done| done.status.success()) {
+        eprintln!("SKIPPED: there are no user name spaces here");
+        return;
+    }
+    let thread = std::thread::current();
+    let words = ["--exact", thread.name().unwrap(), "--nocapture"];
+    let done = in_container(&std::env::current_exe().unwrap(), &words).unwrap();
+    let told = String::from_utf8_lossy(&done.stdout);
+    assert!(
+        done.status.success() && told.contains("looked at"),
+        "{done:?}"
+    );
+}
+
 /// A base in which others could put their directories in place of ours.
 #[test]
 fn a_base_that_is_not_safe_is_refused() {
@@ -229,7 +273,7 @@ fn a_base_that_is_not_safe_is_refused() {
         let made = error_of(Posix.make_private_dirs(&base, below));
         let checked = error_of(Posix.check_private_dirs(&base, below));
         for error in [made, checked] {
-            for part in [what, "has no sticky bit", "chmod +t", "choose another"] {
+            for part in [what, "sticky bit", "choose another"] {
                 assert!(error.contains(part), "{error}");
             }
             assert!(error.contains(&base.display().to_string()), "{error}");
@@ -238,16 +282,22 @@ fn a_base_that_is_not_safe_is_refused() {
     };
     let chmod = |mode| fs::set_permissions(&base, Permissions::from_mode(mode)).unwrap();
     chmod(0o777);
-    refused("everybody may write to it (mode 777)");
+    refused("(mode 777), and it has no sticky bit, so");
+    refused("have this one made sticky (chmod +t)");
     // Only root can give a directory away.
     if std::os::unix::fs::chown(&base, Some(12345), None).is_ok() {
-        for mode in [0o755, 0o700, 0o775] {
+        // The owner may rename what is in it, also where it is sticky.
+        for mode in [0o755, 0o700, 0o775, 0o1777, 0o1755] {
             chmod(mode);
             refused("it belongs to user 12345, not to us (user 0) or root");
         }
+        // This number is a user like others where all users are known.
         chmod(0o1777);
-        Posix.make_private_dirs(&base, below).unwrap();
-        fs::remove_dir_all(base.join("user")).unwrap();
+        std::os::unix::fs::chown(&base, Some(65534), None).unwrap();
+        let map = fs::read_to_string("/proc/self/uid_map").unwrap();
+        if map.split_whitespace().eq(["0", "0", "4294967295"]) {
+            refused("it belongs to user 65534");
+        }
         std::os::unix::fs::chown(&base, Some(0), None).unwrap();
     }
     for mode in [0o1777, 0o775, 0o755, 0o700] {

@@ -319,7 +319,18 @@ fn a_cache_that_others_may_write_to_is_refused() {
             assert!(told.contains(part), "{told}");
         }
     }
-    // The group is trusted, and the sticky bit keeps everybody off what is ours.
+    // The sticky bit does not bind the owner. Only root can give a directory away.
+    chmod(&site.node("n1"), 0o1777);
+    if std::os::unix::fs::chown(site.node("n1"), Some(12345), None).is_ok() {
+        for told in site.start(&NODES, |started| started.map(drop)) {
+            let told = told.expect_err("its owner may rename ours").to_string();
+            for part in ["belongs to user 12345", "its owner can rename", "n1"] {
+                assert!(told.contains(part), "{told}");
+            }
+        }
+        std::os::unix::fs::chown(site.node("n1"), Some(0), None).unwrap();
+    }
+    // The group is trusted, and the sticky bit keeps everybody else off what is ours.
     for mode in [0o775, 0o1777] {
         chmod(&site.node("n1"), mode);
         site.expect_restart(&NODES, Some("ck.1"));
