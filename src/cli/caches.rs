@@ -46,6 +46,26 @@ impl Here {
 }
 
 impl Caches {
+    /// The job alone.
+    pub fn job(&self) -> Result<Job, Failure> {
+        Job::here(self.prefix.as_deref())
+    }
+
+    /// The control directory that was named.
+    pub fn control(&self) -> Option<&Path> {
+        self.cntldir.as_deref()
+    }
+
+    /// The base directories that were named, as text for a command.
+    pub fn bases(&self) -> Result<Vec<String>, Failure> {
+        let text = |base: &PathBuf| {
+            let base = absolute(base)?;
+            let text = base.to_str().map(str::to_string);
+            text.ok_or_else(|| Failure::said(format!("{} is not UTF-8 text", base.display())))
+        };
+        self.cache.iter().map(text).collect()
+    }
+
     /// The job and its caches. Does not report problems of the configuration, since this runs on every
     /// node; `scr params` shows them.
     pub fn find(&self) -> Result<Here, Failure> {

@@ -8,7 +8,7 @@ use crate::prefix::paths::Prefix;
 use crate::prefix::rank2file;
 use crate::store::Files;
 use crate::text;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Most of the event log that is read, bytes. What datasets took that are older is not told.
@@ -106,7 +106,7 @@ pub(super) fn is_saved(record: &Record) -> bool {
 }
 
 /// Of how many files of a dataset the checksum is recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Checksums {
     All,

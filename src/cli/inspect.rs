@@ -1,13 +1,14 @@
 //! `scr inspect`: lists datasets that can be saved.
 
 use super::call::{Failure, Invocation};
-use super::details::{Checksums, Details, Times, is_written, kind};
+use super::details::{Checksums, Details, Times, Took, is_written, kind};
+use super::inspect_nodes::AskedNodes;
 use super::json::{self, CachedJson, InspectJson, SavedDatasetJson, SavedJson};
 use super::terminal::Line;
 use super::{Command, CommandGroup, Outcome, RunCommand, caches};
 use crate::cache::layout::Layout;
-use crate::format::Dataset;
 use crate::format::print::escaped;
+use crate::format::{Dataset, Name};
 use crate::redundancy::offline::DatasetLocation;
 use crate::scavenge::caches::{NodeDataset, list_datasets};
 use crate::scavenge::contain::shown;
@@ -32,12 +33,17 @@ pub(super) const COMMAND: Command =
 /// checks the parts of a dataset that were copied to the prefix directory, and tells whether `scr
 /// index --build` can complete it.
 ///
+/// With --jobset, --up or --down, the same of several nodes together: HERE is the number of ranks whose
+/// files are on the nodes that were asked. SCR_REMOTE says how nodes are reached.
+///
 /// Exit status: 0 there is a dataset or, with --id, it can be completed; 1 not, and the message says
 /// where it was looked for.
 #[derive(clap::Args)]
 struct Options {
     #[command(flatten)]
     caches: caches::Caches,
+    #[command(flatten)]
+    nodes: AskedNodes,
     /// Check what the prefix directory has of this dataset
     #[arg(short, long, value_name = "ID", conflicts_with = "quiet")]
     id: Option<u64>,
@@ -51,16 +57,24 @@ struct Options {
 
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
+        if self.nodes.are_named() {
+            let list = self.nodes.ask(call, &self.caches)?;
+            return self.show(call, list);
+        }
         let here = self.caches.find()?;
         match self.id {
             Some(id) => self.saved(call, &here, id),
-            None => self.cached(call, &here),
+            None => {
+                let list = self.cached(call, &here)?;
+                self.show(call, list)
+            }
         }
     }
 }
 
 impl Options {
-    fn cached(&self, call: &mut Invocation, here: &caches::Here) -> Outcome {
+    /// The datasets with parts on this node.
+    fn cached(&self, call: &mut Invocation, here: &caches::Here) -> Result<InspectJson, Failure> {
         let (datasets, problems) = list_datasets(&*here.files(), &here.caches)?;
         for problem in &problems {
             call.warn(problem);
@@ -68,39 +82,30 @@ impl Options {
         if datasets.is_empty() {
             return Err(nothing(here));
         }
+        let times = match self.quiet {
+            true => Times::default(),
+            false => Times::read(call, &*here.files(), &here.job.prefix, is_written),
+        };
+        let one = |held: &NodeDataset| cached_json(held, times.of(&held.dataset));
+        Ok(InspectJson {
+            node: here.node.clone(),
+            datasets: datasets.iter().map(one).collect(),
+        })
+    }
+
+    /// Prints datasets in caches, in the form that was asked for.
+    fn show(&self, call: &mut Invocation, list: InspectJson) -> Outcome {
         if self.quiet {
-            let mut ids: Vec<String> = datasets.iter().map(|d| d.dataset.id.to_string()).collect();
+            let mut ids: Vec<String> = list.datasets.iter().map(|d| d.id.to_string()).collect();
             ids.dedup();
             writeln!(call.out, "{}", ids.join(" "))?;
             return Ok(ExitCode::SUCCESS);
         }
-        let times = Times::read(call, &*here.files(), &here.job.prefix, is_written);
-        let known = |held: &NodeDataset| Details {
-            ranks: Some(held.ranks as u64),
-            checksums: Checksums::of(held.checksums, held.files),
-            ..Details::of(&held.dataset, times.of(&held.dataset))
-        };
         if self.json {
-            let one = |held| cached_json(held, known(held));
-            let list = InspectJson {
-                node: here.node.clone(),
-                datasets: datasets.iter().map(one).collect(),
-            };
             json::print(call, "inspect", list)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let row = |held: &NodeDataset| {
-            let dataset = &held.dataset;
-            let mut cells = vec![
-                dataset.id.to_string(),
-                kind(dataset.is_checkpoint(), dataset.flag_output).to_string(),
-                held.here.len().to_string(),
-            ];
-            cells.extend(known(held).cells());
-            cells.push(escaped(&dataset.name));
-            cells
-        };
-        let rows: Vec<Vec<String>> = datasets.iter().map(row).collect();
+        let rows: Vec<Vec<String>> = list.datasets.iter().map(row).collect();
         let mut headings = vec!["DSET", "TYPE", "HERE"];
         headings.extend(Details::HEADINGS);
         headings.push("NAME");
@@ -145,8 +150,9 @@ impl Options {
     }
 }
 
-fn cached_json(held: &NodeDataset, details: Details) -> CachedJson {
+fn cached_json(held: &NodeDataset, took: Option<&Took>) -> CachedJson {
     let (dataset, name) = (&held.dataset, held.dataset.name.as_bytes());
+    let details = Details::of(dataset, took);
     CachedJson {
         id: dataset.id,
         name: json::text(name),
@@ -159,8 +165,36 @@ fn cached_json(held: &NodeDataset, details: Details) -> CachedJson {
         bytes: details.bytes,
         seconds: details.seconds,
         bytes_per_second: details.rate,
-        checksums: details.checksums,
+        checksums: Checksums::of(held.checksums, held.files),
     }
+}
+
+/// A line of the table.
+fn row(dataset: &CachedJson) -> Vec<String> {
+    let details = Details {
+        files: dataset.files,
+        bytes: dataset.bytes,
+        ranks: Some(dataset.ranks),
+        seconds: dataset.seconds,
+        rate: dataset.bytes_per_second,
+        checksums: dataset.checksums,
+    };
+    let mut cells = vec![
+        dataset.id.to_string(),
+        kind(dataset.checkpoint, dataset.output).to_string(),
+        dataset.ranks_here.len().to_string(),
+    ];
+    cells.extend(details.cells());
+    cells.push(name_of(dataset));
+    cells
+}
+
+/// The name as messages show it.
+fn name_of(dataset: &CachedJson) -> String {
+    let bytes = dataset.name_hex.as_deref().and_then(json::of_hex);
+    escaped(&Name::new(
+        bytes.unwrap_or_else(|| dataset.name.clone().into()),
+    ))
 }
 
 /// What the prefix directory has of a dataset.

@@ -10,7 +10,7 @@ use crate::events::EventKind;
 use crate::format::Name;
 use crate::log::Record;
 use crate::text::is_hidden;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -121,6 +121,13 @@ pub(super) fn hex(bytes: &[u8]) -> Option<String> {
     std::str::from_utf8(bytes).is_err().then(digits)
 }
 
+/// The bytes that [`hex`] wrote; `None` if it is something else.
+pub(super) fn of_hex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    let byte = |pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    pairs.map(byte).collect()
+}
+
 /// A name that the file may lack, with its bytes.
 pub(super) fn named(name: Option<&Name>) -> (Option<String>, Option<String>) {
     let bytes = name.map(Name::as_bytes);
@@ -163,13 +170,13 @@ pub(super) struct IndexedJson {
 }
 
 /// `scr inspect --json`
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct InspectJson {
     pub node: String,
     pub datasets: Vec<CachedJson>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct CachedJson {
     pub id: u64,
     pub name: String,

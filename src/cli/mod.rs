@@ -36,6 +36,7 @@ mod index;
 mod index_add;
 mod index_list;
 mod inspect;
+mod inspect_nodes;
 mod job;
 mod json;
 mod kill_jobstep;

@@ -30,13 +30,7 @@ impl RunCommand for Options {
         for problem in &job.problems {
             call.warn(problem);
         }
-        let mut missing = Vec::new();
-        for name in job.manager.programs() {
-            if find(&job.environment, name).is_none() {
-                let manager = job.manager.name();
-                missing.push(format!("there is no {name} on PATH, which {manager} needs"));
-            }
-        }
+        let mut missing = missing_programs(&job);
         let launcher = match &self.joblauncher {
             Some(word) => Launcher::named(word, &job.environment)
                 .map_err(|error| missing.push(error.to_string()))
@@ -62,4 +56,13 @@ impl RunCommand for Options {
             false => ExitCode::FAILURE,
         })
     }
+}
+
+/// What there is to say of programs of the resource manager that are missing.
+pub(super) fn missing_programs(job: &Job) -> Vec<String> {
+    let programs = job.manager.programs().iter();
+    let missing = programs.filter(|name| find(&job.environment, name).is_none());
+    let manager = job.manager.name();
+    let text = |name: &_| format!("there is no {name} on PATH, which {manager} needs");
+    missing.map(text).collect()
 }

@@ -58,6 +58,9 @@ pub fn tests(environment: &Environment, lookup: Lookup, default: &str) -> Result
     words.map(test).collect()
 }
 
+/// The reason of a node that the user leaves out.
+pub const EXCLUDED: &str = "User excluded via SCR_EXCLUDE_NODES";
+
 /// A node that must not be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Down {
@@ -111,7 +114,7 @@ impl NodeTests<'_> {
         let mut up = nodes.to_vec();
         rule_out(&mut up, &mut report, known, "Specified as down");
         let excluded = list("SCR_EXCLUDE_NODES", self.environment, self.lookup)?;
-        let reason = "User excluded via SCR_EXCLUDE_NODES";
+        let reason = EXCLUDED;
         rule_out(&mut up, &mut report, &excluded, reason);
         if !up.is_empty() {
             let reason = "Reported down by resource manager";

@@ -74,6 +74,18 @@ pub fn intersect(one: &[String], other: &[String]) -> Vec<String> {
     both.cloned().collect()
 }
 
+/// The name of `host` in a list, which may have it with its domain or without. Local.
+pub fn named_in<'a>(hosts: &'a [String], host: &str) -> Option<&'a String> {
+    let short = |name: &str| {
+        name.split('.')
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase()
+    };
+    let exact = hosts.iter().find(|one| *one == host);
+    exact.or_else(|| hosts.iter().find(|one| short(one) == short(host)))
+}
+
 /// Each host once, where it appears first.
 pub fn unique(hosts: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();

@@ -131,6 +131,11 @@ impl Remote {
         self.way.is_some()
     }
 
+    /// True if all nodes are this machine.
+    pub fn is_local(&self) -> bool {
+        self.way == Some(RemoteShell::Here)
+    }
+
     /// What it uses, for messages.
     pub fn name(&self) -> &'static str {
         match &self.way {

@@ -20,6 +20,8 @@ pub struct LoopState {
     pub signal: Option<(i32, &'static str)>,
     /// Result of the node tests since the last launch; `None` if there were none.
     pub nodes: Option<NodeCount>,
+    /// The node that the launcher starts the program from, and why it must not be used.
+    pub own_node: Option<String>,
 }
 
 /// Usable nodes, and nodes that a launch needs.
@@ -55,6 +57,8 @@ pub enum StopReason {
     Halt(Vec<String>),
     /// The limit of launches is reached.
     NoRunLeft(u64),
+    /// The node that the launcher starts the program from must not be used.
+    OwnNode(String),
     /// Too few nodes can be used.
     TooFewNodes(NodeCount),
 }
@@ -82,6 +86,10 @@ pub fn next_step(state: &LoopState) -> NextStep {
             ..
         } if launches >= limit => StopReason::NoRunLeft(*limit),
         LoopState { nodes: None, .. } => return NextStep::Test,
+        LoopState {
+            own_node: Some(why),
+            ..
+        } => StopReason::OwnNode(why.clone()),
         LoopState {
             nodes: Some(nodes), ..
         } if nodes.up == 0 || nodes.up < nodes.needed => StopReason::TooFewNodes(*nodes),
@@ -153,6 +161,10 @@ impl fmt::Display for StopReason {
                 f.write_str("one launch was allowed (SCR_RUNS or SCR_RETRIES allows more)")
             }
             StopReason::NoRunLeft(limit) => write!(f, "{limit} launches were allowed"),
+            StopReason::OwnNode(why) => write!(
+                f,
+                "the node of scr_run, from which the program is launched, is down: {why}"
+            ),
             StopReason::TooFewNodes(NodeCount { up: 0, .. }) => f.write_str("no node can be used"),
             StopReason::TooFewNodes(NodeCount { up, needed }) => write!(
                 f,
@@ -256,6 +268,14 @@ mod tests {
                     ..after(143)
                 },
                 NextStep::Stop(StopReason::Signal("SIGTERM")),
+            ),
+            (
+                LoopState {
+                    nodes: ENOUGH,
+                    own_node: Some("n1: Failed to ping".into()),
+                    ..after(137)
+                },
+                NextStep::Stop(StopReason::OwnNode("n1: Failed to ping".into())),
             ),
             // A launcher may return 0 when the watchdog ends the step.
             (

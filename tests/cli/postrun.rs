@@ -213,3 +213,61 @@ fn a_dataset_that_cannot_be_saved_is_reported_and_an_older_one_is_tried() {
     );
     restarts_from(&site, "ck.1");
 }
+
+/// `scr inspect` of several nodes tells what they hold together.
+#[test]
+fn nodes_that_are_named_are_inspected_together() {
+    let site = killed();
+    let programs = nodes_of(&site, "none");
+    let inspect = |args: &[&str]| call(&site, &programs, &[&["inspect"], args].concat());
+    let here = |said: &Said| -> Vec<String> {
+        let lines = said.out.lines().skip(1);
+        let words = |line: &str| {
+            line.split_whitespace()
+                .map(str::to_string)
+                .collect::<Vec<_>>()
+        };
+        lines
+            .map(words)
+            .map(|w| format!("{} {} {}", w[0], w[2], w[3]))
+            .collect()
+    };
+    for (args, ranks) in [
+        (&["--down", "n2"][..], 6),
+        (&["--up", "n[0-1]"], 4),
+        (&["--jobset", "n3"], 2),
+        (&["--jobset", "n[0-3]", "--down", "n[1-3]"], 2),
+        (&["--jobset", "n[0-1]", "--up", "n[1-3]"], 2),
+        (&["--down", ""], 8),
+    ] {
+        let said = inspect(args);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert_eq!(
+            here(&said),
+            [format!("2 {ranks} 8"), format!("1 {ranks} 8")],
+            "{said:?}"
+        );
+    }
+    assert_eq!(inspect(&["--up", "n[0-3]", "-q"]).out(), "2 1\n");
+    let json = inspect(&["--down", "n[1-2]", "--json"]).out();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["node"], "n[0,3]");
+    assert_eq!(json["datasets"][0]["name"], "ck.2");
+    assert_eq!(
+        json["datasets"][0]["ranks_here"],
+        serde_json::json!([0, 1, 6, 7])
+    );
+    // A node that cannot be reached, and none that is left.
+    let programs = nodes_of(&site, "n1");
+    let said = call(&site, &programs, &["inspect", "--up", "n[0-1]"]);
+    assert_eq!(here(&said), ["2 2 8", "1 2 8"], "{said:?}");
+    assert!(said.err.contains("node n1: "), "{said:?}");
+    let error = inspect(&["--down", "n[0-3]"]).failed();
+    assert!(error.contains("no node is left to ask"), "{error}");
+    for wrong in [
+        &["--up", "n1", "--down", "n2"][..],
+        &["--id", "1", "--up", "n1"],
+    ] {
+        assert_eq!(inspect(wrong).code, 2, "{wrong:?}");
+    }
+}

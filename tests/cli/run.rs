@@ -214,6 +214,64 @@ fn nodes_that_are_excluded_are_left_out_and_too_few_are_not_enough() {
     );
 }
 
+/// mpirun starts the program from its own node, so this one must be a good node of the job.
+#[test]
+fn a_launch_from_a_node_that_is_down_or_not_of_the_job_is_refused() {
+    let ssh = r#"while [ $# -gt 2 ]; do shift; done; PATH=/usr/bin:/bin; eval "$2""#;
+    let (programs, sandbox) = (launcher("").add("ssh", ssh), Sandbox::empty());
+    let base = sandbox.path().join("base");
+    let go = |node: &str, nodes: &str, set: &[(&str, &str)]| {
+        let set = [
+            &[
+                ("SCR_REMOTE", "ssh"),
+                ("SCR_NODELIST", nodes),
+                ("SCR_NODE_NAME", node),
+                ("SCR_NODE_TESTS", "dir_capacity"),
+                ("SCR_CACHE_BASE", base.to_str().unwrap()),
+                ("SCR_CNTL_BASE", base.to_str().unwrap()),
+                ("SCR_MIN_NODES", "1"),
+            ],
+            set,
+        ];
+        programs.run(&sandbox, &set.concat(), &["run", "mpirun", "./app"])
+    };
+    fs::create_dir(&base).unwrap();
+    let said = go("login", "n[1-2]", &[("SCR_NODE_TESTS", "none")]);
+    assert_eq!((said.code, calls(&sandbox).len()), (1, 0), "{said:?}");
+    for part in [
+        "this is node login, which is none of the job's (n[1-2])",
+        "set SCR_NODE_NAME",
+    ] {
+        assert!(said.err.contains(part), "{said:?}");
+    }
+    // The list may have names with a domain. What the user leaves out can launch.
+    let said = go(
+        "n1",
+        "N1.site.gov,n2",
+        &[("SCR_EXCLUDE_NODES", "N1.site.gov")],
+    );
+    assert_eq!((said.code, calls(&sandbox).len()), (0, 1), "{said:?}");
+    // A file in place of the base: no node can be used; the own one is the reason that counts.
+    fs::remove_dir_all(&base).unwrap();
+    fs::write(&base, "").unwrap();
+    let said = go("n1", "n[1-2]", &[]);
+    assert_eq!((said.code, calls(&sandbox).len()), (1, 1), "{said:?}");
+    let why = "the program is not launched: the node of scr_run, from which the program is \
+               launched, is down: n1: ";
+    assert!(said.out.contains(why), "{said:?}");
+}
+
+/// Each program of the resource manager that is missing is told before the first launch.
+#[test]
+fn what_is_missing_is_told_first() {
+    let (programs, sandbox) = (launcher(""), Sandbox::empty());
+    let set = [("PBS_JOBID", "7.site"), ("SCR_NODELIST", "n1")];
+    let said = run(&programs, &sandbox, &set, &["run", "mpirun", "./app"]);
+    assert_eq!((said.code, calls(&sandbox).len()), (0, 1), "{said:?}");
+    let what = "there is no pbsnodes on PATH, which PBS needs";
+    assert!(said.err.contains(what), "{said:?}");
+}
+
 #[test]
 fn halt_conditions_forbid_a_launch_and_reasons_of_the_last_run_do_not() {
     let (programs, sandbox) = (launcher("exit 1"), Sandbox::empty());

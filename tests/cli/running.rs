@@ -128,6 +128,7 @@ fn sigterm_during_the_node_tests_prevents_the_launch() {
     let (programs, sandbox) = (launcher("").add("ssh", ssh), Sandbox::empty());
     let set = [
         ("SCR_NODELIST", "n[1-2]"),
+        ("SCR_NODE_NAME", "n1"),
         ("SCR_NODE_TESTS", "echo"),
         ("SCR_REMOTE", "ssh"),
     ];

@@ -7,10 +7,12 @@ mod words;
 
 use super::call::{Failure, Invocation};
 use super::job::Job;
+use super::test_runtime::missing_programs;
 use super::{Command, CommandGroup, Outcome, RunCommand, place, prerun};
 use crate::Error;
 use crate::job::Launcher;
-use crate::job::launcher;
+use crate::job::hostlist::compress;
+use crate::job::node_name;
 use crate::store::{Lock, LockAttempt, wait_for_lock};
 use crate::system::process;
 use crate::system::time::Instant;
@@ -46,8 +48,9 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 /// themselves.
 ///
 /// There is no other launch when the program has ended with exit code 0 or called SCR_Finalize,
-/// when a halt condition holds (see scr halt), when SCR_RUNS launches were made, or when fewer
-/// nodes are left than SCR_MIN_NODES. Each decision is one line with its reason. SIGTERM, SIGINT,
+/// when a halt condition holds (see scr halt), when SCR_RUNS launches were made, when fewer
+/// nodes are left than SCR_MIN_NODES, or when mpirun or mpiexec would start it from a node that is down.
+/// These two need scr run on a node of the job. Each decision is one line with its reason. SIGTERM, SIGINT,
 /// SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the launcher; after the first four there
 /// is no other launch.
 ///
@@ -86,11 +89,11 @@ impl RunCommand for Options {
         }
         let (word, _) = self.launch();
         let launcher = Launcher::named(&word.to_string_lossy(), &job.environment)?;
-        let own_nodes = matches!(
-            launcher.kind(),
-            launcher::LauncherKind::OpenMpi | launcher::LauncherKind::Hydra
-        );
-        if job.manager.name() == "NONE" && !own_nodes {
+        // A job that has waited for its turn is not given up for a program that it may not need.
+        for missing in missing_programs(&job) {
+            call.warn(&missing);
+        }
+        if job.manager.name() == "NONE" && !launcher.kind().starts_from_here() {
             return Err(Failure::said(format!(
                 "there is no allocation to run {} in; get one first, for example with salloc or \
                  sbatch",
@@ -98,6 +101,7 @@ impl RunCommand for Options {
             )));
         }
         let nodes = job.nodes()?;
+        require_own_node(&job, &launcher, &nodes)?;
         call.verbose = job.debug();
         prerun::make(call, &job)?;
         let _lock = only_one(&job)?;
@@ -147,6 +151,22 @@ impl Options {
             .exec();
         Ok(Error::io("run", &word, error).into())
     }
+}
+
+/// Fails if the launcher would start the program from a node that is not of the job, such as a login
+/// node. Does not if all nodes are this machine.
+fn require_own_node(job: &Job, launcher: &Launcher, nodes: &[String]) -> Result<(), Failure> {
+    let local = job.remote(Some(launcher))?.is_local();
+    if local || !launcher.kind().starts_from_here() || steps::own_node(job, nodes)?.is_some() {
+        return Ok(());
+    }
+    let own = node_name(&job.environment, &|name| job.get(name))?.value;
+    Err(Failure::said(format!(
+        "this is node {own}, which is none of the job's ({}), and {} starts the program from here; run \
+         it in the job script, or set SCR_NODE_NAME to the name that this node has in the list",
+        compress(nodes),
+        launcher.word()
+    )))
 }
 
 /// A lock that keeps a second loop off the prefix directory. `None` if the file system has no locks.

@@ -12,8 +12,9 @@ use super::{Options, words};
 use crate::events::Event;
 use crate::format::print::escaped;
 use crate::job::clock::local_time;
-use crate::job::hostlist::{compress, minus};
-use crate::job::{Down, HealthReport, Launcher, launcher};
+use crate::job::health::EXCLUDED;
+use crate::job::hostlist::{compress, minus, named_in};
+use crate::job::{Down, HealthReport, Launcher, launcher, node_name};
 use crate::policy::run::{LoopState, NextStep, NodeCount, StopReason, limit, next_step, pause};
 use crate::policy::watchdog::Limits;
 use crate::prefix::records;
@@ -30,6 +31,8 @@ pub(super) struct Steps<'a> {
     launcher: &'a Launcher,
     options: &'a Options,
     nodes: Vec<String>,
+    /// The node of this process, if it is one of them.
+    own: Option<String>,
     /// Transfer daemons were started.
     daemons: bool,
     /// Nodes that were down once.
@@ -81,6 +84,7 @@ impl<'a> Steps<'a> {
             end: end.ok().flatten(),
             input: child::input(),
             signals: Signals::new()?,
+            own: own_node(job, &nodes)?,
             call,
             job,
             launcher,
@@ -162,6 +166,11 @@ impl<'a> Steps<'a> {
         }
         // A job can run without a log.
         let _ = list_down_nodes::log(job, &report, None);
+        // That the user leaves a node out does not mean that nothing can be started from it.
+        let own = |down: &&Down| Some(&down.node) == self.own.as_ref() && down.reason != EXCLUDED;
+        let own = report.down.iter().find(own);
+        let own = own.filter(|_| self.launcher.kind().starts_from_here());
+        self.state.own_node = own.map(|down| format!("{}: {}", down.node, down.reason));
         let HealthReport { down, .. } = report;
         self.lost = !first && !down.is_empty();
         let up = left.len() - down.len().min(left.len());
@@ -295,6 +304,12 @@ impl<'a> Steps<'a> {
     fn say(&mut self, text: &str) {
         say(self.call, text);
     }
+}
+
+/// The node of this process, as `nodes` have it. Local.
+pub(super) fn own_node(job: &Job, nodes: &[String]) -> Result<Option<String>, Failure> {
+    let own = node_name(&job.environment, &|name| job.get(name))?.value;
+    Ok(named_in(nodes, &own).cloned())
 }
 
 /// Default of SCR_SETTLE_SECONDS.

@@ -32,6 +32,12 @@ pub enum LauncherKind {
 }
 
 impl LauncherKind {
+    /// True if the launcher itself starts the processes, from the node where it runs. Others ask the
+    /// resource manager, which can also be done from a login node.
+    pub fn starts_from_here(self) -> bool {
+        matches!(self, LauncherKind::OpenMpi | LauncherKind::Hydra)
+    }
+
     /// The software that the launcher belongs to, for messages.
     pub fn name(self) -> &'static str {
         match self {
