@@ -60,7 +60,7 @@ impl Job {
 
     fn of((mut config, mut problems): (Config, Vec<String>)) -> Result<Job, Failure> {
         problems.extend(config.take_warnings());
-        let environment = Environment::of_process();
+        let environment = config.permitted(Environment::of_process());
         Ok(Job {
             prefix: Prefix::new(&config.prefix()?),
             manager: manager::detect(&environment),
@@ -283,7 +283,7 @@ pub(super) fn configuration_files(config: &Config) -> crate::Result<[Configurati
     };
     Ok([
         file("user", config.user_file()?)?,
-        file("system", config.system_file())?,
+        file("system", config.system_file().to_path_buf())?,
     ])
 }
 

@@ -294,6 +294,7 @@ pub(super) struct ParameterJson {
     pub unit: Option<&'static str>,
     pub effect: &'static str,
     pub effect_note: Option<&'static str>,
+    pub site_only: Option<String>,
     pub error: Option<String>,
     pub doc: &'static str,
 }
@@ -306,6 +307,7 @@ pub(super) struct LinesJson {
     pub children: Vec<ChildJson>,
     pub effect: &'static str,
     pub effect_note: Option<&'static str>,
+    pub site_only: Option<String>,
     pub doc: &'static str,
 }
 

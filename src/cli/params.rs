@@ -133,6 +133,7 @@ impl Options {
             unit: given(p.unit),
             effect,
             effect_note,
+            site_only: config.site_only(p.name).map(str::to_string),
             error: error.as_ref().map(ToString::to_string),
             doc: p.doc,
         }
@@ -154,11 +155,12 @@ impl Options {
             unit => format!(" ({unit})"),
         };
         format!(
-            "{} = {value}\n    {origin}: {default}; values: {}{unit}\n    {}\n{}",
+            "{} = {value}\n    {origin}: {default}; values: {}{unit}\n    {}\n{}{}",
             p.name,
             p.kind.allowed(),
             p.doc,
-            effect(p.effect)
+            effect(p.effect),
+            site_only(config, p.name)
         )
     }
 }
@@ -208,7 +210,8 @@ fn items(config: &Config, m: &Multi) -> String {
             child.kind.allowed()
         ));
     }
-    format!("{text}    {}\n{}", m.doc, effect(m.effect))
+    let site_only = site_only(config, m.name);
+    format!("{text}    {}\n{}{site_only}", m.doc, effect(m.effect))
 }
 
 fn items_json(config: &Config, m: &Multi) -> LinesJson {
@@ -235,6 +238,7 @@ fn items_json(config: &Config, m: &Multi) -> LinesJson {
         children: m.children.iter().map(child).collect(),
         effect,
         effect_note,
+        site_only: config.site_only(m.name).map(str::to_string),
         doc: m.doc,
     }
 }
@@ -244,6 +248,14 @@ fn effect_words(effect: Effect) -> (&'static str, Option<&'static str>) {
     match effect {
         Effect::Works => ("works", None),
         Effect::None(why) => ("none", Some(why)),
+    }
+}
+
+/// The line that says that users cannot set a parameter.
+fn site_only(config: &Config, name: &str) -> String {
+    match config.site_only(name) {
+        Some(place) => format!("    Only the site sets it: {}.\n", escaped(place)),
+        None => String::new(),
     }
 }
 

@@ -120,6 +120,10 @@ impl<'a> Make<'a> {
                     parent: "STORE",
                     item,
                 };
+                let enabled = read.bool("ENABLED").unwrap_or(true);
+                if enabled && let Err(error) = read.make.config.check_base("STORE", place, &dir) {
+                    read.make.errors.push(error);
+                }
                 let view = match read.word("VIEW").as_deref() {
                     Some("GLOBAL") => View::Global,
                     _ => View::Private,
@@ -136,7 +140,7 @@ impl<'a> Make<'a> {
                     dir,
                     group,
                     count: read.number("COUNT").unwrap_or(settings.cache_size),
-                    enabled: read.bool("ENABLED").unwrap_or(true),
+                    enabled,
                     mkdir: read.bool("MKDIR").unwrap_or(true),
                     view,
                     flush: match read.word("FLUSH") {
@@ -409,6 +413,9 @@ impl ChildReader<'_, '_, '_> {
             .children
             .iter()
             .find(|c| c.name == child)?;
+        if self.make.config.is_child_of_site(self.parent, row.default) {
+            return None;
+        }
         match self.make.config.convert(&name, value, &row.kind) {
             Ok(typed) => Some(typed),
             Err(error) => {

@@ -197,7 +197,8 @@ const SAMPLE: &str = "\
 # A configuration file of SCR, in which every line is a comment: all parameters with their defaults.
 # `scr params` shows the path at which the system configuration file is looked for; the user
 # configuration file is .scrconf in the prefix directory. The environment, the user file and
-# SCR_Config override the system file. Write only the lines that you change.
+# SCR_Config override the system file. Write only the lines that you change. What users cannot
+# set is named by SCR_SITE_ONLY and SCR_ALLOWED_BASES; see administrators.md in the documentation.
 #
 # Made from src/config/table.rs. After a change there: SCR_WRITE_DOCS=1 cargo test
 ";

@@ -2,6 +2,7 @@
 
 use super::layer::Layer;
 use super::scan::{Grammar, scan};
+use super::site;
 use super::{MAX_FILE, MAX_TEXT, MAX_WARNINGS};
 use crate::{Error, Result};
 use std::path::Path;
@@ -12,7 +13,8 @@ use std::path::Path;
 ///
 /// # Errors
 /// The file is too large, or it sets SCR_PREFIX to something that is not UTF-8: without that line
-/// another directory would be used.
+/// another directory would be used. Or a line with what the site decides cannot be used: without it
+/// users could do what the site forbids.
 pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<(Layer, Vec<String>)> {
     if bytes.len() as u64 > MAX_FILE {
         return Err(Error::config(
@@ -26,23 +28,28 @@ pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<(Layer, Vec<String>)> {
     let mut problems = Vec::new();
     for (number, line) in (1..).zip(bytes.split(|b| *b == b'\n')) {
         let place = format!("{}:{number}", path.display());
-        if std::str::from_utf8(line).is_err() && names_prefix(line) {
+        if std::str::from_utf8(line).is_err() && names(line, "SCR_PREFIX") {
             let what = "SCR_PREFIX is not UTF-8 text; correct or remove it";
             return Err(Error::config(place, what));
         }
-        if let Err(what) = take(&mut layer, line, &place)
-            && problems.len() < MAX_WARNINGS
-        {
-            problems.push(format!("{place}: {what}"));
+        if let Err(what) = take(&mut layer, line, &place) {
+            if let Some(name) = site::ALWAYS.iter().find(|name| names(line, name)) {
+                let what = format!("the line with {name} cannot be used: {what}");
+                return Err(Error::config(place, what));
+            }
+            if problems.len() < MAX_WARNINGS {
+                problems.push(format!("{place}: {what}"));
+            }
         }
     }
     Ok((layer, problems))
 }
 
-/// True if a line sets SCR_PREFIX.
-fn names_prefix(line: &[u8]) -> bool {
-    let rest = line.trim_ascii().strip_prefix(b"SCR_PREFIX");
-    rest.is_some_and(|rest| rest.trim_ascii().starts_with(b"="))
+/// True if a line begins with the parameter `name`, in any case. It need not be text.
+fn names(line: &[u8], name: &str) -> bool {
+    let ends = |byte: &u8| *byte == b'=' || byte.is_ascii_whitespace();
+    let given = line.trim_ascii_start().split(ends).next();
+    given.is_some_and(|given| given.eq_ignore_ascii_case(name.as_bytes()))
 }
 
 fn take(layer: &mut Layer, line: &[u8], place: &str) -> std::result::Result<(), String> {

@@ -4,7 +4,8 @@ use super::expand::expand;
 use super::file;
 use super::layer::{ConfigItem, Items, Layer, Value};
 use super::scan::quote;
-use super::system_file::system_file;
+use super::site;
+use super::system_file::{chosen_file, installed_file};
 use super::table::{self, Parameter};
 use super::value::{Typed, ValueKind};
 use crate::job::Environment;
@@ -52,6 +53,7 @@ pub struct Config {
     pub(super) system: Layer,
     pub(super) environment: Environment,
     pub(super) cwd: PathBuf,
+    pub(super) system_path: PathBuf,
     pub(super) frozen: bool,
     pub(super) loaded: bool,
     pub(super) problems: Vec<String>,
@@ -102,12 +104,7 @@ impl Config {
             in_command: self.in_command,
             ..Config::default()
         };
-        let system = next.system_file();
-        if let Some(bytes) = read_file(&system)? {
-            let problems;
-            (next.system, problems) = file::parse(&system, &bytes)?;
-            next.problems.extend(problems);
-        }
+        next.load_system(read_file)?;
         let user = next.user_file()?;
         let chosen = next.chosen_user_file().is_some();
         match read_file(&user)? {
@@ -123,6 +120,37 @@ impl Config {
             None => {}
         }
         *self = next;
+        Ok(())
+    }
+
+    /// Reads the system configuration file. The one of the installation cannot be replaced by
+    /// SCR_SYSTEM_CONF if it limits what users may set.
+    fn load_system(&mut self, read_file: &dyn Fn(&Path) -> Result<Option<Vec<u8>>>) -> Result<()> {
+        let read = |next: &mut Config, path: PathBuf| {
+            let (layer, problems) = match read_file(&path)? {
+                Some(bytes) => file::parse(&path, &bytes)?,
+                None => Default::default(),
+            };
+            next.system = layer;
+            next.system_path = path;
+            Result::Ok(problems)
+        };
+        let installed = installed_file(&self.environment, self.in_command);
+        let mut problems = read(self, installed)?;
+        let chosen = chosen_file(&self.environment, &self.cwd);
+        if let Some(chosen) = chosen.filter(|chosen| *chosen != self.system_path) {
+            match self.has_limits() {
+                false => problems = read(self, chosen)?,
+                true => problems.push(format!(
+                    "environment: SCR_SYSTEM_CONF is ignored, as {} limits what users may set ({} \
+                     or {})",
+                    self.system_path.display(),
+                    site::SITE_ONLY,
+                    site::ALLOWED_BASES
+                )),
+            }
+        }
+        self.problems.extend(problems);
         Ok(())
     }
 
@@ -143,8 +171,7 @@ impl Config {
 
     /// The effective value as it was written, and its source; `None` if it was not set.
     pub fn find(&self, name: &str) -> Option<(ConfigSource, &Value)> {
-        self.layers()
-            .into_iter()
+        self.layers_for(name)
             .find_map(|(s, layer)| Some((s, layer.plain.get(name)?)))
     }
 
@@ -168,10 +195,15 @@ impl Config {
     pub fn items(&self, parent: &str) -> impl ExactSizeIterator<Item = &ConfigItem> {
         static NONE: Items = Items::new();
         let mut found = self
-            .layers()
-            .into_iter()
+            .layers_for(parent)
             .filter_map(|(_, l)| l.items.get(parent));
         found.next().unwrap_or(&NONE).values()
+    }
+
+    /// The source of [`Config::items`]; `None` if there are none.
+    pub(super) fn source_of_items(&self, parent: &str) -> Option<ConfigSource> {
+        self.layers_for(parent)
+            .find_map(|(source, layer)| layer.items.contains_key(parent).then_some(source))
     }
 
     /// Replaces the variables of a value. `name` is its name in messages.
@@ -198,7 +230,10 @@ impl Config {
     /// Converts a value. The error names the parameter, where it was set, what is allowed, and what
     /// to do.
     pub fn convert(&self, name: &str, value: &Value, kind: &ValueKind) -> Result<Typed> {
-        let text = self.expand(name, value)?;
+        let text = match kind.has_variables() {
+            true => self.expand(name, value)?,
+            false => value.text.clone(),
+        };
         kind.parse(&text)
             .ok_or_else(|| malformed(name, value, &text, kind))
     }
@@ -220,9 +255,9 @@ impl Config {
         fold_dots(&self.cwd.join(path))
     }
 
-    /// The path of the system configuration file, which may not exist.
-    pub fn system_file(&self) -> PathBuf {
-        system_file(&self.environment, &self.cwd, self.in_command)
+    /// The path of the system configuration file, which may not exist; empty before [`Config::load`].
+    pub fn system_file(&self) -> &Path {
+        &self.system_path
     }
 
     /// The path of the user configuration file, which may not exist.
@@ -238,6 +273,9 @@ impl Config {
 
     /// The value of SCR_CONF_FILE, which no configuration file can set.
     fn chosen_user_file(&self) -> Option<&Value> {
+        if self.is_of_site("SCR_CONF_FILE") {
+            return None;
+        }
         let layers = [&self.env, &self.call];
         layers.iter().find_map(|l| l.plain.get("SCR_CONF_FILE"))
     }
@@ -298,6 +336,13 @@ impl Config {
         }
         self.environment = environment;
         Ok(())
+    }
+
+    /// The sources that may set `name`, highest first.
+    fn layers_for(&self, name: &str) -> impl Iterator<Item = (ConfigSource, &Layer)> {
+        let only_site = self.is_of_site(name);
+        let layers = self.layers().into_iter();
+        layers.filter(move |(source, _)| !only_site || *source == ConfigSource::System)
     }
 
     /// All sources, highest first.

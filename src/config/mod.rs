@@ -24,6 +24,7 @@ mod message;
 mod read;
 mod scan;
 pub mod settings;
+mod site;
 mod system_file;
 pub mod table;
 #[cfg(test)]

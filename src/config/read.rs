@@ -113,9 +113,17 @@ impl<'a> Read<'a> {
         }
     }
 
-    pub fn path(&mut self, name: &str) -> PathBuf {
-        let text = self.text(name).unwrap_or_default();
-        self.config.absolute(&text)
+    /// A base directory that the site allows.
+    pub fn base(&mut self, name: &str) -> PathBuf {
+        let Some(text) = self.text(name) else {
+            return PathBuf::new();
+        };
+        let dir = self.config.absolute(&text);
+        let place = self.config.origin(name);
+        if let Err(error) = self.config.check_base(name, &place, &dir) {
+            self.errors.push(error);
+        }
+        dir
     }
 
     pub fn prefix(&mut self) -> PathBuf {

@@ -18,14 +18,17 @@ const AS_CONFIGURED: Option<&str> = option_env!("SCR_CONFIG_DEFAULT");
 /// The path where no build system has chosen one.
 const LAST: &str = "/etc/scr.conf";
 
-/// The system configuration file, which may not exist. `SCR_SYSTEM_CONF` in the environment replaces
-/// it. A relative path there is relative to `cwd`.
-pub(super) fn system_file(environment: &Environment, cwd: &Path, in_command: bool) -> PathBuf {
+/// The system configuration file that `SCR_SYSTEM_CONF` in the environment names. A relative path there
+/// is relative to `cwd`.
+pub(super) fn chosen_file(environment: &Environment, cwd: &Path) -> Option<PathBuf> {
     let given = environment.get("SCR_SYSTEM_CONF");
-    match given.filter(|path| !path.is_empty()) {
-        Some(path) => cwd.join(path),
-        None => installed(environment.code_file.as_deref(), in_command),
-    }
+    let given = given.filter(|path| !path.is_empty())?;
+    Some(cwd.join(given))
+}
+
+/// The system configuration file of the installation, which may not exist.
+pub(super) fn installed_file(environment: &Environment, in_command: bool) -> PathBuf {
+    installed(environment.code_file.as_deref(), in_command)
 }
 
 /// The file of the installation that `code_file` belongs to: that of the command or of libscr.so.
@@ -53,12 +56,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_wins() {
+    fn the_environment_names_a_file() {
         let cwd = Path::new("/cwd");
         let set: Environment = [("SCR_SYSTEM_CONF", "s")].into_iter().collect();
-        assert_eq!(system_file(&set, cwd, false), Path::new("/cwd/s"));
+        assert_eq!(chosen_file(&set, cwd), Some("/cwd/s".into()));
         let empty: Environment = [("SCR_SYSTEM_CONF", "")].into_iter().collect();
-        assert_eq!(system_file(&empty, cwd, true), installed(None, true));
+        assert_eq!(chosen_file(&empty, cwd), None);
     }
 
     /// How it is found below an installation is tested with an installation, in tests/install.

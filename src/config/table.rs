@@ -3,6 +3,7 @@
 //!
 //! Names, defaults and meanings are those of SCR v3.1.0 unless the text says otherwise.
 
+use super::site::{ALLOWED_BASES, SITE_ONLY};
 use super::value::ValueKind;
 
 /// Defaults that a site chooses when it builds the library, through CMake.
@@ -151,7 +152,9 @@ fn distance(typed: &[char], known: &str) -> usize {
 
 use Effect::{None as Never, Works};
 use ReadBy::{Both, Commands, Library};
-use ValueKind::{Bool, Bytes, Choice, Cores, Int, IntOr, Name, Path, Percent, Text, Words};
+use ValueKind::{
+    Bool, Bytes, Choice, Cores, Directories, Int, IntOr, Name, Path, Percent, Text, Words,
+};
 
 const fn row(
     name: &'static str,
@@ -198,6 +201,10 @@ pub const PARAMETERS: &[Parameter] = &[
         "User configuration file, from the environment or SCR_Config; `<prefix>/.scrconf` if unset."),
     row("SCR_SYSTEM_CONF", Path, "", "", Both, Works,
         "System configuration file, from the environment only; if unset, `etc/scr.conf` of the installation, or the one chosen when SCR was built. Not in SCR v3.1.0."),
+    row(SITE_ONLY, Text, "", "", Both, Works,
+        "Names of parameters, separated by commas, that users cannot set: the value in the system configuration file counts, or else the default. Only that file can set this. Not in SCR v3.1.0."),
+    row(ALLOWED_BASES, Directories, "", "", Both, Works,
+        "The directories in which SCR_CACHE_BASE, SCR_CNTL_BASE and those of STORE lines may be; anywhere if unset. Only the system configuration file can set this. Not in SCR v3.1.0."),
     row("SCR_USER_NAME", Name, "", "", Both, Works,
         "Part of cache and control directories and of dataset descriptions; if unset, the user's name in the system."),
     row("SCR_JOB_ID", Name, "", "", Both, Works,

@@ -15,6 +15,8 @@ pub enum ValueKind {
     Percent,
     /// A path. Relative ones are taken from the current directory of rank 0.
     Path,
+    /// Absolute paths with colons between, in which no variables are replaced.
+    Directories,
     /// Any text.
     Text,
     /// Text that becomes one component of a path: no `/`, neither `.` nor `..`.
@@ -57,12 +59,21 @@ impl ValueKind {
             }
             ValueKind::Percent => "a percentage from 0 to 100".into(),
             ValueKind::Path => "a path".into(),
+            ValueKind::Directories => {
+                "absolute paths with `:` between, and without variables, which users could set"
+                    .into()
+            }
             ValueKind::Text => "text".into(),
             ValueKind::Name => "a name without `/` that is neither `.` nor `..`".into(),
             ValueKind::Choice(words) => format!("one of {}", words.join(", ")),
             ValueKind::Words(words) => format!("one or more of {}", words.join(", ")),
             ValueKind::Cores => "a list of processors from 0 to 1023, such as 0,4-7".into(),
         }
+    }
+
+    /// False if `$NAME` in a value is an error.
+    pub fn has_variables(&self) -> bool {
+        !matches!(self, ValueKind::Directories)
     }
 
     /// Converts `text`; `None` if it is not what [`ValueKind::allowed`] says.
@@ -82,6 +93,12 @@ impl ValueKind {
                 .map(Typed::Bytes),
             ValueKind::Percent => percent(trimmed).map(Typed::Percent),
             ValueKind::Path => clean(text).then(|| Typed::Text(text.to_string())),
+            ValueKind::Directories => {
+                let good =
+                    |path: &str| path.starts_with('/') && !path.split('/').any(|c| c == "..");
+                let all = clean(text) && !text.contains('$') && text.split(':').all(good);
+                all.then(|| Typed::Text(text.to_string()))
+            }
             ValueKind::Text => (!text.contains('\0')).then(|| Typed::Text(text.to_string())),
             ValueKind::Name => (clean(text) && !text.contains('/') && text != "." && text != "..")
                 .then(|| Typed::Text(text.to_string())),

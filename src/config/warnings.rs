@@ -4,13 +4,17 @@ use super::MAX_WARNINGS;
 use super::expand::expand;
 use super::layer::{ConfigItem, Layer, Value};
 use super::layers::{Config, ConfigSource};
+use super::site;
 use super::table::{self, Effect};
 use super::value::ValueKind;
 use crate::job::Environment;
 use std::collections::BTreeSet;
 
-/// Parameters that only some sources can set, because they tell where the other sources are.
-pub(super) const EARLY: [(&str, &[ConfigSource]); 2] = [
+/// Parameters that only some sources can set, because they tell where the other sources are, or what these
+/// may set.
+pub(super) const EARLY: [(&str, &[ConfigSource]); 4] = [
+    (site::SITE_ONLY, &[ConfigSource::System]),
+    (site::ALLOWED_BASES, &[ConfigSource::System]),
     ("SCR_SYSTEM_CONF", &[ConfigSource::Environment]),
     (
         "SCR_CONF_FILE",
@@ -53,6 +57,7 @@ impl Config {
             note_environment(&self.environment)
                 .chain(plain)
                 .chain(items)
+                .chain(self.notes_of_site())
         };
         // Rank 0 has given all warnings except those about variables that only this process lacks.
         let told = self.undefined.as_ref();
@@ -101,9 +106,13 @@ fn note_plain(source: ConfigSource, name: &str, value: &Value) -> Option<String>
         return Some(unknown(place, "no parameter", name, table::names()));
     };
     let early = EARLY.iter().find(|(n, _)| *n == name);
-    if early.is_some_and(|(_, sources)| !sources.contains(&source)) {
+    if let Some((_, sources)) = early.filter(|(_, sources)| !sources.contains(&source)) {
+        let right = match sources.contains(&ConfigSource::System) {
+            true => "the system configuration file",
+            false => "the environment",
+        };
         return Some(format!(
-            "{place}: {name} has no effect here; set it in the environment"
+            "{place}: {name} has no effect here; set it in {right}"
         ));
     }
     if is_default(parameter.kind, value, parameter.default) {
@@ -129,7 +138,15 @@ fn note_item(parent: &str, item: &ConfigItem) -> Vec<String> {
         .iter()
         .filter(|(child, _)| !multi.open && !known().any(|name| name == child.as_str()));
     let what = format!("{parent} has no");
-    let strange = strange.map(|(child, value)| unknown(&value.place, &what, child, known()));
+    let strange = strange.map(|(child, value)| match (parent, child.as_str()) {
+        // What is meant has another name here, or belongs to another line.
+        ("STORE", "TYPE") => format!(
+            "{}: {what} TYPE; FLUSH says how files are moved from a store, and TYPE of a CKPT line is \
+             the redundancy scheme",
+            value.place
+        ),
+        _ => unknown(&value.place, &what, child, known()),
+    });
     let children = multi.children.iter().filter_map(|child| {
         let value = item.children.get(child.name)?;
         let given = !is_default(child.kind, value, child.default);

@@ -93,6 +93,14 @@ impl Environment {
         self
     }
 
+    /// Without the variables for which `dropped` is true.
+    #[must_use]
+    pub fn without(mut self, dropped: impl Fn(&str) -> bool) -> Self {
+        self.vars
+            .retain(|name, _| !name.to_str().is_some_and(&dropped));
+        self
+    }
+
     /// With another host name.
     #[must_use]
     pub fn with_host(mut self, host: &str) -> Self {

@@ -71,12 +71,9 @@ impl RootSetup<'_> {
         let prefix = Prefix::new(&settings.prefix);
         let files = &*prefix.confine(self.files, []);
         root.locks = Locks::of_prefix(files, &prefix, self.lock_timeout)?;
-        let user = job::user_name(self.environment, &|_| settings.user_name.clone())?;
-        let job = job::job_id(
-            self.environment,
-            &|_| settings.job_id.clone(),
-            prefix.real(),
-        )?;
+        let environment = &config.permitted(self.environment.clone());
+        let user = job::user_name(environment, &|_| settings.user_name.clone())?;
+        let job = job::job_id(environment, &|_| settings.job_id.clone(), prefix.real())?;
         for (what, found) in [("user", &user), ("job", &job)] {
             let text = format!("{what} {} ({})", found.value, found.source);
             self.tell(Severity::Debug(2), text);

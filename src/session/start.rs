@@ -97,8 +97,9 @@ impl Session {
         };
 
         // Each rank finds its own directories.
-        let local = receive(&message, &environment, config)
-            .and_then(|info| LocalSetup::find(&*files, &environment, config, info));
+        let received = receive(&message, &environment, config);
+        let environment = config.permitted(environment);
+        let local = received.and_then(|info| LocalSetup::find(&*files, &environment, config, info));
         if let Ok(local) = &local {
             speaker.node.clone_from(&local.node);
         }

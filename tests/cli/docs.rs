@@ -130,6 +130,7 @@ fn long_options_in_the_documentation_exist() {
     // Of launchers, schedulers, compilers and of our scripts.
     let others = [
         "--cflags",
+        "--dirty",
         "--exclude",
         "--exclude_hosts",
         "--fast",
@@ -140,6 +141,7 @@ fn long_options_in_the_documentation_exist() {
         "--no-kill",
         "--offline",
         "--open",
+        "--path",
         "--ntasks",
         "--ntasks-per-node",
         "--nodes",
@@ -153,6 +155,7 @@ fn long_options_in_the_documentation_exist() {
         "--test-dir",
         "--workflow",
         "--target",
+        "--test",
         "--strip",
         "--preset",
         "--list-presets",
@@ -289,7 +292,12 @@ fn fields(settings: &str, name: &str) -> Vec<String> {
 fn the_table_of_parameters_says_who_reads_what() {
     let settings = source(&["config/settings.rs"], &[]);
     let shared = source(
-        &["config/layers.rs", "config/log.rs", "config/system_file.rs"],
+        &[
+            "config/layers.rs",
+            "config/log.rs",
+            "config/site.rs",
+            "config/system_file.rs",
+        ],
         &[],
     );
     let library = source(&["session", "capi", "config/describe.rs"], &["testing"]);

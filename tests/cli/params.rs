@@ -80,6 +80,82 @@ fn configuration_files_are_named() {
     }
 }
 
+/// What the site sets alone is shown as such, and commands keep to it.
+#[test]
+fn parameters_of_the_site_are_shown() {
+    let sandbox = Sandbox::empty();
+    let root = sandbox.path();
+    let system = format!(
+        "SCR_FLUSH=3\nSCR_SITE_ONLY=SCR_FLUSH,STORE,SCR_JOB_ID\nSCR_ALLOWED_BASES={}\n",
+        root.display()
+    );
+    std::fs::write(root.join("site.conf"), system).unwrap();
+    std::fs::write(root.join(".scrconf"), "SCR_FLUSH=4\nSTORE=/l/ssd\n").unwrap();
+    let run = |args: &[&str], set: &[(&str, &str)]| {
+        let mut program = program("scr", args);
+        program
+            .current_dir(root)
+            .env("SCR_SYSTEM_CONF", "site.conf");
+        program.env("SCR_CNTL_BASE", root);
+        program.envs(set.iter().copied());
+        said(program.output().unwrap())
+    };
+    let site = root.join("site.conf:2");
+    let told = run(&["params"], &[]);
+    let flush = told
+        .out
+        .split("\nSCR_FLUSH = 3\n")
+        .nth(1)
+        .expect("the site's value");
+    let flush = flush.lines().take(3).collect::<Vec<_>>().join("\n");
+    let only = format!("    Only the site sets it: {}.", site.display());
+    assert!(flush.contains(&only), "{flush}");
+    assert_eq!(
+        told.out.matches("Only the site sets it").count(),
+        5,
+        "{}",
+        told.out
+    );
+    assert!(
+        told.out.contains("STORE=<directory> (not set)"),
+        "{}",
+        told.out
+    );
+    for place in [
+        ".scrconf:1: SCR_FLUSH is ignored",
+        ".scrconf:2: STORE is ignored",
+    ] {
+        assert!(told.err.contains(place), "{}", told.err);
+    }
+    let json = run(
+        &["params", "--json", "scr_flush", "store", "scr_debug"],
+        &[],
+    )
+    .out;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let site = site.to_str().unwrap();
+    assert_eq!(json["parameters"][0]["name"], "SCR_DEBUG");
+    assert_eq!(json["parameters"][0]["site_only"], serde_json::Value::Null);
+    assert_eq!(json["parameters"][1]["site_only"], site);
+    assert_eq!(json["lines"][0]["site_only"], site);
+    // Commands look into the same directories as the library.
+    let cache = [("SCR_CACHE_BASE", "/elsewhere")];
+    let error = run(&["list-dir", "cache"], &cache).failed();
+    assert!(
+        error.contains("SCR_CACHE_BASE is /elsewhere, but this site allows"),
+        "{error}"
+    );
+    let own = [
+        ("SCR_CACHE_BASE", root.to_str().unwrap()),
+        ("SCR_JOB_ID", "77"),
+    ];
+    let dirs = run(&["list-dir", "cache"], &own);
+    assert_eq!(dirs.code, 0, "{}", dirs.err);
+    let dirs = dirs.out;
+    assert!(dirs.contains("scr."), "{dirs}");
+    assert!(!dirs.contains("scr.77"), "{dirs}");
+}
+
 #[test]
 fn bad_values_and_names_are_errors() {
     let sandbox = Sandbox::empty();

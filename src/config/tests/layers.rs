@@ -1,4 +1,5 @@
 use super::super::layer::ConfigItem;
+use super::super::system_file::installed_file;
 use super::super::{Config, ConfigSource, MAX_FILE};
 use super::{load, reload};
 use crate::job::Environment;
@@ -54,11 +55,12 @@ fn asked(config: &mut Config, env: &[(&str, &str)]) -> Vec<PathBuf> {
 #[test]
 fn which_files_are_read() {
     let paths = |env: &[(&str, &str)]| asked(&mut Config::new(), env);
-    let system = Config::new().system_file();
+    let system = installed_file(&Environment::empty(), false);
     assert_eq!(paths(&[]), [&system, Path::new("/cwd/.scrconf")]);
+    // The installed file is read too, since it may limit what users set.
     assert_eq!(
         paths(&[("SCR_PREFIX", "a/../b"), ("SCR_SYSTEM_CONF", "s")]),
-        [Path::new("/cwd/s"), Path::new("/cwd/b/.scrconf")]
+        [&system, Path::new("/cwd/s"), Path::new("/cwd/b/.scrconf")]
     );
     let env = [("SCR_PREFIX", "/p"), ("SCR_CONF_FILE", "$D/c"), ("D", "/d")];
     assert_eq!(paths(&env)[1], Path::new("/d/c"));
@@ -362,4 +364,16 @@ fn undefined_variables_are_found_everywhere() {
             "SCR_Config: CKPT=0 STORE: $E is not defined and counts as empty".to_string(),
         ]
     );
+}
+
+#[test]
+fn a_type_of_a_store_is_told_what_it_may_mean() {
+    let mut config = load(&[], "STORE=/ssd TYPE=PTHREAD\n", "");
+    let told = config.take_warnings().join("\n");
+    for part in [
+        ".scrconf:1: STORE has no TYPE; FLUSH says",
+        "TYPE of a CKPT line",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
 }

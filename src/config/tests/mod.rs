@@ -5,6 +5,7 @@ mod descriptors;
 mod layers;
 mod random;
 mod settings;
+mod site;
 
 use super::Config;
 use crate::Result;

@@ -199,3 +199,64 @@ fn a_store_that_cannot_be_made_is_told_with_its_line_and_a_remedy() {
         "{text}"
     );
 }
+
+/// What the site decides holds on each node, whatever a process has in its own environment.
+#[test]
+fn the_limits_of_the_site_hold_on_all_ranks() {
+    let site = Site::new().set("SCR_FLUSH", "0");
+    let storage = site.node("x").parent().unwrap().display().to_string();
+    let conf = site.dir.path().join("site.conf");
+    let lines = [
+        "SCR_JOB_ID=site7",
+        "SCR_SITE_ONLY=SCR_JOB_ID,SCR_CACHE_SIZE",
+        &format!("SCR_ALLOWED_BASES={storage}"),
+    ];
+    std::fs::write(&conf, lines.join("\n")).unwrap();
+    let mut site = site
+        .set("SCR_SYSTEM_CONF", conf.to_str().unwrap())
+        .set("SCR_CACHE_SIZE", "9");
+    site.run(&nodes(3), |rank| {
+        for name in ["ck.1", "ck.2"] {
+            rank.checkpoint(name).unwrap();
+        }
+    });
+    // The user's job id and cache size are not used.
+    for (name, counts) in [
+        ("SCR_JOB_ID", "the value of"),
+        ("SCR_CACHE_SIZE", "its default"),
+    ] {
+        let told = site.heard(&format!("environment: {name} is ignored"));
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(
+            told[0].contains("site.conf:2") && told[0].contains(counts),
+            "{told:?}"
+        );
+    }
+    let job = site.node("n0").join("user1/scr.site7");
+    let cached = std::fs::read_dir(of_run(&job)).unwrap();
+    let names = cached.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(
+        names
+            .filter(|name| name.starts_with("scr.dataset."))
+            .count(),
+        1
+    );
+    assert!(!site.job("n0").exists());
+
+    // A link leads out of what is allowed, on one node.
+    let out = site.dir.path().join("out");
+    std::fs::create_dir(&out).unwrap();
+    std::os::unix::fs::symlink(&out, site.node("n1").join("link")).unwrap();
+    let base = site.node("n1").join("link/below").display().to_string();
+    site.of_node
+        .push(("n1".into(), "SCR_CACHE_BASE".into(), base));
+    let told = refused(&site);
+    for part in [
+        "link/below, which is ",
+        "/out/below, but this site allows only",
+        "site.conf:3",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+    assert!(std::fs::read_dir(&out).unwrap().next().is_none());
+}
