@@ -109,12 +109,13 @@ const PARTS: [(&str, &str, &str); 17] = [
 ];
 
 /// Texts that are no messages: of documents, tables of parameters, and of tests.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 7] = [
     "config/docs.rs",
     "config/table.rs",
     "events/event.rs",
     "session/testing.rs",
     "store/faulty.rs",
+    "store/faulty/file.rs",
     "log/database.rs",
 ];
 

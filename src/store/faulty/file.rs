@@ -1,0 +1,168 @@
+//! An open file of a [`Faulty`](super::Faulty) file system.
+
+use super::super::{File, Stat};
+use super::{Faults, half, injected};
+use crate::{Error, Result};
+use rustix::fd::BorrowedFd;
+use std::cell::RefCell;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// After a failed write or sync, every later call fails, as with a real file.
+pub(super) struct FaultyFile {
+    inner: Box<dyn File>,
+    path: PathBuf,
+    faults: Faults,
+    failure: RefCell<Option<Error>>,
+}
+
+impl FaultyFile {
+    pub fn wrap(inner: Box<dyn File>, path: &Path, faults: &Faults) -> Box<dyn File> {
+        let (path, faults) = (path.to_path_buf(), faults.clone());
+        Box::new(FaultyFile {
+            inner,
+            path,
+            faults,
+            failure: RefCell::new(None),
+        })
+    }
+
+    fn check(&self, action: &'static str) -> Result<()> {
+        self.faults.alive(action, &self.path)?;
+        self.failure.borrow().clone().map_or(Ok(()), Err)
+    }
+
+    fn change(
+        &self,
+        action: &'static str,
+        torn: impl FnOnce(),
+        whole: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        self.check(action)?;
+        let result = self.faults.change(action, &self.path, torn, whole);
+        self.failure.replace(result.clone().err());
+        result
+    }
+
+    /// Bytes by which the file must grow to reach `end`, and how many of them are available.
+    fn grow(&self, end: u64) -> Result<(u64, u64)> {
+        let growth = end.saturating_sub(self.inner.size()?);
+        Ok((growth, self.faults.take_space(growth)))
+    }
+
+    fn full(&self, action: &'static str) -> Error {
+        injected(action, &self.path, libc::ENOSPC)
+    }
+}
+
+impl File for FaultyFile {
+    fn size(&self) -> Result<u64> {
+        self.check("stat")?;
+        self.inner.size()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.check("read")?;
+        self.faults.look("read", &self.path)?;
+        self.faults.readable(&self.path)?;
+        self.inner.read_at(offset, buffer)
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let torn = || {
+            let _ = self.inner.write_at(offset, half(data));
+        };
+        self.change("write", torn, || {
+            self.faults.room("write", &self.path, true)?;
+            let length = data.len() as u64;
+            let (growth, taken) = self.grow(offset.saturating_add(length))?;
+            if taken == growth {
+                return self.inner.write_at(offset, data);
+            }
+            // Writes as much as fits, as a real disk does.
+            let fits = length.saturating_sub(growth - taken);
+            let fits = usize::try_from(fits).ok().and_then(|fits| data.get(..fits));
+            self.inner.write_at(offset, fits.unwrap_or_default())?;
+            Err(self.full("write"))
+        })
+    }
+
+    fn allocate(&self, size: u64) -> Result<()> {
+        self.change(
+            "allocate",
+            || (),
+            || {
+                self.faults.room("allocate", &self.path, true)?;
+                let before = self.inner.size()?;
+                let (growth, taken) = self.grow(size)?;
+                if taken < growth {
+                    self.faults.give_space(taken);
+                    return Err(self.full("allocate"));
+                }
+                let result = self.inner.allocate(size);
+                let freed = if result.is_ok() {
+                    before.saturating_sub(size)
+                } else {
+                    taken
+                };
+                self.faults.give_space(freed);
+                result
+            },
+        )
+    }
+
+    /// A hole takes no space.
+    fn set_size(&self, size: u64) -> Result<()> {
+        self.change(
+            "set the size of",
+            || (),
+            || {
+                let before = self.inner.size()?;
+                self.inner.set_size(size)?;
+                self.faults.give_space(before.saturating_sub(size));
+                Ok(())
+            },
+        )
+    }
+
+    fn data_from(&self, from: u64) -> Result<Option<Range<u64>>> {
+        self.check("stat")?;
+        self.inner.data_from(from)
+    }
+
+    fn copy_from(&self, source: &dyn File, bytes: Range<u64>) -> Result<bool> {
+        let mut copied = false;
+        self.change(
+            "copy",
+            || (),
+            || {
+                let (growth, taken) = self.grow(bytes.end)?;
+                copied = taken == growth && self.inner.copy_from(source, bytes)?;
+                if !copied {
+                    self.faults.give_space(taken);
+                }
+                Ok(())
+            },
+        )?;
+        Ok(copied)
+    }
+
+    fn start_sync(&self, bytes: Range<u64>) -> Result<()> {
+        self.change("write", || (), || self.inner.start_sync(bytes))
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.change("sync", || (), || self.inner.sync())
+    }
+
+    fn restore(&self, stat: &Stat) -> Result<()> {
+        let restore = || self.inner.restore(stat);
+        self.change("restore attributes of", || (), restore)
+    }
+
+    fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.check("read")?;
+        self.faults.readable(&self.path)?;
+        self.inner.descriptor()
+    }
+}
