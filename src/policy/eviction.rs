@@ -5,17 +5,22 @@
 //!
 //! 1. datasets that no restart can use, oldest first;
 //! 2. output that is in the prefix directory;
-//! 3. checkpoints for which a newer one, in any store, tolerates at least as much, oldest first;
-//! 4. checkpoints that a restart finds in the prefix directory;
+//! 3. checkpoints that a restart finds in the prefix directory, and those for which a newer one, in any
+//!    store, tolerates at least as much; of both the oldest first;
+//! 4. datasets that are being flushed, which must be waited for;
 //! 5. output that is nowhere else;
 //! 6. of the rest, where each is older and safer than the next, the least safe.
 //!
 //! So the last checkpoint that tolerates a loss is not evicted before one that tolerates less, and
-//! the last checkpoint of all is evicted after anything else. Datasets that were offered to the
-//! program, which may be about to read them, are evicted last. The limit for the number of datasets
-//! in a store always holds.
+//! the last checkpoint of all is evicted after anything else. With checkpoints of one scheme the oldest
+//! is evicted. Datasets that were offered to the program, which may be about to read them, are evicted
+//! last. The limit for the number of datasets in a store always holds.
 //!
-//! If there is too little space, more datasets of the first four classes may be evicted, except
+//! A flush that succeeds puts its dataset into class 2 or 3, one that fails into 3, 5 or 6. So nothing of
+//! class 5 or 6 goes before the end of a flush is known on which the choice depends
+//! ([`awaited`]). Datasets of the first three classes go without waiting.
+//!
+//! If there is too little space, more datasets of the first three classes may be evicted, except
 //! offered ones. A restart then still finds as new a checkpoint as before.
 
 use crate::redundancy::EVERYTHING;
@@ -36,6 +41,8 @@ pub struct EvictionCandidate {
     pub tolerates: usize,
     /// True if it is also in the prefix directory, where a restart finds it.
     pub saved: bool,
+    /// True if it is being flushed.
+    pub flushing: bool,
     /// True if it is offered to the program for a restart.
     pub offered: bool,
 }
@@ -58,30 +65,37 @@ impl EvictionCandidate {
 
     /// Its class, from 1 to 6, in the order of the module's documentation.
     fn class(&self, all: &[EvictionCandidate]) -> u8 {
+        match self.class_without_flush(all) {
+            _ if self.flushing => 4,
+            class => class,
+        }
+    }
+
+    /// Its class if its flush fails, or if it is not being flushed.
+    fn class_without_flush(&self, all: &[EvictionCandidate]) -> u8 {
         match () {
             () if !self.usable => 1,
             () if !self.checkpoint && self.saved => 2,
-            () if self.checkpoint && all.iter().any(|other| other.replaces(self)) => 3,
-            () if self.checkpoint && self.saved => 4,
+            () if self.checkpoint && (self.saved || all.iter().any(|o| o.replaces(self))) => 3,
             () if !self.checkpoint => 5,
             () => 6,
         }
     }
 
-    /// True if evicting it makes no restart worse.
+    /// True if evicting it makes no restart worse, whether its flush succeeds or not.
     fn is_dispensable(&self, all: &[EvictionCandidate]) -> bool {
-        !self.offered && self.class(all) <= 4
+        !self.offered && self.class_without_flush(all) <= 3
     }
 
     /// Sort key: datasets with lower keys are evicted first.
-    fn eviction_order(&self, all: &[EvictionCandidate]) -> (bool, u8, u64) {
+    fn eviction_order(&self, all: &[EvictionCandidate]) -> (bool, u8, bool, u64) {
         let class = self.class(all);
         let age = if class == 6 {
             u64::MAX - self.id
         } else {
             self.id
         };
-        (self.offered, class, age)
+        (self.offered, class, !self.is_dispensable(all), age)
     }
 }
 
@@ -103,19 +117,45 @@ pub fn select_evicted(entries: &[EvictionCandidate], count: usize, more: usize) 
     order.into_iter().map(|(_, at)| at).collect()
 }
 
+/// Indices in `entries` of the datasets whose flush must end before datasets are evicted as
+/// [`select_evicted`] says; it must be asked again then. Empty if nothing must be waited for.
+pub fn awaited(entries: &[EvictionCandidate], count: usize, more: usize) -> Vec<usize> {
+    let flushing = |at: &usize| entries.get(*at).is_some_and(|e| e.flushing);
+    let gone = select_evicted(entries, count, more);
+    let evicted: Vec<usize> = gone.iter().copied().filter(flushing).collect();
+    let needed = |at: &usize| entries.get(*at).is_some_and(|e| !e.is_dispensable(entries));
+    if !evicted.is_empty() || !gone.iter().any(needed) {
+        return evicted;
+    }
+    // In another store there may be a flush that makes what is here dispensable.
+    let hoped: Vec<EvictionCandidate> = entries
+        .iter()
+        .map(|entry| EvictionCandidate {
+            saved: entry.saved || entry.flushing,
+            flushing: false,
+            ..*entry
+        })
+        .collect();
+    match select_evicted(&hoped, count, more) == gone {
+        true => Vec::new(),
+        false => (0..entries.len()).filter(flushing).collect(),
+    }
+}
+
 /// Index in `entries` of the dataset that leaves a full store first, so that a restart can go on: one
 /// that no restart can use, then one that is in the prefix directory, then one that a newer one
-/// replaces; of these the oldest. `None` if a restart may need all that are there.
+/// replaces; of these the oldest. None that is being flushed. `None` if a restart may need all that are
+/// there.
 pub fn first_to_give_way(entries: &[EvictionCandidate]) -> Option<usize> {
     let candidates = entries.iter().enumerate();
-    let candidates = candidates.filter(|(_, e)| e.here && e.is_dispensable(entries));
+    let candidates = candidates.filter(|(_, e)| e.here && !e.flushing && e.is_dispensable(entries));
     let first = candidates.min_by_key(|(_, e)| (e.usable, !e.saved, e.id))?;
     Some(first.0)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{EVERYTHING, EvictionCandidate, first_to_give_way, select_evicted};
+    use super::{EVERYTHING, EvictionCandidate, awaited, first_to_give_way, select_evicted};
 
     /// A checkpoint in the store that tolerates so many losses.
     fn ck(id: u64, tolerates: usize) -> EvictionCandidate {
@@ -126,6 +166,7 @@ mod tests {
             checkpoint: true,
             tolerates,
             saved: false,
+            flushing: false,
             offered: false,
         }
     }
@@ -207,6 +248,62 @@ mod tests {
             ..ck(5, 0)
         };
         assert_eq!(ids(&[ck(4, 1), saved, ck(7, 0)], 2), [4, 5]);
+    }
+
+    #[test]
+    fn with_one_scheme_the_oldest_goes_though_the_prefix_directory_has_it() {
+        let saved = |id| EvictionCandidate {
+            saved: true,
+            ..ck(id, 1)
+        };
+        assert_eq!(ids(&[saved(1), ck(2, 1), ck(3, 1)], 3), [1]);
+        assert_eq!(ids(&[ck(1, 1), saved(2), ck(3, 1)], 3), [1]);
+        assert_eq!(ids(&[ck(1, 1), saved(2)], 2), [1], "the newest stays");
+        assert_eq!(ids(&[saved(2), ck(3, 0)], 2), [2]);
+    }
+
+    fn flushing(entry: EvictionCandidate) -> EvictionCandidate {
+        EvictionCandidate {
+            flushing: true,
+            ..entry
+        }
+    }
+
+    #[test]
+    fn what_is_being_flushed_is_waited_for_before_what_is_nowhere_else() {
+        let waited = |entries: &[EvictionCandidate], count| {
+            let found = awaited(entries, count, 0).into_iter();
+            found.map(|at| entries[at].id).collect::<Vec<u64>>()
+        };
+        let output = EvictionCandidate {
+            checkpoint: false,
+            ..ck(4, 0)
+        };
+        for (entries, gone, awaited) in [
+            (&[flushing(ck(4, 1)), ck(5, 1)][..], 4, &[4][..]),
+            (&[flushing(output), ck(5, 1)], 4, &[4]),
+            (&[output, flushing(ck(5, 1))], 5, &[5]),
+            // Safer than what is newer, and the other way around.
+            (&[flushing(ck(4, 1)), ck(5, 0)], 4, &[4]),
+            (&[ck(4, 1), flushing(ck(5, 0))], 5, &[5]),
+            // The oldest of several that are being flushed.
+            (&[flushing(ck(4, 1)), flushing(ck(5, 1))], 4, &[4]),
+            // Nothing is waited for while another one is dispensable.
+            (&[flushing(ck(3, 1)), ck(4, 1), ck(5, 1)], 4, &[]),
+            (&[ck(3, 1), flushing(ck(4, 1)), ck(5, 1)], 3, &[]),
+            (&[ck(4, 1), ck(5, 1)], 4, &[]),
+        ] {
+            assert_eq!(ids(entries, entries.len()), [gone], "{entries:?}");
+            assert_eq!(waited(entries, entries.len()), awaited, "{entries:?}");
+        }
+        // One in another store makes the safer one here dispensable.
+        let elsewhere = |id| EvictionCandidate {
+            here: false,
+            ..flushing(ck(id, 0))
+        };
+        assert_eq!(waited(&[ck(4, 1), elsewhere(5), ck(6, 0)], 2), [5]);
+        assert_eq!(waited(&[elsewhere(5), ck(6, 0)], 1), [0; 0]);
+        assert_eq!(waited(&[elsewhere(5), ck(6, 0), ck(7, 0)], 2), [0; 0]);
     }
 
     #[test]
@@ -300,37 +397,87 @@ mod tests {
         }
     }
 
-    #[test]
-    fn no_other_choice_keeps_more() {
+    /// Numbers below a bound that look random, the same in each run.
+    fn random_numbers() -> impl FnMut(u64) -> u64 {
         let mut state = 1u64;
-        let mut random = |below: u64| {
+        move |below: u64| {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             (state >> 33) % below
-        };
-        for _ in 0..4000 {
-            let size = 1 + random(7);
-            let tolerates = [0, 0, 1, 2, 3, EVERYTHING];
-            let mut entries: Vec<EvictionCandidate> = (1..=size)
-                .map(|id| EvictionCandidate {
-                    here: random(4) > 0,
-                    usable: random(5) > 0,
-                    checkpoint: random(5) > 0,
-                    saved: random(6) == 0,
-                    ..ck(id, tolerates[random(6) as usize])
-                })
-                .collect();
-            entries
-                .iter_mut()
-                .filter(|e| !e.usable)
-                .for_each(|e| e.saved = false);
-            if random(3) == 0 {
-                let at = random(size) as usize;
-                entries[at].offered = entries[at].usable && entries[at].checkpoint;
+        }
+    }
+
+    fn random_entries(random: &mut impl FnMut(u64) -> u64) -> Vec<EvictionCandidate> {
+        let size = 1 + random(7);
+        let tolerates = [0, 0, 1, 2, 3, EVERYTHING];
+        let mut entries: Vec<EvictionCandidate> = (1..=size)
+            .map(|id| EvictionCandidate {
+                here: random(4) > 0,
+                usable: random(5) > 0,
+                checkpoint: random(5) > 0,
+                saved: random(6) == 0,
+                ..ck(id, tolerates[random(6) as usize])
+            })
+            .collect();
+        entries
+            .iter_mut()
+            .filter(|e| !e.usable)
+            .for_each(|e| e.saved = false);
+        if random(3) == 0 {
+            let at = random(size) as usize;
+            entries[at].offered = entries[at].usable && entries[at].checkpoint;
+        }
+        entries.rotate_left(random(size) as usize);
+        entries
+    }
+
+    #[test]
+    fn no_other_choice_keeps_more_whichever_flushes_succeed() {
+        let mut random = random_numbers();
+        for _ in 0..3000 {
+            let mut entries = random_entries(&mut random);
+            entries.iter_mut().for_each(|e| {
+                e.offered = false;
+                e.flushing = e.usable && !e.saved && random(2) == 0;
+            });
+            let before = entries.clone();
+            let count = random(entries.len() as u64 + 1) as usize;
+            let outcome = random(2) == 0;
+            let mut end = |entry: &mut EvictionCandidate| {
+                entry.saved |= std::mem::take(&mut entry.flushing) && outcome;
+            };
+            loop {
+                let ended = awaited(&entries, count, 0);
+                if ended.is_empty() {
+                    break;
+                }
+                ended.into_iter().for_each(|at| end(&mut entries[at]));
             }
-            entries.rotate_left(random(size) as usize);
-            let count = random(size + 1) as usize;
+            let gone = select_evicted(&entries, count, 0);
+            assert!(gone.iter().all(|at| !entries[*at].flushing));
+            entries.iter_mut().for_each(&mut end);
+            let here: Vec<usize> = (0..entries.len()).filter(|at| entries[*at].here).collect();
+            let without_count = |gone: &[usize]| {
+                let mut all = quality(&entries, gone);
+                all.pop();
+                all
+            };
+            let best = choices(&here, gone.len()).into_iter();
+            assert_eq!(
+                Some(without_count(&gone)),
+                best.map(|gone| without_count(&gone)).max(),
+                "{before:?}: {gone:?}, {count}, {outcome}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_other_choice_keeps_more() {
+        let mut random = random_numbers();
+        for _ in 0..4000 {
+            let entries = random_entries(&mut random);
+            let count = random(entries.len() as u64 + 1) as usize;
             let gone = select_evicted(&entries, count, 0);
             let here: Vec<usize> = (0..entries.len()).filter(|at| entries[*at].here).collect();
             assert!(gone.iter().all(|at| here.contains(at)));

@@ -8,7 +8,7 @@ use super::search::RestartSearch;
 use crate::Result;
 use crate::cache::plan::Slot;
 use crate::events::{Event, Severity};
-use crate::policy::eviction::{EvictionCandidate, select_evicted};
+use crate::policy::eviction::{EvictionCandidate, awaited, select_evicted};
 
 impl CachedDatasets {
     /// Removes datasets from the cache and from everything that refers to them. Never fails: a rank
@@ -50,17 +50,15 @@ impl CachedDatasets {
         run.comm.barrier()
     }
 
-    /// What leaves a store before a new dataset comes, so that the store stays within its count; and
-    /// up to `more` datasets that a restart can do without. Datasets in bypass take no space, so
-    /// they count only among themselves. The same on all ranks.
-    pub fn victims(
+    /// The datasets that count when one is written to `store`, as eviction looks at them. Datasets in
+    /// bypass take no space, so they count only among themselves. The same on all ranks.
+    fn candidates(
         &self,
         run: &Run,
         search: &RestartSearch,
         store: usize,
         bypass: bool,
-        more: usize,
-    ) -> Vec<Slot> {
+    ) -> (Vec<Slot>, Vec<EvictionCandidate>) {
         let offered = search.offered.as_ref().map(|files| files.dataset.id);
         let cached = self.entries.iter().map(|c| {
             let entry = EvictionCandidate {
@@ -69,9 +67,9 @@ impl CachedDatasets {
                 usable: true,
                 checkpoint: c.dataset.is_checkpoint(),
                 tolerates: c.tolerates,
-                saved: c.in_prefix && !c.dropped && run.settings.fetch,
-                // One that is being flushed must be waited for.
-                offered: offered == Some(c.dataset.id) || c.flushing,
+                saved: c.in_prefix && !c.dropped && run.next_run_fetches(),
+                flushing: c.flushing,
+                offered: offered == Some(c.dataset.id),
             };
             (c.slot(), entry)
         });
@@ -83,11 +81,25 @@ impl CachedDatasets {
                 checkpoint: false,
                 tolerates: 0,
                 saved: false,
+                flushing: false,
                 offered: false,
             };
             (*slot, entry)
         });
-        let (slots, entries): (Vec<Slot>, Vec<EvictionCandidate>) = cached.chain(unusable).unzip();
+        cached.chain(unusable).unzip()
+    }
+
+    /// What leaves a store before a new dataset comes, so that the store stays within its count; and
+    /// up to `more` datasets that a restart can do without. The same on all ranks.
+    pub fn victims(
+        &self,
+        run: &Run,
+        search: &RestartSearch,
+        store: usize,
+        bypass: bool,
+        more: usize,
+    ) -> Vec<Slot> {
+        let (slots, entries) = self.candidates(run, search, store, bypass);
         let count = run.descriptors.stores[store].count as usize;
         let gone = select_evicted(&entries, count, more).into_iter();
         gone.filter_map(|at| slots.get(at).copied()).collect()
@@ -126,24 +138,26 @@ impl CachedDatasets {
 }
 
 impl Session {
-    /// Waits until nothing that must leave a store for a new dataset is being flushed; see
-    /// [`CachedDatasets::victims`]. Collective; without a round if nothing is.
+    /// Waits for the flushes whose end must be known before a new dataset evicts others from a store; see
+    /// [`awaited`]. Collective; without a round if nothing is waited for.
     pub(super) fn settle_victims(
         &mut self,
         (store, bypass): (usize, bool),
         more: usize,
     ) -> Result<()> {
+        let count = self.run.descriptors.stores[store].count as usize;
         loop {
-            let victims = self
+            let (slots, entries) = self
                 .cached
-                .victims(&self.run, &self.search, store, bypass, more);
-            let entries = self.cached.entries.iter();
-            let flushing = entries.filter(|c| c.flushing && victims.contains(&c.slot()));
-            let flushing: Vec<u64> = flushing.map(|c| c.dataset.id).collect();
-            if flushing.is_empty() {
+                .candidates(&self.run, &self.search, store, bypass);
+            let awaited = awaited(&entries, count, more).into_iter();
+            let ids: Vec<u64> = awaited
+                .filter_map(|at| slots.get(at).map(|slot| slot.id))
+                .collect();
+            if ids.is_empty() {
                 return Ok(());
             }
-            self.settle(WaitFor::Ids(&flushing))?;
+            self.settle(WaitFor::Ids(&ids))?;
         }
     }
 }

@@ -92,8 +92,9 @@ impl Restart<'_> {
                 usable: true,
                 checkpoint: cached.dataset.is_checkpoint(),
                 tolerates: cached.tolerates,
-                saved: cached.in_prefix && !cached.dropped && run.settings.fetch,
-                offered: offered == Some(cached.dataset.id) || cached.flushing,
+                saved: cached.in_prefix && !cached.dropped && run.next_run_fetches(),
+                flushing: cached.flushing,
+                offered: offered == Some(cached.dataset.id),
             });
         }
         let unusable = found.unusable.iter().chain(&self.cached.unusable);
@@ -107,6 +108,7 @@ impl Restart<'_> {
                     checkpoint: false,
                     tolerates: 0,
                     saved: false,
+                    flushing: false,
                     offered: false,
                 });
             }
@@ -119,6 +121,7 @@ impl Restart<'_> {
                 checkpoint: true,
                 tolerates: 0,
                 saved: true,
+                flushing: false,
                 offered: false,
             });
         }

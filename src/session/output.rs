@@ -1,6 +1,7 @@
 //! Starting a dataset: `SCR_Start_output`, `SCR_Start_checkpoint`.
 
 use super::Session;
+use super::background::WaitFor;
 use super::cached::title;
 use super::run::Run;
 use super::space::Planned;
@@ -96,8 +97,9 @@ impl Session {
         started.map(drop)
     }
 
-    /// False if another process, such as `scr index --add`, has added higher ids to the index: all
-    /// ranks know them now, and nothing was started. Collective.
+    /// False if it must be tried again, and nothing was started: another process, such as
+    /// `scr index --add`, has added higher ids to the index, which all ranks know now; or a store was
+    /// full, and the flushes of what is in it have ended now. Collective.
     fn try_start(
         &mut self,
         call: Call,
@@ -131,6 +133,8 @@ impl Session {
             }
             _ => 0,
         };
+        // What is being flushed may go when it is in the prefix directory.
+        let no_room = target.is_ok() && room.is_err() && self.background.is_busy();
         let ready = room.and(target.clone()).and_then(|target| {
             make_directories(&self.run, &dataset, target)?;
             Ok(target)
@@ -153,11 +157,19 @@ impl Session {
             Term::Max(evict),
             Term::Max(indexed.0 as i64),
             Term::Max(indexed.1 as i64),
+            Term::Max(no_room.into()),
         ];
         let run = &self.run;
         let ready = collective::agree_with(&*run.comm, run.node(), ready, &mut terms);
-        let [most, least, created, evict, max_dataset, max_checkpoint] =
-            terms.map(|term| term.value());
+        let [
+            most,
+            least,
+            created,
+            evict,
+            max_dataset,
+            max_checkpoint,
+            no_room,
+        ] = terms.map(|term| term.value());
         let ready = ready.and_then(|target| match most == least {
             true => Ok(target),
             false => Err(Error::usage(
@@ -173,6 +185,10 @@ impl Session {
             let layout = &run.stores[target.store].layout;
             let removed = dataset::remove_directories(&*run.files, layout, id, run.rank());
             run.tell_not_removed(removed);
+        }
+        if no_room > 0 {
+            self.settle(WaitFor::All)?;
+            return Ok(false);
         }
         let target = ready?;
         if ids_are_taken {

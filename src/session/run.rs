@@ -69,6 +69,12 @@ impl Run {
         choose(&self.descriptors.schemes, dataset.ckpt, dataset.flag_output)
     }
 
+    /// True if the next run of this job can restart from what is in the prefix directory now: it may
+    /// fetch, and does not purge it. Its parameters are likely those of this run.
+    pub fn next_run_fetches(&self) -> bool {
+        self.settings.fetch && !self.settings.prefix_purge
+    }
+
     /// The store if this rank is its leader.
     pub fn led_store(&self, store: usize) -> Option<&Store> {
         self.stores.get(store).filter(|store| store.leader)

@@ -3,6 +3,7 @@
 mod capacity;
 mod crash;
 mod evict;
+mod evict_flush;
 mod full;
 mod io_errors;
 mod leftovers;
