@@ -44,6 +44,8 @@ pub struct Recovered {
     pub restored: usize,
     /// Number of ranks that had all files but took part in rebuilding redundancy.
     pub encoded: usize,
+    /// Number of ranks with files that have no checksum, so that only their sizes were compared.
+    pub unverified: usize,
 }
 
 /// Why a dataset could not be recovered.
@@ -84,6 +86,9 @@ pub fn recover_dataset(
         Ok((_, RebuildOutcome::Encoded)) => (0, 1),
         _ => (0, 0),
     };
+    let lacks_checksum = |(filemap, _): &(Filemap, RebuildOutcome)| {
+        filemap.files.files.iter().any(|file| file.crc.is_none())
+    };
     let mut terms = [
         Term::Sum(restored),
         Term::Sum(encoded),
@@ -93,6 +98,7 @@ pub fn recover_dataset(
         Term::Max(i64::from(
             local.as_ref().is_err_and(Error::is_full) || damage.iter().any(Error::is_full),
         )),
+        Term::Sum(local.as_ref().is_ok_and(lacks_checksum).into()),
     ];
     if let Err(error @ Error::Comm { .. }) = local {
         return Err(error);
@@ -107,6 +113,7 @@ pub fn recover_dataset(
                 damage,
                 restored: terms[0].value() as usize,
                 encoded: terms[1].value() as usize,
+                unverified: terms[4].value() as usize,
             }))
         }
         Err(error @ Error::Comm { .. }) => Err(error),

@@ -83,6 +83,11 @@ impl DeletionPlan {
         self.going.is_empty()
     }
 
+    /// The ids of the datasets to delete.
+    pub fn ids(&self) -> Vec<u64> {
+        self.going.iter().map(|known| known.id).collect()
+    }
+
     /// The datasets to delete, in words: at most three names.
     pub fn words(&self) -> String {
         const MANY: usize = 3;

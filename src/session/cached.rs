@@ -32,6 +32,9 @@ pub(super) struct CachedDataset {
     pub bypass: bool,
     /// It is complete in the prefix directory too.
     pub in_prefix: bool,
+    /// It was complete there, and was deleted as older than the newest `SCR_PREFIX_SIZE` checkpoints.
+    #[serde(skip)]
+    pub left_window: bool,
     /// It is being flushed in the background.
     #[serde(skip)]
     pub flushing: bool,

@@ -195,6 +195,7 @@ impl Session {
             dataset: dataset.clone(),
             bypass,
             in_prefix: false,
+            left_window: false,
             flushing: false,
             flush_failed: false,
             dropped: false,

@@ -503,6 +503,7 @@ impl Restart<'_> {
             dataset,
             bypass,
             in_prefix: true,
+            left_window: false,
             flushing: false,
             flush_failed: false,
             dropped: false,

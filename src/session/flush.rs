@@ -151,7 +151,7 @@ impl Flush<'_> {
                     run.tell_once(Severity::Debug(1), text);
                 }
                 self.remove_output(id);
-                delete_outside_window(run, id)
+                self.delete_outside_window(id)
             }
             Err(error) => {
                 let rest = match bypass {
@@ -180,7 +180,9 @@ impl Flush<'_> {
     /// of the index. True if it was copied there. Local; the same on all ranks.
     fn is_saved(&mut self, dataset: &Dataset, filemap: Option<Filemap>, dropped: bool) -> bool {
         note_flush(self.run, dataset, Progress::Complete);
-        let newer = |c: &CachedDataset| c.dataset.is_checkpoint() && c.dataset.id > dataset.id;
+        let newer = |c: &CachedDataset| {
+            c.dataset.is_checkpoint() && !c.dropped && c.dataset.id > dataset.id
+        };
         let is_newest = dataset.is_checkpoint() && !self.cached.entries.iter().any(newer);
         let mut entries = self.cached.entries.iter_mut();
         let Some(cached) = entries.find(|c| c.dataset.id == dataset.id) else {
@@ -203,6 +205,18 @@ impl Flush<'_> {
         };
         let slots = self.cached.slots(output);
         self.cached.remove(self.run, self.search, &slots);
+    }
+
+    /// Deletes the checkpoints that leave the sliding window of the prefix directory. Then only the cache
+    /// has them. Collective.
+    fn delete_outside_window(&mut self, flushed: u64) -> Result<()> {
+        let gone = delete_outside_window(self.run, flushed)?;
+        let entries = self.cached.entries.iter_mut();
+        for cached in entries.filter(|c| c.in_prefix && gone.contains(&c.dataset.id)) {
+            (cached.in_prefix, cached.left_window) = (false, true);
+            note_flush(self.run, &cached.dataset, Progress::Cancelled);
+        }
+        Ok(())
     }
 
     /// Notes that a flush has failed, and gives the error. Local.
@@ -349,7 +363,7 @@ impl Flush<'_> {
                 );
                 run.tell_once(Severity::Debug(1), text);
                 self.remove_output(dataset.id);
-                return delete_outside_window(run, dataset.id);
+                return self.delete_outside_window(dataset.id);
             }
             Err(error) => {
                 let error = self.failed(
@@ -433,12 +447,13 @@ fn containers_of(run: &Run, leader: usize, bytes: u64) -> Result<ContainerPlace>
     Ok(ContainerPlace { size, begin })
 }
 
-/// The newest checkpoint if it must be flushed when the run ends. Local; the same on all ranks.
+/// The newest checkpoint that the user has not given up, if it must be flushed when the run ends. Local;
+/// the same on all ranks.
 pub(super) fn due_at_end<'a>(run: &Run, cached: &'a CachedDatasets) -> Option<&'a Dataset> {
-    let checkpoints = cached
-        .entries
-        .iter()
-        .filter(|cached| cached.dataset.is_checkpoint() && cached.filemap.is_some());
+    let checkpoints = cached.entries.iter().filter(|cached| {
+        let found = cached.filemap.is_some() || cached.in_prefix;
+        cached.dataset.is_checkpoint() && !cached.dropped && found
+    });
     let newest = checkpoints.max_by_key(|cached| cached.dataset.id)?;
     policy::due_at_end(newest.in_prefix, run.settings.flush).then_some(&newest.dataset)
 }
@@ -525,8 +540,37 @@ impl Session {
         self.flush().failed_again(false)
     }
 
-    /// See [`Flush::newest`].
+    /// See [`Flush::newest`]. If all newer ones were rejected or deleted, it may be one that an earlier run
+    /// has left in the cache, and is recovered first.
     pub(super) fn flush_newest(&mut self) -> Result<()> {
+        if let Err(error) = self.recover_due() {
+            // Flushes that go on must end in any case.
+            return match error {
+                Error::Comm { .. } => Err(error),
+                error => self.flush().newest().and(Err(error)),
+            };
+        }
         self.flush().newest()
+    }
+
+    /// Recovers the newest checkpoint in the cache that no newer one makes superfluous, if it is due at
+    /// the end and was not needed before. Collective; without a round if nothing is to be recovered.
+    fn recover_due(&mut self) -> Result<()> {
+        let wanted = |c: &&CachedDataset| c.dataset.is_checkpoint() && !c.dropped;
+        let mut newest: Vec<CachedDataset> =
+            self.cached.entries.iter().filter(wanted).cloned().collect();
+        newest.sort_unstable_by_key(|c| std::cmp::Reverse(c.dataset.id));
+        for cached in newest {
+            let due = policy::due_at_end(cached.in_prefix, self.run.settings.flush);
+            if !due || cached.filemap.is_some() {
+                break;
+            }
+            let (run, search) = (&self.run, &self.search);
+            let newer = || Ok(search.newer_in_prefix(run, &cached.dataset)?.is_some());
+            if run.share_from_root(newer)? || self.restart().recover(cached.slot())? {
+                break;
+            }
+        }
+        Ok(())
     }
 }

@@ -234,14 +234,19 @@ impl Session {
         }
     }
 
-    /// Empties the cache if a restart can fetch all that is in it from the prefix directory. The
+    /// Empties the cache if the next run can fetch all that is in it from the prefix directory. The
     /// flush file keeps the datasets, without the location of the cache. Local; the same on all ranks.
     fn empty_saved_cache(&mut self) {
         let cached = &mut self.cached;
         let is_saved = |c: &CachedDataset| c.bypass || (c.in_prefix && !c.dropped);
-        if self.run.settings.fetch
+        // In the prefix directory there were as many newer ones as the user wants to keep.
+        let was_saved = |c: &CachedDataset| {
+            let newer = |other: &CachedDataset| is_saved(other) && other.dataset.id > c.dataset.id;
+            c.left_window && cached.entries.iter().any(newer)
+        };
+        if self.run.next_run_fetches()
             && cached.unusable.is_empty()
-            && cached.entries.iter().all(is_saved)
+            && cached.entries.iter().all(|c| is_saved(c) || was_saved(c))
         {
             let slots = cached.slots(|c| !c.bypass);
             if slots.is_empty() {
@@ -255,6 +260,8 @@ impl Session {
                         entry.locations.remove(&flush_file::CACHE.into());
                     }
                 }
+                // What has left the window of the prefix directory is nowhere any more.
+                record.datasets.retain(|_, e| !e.locations.is_empty());
             });
         }
     }
@@ -262,7 +269,8 @@ impl Session {
     /// Ends the run (`SCR_Finalize`): flushes the newest checkpoint unless `SCR_FLUSH` is 0, and
     /// records in the halt file that the job ended normally. A reason to halt that is there already
     /// stays, so that the next run is told to stop, too. If everything in the cache is in the prefix
-    /// directory, nothing stays in the cache. Collective.
+    /// directory, nothing stays in the cache, unless the next run is likely not to use it there
+    /// (`SCR_FETCH=0`, `SCR_PREFIX_PURGE=1`). Collective.
     ///
     /// # Errors
     /// The flush failed: the checkpoint is still in the cache. The session has ended all the same.

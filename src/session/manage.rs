@@ -136,14 +136,19 @@ impl Session {
         refused.into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// `SCR_PREFIX_PURGE`: deletes all datasets in the index. Collective.
-    pub(super) fn purge_prefix(&self) -> Result<()> {
+    /// `SCR_PREFIX_PURGE`: deletes all datasets in the index. Gives their names in words, if there were
+    /// some. Collective.
+    pub(super) fn purge_prefix(&self) -> Result<Option<String>> {
         let run = &self.run;
         let plans: Vec<DeletionPlan> = run.share_from_root(|| {
             let index = index::read(&*run.files, &run.prefix)?;
             Ok(DeletionPlan::of_all(&index))
         })?;
-        plans.iter().try_for_each(|plan| self.delete_all_of(plan))
+        plans.iter().try_for_each(|plan| self.delete_all_of(plan))?;
+        Ok(plans.last().map(|newest| match plans.len() {
+            1 => newest.words(),
+            count => format!("{count} datasets, the last of which was {}", newest.words()),
+        }))
     }
 
     /// `SCR_CACHE_PURGE`: deletes all datasets of this job in the stores that were `locked`. With

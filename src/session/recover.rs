@@ -252,6 +252,9 @@ impl Restart<'_> {
                     record.of(&order.dataset).note(&how).since(begun)
                 });
                 run.tell_timed(format!("{named} is ready in the cache, {how}"), begun);
+                if recovered.unverified > 0 {
+                    run.tell_once(Severity::Warning, unverified(&named, recovered.unverified));
+                }
                 self.statistics.count_recovered(&order.dataset, begun);
                 self.add_recovered(order, recovered, &layout, known)?;
                 Ok(true)
@@ -319,6 +322,7 @@ impl Restart<'_> {
             store,
             bypass: false,
             in_prefix: known.in_prefix,
+            left_window: false,
             flushing: false,
             flush_failed: known.flush_failed,
             dropped: known.dropped,
@@ -347,13 +351,22 @@ impl Restart<'_> {
     }
 }
 
+/// What it means that files of some ranks have no checksums.
+fn unverified(named: &str, ranks: usize) -> String {
+    format!(
+        "cached {named} is not verified: the last run ended before the checksums of {} were taken, so only \
+         the sizes of these files were compared, and damage of their content goes unnoticed; \
+         SCR_COPY_TYPE=XOR takes checksums before a dataset counts",
+        counted(ranks, "rank")
+    )
+}
+
 /// How a dataset was recovered, in words.
 fn how_recovered(recovered: &Recovered) -> String {
     let scheme = &recovered.filemap.reddesc.scheme;
-    let mut files = recovered.filemap.files.files.iter();
-    let verified = match files.all(|file| file.crc.is_some()) {
-        true => "all files verified",
-        false => "without checksums: the last run ended before they were taken",
+    let verified = match recovered.unverified {
+        0 => "all files verified",
+        _ => "not verified",
     };
     match (recovered.restored, recovered.encoded) {
         (0, 0) => verified.to_string(),

@@ -9,7 +9,7 @@ use crate::Result;
 use crate::config::{Config, MAX_FILE, Settings};
 use crate::events::{Message, Severity, Sink, Speaker};
 use crate::format::index::Index;
-use crate::format::{Name, from_tree, to_message, unpack};
+use crate::format::{Dataset, Name, from_tree, to_message, unpack};
 use crate::job::{self, Environment};
 use crate::prefix::finish::finish_ended;
 use crate::prefix::index;
@@ -40,6 +40,8 @@ pub(super) struct RunInfo {
 pub(super) struct RootState {
     pub locks: Locks,
     pub other_ranks: OtherRanks,
+    /// The newest dataset in the index, if it is not complete.
+    pub unfinished: Option<Dataset>,
 }
 
 /// Where rank 0 looks and whom it tells.
@@ -92,9 +94,7 @@ impl RootSetup<'_> {
         }
         let index = index::read(files, &prefix)?;
         root.other_ranks = OtherRanks::new(&index);
-        if let Some(unfinished) = unfinished(&index) {
-            self.tell(Severity::Warning, unfinished);
-        }
+        root.unfinished = unfinished(&index);
         let info = RunInfo {
             user: user.value.as_str().into(),
             job: job.value.as_str().into(),
@@ -135,13 +135,10 @@ pub(super) fn finish_flushes(
     Ok(done.chain(failed).collect())
 }
 
-/// Text about the newest dataset in the index if it is not complete: the user must know what a
-/// restart lacks.
-fn unfinished(index: &Index) -> Option<String> {
+/// The newest dataset in the index if it is not complete.
+fn unfinished(index: &Index) -> Option<Dataset> {
     let (_, newest) = index.datasets().last_key_value()?;
-    let dataset = newest.dataset.as_ref().filter(|_| !newest.complete)?;
-    let what = "was being written when a run ended, or could not be completed; it is not used";
-    Some(format!("{} {what}", title(dataset)))
+    newest.dataset.clone().filter(|_| !newest.complete)
 }
 
 /// Takes rank 0's message, and its settings into `config`. Local.

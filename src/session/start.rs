@@ -1,7 +1,7 @@
 //! `SCR_Init`: finds out the settings and who takes part, then recovers what the cache still has.
 
 use super::background::BackgroundFlushes;
-use super::cached::CachedDatasets;
+use super::cached::{CachedDataset, CachedDatasets, title};
 use super::checksums::BackgroundChecksums;
 use super::exchange::exchange;
 use super::failures::FailureRate;
@@ -21,7 +21,7 @@ use crate::comm::{Communicator, Term, collective};
 use crate::config::Config;
 use crate::config::descriptors::View;
 use crate::events::{Console, Severity, Sink, Speaker};
-use crate::format::{Name, flush_file};
+use crate::format::{Dataset, Name, flush_file};
 use crate::job::Environment;
 use crate::policy::halt::FINALIZED;
 use crate::prefix::paths::Prefix;
@@ -178,7 +178,7 @@ impl Session {
         session.tell_run();
         session.interval = CheckpointInterval::new(FailureRate::find(&session.run));
         session.log_start();
-        session.begin(lock_timeout, warnings)?;
+        session.begin(lock_timeout, warnings, root.unfinished)?;
         session.compute_starts();
         config.freeze();
         Ok(Some(session))
@@ -252,17 +252,29 @@ impl Session {
     }
 
     /// Recovers what the cache still has, and writes the records of this run. `warnings` are those of
-    /// this rank's settings.
-    fn begin(&mut self, lock_timeout: Duration, warnings: Vec<String>) -> Result<()> {
+    /// this rank's settings; `unfinished` is rank 0's newest dataset in the index, if it is not complete.
+    fn begin(
+        &mut self,
+        lock_timeout: Duration,
+        warnings: Vec<String>,
+        unfinished: Option<Dataset>,
+    ) -> Result<()> {
         let ended = self.end_earlier_transfers();
         let locked = ended.and_then(|()| self.locks.lock_stores(&mut self.run, lock_timeout));
         if self.run.settings.cache_purge || !self.run.settings.distribute {
             self.purge_cache(locked.clone())?;
         }
-        if self.run.settings.prefix_purge {
-            self.purge_prefix()?;
-        }
+        let purged = match self.run.settings.prefix_purge {
+            true => self.purge_prefix()?,
+            false => None,
+        };
         self.restart().recover_newest(locked)?;
+        if let Some(purged) = purged {
+            self.tell_purged(&purged);
+        }
+        if let Some(unfinished) = unfinished {
+            self.tell_unfinished(&unfinished);
+        }
         let keep_all = self.search.unavailable.is_some();
         self.locks.unlock_unused(&self.run, &self.cached, keep_all);
         let written = match self.run.rank() {
@@ -283,6 +295,40 @@ impl Session {
         // Deletion starts last: the rounds of a start would be slower beside it.
         self.cached.deletion.start_postponed(&self.run);
         Ok(())
+    }
+
+    /// Tells what `SCR_PREFIX_PURGE` has deleted, and whether a restart is possible without it. Local.
+    fn tell_purged(&self, purged: &str) {
+        let found = self.search.offered.is_some() || self.search.unavailable.is_some();
+        let (severity, rest) = match found {
+            true => (Severity::Note, ""),
+            false => (
+                Severity::Warning,
+                "; the cache has no checkpoint either, so the program starts from the beginning",
+            ),
+        };
+        let text =
+            format!("SCR_PREFIX_PURGE=1 has deleted {purged} from the prefix directory{rest}");
+        self.run.tell_once(severity, text);
+    }
+
+    /// Tells of the newest dataset in the index, which is not complete there: the user must know what a
+    /// restart lacks. Local.
+    fn tell_unfinished(&self, dataset: &Dataset) {
+        let created = |c: &&CachedDataset| c.dataset.created == dataset.created;
+        let (severity, what) = match self.cached.entries.iter().find(created) {
+            Some(_) => (
+                Severity::Note,
+                "is not complete in the prefix directory, since a run ended or failed during its \
+                 flush; the cache has it",
+            ),
+            None => (
+                Severity::Warning,
+                "was being written when a run ended, or could not be completed; it is not used",
+            ),
+        };
+        self.run
+            .tell_once(severity, format!("{} {what}", title(dataset)));
     }
 
     /// Reports the warnings of the lowest rank that has some, since others mostly have the same. Fails

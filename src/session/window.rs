@@ -8,14 +8,15 @@ use crate::prefix::index;
 use crate::{Error, Result};
 
 /// Deletes the checkpoints that leave the sliding window (`SCR_PREFIX_SIZE`), after dataset `flushed`
-/// came to the prefix directory. What cannot be deleted is reported and stays. Collective.
+/// came to the prefix directory. What cannot be deleted is reported and stays. Gives the ids of what was
+/// to be deleted. Collective.
 ///
 /// # Errors
 /// Only those of the transport: the flushed dataset is complete in any case.
-pub(super) fn delete_outside_window(run: &Run, flushed: u64) -> Result<()> {
+pub(super) fn delete_outside_window(run: &Run, flushed: u64) -> Result<Vec<u64>> {
     let size = run.settings.prefix_size as usize;
     if size == 0 {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let plan = run.share_from_root(|| {
         let index = index::read(&*run.files, &run.prefix)?;
@@ -24,9 +25,9 @@ pub(super) fn delete_outside_window(run: &Run, flushed: u64) -> Result<()> {
             &outside_window(&index, flushed, size),
         ))
     });
-    let (what, deleted) = match plan {
-        Ok(plan) => (plan.words(), delete_from_prefix(run, &plan)),
-        Err(error) => ("what is older".to_string(), Err(error)),
+    let (what, ids, deleted) = match plan {
+        Ok(plan) => (plan.words(), plan.ids(), delete_from_prefix(run, &plan)),
+        Err(error) => ("what is older".to_string(), Vec::new(), Err(error)),
     };
     let warn = |text| run.tell_once(Severity::Warning, format!("SCR_PREFIX_SIZE: {text}"));
     match deleted {
@@ -36,7 +37,7 @@ pub(super) fn delete_outside_window(run: &Run, flushed: u64) -> Result<()> {
         Err(error @ Error::Comm { .. }) => return Err(error),
         Err(error) => warn(format!("{what} could not be deleted: {error}")),
     }
-    Ok(())
+    Ok(ids)
 }
 
 /// The checkpoints that leave the prefix directory when it is to keep `size` of them, counted from

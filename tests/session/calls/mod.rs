@@ -1,5 +1,6 @@
 //! The calls of the API: order, arguments, configuration, halting, messages, rounds.
 
+mod after_kill;
 mod api;
 mod auto;
 mod bad_input;

@@ -4,6 +4,7 @@ mod any_ranks;
 mod background;
 mod checksums;
 mod containers;
+mod end_of_run;
 mod faults;
 mod fetch;
 mod fixtures;
