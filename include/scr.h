@@ -60,6 +60,12 @@ const char *SCR_Configf(const char *format, ...) SCR_PRINTF_FORMAT;
  */
 #define SCR_FLAG_OUTPUT 2
 
+/*
+ For SCR_Complete_restart: this process could not read the checkpoint, which may be good. Not in SCR
+ v3.1.0.
+ */
+#define SCR_NOT_READ 5456722
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -108,8 +114,8 @@ const char *SCR_Config(const char *config);
  it fails if the file is not there, and still tells where it should be. In no phase, also
  before SCR_Init and after SCR_Finalize, it copies `name`. After a start that failed it
  returns 1, and tells a path that cannot be opened. If SCR is disabled it copies `name`,
- makes its directory in an output phase, and returns 1. A path that does not fit is an
- error. `name` and `file` may be the same buffer.
+ makes no directory, and returns 1. A path that does not fit is an error. `name` and `file` may be
+ the same buffer.
  */
 int SCR_Route_file(const char *name, char *file);
 
@@ -173,12 +179,19 @@ int SCR_Restart_file_count(int rank, int *count);
 int SCR_Restart_file(int rank, int index, char *name);
 
 /*
- Ends the restart: `valid` is 1 if this process read all its files, 0 if not. Collective.
+ Ends the restart: `valid` is 1 if this process read all its files, 0 if the checkpoint is bad.
+ Collective.
 
- Returns SCR_SUCCESS only if all processes gave 1. Otherwise SCR_Have_restart tells
- whether there is an older checkpoint to try. What was read by then has changed the state of
+ Returns SCR_SUCCESS only if all processes gave 1. Otherwise the checkpoint is given up, and
+ SCR_Have_restart tells whether there is an older one to try. What was read by then has changed the state of
  the program, on some processes and not on others: initialise it again on all of them before the
  next try, and before a start from the beginning.
+
+ `valid` is SCR_NOT_READ if this process could not read the checkpoint for a reason that says nothing
+ of it: no memory, an interrupt, an error that may pass. Then it is not given up. It is not offered
+ again in this run, and no older one is: SCR_Have_restart fails, and the next run restarts from it.
+ It is the same if `valid` is 0 after an error of the system, like EIO, in SCR_Route_file,
+ SCR_Restart_file_count or SCR_Restart_file.
  */
 int SCR_Complete_restart(int valid);
 

@@ -274,7 +274,7 @@ fn fortran_has_the_same_constants() {
             "include/scrf.h lacks: {in_legacy}"
         );
     }
-    assert_eq!(constants, 5);
+    assert_eq!(constants, 6);
 }
 
 fn generate(root: &Path) -> Result<String, Box<dyn Error>> {

@@ -40,7 +40,7 @@ pub const SCR_FLAG_OUTPUT: c_int = 2;
 
 /// For SCR_Complete_restart: this process could not read the checkpoint, which may be good. Not in SCR
 /// v3.1.0.
-pub const SCR_NOT_READ: c_int = 0x53_4352;
+pub const SCR_NOT_READ: c_int = 5456722;
 
 /// The return code of failed calls. It is not in the header: SCR v3.1.0 has no name for it.
 const FAILURE: c_int = 1;
