@@ -8,8 +8,8 @@ pub enum Difference {
     WrongState,
     /// A start that is refused opens a failed phase, in which no file has a path.
     FailedPhase,
-    /// `SCR_Current`, `SCR_Drop` and `SCR_Delete` of unknown names are errors.
-    UnknownNames,
+    /// `SCR_Current` of an unknown name is an error.
+    UnknownCurrent,
     /// The next id is above all that index, cache and this run know.
     Ids,
     /// A cached checkpoint that is older than the newest good one in the prefix directory is not
@@ -54,7 +54,7 @@ impl Difference {
     pub const ALL: [Difference; 21] = [
         Difference::WrongState,
         Difference::FailedPhase,
-        Difference::UnknownNames,
+        Difference::UnknownCurrent,
         Difference::Ids,
         Difference::OldCacheLoses,
         Difference::CurrentFirst,
@@ -82,9 +82,7 @@ impl Difference {
                 "a call in the wrong state, or other misuse, ends the job (`MPI_Abort`)"
             }
             Difference::FailedPhase => "a start that is refused ends the job",
-            Difference::UnknownNames => {
-                "`SCR_Current`, `SCR_Drop`, `SCR_Delete` succeed for unknown names"
-            }
+            Difference::UnknownCurrent => "`SCR_Current` succeeds for an unknown name",
             Difference::Ids => {
                 "after a restart ids count on from the checkpoint, or after `SCR_Current` from that \
                  one, and newer entries are overwritten as ids collide"

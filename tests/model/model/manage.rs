@@ -5,13 +5,6 @@ use crate::answer::Answer;
 use crate::differences::Difference;
 
 impl Model {
-    fn unknown(&self) -> Answer {
-        match self.differs(Difference::UnknownNames) {
-            true => Answer::Error,
-            false => Answer::Ok,
-        }
-    }
-
     /// `SCR_Current`: sets the marker, removes newer datasets from the cache, and ends the offer.
     pub(super) fn current(&mut self, name: &str) -> Answer {
         let indexed = self
@@ -27,7 +20,10 @@ impl Model {
             self.index.current = Some(name.to_string());
         }
         let Some(dataset) = indexed.or(cached) else {
-            return self.unknown();
+            return match self.differs(Difference::UnknownCurrent) {
+                true => Answer::Error,
+                false => Answer::Ok,
+            };
         };
         (self.loaded, self.last) = (None, dataset.id);
         self.cache.retain(|c| c.dataset.id <= dataset.id);
@@ -40,7 +36,7 @@ impl Model {
     /// `SCR_Drop`: removes the entry, and no file.
     pub(super) fn remove(&mut self, name: &str) -> Answer {
         let Some(id) = self.index.id(name) else {
-            return self.unknown();
+            return Answer::Ok;
         };
         self.index.remove(id);
         // Datasets that an earlier run wrote in bypass are known only from the index.
@@ -56,7 +52,7 @@ impl Model {
         let id = self.index.id(name);
         let cached = self.cache.iter().any(|c| c.dataset.name == name);
         if id.is_none() && !cached {
-            return self.unknown();
+            return Answer::Ok;
         }
         self.cache.retain(|c| c.dataset.name != name);
         if self.differs(Difference::DeletedOffer) {
