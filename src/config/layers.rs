@@ -31,16 +31,6 @@ pub enum ConfigSource {
 /// Parameters that each process takes from its own environment.
 const LOCAL: [&str; 3] = ["SCR_NODE_NAME", "SCR_CACHE_BASE", "SCR_CNTL_BASE"];
 
-/// Parameters that say where and in which job a process is.
-const OF_JOB: [&str; 6] = [
-    "SCR_PREFIX",
-    "SCR_NODE_NAME",
-    "SCR_NODELIST",
-    "SCR_JOB_ID",
-    "SCR_JOB_NAME",
-    "SCR_END_TIME",
-];
-
 /// All settings, by source. A multi-item parameter has all its items from the highest source that has
 /// any.
 ///
@@ -298,18 +288,6 @@ impl Config {
             }
         }
         out
-    }
-
-    /// The text of `<prefix>/.scr/env.conf`: the parameters that the environment of the run has set, for `scr
-    /// doctor`. It has no password, and nothing that is only of this job or this node.
-    pub fn env_conf(&self) -> String {
-        let told = |name: &str| name != table::SECRET && !OF_JOB.contains(&name);
-        let values = self.env.plain.iter();
-        let values = values.filter(|(name, _)| table::parameter(name).is_some() && told(name));
-        let values = values.filter(|(_, value)| !value.text.contains('\n'));
-        values
-            .map(|(name, value)| format!("{name}={}\n", value.text))
-            .collect()
     }
 
     /// Puts this process's own values into settings that came from rank 0.

@@ -15,6 +15,7 @@ mod call;
 pub mod describe;
 pub mod descriptors;
 pub mod docs;
+mod env_conf;
 mod expand;
 mod file;
 mod layer;

@@ -4,11 +4,11 @@
 
 use crate::store::posix::Posix;
 use crate::store::{Files, LockAttempt, wait_for_lock};
+use crate::system::time::Instant;
 use crate::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// How many older files of a log are kept.
 pub const OLDER: u32 = 3;

@@ -1,0 +1,28 @@
+//! `.scr/env.conf`: what the environment of a run sets, for those who look at the prefix directory later.
+
+use super::layers::Config;
+use super::table;
+
+/// Parameters that say where and in which job a process is.
+const OF_JOB: [&str; 6] = [
+    "SCR_PREFIX",
+    "SCR_NODE_NAME",
+    "SCR_NODELIST",
+    "SCR_JOB_ID",
+    "SCR_JOB_NAME",
+    "SCR_END_TIME",
+];
+
+impl Config {
+    /// The text of `<prefix>/.scr/env.conf`: the parameters that the environment of the run has set, for `scr
+    /// doctor`. It has no password, and nothing that is only of this job or this node.
+    pub fn env_conf(&self) -> String {
+        let told = |name: &str| name != table::SECRET && !OF_JOB.contains(&name);
+        let values = self.env.plain.iter();
+        let values = values.filter(|(name, _)| table::parameter(name).is_some() && told(name));
+        let values = values.filter(|(_, value)| !value.text.contains('\n'));
+        values
+            .map(|(name, value)| format!("{name}={}\n", value.text))
+            .collect()
+    }
+}
