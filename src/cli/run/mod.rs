@@ -50,7 +50,7 @@ pub(super) const COMMAND: Command = Command::of::<Options>(
 /// There is no other launch when the program has ended with exit code 0 or called SCR_Finalize,
 /// when a halt condition holds (see scr halt), when SCR_RUNS launches were made, when fewer
 /// nodes are left than SCR_MIN_NODES, or when mpirun or mpiexec would start it from a node that is down.
-/// These two need scr run on a node of the job. Each decision is one line with its reason. SIGTERM, SIGINT,
+/// Outside of Slurm and LSF these two need scr run on a node of the job. Each decision is one line with its reason. SIGTERM, SIGINT,
 /// SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the launcher; after the first four there
 /// is no other launch.
 ///
@@ -157,7 +157,7 @@ impl Options {
 /// node. Does not if all nodes are this machine.
 fn require_own_node(job: &Job, launcher: &Launcher, nodes: &[String]) -> Result<(), Failure> {
     let local = job.remote(Some(launcher))?.is_local();
-    if local || !launcher.kind().starts_from_here() || steps::own_node(job, nodes)?.is_some() {
+    if local || !steps::starts_from_here(job, launcher) || steps::own_node(job, nodes)?.is_some() {
         return Ok(());
     }
     let own = node_name(&job.environment, &|name| job.get(name))?.value;

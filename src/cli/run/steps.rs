@@ -169,7 +169,7 @@ impl<'a> Steps<'a> {
         // That the user leaves a node out does not mean that nothing can be started from it.
         let own = |down: &&Down| Some(&down.node) == self.own.as_ref() && down.reason != EXCLUDED;
         let own = report.down.iter().find(own);
-        let own = own.filter(|_| self.launcher.kind().starts_from_here());
+        let own = own.filter(|_| starts_from_here(job, self.launcher));
         self.state.own_node = own.map(|down| format!("{}: {}", down.node, down.reason));
         let HealthReport { down, .. } = report;
         self.lost = !first && !down.is_empty();
@@ -304,6 +304,13 @@ impl<'a> Steps<'a> {
     fn say(&mut self, text: &str) {
         say(self.call, text);
     }
+}
+
+/// True if processes start from the node of this command. Within Slurm and LSF mpirun has the resource
+/// manager start its daemons, also from a login node, as in a shell of salloc.
+pub(super) fn starts_from_here(job: &Job, launcher: &Launcher) -> bool {
+    let asks_manager = ["SLURM", "LSF"].contains(&job.manager.name());
+    launcher.kind().starts_from_here() && !asks_manager
 }
 
 /// The node of this process, as `nodes` have it. Local.
