@@ -721,6 +721,7 @@ contains
         integer(c_int) :: number
 
         number = merge(1_c_int, 0_c_int, value /= 0)
+        if (value == SCR_NOT_READ) number = SCR_NOT_READ
     end function int_of_i64
 
     pure function int_of_l32(value) result(number)

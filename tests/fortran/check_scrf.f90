@@ -28,8 +28,8 @@ contains
         call check_checkpoint(rank)
         call check_restart(rank)
         call check_restart_loop(rank)
-        call check_restart_loops_of_other_kinds()
         call check_outputs_of_other_kinds()
+        call check_restart_loops_of_other_kinds()
         call scr_finalize(ierror)
         call check(ierror == SCR_SUCCESS, "scr_finalize")
         call scr_finalize(ierror)
@@ -99,9 +99,16 @@ contains
         integer :: unit, iostat
         integer(int32) :: ierror
         logical :: have, need, stop_now
+        character(len=8) :: name
 
         call scr_have_restart(have, ierror=ierror)
         call check(ierror == SCR_SUCCESS .and. .not. have, "nothing to restart from")
+        have = .true.
+        name = "none"
+        do while (scr_next_restart(name, have, ierror))
+            call check(.false., "a restart from nothing")
+        end do
+        call check(ierror == SCR_SUCCESS .and. .not. have .and. name == "", "a loop over nothing")
         call scr_need_checkpoint(need, ierror)
         call check(ierror == SCR_SUCCESS, "scr_need_checkpoint")
 
@@ -208,7 +215,7 @@ contains
         call check(valid .and. tries == 1 .and. name == "from fortran", "another loop")
     end subroutine check_restart_loop
 
-    !> Each reads the only checkpoint; the last one gives it up, and finds no other.
+    !> Each reads the only checkpoint. The last one could not, for a reason that says nothing of it.
     subroutine check_restart_loops_of_other_kinds()
         character(len=64) :: name
         integer(int32) :: valid, ierror
@@ -241,10 +248,13 @@ contains
         end do
         call check(logical(answer_long) .and. ierror == 0, "valid of a long logical")
         do while (scr_next_restart(name, answer_long, ierror_long))
-            continue
+            answer_long = .true._int64
         end do
-        call check(.not. logical(answer_long) .and. ierror_long == 0, "nothing is left to restart from")
-        call check(name == "", "and there is no name")
+        call check(logical(answer_long) .and. ierror_long == 0, "a long logical, ierror of int64")
+        do while (scr_next_restart(name, valid_long, ierror))
+            valid_long = SCR_NOT_READ
+        end do
+        call check(valid_long == 0 .and. ierror /= 0, "SCR_NOT_READ in int64 is no success")
     end subroutine check_restart_loops_of_other_kinds
 
     !> The other kinds of arguments, as a program compiled for 8-byte integers has them.
