@@ -2,7 +2,7 @@
 
 use super::layer::Layer;
 use super::scan::{Grammar, scan};
-use super::site;
+use super::system_file::ALWAYS;
 use super::{MAX_FILE, MAX_TEXT, MAX_WARNINGS};
 use crate::{Error, Result};
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<(Layer, Vec<String>)> {
             return Err(Error::config(place, what));
         }
         if let Err(what) = take(&mut layer, line, &place) {
-            if let Some(name) = site::ALWAYS.iter().find(|name| names(line, name)) {
+            if let Some(name) = ALWAYS.iter().find(|name| names(line, name)) {
                 let what = format!("the line with {name} cannot be used: {what}");
                 return Err(Error::config(place, what));
             }

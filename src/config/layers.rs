@@ -4,8 +4,7 @@ use super::expand::expand;
 use super::file;
 use super::layer::{ConfigItem, Items, Layer, Value};
 use super::scan::quote;
-use super::site;
-use super::system_file::{chosen_file, installed_file};
+use super::system_file::{ALLOWED_BASES, SITE_ONLY, chosen_file, installed_file};
 use super::table::{self, Parameter};
 use super::value::{Typed, ValueKind};
 use crate::job::Environment;
@@ -135,8 +134,8 @@ impl Config {
                     "environment: SCR_SYSTEM_CONF is ignored, as {} limits what users may set ({} \
                      or {})",
                     self.system_path.display(),
-                    site::SITE_ONLY,
-                    site::ALLOWED_BASES
+                    SITE_ONLY,
+                    ALLOWED_BASES
                 )),
             }
         }

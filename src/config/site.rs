@@ -2,20 +2,12 @@
 
 use super::layer::Value;
 use super::layers::{Config, ConfigSource};
+use super::system_file::{ALLOWED_BASES, ALWAYS, SITE_ONLY};
 use super::table;
 use super::value::{Typed, ValueKind};
 use crate::job::Environment;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
-
-/// Names the parameters that only the system configuration file sets.
-pub(super) const SITE_ONLY: &str = "SCR_SITE_ONLY";
-
-/// Names the directories in which bases of caches and control directories may be.
-pub(super) const ALLOWED_BASES: &str = "SCR_ALLOWED_BASES";
-
-/// Parameters that only the system configuration file sets, without being listed.
-pub(super) const ALWAYS: [&str; 2] = [SITE_ONLY, ALLOWED_BASES];
 
 impl Config {
     /// Where the site says that users do not set `name`: "FILE:LINE"; `None` if they may.

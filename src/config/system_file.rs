@@ -1,7 +1,16 @@
-//! Where the system configuration file is.
+//! Where the system configuration file is, and the parameters that only it can have.
 
 use crate::job::Environment;
 use std::path::{Path, PathBuf};
+
+/// Names the parameters that only the system configuration file sets.
+pub(super) const SITE_ONLY: &str = "SCR_SITE_ONLY";
+
+/// Names the directories in which bases of caches and control directories may be.
+pub(super) const ALLOWED_BASES: &str = "SCR_ALLOWED_BASES";
+
+/// Parameters that only the system configuration file sets, without being listed.
+pub(super) const ALWAYS: [&str; 2] = [SITE_ONLY, ALLOWED_BASES];
 
 /// The path that was chosen when SCR was built, in `SCR_CONFIG_FILE` of CMake.
 const CHOSEN: Option<&str> = option_env!("SCR_CONFIG_FILE");

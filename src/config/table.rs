@@ -3,7 +3,7 @@
 //!
 //! Names, defaults and meanings are those of SCR v3.1.0 unless the text says otherwise.
 
-use super::site::{ALLOWED_BASES, SITE_ONLY};
+use super::system_file::{ALLOWED_BASES, SITE_ONLY};
 use super::value::ValueKind;
 
 /// Defaults that a site chooses when it builds the library, through CMake.

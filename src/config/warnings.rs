@@ -4,7 +4,7 @@ use super::MAX_WARNINGS;
 use super::expand::expand;
 use super::layer::{ConfigItem, Layer, Value};
 use super::layers::{Config, ConfigSource};
-use super::site;
+use super::system_file::{ALLOWED_BASES, SITE_ONLY};
 use super::table::{self, Effect};
 use super::value::ValueKind;
 use crate::job::Environment;
@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 /// Parameters that only some sources can set, because they tell where the other sources are, or what these
 /// may set.
 pub(super) const EARLY: [(&str, &[ConfigSource]); 4] = [
-    (site::SITE_ONLY, &[ConfigSource::System]),
-    (site::ALLOWED_BASES, &[ConfigSource::System]),
+    (SITE_ONLY, &[ConfigSource::System]),
+    (ALLOWED_BASES, &[ConfigSource::System]),
     ("SCR_SYSTEM_CONF", &[ConfigSource::Environment]),
     (
         "SCR_CONF_FILE",
