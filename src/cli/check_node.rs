@@ -9,6 +9,7 @@ use crate::config::value::{Typed, ValueKind};
 use crate::store::{Files, posix::Posix};
 use crate::system::process;
 use crate::system::time::SystemTime;
+use crate::system::time::UNIX_EPOCH;
 use crate::{Error, Result};
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -16,7 +17,6 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::UNIX_EPOCH;
 
 /// The command.
 pub(super) const COMMAND: Command =

@@ -13,11 +13,12 @@ use crate::prefix::{finish, index, rank2file, records};
 use crate::scavenge::{build, dataset_records};
 use crate::store::{FileKind, Files};
 use crate::system::time::SystemTime;
+use crate::system::time::UNIX_EPOCH;
 use crate::{Error, Result};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 /// A dataset's directory in `.scr`.
 struct Found {

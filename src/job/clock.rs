@@ -1,8 +1,8 @@
 //! Local time, as the index, the log, `scr halt` and schedulers write it.
 
 use crate::system::time::SystemTime;
+use crate::system::time::UNIX_EPOCH;
 use jiff::{Timestamp, Zoned, civil::DateTime, tz::TimeZone};
-use std::time::UNIX_EPOCH;
 
 /// `YYYY-MM-DDTHH:MM:SS` in the local time zone (`TZ`).
 pub fn local_time(at: SystemTime) -> String {

@@ -11,9 +11,10 @@
 use crate::events::{Event, EventKind};
 use crate::job::clock;
 use crate::system::time::Instant;
+use crate::system::time::UNIX_EPOCH;
 use crate::text::is_hidden;
 use std::fmt;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 /// One record. A field that is not known, or has no meaning for the event, is `None`.
 #[derive(Debug, Clone, PartialEq)]

@@ -15,11 +15,11 @@ use crate::format::{Dataset, Name};
 use crate::policy::capacity::Fit;
 use crate::prefix::index;
 use crate::prefix::paths::MAX_FILENAME;
+use crate::system::time::UNIX_EPOCH;
 use crate::system::time::{Instant, SystemTime};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::time::UNIX_EPOCH;
 
 /// A dataset that is being written.
 pub(super) struct OpenDataset {

@@ -6,7 +6,14 @@
 //! build with the feature `simulate`, which nothing installs. This file is the only one that knows of
 //! the feature.
 
+#[cfg(not(feature = "simulate"))]
 mod priority;
+#[cfg(not(feature = "simulate"))]
 mod real;
+#[cfg(feature = "simulate")]
+pub mod simulated;
 
+#[cfg(not(feature = "simulate"))]
 pub use real::{process, sync, thread, time};
+#[cfg(feature = "simulate")]
+pub use simulated::{process, sync, thread, time};

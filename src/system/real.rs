@@ -15,7 +15,7 @@ pub mod sync {
 /// Clocks, and sleep.
 pub mod time {
     pub use std::thread::sleep;
-    pub use std::time::{Instant, SystemTime};
+    pub use std::time::{Instant, SystemTime, UNIX_EPOCH};
 }
 
 /// What distinguishes one process from another.

@@ -3,8 +3,9 @@
 use super::report::DoctorReport;
 use crate::cli::job::Job;
 use crate::job::{self, Launcher, clock, launcher, program::find};
+use crate::system::time::UNIX_EPOCH;
 use crate::version;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Reports them. Returns the names of the nodes; empty if they are not known.
 pub(super) fn look(job: &Job, report: &mut DoctorReport) -> Vec<String> {

@@ -1,0 +1,16 @@
+//! Threads, locks, time and processes of a simulation: see `docs/simulator.md`.
+//!
+//! Only one task runs at a time, all in one thread of the system, and [`scheduler`] decides which. So
+//! a seed decides everything. Outside of a task nothing here may wait.
+
+pub mod mpsc;
+pub mod process;
+mod random;
+pub mod scheduler;
+mod scope;
+pub mod sync;
+mod task;
+pub mod thread;
+pub mod time;
+
+pub use random::Random;

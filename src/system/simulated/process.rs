@@ -1,0 +1,13 @@
+//! What distinguishes one process from another.
+
+use super::scheduler;
+
+/// The number of the process of the running task.
+pub fn id() -> u32 {
+    scheduler::current_process().unwrap_or(1)
+}
+
+/// A number that no other process is likely to draw.
+pub fn random() -> u64 {
+    scheduler::draw(super::Random::number)
+}

@@ -1,0 +1,462 @@
+//! Runs tasks, one at a time, in an order that a seed decides.
+//!
+//! A task is a coroutine with a stack of its own. It goes on until it waits or [`pause`]s; then the
+//! scheduler draws the next one. The clock is virtual: it moves by microseconds at each step, and jumps to
+//! the next sleeper when all tasks wait.
+//!
+//! Tasks belong to processes. [`Simulation::kill`] ends a process at the place where each of its tasks
+//! waits. Its stacks are unwound, so that nothing leaks, but what runs then is not part of the
+//! simulation: [`is_dead`] is true, nothing waits any more, and file systems and communicators refuse
+//! everything.
+
+use super::random::{Random, mixed};
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// A task of this simulation.
+pub type TaskId = u64;
+
+/// A simulated process.
+pub type ProcessId = u32;
+
+/// What a task waits for. Whoever wakes tasks and whoever waits use the same number.
+pub type Key = u64;
+
+/// Size of a stack, bytes, as the threads of the standard library have it.
+const STACK: usize = 2 << 20;
+
+/// The longest time that one step takes, in microseconds.
+const STEP: u64 = 20;
+
+/// By how much a dead process sees the clock move when it would have to wait.
+const DEAD_WAIT: Duration = Duration::from_secs(3600);
+
+type Work = Box<dyn FnOnce()>;
+
+enum TaskState {
+    Ready,
+    /// Until it is woken, or until a time.
+    Waiting(Key, Option<Duration>),
+}
+
+struct Task {
+    process: ProcessId,
+    name: String,
+    state: TaskState,
+    /// Its last wait ended because it was woken.
+    woken: bool,
+    /// Missing while it runs.
+    coroutine: Option<Coroutine<(), (), (), DefaultStack>>,
+    /// On the coroutine's own stack; null before it has begun.
+    yielder: *const Yielder<(), ()>,
+}
+
+struct State {
+    random: Random,
+    now: Duration,
+    tasks: BTreeMap<TaskId, Task>,
+    next: TaskId,
+    current: Option<TaskId>,
+    dead: BTreeSet<ProcessId>,
+    /// By how much the clocks of processes are ahead.
+    ahead: BTreeMap<ProcessId, Duration>,
+    /// Of all that has happened.
+    hash: u64,
+    steps: u64,
+    stacks: Vec<DefaultStack>,
+    panics: Vec<String>,
+}
+
+thread_local! {
+    static HERE: RefCell<Option<Rc<RefCell<State>>>> = const { RefCell::new(None) };
+}
+
+/// What a step has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// A task has run.
+    Ran(TaskId),
+    /// All tasks wait for something that none of them can do.
+    Stuck,
+    /// There are no tasks any more.
+    Ended,
+}
+
+/// The tasks, the clock and the random numbers of one simulation. A thread has one at a time.
+pub struct Simulation(Rc<RefCell<State>>);
+
+impl Simulation {
+    /// A simulation without tasks.
+    ///
+    /// # Panics
+    /// This thread has one already.
+    pub fn new(seed: u64) -> Self {
+        let state = State {
+            random: Random::new(seed),
+            now: Duration::from_secs(1_000_000),
+            tasks: BTreeMap::new(),
+            next: 1,
+            current: None,
+            dead: BTreeSet::new(),
+            ahead: BTreeMap::new(),
+            hash: mixed(seed),
+            steps: 0,
+            stacks: Vec::new(),
+            panics: Vec::new(),
+        };
+        let state = Rc::new(RefCell::new(state));
+        let other = HERE.replace(Some(state.clone()));
+        assert!(other.is_none(), "one simulation at a time in a thread");
+        Simulation(state)
+    }
+
+    /// Starts a task of a process.
+    pub fn start(&self, process: ProcessId, name: &str, body: impl FnOnce() + 'static) -> TaskId {
+        start(process, name, Box::new(body))
+    }
+
+    /// Lets one task run until it waits or pauses.
+    pub fn step(&self) -> Step {
+        let (task, coroutine) = match choose(&mut self.0.borrow_mut()) {
+            Ok(chosen) => chosen,
+            Err(step) => return step,
+        };
+        run(task, coroutine);
+        Step::Ran(task)
+    }
+
+    /// Ends a process where its tasks are.
+    pub fn kill(&self, process: ProcessId) {
+        self.0.borrow_mut().dead.insert(process);
+        loop {
+            let of_process =
+                |(id, task): (&TaskId, &Task)| (task.process == process).then_some(*id);
+            let next = self.0.borrow().tasks.iter().find_map(of_process);
+            match next {
+                Some(task) => unwind(task),
+                None => return,
+            }
+        }
+    }
+
+    /// True if a process has tasks.
+    pub fn is_alive(&self, process: ProcessId) -> bool {
+        let state = self.0.borrow();
+        state.tasks.values().any(|task| task.process == process)
+    }
+
+    /// Sets by how much the clock of a process is ahead of the simulation's.
+    pub fn set_ahead(&self, process: ProcessId, by: Duration) {
+        self.0.borrow_mut().ahead.insert(process, by);
+    }
+
+    /// How many steps were made.
+    pub fn steps(&self) -> u64 {
+        self.0.borrow().steps
+    }
+
+    /// A number that follows from all that has happened: two runs with the same seed have the same.
+    pub fn hash(&self) -> u64 {
+        self.0.borrow().hash
+    }
+
+    /// The tasks that are left, for people, each with what it does.
+    pub fn tasks(&self) -> Vec<String> {
+        let state = self.0.borrow();
+        let told = |task: &Task| {
+            let what = match task.state {
+                TaskState::Ready => "can go on".to_string(),
+                TaskState::Waiting(_, None) => "waits".to_string(),
+                TaskState::Waiting(_, Some(until)) => format!("waits until {until:?}"),
+            };
+            format!("{} of process {} {what}", task.name, task.process)
+        };
+        state.tasks.values().map(told).collect()
+    }
+
+    /// The panics of tasks since the last call.
+    pub fn take_panics(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.borrow_mut().panics)
+    }
+}
+
+impl Drop for Simulation {
+    fn drop(&mut self) {
+        let processes: BTreeSet<ProcessId> = self
+            .0
+            .borrow()
+            .tasks
+            .values()
+            .map(|task| task.process)
+            .collect();
+        for process in processes {
+            self.kill(process);
+        }
+        HERE.set(None);
+    }
+}
+
+/// Draws a task that can go on, after a jump of the clock if there is none.
+#[allow(clippy::type_complexity)]
+fn choose(state: &mut State) -> Result<(TaskId, Coroutine<(), (), (), DefaultStack>), Step> {
+    state.steps += 1;
+    state.now += Duration::from_micros(state.random.below(STEP));
+    let ready = |task: &Task, now: Duration| match task.state {
+        TaskState::Ready => true,
+        TaskState::Waiting(_, until) => until.is_some_and(|until| until <= now),
+    };
+    let now = state.now;
+    let mut able = state.tasks.values().filter(|task| ready(task, now)).count();
+    if able == 0 {
+        let until = state.tasks.values().filter_map(|task| match task.state {
+            TaskState::Waiting(_, until) => until,
+            TaskState::Ready => None,
+        });
+        match until.min() {
+            Some(until) => state.now = until,
+            None if state.tasks.is_empty() => return Err(Step::Ended),
+            None => return Err(Step::Stuck),
+        }
+        let now = state.now;
+        able = state.tasks.values().filter(|task| ready(task, now)).count();
+    }
+    let drawn = state.random.below(able as u64) as usize;
+    let now = state.now;
+    let mut all = state.tasks.iter_mut();
+    let chosen = all.by_ref().filter(|(_, task)| ready(task, now)).nth(drawn);
+    let (id, coroutine) = chosen
+        .and_then(|(id, task)| {
+            task.state = TaskState::Ready;
+            Some((*id, task.coroutine.take()?))
+        })
+        .ok_or(Step::Stuck)?;
+    state.hash = mixed(state.hash ^ mixed(id) ^ now.as_nanos() as u64);
+    Ok((id, coroutine))
+}
+
+fn run(id: TaskId, mut coroutine: Coroutine<(), (), (), DefaultStack>) {
+    let before = with(|state| state.current.replace(id)).flatten();
+    let result = coroutine.resume(());
+    let killed = with(|state| {
+        state.current = before;
+        match result {
+            CoroutineResult::Yield(()) => {
+                let task = state.tasks.get_mut(&id);
+                task.and_then(|task| {
+                    task.coroutine = Some(coroutine);
+                    state.dead.contains(&task.process).then_some(task.process)
+                })
+            }
+            CoroutineResult::Return(()) => {
+                state.stacks.push(coroutine.into_stack());
+                state.ended(id);
+                None
+            }
+        }
+    });
+    if killed.flatten().is_some() {
+        unwind(id);
+    }
+}
+
+impl State {
+    fn ended(&mut self, id: TaskId) {
+        self.tasks.remove(&id);
+        self.wake(end_of(id));
+    }
+
+    fn wake(&mut self, key: Key) {
+        for task in self.tasks.values_mut() {
+            if matches!(task.state, TaskState::Waiting(waits, _) if waits == key) {
+                (task.state, task.woken) = (TaskState::Ready, true);
+            }
+        }
+    }
+
+    fn current_process(&self) -> Option<ProcessId> {
+        let task = self.tasks.get(&self.current?)?;
+        Some(task.process)
+    }
+}
+
+fn with<R>(change: impl FnOnce(&mut State) -> R) -> Option<R> {
+    let here = HERE.with_borrow(Clone::clone)?;
+    Some(change(&mut here.borrow_mut()))
+}
+
+/// The key of a task's end.
+pub fn end_of(task: TaskId) -> Key {
+    mixed(task)
+}
+
+/// Starts a task.
+fn start(process: ProcessId, name: &str, body: Work) -> TaskId {
+    with(|state| {
+        let id = state.next;
+        state.next += 1;
+        #[allow(clippy::expect_used)] // Without memory the simulator cannot go on.
+        let stack = state
+            .stacks
+            .pop()
+            .unwrap_or_else(|| DefaultStack::new(STACK).expect("memory for a stack"));
+        let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
+            with(|state| {
+                if let Some(task) = state.tasks.get_mut(&id) {
+                    task.yielder = yielder;
+                }
+            });
+            // Its kill unwinds it up to here, too.
+            let ended = catch_unwind(AssertUnwindSafe(body));
+            if let Err(panic) = ended
+                && !is_dead()
+            {
+                let text = panic.downcast_ref::<String>().cloned();
+                let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
+                with(|state| {
+                    let name = state.tasks.get(&id).map_or("", |task| &task.name);
+                    let text = format!("{name}: {}", text.unwrap_or_default());
+                    state.panics.push(text);
+                });
+            }
+        });
+        let task = Task {
+            process,
+            name: name.to_string(),
+            state: TaskState::Ready,
+            woken: false,
+            coroutine: Some(coroutine),
+            yielder: std::ptr::null(),
+        };
+        state.tasks.insert(id, task);
+        id
+    })
+    .unwrap_or(0)
+}
+
+/// Starts a task of the process of the running one, which goes on.
+///
+/// # Panics
+/// No task is running.
+pub(super) fn spawn_unpaused(name: &str, body: Work) -> TaskId {
+    let process = with(|state| state.current_process()).flatten();
+    #[allow(clippy::expect_used)]
+    let process = process.expect("only a task of a simulation can start one");
+    start(process, name, body)
+}
+
+/// True if a task has ended.
+pub fn has_ended(task: TaskId) -> bool {
+    with(|state| !state.tasks.contains_key(&task)).unwrap_or(true)
+}
+
+/// Unwinds the stack of a task that does not run, and forgets it.
+pub fn unwind(id: TaskId) {
+    let taken = with(|state| {
+        let coroutine = state.tasks.get_mut(&id)?.coroutine.take()?;
+        Some((coroutine, state.current.replace(id)))
+    });
+    let Some((mut coroutine, before)) = taken.flatten() else {
+        return;
+    };
+    coroutine.force_unwind();
+    with(|state| {
+        state.current = before;
+        state.stacks.push(coroutine.into_stack());
+        state.ended(id);
+    });
+}
+
+/// True while the running code belongs to a killed process: it must have no effect. Also while a panic
+/// unwinds: a task that panics takes its threads with it.
+pub fn is_dead() -> bool {
+    std::thread::panicking()
+        || with(|state| {
+            let process = state.current_process();
+            process.is_some_and(|process| state.dead.contains(&process))
+        })
+        .unwrap_or(false)
+}
+
+/// The running task.
+pub fn current() -> Option<TaskId> {
+    with(|state| state.current).flatten()
+}
+
+/// The process of the running task.
+pub fn current_process() -> Option<ProcessId> {
+    with(|state| state.current_process()).flatten()
+}
+
+/// The virtual time, since some time before the simulation; `None` outside of one.
+pub fn now() -> Option<Duration> {
+    with(|state| state.now)
+}
+
+/// The virtual time that the clock on the wall of this process shows.
+pub fn wall_time() -> Option<Duration> {
+    with(|state| {
+        let process = state.current_process().unwrap_or_default();
+        state.now + state.ahead.get(&process).copied().unwrap_or_default()
+    })
+}
+
+/// Uses the random numbers of the simulation.
+///
+/// # Panics
+/// There is no simulation in this thread.
+pub fn draw<R>(draw: impl FnOnce(&mut Random) -> R) -> R {
+    let drawn = with(|state| draw(&mut state.random));
+    #[allow(clippy::expect_used)]
+    drawn.expect("a simulation in this thread")
+}
+
+/// Adds something that happened to the hash of the simulation.
+pub fn note(what: u64) {
+    with(|state| state.hash = mixed(state.hash ^ what));
+}
+
+/// Lets other tasks run. Outside of a task it does nothing.
+pub fn pause() {
+    suspend(TaskState::Ready);
+}
+
+/// Waits until another task [`wake`]s this key, or until a time. False if that time has come. A caller
+/// must look again for what it waits for.
+pub fn wait(key: Key, until: Option<Duration>) -> bool {
+    suspend(TaskState::Waiting(key, until))
+}
+
+/// Lets all tasks that wait for `key` go on.
+pub fn wake(key: Key) {
+    with(|state| state.wake(key));
+}
+
+fn suspend(how: TaskState) -> bool {
+    let waits = matches!(how, TaskState::Waiting(..));
+    if is_dead() {
+        if waits {
+            with(|state| state.now += DEAD_WAIT);
+        }
+        return false;
+    }
+    let yielder = with(|state| {
+        let task = state.tasks.get_mut(&state.current?)?;
+        (task.state, task.woken) = (how, false);
+        Some(task.yielder)
+    });
+    let Some(yielder) = yielder.flatten().filter(|yielder| !yielder.is_null()) else {
+        assert!(!waits, "only a task of a simulation can wait");
+        return false;
+    };
+    // SAFETY: the yielder of the running coroutine, on whose stack this call is; it lives until the
+    // coroutine ends.
+    unsafe { (*yielder).suspend(()) };
+    with(|state| state.tasks.get(&state.current?).map(|task| task.woken))
+        .flatten()
+        .unwrap_or(false)
+}

@@ -1,0 +1,10 @@
+//! Whole jobs in one thread: ranks, background threads, file systems and clocks, in an order that a seed
+//! decides. `docs/simulator.md` says how to use it and how to extend it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A test may stop at what it did not expect.
+
+mod collectives;
+#[path = "../comm_checks/mod.rs"]
+mod comm_checks;
+mod scheduler;
+mod world;
