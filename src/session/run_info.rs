@@ -73,6 +73,14 @@ impl RootSetup<'_> {
         let prefix = Prefix::new(&settings.prefix);
         let files = &*prefix.confine(self.files, []);
         root.locks = Locks::of_prefix(files, &prefix, self.lock_timeout)?;
+        // What is certified below `.scr` counts only if `.scr` itself is there after a power loss. No
+        // flush into containers syncs the directory in which it stands.
+        if let Err(error) = files.sync_dir(prefix.root()) {
+            self.tell(
+                Severity::Warning,
+                format!("{error}; a power loss may take the saved datasets away"),
+            );
+        }
         let environment = &config.permitted(self.environment.clone());
         let user = job::user_name(environment, &|_| settings.user_name.clone())?;
         let job = job::job_id(environment, &|_| settings.job_id.clone(), prefix.real())?;

@@ -6,5 +6,12 @@
 mod collectives;
 #[path = "../comm_checks/mod.rs"]
 mod comm_checks;
+mod faults;
+mod files;
+mod job;
+mod jobs;
+mod oracle;
+mod plan;
 mod scheduler;
+mod volume;
 mod world;
