@@ -220,8 +220,8 @@ fn a_newer_dataset_of_the_same_id_that_is_lost_does_not_take_the_older_with_it()
 }
 
 /// All files of each rank, by name below the dataset: none, empty ones, alike ones.
-fn files(rank: usize) -> Vec<(&'static str, usize)> {
-    match rank % 4 {
+fn files(rank: usize) -> Vec<(String, usize)> {
+    let files = match rank % 4 {
         0 => vec![("state", 700), ("a/x", 20), ("b/x", 30)],
         1 => vec![("state", 900), ("empty", 0)],
         2 => vec![],
@@ -230,7 +230,9 @@ fn files(rank: usize) -> Vec<(&'static str, usize)> {
             ("größe/ß 漢字.dat", 333),
             ("deep/er/and/deeper", 1),
         ],
-    }
+    };
+    let named = |(name, size)| (format!("{name}.{rank}"), size);
+    files.into_iter().map(named).collect()
 }
 
 fn write_files(rank: &mut Rank) {
@@ -238,8 +240,8 @@ fn write_files(rank: &mut Rank) {
         .start_output(Some("odd".into()), true, false)
         .unwrap();
     for (name, size) in files(rank.rank) {
-        let path = rank.session.route(Path::new(name)).unwrap();
-        std::fs::write(path, site::content(name, rank.rank, size)).unwrap();
+        let path = rank.session.route(Path::new(&name)).unwrap();
+        std::fs::write(path, site::content(&name, rank.rank, size)).unwrap();
     }
     rank.session.complete_output(true).unwrap();
 }
@@ -251,9 +253,9 @@ fn read_files(rank: &mut Rank) {
     );
     rank.session.start_restart().unwrap();
     for (name, size) in files(rank.rank) {
-        let path = rank.session.route(Path::new(name)).unwrap();
+        let path = rank.session.route(Path::new(&name)).unwrap();
         assert!(
-            std::fs::read(path).unwrap() == site::content(name, rank.rank, size),
+            std::fs::read(path).unwrap() == site::content(&name, rank.rank, size),
             "{name}"
         );
     }
