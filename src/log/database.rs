@@ -235,6 +235,8 @@ fn record(mut row: Row) -> Option<Record> {
     let word: String = row.take_opt("type")?.ok()?;
     Some(Record {
         time: row.take_opt("time")?.ok()?,
+        // The tables have whole seconds.
+        millis: 0,
         host: row.take_opt("host")?.ok()?,
         job: row.take_opt("job")?.ok()?,
         event: Event::named(kind, &word),

@@ -146,7 +146,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Gives the file at `to` the content, unless it has it. Makes the directory. Another file there is
-    /// written over only by `force`, after the content was found to be as recorded.
+    /// written over only by `force`, after the content was found to be as recorded. After a kill or a power
+    /// loss the file is whole, or as before: part of it would be taken for another file.
     pub fn restore(
         &mut self,
         name: &Name,
@@ -173,8 +174,18 @@ impl<'a> Reader<'a> {
         if let Some(parent) = to.parent() {
             self.files.make_dirs(parent)?;
         }
-        self.extract(name, entry, to, true, buffer)?;
-        Ok(Restored::Written)
+        let part = unfinished(to);
+        self.extract(name, entry, &part, true, buffer)?;
+        let placed = self
+            .files
+            .open(&part)
+            .and_then(|file| file.sync())
+            .and_then(|()| self.files.rename(&part, to));
+        if placed.is_err() {
+            // The first error is reported.
+            let _ = self.files.remove_file(&part);
+        }
+        placed.map(|()| Restored::Written)
     }
 
     /// Reads the bytes of a file that has been checked.
@@ -256,6 +267,17 @@ impl<'a> Reader<'a> {
     fn wrong(&self, what: String) -> Error {
         Error::corrupt(self.top(), what)
     }
+}
+
+/// Where a file is until it is whole: beside its place, since only there a rename is sure to be possible.
+/// Always the same, so that the next attempt writes over what a killed one has left.
+fn unfinished(to: &Path) -> PathBuf {
+    let name = to.file_name().unwrap_or_default().as_encoded_bytes();
+    to.with_file_name(format!(
+        ".scr.extract.{:08x}.{}",
+        crc32fast::hash(name),
+        name.len()
+    ))
 }
 
 /// What is known of a file in containers, as `stat` would give it.

@@ -1,6 +1,7 @@
 //! Fetches of datasets in containers where the stores have no room: what the program is offered, it can
 //! read, and nothing is given up that is good.
 
+use crate::sampled::sampled;
 use crate::site::{Site, nodes};
 use scr::format::index::Index;
 use scr::store::faulty::{Faults, Faulty};
@@ -111,4 +112,37 @@ fn a_file_in_place_of_a_directory_costs_no_checkpoint() {
         let told = site.run(&nodes(ranks), |rank| rank.try_restart(ranks));
         assert_eq!(told[0], Ok(Some("ck.2".to_string())));
     }
+}
+
+#[test]
+fn a_kill_while_files_are_extracted_leaves_a_start_that_extracts_them() {
+    let prepared = || in_containers().set("SCR_FETCH_BYPASS", "1");
+    let start = |site: &Site| {
+        site.start(&nodes(3), |started| {
+            if let Ok(Some(mut rank)) = started {
+                let _ = rank.session.have_restart();
+            }
+        });
+    };
+    let mut counted = prepared();
+    let counter = with_faults_of(&mut counted, 1);
+    start(&counted);
+    let operations = counter.operations();
+    assert!(operations >= 10, "{operations}");
+    for n in sampled(1..=operations) {
+        let mut site = prepared();
+        with_faults_of(&mut site, 1).die_at(n);
+        start(&site);
+        site.by_rank.clear();
+        site.expect_restart(&nodes(3), Some("ck.2"));
+    }
+}
+
+/// Faults of the operations of one rank.
+fn with_faults_of(site: &mut Site, rank: usize) -> Faults {
+    let files = Faulty::new(Posix);
+    let faults = files.faults();
+    site.by_rank = vec![None; 3];
+    site.by_rank[rank] = Some(Arc::new(files));
+    faults
 }
