@@ -23,12 +23,15 @@ fn clean(site: &Site, args: &[&str]) -> Said {
     on(site, "n0", "scr", &[&["clean"], args].concat())
 }
 
-/// All paths below a directory.
+/// All paths below a directory, but temporary files: a live run writes records anew when it has taken checksums.
 fn tree(dir: &Path) -> Vec<PathBuf> {
     let (mut found, mut open) = (Vec::new(), vec![dir.to_path_buf()]);
     while let Some(dir) = open.pop() {
         for entry in fs::read_dir(dir).unwrap() {
             let entry = entry.unwrap();
+            if entry.file_name().to_string_lossy().contains(".tmp.") {
+                continue;
+            }
             found.push(entry.path());
             if entry.file_type().unwrap().is_dir() {
                 open.push(entry.path());

@@ -222,6 +222,7 @@ fn names_in_the_documentation_exist() {
                 "src/capi",
                 "scripts",
                 "tests/model",
+                "tests/simulate",
                 "src/config",
                 "python/scr",
                 "tests/header.rs",

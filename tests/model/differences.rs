@@ -105,7 +105,10 @@ impl Difference {
                 "in bypass, filemaps with redundancy are kept in the cache"
             }
             Difference::EmptiedAtEnd => "datasets stay in the cache after `SCR_Finalize`",
-            Difference::Eviction => "the oldest dataset in a store is evicted",
+            Difference::Eviction => {
+                "the oldest dataset in a store is evicted, but not one that is being flushed, and so the newest \
+                 if the others are"
+            }
             Difference::OutputLeaves => "output stays in the cache after its flush",
             Difference::NameUsedAgain => {
                 "a dataset in bypass whose name is used again is still offered from the cache, with \
