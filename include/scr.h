@@ -114,8 +114,8 @@ const char *SCR_Config(const char *config);
  it fails if the file is not there, and still tells where it should be. In no phase, also
  before SCR_Init and after SCR_Finalize, it copies `name`. After a start that failed it
  returns 1, and tells a path that cannot be opened. If SCR is disabled it copies `name`,
- makes no directory, and returns 1. A path that does not fit is an error. `name` and `file` may be
- the same buffer.
+ makes its directory in an output phase, and returns 1. A path that does not fit is an
+ error. `name` and `file` may be the same buffer.
  */
 int SCR_Route_file(const char *name, char *file);
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The modules of `src/`, top layer first, each with all the modules that it uses. A module may use
 /// only modules that stand below it here. `src/lib.rs` and `docs/architecture.md` have the same order.
 const LAYERS: &str = "
-    capi: session prefix config job comm format store events error version
+    capi: session prefix config job comm format store events error version system
     cli: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error text version system
     session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error text system
     daemon: prefix transfer cache job format store error text system

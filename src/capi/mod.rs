@@ -107,8 +107,8 @@ pub unsafe extern "C" fn SCR_Config(config: *const c_char) -> *const c_char {
 /// it fails if the file is not there, and still tells where it should be. In no phase, also
 /// before SCR_Init and after SCR_Finalize, it copies `name`. After a start that failed it
 /// returns 1, and tells a path that cannot be opened. If SCR is disabled it copies `name`,
-/// makes no directory, and returns 1. A path that does not fit is an error. `name` and `file` may be
-/// the same buffer.
+/// makes its directory in an output phase, and returns 1. A path that does not fit is an
+/// error. `name` and `file` may be the same buffer.
 ///
 /// # Safety
 /// `name` is NULL or a NUL-terminated string, `file` is NULL or a buffer of SCR_MAX_FILENAME
@@ -140,7 +140,13 @@ pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) 
         let (name, missing) = (name.unwrap_or_default(), missing.unwrap_or_default());
         let path = match &reply {
             Ok(Reply::Done(path)) => path.as_os_str().as_bytes(),
-            Ok(Reply::Disabled | Reply::NoRun) => &name,
+            Ok(Reply::Disabled(output)) => {
+                if *output {
+                    process::make_parent(from_bytes(&name));
+                }
+                &name
+            }
+            Ok(Reply::NoRun) => &name,
             Err(Error::NotStarted { .. }) => NO_PATH,
             Err(_) => missing.as_os_str().as_bytes(),
         };
@@ -149,7 +155,7 @@ pub unsafe extern "C" fn SCR_Route_file(name: *const c_char, file: *mut c_char) 
         let told = match reply? {
             Reply::Done(_) => true,
             Reply::NoRun => !name.is_empty() && !file.is_null(),
-            Reply::Disabled => false,
+            Reply::Disabled(_) => false,
         };
         Ok(code(fits && told))
     })
@@ -466,7 +472,7 @@ pub unsafe extern "C" fn SCR_Should_exit(flag: *mut c_int) -> c_int {
             session.should_exit()
         });
         // Where SCR is disabled, SCR v3.1.0 leaves the flag as it is, and so do we.
-        if !matches!(reply, Ok(Reply::Disabled)) {
+        if !matches!(reply, Ok(Reply::Disabled(_))) {
             let yes = matches!(reply, Ok(Reply::Done(true)));
             // SAFETY: the caller's promise.
             unsafe { text::set(flag, yes.into()) };

@@ -9,13 +9,14 @@ use crate::job::Environment;
 use crate::session::state::{Call, State};
 use crate::session::{Session, Setup, load};
 use crate::store::posix::Posix;
+use crate::system::time::Instant;
 use crate::{Error, Result};
 use std::fs::OpenOptions;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a rank other than 0 waits to be ended before it speaks itself: this and a turn for each
 /// rank before it, in all no more than the last.
@@ -60,8 +61,9 @@ enum RunState {
 pub enum Reply<T> {
     /// The session's answer.
     Done(T),
-    /// SCR is disabled.
-    Disabled,
+    /// SCR is disabled. True between `SCR_Start_output` and `SCR_Complete_output`, or the calls of the
+    /// classic interface.
+    Disabled(bool),
     /// No session is open, and the call does not need one.
     NoRun,
 }
@@ -90,7 +92,7 @@ fn process() -> Result<MutexGuard<'static, Option<Process>>> {
 pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<Reply<T>> {
     let mut guard = process()?;
     let Some(process) = guard.as_mut() else {
-        return Ok(Reply::Disabled);
+        return Ok(Reply::Disabled(false));
     };
     if matches!(process.run, RunState::Active(_)) && Mpi::is_finalized() {
         process.run = RunState::None(State::Uninit);
@@ -102,10 +104,11 @@ pub fn with<T>(call: Call, work: impl FnOnce(&mut Session) -> Result<T>) -> Resu
         },
         RunState::Disabled(state) => match call_while_disabled(state, call) {
             Ok(()) => {
+                let output = matches!(state, State::FailedOutput | State::FailedCheckpoint);
                 if *state == State::Uninit {
                     process.run = RunState::None(State::Uninit);
                 }
-                Ok(Reply::Disabled)
+                Ok(Reply::Disabled(output))
             }
             Err(error) => Err(process.report(call, error)),
         },
@@ -388,6 +391,14 @@ impl Process {
 fn is_first_on_node(file: &Path) -> bool {
     let made = OpenOptions::new().write(true).create_new(true).open(file);
     !matches!(made, Err(error) if error.kind() == ErrorKind::AlreadyExists)
+}
+
+/// Makes the directory of a file, as SCR does while it is enabled. If it cannot be made, the program
+/// gets the reason when it opens the file.
+pub fn make_parent(file: &Path) {
+    if let Some(dir) = file.parent() {
+        let _ = std::fs::create_dir_all(dir);
+    }
 }
 
 /// This process's rank as the launcher gives it, for messages before MPI gives it. 0 if there is no
