@@ -109,15 +109,13 @@ mod tests {
 
         /// Waits until the counts are as wanted; a test that is not ends here.
         fn wait(&self, wanted: impl Fn((usize, usize)) -> bool) {
-            let counts = self.counts.lock().unwrap();
-            let limit = Duration::from_secs(60);
-            let waited = self
-                .changed
-                .wait_timeout_while(counts, limit, |c| !wanted(*c));
-            assert!(
-                !waited.unwrap().1.timed_out(),
-                "the other ranks do not go on"
-            );
+            let mut counts = self.counts.lock().unwrap();
+            while !wanted(*counts) {
+                let limit = Duration::from_secs(60);
+                let (now, waited) = self.changed.wait_timeout(counts, limit).unwrap();
+                assert!(!waited.timed_out(), "the other ranks do not go on");
+                counts = now;
+            }
         }
     }
 
