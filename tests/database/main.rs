@@ -379,7 +379,7 @@ fn what_is_wrong_with_a_database_is_told_and_the_run_goes_on() {
         );
         assert!(!site.events.lines().join("\n").contains(PASSWORD));
         let text = std::fs::read_to_string(site.prefix().join(".scr/log")).unwrap();
-        assert_eq!(text.lines().count(), 14, "the text log has all: {text}");
+        assert_eq!(text.lines().count(), 15, "the text log has all: {text}");
     }
     assert_eq!(server.count(), 0);
 }
