@@ -29,7 +29,7 @@ done
 SCR_ENABLE=0 run 0 disabled
 SCR_ENABLE=0 SCR_FLUSH=nonsense run 0 disabled
 [[ $(cat off.1.1) == good ]]
-rm off.*
+rm -r off.*
 echo "SCR_ENABLE=0" >.scrconf
 run 0 disabled
 [[ $(cat off.1.1) == good ]]
