@@ -92,7 +92,7 @@ contains
             end if
             if (iostat == 0) valid = rank_read == rank .and. size_read == size_x
         end do
-        ! To start anew where there may be a checkpoint could cost it.
+        ! A start from the beginning could overwrite a checkpoint that is there.
         if (ierror /= SCR_SUCCESS) call give_up("SCR cannot tell whether there is a checkpoint")
 
         if (valid) then
