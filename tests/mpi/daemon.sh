@@ -117,10 +117,11 @@ half
 verdict ck.1 "a kill of all in mid-copy"
 echo "all was killed: the checkpoint before was offered"
 
-# The transfer files of the killed daemons tell what is left to do.
+# The transfer files of the killed daemons tell what is left to do. The program goes first: it would take
+# over what the daemons leave.
 in_mid_copy 100
-kill_daemons
 kill_all
+kill_daemons
 half
 (on n0 --finish) || fail "node n0 could not finish"
 half_of_it=$("$scr" index --list)
