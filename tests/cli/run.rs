@@ -239,7 +239,7 @@ fn a_launch_from_a_node_that_is_down_or_not_of_the_job_is_refused() {
     let said = go("login", "n[1-2]", &[("SCR_NODE_TESTS", "none")]);
     assert_eq!((said.code, calls(&sandbox).len()), (1, 0), "{said:?}");
     for part in [
-        "this is node login, which is none of the job's (n[1-2])",
+        "this is node login, which is not a node of the job (n[1-2])",
         "set SCR_NODE_NAME",
     ] {
         assert!(said.err.contains(part), "{said:?}");

@@ -162,8 +162,8 @@ fn require_own_node(job: &Job, launcher: &Launcher, nodes: &[String]) -> Result<
     }
     let own = node_name(&job.environment, &|name| job.get(name))?.value;
     Err(Failure::said(format!(
-        "this is node {own}, which is none of the job's ({}), and {} starts the program from here; run \
-         it in the job script, or set SCR_NODE_NAME to the name that this node has in the list",
+        "this is node {own}, which is not a node of the job ({}), and {} starts the program from here; \
+         run it in the job script, or set SCR_NODE_NAME to the name that this node has in the list",
         compress(nodes),
         launcher.word()
     )))
