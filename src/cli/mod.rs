@@ -69,6 +69,7 @@ mod transfer;
 mod watchdog;
 
 pub use help::definition;
+pub use import_config::imported;
 pub use manual::{MANUALS, Manual, manual};
 
 use call::{Failure, Invocation};

@@ -7,6 +7,5 @@ mod comm;
 #[path = "../comm_checks/mod.rs"]
 mod comm_checks;
 mod golden;
-mod hostile;
 mod hostlist;
 mod store;

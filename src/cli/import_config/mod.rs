@@ -66,7 +66,15 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// The configuration of SCR for that in `text`, of the file `path`.
+/// The configuration file of SCR for `text`, the configuration file `path` of FTI or VELOC.
+///
+/// # Errors
+/// It is of neither, or a setting has a value that is not allowed.
+pub fn imported(path: &Path, text: &str) -> Result<String, String> {
+    let page = import(path, text).map_err(|failure| failure.to_string())?;
+    Ok(page.to_string())
+}
+
 fn import(path: &Path, text: &str) -> Result<Page, Failure> {
     let mut settings = Settings::parse(path, text)?;
     if settings.has_section(fti::BASIC) {

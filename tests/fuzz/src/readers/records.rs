@@ -1,6 +1,7 @@
-//! Metadata files with any bytes, as after a full disk, a killed process or an attack. No reader
-//! may panic, and none may use much more memory than its input has bytes.
+//! Key trees, and all records that are made of them.
 
+use super::{fixtures, scratch};
+use scr::daemon::Control;
 use scr::format::dataset::Dataset;
 use scr::format::filemap::{Filemap, Reddesc};
 use scr::format::files::{FileMeta, RankFiles};
@@ -12,52 +13,137 @@ use scr::format::parity::{Group, ParityHeader};
 use scr::format::print::{Style, print};
 use scr::format::rank2file::{Branch, Leaf, Rank2File, TreeFile};
 use scr::format::summary::Summary;
+use scr::format::transfer::{PartId, Transfer, TransferPart};
 use scr::format::{
-    Name, Tree, decode, encode, from_message, from_tree, to_message, to_tree, unpack,
+    Tree, decode, encode, from_message, from_tree, read_header, to_message, to_tree, unpack,
 };
+use scr::store::Files;
+use scr::store::posix::Posix;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs;
 use std::path::Path;
 
-/// A linear congruential generator: the same cases in each run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        ((self.0 >> 33) as usize) % limit.max(1)
-    }
-
-    fn byte(&mut self) -> u8 {
-        // Often a byte that means something.
-        match self.below(4) {
-            0 => 0,
-            1 => b'0' + self.below(10) as u8,
-            2 => [1, 0xff, b'-', b'.', b'/', b'x'][self.below(6)],
-            _ => self.below(256) as u8,
-        }
-    }
-}
+/// Bytes before the tree of a file, and after it.
+const BEFORE: usize = 20;
+const AFTER: usize = 4;
 
 /// Metadata files of the fixtures, and records of our own.
-fn seeds() -> Vec<Vec<u8>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+pub fn files() -> Vec<Vec<u8>> {
     let names = ["index.scr", "flush.scr", "halt.scr", "nodes.scr"];
     let inner = ["summary.scr", "rank2file", "rank2file.0.0"];
-    let mut seeds = vec![xor_header(), filemap()];
+    let mut all = vec![xor_header(), filemap()];
     for fixture in ["basic", "failed", "output"] {
-        let scr = root.join(fixture).join(".scr");
+        let scr = fixtures().join(fixture).join(".scr");
         let inner = inner
             .iter()
             .map(|name| scr.join("scr.dataset.2").join(name));
         let paths = names.iter().map(|name| scr.join(name)).chain(inner);
-        seeds.extend(paths.map(|path| fs::read(path).unwrap()));
+        all.extend(paths.map(|path| std::fs::read(path).expect("a file of the fixtures")));
     }
-    seeds
+    all
+}
+
+/// The tree in the bytes of a file.
+pub fn without_seal(bytes: &[u8]) -> Option<&[u8]> {
+    bytes.get(BEFORE..bytes.len().checked_sub(AFTER)?)
+}
+
+fn trees_in(files: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let trees = files.iter().filter_map(|bytes| without_seal(bytes));
+    trees.map(<[u8]>::to_vec).collect()
+}
+
+/// The same without header and checksum.
+pub fn trees() -> Vec<Vec<u8>> {
+    trees_in(&files())
+}
+
+/// The file of these bytes as a tree: with the right size and checksum, so that all damage gets past them.
+pub fn sealed(tree: &[u8]) -> Vec<u8> {
+    let mut file = encode(&Tree::new())[..BEFORE].to_vec();
+    file.extend(tree);
+    file.extend([0; AFTER]);
+    let size = (file.len() as u64).to_be_bytes();
+    file[8..16].copy_from_slice(&size);
+    let end = file.len() - AFTER;
+    let sum = crc32fast::hash(&file[..end]).to_be_bytes();
+    file[end..].copy_from_slice(&sum);
+    file
+}
+
+/// A file as it is.
+pub fn file(bytes: &[u8]) {
+    let path = scratch().join("file");
+    std::fs::write(&path, bytes).expect("a file in memory");
+    let opened = Posix.open(&path).expect("it is there");
+    let header = read_header::<ParityHeader>(&*opened, &path);
+    let whole = decode(bytes);
+    if let (Ok((_, end)), Ok((tree, same))) = (&header, &whole) {
+        assert!(end == same && from_tree::<ParityHeader>(tree).is_ok());
+    }
+    // In the form in which we write it.
+    if let Ok((tree, end)) = whole
+        && bytes[..end as usize] == encode(&tree)
+    {
+        let end = end as usize;
+        for length in [end - 1, end / 2, BEFORE] {
+            assert!(decode(&bytes[..length]).is_err(), "cut to {length} bytes");
+        }
+        let tree = &bytes[BEFORE..end - AFTER];
+        for length in [tree.len() - 1, tree.len() / 2, 0] {
+            assert!(
+                decode(&sealed(&tree[..length])).is_err(),
+                "a tree cut to {length} bytes"
+            );
+        }
+    }
+    try_all(bytes);
+}
+
+/// The tree of a file.
+pub fn tree(bytes: &[u8]) {
+    try_all(&sealed(bytes));
+}
+
+pub fn transfers() -> Vec<Vec<u8>> {
+    let mut file = Transfer {
+        percent: 50.0,
+        bw: 1e6,
+        ..Transfer::default()
+    };
+    let empty = encode(&to_tree(&file).expect("a record"));
+    let part = TransferPart {
+        prefix: "/prefix".into(),
+        base: "/dev/shm".into(),
+        run: "6fd1be5a0a6f42c7".into(),
+        host: "n1".into(),
+        rank: vec![0, 1],
+        parts: 1,
+        ranks: 2,
+        buffer: 1 << 20,
+        ..TransferPart::default()
+    };
+    let id = PartId {
+        dataset: 1,
+        part: 0,
+    };
+    file.insert(id, part);
+    let other = encode(&to_tree(&file).expect("a record"));
+    trees_in(&[empty, other])
+}
+
+/// The transfer file of a node, as library and daemon read it.
+pub fn transfer(bytes: &[u8]) {
+    let control = Control::new(&Posix, scratch().to_path_buf());
+    std::fs::write(control.file(), sealed(bytes)).expect("a file in memory");
+    let read = control.read();
+    if let Ok(Some(file)) = read {
+        // Rates are written with six digits after the point.
+        let written = encode(&to_tree(&file).expect("what was read can be written"));
+        let (tree, _) = decode(&written).expect("what was written can be read");
+        let again = from_tree::<Transfer>(&tree).expect("it is a transfer file");
+        assert_eq!(encode(&to_tree(&again).expect("likewise")), written);
+    }
 }
 
 fn reddesc() -> Reddesc {
@@ -74,7 +160,7 @@ fn reddesc() -> Reddesc {
     }
 }
 
-fn files() -> RankFiles {
+fn rank_files() -> RankFiles {
     let file = FileMeta {
         file: "a/b".into(),
         orig: "b".into(),
@@ -105,11 +191,11 @@ fn xor_header() -> Vec<u8> {
         chunk: 20,
         crc: Some(7),
         reddesc: reddesc(),
-        current: files(),
-        partner: files(),
-        further: vec![files()],
+        current: rank_files(),
+        partner: rank_files(),
+        further: vec![rank_files()],
     };
-    encode(&to_tree(&header).unwrap())
+    encode(&to_tree(&header).expect("a record"))
 }
 
 fn filemap() -> Vec<u8> {
@@ -125,16 +211,17 @@ fn filemap() -> Vec<u8> {
             ..Dataset::default()
         },
         reddesc: reddesc(),
-        files: files(),
+        files: rank_files(),
     };
-    encode(&to_tree(&filemap).unwrap())
+    encode(&to_tree(&filemap).expect("a record"))
 }
 
 /// What one reader makes of a tree can be written and read again.
 fn record<T: DeserializeOwned + Serialize + PartialEq + std::fmt::Debug>(tree: &Tree) -> usize {
     match from_tree::<T>(tree) {
         Ok(record) => {
-            assert_eq!(from_message::<T>(&to_message(&record).unwrap()), Ok(record));
+            let message = to_message(&record).expect("what was read can be written");
+            assert_eq!(from_message::<T>(&message), Ok(record));
             1
         }
         Err(error) => {
@@ -227,137 +314,4 @@ fn try_all(bytes: &[u8]) -> bool {
             false
         }
     }
-}
-
-/// Puts the right size and checksum on bytes, so that the damage gets past them.
-fn seal(bytes: &mut [u8]) {
-    let size = (bytes.len() as u64).to_be_bytes();
-    if let Some(field) = bytes.get_mut(8..16) {
-        field.copy_from_slice(&size);
-    }
-    if let Some((body, crc)) = bytes.split_last_chunk_mut::<4>() {
-        *crc = crc32fast::hash(body).to_be_bytes();
-    }
-}
-
-#[test]
-fn seeds_are_readable() {
-    for bytes in seeds() {
-        assert!(try_all(&bytes));
-        let (tree, _) = decode(&bytes).unwrap();
-        assert!(read_all(&tree) > 0);
-    }
-}
-
-#[test]
-fn cut_files_are_refused() {
-    for bytes in seeds() {
-        for len in 1..bytes.len() {
-            assert!(!try_all(&bytes[..len]), "{len} of {} bytes", bytes.len());
-        }
-    }
-}
-
-#[test]
-fn cut_and_sealed_files_are_refused() {
-    for bytes in seeds() {
-        for len in 1..bytes.len() {
-            let mut cut = bytes[..len].to_vec();
-            seal(&mut cut);
-            assert!(!try_all(&cut), "{len} of {} bytes", bytes.len());
-        }
-    }
-}
-
-#[test]
-fn damaged_bytes_do_no_harm() {
-    let mut random = Random(1);
-    let seeds = seeds();
-    let mut trees = 0;
-    for _ in 0..6000 {
-        let mut bytes = seeds[random.below(seeds.len())].clone();
-        for _ in 0..=random.below(4) {
-            let at = random.below(bytes.len());
-            match random.below(3) {
-                0 => bytes[at] = random.byte(),
-                1 => bytes.insert(at, random.byte()),
-                _ => drop(bytes.remove(at)),
-            }
-        }
-        if random.below(4) > 0 {
-            seal(&mut bytes);
-        }
-        trees += usize::from(try_all(&bytes));
-    }
-    assert!(trees > 300, "only {trees} cases got past the decoder");
-}
-
-#[test]
-fn random_bytes_do_no_harm() {
-    let mut random = Random(2);
-    for _ in 0..6000 {
-        let len = random.below(200);
-        let mut bytes: Vec<u8> = (0..len).map(|_| random.byte()).collect();
-        if random.below(2) > 0 && len >= 28 {
-            bytes[..8].copy_from_slice(&[0x95, 0x1f, 0xc3, 0xf5, 0, 1, 0, 1]);
-            bytes[16..23].copy_from_slice(&[0, 0, 0, 1, 0, 0, 0]);
-            seal(&mut bytes);
-        }
-        try_all(&bytes);
-    }
-}
-
-/// Changes one thing somewhere in a tree.
-fn twist(tree: &Tree, random: &mut Random) -> Tree {
-    let words: [&[u8]; 11] = [
-        b"",
-        b"-1",
-        b"0",
-        b"2",
-        b"99999999999999999999999",
-        b"x",
-        b"\xff",
-        b"../..",
-        b"/",
-        b"1e3",
-        b"0x1",
-    ];
-    let at = random.below(tree.len() + 1);
-    let mut elements: Vec<(Name, Tree)> = tree
-        .iter()
-        .map(|(name, sub)| (name.clone(), sub.clone()))
-        .collect();
-    match elements.get_mut(at) {
-        None => elements.push((words[random.below(words.len())].into(), Tree::new())),
-        Some(element) => match random.below(8) {
-            0 => element.0 = words[random.below(words.len())].into(),
-            1 => element.1 = Tree::new(),
-            2 => element.1 = tree.clone(),
-            3 => drop(elements.remove(at)),
-            _ => element.1 = twist(&element.1, random),
-        },
-    }
-    Tree::of_elements(elements)
-}
-
-#[test]
-fn twisted_records_do_no_harm() {
-    let mut random = Random(3);
-    let trees: Vec<Tree> = seeds()
-        .iter()
-        .map(|bytes| decode(bytes).unwrap().0)
-        .collect();
-    let (mut good, mut bad) = (0, 0);
-    for _ in 0..4000 {
-        let mut tree = trees[random.below(trees.len())].clone();
-        for _ in 0..=random.below(2) {
-            tree = twist(&tree, &mut random);
-        }
-        match read_all(&tree) {
-            // Halt and flush file have no key that must be there.
-            0..=2 => bad += 1,
-            _ => good += 1,
-        }
-    }
-    assert!(good > 100 && bad > 100, "{good} good, {bad} bad");
 }
