@@ -105,6 +105,9 @@ impl Files for Sparse {
     fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()> {
         Posix.replace(path, data, durability)
     }
+    fn append(&self, path: &Path, mode: u32, data: &[u8]) -> Result<u64> {
+        Posix.append(path, mode, data)
+    }
     fn make_dirs(&self, path: &Path) -> Result<()> {
         Posix.make_dirs(path)
     }

@@ -8,22 +8,29 @@
 
 use super::dataset::{self, rename};
 use super::inventory;
-use super::layout::{CacheEntry, Layout, run_of_dir};
+use super::layout::{CacheEntry, Layout, is_job_file, run_of_dir, temporary_of};
 use crate::Result;
 use crate::store::{FileKind, Files, retry};
 use std::path::Path;
 
 /// The runs that have a directory in the store of `layout`, each with its own layout. Local.
 pub fn list_runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
+    runs_among(files, layout, &names(files, layout)?)
+}
+
+/// What is in the job's directory.
+fn names(files: &dyn Files, layout: &Layout) -> Result<Vec<String>> {
     let names = match retry(|| files.list(&layout.job())) {
         Err(error) if error.is_not_found() => return Ok(Vec::new()),
         other => other?,
     };
+    let names = names.into_iter();
+    Ok(names.filter_map(|name| name.into_string().ok()).collect())
+}
+
+fn runs_among(files: &dyn Files, layout: &Layout, names: &[String]) -> Result<Vec<Layout>> {
     let mut runs = Vec::new();
-    for name in names {
-        let Some(run) = name.to_str().and_then(run_of_dir) else {
-            continue;
-        };
+    for run in names.iter().filter_map(|name| run_of_dir(name)) {
         let run = layout.of_run(run);
         let stat = retry(|| files.stat(&run.root()))?;
         if stat.is_some_and(|stat| stat.kind == FileKind::Directory) {
@@ -33,14 +40,23 @@ pub fn list_runs(files: &dyn Files, layout: &Layout) -> Result<Vec<Layout>> {
     Ok(runs)
 }
 
-/// Renames what other runs left in a store into the directory of the run of `layout`. One rank per
+/// Renames what other runs left in a store into the directory of the run of `layout`, and removes what a
+/// killed one has left of a file that it was replacing. One rank per
 /// store calls this, and it must hold the lock on the job's directory. Local.
 ///
 /// # Errors
 /// A directory cannot be read or renamed. It may hold whole datasets, so the caller must not go on
 /// as if they were lost.
 pub fn take_over_earlier_runs(files: &dyn Files, layout: &Layout) -> Result<()> {
-    let mut others = list_runs(files, layout)?;
+    let names = names(files, layout)?;
+    for name in names
+        .iter()
+        .filter(|name| temporary_of(name).is_some() && is_job_file(name))
+    {
+        // If it cannot be removed, the next run tries again.
+        let _ = files.remove_file(&layout.job().join(name));
+    }
+    let mut others = runs_among(files, layout, &names)?;
     others.retain(|other| other.run() != layout.run());
     let mut sized = Vec::with_capacity(others.len());
     for other in others {

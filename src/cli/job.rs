@@ -194,7 +194,7 @@ impl Job {
                 _ => std::io::stderr().write_all(line.as_bytes()),
             };
         });
-        Ok(Some(Destinations::open(&settings, origin, &tell)))
+        Ok(Some(Destinations::open(&settings, &Posix, origin, &tell)))
     }
 }
 

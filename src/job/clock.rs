@@ -42,7 +42,10 @@ pub fn now() -> i64 {
 
 /// Thousandths of a second since the epoch.
 pub fn now_millis() -> i64 {
-    Timestamp::now().as_millisecond()
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
 }
 
 /// Reads `YYYY-MM-DDTHH:MM:SS` of the local time zone (`TZ`) as seconds since the epoch. A blank

@@ -2,7 +2,6 @@
 //!
 //! `log` is written to, `log.1` is the one before, and so on up to [`OLDER`].
 
-use crate::store::posix::Posix;
 use crate::store::{Files, LockAttempt, wait_for_lock};
 use crate::system::time::Instant;
 use crate::{Error, Result};
@@ -30,9 +29,8 @@ pub(super) fn numbered(log: &Path, number: u32) -> PathBuf {
 ///
 /// # Errors
 /// A file cannot be renamed. Nothing is lost.
-pub(super) fn rotate(root: &Path, log: &Path, most: u64) -> Result<()> {
-    let files = Posix.beneath(&[root.to_path_buf()]);
-    let _lock = match wait_for_lock(&*files, log, Instant::now()) {
+pub(super) fn rotate(files: &dyn Files, log: &Path, most: u64) -> Result<()> {
+    let _lock = match wait_for_lock(files, log, Instant::now()) {
         Ok(LockAttempt::Acquired(lock)) => Some(lock),
         Ok(LockAttempt::Unsupported) => None,
         Ok(LockAttempt::HeldByOther) => return Ok(()),
@@ -108,8 +106,9 @@ fn open(path: &Path) -> Result<(File, (u64, u64))> {
 mod tests {
     use super::*;
     use crate::events::Event;
-    use crate::log::text::TextFile;
+    use crate::log::text::text_file;
     use crate::log::{Destination, Origin, Record, read_text};
+    use crate::store::posix::Posix;
     use std::fs;
 
     fn origin(dir: &Path) -> Origin {
@@ -152,7 +151,7 @@ mod tests {
     fn a_log_has_a_limit_and_is_read_across_its_files() {
         let dir = tempfile::tempdir().unwrap();
         let origin = origin(dir.path());
-        let mut log = TextFile::new(&origin, 1000);
+        let mut log = text_file(&origin, 1000);
         for id in 0..20 {
             log.write(&record(id)).unwrap();
         }
@@ -171,7 +170,7 @@ mod tests {
             .sum();
         assert!(sizes < 4 * 1200, "{sizes}");
         // 0 stands for no limit.
-        let mut log = TextFile::new(&origin, 0);
+        let mut log = text_file(&origin, 0);
         (1000..1100).for_each(|id| log.write(&record(id)).unwrap());
         assert_eq!(ids(&origin.file), (first..1100).collect::<Vec<_>>());
     }
@@ -185,7 +184,7 @@ mod tests {
             for writer in 0..4 {
                 let origin = &origin;
                 scope.spawn(move || {
-                    let mut log = TextFile::new(origin, 4000);
+                    let mut log = text_file(origin, 4000);
                     for number in 0..40 {
                         log.write(&record(writer * 40 + number)).unwrap();
                     }
@@ -203,7 +202,7 @@ mod tests {
         use std::io::Write;
         let dir = tempfile::tempdir().unwrap();
         let origin = origin(dir.path());
-        let mut log = TextFile::new(&origin, 100);
+        let mut log = text_file(&origin, 100);
         fs::write(&origin.file, "").unwrap();
         let other = OpenOptions::new().append(true).open(&origin.file);
         let mut other = other.unwrap();
@@ -227,15 +226,15 @@ mod tests {
         write(2, 2).unwrap();
         write(3, 1).unwrap();
         assert_eq!(ids(&log), [1, 2, 3]);
-        rotate(dir.path(), &log, 1).unwrap();
+        rotate(&Posix, &log, 1).unwrap();
         assert_eq!(names(dir.path()), ["log.1", "log.2", "log.3"]);
         assert_eq!(ids(&log), [1, 2, 3], "also before the next record");
         // Nothing happens without a file, or with a small one.
-        rotate(dir.path(), &log, 1).unwrap();
+        rotate(&Posix, &log, 1).unwrap();
         write(0, 4).unwrap();
-        rotate(dir.path(), &log, 10_000).unwrap();
+        rotate(&Posix, &log, 10_000).unwrap();
         assert_eq!(ids(&log), [1, 2, 3, 4]);
-        rotate(dir.path(), &log, 1).unwrap();
+        rotate(&Posix, &log, 1).unwrap();
         assert_eq!(ids(&log), [2, 3, 4]);
     }
 
@@ -247,7 +246,7 @@ mod tests {
         fs::create_dir(dir.path().join("log.1")).unwrap();
         fs::create_dir(dir.path().join("log.2")).unwrap();
         fs::create_dir_all(dir.path().join("log.3/in the way")).unwrap();
-        let mut log = TextFile::new(&origin, 10);
+        let mut log = text_file(&origin, 10);
         (0..3).for_each(|id| log.write(&record(id)).unwrap());
         let text = fs::read_to_string(&origin.file).unwrap();
         assert_eq!(text.lines().count(), 3);

@@ -28,6 +28,7 @@ pub use writer::Writer;
 
 use crate::config::LogSettings;
 use crate::events::Severity;
+use crate::store::Files;
 use crate::system::time::Instant;
 use crate::{Error, Result};
 use std::path::PathBuf;
@@ -86,10 +87,15 @@ pub struct Origin {
 pub type Tell = Arc<dyn Fn(Severity, String) + Send + Sync>;
 
 /// The destinations that the settings name. `tell` hears of those that cannot be used.
-fn open(settings: &LogSettings, origin: &Origin, tell: &Tell) -> Vec<Box<dyn Destination>> {
+fn open(
+    settings: &LogSettings,
+    files: &dyn Files,
+    origin: &Origin,
+    tell: &Tell,
+) -> Vec<Box<dyn Destination>> {
     let mut all: Vec<Box<dyn Destination>> = Vec::new();
     if let Some(most) = settings.text {
-        all.push(Box::new(text::TextFile::new(origin, most)));
+        all.push(Box::new(text::TextFile::new(files, origin, most)));
     }
     if let Some(settings) = &settings.syslog {
         all.extend(syslog::Syslog::find(settings, origin, tell));
@@ -108,8 +114,8 @@ pub struct Destinations {
 
 impl Destinations {
     /// The destinations that the settings name. `tell` hears of those that cannot be used.
-    pub fn open(settings: &LogSettings, origin: Origin, tell: &Tell) -> Self {
-        let all = open(settings, &origin, tell);
+    pub fn open(settings: &LogSettings, files: &dyn Files, origin: Origin, tell: &Tell) -> Self {
+        let all = open(settings, files, &origin, tell);
         Destinations { origin, all }
     }
 
@@ -151,8 +157,13 @@ pub struct Log {
 impl Log {
     /// Opens the log; `None` if the settings name nothing that can be used. `tell` hears of problems,
     /// also from other threads.
-    pub fn open(settings: &LogSettings, origin: Origin, tell: Tell) -> Option<Log> {
-        let all = open(settings, &origin, &tell).into_iter();
+    pub fn open(
+        settings: &LogSettings,
+        files: &dyn Files,
+        origin: Origin,
+        tell: Tell,
+    ) -> Option<Log> {
+        let all = open(settings, files, &origin, &tell).into_iter();
         let writers: Vec<Writer> = all.map(|one| Writer::start(one, tell.clone())).collect();
         let log = Log {
             origin,

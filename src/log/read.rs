@@ -122,7 +122,7 @@ fn skip_line(file: &mut impl BufRead) -> std::io::Result<()> {
 mod tests {
     use super::*;
     use crate::events::Event;
-    use crate::log::text::TextFile;
+    use crate::log::text::text_file;
     use crate::log::{Destination, Origin};
 
     fn origin(dir: &Path) -> Origin {
@@ -147,9 +147,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         let record = Record::now(Event::FlushSync);
-        TextFile::new(&origin(dir.path()), 0)
-            .write(&record)
-            .unwrap();
+        text_file(&origin(dir.path()), 0).write(&record).unwrap();
         let mut text = std::fs::read(&path).unwrap();
         text.extend(b"\n\xff\xfe: x=y\nnoise\n2026-11-21T00:42:08: event\n");
         text.extend(b"2026-11-21T00:42:08: event=\"A\n2026-11-21T00:42:08: secs=1, event=B\n");
@@ -170,7 +168,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let origin = origin(dir.path());
         let record = Record::now(Event::FlushSync);
-        let mut log = TextFile::new(&origin, 0);
+        let mut log = text_file(&origin, 0);
         log.write(&record).unwrap();
         log.write(&record).unwrap();
         let mode = std::fs::metadata(&origin.file)
@@ -184,7 +182,7 @@ mod tests {
             ..origin
         };
         std::os::unix::fs::symlink(dir.path().join("log"), &link.file).unwrap();
-        let refused = TextFile::new(&link, 0).write(&record).unwrap_err();
+        let refused = text_file(&link, 0).write(&record).unwrap_err();
         assert!(refused.error().to_string().contains("link"));
     }
 
@@ -194,7 +192,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let origin = origin(dir.path());
         std::fs::write(&origin.file, "2026-11-21T00:42:08: host=n1, jobid=7, ev").unwrap();
-        let mut log = TextFile::new(&origin, 0);
+        let mut log = text_file(&origin, 0);
         log.mark_torn();
         let record = Record::now(Event::Halt);
         log.write(&record).unwrap();

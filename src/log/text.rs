@@ -2,8 +2,9 @@
 
 use super::files::rotate;
 use super::{Destination, NotWritten, Origin, Record};
-use crate::store::posix::append;
+use crate::store::Files;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A file to which lines are appended. It is made when missing, for its owner alone.
 ///
@@ -11,9 +12,8 @@ use std::path::PathBuf;
 /// do not mix, and a log that was moved away is made again. A large one is renamed; see
 /// [`files`](super::files).
 pub struct TextFile {
+    files: Arc<dyn Files>,
     path: PathBuf,
-    /// A directory below which no link is followed to the file.
-    root: PathBuf,
     /// The last line may lack its end.
     torn: bool,
     /// The size at which the file is renamed, bytes; 0 for no limit.
@@ -21,11 +21,12 @@ pub struct TextFile {
 }
 
 impl TextFile {
-    /// The log of a prefix directory, with files of `most` bytes; 0 for no limit.
-    pub fn new(origin: &Origin, most: u64) -> Self {
+    /// The log of a prefix directory, with files of `most` bytes; 0 for no limit. Below the directory no
+    /// link is followed.
+    pub fn new(files: &dyn Files, origin: &Origin, most: u64) -> Self {
         TextFile {
+            files: files.beneath(std::slice::from_ref(&origin.prefix)),
             path: origin.file.clone(),
-            root: origin.prefix.clone(),
             torn: false,
             most,
         }
@@ -40,18 +41,25 @@ impl Destination for TextFile {
     fn write(&mut self, record: &Record) -> Result<(), NotWritten> {
         let end = if self.torn { "\n" } else { "" };
         let line = format!("{end}{record}\n");
-        let root = std::slice::from_ref(&self.root);
-        let written = append(root, &self.path, 0o600, line.as_bytes());
+        let written = self.files.append(&self.path, 0o600, line.as_bytes());
         // A full file system may take the beginning of a line.
         self.torn = written.as_ref().is_err_and(crate::Error::is_full);
         let size = written.map_err(NotWritten::Now)?;
-        if self.most > 0 && size >= self.most && rotate(&self.root, &self.path, self.most).is_err()
+        if self.most > 0
+            && size >= self.most
+            && rotate(&*self.files, &self.path, self.most).is_err()
         {
             // A log that is too long is better than none, and each attempt takes time.
             self.most = 0;
         }
         Ok(())
     }
+}
+
+/// The same in the real file system.
+#[cfg(test)]
+pub fn text_file(origin: &Origin, most: u64) -> TextFile {
+    TextFile::new(&crate::store::posix::Posix, origin, most)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::Session;
 use super::background::WaitFor;
 use super::cached::{CachedDatasets, note};
+use super::flush::due_at_end;
 use super::run::Run;
 use super::search::RestartSearch;
 use crate::Result;
@@ -138,6 +139,27 @@ impl CachedDatasets {
 }
 
 impl Session {
+    /// Flushes the newest checkpoint if output that is no checkpoint takes its place in the cache and it is
+    /// nowhere else: no restart could use the output. Not with `SCR_FLUSH=0`. Collective.
+    ///
+    /// # Errors
+    /// The flush has failed. The checkpoint is still in the cache.
+    pub(super) fn save_displaced(
+        &mut self,
+        (store, bypass): (usize, bool),
+        more: usize,
+    ) -> Result<()> {
+        let (run, cached) = (&self.run, &self.cached);
+        let Some(id) = due_at_end(run, cached).map(|dataset| dataset.id) else {
+            return Ok(());
+        };
+        let gone = cached.victims(run, &self.search, store, bypass, more);
+        match gone.iter().any(|slot| slot.id == id) {
+            true => self.flush_now(id),
+            false => Ok(()),
+        }
+    }
+
     /// Waits for the flushes whose end must be known before a new dataset evicts others from a store; see
     /// [`awaited`]. Collective; without a round if nothing is waited for.
     pub(super) fn settle_victims(

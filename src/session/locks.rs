@@ -4,8 +4,9 @@
 
 use super::cached::CachedDatasets;
 use super::run::{Run, Store};
+use super::stores::SHARED;
 use crate::cache::earlier_runs::take_over_earlier_runs;
-use crate::cache::layout::Layout;
+use crate::cache::layout::{Layout, temporary_of};
 use crate::format::{self, Name};
 use crate::job::holders;
 use crate::prefix::paths::Prefix;
@@ -149,17 +150,25 @@ impl Locks {
                 matches!(run.files.stat(dir), Ok(None))
             };
             let job = layout.job();
+            let empty = gone(&layout.root());
             for name in run.files.list(&job).unwrap_or_default() {
-                if name.as_encoded_bytes().starts_with(REPORTED.as_bytes()) {
-                    let _ = run.files.remove_file(&job.join(name));
+                let name = name.to_string_lossy();
+                if name.starts_with(REPORTED) || (empty && is_of_runs(&name)) {
+                    let _ = run.files.remove_file(&job.join(&*name));
                 }
             }
-            if gone(&layout.root()) {
-                let _ = run.files.remove_file(&job.join(OWNER));
+            if empty {
                 let _ = gone(&job) && job.parent().is_some_and(gone);
             }
         }
     }
+}
+
+/// True for a file in a job's directory that no later run needs: what tells who has the store, and what a
+/// killed run has left of it.
+fn is_of_runs(name: &str) -> bool {
+    let name = temporary_of(name).unwrap_or(name);
+    name == OWNER || name == SHARED
 }
 
 /// True if a dataset of this run may be written to a store.

@@ -10,6 +10,7 @@ use crate::format::Dataset;
 use crate::log::{Log, Origin, Record, Tell};
 use crate::policy::halt::FINALIZED;
 use crate::prefix::paths::Prefix;
+use crate::store::Files;
 use crate::system::time::Instant;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 /// The log of a run that begins; `None` on ranks other than 0, and if nothing is recorded. `job` is the
 /// user and the job id. Local.
 pub(super) fn open(
+    files: &dyn Files,
     (sink, speaker): (&Arc<dyn Sink>, &Speaker),
     settings: &Settings,
     prefix: &Prefix,
@@ -33,7 +35,7 @@ pub(super) fn open(
     let (sink, speaker) = (sink.clone(), speaker.clone());
     let tell: Tell =
         Arc::new(move |severity, text| sink.take(&speaker, &Message::of_run(severity, text)));
-    Log::open(wanted, origin, tell)
+    Log::open(wanted, files, origin, tell)
 }
 
 impl Run {

@@ -214,6 +214,18 @@ impl Session {
             self.checksums.cancel_bypass(Some(&dataset.name));
         }
         self.settle_victims((store, bypass), more)?;
+        if !dataset.is_checkpoint()
+            && let Err(error) = self.save_displaced((store, bypass), more)
+        {
+            let run = &self.run;
+            if !bypass {
+                let layout = &run.stores[store].layout;
+                let id = dataset.id;
+                let removed = dataset::remove_directories(&*run.files, layout, id, run.rank());
+                run.tell_not_removed(removed);
+            }
+            return Err(error);
+        }
         let run = &self.run;
         if bypass {
             // An older entry of this name is lost by this, so it must not happen earlier.

@@ -131,7 +131,7 @@ impl Session {
         confirm_shared(&*comm, &*files, &speaker.node, shared, info.run)?;
 
         let job = (info.user.to_string(), info.job.to_string());
-        let log = log::open((&sink, &speaker), &settings, &prefix, job);
+        let log = log::open(&*files, (&sink, &speaker), &settings, &prefix, job);
         let mut ids = Ids::default();
         ids.know(info.dataset, Some(info.checkpoint));
         let mut session = Session {

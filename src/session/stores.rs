@@ -6,6 +6,9 @@ use crate::config::descriptors::{Descriptors, StoreDescriptor};
 use crate::store::{Durability, FileKind, Files, Stat};
 use crate::{Error, Result};
 
+/// The file by which the ranks of a store that several nodes share see that they do.
+pub(super) const SHARED: &str = ".scr.shared";
+
 /// Fails if the directory of a store with `MKDIR=0` is missing. Local.
 pub(super) fn require_base(files: &dyn Files, store: &StoreDescriptor, node: &str) -> Result<()> {
     let is_directory = |stat: Stat| stat.kind == FileKind::Directory;
@@ -43,7 +46,7 @@ pub(super) fn confirm_shared(
     if shared.is_empty() {
         return Ok(());
     }
-    let path = |store: &Store| store.layout.job().join(".scr.shared");
+    let path = |store: &Store| store.layout.job().join(SHARED);
     let text = |store: &Store| format!("{run:016x} {}", store.sharing.leader).into_bytes();
     let mut led = shared.iter().filter(|(store, _)| store.leader);
     let written = led

@@ -124,6 +124,12 @@ impl<F: Files + ?Sized> Files for CountingFiles<F> {
         self.inner.replace(path, data, durability)
     }
 
+    fn append(&self, path: &Path, mode: u32, data: &[u8]) -> Result<u64> {
+        self.tally.add("append", 1);
+        FileTally::transfer(&self.tally.written, data.len());
+        self.inner.append(path, mode, data)
+    }
+
     fn make_dirs(&self, path: &Path) -> Result<()> {
         self.tally.add("make_dirs", 1);
         self.inner.make_dirs(path)

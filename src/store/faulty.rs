@@ -346,6 +346,19 @@ impl<F: Files + ?Sized> Files for Faulty<F> {
         })
     }
 
+    fn append(&self, path: &Path, mode: u32, data: &[u8]) -> Result<u64> {
+        self.simply("write", path, || {
+            self.room_at("create", path)?;
+            let size = data.len() as u64;
+            let taken = self.faults.take_space(size);
+            if taken < size {
+                self.faults.give_space(taken);
+                return Err(injected("write", path, libc::ENOSPC));
+            }
+            self.inner.append(path, mode, data)
+        })
+    }
+
     fn make_dirs(&self, path: &Path) -> Result<()> {
         self.simply("make directory", path, || {
             self.room_at("make directory", path)?;

@@ -158,6 +158,10 @@ pub trait Files: Send + Sync {
     /// directory (removed on failure), syncs as `durability` asks, and renames it. Mode 0666 less
     /// the umask.
     fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()>;
+    /// Appends to a regular file, which is made if it is missing (`mode` less the umask), in one step, so that
+    /// what several processes append does not mix. Returns the size of the file. Does not follow a
+    /// symbolic link in the last component. A full file system may take a part of the data.
+    fn append(&self, path: &Path, mode: u32, data: &[u8]) -> Result<u64>;
     /// Makes a directory and its missing parents, with mode 0777 less the umask.
     fn make_dirs(&self, path: &Path) -> Result<()>;
     /// Makes the directories of `below` under `base`, each with mode 0700. Those that exist must be

@@ -242,6 +242,22 @@ impl<S: System> Files for S {
         }
     }
 
+    fn append(&self, path: &Path, mode: u32, data: &[u8]) -> Result<u64> {
+        let at = At::find(self.roots(), "write", path)?;
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+        let (fd, stat) = open_regular("write", path, &at, (flags, mode))?;
+        match retry_on_intr(|| rustix::io::write(&fd, data)) {
+            Ok(written) if written == data.len() => Ok(stat.st_size as u64 + written as u64),
+            Ok(_) => Err(refused(
+                "write",
+                path,
+                Errno::NOSPC,
+                "only a part of the data was written",
+            )),
+            Err(errno) => Err(failed("write", path, errno)),
+        }
+    }
+
     fn make_dirs(&self, path: &Path) -> Result<()> {
         beneath::make_dirs(self.roots(), path, 0o777)
     }
@@ -399,27 +415,6 @@ fn tells_errors(release: &str) -> bool {
     number()
         .zip(number())
         .is_some_and(|version| version >= (5, 8))
-}
-
-/// Appends to a regular file with a single system call, and creates the file if it is missing. No
-/// link below `roots` is followed.
-///
-/// # Errors
-/// The file cannot be opened, or not all bytes were written.
-pub fn append(roots: &[PathBuf], path: &Path, mode: u32, data: &[u8]) -> Result<u64> {
-    let at = At::find(roots, "write", path)?;
-    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
-    let (fd, stat) = open_regular("write", path, &at, (flags, mode))?;
-    match retry_on_intr(|| rustix::io::write(&fd, data)) {
-        Ok(written) if written == data.len() => Ok(stat.st_size as u64 + written as u64),
-        Ok(_) => Err(refused(
-            "write",
-            path,
-            Errno::NOSPC,
-            "only a part of the data was written",
-        )),
-        Err(errno) => Err(failed("write", path, errno)),
-    }
 }
 
 /// The system releases the lock when the file is closed.

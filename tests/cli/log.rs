@@ -6,6 +6,7 @@ use crate::site::{Site, nodes};
 use scr::config::LogSettings;
 use scr::events::Event;
 use scr::log::{Destinations, Origin, Record, read_text};
+use scr::store::posix::Posix;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -312,7 +313,7 @@ fn one_of_several_writers() {
         ..LogSettings::default()
     };
     let tell: scr::log::Tell = Arc::new(|_, _| ());
-    let mut log = Destinations::open(&settings, origin, &tell);
+    let mut log = Destinations::open(&settings, &Posix, origin, &tell);
     for number in 0..LINES {
         let note = "x".repeat(number % 300);
         let record = Record {

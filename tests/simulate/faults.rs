@@ -30,6 +30,11 @@ impl Faults {
         std::mem::take(&mut self.0.lock().unwrap().1)
     }
 
+    /// True if there was one since the last [`Faults::take`].
+    pub fn any_hit(&self) -> bool {
+        !self.0.lock().unwrap().1.is_empty()
+    }
+
     /// Whether an operation goes well.
     pub fn check(&self, action: &'static str) -> Result<(), i32> {
         let mut state = self.0.lock().unwrap();

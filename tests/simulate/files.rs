@@ -182,9 +182,12 @@ impl Files for SimFiles {
     }
 
     fn replace(&self, path: &Path, data: &[u8], durability: Durability) -> Result<()> {
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
+        // As the real one names it.
+        let mut name = OsString::from(".");
+        name.push(path.file_name().unwrap_or_default());
+        let process = scheduler::current_process().unwrap_or(0);
         let unique = scheduler::draw(|random| random.number());
-        name.push(format!(".tmp.{unique:x}"));
+        name.push(format!(".tmp.{process}.{unique}"));
         let temporary = path.with_file_name(name);
         let replaced = (|| {
             let file = self.create(&temporary, 0o666)?;
@@ -202,6 +205,16 @@ impl Files for SimFiles {
             (Durability::Synced, Some(directory)) => self.sync_dir(directory),
             _ => Ok(()),
         }
+    }
+
+    fn append(&self, path: &Path, mode: u32, data: &[u8]) -> Result<u64> {
+        drop(self.open_to_write(path, mode, false)?);
+        self.on("write", path, |volume, below| {
+            let ino = volume.find(below)?;
+            let size = volume.inode(ino)?.data().len() as u64;
+            volume.write(ino, size, data, time())?;
+            Ok(size + data.len() as u64)
+        })
     }
 
     fn make_dirs(&self, path: &Path) -> Result<()> {

@@ -1,17 +1,18 @@
 //! Runs a whole job: starts the ranks, kills them, loses nodes, starts again.
 
+use crate::counts::Reached;
 use crate::faults::Faults;
 use crate::files::{Shared, SimFiles};
-use crate::oracle::{Answer, Oracle};
-use crate::plan::{Loss, Plan, Run};
+use crate::oracle::left::{FOREIGN_LOCAL, FOREIGN_SHARED, put_foreign};
+use crate::oracle::{Oracle, Promise};
+use crate::places::LOCAL;
+use crate::plan::{Kill, Loss, Plan};
+use crate::program::Program;
 use crate::volume::Volume;
 use crate::world::World;
-use scr::comm::Communicator;
-use scr::config::Config;
 use scr::events::Memory;
-use scr::format::Name;
+use scr::format::index::Index;
 use scr::job::Environment;
-use scr::session::{Session, Setup};
 use scr::store::Files;
 use scr::system::simulated::Random;
 use scr::system::simulated::scheduler::{self, ProcessId, Simulation, Step};
@@ -21,8 +22,12 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const PREFIX: &str = "/sim/prefix";
-const LOCAL: &str = "/sim/local";
+/// The file system that all nodes see, and the prefix directory in it.
+pub const SHARED: &str = "/sim/shared";
+pub const PREFIX: &str = "/sim/shared/prefix";
+
+/// What a volume holds where nothing else is said, bytes.
+const CAPACITY: u64 = 64 << 20;
 
 /// Longer than any run may take.
 const HANG: Duration = Duration::from_secs(3600);
@@ -37,13 +42,15 @@ pub struct Outcome {
     pub steps: u64,
     /// What happened, for people.
     pub story: Vec<String>,
+    /// What it has reached.
+    pub reached: Reached,
 }
 
 /// The machine on which the runs of a job take place.
-struct Machine {
-    plan: Plan,
-    shared: Shared,
-    local: Vec<Shared>,
+pub struct Machine {
+    pub plan: Plan,
+    pub shared: Shared,
+    pub local: Vec<Shared>,
     faults: Arc<Faults>,
     events: Arc<Memory>,
     oracle: Rc<RefCell<Oracle>>,
@@ -53,7 +60,7 @@ struct Machine {
 }
 
 fn volume(profile: crate::volume::Profile) -> Shared {
-    Arc::new(Mutex::new(Volume::new(profile, 64 << 20)))
+    Arc::new(Mutex::new(Volume::new(profile, CAPACITY)))
 }
 
 /// Simulates the job of a seed.
@@ -66,23 +73,29 @@ pub fn simulate_changed(seed: u64, change: impl FnOnce(&mut Plan)) -> Outcome {
     let simulation = Simulation::new(seed);
     let mut plan = scheduler::draw(Plan::draw);
     change(&mut plan);
+    let faults = Arc::new(Faults::default());
     let machine = Machine {
         shared: volume(plan.shared),
         local: (0..plan.nodes).map(|_| volume(plan.local)).collect(),
-        faults: Arc::default(),
+        faults: faults.clone(),
         events: Arc::default(),
-        oracle: Rc::new(RefCell::new(Oracle::new(&plan))),
+        oracle: Rc::new(RefCell::new(Oracle::new(&plan, faults))),
         story: Rc::default(),
         told: Cell::new(0),
         plan,
     };
     machine.tell(format!("{:#?}", machine.plan));
+    machine.prepare();
     for number in 0..machine.plan.runs.len() {
         machine.run(&simulation, number);
+        machine.check_foreign();
         if !machine.oracle.borrow().violations().is_empty() {
             break;
         }
         machine.lose(machine.plan.runs[number].loss);
+    }
+    if machine.oracle.borrow().violations().is_empty() {
+        machine.look_at_the_end();
     }
     let (hash, steps) = (simulation.hash(), simulation.steps());
     drop(simulation);
@@ -91,6 +104,7 @@ pub fn simulate_changed(seed: u64, change: impl FnOnce(&mut Plan)) -> Outcome {
         hash,
         steps,
         story: machine.story.take(),
+        reached: machine.oracle.borrow().reached.clone(),
     }
 }
 
@@ -102,36 +116,41 @@ impl Machine {
 
     fn run(&self, simulation: &Simulation, number: usize) {
         let run = &self.plan.runs[number];
-        let size = self.plan.node_of.len();
+        let size = run.node_of.len();
         self.tell(format!("run {number} begins"));
         self.faults.set(run.faults);
-        self.oracle.borrow_mut().starts();
-        self.oracle.borrow_mut().faulty |= run.faults.one_in > 0;
+        self.oracle.borrow_mut().starts(number);
+        for volume in &self.local {
+            let capacity = run.capacity.unwrap_or(CAPACITY);
+            volume.lock().unwrap().set_capacity(capacity);
+        }
         let world = World::new(size);
+        let second = run.again.is_some().then(|| World::new(size));
         let process = |rank: usize| (1000 * (number + 1) + rank) as ProcessId;
-        let finalized = Rc::new(Cell::new(0));
         let mut main = Vec::new();
         for rank in 0..size {
             let program = Program {
                 run: run.clone(),
                 number,
                 rank,
-                files: self.files_of(self.plan.node_of[rank]),
-                environment: self.environment(self.plan.node_of[rank]),
+                places: self.plan.places.clone(),
+                files: self.files_of(run.node_of[rank]),
+                environment: self.environment(run.node_of[rank]),
                 events: self.events.clone(),
+                told: self.told.get(),
                 oracle: self.oracle.clone(),
                 story: self.story.clone(),
-                finalized: finalized.clone(),
             };
-            let comm = world.rank(rank);
-            let body = move || program.run(comm);
+            let worlds = std::iter::once(&world).chain(&second);
+            let comms = worlds.map(|world| world.rank(rank)).collect();
+            let body = move || program.run(comms);
             main.push(simulation.start(process(rank), &format!("rank {rank}"), body));
         }
         let (begun, first) = (simulation.steps(), scheduler::now().unwrap_or_default());
         let mut killed = false;
         loop {
             let steps = simulation.steps() - begun;
-            let due = run.kill_at.is_some_and(|at| steps >= at);
+            let due = matches!(run.kill, Kill::AtStep(at) if steps >= at);
             let alive: Vec<usize> = (0..size)
                 .filter(|rank| simulation.is_alive(process(*rank)))
                 .collect();
@@ -144,6 +163,12 @@ impl Machine {
                 self.tell(format!("rank {victim} is killed after {steps} steps"));
                 simulation.kill(process(victim));
                 killed = true;
+            }
+            if let Kill::WhenSaved(count) = run.kill
+                && self.oracle.borrow().reports() >= count
+            {
+                self.tell(format!("all are killed after {steps} steps"));
+                break;
             }
             match simulation.step() {
                 Step::Ran(_) => {}
@@ -175,15 +200,22 @@ impl Machine {
             }
         }
         (0..size).for_each(|rank| simulation.kill(process(rank)));
-        for panic in simulation.take_panics() {
-            self.violation(format!("a panic: {panic}"));
+        let panics = simulation.take_panics();
+        let fine = panics.is_empty();
+        let mut oracle = self.oracle.borrow_mut();
+        oracle.check(Promise::Ends, fine, || format!("a panic: {panics:#?}"));
+        if killed {
+            oracle.reached.fault("killed process");
         }
-        if finalized.get() == size {
-            self.oracle.borrow_mut().finalized();
-        }
+        drop(oracle);
         self.faults.set(crate::faults::Budget::default());
-        let hit = self.faults.take();
-        hit.into_iter().for_each(|fault| self.tell(fault));
+        for fault in self.faults.take() {
+            self.oracle
+                .borrow_mut()
+                .reached
+                .fault("error of a file system");
+            self.tell(fault);
+        }
         let lines = self.events.lines();
         let new = lines.iter().skip(self.told.replace(lines.len()));
         let new = new.map(|line| format!("             | {line}"));
@@ -192,13 +224,60 @@ impl Machine {
     }
 
     fn violation(&self, text: String) {
-        self.oracle.borrow_mut().violation(text);
+        self.oracle
+            .borrow_mut()
+            .check(Promise::Ends, false, || text);
+    }
+
+    /// What the user and others have put there before the job begins, on stable storage.
+    fn prepare(&self) {
+        let files = self.files_of(0);
+        let text = self.plan.places.text(self.plan.nodes);
+        files.make_dirs(Path::new(PREFIX)).unwrap();
+        let conf = Path::new(PREFIX).join(".scrconf");
+        let file = files.create(&conf, 0o644).unwrap();
+        file.write_at(0, text.as_bytes()).unwrap();
+        self.put_foreign();
+    }
+
+    /// Files of others, on volumes that miss them.
+    fn put_foreign(&self) {
+        put_foreign(&mut self.shared.lock().unwrap(), &FOREIGN_SHARED);
+        for volume in &self.local {
+            put_foreign(&mut volume.lock().unwrap(), &FOREIGN_LOCAL);
+        }
+    }
+
+    fn check_foreign(&self) {
+        let mut oracle = self.oracle.borrow_mut();
+        let shared = self.shared.lock().unwrap();
+        oracle.check_foreign(&shared, &FOREIGN_SHARED, "the shared volume");
+        for (node, volume) in self.local.iter().enumerate() {
+            let named = format!("node n{node}");
+            oracle.check_foreign(&volume.lock().unwrap(), &FOREIGN_LOCAL, &named);
+        }
+    }
+
+    /// What is on the volumes when the job is over.
+    fn look_at_the_end(&self) {
+        let files = self.files_of(0);
+        let path = Path::new(PREFIX).join(".scr/index.scr");
+        let index = Index::read(&files, &path).unwrap_or_default();
+        let mut oracle = self.oracle.borrow_mut();
+        let shared = self.shared.lock().unwrap();
+        oracle.check_outputs(&shared, &index);
+        if self.plan.tidy && oracle.ends >= 2 {
+            oracle.check_shared_is_tidy(&shared, &index);
+            for (node, volume) in self.local.iter().enumerate() {
+                oracle.check_local_is_tidy(&volume.lock().unwrap(), node);
+            }
+        }
     }
 
     fn files_of(&self, node: usize) -> SimFiles {
         SimFiles {
             mounts: vec![
-                (PathBuf::from(PREFIX), self.shared.clone()),
+                (PathBuf::from(SHARED), self.shared.clone()),
                 (PathBuf::from(LOCAL), self.local[node].clone()),
             ],
             faults: self.faults.clone(),
@@ -229,10 +308,13 @@ impl Machine {
                 let first = scheduler::draw(|random| random.below(self.plan.nodes as u64)) as usize;
                 for node in (first..first + count).map(|node| node % self.plan.nodes) {
                     self.tell(format!("node n{node} comes back empty"));
-                    *self.local[node].lock().unwrap() = Volume::new(self.plan.local, 64 << 20);
+                    self.oracle.borrow_mut().node_is_lost(node);
+                    self.oracle.borrow_mut().reached.fault("lost node");
+                    *self.local[node].lock().unwrap() = Volume::new(self.plan.local, CAPACITY);
                 }
             }
             Loss::Power => {
+                self.oracle.borrow_mut().reached.fault("power loss");
                 for volume in self.local.iter().chain([&self.shared]) {
                     scheduler::draw(|random| volume.lock().unwrap().lose_power(random));
                 }
@@ -241,174 +323,8 @@ impl Machine {
         for volume in &self.local {
             volume.lock().unwrap().settle();
         }
-    }
-}
-
-/// What each rank does in a run.
-struct Program {
-    run: Run,
-    number: usize,
-    rank: usize,
-    files: SimFiles,
-    environment: Environment,
-    events: Arc<Memory>,
-    oracle: Rc<RefCell<Oracle>>,
-    story: Rc<RefCell<Vec<String>>>,
-    finalized: Rc<Cell<usize>>,
-}
-
-impl Program {
-    fn tell(&self, text: &str) {
-        let now = scheduler::now().unwrap_or_default().as_secs_f64() - 1e6;
-        let line = format!("{now:12.6} rank {}: {text}", self.rank);
-        self.story.borrow_mut().push(line);
-    }
-
-    fn run(&self, comm: Box<dyn Communicator>) {
-        let setup = Setup {
-            comm,
-            files: Arc::new(self.files.clone()),
-            sink: self.events.clone(),
-            environment: self.environment.clone(),
-            lock_timeout: Duration::from_secs(1),
-        };
-        let mut config = Config::new();
-        let mut session = match Session::init(setup, &mut config) {
-            Ok(Some(session)) => session,
-            Ok(None) => {
-                return self
-                    .oracle
-                    .borrow_mut()
-                    .violation("SCR is disabled".to_string());
-            }
-            Err(error) => {
-                self.tell(&format!("SCR_Init: {error}"));
-                let mut oracle = self.oracle.borrow_mut();
-                if !oracle.faulty {
-                    oracle.violation(format!("SCR_Init failed, and nothing else had: {error}"));
-                }
-                return;
-            }
-        };
-        if !self.restart(&mut session) {
-            return;
-        }
-        for number in 0..self.run.checkpoints {
-            let name = format!("ck.{}.{number}", self.number);
-            if let Err(error) = self.checkpoint(&mut session, &name) {
-                self.tell(&format!("{name}: {error}"));
-                self.blame(&name, &error);
-            }
-        }
-        if self.run.finalizes {
-            match session.finalize(&mut config) {
-                Ok(()) => self.finalized.set(self.finalized.get() + 1),
-                Err(error) => {
-                    self.tell(&format!("SCR_Finalize: {error}"));
-                    self.blame("SCR_Finalize", &error);
-                }
-            }
+        if loss != Loss::Nothing {
+            self.put_foreign();
         }
     }
-
-    /// Without a fault of the file system nothing may fail.
-    fn blame(&self, what: &str, error: &scr::Error) {
-        let mut oracle = self.oracle.borrow_mut();
-        if !oracle.faulty && !scheduler::is_dead() {
-            oracle.violation(format!("{what} failed, and nothing else had: {error}"));
-        }
-    }
-
-    /// False if the program cannot go on.
-    fn restart(&self, session: &mut Session) -> bool {
-        let name = match session.have_restart() {
-            Ok(Some(name)) => name.to_string(),
-            Ok(None) => {
-                self.oracle.borrow_mut().answered(self.rank, Answer::None);
-                return true;
-            }
-            Err(error) => {
-                let answer = Answer::Failed(error.to_string());
-                self.oracle.borrow_mut().answered(self.rank, answer);
-                return false;
-            }
-        };
-        self.tell(&format!("is offered {name}"));
-        let answer = Answer::Offered(name.clone());
-        self.oracle.borrow_mut().answered(self.rank, answer);
-        let read = session.start_restart().and_then(|_| {
-            let path = session.route(Path::new(&file_of(&name, self.rank)))?;
-            self.files.read(&path, 1 << 20)
-        });
-        let right = match &read {
-            Ok(bytes) => {
-                let right = *bytes == content(&name, self.rank);
-                self.oracle.borrow_mut().has_read(self.rank, &name, right);
-                right
-            }
-            Err(error) => {
-                self.tell(&format!("cannot read {name}: {error}"));
-                self.blame("reading", error);
-                false
-            }
-        };
-        match session.complete_restart(right) {
-            Ok(()) => {
-                if self.rank == 0 {
-                    self.oracle.borrow_mut().restarted(&name);
-                }
-                true
-            }
-            Err(error) => {
-                self.tell(&format!("SCR_Complete_restart: {error}"));
-                self.blame("SCR_Complete_restart", &error);
-                false
-            }
-        }
-    }
-
-    fn checkpoint(&self, session: &mut Session, name: &str) -> scr::Result<()> {
-        self.oracle.borrow_mut().begins(name);
-        let started = session.start_output(Some(Name::from(name)), true, false);
-        if started.is_err() {
-            // The phase has begun all the same, and must be ended.
-            let _ = session.complete_output(false);
-            return started;
-        }
-        let written = self.write(session, name);
-        if written.is_ok() {
-            self.oracle.borrow_mut().ends(name);
-        }
-        let done = session.complete_output(written.is_ok());
-        let told = done.clone().map_err(|error| error.to_string());
-        self.oracle.borrow_mut().completed(name, told);
-        written.and(done)
-    }
-
-    fn write(&self, session: &mut Session, name: &str) -> scr::Result<()> {
-        let path = session.route(Path::new(&file_of(name, self.rank)))?;
-        let file = self.files.create(&path, 0o644)?;
-        let bytes = content(name, self.rank);
-        for (piece, part) in bytes.chunks(700).enumerate() {
-            file.write_at(700 * piece as u64, part)?;
-        }
-        Ok(())
-    }
-}
-
-fn file_of(name: &str, rank: usize) -> String {
-    format!("{name}/rank_{rank}.dat")
-}
-
-/// The bytes of a rank's file: they differ between checkpoints and ranks.
-fn content(name: &str, rank: usize) -> Vec<u8> {
-    let seed = u64::from(crc32fast::hash(name.as_bytes())) << 8 | rank as u64;
-    let mut random = Random::new(seed);
-    let size = random.below(3000) as usize;
-    let mut bytes: Vec<u8> = Vec::with_capacity(size + 8);
-    while bytes.len() < size {
-        bytes.extend(random.number().to_le_bytes());
-    }
-    bytes.truncate(size);
-    bytes
 }

@@ -4,15 +4,21 @@
 #![cfg(feature = "simulate")]
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test may stop at what it did not expect.
 
+mod acts;
+mod cases;
 mod collectives;
 #[path = "../comm_checks/mod.rs"]
 mod comm_checks;
+mod content;
+mod counts;
 mod faults;
 mod files;
 mod job;
 mod jobs;
 mod oracle;
+mod places;
 mod plan;
+mod program;
 mod scheduler;
 mod volume;
 mod world;

@@ -1,12 +1,15 @@
 //! What a seed decides of a job before it begins: nodes, parameters, what the program does in each run,
 //! and what breaks.
 
+use crate::acts::{self, Act, Said};
+use crate::counts::Reached;
 use crate::faults::Budget;
+use crate::places::Places;
 use crate::volume::Profile;
 use scr::system::simulated::Random;
 
-/// XOR twice: most sites use it.
-const SCHEMES: [&str; 5] = ["SINGLE", "PARTNER", "XOR", "XOR", "RS"];
+/// Most ranks of a run.
+const RANKS: usize = 12;
 
 /// What happens to the machine between two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,16 +21,34 @@ pub enum Loss {
     Power,
 }
 
+/// When a run is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kill {
+    Never,
+    /// One process at this step, and the others some steps later.
+    AtStep(u64),
+    /// All processes, when a call has reported for the n-th time that a dataset is saved.
+    WhenSaved(u64),
+}
+
 /// One run of the program.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// How many checkpoints it writes.
-    pub checkpoints: usize,
+    /// For each rank, the number of its node.
+    pub node_of: Vec<usize>,
+    /// What the ranks say of the checkpoints that they are offered first; of all others, that they are good.
+    pub said: Vec<Said>,
+    pub acts: Vec<Act>,
     /// It ends with SCR_Finalize.
     pub finalizes: bool,
-    /// The step at which a process is killed; the others follow.
-    pub kill_at: Option<u64>,
+    /// After that it calls SCR_Init once more, restarts, and does this.
+    pub again: Option<Vec<Act>>,
+    /// The program calls SCR_Allow_other_ranks.
+    pub allows: bool,
+    pub kill: Kill,
     pub faults: Budget,
+    /// The local file systems have no more than this, bytes.
+    pub capacity: Option<u64>,
     /// What is lost after it.
     pub loss: Loss,
 }
@@ -35,41 +56,60 @@ pub struct Run {
 /// A whole job.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// For each rank, the number of its node.
-    pub node_of: Vec<usize>,
     pub nodes: usize,
     pub local: Profile,
     pub shared: Profile,
-    pub bypass: bool,
-    pub scheme: &'static str,
-    pub cache_size: u64,
+    pub places: Places,
     pub flush: u64,
     pub background: bool,
+    pub fetch: bool,
+    pub prefix_size: u64,
+    /// SCR_START_ANEW.
+    pub anew: bool,
     /// Parameters besides those that follow from the fields above.
     pub more: Vec<(&'static str, String)>,
     pub runs: Vec<Run>,
+    /// After these runs it is looked whether anything is left that belongs to nothing.
+    pub tidy: bool,
 }
 
 impl Plan {
     pub fn draw(random: &mut Random) -> Plan {
-        let nodes = random.between(1, 4) as usize;
-        let mut node_of = Vec::new();
-        let even = random.below(2) == 0;
-        let each = random.between(1, 3);
-        for node in 0..nodes {
-            let here = if even { each } else { random.between(1, 3) };
-            node_of.extend((0..here).map(|_| node));
+        let mut plan = Plan::of_machine(random);
+        let mut names = Vec::new();
+        let node_of = draw_ranks(random, plan.nodes);
+        for number in 0..random.between(1, 3) as usize {
+            let node_of = match random.once_in(16) {
+                true => draw_other_ranks(random, &node_of, plan.nodes),
+                false => node_of.clone(),
+            };
+            let run = Run::draw(random, number, node_of, &plan, &mut names);
+            plan.runs.push(run);
         }
+        let number = plan.runs.len();
+        let last = match random.once_in(12) {
+            true => draw_other_ranks(random, &node_of, plan.nodes),
+            false => plan.runs[number - 1].node_of.clone(),
+        };
+        let mut end = Run::quiet(&last, acts::checkpoints(number, 1));
+        end.allows = random.once_in(2);
+        if random.once_in(12) {
+            end.capacity = Some(random.below(6000));
+        }
+        plan.runs.push(end);
+        plan.tidy = random.once_in(4);
+        if plan.tidy {
+            let quiet = Run::quiet(&last, Vec::new());
+            plan.runs.extend([quiet.clone(), quiet]);
+        }
+        plan
+    }
+
+    fn of_machine(random: &mut Random) -> Plan {
         let mut more = Vec::new();
-        if random.once_in(3) {
-            more.push(("SCR_SET_SIZE", random.between(2, 4).to_string()));
-        }
         if random.once_in(3) {
             more.push(("SCR_USE_CONTAINERS", "1".to_string()));
             more.push(("SCR_CONTAINER_SIZE", random.between(1000, 9000).to_string()));
-        }
-        if random.once_in(4) {
-            more.push(("SCR_PREFIX_SIZE", random.between(1, 3).to_string()));
         }
         for (name, one_in) in [
             ("SCR_CRC_ON_FLUSH", 3),
@@ -77,36 +117,56 @@ impl Plan {
             ("SCR_CRC_ON_DELETE", 4),
             ("SCR_FLUSH_ON_RESTART", 4),
             ("SCR_FETCH_BYPASS", 5),
+            ("SCR_COPY_METADATA", 6),
+            ("SCR_CACHE_CHECK", 8),
+            ("SCR_GLOBAL_RESTART", 8),
+            ("SCR_DROP_AFTER_CURRENT", 8),
+            ("SCR_REQUIRE_RESTART", 40),
         ] {
             if random.once_in(one_in) {
                 more.push((name, random.below(2).to_string()));
             }
         }
-        if random.once_in(4) {
-            more.push(("SCR_FLUSH_WIDTH", random.between(1, 3).to_string()));
+        for (name, one_in) in [("SCR_FLUSH_WIDTH", 4), ("SCR_FETCH_WIDTH", 6)] {
+            if random.once_in(one_in) {
+                more.push((name, random.between(1, 3).to_string()));
+            }
         }
+        if random.once_in(25) {
+            // The allocation ends while the job runs: the virtual clock begins at this time.
+            let end = BEGIN + random.below(4);
+            more.push(("SCR_END_TIME", end.to_string()));
+            more.push(("SCR_HALT_SECONDS", "2".to_string()));
+            more.push(("SCR_HALT_EXIT", random.below(2).to_string()));
+        }
+        if random.once_in(8) {
+            more.push(("SCR_LOG_ENABLE", "1".to_string()));
+            more.push(("SCR_LOG_SYSLOG_ENABLE", "0".to_string()));
+            more.push(("SCR_LOG_TXT_SIZE", random.between(0, 4000).to_string()));
+            more.push(("SCR_CHECKPOINT_INTERVAL", "auto".to_string()));
+        }
+        let nodes = match random.once_in(4) {
+            true => random.between(1, 6),
+            false => random.between(1, 4),
+        };
         let profiles = [Profile::Ordered, Profile::Weakest];
-        let count = random.between(1, 3) as usize;
-        let mut runs: Vec<Run> = (0..count).map(|_| Run::draw(random, nodes)).collect();
-        runs.push(Run {
-            checkpoints: 1,
-            finalizes: true,
-            kill_at: None,
-            faults: Budget::default(),
-            loss: Loss::Nothing,
-        });
         Plan {
-            node_of,
-            nodes,
+            nodes: nodes as usize,
             local: *random.one_of(&[Profile::Tmpfs, Profile::Ordered, Profile::Weakest]),
             shared: *random.one_of(&profiles),
-            bypass: random.once_in(3),
-            scheme: SCHEMES[random.below(SCHEMES.len() as u64) as usize],
-            cache_size: random.between(1, 3),
+            places: Places::draw(random),
             flush: *random.one_of(&[0, 1, 1, 2, 3]),
             background: random.once_in(2),
+            fetch: !random.once_in(16),
+            prefix_size: if random.once_in(4) {
+                random.between(1, 3)
+            } else {
+                0
+            },
+            anew: random.once_in(12),
             more,
-            runs,
+            runs: Vec::new(),
+            tidy: false,
         }
     }
 
@@ -118,37 +178,167 @@ impl Plan {
             ("SCR_USER_NAME", "user1".to_string()),
             ("SCR_FILE_BUF_SIZE", "4096".to_string()),
             ("SCR_MPI_BUF_SIZE", "512".to_string()),
-            ("SCR_CACHE_BYPASS", flag(self.bypass)),
-            ("SCR_COPY_TYPE", self.scheme.to_string()),
-            ("SCR_CACHE_SIZE", self.cache_size.to_string()),
             ("SCR_FLUSH", self.flush.to_string()),
             ("SCR_FLUSH_ASYNC", flag(self.background)),
+            ("SCR_FETCH", flag(self.fetch)),
+            ("SCR_PREFIX_SIZE", self.prefix_size.to_string()),
+            ("SCR_START_ANEW", flag(self.anew)),
         ];
+        all.extend(self.places.variables());
         all.extend(self.more.iter().cloned());
         all
     }
 
-    /// True if any one node can be lost without a dataset in the cache.
-    pub fn tolerates_a_node(&self) -> bool {
-        let count = |node| self.node_of.iter().filter(|of| **of == node).count();
-        let even = (1..self.nodes).all(|node| count(node) == count(0));
-        self.nodes > 1 && even && self.scheme != "SINGLE"
+    /// True if a parameter is set to 1.
+    pub fn is_set(&self, name: &str) -> bool {
+        let mut more = self.more.iter();
+        more.any(|(other, value)| *other == name && value == "1")
+    }
+
+    /// A run may restart from a checkpoint of another number of ranks.
+    pub fn takes_other_ranks(&self, run: &Run) -> bool {
+        let set = self.is_set("SCR_FETCH_BYPASS") || self.is_set("SCR_GLOBAL_RESTART");
+        !self.anew && (run.allows || set)
+    }
+
+    /// Counts what was drawn.
+    pub fn count(&self, reached: &mut Reached) {
+        let (first, runs) = (&self.runs[0].node_of, self.runs.iter());
+        let acts = || self.runs.iter().flat_map(|run| run.acts.iter());
+        let has = |wanted: fn(&Act) -> bool| acts().any(wanted);
+        for (name, is_so) in [
+            ("containers", self.is_set("SCR_USE_CONTAINERS")),
+            ("flush in the background", self.background),
+            ("lines of stores and descriptors", self.places.lines),
+            ("several stores", self.places.stores.len() > 1),
+            (
+                "store that all nodes see",
+                self.places.stores.iter().any(|s| s.global),
+            ),
+            ("bypass", self.places.schemes.iter().any(|s| s.bypass)),
+            ("sliding window", self.prefix_size > 0),
+            ("no fetch", !self.fetch),
+            ("fetch in bypass", self.is_set("SCR_FETCH_BYPASS")),
+            ("global restart", self.is_set("SCR_GLOBAL_RESTART")),
+            ("halt condition", self.is_set("SCR_HALT_EXIT")),
+            ("event log", self.is_set("SCR_LOG_ENABLE")),
+            (
+                "another number of ranks",
+                runs.clone().any(|run| run.node_of.len() != first.len()),
+            ),
+            (
+                "ranks on other nodes",
+                runs.clone().any(|run| run.node_of != *first),
+            ),
+            ("full node", runs.clone().any(|run| run.capacity.is_some())),
+            (
+                "second SCR_Init",
+                runs.clone().any(|run| run.again.is_some()),
+            ),
+            (
+                "rejected or unread checkpoint",
+                runs.clone().any(|run| !run.said.is_empty()),
+            ),
+            (
+                "output",
+                has(|act| matches!(act, Act::Write(o) if o.output)),
+            ),
+            (
+                "bad rank",
+                has(|act| matches!(act, Act::Write(o) if o.bad.is_some())),
+            ),
+            ("SCR_Current", has(|act| matches!(act, Act::Current(_)))),
+            ("SCR_Drop", has(|act| matches!(act, Act::Drop(_)))),
+            ("SCR_Delete", has(|act| matches!(act, Act::Delete(_)))),
+            ("look at what is left", self.tidy),
+        ] {
+            if is_so {
+                reached.feature(name);
+            }
+        }
     }
 }
 
+/// What the clock on the wall shows when a simulation begins.
+const BEGIN: u64 = 1_751_000_000;
+
+/// Draws on which nodes the ranks of a run are.
+fn draw_ranks(random: &mut Random, nodes: usize) -> Vec<usize> {
+    let mut node_of = Vec::new();
+    let even = random.once_in(2);
+    let each = random.between(1, 3);
+    for node in 0..nodes {
+        let here = if even { each } else { random.between(1, 3) };
+        node_of.extend((0..here).map(|_| node));
+    }
+    node_of.truncate(RANKS);
+    node_of
+}
+
+/// Draws them for a later run: on other nodes, or another number.
+fn draw_other_ranks(random: &mut Random, node_of: &[usize], nodes: usize) -> Vec<usize> {
+    if random.once_in(2) {
+        return node_of.iter().map(|node| (node + 1) % nodes).collect();
+    }
+    let used = random.between(1, nodes as u64);
+    draw_ranks(random, used as usize)
+}
+
 impl Run {
-    fn draw(random: &mut Random, nodes: usize) -> Run {
-        let loss = match random.below(6) {
+    /// One that is not disturbed and ends normally.
+    pub fn quiet(node_of: &[usize], acts: Vec<Act>) -> Run {
+        Run {
+            node_of: node_of.to_vec(),
+            said: Vec::new(),
+            acts,
+            finalizes: true,
+            again: None,
+            allows: false,
+            kill: Kill::Never,
+            faults: Budget::default(),
+            capacity: None,
+            loss: Loss::Nothing,
+        }
+    }
+
+    fn draw(
+        random: &mut Random,
+        number: usize,
+        node_of: Vec<usize>,
+        plan: &Plan,
+        names: &mut Vec<String>,
+    ) -> Run {
+        let nodes = plan.nodes as u64;
+        let mut loss = match random.below(6) {
             0 | 1 => Loss::Nodes(1),
-            2 => Loss::Nodes(random.between(1, nodes as u64) as usize),
+            2 => Loss::Nodes(random.between(1, nodes) as usize),
             3 => Loss::Power,
             _ => Loss::Nothing,
         };
         let most = 1 << random.between(5, 14);
+        let kill = match random.below(12) {
+            0..4 => Kill::Never,
+            4 => {
+                loss = match random.once_in(2) {
+                    true => Loss::Power,
+                    false => Loss::Nodes(plan.nodes),
+                };
+                Kill::WhenSaved(random.between(1, 3))
+            }
+            _ => Kill::AtStep(random.below(most)),
+        };
+        let acts = acts::draw(random, number, names);
+        let again = random
+            .once_in(20)
+            .then(|| acts::draw(random, number + 100, names));
         Run {
-            checkpoints: random.below(5) as usize,
-            finalizes: random.once_in(2),
-            kill_at: (!random.once_in(3)).then(|| random.below(most)),
+            node_of,
+            said: Said::draw(random),
+            acts,
+            finalizes: random.once_in(2) || again.is_some(),
+            again,
+            allows: random.once_in(2),
+            kill,
             faults: match random.once_in(5) {
                 true => Budget {
                     one_in: random.between(20, 2000),
@@ -156,6 +346,7 @@ impl Run {
                 },
                 false => Budget::default(),
             },
+            capacity: None,
             loss,
         }
     }

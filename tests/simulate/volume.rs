@@ -141,6 +141,11 @@ impl Volume {
         self.capacity
     }
 
+    /// Lets it hold no more than this. What is there stays.
+    pub fn set_capacity(&mut self, capacity: u64) {
+        self.capacity = capacity;
+    }
+
     pub fn free(&self) -> u64 {
         self.capacity.saturating_sub(self.used)
     }

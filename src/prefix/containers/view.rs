@@ -118,6 +118,11 @@ impl Files for ContainedFiles<'_> {
         self.inner.replace(path, data, durability)
     }
 
+    fn append(&self, path: &Path, mode: u32, data: &[u8]) -> Result<u64> {
+        self.hide(path);
+        self.inner.append(path, mode, data)
+    }
+
     fn make_dirs(&self, path: &Path) -> Result<()> {
         self.inner.make_dirs(path)
     }

@@ -376,6 +376,9 @@ impl Files for Noting {
             .note(if synced { "synced" } else { "atomic" }, path);
         Ok(())
     }
+    fn append(&self, path: &Path, mode: u32, data: &[u8]) -> scr::Result<u64> {
+        Posix.append(path, mode, data)
+    }
     fn make_dirs(&self, path: &Path) -> scr::Result<()> {
         Posix.make_dirs(path)
     }

@@ -1,0 +1,87 @@
+//! What simulations have found: plans of their own, so that it is found again however plans are drawn.
+
+use crate::acts::{Act, Output, checkpoints};
+use crate::job::simulate_changed;
+use crate::jobs::told;
+use crate::places::{Places, Scheme, Store};
+use crate::plan::{Kill, Loss, Plan, Run};
+use crate::volume::Profile;
+
+/// Simulates the plan of many seeds after a change.
+fn all_keep_their_promises(seeds: u64, change: fn(&mut Plan)) {
+    for seed in 0..seeds {
+        let outcome = simulate_changed(seed, change);
+        assert!(outcome.violations.is_empty(), "{}", told(seed, &outcome));
+    }
+}
+
+/// A plan whose runs are these, each with a number of checkpoints and what is lost after it.
+fn undisturbed(plan: &mut Plan, runs: &[(usize, Loss)]) {
+    let node_of = plan.runs[0].node_of.clone();
+    let runs = runs.iter().enumerate();
+    plan.runs = runs
+        .map(|(number, (count, loss))| Run {
+            loss: *loss,
+            ..Run::quiet(&node_of, checkpoints(number, *count))
+        })
+        .collect();
+    (plan.fetch, plan.anew, plan.tidy) = (true, false, false);
+    plan.more.retain(|(name, _)| !name.contains("HALT"));
+}
+
+/// On a file system that keeps only what was synced by name. With containers nothing but SCR's own
+/// directory stands in the prefix directory: its entry was not synced.
+#[test]
+fn what_was_saved_survives_a_power_loss() {
+    all_keep_their_promises(40, |plan| {
+        undisturbed(plan, &[(2, Loss::Power), (2, Loss::Power)]);
+        (plan.flush, plan.shared) = (1, Profile::Weakest);
+    });
+}
+
+/// A cache of one dataset: output took the place of a checkpoint that was nowhere else, and after
+/// SCR_Finalize there was none.
+#[test]
+fn output_does_not_push_out_the_only_checkpoint() {
+    all_keep_their_promises(10, |plan| {
+        undisturbed(plan, &[(1, Loss::Nodes(9)), (0, Loss::Nothing)]);
+        plan.flush = 5;
+        (plan.places.lines, plan.places.stores[0].count) = (false, 1);
+        plan.places.schemes.truncate(1);
+        plan.places.schemes[0].bypass = false;
+        plan.runs[0].acts.push(Act::Write(Output {
+            checkpoint: false,
+            output: true,
+            ..Output::checkpoint("result".to_string())
+        }));
+    });
+}
+
+/// What tells who has a store stayed in it for ever: `.scr.shared`, and the half of a file that a killed run
+/// was replacing.
+#[test]
+fn nothing_stays_in_a_store_that_is_empty() {
+    all_keep_their_promises(30, |plan| {
+        undisturbed(
+            plan,
+            &[(1, Loss::Nothing), (1, Loss::Nothing), (0, Loss::Nothing)],
+        );
+        (plan.flush, plan.tidy) = (1, true);
+        let burst = Store {
+            dir: "/sim/shared/burst",
+            global: true,
+            count: 2,
+        };
+        let first = Scheme {
+            bypass: false,
+            store: 1,
+            ..plan.places.schemes[0].clone()
+        };
+        plan.places = Places {
+            stores: vec![plan.places.stores[0].clone(), burst],
+            schemes: vec![first],
+            lines: true,
+        };
+        plan.runs[0].kill = Kill::AtStep(60 * plan.runs[0].node_of.len() as u64);
+    });
+}

@@ -1,0 +1,62 @@
+//! Which checkpoint the failure model promises at least.
+
+use super::Oracle;
+use super::dataset::{Dataset, Fate};
+use crate::places::Place;
+
+impl Oracle {
+    /// The position of the oldest checkpoint that may be offered now; `None` if nothing must be.
+    pub(super) fn expected(&self) -> Option<usize> {
+        (0..self.datasets.len())
+            .rev()
+            .find(|at| self.is_promised(*at))
+    }
+
+    pub(super) fn is_promised(&self, at: usize) -> bool {
+        let one = &self.datasets[at];
+        let fits = !self.plan.anew || one.ranks() == self.node_of.len();
+        one.checkpoint && one.is_whole() && fits && (self.is_in_prefix(at) || self.is_in_cache(at))
+    }
+
+    /// It was reported as saved, and is not outside of the sliding window.
+    pub(super) fn is_in_prefix(&self, at: usize) -> bool {
+        let window = self.plan.prefix_size as usize;
+        let newer = self.datasets.iter().skip(at + 1);
+        // While one of these may be offered, it does not matter that they push this one out.
+        let gone =
+            newer.filter(|one| one.checkpoint && one.is_finished() && one.fate != Fate::Counts);
+        self.datasets[at].saved && self.plan.fetch && (window == 0 || gone.count() < window)
+    }
+
+    /// It is still in the cache, and can be read or rebuilt there.
+    fn is_in_cache(&self, at: usize) -> bool {
+        let (one, places) = (&self.datasets[at], &self.plan.places);
+        let Some(Place::Store(store)) = one.place else {
+            return false;
+        };
+        if one.cache_lost {
+            return false;
+        }
+        let tolerates = one.nodes.iter().map(|nodes| places.tolerates(store, nodes));
+        let tolerates = tolerates.min().unwrap_or(0);
+        if !places.stores[store].global && one.losses(&self.used) > tolerates {
+            return false;
+        }
+        let here = |other: &&Dataset| other.place.is_none_or(|place| place == Place::Store(store));
+        let newer = self.datasets.iter().skip(at + 1).filter(here);
+        let after = newer.clone().count();
+        let count = places.stores[store].count as usize;
+        // The oldest leaves first, where all are protected alike.
+        let alike = |other: &Dataset| other.nodes == one.nodes;
+        let all_alike = places.is_even(store) && self.datasets.iter().filter(here).all(alike);
+        let newest = !newer
+            .clone()
+            .any(|other| other.checkpoint && other.is_finished());
+        let room = newest || self.runs_without_limit();
+        after == 0 || (after < count && all_alike && room)
+    }
+
+    fn runs_without_limit(&self) -> bool {
+        self.plan.runs.iter().all(|run| run.capacity.is_none())
+    }
+}

@@ -1,0 +1,323 @@
+//! Compares what SCR answers with what the program has done and what was lost.
+//!
+//! The program tells here what it does and what it is told. `promises` lists what must hold.
+
+mod answers;
+mod dataset;
+mod expected;
+pub mod left;
+mod promises;
+mod restarts;
+
+pub use answers::Answer;
+pub use promises::Promise;
+
+use crate::acts::Output;
+use crate::content::Key;
+use crate::counts::Reached;
+use crate::faults::Faults;
+use crate::places::Place;
+use crate::plan::{Loss, Plan};
+use answers::Answers;
+use dataset::{Dataset, Fate};
+use restarts::Reading;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+pub struct Oracle {
+    plan: Plan,
+    faults: Arc<Faults>,
+    /// Oldest first.
+    datasets: Vec<Dataset>,
+    /// The number of the run that goes on.
+    run: usize,
+    /// Its ranks' nodes, and the nodes that have ranks.
+    node_of: Vec<usize>,
+    used: BTreeSet<usize>,
+    /// What the ranks of this run were told.
+    answers: Answers,
+    /// What was offered in this run, by the number of the call.
+    readings: BTreeMap<usize, Reading>,
+    /// Calls that take something away and that a rank has begun.
+    begun: BTreeSet<Key>,
+    /// The checkpoint that SCR_Current has named in this run, until something else is done; and whether it
+    /// must be known.
+    chosen: Option<Key>,
+    chosen_is_known: bool,
+    /// A rank of this run has said that it could not read a checkpoint.
+    not_read: bool,
+    /// How many runs have ended with SCR_Finalize, one after the other.
+    pub ends: usize,
+    /// Ranks that have finished each session of this run.
+    finalized: BTreeMap<usize, usize>,
+    /// How many datasets were reported as saved in this run.
+    reports: u64,
+    violations: Vec<String>,
+    pub reached: Reached,
+}
+
+impl Oracle {
+    pub fn new(plan: &Plan, faults: Arc<Faults>) -> Self {
+        let mut reached = Reached::default();
+        plan.count(&mut reached);
+        Oracle {
+            plan: plan.clone(),
+            faults,
+            datasets: Vec::new(),
+            run: 0,
+            node_of: Vec::new(),
+            used: BTreeSet::new(),
+            answers: Answers::default(),
+            readings: BTreeMap::new(),
+            begun: BTreeSet::new(),
+            chosen: None,
+            chosen_is_known: false,
+            not_read: false,
+            ends: 0,
+            finalized: BTreeMap::new(),
+            reports: 0,
+            violations: Vec::new(),
+            reached,
+        }
+    }
+
+    /// Checks a promise.
+    pub fn check(&mut self, promise: Promise, holds: bool, what: impl FnOnce() -> String) {
+        *self.reached.promises.entry(promise.text()).or_default() += 1;
+        if !holds {
+            self.violations
+                .push(format!("promise {}\n  {}", promise.text(), what()));
+        }
+    }
+
+    pub fn violations(&self) -> &[String] {
+        &self.violations
+    }
+
+    /// How many datasets were reported as saved in this run.
+    pub fn reports(&self) -> u64 {
+        self.reports
+    }
+
+    /// A file system has failed in this run.
+    pub fn is_excused(&self) -> bool {
+        self.faults.any_hit()
+    }
+
+    /// Nodes have less room than they need.
+    pub fn is_tight(&self) -> bool {
+        self.plan
+            .runs
+            .get(self.run)
+            .is_some_and(|run| run.capacity.is_some())
+    }
+
+    fn ranks(&self) -> usize {
+        self.node_of.len()
+    }
+
+    fn dataset(&mut self, key: Key) -> Option<&mut Dataset> {
+        self.datasets.iter_mut().find(|one| one.key == key)
+    }
+
+    /// A run begins.
+    pub fn starts(&mut self, number: usize) {
+        self.run = number;
+        self.node_of.clone_from(&self.plan.runs[number].node_of);
+        self.used = self.node_of.iter().copied().collect();
+        self.answers = Answers::new(self.node_of.len());
+        (self.chosen, self.not_read) = (None, false);
+        self.readings.clear();
+        if self.finalized.is_empty() {
+            self.ends = 0;
+        }
+        self.finalized.clear();
+        self.reports = 0;
+        let node_of = self.node_of.clone();
+        for one in &mut self.datasets {
+            one.may_move(&node_of);
+        }
+    }
+
+    /// A rank is about to call SCR_Start_output.
+    pub fn begins(&mut self, key: Key, output: &Output) {
+        let known = self.datasets.iter().any(|one| one.key == key);
+        if !known {
+            for older in self
+                .datasets
+                .iter_mut()
+                .filter(|one| one.name == output.name)
+            {
+                older.saved = false;
+                if older.fate != Fate::Gone {
+                    older.fate = Fate::Replaced;
+                }
+            }
+            let only = self.plan.places.only();
+            let new = Dataset::new(key, output, self.run, &self.node_of, only);
+            self.datasets.push(new);
+            self.chosen = None;
+        }
+        if let Some(one) = self.dataset(key) {
+            one.begun += 1;
+        }
+    }
+
+    /// A name that the program would use belongs to a dataset of another number of ranks.
+    pub fn is_name_of_other_ranks(&self, name: &str) -> bool {
+        let size = self.ranks();
+        let mut same = self.datasets.iter().filter(|one| one.name == name);
+        same.any(|one| one.ranks() != size)
+    }
+
+    /// A rank was told where to write its files; the path shows the id in the cache.
+    pub fn placed(&mut self, key: Key, place: Option<Place>, id: Option<u64>) {
+        // What an earlier run has lost is not known any more.
+        let one_session = self.plan.runs[self.run].again.is_none();
+        let offered = |key: &Key| one_session && self.readings.values().any(|one| one.is_of(key));
+        let known = |one: &Dataset| one.key >> 8 == key >> 8 || offered(&one.key);
+        let older = self
+            .datasets
+            .iter()
+            .filter(|one| one.key != key && known(one));
+        let highest = older.filter_map(|one| one.id).max();
+        let Some(one) = self.dataset(key) else {
+            return;
+        };
+        one.place = place.or(one.place);
+        if id.is_some() && one.id.is_none() {
+            one.id = id;
+            let name = one.name.clone();
+            self.check(Promise::Ids, id > highest, || {
+                format!("{name} has id {id:?}, and {highest:?} was used before")
+            });
+        }
+    }
+
+    /// A rank is about to call SCR_Complete_output: its files are as they should be.
+    pub fn ends(&mut self, key: Key) {
+        if let Some(one) = self.dataset(key) {
+            one.ended += 1;
+        }
+    }
+
+    /// SCR_Complete_output has returned to a rank; `exits` if SCR then ends the run.
+    pub fn completed(&mut self, key: Key, worked: bool, exits: bool) {
+        let (flush, background) = (self.plan.flush, self.plan.background);
+        let Some(one) = self.dataset(key) else {
+            return;
+        };
+        match worked {
+            true => one.good += 1,
+            false => one.failed += 1,
+        }
+        let in_place = one.place == Some(Place::Prefix);
+        let due = one.output || (one.checkpoint && flush == 1);
+        let at_end = one.checkpoint && flush > 0 && exits;
+        let saved = in_place || at_end || (due && !background);
+        if one.good == one.ranks() && saved && one.fate == Fate::Counts {
+            one.saved = true;
+            self.reports += 1;
+        }
+    }
+
+    /// A rank has completed a dataset that a rank has called bad.
+    pub fn completed_bad(&mut self, name: &str, worked: bool) {
+        self.check(Promise::Refused, !worked, || {
+            format!("{name} counts as complete")
+        });
+    }
+
+    /// SCR_Finalize has succeeded on a rank, in its n-th session of this run.
+    pub fn finalizes(&mut self, session: usize) {
+        let count = self.finalized.entry(session).or_default();
+        *count += 1;
+        if *count < self.ranks() {
+            return;
+        }
+        self.ends += 1;
+        let excused = self.is_excused();
+        let run = self.run;
+        let outputs = self.datasets.iter_mut();
+        // Of those that a failed flush has left nobody is told at the end.
+        for one in outputs.filter(|one| one.output && one.run == run && one.is_whole() && !excused)
+        {
+            one.saved = true;
+        }
+        let counts =
+            |one: &Dataset| matches!(one.fate, Fate::Counts | Fate::Dropped | Fate::Replaced);
+        let all = 0..self.datasets.len();
+        if self.plan.flush > 0
+            && let Some(at) = all.rev().find(|at| {
+                let one = &self.datasets[*at];
+                one.checkpoint && one.is_finished() && counts(one)
+            })
+            && (self.is_promised(at))
+        {
+            self.datasets[at].saved = true;
+            self.reports += 1;
+        }
+    }
+
+    /// What happens to the machine between two runs.
+    pub fn lost(&mut self, loss: Loss) {
+        if loss != Loss::Power {
+            return;
+        }
+        for one in &mut self.datasets {
+            one.cache_lost = true;
+            if one.fate == Fate::Gone {
+                // What was renamed or removed in a cache without a sync may be there again.
+                one.fate = Fate::GivenUp;
+            }
+        }
+    }
+
+    /// A node comes back without what it had.
+    pub fn node_is_lost(&mut self, node: usize) {
+        for one in &mut self.datasets {
+            one.node_is_lost(node);
+        }
+    }
+
+    /// A dataset is about to be deleted, dropped or rejected.
+    fn takes_away(&mut self, these: impl Fn(&Dataset) -> bool, fate: Fate) {
+        for one in self.datasets.iter_mut().filter(|one| these(one)) {
+            one.saved = false;
+            if one.fate != Fate::Gone {
+                one.fate = fate;
+            }
+        }
+        self.chosen = None;
+    }
+
+    /// The call that does so has succeeded on a rank.
+    fn are_taken_away(&mut self, these: impl Fn(&Dataset) -> bool) {
+        let (size, excused) = (self.ranks(), self.is_excused());
+        for one in self.datasets.iter_mut().filter(|one| these(one)) {
+            one.taken_away += 1;
+            if one.taken_away % size == 0 && !excused {
+                one.fate = Fate::Gone;
+            }
+        }
+    }
+
+    /// A rank is about to call SCR_Delete.
+    pub fn deletes(&mut self, act: Key, name: &str) {
+        if self.begun.insert(act) {
+            self.takes_away(|one| one.name == name, Fate::GivenUp);
+        }
+    }
+
+    /// SCR_Delete has succeeded on a rank.
+    pub fn has_deleted(&mut self, name: &str) {
+        self.are_taken_away(|one| one.name == name);
+    }
+
+    /// A rank is about to call SCR_Drop.
+    pub fn drops(&mut self, act: Key, name: &str) {
+        if self.begun.insert(act) {
+            self.takes_away(|one| one.name == name, Fate::Dropped);
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! What is offered for a restart, and what is read.
+
+use super::dataset::Fate;
+use super::{Answer, Oracle, Promise};
+use crate::content::{Key, content};
+use crate::places::Place;
+use scr::session::Verdict;
+use std::collections::BTreeSet;
+
+/// A checkpoint that was offered, and is read.
+#[derive(Debug)]
+pub struct Reading {
+    name: String,
+    /// The datasets of this name that have the bytes that were read so far.
+    possible: BTreeSet<Key>,
+    /// Where it was read.
+    place: Option<Place>,
+    /// The position of the oldest checkpoint that could be offered then.
+    expected: Option<usize>,
+    /// How many datasets there were then.
+    known: usize,
+    /// A rank has called it bad.
+    bad: bool,
+    /// Ranks that have restarted from it.
+    done: usize,
+}
+
+impl Reading {
+    /// It may be this dataset.
+    pub fn is_of(&self, key: &Key) -> bool {
+        self.possible.contains(key)
+    }
+}
+
+impl Oracle {
+    /// SCR_Have_restart has answered a rank. `told`: a message says that the program starts from the
+    /// beginning. Gives the number of the call.
+    pub fn offers(&mut self, rank: usize, answer: &Answer, told: bool) -> usize {
+        let call = self.answers.made(rank);
+        if self.answered(rank, "SCR_Have_restart", &format!("{answer:?}")) {
+            let expected = self.expected();
+            match answer {
+                Answer::Offered(name) => self.offers_one(call, name, expected),
+                Answer::None => {
+                    self.check_newest(None, expected, "nothing is offered");
+                }
+                Answer::Failed(why) => self.offers_nothing(why, expected),
+            }
+        }
+        // Rank 0 tells it, and others may know before it does.
+        if rank == 0 && *answer == Answer::None {
+            self.check(Promise::Announced, told, || {
+                "SCR_Have_restart found nothing, and no message says so".to_string()
+            });
+        }
+        call
+    }
+
+    fn offers_one(&mut self, call: usize, name: &str, expected: Option<usize>) {
+        let same = |at: &usize| self.datasets[*at].name == name;
+        let all: Vec<usize> = (0..self.datasets.len()).filter(same).collect();
+        let finished = |at: &&usize| {
+            let one = &self.datasets[**at];
+            one.checkpoint && one.is_finished()
+        };
+        let newest = all.iter().rev().find(finished).copied();
+        self.check(Promise::Finished, newest.is_some(), || {
+            format!("{name} is offered, which not all ranks had finished")
+        });
+        let Some(newest) = newest else {
+            return;
+        };
+        let gone = all.iter().all(|at| self.datasets[*at].fate == Fate::Gone);
+        self.check(Promise::GoneForGood, !gone, || {
+            format!("{name} is offered, which was deleted or rejected")
+        });
+        self.check_newest(Some(newest), expected, &format!("{name} is offered"));
+        let chosen = self.chosen;
+        let chosen = expected.filter(|at| chosen == Some(self.datasets[*at].key));
+        if let Some(at) = chosen {
+            let wanted = self.datasets[at].name.clone();
+            self.check(Promise::Chosen, wanted == name, || {
+                format!("{name} is offered, and SCR_Current has named {wanted}")
+            });
+        }
+        let (ranks, run) = (self.datasets[newest].ranks(), &self.plan.runs[self.run]);
+        let may = ranks == self.ranks() || self.plan.takes_other_ranks(run);
+        self.check(Promise::OtherRanks, may, || {
+            format!("{name} of {ranks} ranks is offered")
+        });
+        // It was found after all.
+        if self.datasets[newest].fate == Fate::GivenUp {
+            self.datasets[newest].fate = Fate::Counts;
+        }
+        let reading = Reading {
+            name: name.to_string(),
+            possible: all.iter().map(|at| self.datasets[*at].key).collect(),
+            place: None,
+            expected,
+            known: self.datasets.len(),
+            bad: false,
+            done: 0,
+        };
+        self.readings.insert(call, reading);
+    }
+
+    fn offers_nothing(&mut self, why: &str, expected: Option<usize>) {
+        let size = self.ranks();
+        let run = &self.plan.runs[self.run];
+        let newer = self.datasets.iter().skip(expected.unwrap_or(0));
+        let mut others = newer.filter(|one| one.may_be_offered() && one.ranks() != size);
+        let refused = !self.plan.takes_other_ranks(run) && !self.plan.anew;
+        let of_other_ranks = refused && others.next().is_some();
+        let required = expected.is_none() && self.plan.is_set("SCR_REQUIRE_RESTART");
+        let reason = self.not_read || self.is_excused() || self.is_tight();
+        self.check(
+            Promise::Reason,
+            reason || of_other_ranks || required,
+            || format!("SCR_Have_restart: {why}"),
+        );
+    }
+
+    fn check_newest(&mut self, at: Option<usize>, expected: Option<usize>, what: &str) {
+        let right = at >= expected;
+        let should = expected.map_or(String::new(), |at| self.datasets[at].told());
+        let text = |why| format!("{what}, and {why} this, or a newer one, should be: {should}");
+        let runs = &self.plan.runs[..=self.run];
+        if runs.iter().any(|run| run.faults.one_in > 0) {
+            self.check(Promise::NotGivenUp, right, || text("in spite of errors"));
+        } else if expected.is_some_and(|at| self.is_in_prefix(at)) {
+            self.check(Promise::Saved, right, || text("as it was saved"));
+        } else {
+            self.check(Promise::Newest, right, || text("by the failure model"));
+        }
+    }
+
+    /// A rank of this run could not read a checkpoint.
+    pub fn has_not_read(&self) -> bool {
+        self.not_read
+    }
+
+    /// How many ranks have written what is offered by call number `call`; 0 if that is not known.
+    pub fn ranks_of(&self, call: usize) -> usize {
+        let newest = |key: &Key| self.datasets.iter().find(|one| one.key == *key);
+        let reading = self.readings.get(&call);
+        let key = reading.and_then(|reading| reading.possible.last());
+        key.and_then(newest).map_or(0, |one| one.ranks())
+    }
+
+    /// A rank has been told at which place it finds a file of what was offered by call number `call`.
+    pub fn reads_at(&mut self, call: usize, place: Option<Place>) {
+        if let Some(reading) = self.readings.get_mut(&call) {
+            reading.place = place.or(reading.place);
+        }
+    }
+
+    /// A rank has read a file of it.
+    pub fn has_read(&mut self, call: usize, rank: usize, file: &str, bytes: &[u8]) {
+        let Some(reading) = self.readings.get_mut(&call) else {
+            return;
+        };
+        reading.possible.retain(|key| content(*key, file) == bytes);
+        let (right, name) = (!reading.possible.is_empty(), reading.name.clone());
+        self.check(Promise::Bytes, right, || {
+            format!("rank {rank} has read other bytes of {file}, of {name}, than were written")
+        });
+    }
+
+    /// A rank is about to call SCR_Complete_restart.
+    pub fn judges(&mut self, call: usize, verdict: Verdict) {
+        self.chosen = None;
+        let Some(reading) = self.readings.get_mut(&call) else {
+            return;
+        };
+        match verdict {
+            Verdict::Read => {}
+            Verdict::Bad => {
+                reading.bad = true;
+                let key = reading.possible.last().copied();
+                self.takes_away(|one| Some(one.key) == key, Fate::GivenUp);
+            }
+            Verdict::NotRead => self.not_read = true,
+        }
+    }
+
+    /// SCR_Complete_restart has returned to a rank.
+    pub fn restarted(&mut self, call: usize, worked: bool) {
+        let size = self.ranks();
+        let Some(reading) = self.readings.get_mut(&call) else {
+            return;
+        };
+        if !worked {
+            if reading.bad && !self.not_read {
+                let key = reading.possible.last().copied();
+                self.are_taken_away(|one| Some(one.key) == key);
+            }
+            return;
+        }
+        reading.done += 1;
+        if reading.done < size {
+            return;
+        }
+        let (place, name) = (reading.place, reading.name.clone());
+        let (possible, expected, known) =
+            (reading.possible.clone(), reading.expected, reading.known);
+        let at = self
+            .datasets
+            .iter()
+            .rposition(|one| possible.contains(&one.key));
+        self.check_newest(at, expected, &format!("{name} was read"));
+        let Some(at) = at else {
+            return;
+        };
+        let node_of = self.node_of.clone();
+        let one = &mut self.datasets[at];
+        // What another number of ranks has written is copied to the prefix directory, and read there.
+        let place = match one.ranks() == size {
+            true => place.or(one.place).unwrap_or(Place::Prefix),
+            false => Place::Prefix,
+        };
+        one.was_read(place, &node_of);
+        self.goes_on_from(Some(at), known);
+    }
+
+    /// The program begins without a checkpoint, after call number `call`.
+    pub fn begins_anew(&mut self, call: usize) {
+        if self.begun.insert(1 << 63 | call as Key) {
+            self.goes_on_from(None, self.datasets.len());
+        }
+    }
+
+    /// What is newer, of the first `known` datasets, was not found or is not wanted.
+    fn goes_on_from(&mut self, at: Option<usize>, known: usize) {
+        let newer = at.map_or(0, |at| at + 1)..known;
+        let newer = self.datasets.get_mut(newer).into_iter().flatten();
+        for one in newer.filter(|one| one.fate == Fate::Counts && one.checkpoint) {
+            one.fate = Fate::GivenUp;
+        }
+    }
+
+    /// A rank is about to call SCR_Current.
+    pub fn chooses(&mut self, act: Key, name: &str) {
+        if !self.begun.insert(act) {
+            return;
+        }
+        let of_name = |one: &super::Dataset| one.name == name && one.checkpoint;
+        if let Some(at) = self.datasets.iter().rposition(of_name) {
+            let one = &self.datasets[at];
+            let key = one.is_whole().then_some(one.key);
+            let window = self.plan.prefix_size as usize;
+            let newer = self.datasets.iter().skip(at + 1);
+            let newer = newer
+                .filter(|one| one.checkpoint && one.is_finished())
+                .count();
+            let known = self.is_promised(at) && (window == 0 || newer < window);
+            self.goes_on_from(Some(at), self.datasets.len());
+            (self.chosen, self.chosen_is_known) = (key, known);
+        }
+    }
+
+    /// SCR_Current has returned to a rank.
+    pub fn has_chosen(&mut self, name: &str, why: Option<&str>) {
+        let known = self.chosen_is_known && !self.is_excused();
+        self.check(Promise::Reason, why.is_none() || !known, || {
+            format!("SCR_Current({name}): {}", why.unwrap_or_default())
+        });
+        if why.is_some() {
+            self.chosen = None;
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! What each rank does in a run, as its plan says; the oracle is told all of it.
+
+use crate::acts::{Act, Output, Said};
+use crate::content::{Key, content, files_of};
+use crate::files::SimFiles;
+use crate::job::PREFIX;
+use crate::oracle::{Answer, Oracle, Promise};
+use crate::places::Places;
+use crate::plan::Run;
+use scr::comm::Communicator;
+use scr::config::Config;
+use scr::events::Memory;
+use scr::format::Name;
+use scr::job::Environment;
+use scr::session::{Session, Setup, Verdict};
+use scr::store::Files;
+use scr::system::simulated::scheduler;
+use scr::system::time::sleep;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A rank of a run.
+pub struct Program {
+    pub run: Run,
+    pub number: usize,
+    pub rank: usize,
+    pub places: Places,
+    pub files: SimFiles,
+    pub environment: Environment,
+    pub events: Arc<Memory>,
+    /// How many messages there were before this run.
+    pub told: usize,
+    pub oracle: Rc<RefCell<Oracle>>,
+    pub story: Rc<RefCell<Vec<String>>>,
+}
+
+/// Whether the program goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Go {
+    On,
+    /// It calls SCR_Finalize, and ends.
+    ToEnd,
+    /// It ends at once.
+    Away,
+}
+
+impl Program {
+    fn tell(&self, text: &str) {
+        let now = scheduler::now().unwrap_or_default().as_secs_f64() - 1e6;
+        let line = format!("{now:12.6} rank {}: {text}", self.rank);
+        self.story.borrow_mut().push(line);
+    }
+
+    fn size(&self) -> usize {
+        self.run.node_of.len()
+    }
+
+    /// The whole run: one session, or two.
+    pub fn run(self, comms: Vec<Box<dyn Communicator>>) {
+        let mut config = Config::new();
+        let sessions = [Some(&self.run.acts), self.run.again.as_ref()];
+        let sessions = sessions.into_iter().flatten().zip(comms).enumerate();
+        for (number, (acts, comm)) in sessions {
+            if !self.session(number, comm, &mut config, acts) {
+                return;
+            }
+        }
+    }
+
+    /// False if it has not come to its end.
+    fn session(
+        &self,
+        number: usize,
+        comm: Box<dyn Communicator>,
+        config: &mut Config,
+        acts: &[Act],
+    ) -> bool {
+        let setup = Setup {
+            comm,
+            files: Arc::new(self.files.clone()),
+            sink: self.events.clone(),
+            environment: self.environment.clone(),
+            lock_timeout: Duration::from_secs(1),
+        };
+        let session = Session::init(setup, config);
+        let enabled = session.as_ref().map(Option::is_some).map_err(Clone::clone);
+        self.answered("SCR_Init", &enabled);
+        let mut session = match session {
+            Ok(Some(session)) => session,
+            Ok(None) => return self.reason("SCR_Init", "SCR is disabled", false),
+            Err(error) => return self.reason("SCR_Init", &error.to_string(), false),
+        };
+        let go = match session.must_exit() {
+            true => Go::ToEnd,
+            false => self.acts(&mut session, number, acts),
+        };
+        if go == Go::Away || !(self.run.finalizes || go == Go::ToEnd) {
+            return false;
+        }
+        let done = session.finalize(config);
+        self.answered("SCR_Finalize", &done);
+        match done {
+            Ok(()) => self.oracle.borrow_mut().finalizes(number),
+            Err(error) => return self.reason("SCR_Finalize", &error.to_string(), false),
+        }
+        true
+    }
+
+    fn acts(&self, session: &mut Session, number: usize, acts: &[Act]) -> Go {
+        if self.run.allows {
+            let allowed = session.allow_other_ranks(true);
+            self.answered("SCR_Allow_other_ranks", &allowed);
+        }
+        let said = if number == 0 { &self.run.said[..] } else { &[] };
+        let mut go = self.restart(session, said, true);
+        for (at, act) in acts.iter().enumerate() {
+            if go != Go::On {
+                return go;
+            }
+            let key = (self.number << 16 | number << 8 | at) as Key;
+            go = self.act(session, key, act);
+        }
+        go
+    }
+
+    fn act(&self, session: &mut Session, key: Key, act: &Act) -> Go {
+        match act {
+            Act::Write(output) => self.write(session, key, output),
+            Act::Look => match self.look(session).0 {
+                Answer::Failed(_) => Go::Away,
+                _ => Go::On,
+            },
+            Act::Restart(said) => self.restart(session, said, false),
+            Act::Current(name) => {
+                self.oracle.borrow_mut().chooses(key, name);
+                let done = session.current(&Name::from(name.as_str()));
+                self.answered(&format!("SCR_Current({name})"), &done);
+                let why = done.err().map(|error| error.to_string());
+                self.oracle.borrow_mut().has_chosen(name, why.as_deref());
+                Go::On
+            }
+            Act::Drop(name) => {
+                self.oracle.borrow_mut().drops(key, name);
+                let done = session.drop_dataset(&Name::from(name.as_str()));
+                let call = format!("SCR_Drop({name})");
+                self.answered(&call, &done);
+                self.must_work(&call, done.err());
+                Go::On
+            }
+            Act::Delete(name) => {
+                self.oracle.borrow_mut().deletes(key, name);
+                let done = session.delete(&Name::from(name.as_str()));
+                let call = format!("SCR_Delete({name})");
+                self.answered(&call, &done);
+                if done.is_ok() {
+                    self.oracle.borrow_mut().has_deleted(name);
+                }
+                self.must_work(&call, done.err());
+                Go::On
+            }
+            Act::Ask => {
+                let need = session.need_checkpoint();
+                self.answered("SCR_Need_checkpoint", &need);
+                let exit = session.should_exit();
+                self.answered("SCR_Should_exit", &exit);
+                match exit {
+                    Ok(true) => Go::ToEnd,
+                    _ => Go::On,
+                }
+            }
+            Act::Compute(time) => {
+                sleep(Duration::from_millis(*time));
+                Go::On
+            }
+        }
+    }
+
+    /// All ranks must be told the same.
+    fn answered<T: std::fmt::Debug>(&self, call: &str, answer: &scr::Result<T>) {
+        let answer = match answer {
+            Ok(value) => format!("{value:?}"),
+            Err(error) => {
+                self.tell(&format!("{call}: {error}"));
+                format!("the error: {error}")
+            }
+        };
+        self.oracle.borrow_mut().answered(self.rank, call, &answer);
+    }
+
+    /// A call has failed: that needs a reason, such as an error of a file system. Always false.
+    fn reason(&self, call: &str, why: &str, other_reason: bool) -> bool {
+        let mut oracle = self.oracle.borrow_mut();
+        let reason = other_reason || oracle.is_excused();
+        oracle.check(Promise::Reason, reason, || format!("{call}: {why}"));
+        false
+    }
+
+    fn must_work(&self, call: &str, error: Option<scr::Error>) {
+        if let Some(error) = error {
+            self.reason(call, &error.to_string(), false);
+        }
+    }
+
+    /// A message of this run has these words.
+    fn is_told(&self, words: &str) -> bool {
+        let lines = self.events.lines();
+        lines
+            .iter()
+            .skip(self.told)
+            .any(|line| line.contains(words))
+    }
+
+    /// SCR_Have_restart; with the number of the call.
+    fn look(&self, session: &mut Session) -> (Answer, usize) {
+        let answer = match session.have_restart() {
+            Ok(Some(name)) => Answer::Offered(name.to_string()),
+            Ok(None) => Answer::None,
+            Err(error) => Answer::Failed(error.to_string()),
+        };
+        self.tell(&format!("SCR_Have_restart: {answer:?}"));
+        let told = answer == Answer::None && self.is_told("starts from the beginning");
+        let call = self.oracle.borrow_mut().offers(self.rank, &answer, told);
+        (answer, call)
+    }
+
+    /// Restarts from what is offered, until the ranks agree that it is good.
+    fn restart(&self, session: &mut Session, said: &[Said], at_beginning: bool) -> Go {
+        let mut said = said.iter();
+        loop {
+            let (answer, call) = self.look(session);
+            match answer {
+                Answer::Offered(name) => {
+                    let says = said.next().copied().unwrap_or(Said::Good);
+                    match self.read(session, call, &name, says) {
+                        Ok(()) => return Go::On,
+                        Err(Verdict::NotRead) => {
+                            // Nothing older is offered, and this one only to the next run.
+                            let (answer, _) = self.look(session);
+                            let failed = matches!(answer, Answer::Failed(_));
+                            let text = || format!("{answer:?} after SCR_NOT_READ of {name}");
+                            let mut oracle = self.oracle.borrow_mut();
+                            oracle.check(Promise::NotGivenUp, failed, text);
+                            return Go::Away;
+                        }
+                        Err(_) => {}
+                    }
+                }
+                Answer::None => {
+                    if at_beginning {
+                        self.oracle.borrow_mut().begins_anew(call);
+                    }
+                    return Go::On;
+                }
+                Answer::Failed(_) => return Go::Away,
+            }
+        }
+    }
+
+    /// Reads what was offered by call number `call`. The error says whether another one may be offered.
+    fn read(
+        &self,
+        session: &mut Session,
+        call: usize,
+        name: &str,
+        says: Said,
+    ) -> Result<(), Verdict> {
+        let started = session.start_restart().map(|name| name.to_string());
+        self.answered("SCR_Start_restart", &started);
+        let mut verdict = says.by(self.rank, self.size());
+        match self.read_files(session, call, name) {
+            Err(Trouble::OfScr(error)) => {
+                // As a program does that knows nothing of the reason.
+                self.tell(&format!("cannot route in {name}: {error}"));
+                self.reason("SCR_Route_file", &error.to_string(), false);
+                verdict = Verdict::Bad;
+                self.oracle.borrow_mut().judges(call, Verdict::NotRead);
+            }
+            Err(Trouble::OfFile(error)) => {
+                self.tell(&format!("cannot read {name}: {error}"));
+                self.reason("reading", &error.to_string(), false);
+                verdict = Verdict::NotRead;
+                self.oracle.borrow_mut().judges(call, verdict);
+            }
+            Ok(()) => self.oracle.borrow_mut().judges(call, verdict),
+        }
+        let done = session.complete_restart(verdict);
+        self.answered("SCR_Complete_restart", &done);
+        let mut oracle = self.oracle.borrow_mut();
+        oracle.restarted(call, done.is_ok());
+        let nobody = says == Said::Good && verdict == Verdict::Read && !oracle.is_excused();
+        oracle.check(Promise::Reason, done.is_ok() || !nobody, || {
+            format!("SCR_Complete_restart: {done:?}")
+        });
+        match done {
+            Ok(()) => Ok(()),
+            Err(_) if oracle.has_not_read() => Err(Verdict::NotRead),
+            Err(_) => Err(Verdict::Bad),
+        }
+    }
+
+    fn read_files(&self, session: &mut Session, call: usize, name: &str) -> Result<(), Trouble> {
+        let writers = session.restart_ranks().map_err(Trouble::OfScr)? as usize;
+        let known = self.oracle.borrow().ranks_of(call);
+        let text = || format!("{writers} ranks wrote {name}, and not {known}");
+        let mut oracle = self.oracle.borrow_mut();
+        oracle.check(Promise::Bytes, known == 0 || writers == known, text);
+        drop(oracle);
+        if writers == self.size() {
+            for file in files_of(name, self.rank) {
+                self.read_file(session, call, Path::new(&file), &file)?;
+            }
+            return Ok(());
+        }
+        for writer in (0..writers).filter(|writer| writer % self.size() == self.rank) {
+            let listed = session.restart_files_of(writer as u64);
+            let listed = listed.map_err(Trouble::OfScr)?.to_vec();
+            let wanted = files_of(name, writer);
+            let paths = wanted.iter().map(|file| Path::new(PREFIX).join(file));
+            let (paths, listed): (Vec<PathBuf>, Vec<PathBuf>) = (sorted(paths), sorted(listed));
+            self.oracle
+                .borrow_mut()
+                .check(Promise::Bytes, paths == listed, || {
+                    format!("rank {writer} has {listed:?}, and not {paths:?}")
+                });
+            for file in wanted {
+                let path = Path::new(PREFIX).join(&file);
+                self.read_file(session, call, &path, &file)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_file(
+        &self,
+        session: &mut Session,
+        call: usize,
+        path: &Path,
+        file: &str,
+    ) -> Result<(), Trouble> {
+        let path = session.route(path).map_err(Trouble::OfScr)?;
+        let place = self.places.place_of(&path, Path::new(PREFIX));
+        self.oracle.borrow_mut().reads_at(call, place);
+        let bytes = self.files.read(&path, 1 << 20).map_err(Trouble::OfFile)?;
+        let mut oracle = self.oracle.borrow_mut();
+        oracle.has_read(call, self.rank, file, &bytes);
+        Ok(())
+    }
+
+    fn write(&self, session: &mut Session, key: Key, output: &Output) -> Go {
+        let name = &output.name;
+        self.oracle.borrow_mut().begins(key, output);
+        let title = Some(Name::from(name.as_str()));
+        let started = session.start_output(title, output.checkpoint, output.output);
+        self.answered(&format!("SCR_Start_output({name})"), &started);
+        if let Err(error) = started {
+            // The phase has begun all the same, and must be ended.
+            let _ = session.complete_output(false);
+            let oracle = self.oracle.borrow();
+            let other = oracle.is_tight() || oracle.is_name_of_other_ranks(name);
+            drop(oracle);
+            self.reason("SCR_Start_output", &error.to_string(), other);
+            return Go::On;
+        }
+        let written = self.write_files(session, key, name);
+        let is_bad = output.bad.is_some_and(|bad| bad % self.size() == self.rank);
+        let mut oracle = self.oracle.borrow_mut();
+        if written.is_ok() && !is_bad {
+            oracle.ends(key);
+        }
+        drop(oracle);
+        let done = session.complete_output(written.is_ok() && !is_bad);
+        self.answered(&format!("SCR_Complete_output({name})"), &done);
+        let mut oracle = self.oracle.borrow_mut();
+        if output.bad.is_some() {
+            oracle.completed_bad(name, done.is_ok());
+        } else {
+            oracle.completed(key, done.is_ok(), session.must_exit());
+        }
+        let tight = oracle.is_tight() || output.bad.is_some();
+        drop(oracle);
+        if let Err(error) = written.and(done) {
+            self.reason("SCR_Complete_output", &error.to_string(), tight);
+        }
+        if output.probes {
+            let stale = session.start_restart();
+            let text = || format!("{stale:?} can be read after the start of {name}");
+            let mut oracle = self.oracle.borrow_mut();
+            oracle.check(Promise::OfferEnds, stale.is_err(), text);
+            if stale.is_ok() {
+                return Go::Away;
+            }
+        }
+        match session.must_exit() {
+            true => Go::ToEnd,
+            false => Go::On,
+        }
+    }
+
+    fn write_files(&self, session: &mut Session, key: Key, name: &str) -> scr::Result<()> {
+        for name in files_of(name, self.rank) {
+            let path = session.route(Path::new(&name))?;
+            let place = self.places.place_of(&path, Path::new(PREFIX));
+            self.oracle.borrow_mut().placed(key, place, id_in(&path));
+            let file = self.files.create(&path, 0o644)?;
+            let bytes = content(key, &name);
+            for (piece, part) in bytes.chunks(700).enumerate() {
+                file.write_at(700 * piece as u64, part)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a checkpoint could not be read.
+enum Trouble {
+    /// A call of SCR has failed.
+    OfScr(scr::Error),
+    /// The program itself could not read a file.
+    OfFile(scr::Error),
+}
+
+fn sorted(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = paths.into_iter().collect();
+    paths.sort();
+    paths
+}
+
+/// The id of a dataset in whose directory a path is.
+fn id_in(path: &Path) -> Option<u64> {
+    let mut names = path.iter().filter_map(|name| name.to_str());
+    names.find_map(|name| name.strip_prefix("scr.dataset.")?.parse().ok())
+}
