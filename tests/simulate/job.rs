@@ -70,9 +70,17 @@ pub fn simulate(seed: u64) -> Outcome {
 
 /// The same after a change of its plan.
 pub fn simulate_changed(seed: u64, change: impl FnOnce(&mut Plan)) -> Outcome {
+    simulate_in_order(seed, 0, change)
+}
+
+/// The same with tasks in another order for each `order`.
+pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) -> Outcome {
     let simulation = Simulation::new(seed);
     let mut plan = scheduler::draw(Plan::draw);
     change(&mut plan);
+    for _ in 0..order {
+        scheduler::draw(Random::number);
+    }
     let faults = Arc::new(Faults::default());
     let machine = Machine {
         shared: volume(plan.shared),

@@ -1,14 +1,21 @@
-//! Jobs of many seeds.
+//! Jobs of many seeds, on all cores.
 //!
 //! `SCR_SIM_SEED`: this one alone, with its story. `SCR_SIM_JOBS`: so many. `SCR_SIM_MINUTES`: for so long, from
-//! a new seed on.
+//! a new seed on. `SCR_SIM_FAILURES`: until so many have failed.
 
 use crate::counts::Reached;
 use crate::job::{Outcome, simulate};
+use crate::shrink;
+use std::panic::catch_unwind;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// How many jobs a plain `cargo test` simulates.
 const JOBS: u64 = 300;
+
+/// After so many failing seeds no more are tried.
+const ENOUGH: u64 = 20;
 
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
@@ -18,19 +25,87 @@ fn number(name: &str) -> Option<u64> {
     }))
 }
 
+/// The story of a job that has failed.
 pub fn told(seed: u64, outcome: &Outcome) -> String {
     let story = outcome.story.join("\n");
     let found = outcome.violations.join("\n");
     format!("{story}\n\nseed {seed}:\n{found}\n\nagain: SCR_SIM_SEED={seed}")
 }
 
+/// The same, after the story of the least job that fails likewise.
+fn told_with_less(seed: u64) -> String {
+    let (tried, least) = shrink::shrink(seed);
+    let whole = told(seed, &simulate(seed));
+    match least {
+        None => format!("{whole}\nno smaller job of {tried} fails"),
+        Some(least) => format!(
+            "{whole}\n\nthe least of {tried} smaller jobs that fails:\n{}\n\n{}",
+            least.story.join("\n"),
+            least.violations.join("\n")
+        ),
+    }
+}
+
+/// What many jobs have come to.
+#[derive(Default)]
+struct Total {
+    jobs: u64,
+    steps: u64,
+    reached: Reached,
+    /// Seeds of jobs in which a promise was broken.
+    failed: Vec<u64>,
+}
+
+impl Total {
+    fn add(&mut self, seed: u64, outcome: Option<Outcome>) {
+        self.jobs += 1;
+        let found = match outcome {
+            None => "the simulator panicked; its message is above".to_string(),
+            Some(outcome) => {
+                self.steps += outcome.steps;
+                self.reached.add(&outcome.reached);
+                match outcome.violations.into_iter().next() {
+                    Some(found) => found,
+                    None => return,
+                }
+            }
+        };
+        println!("seed {seed}: {found}");
+        self.failed.push(seed);
+    }
+}
+
+/// Simulates jobs on all cores, each with the next seed.
+fn many(first: u64, jobs: u64, until: Option<Instant>) -> Total {
+    let enough = number("SCR_SIM_FAILURES").unwrap_or(ENOUGH) as usize;
+    let next = AtomicU64::new(first);
+    let total = Mutex::new(Total::default());
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Relaxed);
+            let over = until.is_some_and(|until| Instant::now() >= until);
+            if seed - first >= jobs || over || total.lock().unwrap().failed.len() >= enough {
+                return;
+            }
+            let outcome = catch_unwind(|| simulate(seed)).ok();
+            total.lock().unwrap().add(seed, outcome);
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    std::thread::scope(|scope| (0..cores).for_each(|_| drop(scope.spawn(work))));
+    let mut total = total.into_inner().unwrap();
+    total.failed.sort_unstable();
+    total
+}
+
 #[test]
 fn jobs_keep_what_the_failure_model_promises() {
     if let Some(seed) = number("SCR_SIM_SEED") {
         let outcome = simulate(seed);
-        let text = told(seed, &outcome);
-        println!("{text}");
-        assert!(outcome.violations.is_empty(), "seed {seed}");
+        match outcome.violations.is_empty() {
+            true => println!("{}", outcome.story.join("\n")),
+            false => panic!("{}", told_with_less(seed)),
+        }
         return;
     }
     let begun = Instant::now();
@@ -39,33 +114,21 @@ fn jobs_keep_what_the_failure_model_promises() {
         Some(_) => u64::from(std::process::id()) << 32 | u64::from(begun.elapsed().subsec_nanos()),
         None => 0,
     };
-    let jobs = number("SCR_SIM_JOBS").unwrap_or(if minutes.is_some() {
-        u64::MAX >> 1
-    } else {
-        JOBS
+    let jobs = number("SCR_SIM_JOBS").unwrap_or(match minutes {
+        Some(_) => u64::MAX,
+        None => JOBS,
     });
-    let until = minutes.map(|minutes| Duration::from_secs(60 * minutes));
-    let (mut done, mut steps, mut failed) = (0, 0, Vec::new());
-    let mut reached = Reached::default();
-    for seed in first..first + jobs {
-        if until.is_some_and(|until| begun.elapsed() >= until) || failed.len() >= 20 {
-            break;
-        }
-        let outcome = simulate(seed);
-        (done, steps) = (done + 1, steps + outcome.steps);
-        reached.add(&outcome.reached);
-        if !outcome.violations.is_empty() {
-            println!("seed {seed}: {}", outcome.violations[0]);
-            failed.push((seed, outcome));
-        }
-    }
-    reached.lines().iter().for_each(|line| println!("{line}"));
-    println!("{done} jobs, {steps} steps in {:?}", begun.elapsed());
-    if let Some((seed, outcome)) = failed.first() {
+    let until = minutes.map(|minutes| begun + Duration::from_secs(60 * minutes));
+    let total = many(first, jobs, until);
+    let lines = total.reached.lines();
+    lines.iter().for_each(|line| println!("{line}"));
+    let (jobs, steps) = (total.jobs, total.steps);
+    println!("{jobs} jobs, {steps} steps in {:?}", begun.elapsed());
+    if let Some(seed) = total.failed.first() {
+        let failed = total.failed.len();
         panic!(
-            "{} of {done} jobs failed. The first:\n{}",
-            failed.len(),
-            told(*seed, outcome)
+            "{failed} of {jobs} jobs failed. The first:\n{}",
+            told_with_less(*seed)
         );
     }
 }

@@ -20,5 +20,6 @@ mod places;
 mod plan;
 mod program;
 mod scheduler;
+mod shrink;
 mod volume;
 mod world;

@@ -74,6 +74,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The plan with which the job of a seed begins.
+    pub fn of_seed(seed: u64) -> Plan {
+        Plan::draw(&mut Random::new(seed))
+    }
+
     pub fn draw(random: &mut Random) -> Plan {
         let mut plan = Plan::of_machine(random);
         let mut names = Vec::new();
