@@ -7,6 +7,7 @@ use crate::counts::Reached;
 use crate::job::{Outcome, simulate};
 use crate::shrink;
 use std::panic::catch_unwind;
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -133,9 +134,35 @@ fn jobs_keep_what_the_failure_model_promises() {
     }
 }
 
+fn hashes() -> Vec<String> {
+    let hash = |seed| format!("{:016x}", simulate(seed).hash);
+    (0..10).map(hash).collect()
+}
+
+/// In this process, and in another one with other addresses, hash keys, directory and environment.
 #[test]
 fn the_same_seed_gives_the_same_job() {
-    for seed in 0..10 {
-        assert_eq!(simulate(seed).hash, simulate(seed).hash, "seed {seed}");
-    }
+    let here = hashes();
+    assert_eq!(here, hashes());
+    let other = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "jobs::prints_hashes", "--ignored", "--nocapture"])
+        .env_clear()
+        .envs([
+            ("TZ", "Asia/Tokyo"),
+            ("HOME", "/nowhere"),
+            ("SCR_DEBUG", "1"),
+        ])
+        .current_dir("/")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&other.stdout);
+    let known = |line: &str| here.iter().find(|hash| line.ends_with(*hash)).cloned();
+    let there: Vec<String> = said.lines().filter_map(known).collect();
+    assert_eq!(there, here, "{said}");
+}
+
+#[test]
+#[ignore = "for the other process of the_same_seed_gives_the_same_job"]
+fn prints_hashes() {
+    hashes().iter().for_each(|hash| println!("{hash}"));
 }
