@@ -63,6 +63,12 @@ impl Index {
         entry.is_some_and(|e| e.complete && e.dataset.serial == dataset.serial)
     }
 
+    /// True if a newer dataset has the name.
+    pub fn has_newer(&self, dataset: &Dataset) -> bool {
+        let mut newer = self.entries.range(dataset.id + 1..);
+        newer.any(|(_, e)| e.dataset.name == dataset.name)
+    }
+
     /// Removes an entry. The current marker moves to the newest good checkpoint below.
     pub fn remove(&mut self, id: u64) {
         let Some(entry) = self.entries.remove(&id) else {

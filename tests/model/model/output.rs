@@ -201,7 +201,11 @@ impl Model {
         self.state = State::Uninit;
         let last = self.cache.iter().find(|c| c.dataset.id == self.last);
         let newest = match self.differs(Difference::FlushedAtEnd) {
-            true => self.newest_cached(),
+            true => {
+                let has_its_name = |c: &&Cached| !self.index.has_newer(&c.dataset);
+                let cached = self.cache.iter().filter(|c| c.dataset.ckpt.is_some());
+                cached.filter(has_its_name).max_by_key(|c| c.dataset.id)
+            }
             false => last,
         };
         let unsaved = newest.filter(|newest| !newest.flushed);
