@@ -48,10 +48,12 @@ pub enum Difference {
     FlushedAtEnd,
     /// Nothing is counted across `SCR_Finalize`.
     CountedAnew,
+    /// The newest checkpoint is flushed before output that is no checkpoint takes its place in the cache.
+    DisplacedByOutput,
 }
 
 impl Difference {
-    pub const ALL: [Difference; 21] = [
+    pub const ALL: [Difference; 22] = [
         Difference::WrongState,
         Difference::FailedPhase,
         Difference::UnknownCurrent,
@@ -73,6 +75,7 @@ impl Difference {
         Difference::CacheStays,
         Difference::FlushedAtEnd,
         Difference::CountedAnew,
+        Difference::DisplacedByOutput,
     ];
 
     /// The behaviour of v3.1.0: the left cell of its row.
@@ -124,6 +127,10 @@ impl Difference {
             Difference::CacheStays => {
                 "a `SCR_Have_restart` that looks in the prefix directory and finds nothing empties \
                  the cache"
+            }
+            Difference::DisplacedByOutput => {
+                "output that is no checkpoint pushes the newest checkpoint out of a full cache, though that is nowhere \
+                 else"
             }
             Difference::FlushedAtEnd => {
                 "`SCR_Finalize` flushes nothing if the last checkpoint was invalid, deleted or rejected"

@@ -30,6 +30,9 @@ impl Model {
         if self.config.bypass && self.differs(Difference::NameUsedAgain) {
             self.cache.retain(|c| c.dataset.name != dataset.name);
         }
+        if !checkpoint && self.differs(Difference::DisplacedByOutput) {
+            self.save_displaced();
+        }
         self.make_room();
         if checkpoint {
             self.last = id;
@@ -196,21 +199,41 @@ impl Model {
         }
     }
 
+    /// The newest cached checkpoint that has its name, if the prefix directory has it not yet.
+    fn due(&self) -> Option<u64> {
+        let has_its_name = |c: &&Cached| !self.index.has_newer(&c.dataset);
+        let checkpoints = self.cache.iter().filter(|c| c.dataset.ckpt.is_some());
+        let newest = checkpoints
+            .filter(has_its_name)
+            .max_by_key(|c| c.dataset.id)?;
+        (!newest.flushed && self.config.flush > 0).then_some(newest.dataset.id)
+    }
+
+    /// Flushes the checkpoint that is due at the end if it is about to leave the cache.
+    fn save_displaced(&mut self) {
+        let Some(due) = self.due() else {
+            return;
+        };
+        let cache = self.cache.clone();
+        self.make_room();
+        let stays = self.cache.iter().any(|c| c.dataset.id == due);
+        self.cache = cache;
+        if !stays {
+            self.flush(due);
+        }
+    }
+
     /// `SCR_Finalize`: the newest cached checkpoint goes to the prefix directory.
     pub(super) fn finalize(&mut self) -> Answer {
         self.state = State::Uninit;
         let last = self.cache.iter().find(|c| c.dataset.id == self.last);
-        let newest = match self.differs(Difference::FlushedAtEnd) {
-            true => {
-                let has_its_name = |c: &&Cached| !self.index.has_newer(&c.dataset);
-                let cached = self.cache.iter().filter(|c| c.dataset.ckpt.is_some());
-                cached.filter(has_its_name).max_by_key(|c| c.dataset.id)
-            }
-            false => last,
+        let unsaved = match self.differs(Difference::FlushedAtEnd) {
+            true => self.due(),
+            false => last
+                .filter(|last| !last.flushed && self.config.flush > 0)
+                .map(|last| last.dataset.id),
         };
-        let unsaved = newest.filter(|newest| !newest.flushed);
-        let unsaved = unsaved.map(|newest| newest.dataset.id);
-        if let Some(id) = unsaved.filter(|_| self.config.flush > 0) {
+        if let Some(id) = unsaved {
             self.flush(id);
         }
         if !self.config.bypass && self.config.fetch && self.differs(Difference::EmptiedAtEnd) {
