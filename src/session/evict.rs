@@ -111,10 +111,13 @@ impl CachedDatasets {
         !self.victims(run, search, store, false, 0).is_empty()
     }
 
-    /// Records that a dataset is deleted from the cache to make room. Local.
-    pub fn log_evicted(&self, run: &Run, slot: &Slot) {
+    /// Notes that a dataset is deleted from the cache to make room. Local; the same on all ranks.
+    pub fn note_evicted(&mut self, run: &Run, slot: &Slot) {
         let mut same = self.entries.iter().filter(|c| c.slot() == *slot);
-        run.log_slot(Event::Evict, slot, same.next().map(|c| &c.dataset));
+        let evicted = same.next();
+        run.log_slot(Event::Evict, slot, evicted.map(|c| &c.dataset));
+        let saved = evicted.filter(|c| c.dataset.is_checkpoint() && c.in_prefix && !c.dropped);
+        self.evicted_saved.extend(saved.map(|c| c.dataset.id));
     }
 
     /// Evicts what must leave a store before a new dataset comes, and up to `more` datasets that a
@@ -130,7 +133,7 @@ impl CachedDatasets {
     ) {
         let gone = self.victims(run, search, store, bypass, more);
         for slot in gone.iter().filter(|_| !bypass) {
-            self.log_evicted(run, slot);
+            self.note_evicted(run, slot);
             let dir = run.stores[slot.store].layout.dataset(slot.id);
             run.tell_once(Severity::Debug(2), format!("{} is evicted", dir.display()));
         }

@@ -183,7 +183,11 @@ impl Flush<'_> {
         let newer = |c: &CachedDataset| {
             c.dataset.is_checkpoint() && !c.dropped && c.dataset.id > dataset.id
         };
-        let is_newest = dataset.is_checkpoint() && !self.cached.entries.iter().any(newer);
+        // One that was evicted may be newer, too.
+        let evicted = self.cached.evicted_saved.last();
+        let is_newest = dataset.is_checkpoint()
+            && evicted.is_none_or(|newest| *newest < dataset.id)
+            && !self.cached.entries.iter().any(newer);
         let mut entries = self.cached.entries.iter_mut();
         let Some(cached) = entries.find(|c| c.dataset.id == dataset.id) else {
             return false;

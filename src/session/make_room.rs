@@ -60,7 +60,7 @@ impl Restart<'_> {
             titled(needs.dataset.id, &needs.dataset.name),
         );
         run.tell_once(Severity::Note, text);
-        self.cached.log_evicted(run, &slot);
+        self.cached.note_evicted(run, &slot);
         self.cached.remove(run, self.search, &[slot]);
         self.cached.deletion.finish();
         run.comm.barrier()?;

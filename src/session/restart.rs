@@ -93,6 +93,7 @@ impl Restart<'_> {
                 Ok(())
             })
         });
+        self.cached.evicted_saved.clear();
         let slots = self.cached.slots(|c| c.dataset.id == id);
         self.cached.remove(run, self.search, &slots);
         run.agree(marked.map(drop))

@@ -57,6 +57,45 @@ fn output_does_not_push_out_the_only_checkpoint() {
     });
 }
 
+/// The newest checkpoint, saved because it is output, too, had left a full store. An older one of another
+/// store, which was flushed later, became current.
+#[test]
+fn an_older_checkpoint_does_not_become_current() {
+    all_keep_their_promises(5, |plan| {
+        undisturbed(plan, &[(1, Loss::Nodes(9)), (0, Loss::Nothing)]);
+        (plan.flush, plan.background) = (5, false);
+        let first = Scheme {
+            interval: 1,
+            output: false,
+            bypass: false,
+            store: 0,
+            ..plan.places.schemes[0].clone()
+        };
+        let second = Scheme {
+            output: true,
+            store: 1,
+            ..first.clone()
+        };
+        let store = |dir| Store {
+            dir,
+            global: false,
+            count: 1,
+        };
+        plan.places = Places {
+            stores: vec![store("/sim/local"), store("/sim/local/second")],
+            schemes: vec![first, second],
+            lines: true,
+        };
+        for checkpoint in [true, false] {
+            plan.runs[0].acts.push(Act::Write(Output {
+                checkpoint,
+                output: true,
+                ..Output::checkpoint(format!("result.{checkpoint}"))
+            }));
+        }
+    });
+}
+
 /// What tells who has a store stayed in it for ever: `.scr.shared`, and the half of a file that a killed run
 /// was replacing.
 #[test]

@@ -14,6 +14,10 @@ pub struct Budget {
     pub one_in: u64,
     /// So many at most.
     pub left: u64,
+    /// So many operations go well before.
+    pub after: u64,
+    /// They begin when the program reads a checkpoint.
+    pub in_restart: bool,
 }
 
 /// The faults of one job.
@@ -35,10 +39,19 @@ impl Faults {
         !self.0.lock().unwrap().1.is_empty()
     }
 
+    /// The program reads a checkpoint.
+    pub fn restarts(&self) {
+        self.0.lock().unwrap().0.in_restart = false;
+    }
+
     /// Whether an operation goes well.
     pub fn check(&self, action: &'static str) -> Result<(), i32> {
         let mut state = self.0.lock().unwrap();
-        if state.0.left == 0 || state.0.one_in == 0 {
+        if state.0.left == 0 || state.0.one_in == 0 || state.0.in_restart {
+            return Ok(());
+        }
+        if state.0.after > 0 {
+            state.0.after -= 1;
             return Ok(());
         }
         let errno = scheduler::draw(|random| {

@@ -289,6 +289,17 @@ fn draw_other_ranks(random: &mut Random, node_of: &[usize], nodes: usize) -> Vec
     draw_ranks(random, used as usize)
 }
 
+/// Draws errors of file systems: few far apart, or many at once, which no repetition helps against.
+fn draw_faults(random: &mut Random, most: u64) -> Budget {
+    let in_restart = random.once_in(3);
+    Budget {
+        one_in: 1 << random.below(11),
+        left: random.between(1, 6),
+        after: random.below(if in_restart { 32 } else { most }),
+        in_restart,
+    }
+}
+
 impl Run {
     /// One that is not disturbed and ends normally.
     pub fn quiet(node_of: &[usize], acts: Vec<Act>) -> Run {
@@ -345,10 +356,7 @@ impl Run {
             allows: random.once_in(2),
             kill,
             faults: match random.once_in(5) {
-                true => Budget {
-                    one_in: random.between(20, 2000),
-                    left: random.between(1, 4),
-                },
+                true => draw_faults(random, most),
                 false => Budget::default(),
             },
             capacity: None,

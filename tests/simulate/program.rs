@@ -267,6 +267,7 @@ impl Program {
         name: &str,
         says: Said,
     ) -> Result<(), Verdict> {
+        self.files.faults.restarts();
         let started = session.start_restart().map(|name| name.to_string());
         self.answered("SCR_Start_restart", &started);
         let mut verdict = says.by(self.rank, self.size());

@@ -43,15 +43,17 @@ impl Oracle {
             return false;
         }
         let here = |other: &&Dataset| other.place.is_none_or(|place| place == Place::Store(store));
-        let newer = self.datasets.iter().skip(at + 1).filter(here);
-        let after = newer.clone().count();
+        let newer = self.datasets.iter().skip(at + 1);
+        let newest = !newer
+            .clone()
+            .any(|other| other.checkpoint && other.is_finished());
+        // Output takes the place of the newest only when that is in the prefix directory.
+        let harmless = |other: &Dataset| !other.checkpoint && newest && self.plan.flush > 0;
+        let after = newer.filter(here).filter(|other| !harmless(other)).count();
         let count = places.stores[store].count as usize;
         // The oldest leaves first, where all are protected alike.
         let alike = |other: &Dataset| other.nodes == one.nodes;
         let all_alike = places.is_even(store) && self.datasets.iter().filter(here).all(alike);
-        let newest = !newer
-            .clone()
-            .any(|other| other.checkpoint && other.is_finished());
         let room = newest || self.runs_without_limit();
         after == 0 || (after < count && all_alike && room)
     }

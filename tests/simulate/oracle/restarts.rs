@@ -266,6 +266,12 @@ impl Oracle {
         });
         if why.is_some() {
             self.chosen = None;
+            return;
+        }
+        // What was rejected before is wanted again.
+        let same = self.datasets.iter_mut().filter(|one| one.name == name);
+        for one in same.filter(|one| one.fate == Fate::Gone) {
+            one.fate = Fate::GivenUp;
         }
     }
 }
