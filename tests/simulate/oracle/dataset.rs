@@ -48,7 +48,7 @@ pub struct Dataset {
     pub at: Vec<BTreeSet<usize>>,
     /// For each rank, whether such a node was lost since.
     pub lost: Vec<bool>,
-    /// The caches that had it have lost power.
+    /// The caches that had it have lost power, or may have been emptied.
     pub cache_lost: bool,
 }
 
@@ -88,7 +88,7 @@ impl Dataset {
         let lost: Vec<usize> = (0..self.ranks()).filter(|rank| self.lost[*rank]).collect();
         format!(
             "{} of run {}, id {:?}, in {:?}, complete on {} of {} ranks, {:?}, saved: {}; ranks at nodes {}, \
-             lost: {lost:?}, power of the cache lost: {}",
+             lost: {lost:?}, cache lost: {}",
             self.name,
             self.run,
             self.id,

@@ -246,16 +246,19 @@ impl Oracle {
         }
         let counts =
             |one: &Dataset| matches!(one.fate, Fate::Counts | Fate::Dropped | Fate::Replaced);
-        let all = 0..self.datasets.len();
-        if self.plan.flush > 0
-            && let Some(at) = all.rev().find(|at| {
-                let one = &self.datasets[*at];
-                one.checkpoint && one.is_finished() && counts(one)
-            })
-            && (self.is_promised(at))
-        {
-            self.datasets[at].saved = true;
-            self.reports += 1;
+        let newest = (0..self.datasets.len()).rev().find(|at| {
+            let one = &self.datasets[*at];
+            one.checkpoint && one.is_finished() && counts(one)
+        });
+        let Some(newest) = newest.filter(|at| self.plan.flush > 0 && self.is_promised(*at)) else {
+            return;
+        };
+        self.datasets[newest].saved = true;
+        self.reports += 1;
+        if self.plan.prefix_size > 0 {
+            // What has left the sliding window leaves the cache with what is in it.
+            let older = self.datasets[..newest].iter_mut();
+            older.for_each(|one| one.cache_lost = true);
         }
     }
 
