@@ -5,7 +5,7 @@
 //! The list is `system_calls.txt`. In it `R` is the directory below which no link is followed. What only reads is left
 //! out, but for `openat`, whose flags matter.
 
-use scr::store::posix::{Beneath, Posix, append};
+use scr::store::posix::{Beneath, Posix};
 use scr::store::{Durability, Files};
 use std::collections::BTreeSet;
 use std::fs;
@@ -150,8 +150,8 @@ const OPERATIONS: &[Operation] = &[
         held.create(&root.join("d/one"), 0o640).unwrap();
         held.create(&root.join("d/two"), 0o640).unwrap();
     }),
-    ("append", |_, root| {
-        append(&[root.to_path_buf()], &root.join("d/file"), 0o640, b"more").unwrap();
+    ("append", |files, root| {
+        files.append(&root.join("d/file"), 0o640, b"more").unwrap();
     }),
 ];
 
