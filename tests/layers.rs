@@ -18,13 +18,13 @@ const LAYERS: &str = "
     policy: redundancy format
     prefix: transfer config comm format store error text system
     transfer: comm store error system
-    cache: redundancy comm format store error text
+    cache: redundancy comm format store error text system
     redundancy: config comm format store error text system
     log: config job store events error text system
     config: job format error text
     job: error text system
     comm: format error system
-    format: store error text
+    format: store error text system
     store: error system
     events: text version system
     error: text

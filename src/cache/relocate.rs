@@ -13,6 +13,7 @@ use crate::comm::{Communicator, Pending, Tag};
 use crate::format::filemap::Filemap;
 use crate::format::{Name, from_message, to_message};
 use crate::store::{File, Files};
+use crate::system::size::scaled;
 use crate::{Error, Result, format, store};
 use crc32fast::Hasher;
 use serde::{Deserialize, Serialize};
@@ -262,7 +263,7 @@ struct PartTransfer<'a> {
 
 impl<'a> PartTransfer<'a> {
     fn new(files: &'a dyn Files, root: &'a Path, manifest: Manifest, piece: usize) -> Self {
-        let piece = piece.clamp(1, PIECE) as u64;
+        let piece = piece.clamp(1, scaled(PIECE)) as u64;
         let items = manifest.items;
         let steps: Vec<Piece> = items
             .iter()

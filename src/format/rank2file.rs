@@ -7,6 +7,7 @@
 
 use super::{Name, Tree, file, from_tree, to_message, with};
 use crate::store::Files;
+use crate::system::size::scaled;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use std::path::Path;
 pub const BASE: &str = "rank2file";
 
 /// About as many bytes of packed entries go in one file.
-const SPLIT: u64 = 1 << 20;
+const SPLIT: usize = 1 << 20;
 
 /// One file of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -269,12 +270,13 @@ pub fn packed_size(entry: &impl Serialize) -> Result<u64> {
 /// files have no limit if all entries have the same size, a power of two.
 pub fn starts_group(first: bool, begin: u64, size: u64) -> bool {
     let last = begin.saturating_add(size).saturating_sub(1);
-    first || begin.saturating_sub(1) / SPLIT != last / SPLIT
+    let split = scaled(SPLIT) as u64;
+    first || begin.saturating_sub(1) / split != last / split
 }
 
 /// True if all entries are in one file. `total`: sum of their packed sizes.
 pub fn fits_in_one(total: u64) -> bool {
-    total <= SPLIT
+    total <= scaled(SPLIT) as u64
 }
 
 /// For each rank the rank that writes its entry, from the packed sizes of all entries.
@@ -322,6 +324,8 @@ pub fn branches(ranks: u64, leaves: &[u64]) -> Result<Vec<BTreeMap<u64, Branch>>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SPLIT: u64 = super::SPLIT as u64;
 
     #[test]
     fn leaves_split_as_in_the_c_library() {

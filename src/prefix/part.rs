@@ -16,6 +16,7 @@ use crate::format::rank2file::{
 };
 use crate::format::{self, Dataset};
 use crate::store::Durability;
+use crate::system::size::scaled;
 use crate::transfer::copy::Copier;
 use crate::transfer::sync::Unsynced;
 use crate::{Error, Result};
@@ -23,7 +24,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// How many records are below a branch.
-pub const FANOUT: u64 = 64;
+pub const FANOUT: usize = 64;
 
 /// The place of a part among all parts of a dataset. The same for all parts, but for `part`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,6 +181,7 @@ impl PartRecords<'_> {
         self.write_leaf(copier)?;
         let PartPlace { part, parts, .. } = self.place;
         let (mut level, mut number, mut count) = (0, part, parts);
+        let group = scaled(FANOUT) as u64;
         if self.place.split {
             let leaves = std::mem::take(&mut self.leaves);
             self.write_branch(1, part, parts == 1, leaves)?;
@@ -189,8 +191,8 @@ impl PartRecords<'_> {
             }
         }
         loop {
-            let above = number / FANOUT;
-            let children = above * FANOUT..count.min(above * FANOUT + FANOUT);
+            let above = number / group;
+            let children = above * group..count.min(above * group + group);
             for child in children.clone() {
                 let path = self.dir.join(file_name(level, child));
                 if self.target.files.stat(&path)?.is_none() {
@@ -199,7 +201,7 @@ impl PartRecords<'_> {
             }
             let children = children.map(|child| (child, BranchChild::new(level, child)));
             let children = children.collect();
-            (level, number, count) = (level + 1, above, count.div_ceil(FANOUT));
+            (level, number, count) = (level + 1, above, count.div_ceil(group));
             self.write_branch(level, number, count == 1, children)?;
             if count == 1 {
                 return Ok(true);

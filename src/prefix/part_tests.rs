@@ -2,7 +2,7 @@
 //! and in any order, and only the last part completes the dataset.
 
 use super::flush_target::FlushTarget;
-use super::part::{FANOUT, PartPlace, RankSource, flush_part, may_split};
+use super::part::{self, PartPlace, RankSource, flush_part, may_split};
 use super::paths::Prefix;
 use super::{finish, index, rank2file};
 use crate::format::filemap::{Filemap, Reddesc};
@@ -13,6 +13,8 @@ use crate::store::{Durability, Files, posix::Posix};
 use crate::transfer::copy::Copier;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+const FANOUT: u64 = part::FANOUT as u64;
 
 fn dataset(ranks: u64, files: u64) -> Dataset {
     Dataset {

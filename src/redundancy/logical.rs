@@ -4,6 +4,7 @@
 use super::pipeline;
 use super::sums::{BLOCK, Checksums};
 use crate::store::{File, Files, Stat};
+use crate::system::size::scaled;
 use crate::{Error, Result};
 use crc32fast::Hasher;
 use std::path::PathBuf;
@@ -78,13 +79,13 @@ impl<'a> LogicalReader<'a> {
             open: Vec::new(),
             size,
             checksum,
-            most_open: MAX_OPEN,
+            most_open: scaled(MAX_OPEN),
         })
     }
 
     /// Limits the number of open files (at least 1), for a process with many readers.
     pub fn with_open(mut self, most: usize) -> Self {
-        self.most_open = most.clamp(1, MAX_OPEN);
+        self.most_open = most.clamp(1, scaled(MAX_OPEN));
         self
     }
 

@@ -19,6 +19,7 @@ use super::Context;
 use super::kernel::Kernel;
 use crate::Result;
 use crate::comm::Pending;
+use crate::system::size::scaled;
 use std::collections::VecDeque;
 
 /// Bytes in the buffers of one stage. There are about four stages.
@@ -78,8 +79,9 @@ pub trait MemberBlocks {
 /// them.
 pub fn shape(piece: usize, members: usize) -> (usize, usize) {
     let members = members.max(1);
-    let piece = piece.clamp(1, (STAGE / members.max(LEAST_TASKS)).max(SMALLEST));
-    (piece, (STAGE / piece).min(MOST_TASKS).max(members))
+    let (stage, smallest) = (scaled(STAGE), scaled(SMALLEST));
+    let piece = piece.clamp(1, (stage / members.max(LEAST_TASKS)).max(smallest));
+    (piece, (stage / piece).min(MOST_TASKS).max(members))
 }
 
 /// Offsets and lengths of the pieces of a block.

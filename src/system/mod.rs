@@ -14,6 +14,6 @@ mod real;
 pub mod simulated;
 
 #[cfg(not(feature = "simulate"))]
-pub use real::{process, sync, thread, time};
+pub use real::{process, size, sync, thread, time};
 #[cfg(feature = "simulate")]
-pub use simulated::{process, sync, thread, time};
+pub use simulated::{process, size, sync, thread, time};

@@ -29,3 +29,12 @@ pub mod process {
         RandomState::new().hash_one(id())
     }
 }
+
+/// Sizes at which the code takes another way: splits, pieces, groups.
+pub mod size {
+    /// The size itself. In a simulation it may be much less, so that a few ranks with small files take the
+    /// ways of thousands with large ones.
+    pub const fn scaled(usual: usize) -> usize {
+        usual
+    }
+}

@@ -1,6 +1,7 @@
 //! Copies files, and computes their checksums in the same pass.
 
 use crate::store::{File, Files, Stat};
+use crate::system::size::scaled;
 use crate::{Error, Result};
 use crc32fast::Hasher;
 use std::path::Path;
@@ -50,7 +51,7 @@ pub struct CopyMode {
 pub const PIECE: usize = 1 << 20;
 
 /// How much of a file is written before its way to the disk begins.
-const WRITE_BEHIND: u64 = 8 << 20;
+const WRITE_BEHIND: usize = 8 << 20;
 
 /// Copies files one after the other, through one buffer.
 pub struct Copier<'a> {
@@ -95,7 +96,7 @@ impl<'a> Copier<'a> {
     pub fn new(files: &'a dyn Files, buffer: usize) -> Self {
         Copier {
             files,
-            buffer: vec![0; buffer.clamp(1, PIECE)],
+            buffer: vec![0; buffer.clamp(1, scaled(PIECE))],
             after_piece: &|_| Ok(()),
             targets: &(),
             replaces: false,
@@ -243,7 +244,7 @@ impl<'a> Copier<'a> {
         if let Some(target) = target {
             match run == Some(0..size) {
                 // A small file is written in one step, which also notices a full disk.
-                true if size <= PIECE as u64 => {}
+                true if size <= scaled(PIECE) as u64 => {}
                 true => target.allocate(size)?,
                 false => target.set_size(size)?,
             }
@@ -276,7 +277,8 @@ impl<'a> Copier<'a> {
                 }
                 (self.after_piece)(end - offset)?;
                 offset = end;
-                if let Some(target) = target.filter(|_| sync && end - started >= WRITE_BEHIND) {
+                let begins = sync && end - started >= scaled(WRITE_BEHIND) as u64;
+                if let Some(target) = target.filter(|_| begins) {
                     target.start_sync(started..end)?;
                     started = end;
                 }

@@ -5,9 +5,10 @@
 //! once.
 
 use crate::store::sync_fs_tells_errors;
+use crate::system::size::scaled;
 
 /// Files of at least so many bytes are synced one by one: the time goes into their own data.
-const LARGE: u64 = 1 << 20;
+const LARGE: usize = 1 << 20;
 
 /// So many smaller files are synced one by one, too. A sync of the file system also waits for what
 /// other programs have written, so it is not done for a few.
@@ -37,15 +38,16 @@ impl SyncPlan {
     }
 
     fn with(sizes: impl IntoIterator<Item = u64>, tells_errors: bool) -> Self {
-        let small = sizes.into_iter().filter(|size| *size < LARGE);
+        let (large, few) = (scaled(LARGE) as u64, scaled(FEW));
+        let small = sizes.into_iter().filter(|size| *size < large);
         SyncPlan {
-            together: tells_errors && small.take(FEW + 1).count() > FEW,
+            together: tells_errors && small.take(few + 1).count() > few,
         }
     }
 
     /// True if a file of this size is synced by itself.
     pub fn alone(self, size: u64) -> bool {
-        !self.together || size >= LARGE
+        !self.together || size >= scaled(LARGE) as u64
     }
 
     /// What is to be done after all files were copied. If it is [`Unsynced::FileSystem`],
@@ -61,6 +63,8 @@ impl SyncPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const LARGE: u64 = super::LARGE as u64;
 
     #[test]
     fn many_small_files_are_synced_together_and_large_ones_alone() {

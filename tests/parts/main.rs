@@ -9,3 +9,4 @@ mod comm_checks;
 mod golden;
 mod hostlist;
 mod store;
+mod system_calls;

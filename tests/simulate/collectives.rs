@@ -14,7 +14,7 @@ pub fn run<R: 'static>(
     body: impl Fn(&dyn Communicator) -> R + 'static,
 ) -> (Vec<Option<R>>, u64) {
     let simulation = Simulation::new(seed);
-    let world = World::new(size);
+    let world = World::new(size, None);
     let results: Vec<Option<R>> = (0..size).map(|_| None).collect();
     let (results, body) = (Rc::new(RefCell::new(results)), Rc::new(body));
     for rank in 0..size {

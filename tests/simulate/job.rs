@@ -2,9 +2,11 @@
 
 use crate::counts::Reached;
 use crate::faults::Faults;
-use crate::files::{Shared, SimFiles};
+use crate::files::{Shared, SimFiles, View};
+use crate::machine::Disks;
 use crate::oracle::left::{FOREIGN_LOCAL, FOREIGN_SHARED, put_foreign};
 use crate::oracle::{Oracle, Promise};
+use crate::orphan::{Disturbs, Orphan};
 use crate::places::LOCAL;
 use crate::plan::{Kill, Loss, Plan};
 use crate::program::Program;
@@ -57,6 +59,11 @@ pub struct Machine {
     story: Rc<RefCell<Vec<String>>>,
     /// How many events the story has.
     told: Cell<usize>,
+    /// What each node remembers of the shared file system.
+    views: Vec<Arc<Mutex<View>>>,
+    /// The caches as they were when each run began.
+    earlier: RefCell<Vec<Vec<Volume>>>,
+    orphan: RefCell<Option<Orphan>>,
 }
 
 fn volume(profile: crate::volume::Profile) -> Shared {
@@ -78,11 +85,14 @@ pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) 
     let simulation = Simulation::new(seed);
     let mut plan = scheduler::draw(Plan::draw);
     change(&mut plan);
+    if plan.small {
+        simulation.make_small();
+    }
     for _ in 0..order {
         scheduler::draw(Random::number);
     }
     let faults = Arc::new(Faults::default());
-    let machine = Machine {
+    let mut machine = Machine {
         shared: volume(plan.shared),
         local: (0..plan.nodes).map(|_| volume(plan.local)).collect(),
         faults: faults.clone(),
@@ -90,6 +100,9 @@ pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) 
         oracle: Rc::new(RefCell::new(Oracle::new(&plan, faults))),
         story: Rc::default(),
         told: Cell::new(0),
+        views: (0..plan.nodes).map(|_| Arc::default()).collect(),
+        earlier: RefCell::default(),
+        orphan: RefCell::default(),
         plan,
     };
     machine.tell(format!("{:#?}", machine.plan));
@@ -100,7 +113,10 @@ pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) 
         if !machine.oracle.borrow().violations().is_empty() {
             break;
         }
-        machine.lose(machine.plan.runs[number].loss);
+        machine.lose(&simulation, machine.plan.runs[number].loss);
+        if machine.orphan.borrow().is_some() {
+            machine.stop_listening(number);
+        }
     }
     if machine.oracle.borrow().violations().is_empty() {
         machine.look_at_the_end();
@@ -126,14 +142,21 @@ impl Machine {
         let run = &self.plan.runs[number];
         let size = run.node_of.len();
         self.tell(format!("run {number} begins"));
-        self.faults.set(run.faults);
+        self.faults.set(run.faults, run.disturbance.slow);
+        self.keep_old_disks();
+        let orphan = self.orphan.borrow_mut().take();
+        let before = number.checked_sub(1).map(|before| &self.plan.runs[before]);
+        let locks = |orphan: &Orphan| before.is_some_and(|run| run.may_lock(orphan.rank));
+        let locked = orphan.as_ref().is_some_and(locks);
         self.oracle.borrow_mut().starts(number);
+        self.oracle.borrow_mut().locked = locked;
         for volume in &self.local {
             let capacity = run.capacity.unwrap_or(CAPACITY);
             volume.lock().unwrap().set_capacity(capacity);
         }
-        let world = World::new(size);
-        let second = run.again.is_some().then(|| World::new(size));
+        let late = run.disturbance.late;
+        let world = World::new(size, late);
+        let second = run.again.is_some().then(|| World::new(size, late));
         let process = |rank: usize| (1000 * (number + 1) + rank) as ProcessId;
         let mut main = Vec::new();
         for rank in 0..size {
@@ -149,6 +172,8 @@ impl Machine {
                 oracle: self.oracle.clone(),
                 story: self.story.clone(),
             };
+            let ahead = run.disturbance.ahead_of(run.node_of[rank]);
+            simulation.set_ahead(process(rank), ahead);
             let worlds = std::iter::once(&world).chain(&second);
             let comms = worlds.map(|world| world.rank(rank)).collect();
             let body = move || program.run(comms);
@@ -156,17 +181,24 @@ impl Machine {
         }
         let (begun, first) = (simulation.steps(), scheduler::now().unwrap_or_default());
         let mut killed = false;
+        let rank = |rank| (process(rank), main[rank], run.node_of[rank]);
+        let ranks: Vec<_> = (0..size).map(rank).collect();
+        let mut disturbs = Disturbs::new(&run.disturbance, &self.faults, orphan, process);
         loop {
             let steps = simulation.steps() - begun;
-            let due = matches!(run.kill, Kill::AtStep(at) if steps >= at);
+            if let Some((kind, text)) = disturbs.step(simulation, steps, &ranks) {
+                self.oracle.borrow_mut().reached.fault(kind);
+                self.tell(text);
+            }
+            let due = matches!(run.kill, Kill::AtStep(at) if steps >= at) || disturbs.has_stopped();
             let alive: Vec<usize> = (0..size)
-                .filter(|rank| simulation.is_alive(process(*rank)))
+                .filter(|rank| disturbs.runs(*rank) && simulation.is_alive(process(*rank)))
                 .collect();
+            if alive.is_empty() {
+                break;
+            }
             let aborts = world.aborted().is_some();
-            if (due || aborts)
-                && !alive.is_empty()
-                && (!killed || scheduler::draw(|r| r.once_in(30)))
-            {
+            if (due || aborts) && (!killed || scheduler::draw(|r| r.once_in(30))) {
                 let victim = scheduler::draw(|random: &mut Random| *random.one_of(&alive));
                 self.tell(format!("rank {victim} is killed after {steps} steps"));
                 simulation.kill(process(victim));
@@ -183,8 +215,9 @@ impl Machine {
                 Step::Ended => break,
                 Step::Stuck if killed => {
                     // The ranks that are left wait for those that were killed.
-                    let alive = (0..size).filter(|rank| simulation.is_alive(process(*rank)));
-                    alive.for_each(|rank| simulation.kill(process(rank)));
+                    alive
+                        .iter()
+                        .for_each(|rank| simulation.kill(process(*rank)));
                 }
                 Step::Stuck => {
                     let tasks = simulation.tasks();
@@ -207,7 +240,9 @@ impl Machine {
                 break;
             }
         }
-        (0..size).for_each(|rank| simulation.kill(process(rank)));
+        let left = (0..size).filter(|rank| disturbs.runs(*rank));
+        left.for_each(|rank| simulation.kill(process(rank)));
+        *self.orphan.borrow_mut() = disturbs.end(simulation);
         let panics = simulation.take_panics();
         let fine = panics.is_empty();
         let mut oracle = self.oracle.borrow_mut();
@@ -216,7 +251,7 @@ impl Machine {
             oracle.reached.fault("killed process");
         }
         drop(oracle);
-        self.faults.set(crate::faults::Budget::default());
+        self.faults.set(crate::faults::Budget::default(), None);
         for fault in self.faults.take() {
             self.oracle
                 .borrow_mut()
@@ -284,6 +319,8 @@ impl Machine {
 
     fn files_of(&self, node: usize) -> SimFiles {
         SimFiles {
+            node,
+            view: self.views[node].clone(),
             mounts: vec![
                 (PathBuf::from(SHARED), self.shared.clone()),
                 (PathBuf::from(LOCAL), self.local[node].clone()),
@@ -307,32 +344,44 @@ impl Machine {
         environment
     }
 
-    fn lose(&self, loss: Loss) {
+    fn lose(&self, simulation: &Simulation, loss: Loss) {
         self.tell(format!("between the runs: {loss:?}"));
-        self.oracle.borrow_mut().lost(loss);
-        match loss {
-            Loss::Nothing => {}
-            Loss::Nodes(count) => {
-                let first = scheduler::draw(|random| random.below(self.plan.nodes as u64)) as usize;
-                for node in (first..first + count).map(|node| node % self.plan.nodes) {
-                    self.tell(format!("node n{node} comes back empty"));
-                    self.oracle.borrow_mut().node_is_lost(node);
-                    self.oracle.borrow_mut().reached.fault("lost node");
-                    *self.local[node].lock().unwrap() = Volume::new(self.plan.local, CAPACITY);
-                }
-            }
-            Loss::Power => {
-                self.oracle.borrow_mut().reached.fault("power loss");
-                for volume in self.local.iter().chain([&self.shared]) {
-                    scheduler::draw(|random| volume.lock().unwrap().lose_power(random));
-                }
-            }
+        if let Some(orphan) = self.orphan.borrow_mut().take_if(|_| loss != Loss::Nothing) {
+            simulation.kill(orphan.process);
         }
-        for volume in &self.local {
-            volume.lock().unwrap().settle();
+        let earlier = self.earlier.borrow();
+        let disks = Disks {
+            shared: &self.shared,
+            local: &self.local,
+            earlier: &earlier,
+        };
+        let mut oracle = self.oracle.borrow_mut();
+        for hit in disks.lose(loss) {
+            self.tell(format!("{hit:?}"));
+            oracle.reached.fault(loss.kind());
+            oracle.is_hit(&hit);
+        }
+        for view in &self.views {
+            *view.lock().unwrap() = View::default();
         }
         if loss != Loss::Nothing {
             self.put_foreign();
         }
+    }
+
+    /// For a node that comes back with what it had.
+    fn keep_old_disks(&self) {
+        if self.plan.runs.iter().any(|run| run.loss == Loss::Old) {
+            let caches = self.local.iter().map(|one| one.lock().unwrap().clone());
+            self.earlier.borrow_mut().push(caches.collect());
+        }
+    }
+
+    /// What a rank of this run tells from now on is not heard: nobody waits for it any more.
+    fn stop_listening(&mut self, number: usize) {
+        let mut unheard = Oracle::new(&self.plan, self.faults.clone());
+        unheard.starts(number);
+        let oracle = self.oracle.replace(unheard);
+        self.oracle = Rc::new(RefCell::new(oracle));
     }
 }

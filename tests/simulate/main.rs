@@ -9,13 +9,16 @@ mod cases;
 mod collectives;
 #[path = "../comm_checks/mod.rs"]
 mod comm_checks;
+mod compared;
 mod content;
 mod counts;
 mod faults;
 mod files;
 mod job;
 mod jobs;
+mod machine;
 mod oracle;
+mod orphan;
 mod places;
 mod plan;
 mod program;

@@ -4,22 +4,14 @@
 use crate::acts::{self, Act, Said};
 use crate::counts::Reached;
 use crate::faults::Budget;
+use crate::machine::Disturbance;
+pub use crate::machine::Loss;
 use crate::places::Places;
 use crate::volume::Profile;
 use scr::system::simulated::Random;
 
 /// Most ranks of a run.
 const RANKS: usize = 12;
-
-/// What happens to the machine between two runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loss {
-    Nothing,
-    /// These many nodes come back empty.
-    Nodes(usize),
-    /// Of all nodes and the shared file system.
-    Power,
-}
 
 /// When a run is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +39,7 @@ pub struct Run {
     pub allows: bool,
     pub kill: Kill,
     pub faults: Budget,
+    pub disturbance: Disturbance,
     /// The local file systems have no more than this, bytes.
     pub capacity: Option<u64>,
     /// What is lost after it.
@@ -57,6 +50,8 @@ pub struct Run {
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub nodes: usize,
+    /// Files are split and copied in small pieces, so that these few ranks take the ways of thousands.
+    pub small: bool,
     pub local: Profile,
     pub shared: Profile,
     pub places: Places,
@@ -154,9 +149,14 @@ impl Plan {
             true => random.between(1, 6),
             false => random.between(1, 4),
         };
-        let profiles = [Profile::Ordered, Profile::Weakest];
+        let remote = match random.once_in(5) {
+            true => Profile::Nfs,
+            false => Profile::Weakest,
+        };
+        let profiles = [Profile::Ordered, Profile::Weakest, remote];
         Plan {
             nodes: nodes as usize,
+            small: random.once_in(12),
             local: *random.one_of(&[Profile::Tmpfs, Profile::Ordered, Profile::Weakest]),
             shared: *random.one_of(&profiles),
             places: Places::draw(random),
@@ -256,6 +256,20 @@ impl Plan {
             ("SCR_Drop", has(|act| matches!(act, Act::Drop(_)))),
             ("SCR_Delete", has(|act| matches!(act, Act::Delete(_)))),
             ("look at what is left", self.tidy),
+            ("network file system", self.shared == Profile::Nfs),
+            ("small sizes", self.small),
+            (
+                "clocks that differ",
+                runs.clone().any(|run| run.disturbance.clocks_differ()),
+            ),
+            (
+                "slow operations",
+                runs.clone().any(|run| run.disturbance.slow.is_some()),
+            ),
+            (
+                "slow messages",
+                runs.clone().any(|run| run.disturbance.late.is_some()),
+            ),
         ] {
             if is_so {
                 reached.feature(name);
@@ -289,17 +303,6 @@ fn draw_other_ranks(random: &mut Random, node_of: &[usize], nodes: usize) -> Vec
     draw_ranks(random, used as usize)
 }
 
-/// Draws errors of file systems: few far apart, or many at once, which no repetition helps against.
-fn draw_faults(random: &mut Random, most: u64) -> Budget {
-    let in_restart = random.once_in(3);
-    Budget {
-        one_in: 1 << random.below(11),
-        left: random.between(1, 6),
-        after: random.below(if in_restart { 32 } else { most }),
-        in_restart,
-    }
-}
-
 impl Run {
     /// One that is not disturbed and ends normally.
     pub fn quiet(node_of: &[usize], acts: Vec<Act>) -> Run {
@@ -312,9 +315,16 @@ impl Run {
             allows: false,
             kill: Kill::Never,
             faults: Budget::default(),
+            disturbance: Disturbance::default(),
             capacity: None,
             loss: Loss::Nothing,
         }
+    }
+
+    /// True for a rank that may hold a lock for as long as it lives.
+    pub fn may_lock(&self, rank: usize) -> bool {
+        let node = self.node_of.get(rank);
+        self.node_of.iter().position(|other| Some(other) == node) == Some(rank)
     }
 
     fn draw(
@@ -324,17 +334,18 @@ impl Run {
         plan: &Plan,
         names: &mut Vec<String>,
     ) -> Run {
-        let nodes = plan.nodes as u64;
-        let mut loss = match random.below(6) {
-            0 | 1 => Loss::Nodes(1),
-            2 => Loss::Nodes(random.between(1, nodes) as usize),
-            3 => Loss::Power,
-            _ => Loss::Nothing,
+        let mut disturbance = Disturbance::draw(random, &node_of);
+        // Nothing but a lock keeps rank 0 of an older run from the prefix directory.
+        disturbance.stop.take_if(|_| plan.shared == Profile::Nfs);
+        let mut loss = match disturbance.stop {
+            // A rank that is to go on keeps its node.
+            Some(_) => Loss::Nothing,
+            None => Loss::draw(random, plan.nodes),
         };
         let most = 1 << random.between(5, 14);
         let kill = match random.below(12) {
             0..4 => Kill::Never,
-            4 => {
+            4 if disturbance.stop.is_none() => {
                 loss = match random.once_in(2) {
                     true => Loss::Power,
                     false => Loss::Nodes(plan.nodes),
@@ -356,9 +367,10 @@ impl Run {
             allows: random.once_in(2),
             kill,
             faults: match random.once_in(5) {
-                true => draw_faults(random, most),
+                true => Budget::draw(random, plan.nodes, most),
                 false => Budget::default(),
             },
+            disturbance,
             capacity: None,
             loss,
         }

@@ -91,7 +91,10 @@ impl Program {
         let mut session = match session {
             Ok(Some(session)) => session,
             Ok(None) => return self.reason("SCR_Init", "SCR is disabled", false),
-            Err(error) => return self.reason("SCR_Init", &error.to_string(), false),
+            Err(error) => {
+                let locked = self.oracle.borrow().locked;
+                return self.reason("SCR_Init", &error.to_string(), locked);
+            }
         };
         let go = match session.must_exit() {
             true => Go::ToEnd,

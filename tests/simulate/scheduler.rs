@@ -217,3 +217,25 @@ fn a_panic_is_told_with_the_name_of_its_task() {
     std::panic::set_hook(quiet);
     assert_eq!(panics, ["main: this one is not caught"]);
 }
+
+#[test]
+fn a_stopped_process_does_nothing_until_it_is_resumed() {
+    let simulation = Simulation::new(7);
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = count.clone();
+    simulation.start(1, "counts", move || {
+        for _ in 0..10 {
+            counted.fetch_add(1, SeqCst);
+            sleep(Duration::from_secs(1));
+        }
+    });
+    simulation.step();
+    simulation.stop(1);
+    assert_eq!(simulation.step(), Step::Stuck);
+    simulation.start(2, "waits", || sleep(Duration::from_secs(60)));
+    while matches!(simulation.step(), Step::Ran(2)) {}
+    assert_eq!((count.load(SeqCst), simulation.is_alive(1)), (1, true));
+    simulation.resume(1);
+    assert_eq!(run_all(&simulation), Step::Ended);
+    assert_eq!(count.load(SeqCst), 10);
+}

@@ -53,19 +53,28 @@ pub struct World {
     state: Mutex<State>,
     size: usize,
     eager: usize,
+    /// A rank to and from which messages take up to so long.
+    late: Option<(usize, Duration)>,
     /// Keys of this world begin here.
     key: Key,
 }
 
 impl World {
-    pub fn new(size: usize) -> Arc<World> {
+    pub fn new(size: usize, late: Option<(usize, Duration)>) -> Arc<World> {
         let (eager, key) = scheduler::draw(|random| (*random.one_of(&EAGER), random.number()));
         Arc::new(World {
             state: Mutex::default(),
             size,
             eager,
+            late,
             key,
         })
+    }
+
+    /// The longest time of a message, microseconds.
+    fn delay(&self, from: usize, to: usize) -> u64 {
+        let late = self.late.filter(|(rank, _)| [from, to].contains(rank));
+        late.map_or(DELAY, |(_, most)| most.as_micros() as u64)
     }
 
     /// One of its ranks.
@@ -190,7 +199,7 @@ impl Communicator for SimRank {
     fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
         self.check(to)?;
         scheduler::pause();
-        let delay = scheduler::draw(|random| random.below(DELAY));
+        let delay = scheduler::draw(|random| random.below(self.world.delay(self.rank, to)));
         let mut state = self.world.state();
         let ticket = state.next;
         state.next += 1;

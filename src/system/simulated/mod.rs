@@ -8,6 +8,7 @@ pub mod process;
 mod random;
 pub mod scheduler;
 mod scope;
+pub mod size;
 pub mod sync;
 mod task;
 pub mod thread;

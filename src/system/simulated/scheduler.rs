@@ -63,6 +63,7 @@ struct State {
     next: TaskId,
     current: Option<TaskId>,
     dead: BTreeSet<ProcessId>,
+    stopped: BTreeSet<ProcessId>,
     /// By how much the clocks of processes are ahead.
     ahead: BTreeMap<ProcessId, Duration>,
     /// Of all that has happened.
@@ -70,6 +71,8 @@ struct State {
     steps: u64,
     stacks: Vec<DefaultStack>,
     panics: Vec<String>,
+    /// Sizes at which the code takes another way are small.
+    small: bool,
 }
 
 thread_local! {
@@ -103,11 +106,13 @@ impl Simulation {
             next: 1,
             current: None,
             dead: BTreeSet::new(),
+            stopped: BTreeSet::new(),
             ahead: BTreeMap::new(),
             hash: mixed(seed),
             steps: 0,
             stacks: Vec::new(),
             panics: Vec::new(),
+            small: false,
         };
         let state = Rc::new(RefCell::new(state));
         let other = HERE.replace(Some(state.clone()));
@@ -144,6 +149,16 @@ impl Simulation {
         }
     }
 
+    /// Lets no task of a process run, as SIGSTOP does, until it is resumed or killed.
+    pub fn stop(&self, process: ProcessId) {
+        self.0.borrow_mut().stopped.insert(process);
+    }
+
+    /// Lets the tasks of a stopped process run again.
+    pub fn resume(&self, process: ProcessId) {
+        self.0.borrow_mut().stopped.remove(&process);
+    }
+
     /// True if a process has tasks.
     pub fn is_alive(&self, process: ProcessId) -> bool {
         let state = self.0.borrow();
@@ -153,6 +168,11 @@ impl Simulation {
     /// Sets by how much the clock of a process is ahead of the simulation's.
     pub fn set_ahead(&self, process: ProcessId, by: Duration) {
         self.0.borrow_mut().ahead.insert(process, by);
+    }
+
+    /// Makes sizes small at which the code takes another way; see [`size::scaled`](super::size::scaled).
+    pub fn make_small(&self) {
+        self.0.borrow_mut().small = true;
     }
 
     /// How many steps were made.
@@ -206,14 +226,11 @@ impl Drop for Simulation {
 fn choose(state: &mut State) -> Result<(TaskId, Coroutine<(), (), (), DefaultStack>), Step> {
     state.steps += 1;
     state.now += Duration::from_micros(state.random.below(STEP));
-    let ready = |task: &Task, now: Duration| match task.state {
-        TaskState::Ready => true,
-        TaskState::Waiting(_, until) => until.is_some_and(|until| until <= now),
-    };
     let now = state.now;
-    let mut able = state.tasks.values().filter(|task| ready(task, now)).count();
+    let mut able = state.able(now).count();
     if able == 0 {
-        let until = state.tasks.values().filter_map(|task| match task.state {
+        let running = state.tasks.values().filter(|task| !state.is_stopped(task));
+        let until = running.filter_map(|task| match task.state {
             TaskState::Waiting(_, until) => until,
             TaskState::Ready => None,
         });
@@ -222,17 +239,16 @@ fn choose(state: &mut State) -> Result<(TaskId, Coroutine<(), (), (), DefaultSta
             None if state.tasks.is_empty() => return Err(Step::Ended),
             None => return Err(Step::Stuck),
         }
-        let now = state.now;
-        able = state.tasks.values().filter(|task| ready(task, now)).count();
+        able = state.able(state.now).count();
     }
     let drawn = state.random.below(able as u64) as usize;
     let now = state.now;
-    let mut all = state.tasks.iter_mut();
-    let chosen = all.by_ref().filter(|(_, task)| ready(task, now)).nth(drawn);
+    let chosen = state.able(now).nth(drawn);
+    let chosen = chosen.and_then(|id| Some((id, state.tasks.get_mut(&id)?)));
     let (id, coroutine) = chosen
         .and_then(|(id, task)| {
             task.state = TaskState::Ready;
-            Some((*id, task.coroutine.take()?))
+            Some((id, task.coroutine.take()?))
         })
         .ok_or(Step::Stuck)?;
     state.hash = mixed(state.hash ^ mixed(id) ^ now.as_nanos() as u64);
@@ -265,6 +281,21 @@ fn run(id: TaskId, mut coroutine: Coroutine<(), (), (), DefaultStack>) {
 }
 
 impl State {
+    fn is_stopped(&self, task: &Task) -> bool {
+        !self.stopped.is_empty() && self.stopped.contains(&task.process)
+    }
+
+    /// The tasks that can go on at a time.
+    fn able(&self, now: Duration) -> impl Iterator<Item = TaskId> {
+        let able = move |task: &Task| match task.state {
+            TaskState::Ready => true,
+            TaskState::Waiting(_, until) => until.is_some_and(|until| until <= now),
+        };
+        let all = self.tasks.iter();
+        all.filter(move |(_, task)| able(task) && !self.is_stopped(task))
+            .map(|(id, _)| *id)
+    }
+
     fn ended(&mut self, id: TaskId) {
         self.tasks.remove(&id);
         self.wake(end_of(id));
@@ -413,6 +444,11 @@ pub fn draw<R>(draw: impl FnOnce(&mut Random) -> R) -> R {
     let drawn = with(|state| draw(&mut state.random));
     #[allow(clippy::expect_used)]
     drawn.expect("a simulation in this thread")
+}
+
+/// True if sizes are small in this simulation.
+pub fn is_small() -> bool {
+    with(|state| state.small).unwrap_or(false)
 }
 
 /// Adds something that happened to the hash of the simulation.

@@ -50,6 +50,8 @@ pub struct Dataset {
     pub lost: Vec<bool>,
     /// The caches that had it have lost power, or may have been emptied.
     pub cache_lost: bool,
+    /// It was damaged where no checksum may be recorded: nobody can notice.
+    pub unnoticed: bool,
 }
 
 impl Dataset {
@@ -79,6 +81,7 @@ impl Dataset {
             at: node_of.iter().map(|node| BTreeSet::from([*node])).collect(),
             lost: vec![false; node_of.len()],
             cache_lost: false,
+            unnoticed: false,
         }
     }
 
@@ -126,6 +129,18 @@ impl Dataset {
     pub fn node_is_lost(&mut self, node: usize) {
         for (at, lost) in self.at.iter().zip(&mut self.lost) {
             *lost |= at.contains(&node);
+        }
+    }
+
+    /// Two nodes have changed places, each with what it has.
+    pub fn nodes_are_swapped(&mut self, one: usize, other: usize) {
+        let moved = |node: &usize| match *node {
+            node if node == one => other,
+            node if node == other => one,
+            node => node,
+        };
+        for at in &mut self.at {
+            *at = at.iter().map(moved).collect();
         }
     }
 

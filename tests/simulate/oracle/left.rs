@@ -196,11 +196,13 @@ impl Oracle {
         let Some(below) = below.strip_prefix("user1/scr.1001") else {
             return false;
         };
-        let refused = ["scr.trash.", "scr.restart.", ".tmp."];
+        let refused = ["scr.trash.", "scr.restart."];
+        // What a killed process has left of a record goes with its dataset.
+        let temporary = below.contains(".tmp.") && !below.contains("/scr.dataset.");
         let lost = self.datasets.iter().all(|one| one.saved || !one.is_whole());
         // What is in the prefix directory, the next run finds there.
         let empty = lost && self.plan.fetch && below == "/.scr.shared";
-        !empty && !refused.iter().any(|name| below.contains(name))
+        !empty && !temporary && !refused.iter().any(|name| below.contains(name))
     }
 }
 

@@ -25,6 +25,18 @@ pub enum Promise {
 }
 
 impl Promise {
+    /// True for what holds whatever is damaged.
+    pub const fn is_safety(self) -> bool {
+        matches!(
+            self,
+            Promise::Finished
+                | Promise::Bytes
+                | Promise::SameAnswers
+                | Promise::Ends
+                | Promise::Roots
+        )
+    }
+
     /// Its number and its words.
     pub const fn text(self) -> &'static str {
         match self {

@@ -159,7 +159,15 @@ impl Oracle {
         let Some(reading) = self.readings.get_mut(&call) else {
             return;
         };
+        let before = reading.possible.clone();
         reading.possible.retain(|key| content(*key, file) == bytes);
+        let mut all = self.datasets.iter().filter(|one| before.contains(&one.key));
+        let unnoticed = all.any(|one| one.unnoticed) || (self.broken && before.is_empty());
+        if reading.possible.is_empty() && unnoticed {
+            // The program cannot tell either, and goes on with it.
+            self.broken = true;
+            return;
+        }
         let (right, name) = (!reading.possible.is_empty(), reading.name.clone());
         self.check(Promise::Bytes, right, || {
             format!("rank {rank} has read other bytes of {file}, of {name}, than were written")

@@ -1,12 +1,19 @@
 //! A file system in memory, which knows what a power loss would leave of it.
 //!
 //! What was written and not synced is kept beside what is on stable storage: bytes by file, changes of
-//! directories in one list for the volume. A rename is one change.
+//! directories in one list for the volume. A rename is one change. `stable.rs` says what a sync and a loss of power do,
+//! `damage.rs` what happens to bytes at rest.
+
+mod damage;
+mod stable;
+
+pub use damage::Damage;
 
 use scr::store::FileKind;
-use scr::system::simulated::Random;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
+use std::ops::Range;
 use std::path::{Component, Path};
 
 /// An inode's number.
@@ -21,10 +28,16 @@ pub enum Profile {
     Ordered,
     /// Any of them; writes tear at [`SECTOR`].
     Weakest,
+    /// All changes of directories, which the server makes stable at once. What a node has written is seen by
+    /// others, and stable, once it is synced or the file is closed. No locks.
+    Nfs,
 }
 
 /// What a disk writes in one step, bytes.
 const SECTOR: usize = 512;
+
+/// The longest name of an entry (NAME_MAX), bytes.
+const LONGEST_NAME: usize = 255;
 
 /// What a file's block is counted as, bytes.
 const BLOCK: u64 = 512;
@@ -32,20 +45,41 @@ const BLOCK: u64 = 512;
 const ROOT: Ino = 1;
 
 #[derive(Debug, Clone)]
-enum Change {
+enum What {
     Write(u64, Vec<u8>),
     Size(u64),
 }
 
+/// A change of a file that is not on stable storage.
+#[derive(Debug, Clone)]
+struct Change {
+    what: What,
+    /// The node in whose memory it is.
+    node: usize,
+}
+
 impl Change {
+    /// The bytes that it is about.
+    fn bytes(&self) -> Range<u64> {
+        match &self.what {
+            What::Write(offset, bytes) => *offset..offset + bytes.len() as u64,
+            What::Size(_) => 0..u64::MAX,
+        }
+    }
+
+    fn meets(&self, other: &Change) -> bool {
+        let (one, other) = (self.bytes(), other.bytes());
+        one.start < other.end && other.start < one.end
+    }
+
     fn apply(&self, data: &mut Vec<u8>) {
-        match self {
-            Change::Write(offset, bytes) => {
+        match &self.what {
+            What::Write(offset, bytes) => {
                 let (begin, end) = (*offset as usize, *offset as usize + bytes.len());
                 data.resize(data.len().max(end), 0);
                 data[begin..end].copy_from_slice(bytes);
             }
-            Change::Size(size) => data.resize(*size as usize, 0),
+            What::Size(size) => data.resize(*size as usize, 0),
         }
     }
 }
@@ -66,6 +100,8 @@ pub struct Inode {
     /// Of a directory; the second is on stable storage.
     entries: BTreeMap<OsString, Ino>,
     stable: BTreeMap<OsString, Ino>,
+    /// The node that has removed its last name.
+    removed_by: Option<usize>,
 }
 
 impl Inode {
@@ -76,11 +112,22 @@ impl Inode {
         }
     }
 
+    /// All that was written, by whichever node.
     pub fn data(&self) -> &[u8] {
         &self.data
     }
 
-    fn change(&mut self, change: Change) {
+    /// What a name stands for in this directory.
+    fn entry(&self, name: &OsStr) -> Outcome<Option<Ino>> {
+        match name.len() > LONGEST_NAME {
+            true => Err(libc::ENAMETOOLONG),
+            false => Ok(self.entries.get(name).copied()),
+        }
+    }
+
+    fn change(&mut self, node: usize, what: What) {
+        let change = Change { what, node };
+        self.hand_over(node, |other| other.meets(&change));
         change.apply(&mut self.data);
         self.changes.push(change);
     }
@@ -92,9 +139,11 @@ pub type Errno = i32;
 type Outcome<T> = Result<T, Errno>;
 
 /// One file system.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Volume {
     profile: Profile,
+    /// The node that works now.
+    node: usize,
     capacity: u64,
     used: u64,
     inodes: BTreeMap<Ino, Inode>,
@@ -108,6 +157,7 @@ impl Volume {
     pub fn new(profile: Profile, capacity: u64) -> Self {
         let mut volume = Volume {
             profile,
+            node: 0,
             capacity,
             used: 0,
             inodes: BTreeMap::new(),
@@ -132,9 +182,20 @@ impl Volume {
             changes: Vec::new(),
             entries: BTreeMap::new(),
             stable: BTreeMap::new(),
+            removed_by: None,
         };
         self.inodes.insert(ino, inode);
         ino
+    }
+
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// What follows is done by a process of this node.
+    pub fn work_for(&mut self, node: usize) -> &mut Self {
+        self.node = node;
+        self
     }
 
     pub fn capacity(&self) -> u64 {
@@ -169,7 +230,7 @@ impl Volume {
             if !directory.directory {
                 return Err(libc::ENOTDIR);
             }
-            here = *directory.entries.get(name).ok_or(libc::ENOENT)?;
+            here = directory.entry(name)?.ok_or(libc::ENOENT)?;
         }
         Ok(here)
     }
@@ -182,6 +243,31 @@ impl Volume {
             true => Ok((parent, name)),
             false => Err(libc::ENOTDIR),
         }
+    }
+
+    /// The bytes of a file as the node that works sees them.
+    pub fn data(&mut self, ino: Ino) -> Outcome<Cow<'_, [u8]>> {
+        let (node, profile) = (self.node, self.profile);
+        let inode = self.inode_mut(ino)?;
+        if profile != Profile::Nfs {
+            inode.hand_over(node, |_| true);
+            return Ok(Cow::Borrowed(&inode.data));
+        }
+        if inode.changes.iter().all(|change| change.node == node) {
+            return Ok(Cow::Borrowed(&inode.data));
+        }
+        let mut seen = inode.synced.clone();
+        let own = inode.changes.iter().filter(|change| change.node == node);
+        own.for_each(|change| change.apply(&mut seen));
+        Ok(Cow::Owned(seen))
+    }
+
+    /// True if an open file is gone for the node that works: a server does not keep it for a node other than
+    /// the one that has removed it.
+    pub fn is_stale(&self, ino: Ino) -> bool {
+        let removed_by = self.inodes.get(&ino).map(|inode| inode.removed_by);
+        self.profile == Profile::Nfs
+            && removed_by.is_none_or(|by| by.is_some_and(|by| by != self.node))
     }
 
     fn rename_entries(&mut self, changes: Vec<(Ino, OsString, Option<Ino>)>, time: (i64, u32)) {
@@ -201,8 +287,9 @@ impl Volume {
         for ino in gone {
             let named = |inode: &Inode| inode.entries.values().any(|other| *other == ino);
             if !self.inodes.values().any(named)
-                && let Some(inode) = self.inodes.get(&ino)
+                && let Some(inode) = self.inodes.get_mut(&ino)
             {
+                inode.removed_by = Some(self.node);
                 self.used -= taken(inode.data.len() as u64).min(self.used);
             }
         }
@@ -217,7 +304,7 @@ impl Volume {
         time: (i64, u32),
     ) -> Outcome<Ino> {
         let (parent, name) = self.place(path)?;
-        if self.inode(parent)?.entries.contains_key(name) {
+        if self.inode(parent)?.entry(name)?.is_some() {
             return Err(libc::EEXIST);
         }
         let ino = self.add(directory, mode, time);
@@ -248,18 +335,20 @@ impl Volume {
     }
 
     pub fn rename(&mut self, from: &Path, to: &Path, time: (i64, u32)) -> Outcome<()> {
-        let ino = self.find(from)?;
         let (old, old_name) = self.place(from)?;
         let (new, new_name) = self.place(to)?;
+        let ino = self.inode(old)?.entry(old_name)?.ok_or(libc::ENOENT)?;
+        let there = self.inode(new)?.entry(new_name)?;
         if to.starts_with(from) && to != from {
             return Err(libc::EINVAL);
         }
-        if let Some(there) = self.inode(new)?.entries.get(new_name).copied() {
+        if let Some(there) = there {
             if there == ino {
                 return Ok(());
             }
             let (inode, target) = (self.inode(ino)?, self.inode(there)?);
             match (inode.directory, target.directory) {
+                _ if from.starts_with(to) => return Err(libc::ENOTEMPTY),
                 (true, false) => return Err(libc::ENOTDIR),
                 (false, true) => return Err(libc::EISDIR),
                 (true, true) if !target.entries.is_empty() => return Err(libc::ENOTEMPTY),
@@ -275,165 +364,42 @@ impl Volume {
     }
 
     pub fn write(&mut self, ino: Ino, offset: u64, bytes: &[u8], time: (i64, u32)) -> Outcome<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
         let size = self.inode(ino)?.data.len() as u64;
-        self.reserve(size, size.max(offset + bytes.len() as u64))?;
+        self.reserve(ino, size, size.max(offset + bytes.len() as u64))?;
+        let node = self.node;
         let inode = self.inode_mut(ino)?;
         (inode.mtime, inode.ctime) = (time, time);
-        inode.change(Change::Write(offset, bytes.to_vec()));
+        inode.change(node, What::Write(offset, bytes.to_vec()));
         Ok(())
     }
 
     pub fn set_size(&mut self, ino: Ino, size: u64, time: (i64, u32)) -> Outcome<()> {
         let before = self.inode(ino)?.data.len() as u64;
-        self.reserve(before, size)?;
+        self.reserve(ino, before, size)?;
+        let node = self.node;
         let inode = self.inode_mut(ino)?;
         (inode.mtime, inode.ctime) = (time, time);
         if before != size {
-            inode.change(Change::Size(size));
+            inode.change(node, What::Size(size));
         }
         Ok(())
     }
 
-    fn reserve(&mut self, before: u64, after: u64) -> Outcome<()> {
+    /// What nobody can reach any more takes no space.
+    fn reserve(&mut self, ino: Ino, before: u64, after: u64) -> Outcome<()> {
+        if self.inode(ino)?.removed_by.is_some() {
+            return Ok(());
+        }
         let used = self.used.saturating_sub(taken(before)) + taken(after);
-        if used > self.capacity && after > before {
+        // A server that others see learns of the bytes later.
+        if used > self.capacity && after > before && self.profile != Profile::Nfs {
             return Err(libc::ENOSPC);
         }
         self.used = used;
         Ok(())
-    }
-
-    /// Brings a file's bytes, or a directory's entries, to stable storage.
-    pub fn sync(&mut self, ino: Ino) -> Outcome<()> {
-        let inode = self.inode_mut(ino)?;
-        inode.synced.clone_from(&inode.data);
-        inode.changes.clear();
-        if !inode.directory {
-            return Ok(());
-        }
-        let touches =
-            |renaming: &Renaming| renaming.0.iter().any(|(directory, ..)| *directory == ino);
-        let last = self
-            .pending
-            .iter()
-            .rposition(touches)
-            .map_or(0, |at| at + 1);
-        let (now, later): (Vec<_>, Vec<_>) = match self.profile {
-            // One journal: what came before is there, too.
-            Profile::Ordered => (self.pending[..last].to_vec(), self.pending[last..].to_vec()),
-            _ => self.pending.drain(..).partition(touches),
-        };
-        self.pending = later;
-        now.iter().for_each(|renaming| self.make_stable(renaming));
-        Ok(())
-    }
-
-    pub fn sync_all(&mut self) {
-        for inode in self.inodes.values_mut() {
-            inode.synced.clone_from(&inode.data);
-            inode.changes.clear();
-        }
-        for renaming in std::mem::take(&mut self.pending) {
-            self.make_stable(&renaming);
-        }
-    }
-
-    /// A sync has failed: the bytes that it should have written will not be written any more.
-    pub fn lose_changes(&mut self, ino: Ino) {
-        if let Some(inode) = self.inodes.get_mut(&ino) {
-            inode.changes.clear();
-        }
-    }
-
-    fn make_stable(&mut self, renaming: &Renaming) {
-        for (directory, name, target) in &renaming.0 {
-            let Some(directory) = self.inodes.get_mut(directory) else {
-                continue;
-            };
-            match target {
-                Some(target) => directory.stable.insert(name.clone(), *target),
-                None => directory.stable.remove(name),
-            };
-        }
-    }
-
-    /// What is left after a power loss. Nobody has a file open any more.
-    pub fn lose_power(&mut self, random: &mut Random) {
-        self.locked.clear();
-        if self.profile == Profile::Tmpfs {
-            let capacity = self.capacity;
-            *self = Volume::new(Profile::Tmpfs, capacity);
-            return;
-        }
-        let mut pending = std::mem::take(&mut self.pending);
-        match self.profile {
-            Profile::Ordered => pending.truncate(random.below(pending.len() as u64 + 1) as usize),
-            _ => pending.retain(|_| random.once_in(2)),
-        }
-        if self.profile == Profile::Ordered {
-            let moved = pending.iter().filter(|renaming| renaming.0.len() > 1);
-            let targets: Vec<Ino> = moved.filter_map(|renaming| renaming.0[0].2).collect();
-            for ino in targets {
-                if let Some(inode) = self.inodes.get_mut(&ino) {
-                    inode.synced.clone_from(&inode.data);
-                    inode.changes.clear();
-                }
-            }
-        }
-        pending
-            .iter()
-            .for_each(|renaming| self.make_stable(renaming));
-        for inode in self.inodes.values_mut() {
-            let mut changes = std::mem::take(&mut inode.changes);
-            match self.profile {
-                Profile::Ordered => {
-                    changes.truncate(random.below(changes.len() as u64 + 1) as usize)
-                }
-                _ => changes.retain(|_| random.once_in(2)),
-            }
-            if let (Profile::Weakest, Some(Change::Write(_, bytes))) =
-                (self.profile, changes.last_mut())
-            {
-                let sectors = bytes.len() / SECTOR;
-                bytes.truncate(random.below(sectors as u64 + 2) as usize * SECTOR);
-            }
-            changes
-                .iter()
-                .for_each(|change| change.apply(&mut inode.synced));
-            inode.data.clone_from(&inode.synced);
-            inode.entries.clone_from(&inode.stable);
-        }
-        self.drop_unnamed();
-    }
-
-    fn drop_unnamed(&mut self) {
-        let (mut named, mut todo) = (BTreeSet::new(), vec![ROOT]);
-        while let Some(ino) = todo.pop() {
-            if named.insert(ino)
-                && let Some(inode) = self.inodes.get(&ino)
-            {
-                todo.extend(inode.entries.values());
-            }
-        }
-        self.inodes.retain(|ino, _| named.contains(ino));
-        for inode in self.inodes.values_mut() {
-            inode.entries.retain(|_, ino| named.contains(ino));
-            inode.stable.retain(|_, ino| named.contains(ino));
-        }
-        self.used = self
-            .inodes
-            .values()
-            .map(|inode| taken(inode.data.len() as u64))
-            .sum();
-    }
-
-    /// Forgets files that nothing names and nobody can reach after a run; keeps memory small.
-    pub fn settle(&mut self) {
-        self.locked.clear();
-        if self.profile == Profile::Tmpfs {
-            self.sync_all();
-            self.drop_unnamed();
-        }
     }
 }
 

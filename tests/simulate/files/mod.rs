@@ -4,18 +4,21 @@
 //! several steps (a replace, the removal of a tree) pause before each. What a killed process still does
 //! fails and has no effect.
 
+mod open;
+mod view;
+
 use crate::faults::Faults;
-use crate::volume::{Errno, Ino, Volume, taken};
+use crate::volume::{Errno, Ino, Profile, Volume};
+use open::{SimFile, SimLock, restore, stat_of};
 use scr::store::{Durability, File, FileKind, Files, Lock, Space, Stat};
 use scr::system::simulated::scheduler;
-use scr::system::time::{SystemTime, UNIX_EPOCH};
+use scr::system::time::{SystemTime, UNIX_EPOCH, sleep};
 use scr::{Error, Result};
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::ops::Range;
-use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
+pub use view::View;
 
 /// A volume that several nodes and processes may use.
 pub type Shared = Arc<Mutex<Volume>>;
@@ -23,8 +26,11 @@ pub type Shared = Arc<Mutex<Volume>>;
 /// Directories with the volumes that are mounted there.
 #[derive(Clone)]
 pub struct SimFiles {
+    pub node: usize,
     pub mounts: Vec<(PathBuf, Shared)>,
     pub faults: Arc<Faults>,
+    /// What the processes of the node remember of a network file system.
+    pub view: Arc<Mutex<View>>,
 }
 
 fn failed(action: &'static str, path: &Path, errno: Errno) -> Error {
@@ -51,19 +57,29 @@ fn locked(volume: &Shared) -> MutexGuard<'_, Volume> {
 }
 
 impl SimFiles {
+    /// Lets others run, and tells whether an operation fails.
+    fn fault(&self, action: &'static str, path: &Path) -> std::result::Result<(), Errno> {
+        scheduler::pause();
+        if let Some(time) = self.faults.delay(self.node, path) {
+            sleep(time);
+        }
+        match scheduler::is_dead() {
+            true => Err(libc::EIO),
+            false => self.faults.check(action, self.node, path),
+        }
+    }
+
+    /// The volume of a path, and the path below it.
+    fn place<'a>(&self, path: &'a Path) -> Option<(&Shared, &'a Path)> {
+        let (at, volume) = self.mounts.iter().find(|(at, _)| path.starts_with(at))?;
+        Some((volume, path.strip_prefix(at).unwrap_or(path)))
+    }
+
     /// Begins an operation: others may run before it, and it may fail.
     fn begin<'a>(&self, action: &'static str, path: &'a Path) -> Result<(&Shared, &'a Path)> {
-        scheduler::pause();
-        if scheduler::is_dead() {
-            return Err(failed(action, path, libc::EIO));
-        }
-        let mount = self.mounts.iter().find(|(at, _)| path.starts_with(at));
-        let (at, volume) = mount.ok_or_else(|| failed(action, path, libc::ENOENT))?;
-        let below = path.strip_prefix(at).unwrap_or(path);
-        self.faults
-            .check(action)
-            .map_err(|errno| failed(action, path, errno))?;
-        Ok((volume, below))
+        let fault = self.fault(action, path);
+        let place = fault.and_then(|()| self.place(path).ok_or(libc::ENOENT));
+        place.map_err(|errno| failed(action, path, errno))
     }
 
     fn on<T>(
@@ -73,22 +89,43 @@ impl SimFiles {
         work: impl FnOnce(&mut Volume, &Path) -> std::result::Result<T, Errno>,
     ) -> Result<T> {
         let (volume, below) = self.begin(action, path)?;
-        work(&mut locked(volume), below).map_err(|errno| failed(action, path, errno))
+        work(locked(volume).work_for(self.node), below).map_err(|errno| failed(action, path, errno))
     }
 
-    fn opened(&self, path: &Path, volume: &Shared, ino: Ino) -> Box<dyn File> {
+    /// The same for what changes a directory: this node sees it at once.
+    fn change<T>(
+        &self,
+        action: &'static str,
+        path: &Path,
+        work: impl FnOnce(&mut Volume, &Path) -> std::result::Result<T, Errno>,
+    ) -> Result<T> {
+        let done = self.on(action, path, work);
+        self.view.lock().unwrap().forget(path);
+        done
+    }
+
+    /// True for a path of a network file system.
+    fn is_remote(&self, path: &Path) -> bool {
+        let place = self.place(path);
+        place.is_some_and(|(volume, _)| locked(volume).profile() == Profile::Nfs)
+    }
+
+    fn opened(&self, path: &Path, volume: &Shared, (ino, writable): (Ino, bool)) -> Box<dyn File> {
         Box::new(SimFile {
             files: self.clone(),
             volume: volume.clone(),
             ino,
             path: path.to_path_buf(),
+            writable,
             failure: RefCell::default(),
         })
     }
 
     fn open_to_write(&self, path: &Path, mode: u32, empty: bool) -> Result<Box<dyn File>> {
         let (volume, below) = self.begin("create", path)?;
+        self.view.lock().unwrap().forget(path);
         let mut there = locked(volume);
+        there.work_for(self.node);
         let fail = |errno| failed("create", path, errno);
         let ino = match there.find(below) {
             Ok(ino) if there.inode(ino).map_err(fail)?.directory => return Err(fail(libc::EISDIR)),
@@ -102,7 +139,7 @@ impl SimFiles {
             there.set_size(ino, 0, time()).map_err(fail)?;
         }
         drop(there);
-        Ok(self.opened(path, volume, ino))
+        Ok(self.opened(path, volume, (ino, true)))
     }
 
     fn make_all(&self, path: &Path, mode: u32) -> Result<()> {
@@ -112,13 +149,13 @@ impl SimFiles {
         let mut made = at.clone();
         for name in path.strip_prefix(at).unwrap_or(path) {
             made.push(name);
-            self.on(ACTION, &made, |volume, below| {
+            self.change(ACTION, &made, |volume, below| {
                 match volume.make(below, true, mode, time()) {
                     Err(libc::EEXIST) => {
                         let ino = volume.find(below)?;
                         match volume.inode(ino)?.directory {
                             true => Ok(()),
-                            false => Err(libc::ENOTDIR),
+                            false => Err(libc::EEXIST),
                         }
                     }
                     other => other.map(drop),
@@ -139,11 +176,16 @@ impl Files for SimFiles {
     }
 
     fn real_dir(&self, path: &Path) -> Result<PathBuf> {
-        Ok(path.to_path_buf())
+        // There are no links.
+        self.on("find", path, |volume, below| match volume.find(below) {
+            Ok(_) | Err(libc::ENOENT) => Ok(path.to_path_buf()),
+            Err(errno) => Err(errno),
+        })
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn File>> {
         let (volume, below) = self.begin("open", path)?;
+        self.view.lock().unwrap().forget(path);
         let there = locked(volume);
         let ino = there
             .find(below)
@@ -157,7 +199,7 @@ impl Files for SimFiles {
                 libc::EISDIR,
                 "it is a directory, not a file",
             )),
-            false => Ok(self.opened(path, volume, ino)),
+            false => Ok(self.opened(path, volume, (ino, false))),
         }
     }
 
@@ -211,7 +253,7 @@ impl Files for SimFiles {
         drop(self.open_to_write(path, mode, false)?);
         self.on("write", path, |volume, below| {
             let ino = volume.find(below)?;
-            let size = volume.inode(ino)?.data().len() as u64;
+            let size = volume.data(ino)?.len() as u64;
             volume.write(ino, size, data, time())?;
             Ok(size + data.len() as u64)
         })
@@ -227,14 +269,29 @@ impl Files for SimFiles {
     }
 
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {
-        self.on("list directory", path, |volume, below| volume.list(below))
+        const ACTION: &str = "list directory";
+        if !self.is_remote(path) {
+            return self.on(ACTION, path, |volume, below| volume.list(below));
+        }
+        let seen = |volume: &mut Volume, below: &Path| {
+            let mut view = self.view.lock().unwrap();
+            view.list(path, || volume.list(below))
+        };
+        self.on(ACTION, path, seen)
     }
 
     fn stat(&self, path: &Path) -> Result<Option<Stat>> {
-        let found = self.on("stat", path, |volume, below| match volume.find(below) {
-            Ok(ino) => Ok(Some(stat_of(volume, ino)?)),
-            Err(libc::ENOENT) => Ok(None),
-            Err(errno) => Err(errno),
+        let remote = self.is_remote(path);
+        let found = self.on("stat", path, |volume, below| {
+            let mut look = || match volume.find(below) {
+                Ok(ino) => Ok(Some(stat_of(volume, ino)?)),
+                Err(libc::ENOENT) => Ok(None),
+                Err(errno) => Err(errno),
+            };
+            match remote {
+                true => self.view.lock().unwrap().stat(path, look),
+                false => look(),
+            }
         });
         match found {
             Err(error) if error.is_not_found() => Ok(None),
@@ -243,19 +300,21 @@ impl Files for SimFiles {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        let target = self.mounts.iter().find(|(at, _)| to.starts_with(at));
-        let (at, other) = target.ok_or_else(|| failed("rename", to, libc::ENOENT))?;
-        let new = to.strip_prefix(at).unwrap_or(to);
+        let target = self.place(to);
+        let (other, new) = target.ok_or_else(|| failed("rename", to, libc::ENOENT))?;
         let (volume, old) = self.begin("rename", from)?;
         if !Arc::ptr_eq(volume, other) {
             return Err(failed("rename", from, libc::EXDEV));
         }
-        let done = locked(volume).rename(old, new, time());
+        for path in [from, to] {
+            self.view.lock().unwrap().forget(path);
+        }
+        let done = locked(volume).work_for(self.node).rename(old, new, time());
         done.map_err(|errno| failed("rename", from, errno))
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {
-        self.on("remove", path, |volume, below| {
+        self.change("remove", path, |volume, below| {
             match volume.remove(below, false, time()) {
                 Err(libc::ENOENT) => Ok(()),
                 other => other,
@@ -264,7 +323,7 @@ impl Files for SimFiles {
     }
 
     fn remove_dir(&self, path: &Path) -> Result<bool> {
-        self.on("remove directory", path, |volume, below| {
+        self.change("remove directory", path, |volume, below| {
             match volume.remove(below, true, time()) {
                 Err(libc::ENOENT | libc::ENOTEMPTY) => Ok(false),
                 other => other.map(|()| true),
@@ -287,7 +346,10 @@ impl Files for SimFiles {
     fn sync_dir(&self, path: &Path) -> Result<()> {
         self.on("sync", path, |volume, below| {
             let ino = volume.find(below)?;
-            volume.sync(ino)
+            match volume.inode(ino)?.directory {
+                true => volume.sync(ino),
+                false => Err(libc::ENOTDIR),
+            }
         })
     }
 
@@ -300,7 +362,10 @@ impl Files for SimFiles {
     }
 
     fn restore(&self, path: &Path, stat: &Stat) -> Result<()> {
-        self.open(path)?.restore(stat)
+        self.on("restore the attributes of", path, |volume, below| {
+            let ino = volume.find(below)?;
+            restore(volume, ino, stat)
+        })
     }
 
     fn space(&self, path: &Path) -> Result<Space> {
@@ -316,151 +381,14 @@ impl Files for SimFiles {
         let ino = there
             .find(below)
             .map_err(|errno| failed("lock", path, errno))?;
+        if there.profile() == Profile::Nfs {
+            return Err(failed("lock", path, libc::ENOLCK));
+        }
         if !there.locked.insert(ino) {
             return Ok(None);
         }
         drop(there);
         let volume = volume.clone();
         Ok(Some(Box::new(SimLock { volume, ino })))
-    }
-}
-
-fn stat_of(volume: &Volume, ino: Ino) -> std::result::Result<Stat, Errno> {
-    let inode = volume.inode(ino)?;
-    let size = inode.data().len() as u64;
-    let format = if inode.directory {
-        0o040_000
-    } else {
-        0o100_000
-    };
-    Ok(Stat {
-        kind: inode.kind(),
-        size,
-        blocks: taken(size),
-        mode: inode.mode | format,
-        uid: 0,
-        gid: 0,
-        atime: inode.mtime,
-        ctime: inode.ctime,
-        mtime: inode.mtime,
-    })
-}
-
-/// A lock ends with its process, also with a killed one.
-struct SimLock {
-    volume: Shared,
-    ino: Ino,
-}
-
-impl Lock for SimLock {}
-
-impl Drop for SimLock {
-    fn drop(&mut self) {
-        locked(&self.volume).locked.remove(&self.ino);
-    }
-}
-
-/// An open file. After a failed write or sync every later call returns that error, as for the real one.
-struct SimFile {
-    files: SimFiles,
-    volume: Shared,
-    ino: Ino,
-    path: PathBuf,
-    failure: RefCell<Option<Error>>,
-}
-
-impl SimFile {
-    fn on<T>(
-        &self,
-        action: &'static str,
-        work: impl FnOnce(&mut Volume) -> std::result::Result<T, Errno>,
-    ) -> Result<T> {
-        self.failure.borrow().clone().map_or(Ok(()), Err)?;
-        scheduler::pause();
-        let dead = scheduler::is_dead().then_some(libc::EIO);
-        let fault = dead.map_or_else(|| self.files.faults.check(action), Err);
-        fault
-            .and_then(|()| work(&mut locked(&self.volume)))
-            .map_err(|errno| failed(action, &self.path, errno))
-    }
-
-    /// The same for what changes the file: a failure stays.
-    fn change(
-        &self,
-        action: &'static str,
-        work: impl FnOnce(&mut Volume) -> std::result::Result<(), Errno>,
-    ) -> Result<()> {
-        self.on(action, work).inspect_err(|error| {
-            self.failure
-                .borrow_mut()
-                .get_or_insert_with(|| error.clone());
-        })
-    }
-}
-
-impl File for SimFile {
-    fn size(&self) -> Result<u64> {
-        self.on("stat", |volume| {
-            Ok(volume.inode(self.ino)?.data().len() as u64)
-        })
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        self.on("read", |volume| {
-            let data = volume.inode(self.ino)?.data();
-            let begin = offset as usize;
-            let wanted = data.get(begin..begin + buffer.len());
-            buffer.copy_from_slice(wanted.ok_or(libc::EIO)?);
-            Ok(())
-        })
-    }
-
-    fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
-        self.change("write", |volume| {
-            volume.write(self.ino, offset, data, time())
-        })
-    }
-
-    fn allocate(&self, size: u64) -> Result<()> {
-        self.change("allocate", |volume| volume.set_size(self.ino, size, time()))
-    }
-
-    fn set_size(&self, size: u64) -> Result<()> {
-        self.change("set the size of", |volume| {
-            volume.set_size(self.ino, size, time())
-        })
-    }
-
-    fn data_from(&self, from: u64) -> Result<Option<Range<u64>>> {
-        let size = self.size()?;
-        Ok((from < size).then_some(from..size))
-    }
-
-    fn copy_from(&self, _source: &dyn File, _bytes: Range<u64>) -> Result<bool> {
-        Ok(false)
-    }
-
-    fn start_sync(&self, _bytes: Range<u64>) -> Result<()> {
-        Ok(())
-    }
-
-    fn sync(&self) -> Result<()> {
-        let synced = self.change("sync", |volume| volume.sync(self.ino));
-        if synced.is_err() && !scheduler::is_dead() {
-            locked(&self.volume).lose_changes(self.ino);
-        }
-        synced
-    }
-
-    fn restore(&self, stat: &Stat) -> Result<()> {
-        self.on("restore the attributes of", |volume| {
-            let inode = volume.inode_mut(self.ino)?;
-            (inode.mode, inode.mtime) = (stat.mode & 0o7777, stat.mtime);
-            Ok(())
-        })
-    }
-
-    fn descriptor(&self) -> Result<BorrowedFd<'_>> {
-        Err(failed("copy", &self.path, libc::EOPNOTSUPP))
     }
 }

@@ -1,0 +1,195 @@
+//! Open files and locks of [`SimFiles`].
+
+use super::{Shared, SimFiles, failed, locked, time};
+use crate::volume::{Errno, Ino, Volume, taken};
+use scr::store::{File, Lock, Stat};
+use scr::system::simulated::scheduler;
+use scr::{Error, Result};
+use std::cell::RefCell;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+
+pub(super) fn stat_of(volume: &mut Volume, ino: Ino) -> std::result::Result<Stat, Errno> {
+    let size = volume.data(ino)?.len() as u64;
+    let inode = volume.inode(ino)?;
+    let format = if inode.directory {
+        0o040_000
+    } else {
+        0o100_000
+    };
+    Ok(Stat {
+        kind: inode.kind(),
+        size,
+        blocks: taken(size),
+        mode: inode.mode | format,
+        uid: 0,
+        gid: 0,
+        atime: inode.mtime,
+        ctime: inode.ctime,
+        mtime: inode.mtime,
+    })
+}
+
+/// A lock ends with its process, also with a killed one.
+pub(super) struct SimLock {
+    pub volume: Shared,
+    pub ino: Ino,
+}
+
+impl Lock for SimLock {}
+
+impl Drop for SimLock {
+    fn drop(&mut self) {
+        locked(&self.volume).locked.remove(&self.ino);
+    }
+}
+
+/// An open file. After a failed write or sync every later call returns that error, as for the real one.
+pub(super) struct SimFile {
+    pub files: SimFiles,
+    pub volume: Shared,
+    pub ino: Ino,
+    pub path: PathBuf,
+    pub writable: bool,
+    pub failure: RefCell<Option<Error>>,
+}
+
+impl SimFile {
+    fn check(&self) -> Result<()> {
+        self.failure.borrow().clone().map_or(Ok(()), Err)
+    }
+
+    fn on<T>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&mut Volume) -> std::result::Result<T, Errno>,
+    ) -> Result<T> {
+        self.check()?;
+        let done = self.files.fault(action, &self.path).and_then(|()| {
+            let mut volume = locked(&self.volume);
+            volume.work_for(self.files.node);
+            match volume.is_stale(self.ino) {
+                true => Err(libc::ESTALE),
+                false => work(&mut volume),
+            }
+        });
+        done.map_err(|errno| failed(action, &self.path, errno))
+    }
+
+    /// The same for what changes the file: a failure stays.
+    fn change(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&mut Volume) -> std::result::Result<(), Errno>,
+    ) -> Result<()> {
+        let done = self.on(action, work);
+        self.files.view.lock().unwrap().forget(&self.path);
+        done.inspect_err(|error| {
+            self.failure
+                .borrow_mut()
+                .get_or_insert_with(|| error.clone());
+        })
+    }
+
+    /// For what a file that was opened to read refuses with `errno`.
+    fn writes(&self, errno: Errno) -> std::result::Result<(), Errno> {
+        self.writable.then_some(()).ok_or(errno)
+    }
+}
+
+impl Drop for SimFile {
+    fn drop(&mut self) {
+        if self.writable {
+            locked(&self.volume)
+                .work_for(self.files.node)
+                .close(self.ino);
+        }
+    }
+}
+
+impl File for SimFile {
+    fn size(&self) -> Result<u64> {
+        self.on("stat", |volume| Ok(volume.data(self.ino)?.len() as u64))
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        if buffer.is_empty() {
+            return self.check();
+        }
+        self.on("read", |volume| {
+            let data = volume.data(self.ino)?;
+            let begin = offset as usize;
+            let wanted = data.get(begin..begin + buffer.len());
+            buffer.copy_from_slice(wanted.ok_or(libc::EIO)?);
+            Ok(())
+        })
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
+        if data.is_empty() {
+            return self.check();
+        }
+        self.change("write", |volume| {
+            self.writes(libc::EBADF)?;
+            volume.write(self.ino, offset, data, time())
+        })
+    }
+
+    fn allocate(&self, size: u64) -> Result<()> {
+        self.change("allocate", |volume| {
+            self.writes(if size > 0 { libc::EBADF } else { libc::EINVAL })?;
+            volume.set_size(self.ino, size, time())
+        })
+    }
+
+    fn set_size(&self, size: u64) -> Result<()> {
+        self.change("set the size of", |volume| {
+            self.writes(libc::EINVAL)?;
+            volume.set_size(self.ino, size, time())
+        })
+    }
+
+    fn data_from(&self, from: u64) -> Result<Option<Range<u64>>> {
+        let size = self.size()?;
+        Ok((from < size).then_some(from..size))
+    }
+
+    fn copy_from(&self, _source: &dyn File, _bytes: Range<u64>) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn start_sync(&self, _bytes: Range<u64>) -> Result<()> {
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        let synced = self.change("sync", |volume| volume.sync(self.ino));
+        if synced.is_err() && !scheduler::is_dead() {
+            let mut volume = locked(&self.volume);
+            volume.work_for(self.files.node).lose_changes(self.ino);
+        }
+        synced
+    }
+
+    fn restore(&self, stat: &Stat) -> Result<()> {
+        self.on("restore the attributes of", |volume| {
+            restore(volume, self.ino, stat)
+        })
+    }
+
+    fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        Err(failed("copy", &self.path, libc::EOPNOTSUPP))
+    }
+}
+
+/// Gives a file or directory mode and time of change of `stat`.
+pub(super) fn restore(
+    volume: &mut Volume,
+    ino: Ino,
+    stat: &Stat,
+) -> std::result::Result<(), Errno> {
+    let inode = volume.inode_mut(ino)?;
+    (inode.mode, inode.mtime) = (stat.mode & 0o7777, stat.mtime);
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! What the loss of nodes, power and bytes excuses.
+
+use super::Oracle;
+use super::dataset::Fate;
+use crate::machine::Hit;
+use crate::places::Place;
+use std::path::Path;
+
+impl Oracle {
+    /// Something has happened to the machine between two runs.
+    pub fn is_hit(&mut self, hit: &Hit) {
+        match hit {
+            Hit::Power => self.power_is_lost(),
+            Hit::Node(node) => {
+                for at in 0..self.datasets.len() {
+                    // What a node had not written back to a file system that all see is lost with it.
+                    let global = self.is_in_global_store(at);
+                    let one = &mut self.datasets[at];
+                    one.node_is_lost(*node);
+                    one.cache_lost |= global;
+                }
+            }
+            Hit::Swapped(one, other) => {
+                for dataset in &mut self.datasets {
+                    dataset.nodes_are_swapped(*one, *other);
+                }
+            }
+            Hit::Cache => {
+                for at in 0..self.datasets.len() {
+                    self.datasets[at].unnoticed |= self.may_lack_checksums(at);
+                }
+            }
+            Hit::Prefix(path) => self.prefix_is_damaged(path),
+        }
+    }
+
+    fn power_is_lost(&mut self) {
+        for one in &mut self.datasets {
+            one.cache_lost = true;
+            if one.fate == Fate::Gone {
+                // What was renamed or removed in a cache without a sync may be there again.
+                one.fate = Fate::GivenUp;
+            }
+        }
+    }
+
+    fn is_in_global_store(&self, at: usize) -> bool {
+        let stores = &self.plan.places.stores;
+        match self.datasets[at].place {
+            Some(Place::Store(store)) => stores.get(store).is_some_and(|store| store.global),
+            _ => false,
+        }
+    }
+
+    /// True if no checksums of its files may be recorded. In bypass and with SINGLE they are taken in the
+    /// background, and are there at the latest before the next dataset of the run counts.
+    fn may_lack_checksums(&self, at: usize) -> bool {
+        let one = &self.datasets[at];
+        let mut later = self.datasets.iter().skip(at + 1);
+        let taken = later.any(|other| other.run == one.run && other.good > 0);
+        let at_once = match one.place {
+            Some(Place::Store(store)) => {
+                let tolerates = |nodes| self.plan.places.tolerates(store, nodes);
+                one.nodes.iter().all(|nodes| tolerates(nodes) > 0)
+            }
+            _ => false,
+        };
+        one.good == 0 || !(taken || at_once)
+    }
+
+    /// Below this path, which begins with the prefix directory.
+    fn prefix_is_damaged(&mut self, path: &Path) {
+        let name = path.iter().nth(1).and_then(|name| name.to_str());
+        let checksums = !self
+            .plan
+            .more
+            .contains(&("SCR_CRC_ON_FLUSH", "0".to_string()));
+        let mut known = false;
+        for at in 0..self.datasets.len() {
+            if Some(&*self.datasets[at].name) != name {
+                continue;
+            }
+            known = true;
+            let lacks = self.may_lack_checksums(at);
+            let one = &mut self.datasets[at];
+            one.unnoticed |= !checksums || (one.place == Some(Place::Prefix) && lacks);
+            // What is in the prefix directory need not be in the cache any more.
+            (one.saved, one.cache_lost) = (false, true);
+        }
+        self.broken |= !known;
+    }
+}
