@@ -9,9 +9,9 @@
 //! The directory is private to the user. A file that belongs to somebody else is refused all the same.
 
 use crate::format::{self, transfer::Transfer};
-use crate::job::{Environment, holders};
+use crate::job::holders;
 use crate::store::{Durability, FileKind, Files, Lock, LockAttempt, wait_for_lock, without_locks};
-use crate::system::process;
+use crate::system::process::{self, host};
 use crate::system::time::Instant;
 use crate::system::time::sleep;
 use crate::text::escaped_bytes;
@@ -77,12 +77,8 @@ pub fn is_control_file(name: &str) -> bool {
     known(name) || crate::cache::layout::temporary_of(name).is_some_and(known)
 }
 
-/// The name of this host: control directories may be on a file system that nodes share.
-pub fn host() -> String {
-    Environment::of_process().host
-}
-
-/// This process, as other processes name it.
+/// This process, as other processes name it. With its host: control directories may be on a file system
+/// that nodes share.
 pub fn this_process() -> String {
     format!("process {} on {}", process::id(), host())
 }
@@ -132,7 +128,7 @@ impl Control {
         let Some(stat) = self.files.stat(&path)? else {
             return Ok(None);
         };
-        let us = rustix::process::geteuid().as_raw();
+        let us = process::user();
         if stat.uid != us {
             return Err(Error::config(
                 path.display().to_string(),

@@ -65,6 +65,10 @@ struct State {
     dead: BTreeSet<ProcessId>,
     /// By how much the clocks of processes are ahead.
     ahead: BTreeMap<ProcessId, Duration>,
+    /// Until when processes are stopped.
+    stopped: BTreeMap<ProcessId, Duration>,
+    /// The names of the hosts of processes.
+    hosts: BTreeMap<ProcessId, String>,
     /// Of all that has happened.
     hash: u64,
     steps: u64,
@@ -104,6 +108,8 @@ impl Simulation {
             current: None,
             dead: BTreeSet::new(),
             ahead: BTreeMap::new(),
+            stopped: BTreeMap::new(),
+            hosts: BTreeMap::new(),
             hash: mixed(seed),
             steps: 0,
             stacks: Vec::new(),
@@ -153,6 +159,16 @@ impl Simulation {
     /// Sets by how much the clock of a process is ahead of the simulation's.
     pub fn set_ahead(&self, process: ProcessId, by: Duration) {
         self.0.borrow_mut().ahead.insert(process, by);
+    }
+
+    /// Stops a process, as SIGSTOP does, until a time of the virtual clock.
+    pub fn stop(&self, process: ProcessId, until: Duration) {
+        self.0.borrow_mut().stopped.insert(process, until);
+    }
+
+    /// Sets the name of the host of a process.
+    pub fn set_host(&self, process: ProcessId, host: &str) {
+        self.0.borrow_mut().hosts.insert(process, host.to_string());
     }
 
     /// How many steps were made.
@@ -206,18 +222,23 @@ impl Drop for Simulation {
 fn choose(state: &mut State) -> Result<(TaskId, Coroutine<(), (), (), DefaultStack>), Step> {
     state.steps += 1;
     state.now += Duration::from_micros(state.random.below(STEP));
-    let ready = |task: &Task, now: Duration| match task.state {
-        TaskState::Ready => true,
-        TaskState::Waiting(_, until) => until.is_some_and(|until| until <= now),
+    // When a task can go on, if it need not be woken.
+    let stopped = &state.stopped;
+    let able_at = |task: &Task| {
+        let wakes = match task.state {
+            TaskState::Ready => Some(Duration::ZERO),
+            TaskState::Waiting(_, until) => until,
+        };
+        match stopped.is_empty() {
+            true => wakes,
+            false => wakes.max(wakes.and(stopped.get(&task.process).copied())),
+        }
     };
+    let ready = |task: &Task, now: Duration| able_at(task).is_some_and(|at| at <= now);
     let now = state.now;
     let mut able = state.tasks.values().filter(|task| ready(task, now)).count();
     if able == 0 {
-        let until = state.tasks.values().filter_map(|task| match task.state {
-            TaskState::Waiting(_, until) => until,
-            TaskState::Ready => None,
-        });
-        match until.min() {
+        match state.tasks.values().filter_map(able_at).min() {
             Some(until) => state.now = until,
             None if state.tasks.is_empty() => return Err(Step::Ended),
             None => return Err(Step::Stuck),
@@ -390,6 +411,11 @@ pub fn current() -> Option<TaskId> {
 /// The process of the running task.
 pub fn current_process() -> Option<ProcessId> {
     with(|state| state.current_process()).flatten()
+}
+
+/// The name of the host of the running process, if it was given one.
+pub fn current_host() -> Option<String> {
+    with(|state| state.hosts.get(&state.current_process()?).cloned()).flatten()
 }
 
 /// The virtual time, since some time before the simulation; `None` outside of one.
