@@ -288,7 +288,8 @@ impl Control {
 
     /// Leaves a daemon out that lives but does nothing: takes its claim away, and changes the transfer file.
     /// A daemon that was stopped looks for its claim before it writes anything else, and then ends.
-    /// [`LEFT_OUT`] later nothing is written any more, even if it lives. Local.
+    /// [`LEFT_OUT`] later nothing is written any more, even if it lives. Where there is no space, the file stays
+    /// as it is: a daemon that comes later leaves alone what was copied. Local.
     ///
     /// # Errors
     /// Its claim cannot be removed, or the transfer file not be changed.
@@ -301,7 +302,10 @@ impl Control {
             Err(error) if !error.is_not_found() => return Err(error),
             _ => {}
         }
-        self.update_repaired(change)
+        match self.update_repaired(change) {
+            Err(error) if error.is_full() => Ok(()),
+            other => other,
+        }
     }
 
     /// Removes all files of the daemon if no part is left in the transfer file, and directories that are
@@ -333,9 +337,18 @@ impl Control {
         Ok(())
     }
 
-    /// Removes all files of the daemon. Local; only while there is none.
+    /// Removes all files of the daemon, and what killed processes have left of those that they were
+    /// replacing. Local; only while there is none.
     pub fn remove_files(&self) -> Result<()> {
-        let _lock = self.lock()?;
+        let lock = self.lock();
+        if let Err(error) = lock.as_ref()
+            && !error.is_full()
+        {
+            return lock.map(drop);
+        }
+        for name in self.temporaries()? {
+            self.files.remove_file(&self.dir.join(name))?;
+        }
         let names = [FILE, DAEMON, LOCK];
         names
             .iter()
@@ -345,7 +358,18 @@ impl Control {
     /// True if there is a file of a daemon, living or dead.
     pub fn is_used(&self) -> Result<bool> {
         let there = |name| Ok(self.files.stat(&self.dir.join(name))?.is_some());
-        Ok(there(FILE)? || there(DAEMON)?)
+        Ok(there(FILE)? || there(DAEMON)? || !self.temporaries()?.is_empty())
+    }
+
+    /// The temporary files of what is replaced here. Who replaces has the lock.
+    fn temporaries(&self) -> Result<Vec<String>> {
+        let names = match self.files.list(&self.dir) {
+            Err(error) if error.is_not_found() => Vec::new(),
+            other => other?,
+        };
+        let names = names.into_iter().filter_map(|name| name.into_string().ok());
+        let ours = names.filter(|name| name.starts_with('.') && is_control_file(name));
+        Ok(ours.collect())
     }
 
     fn lock(&self) -> Result<Option<Box<dyn Lock>>> {

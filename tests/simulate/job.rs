@@ -1,5 +1,6 @@
 //! Runs a whole job: starts the ranks, kills them, loses nodes, starts again.
 
+use crate::beside::{Beside, Site};
 use crate::counts::Reached;
 use crate::faults::Faults;
 use crate::files::{Shared, SimFiles};
@@ -94,13 +95,19 @@ pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) 
     };
     machine.tell(format!("{:#?}", machine.plan));
     machine.prepare();
+    let mut beside = machine.beside();
     for number in 0..machine.plan.runs.len() {
-        machine.run(&simulation, number);
+        machine.run(&simulation, number, &mut beside);
         machine.check_foreign();
-        if !machine.oracle.borrow().violations().is_empty() {
+        if machine.has_failed() {
             break;
         }
-        machine.lose(machine.plan.runs[number].loss);
+        machine.lose(&simulation, machine.plan.runs[number].loss, &mut beside);
+        beside.after_run(&simulation, &machine.plan.runs[number].beside.after);
+        machine.check_foreign();
+        if machine.has_failed() {
+            break;
+        }
     }
     if machine.oracle.borrow().violations().is_empty() {
         machine.look_at_the_end();
@@ -122,8 +129,33 @@ impl Machine {
         self.story.borrow_mut().push(format!("{now:12.6} {text}"));
     }
 
-    fn run(&self, simulation: &Simulation, number: usize) {
+    fn has_failed(&self) -> bool {
+        !self.oracle.borrow().violations().is_empty()
+    }
+
+    /// Daemons and commands, on each node and without a cache.
+    fn beside(&self) -> Beside {
+        let stores = &self.plan.places.stores;
+        let site = |files, name: &str| Site {
+            stores: stores
+                .iter()
+                .map(|store| (store.dir, store.global))
+                .collect(),
+            files,
+            environment: self.environment_of(name),
+            oracle: self.oracle.clone(),
+            story: self.story.clone(),
+        };
+        let on = |node| site(self.files_of(node), &format!("n{node}"));
+        let mut login = self.files_of(0);
+        login.mounts.truncate(1);
+        let nodes = (0..self.plan.nodes).map(on).collect();
+        Beside::new(self.plan.beside.clone(), nodes, site(login, "login"))
+    }
+
+    fn run(&self, simulation: &Simulation, number: usize, beside: &mut Beside) {
         let run = &self.plan.runs[number];
+        let halts = self.plan.runs.iter().any(|run| run.beside.halts());
         let size = run.node_of.len();
         self.tell(format!("run {number} begins"));
         self.faults.set(run.faults);
@@ -138,6 +170,8 @@ impl Machine {
         let mut main = Vec::new();
         for rank in 0..size {
             let program = Program {
+                asks_to_exit: halts,
+                hands_over: self.plan.beside.poststage,
                 run: run.clone(),
                 number,
                 rank,
@@ -153,7 +187,9 @@ impl Machine {
             let comms = worlds.map(|world| world.rank(rank)).collect();
             let body = move || program.run(comms);
             main.push(simulation.start(process(rank), &format!("rank {rank}"), body));
+            simulation.set_host(process(rank), &format!("n{}", run.node_of[rank]));
         }
+        beside.begin_run(simulation, &run.beside);
         let (begun, first) = (simulation.steps(), scheduler::now().unwrap_or_default());
         let mut killed = false;
         loop {
@@ -163,6 +199,10 @@ impl Machine {
                 .filter(|rank| simulation.is_alive(process(*rank)))
                 .collect();
             let aborts = world.aborted().is_some();
+            beside.tick(simulation, steps);
+            if alive.is_empty() && beside.is_alive(simulation) {
+                break;
+            }
             if (due || aborts)
                 && !alive.is_empty()
                 && (!killed || scheduler::draw(|r| r.once_in(30)))
@@ -208,6 +248,7 @@ impl Machine {
             }
         }
         (0..size).for_each(|rank| simulation.kill(process(rank)));
+        beside.end_run(simulation);
         let panics = simulation.take_panics();
         let fine = panics.is_empty();
         let mut oracle = self.oracle.borrow_mut();
@@ -293,11 +334,14 @@ impl Machine {
     }
 
     fn environment(&self, node: usize) -> Environment {
-        let node = format!("n{node}");
+        self.environment_of(&format!("n{node}"))
+    }
+
+    fn environment_of(&self, node: &str) -> Environment {
         let mut environment = Environment::empty()
-            .with_host(&node)
+            .with_host(node)
             .with_cwd(PREFIX)
-            .with("SCR_NODE_NAME", &node)
+            .with("SCR_NODE_NAME", node)
             .with("SCR_PREFIX", PREFIX)
             .with("SCR_CACHE_BASE", LOCAL)
             .with("SCR_CNTL_BASE", LOCAL);
@@ -307,7 +351,7 @@ impl Machine {
         environment
     }
 
-    fn lose(&self, loss: Loss) {
+    fn lose(&self, simulation: &Simulation, loss: Loss, beside: &mut Beside) {
         self.tell(format!("between the runs: {loss:?}"));
         self.oracle.borrow_mut().lost(loss);
         match loss {
@@ -316,6 +360,7 @@ impl Machine {
                 let first = scheduler::draw(|random| random.below(self.plan.nodes as u64)) as usize;
                 for node in (first..first + count).map(|node| node % self.plan.nodes) {
                     self.tell(format!("node n{node} comes back empty"));
+                    beside.lose_node(simulation, node);
                     self.oracle.borrow_mut().node_is_lost(node);
                     self.oracle.borrow_mut().reached.fault("lost node");
                     *self.local[node].lock().unwrap() = Volume::new(self.plan.local, CAPACITY);
@@ -323,13 +368,16 @@ impl Machine {
             }
             Loss::Power => {
                 self.oracle.borrow_mut().reached.fault("power loss");
+                beside.lose_power(simulation);
                 for volume in self.local.iter().chain([&self.shared]) {
                     scheduler::draw(|random| volume.lock().unwrap().lose_power(random));
                 }
             }
         }
-        for volume in &self.local {
-            volume.lock().unwrap().settle();
+        if !beside.is_alive(simulation) {
+            for volume in &self.local {
+                volume.lock().unwrap().settle();
+            }
         }
         if loss != Loss::Nothing {
             self.put_foreign();

@@ -2,6 +2,7 @@
 //! and what breaks.
 
 use crate::acts::{self, Act, Said};
+use crate::beside::{BesidePlan, BesideRun};
 use crate::counts::Reached;
 use crate::faults::Budget;
 use crate::places::Places;
@@ -51,6 +52,8 @@ pub struct Run {
     pub capacity: Option<u64>,
     /// What is lost after it.
     pub loss: Loss,
+    /// Daemons and commands during it and after it.
+    pub beside: BesideRun,
 }
 
 /// A whole job.
@@ -69,6 +72,7 @@ pub struct Plan {
     /// Parameters besides those that follow from the fields above.
     pub more: Vec<(&'static str, String)>,
     pub runs: Vec<Run>,
+    pub beside: BesidePlan,
     /// After these runs it is looked whether anything is left that belongs to nothing.
     pub tidy: bool,
 }
@@ -106,6 +110,13 @@ impl Plan {
         if plan.tidy {
             let quiet = Run::quiet(&last, Vec::new());
             plan.runs.extend([quiet.clone(), quiet]);
+        }
+        plan.beside = BesidePlan::draw(random, plan.background);
+        let people = random.once_in(3);
+        // An index that was lost does not tell of datasets that were not complete.
+        plan.tidy &= !people;
+        for run in &mut plan.runs[..number] {
+            run.beside = plan.beside.draw_run(random, plan.nodes, people);
         }
         plan
     }
@@ -171,6 +182,7 @@ impl Plan {
             anew: random.once_in(12),
             more,
             runs: Vec::new(),
+            beside: BesidePlan::default(),
             tidy: false,
         }
     }
@@ -190,6 +202,7 @@ impl Plan {
             ("SCR_START_ANEW", flag(self.anew)),
         ];
         all.extend(self.places.variables());
+        all.extend(self.beside.variables());
         all.extend(self.more.iter().cloned());
         all
     }
@@ -256,6 +269,9 @@ impl Plan {
             ("SCR_Drop", has(|act| matches!(act, Act::Drop(_)))),
             ("SCR_Delete", has(|act| matches!(act, Act::Delete(_)))),
             ("look at what is left", self.tidy),
+            ("transfer daemons", self.beside.daemons),
+            ("poststage", self.beside.poststage),
+            ("commands", runs.clone().any(|run| run.beside.has_people())),
         ] {
             if is_so {
                 reached.feature(name);
@@ -303,6 +319,7 @@ impl Run {
             faults: Budget::default(),
             capacity: None,
             loss: Loss::Nothing,
+            beside: BesideRun::default(),
         }
     }
 
@@ -353,6 +370,7 @@ impl Run {
             },
             capacity: None,
             loss,
+            beside: BesideRun::default(),
         }
     }
 }

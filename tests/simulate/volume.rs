@@ -429,7 +429,6 @@ impl Volume {
 
     /// Forgets files that nothing names and nobody can reach after a run; keeps memory small.
     pub fn settle(&mut self) {
-        self.locked.clear();
         if self.profile == Profile::Tmpfs {
             self.sync_all();
             self.drop_unnamed();

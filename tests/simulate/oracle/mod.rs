@@ -3,6 +3,7 @@
 //! The program tells here what it does and what it is told. `promises` lists what must hold.
 
 mod answers;
+mod beside;
 mod dataset;
 mod expected;
 pub mod left;
@@ -52,6 +53,10 @@ pub struct Oracle {
     finalized: BTreeMap<usize, usize>,
     /// How many datasets were reported as saved in this run.
     reports: u64,
+    /// The names of what commands have taken out in this run.
+    people: BTreeSet<String>,
+    /// `scr halt` was called.
+    halted: bool,
     violations: Vec<String>,
     pub reached: Reached,
 }
@@ -76,6 +81,8 @@ impl Oracle {
             ends: 0,
             finalized: BTreeMap::new(),
             reports: 0,
+            people: BTreeSet::new(),
+            halted: false,
             violations: Vec::new(),
             reached,
         }
@@ -128,6 +135,7 @@ impl Oracle {
         self.answers = Answers::new(self.node_of.len());
         (self.chosen, self.not_read) = (None, false);
         self.readings.clear();
+        self.people.clear();
         if self.finalized.is_empty() {
             self.ends = 0;
         }
@@ -204,6 +212,7 @@ impl Oracle {
     /// SCR_Complete_output has returned to a rank; `exits` if SCR then ends the run.
     pub fn completed(&mut self, key: Key, worked: bool, exits: bool) {
         let (flush, background) = (self.plan.flush, self.plan.background);
+        let poststage = self.plan.beside.poststage;
         let Some(one) = self.dataset(key) else {
             return;
         };
@@ -213,7 +222,7 @@ impl Oracle {
         }
         let in_place = one.place == Some(Place::Prefix);
         let due = one.output || (one.checkpoint && flush == 1);
-        let at_end = one.checkpoint && flush > 0 && exits;
+        let at_end = one.checkpoint && flush > 0 && exits && !poststage;
         let saved = in_place || at_end || (due && !background);
         if one.good == one.ranks() && saved && one.fate == Fate::Counts {
             one.saved = true;
@@ -236,6 +245,9 @@ impl Oracle {
             return;
         }
         self.ends += 1;
+        if self.plan.beside.poststage {
+            return;
+        }
         let excused = self.is_excused();
         let run = self.run;
         let outputs = self.datasets.iter_mut();
