@@ -195,9 +195,12 @@ impl Control {
         }
     }
 
-    /// Removes the transfer file.
+    /// Removes the transfer file, and what killed processes have left of it.
     pub fn remove(&self) -> Result<()> {
         let _lock = self.lock()?;
+        for name in self.temporaries()? {
+            self.files.remove_file(&self.dir.join(name))?;
+        }
         self.files.remove_file(&self.file())
     }
 

@@ -235,6 +235,7 @@ impl Site {
             return Ok(());
         }
         self.files.remove_file(&self.prefix().file("index.scr"))?;
+        self.oracle.borrow_mut().index_is_lost();
         let all = add::datasets(&self.files, &self.prefix(), &mut |text| self.tell(&text))?;
         for found in all {
             add::check_number(&self.files, &self.prefix(), &found.dataset)?;

@@ -61,6 +61,13 @@ impl Oracle {
         self.chosen = None;
     }
 
+    /// The index is lost, and with it what was rejected or deleted while files were left.
+    pub fn index_is_lost(&mut self) {
+        let gone = |one: &&mut Dataset| one.fate == Fate::Gone;
+        let gone = self.datasets.iter_mut().filter(gone);
+        gone.for_each(|one| one.fate = Fate::GivenUp);
+    }
+
     /// What was in the caches of nodes may be gone.
     pub fn caches_lost(&mut self) {
         self.datasets
