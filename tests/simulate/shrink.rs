@@ -67,8 +67,12 @@ fn smaller(plan: &Plan) -> Vec<Plan> {
     for (at, run) in plan.runs.iter().enumerate() {
         if run.beside.is_busy() {
             with(&|plan| plan.runs[at].beside = BesideRun::default());
-            with(&|plan| drop(plan.runs[at].beside.events.pop()));
-            with(&|plan| drop(plan.runs[at].beside.after.pop()));
+            with(&|plan| {
+                plan.runs[at].beside.events.pop();
+            });
+            with(&|plan| {
+                plan.runs[at].beside.after.pop();
+            });
         }
         if run.faults.one_in > 0 {
             with(&|plan| plan.runs[at].faults = Budget::default());
