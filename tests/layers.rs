@@ -13,7 +13,7 @@ const LAYERS: &str = "
     capi: session prefix config job comm format store events error version system
     cli: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error text version system
     session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error text system
-    daemon: prefix transfer cache job format store error text system
+    daemon: prefix transfer cache job format store events error text system
     scavenge: prefix transfer cache redundancy format store error text
     policy: redundancy format
     prefix: transfer config comm format store error text system
@@ -44,7 +44,7 @@ fn layers() -> Vec<(&'static str, Vec<&'static str>)> {
 const REAL_FILES: &[&str] = &[
     "cli/caches.rs",
     "cli/check_node.rs",
-    "cli/clean/owner.rs",
+    "cli/clean.rs",
     "cli/crc32.rs",
     "cli/doctor/places.rs",
     "cli/job.rs",

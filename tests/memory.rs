@@ -114,6 +114,9 @@ impl Files for Sparse {
     fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
         Posix.make_private_dirs(base, below)
     }
+    fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
+        Posix.check_private_dirs(base, below)
+    }
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {
         Posix.list(path)
     }

@@ -10,7 +10,7 @@ use crate::config::{FlushType, Settings};
 use crate::format::print::escaped;
 use crate::job::hostlist::compress;
 use crate::job::{Launcher, NodeResult, node_name};
-use crate::prefix::{finish, index, permit, records};
+use crate::prefix::poststage;
 use crate::system::time::Instant;
 use crate::system::time::sleep;
 use std::fs::{File, OpenOptions};
@@ -120,24 +120,9 @@ fn told(answer: &NodeResult) -> String {
 /// Takes the permits of daemons that could not be reached, finishes flushes that have ended, and notes
 /// datasets as flushed that are complete.
 pub(super) fn enter_complete(call: &mut Invocation, job: &Job) -> Result<(), Failure> {
-    let (prefix, files) = (&job.prefix, &*place::files(&job.prefix));
-    place::finish_flushes(call, prefix);
-    let record = records::read_flush_file(files, prefix).unwrap_or_default();
-    let index = index::read(files, prefix)?;
-    for (id, entry) in record
-        .datasets
-        .iter()
-        .filter(|(_, entry)| entry.needs_flush())
-    {
-        let created = entry.dataset.as_ref().map(|dataset| dataset.created);
-        let known = index.get(*id).filter(|known| known.complete);
-        let known = known.and_then(|known| known.dataset.as_ref());
-        if known.is_some() && known.map(|known| known.created) == created {
-            finish::mark_flushed(files, prefix, *id)?;
-        }
-    }
-    if permit::revoke_all(files, prefix)? {
-        sleep(permit::GRACE);
-    }
-    Ok(())
+    place::finish_flushes(call, &job.prefix);
+    Ok(poststage::note_complete(
+        &*place::files(&job.prefix),
+        &job.prefix,
+    )?)
 }

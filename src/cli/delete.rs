@@ -3,13 +3,10 @@
 use super::call::{Failure, Invocation};
 use super::place;
 use crate::Error;
-use crate::comm::solo::Solo;
 use crate::format::Name;
 use crate::format::print::escaped;
 use crate::job::Environment;
-use crate::prefix::delete::{self, DeletionPlan};
-use crate::prefix::flush::PrefixAccess;
-use crate::prefix::index::{self, no_such_dataset};
+use crate::prefix::by_name::Deletion;
 use crate::prefix::paths::Prefix;
 use crate::text::counted;
 use std::collections::BTreeSet;
@@ -27,34 +24,15 @@ pub(super) fn delete(
     name: &Name,
     yes: bool,
 ) -> Result<(), Failure> {
-    let files = &*place::files(prefix);
-    let index = index::read(files, prefix)?;
-    let id = index.id(name);
-    let id = id.ok_or_else(|| no_such_dataset(prefix, &index, name, "a dataset"))?;
-    let access = PrefixAccess {
-        comm: &Solo::new(),
-        files,
-        prefix,
-        node: &Environment::of_process().host,
-        first_of_node: true,
-        width: 1,
-        buffer: 0,
-        metadata: false,
-        watch: &(),
-        before_records: &|| (),
-        containers: None,
-    };
-    let plan = DeletionPlan::new(&index, &[id]);
-    let files = delete::files(&access, &plan).map_err(alone)?;
+    let (files, host) = (place::files(prefix), Environment::of_process().host);
+    let deletion = Deletion::of(&*files, prefix, &host, name)?;
+    let id = deletion.id;
     let what = format!("dataset {id} (`{}')", escaped(name));
-    list(call, &what, &files)?;
+    list(call, &what, &deletion.files().map_err(alone)?)?;
     if !yes && io::stdin().is_terminal() && !agreed(call, &what)? {
         return Err(Failure::said("nothing was deleted"));
     }
-    let deleted = delete::delete(&access, &plan).map_err(alone)?;
-    if let Some(error) = deleted.refused.into_iter().next() {
-        return Err(error.into());
-    }
+    let deleted = deletion.carry_out().map_err(alone)?;
     for kept in deleted.dirs {
         writeln!(call.out, "{} is not empty and stays", kept.display())?;
     }

@@ -7,11 +7,7 @@ use super::index_add::add;
 use super::index_list::{list, list_json, list_long};
 use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use crate::format::Name;
-use crate::format::index::Index;
-use crate::format::print::escaped;
-use crate::prefix::index::{self, no_such_dataset};
-use crate::prefix::paths::Prefix;
-use crate::{Error, Result};
+use crate::prefix::by_name;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -84,17 +80,16 @@ struct Options {
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let prefix = place::used(self.prefix.as_deref())?;
+        let files = place::files(&prefix);
         place::finish_flushes(call, &prefix);
         if let Some(name) = &self.add {
             add(call, &prefix, name)?;
         } else if let Some(name) = &self.drop {
-            change(&prefix, name, |index, name| index.remove(name).is_some())?;
+            by_name::drop_one(&*files, &prefix, &Name::from(name.as_os_str()))?;
         } else if let Some(name) = &self.drop_after {
-            change(&prefix, name, |index, name| {
-                index.drop_after(name).is_some()
-            })?;
+            by_name::drop_after(&*files, &prefix, &Name::from(name.as_os_str()))?;
         } else if let Some(name) = &self.current {
-            current(&prefix, &Name::from(name.as_os_str()))?;
+            by_name::make_current(&*files, &prefix, &Name::from(name.as_os_str()))?;
         } else if let Some(name) = &self.delete {
             delete(call, &prefix, &Name::from(name.as_os_str()), self.yes)?;
         } else if let Some(id) = self.build {
@@ -122,34 +117,4 @@ impl Options {
         ];
         self.build.is_some() || named.iter().any(|name| name.is_some())
     }
-}
-
-/// Changes the index by a name that must be in it.
-fn change(
-    prefix: &Prefix,
-    name: &OsString,
-    change: impl FnOnce(&mut Index, &Name) -> bool,
-) -> Result<()> {
-    let name = Name::from(name.as_os_str());
-    index::update(&*place::files(prefix), prefix, |index| {
-        change(index, &name)
-            .then_some(())
-            .ok_or_else(|| no_such_dataset(prefix, index, &name, "a dataset"))
-    })
-}
-
-fn current(prefix: &Prefix, name: &Name) -> Result<()> {
-    index::update(&*place::files(prefix), prefix, |index| {
-        if index.set_current(name) {
-            return Ok(());
-        }
-        Err(match index.id(name) {
-            Some(id) => Error::dataset(
-                id,
-                escaped(name),
-                "is not a checkpoint, so no run can restart from it",
-            ),
-            None => no_such_dataset(prefix, index, name, "a checkpoint"),
-        })
-    })
 }

@@ -4,11 +4,11 @@ use super::call::{Failure, Invocation};
 use super::job::Job;
 use super::scavenge::ReachedNodes;
 use super::{Command, CommandGroup, Outcome, RunCommand, daemons, place};
-use crate::format::flush_file::{FlushEntry, FlushFile};
+use crate::format::flush_file::FlushFile;
 use crate::job::hostlist::{compress, expand};
 use crate::job::{Launcher, NodeResult};
 use crate::policy::halt::FINALIZED;
-use crate::policy::save::{SaveCandidate, save};
+use crate::policy::save::{HeldOnNodes, SaveCandidate, candidates, recorded, save};
 use crate::prefix::records;
 use crate::system::time::Instant;
 use std::collections::BTreeMap;
@@ -153,28 +153,12 @@ fn description(item: &SaveCandidate) -> String {
     }
 }
 
-/// The datasets of the flush file.
-fn recorded(record: &FlushFile) -> BTreeMap<u64, SaveCandidate> {
-    let item = |entry: &FlushEntry| SaveCandidate {
-        output: entry.output,
-        checkpoint: entry.ckpt,
-        saved: !entry.needs_flush(),
-    };
-    record
-        .datasets
-        .iter()
-        .map(|(id, entry)| (*id, item(entry)))
-        .collect()
-}
-
-/// The datasets in the flush file, and those of which nodes have parts: a run may be killed after it
-/// has completed a dataset and before it enters it in the flush file.
+/// The datasets in the flush file, and those of which nodes have parts.
 fn items(
     call: &mut Invocation,
     nodes: &ReachedNodes,
     record: FlushFile,
 ) -> Result<BTreeMap<u64, SaveCandidate>, Failure> {
-    let mut items = recorded(&record);
     let mut held: BTreeMap<u64, HeldOnNodes> = BTreeMap::new();
     for answer in nodes.ask(&["inspect"])? {
         if answer.code.is_none_or(|code| code > 1) {
@@ -182,22 +166,7 @@ fn items(
         }
         add(&mut held, &answer);
     }
-    for (id, held) in held {
-        // With all nodes up, ranks without a record have never completed the dataset.
-        let unfinished = nodes.down.is_empty() && held.here < held.ranks;
-        if !unfinished {
-            items.entry(id).or_insert(held.item);
-        }
-    }
-    Ok(items)
-}
-
-/// The parts of a dataset on the nodes that are up.
-#[derive(Default)]
-struct HeldOnNodes {
-    item: SaveCandidate,
-    here: u64,
-    ranks: u64,
+    Ok(candidates(&record, held, nodes.down.is_empty()))
 }
 
 /// Adds the table that `scr inspect` prints on a node.

@@ -4,9 +4,10 @@ use super::call::Invocation;
 use super::job::Job;
 use super::scavenge::ReachedNodes;
 use super::{Command, CommandGroup, Outcome, RunCommand, daemons, place};
-use crate::format::flush_file::{FLUSHING, FlushFile};
+use crate::format::flush_file::FlushFile;
 use crate::format::print::escaped;
 use crate::job::hostlist::expand;
+use crate::prefix::poststage::left_behind;
 use crate::prefix::records;
 use std::io::Write;
 use std::path::PathBuf;
@@ -49,12 +50,7 @@ impl RunCommand for Options {
         place::used(Some(job.prefix.root()))?;
         let files = place::files(&job.prefix);
         let before: FlushFile = records::read_flush_file(&*files, &job.prefix)?;
-        let open: Vec<u64> = before
-            .datasets
-            .iter()
-            .filter(|(_, entry)| entry.needs_flush() && entry.is_at(FLUSHING))
-            .map(|(id, _)| *id)
-            .collect();
+        let open = left_behind(&before);
         let launcher = job.launcher(self.joblauncher.as_deref())?;
         let known = expand(&self.down)?;
         let nodes = ReachedNodes::tested(call, &job, launcher.as_ref(), &job.nodes()?, &known)?;

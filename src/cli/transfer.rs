@@ -6,18 +6,17 @@ use super::job::Job;
 use super::list_dir::{Which, bases};
 use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::cache::layout::Layout;
-use crate::daemon::Control;
-use crate::daemon::client::{Idle, silent};
-use crate::daemon::control::{LEFT_OUT, this_process};
-use crate::daemon::serve::{Daemon, Ended};
+use crate::daemon::control::this_process;
+use crate::daemon::serve::Ended;
+use crate::daemon::service::{Finished, Process, Service};
+use crate::events::Severity;
 use crate::format::Name;
 use crate::format::print::escaped;
-use crate::format::transfer::{EXIT, FINISH, PartId, Transfer, TransferPart};
-use crate::store::{Files, posix::Posix};
-use crate::system::time::Instant;
-use crate::system::time::sleep;
+use crate::format::transfer::{PartId, Transfer, TransferPart};
+use crate::store::posix::Posix;
 use crate::text::{counted, escaped as escaped_text};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::cell::RefCell;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -64,12 +63,6 @@ struct Options {
     status: bool,
 }
 
-/// Pause between two looks at a daemon that is to end.
-const PAUSE: Duration = Duration::from_millis(50);
-
-/// How long a daemon may take to end: a large file may have to be synced before.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let place = self.place()?;
@@ -93,200 +86,80 @@ impl Options {
         let layout = Layout::new(&base.unwrap_or_default(), &user, &id);
         let patience = job.number("SCR_FLUSH_DAEMON_TIMEOUT")?.unwrap_or_default();
         let patience = Duration::from_secs(patience.unsigned_abs());
-        Ok(Place {
-            control: Control::new(&Posix, layout.job()).with_patience(patience),
-            patience,
-            layout,
-            user,
-            id,
-        })
+        let service = Service::new(Arc::new(Posix), layout, (&user, &id), patience);
+        Ok(Place(service))
     }
 }
 
-/// The control directory, with the names in it.
-struct Place {
-    layout: Layout,
-    control: Control,
-    /// How long a daemon may show no progress.
-    patience: Duration,
-    user: String,
-    id: String,
-}
+/// The daemon of this node.
+struct Place(Service);
 
 impl Place {
     fn serve(&self, call: &mut Invocation) -> Outcome {
-        Posix.make_private_dirs(self.layout.base(), self.layout.below())?;
         // Caught before anybody can know of the daemon.
         let stop = signals()?;
-        let claim = self.control.claim()?;
         let me = this_process();
-        let dir = self.control.dir().display();
-        say(call, &format!("{me} serves {dir}"));
-        let ended = self.daemon(call, &stop, &claim, false)?;
+        let call = RefCell::new(call);
+        let begins = || {
+            let dir = self.0.control().dir().display();
+            say(&mut call.borrow_mut(), &format!("{me} serves {dir}"));
+        };
+        let mut process = Process {
+            say: &mut |_, text| say(&mut call.borrow_mut(), text),
+            stop: &|| stop.load(Ordering::SeqCst),
+        };
+        let ended = self.0.serve(&mut process, &begins)?;
         let why = match ended {
             Ended::Told | Ended::Finished => "was told to end",
             Ended::Signal => "ends after a signal",
             Ended::Gone => "ends: its files were removed",
         };
-        say(call, &format!("{me} {why}"));
-        match ended {
-            // Another daemon may serve by now.
-            Ended::Gone => self.control.sweep()?,
-            _ => self.control.clean_up(&claim)?,
-        }
+        say(&mut call.borrow_mut(), &format!("{me} {why}"));
         Ok(ExitCode::SUCCESS)
-    }
-
-    fn daemon(
-        &self,
-        call: &mut Invocation,
-        stop: &AtomicBool,
-        claim: &crate::daemon::control::Claim,
-        finish: bool,
-    ) -> Result<Ended, Failure> {
-        let daemon = Daemon {
-            control: &self.control,
-            user: &self.user,
-            job: &self.id,
-            say: &mut |text| say(call, text),
-            stop: &|| stop.load(Ordering::SeqCst),
-            // What became of each part is told at the end.
-            quiet: finish,
-        };
-        Ok(daemon.serve(claim, finish)?)
-    }
-
-    /// True if the directory is there, and ours.
-    fn exists(&self) -> Result<bool, Failure> {
-        Posix.check_private_dirs(self.layout.base(), self.layout.below())?;
-        Ok(Posix.stat(self.control.dir())?.is_some())
     }
 
     fn finish(&self, call: &mut Invocation) -> Outcome {
         let stop = signals()?;
-        let left = self.exists()? && (self.control.living()?.is_some() || self.has_file()?);
-        if !left {
-            if self.exists()? {
-                self.control.sweep()?;
+        let mut process = Process {
+            say: &mut |severity, text| match severity {
+                Severity::Warning => call.warn(&text),
+                _ => say(call, text),
+            },
+            stop: &|| stop.load(Ordering::SeqCst),
+        };
+        let failed = match self.0.finish(&mut process)? {
+            Finished::Interrupted(what) => {
+                return Err(Failure::said(format!("a signal came before {what}")));
             }
-            writeln!(call.out, "nothing is left to transfer here")?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        if self.control.living()?.is_some() {
-            let mut stuck = !self.order(finish)?;
-            let mut idle = Idle::default();
-            while let Some(who) = self.control.living()? {
-                if stop.load(Ordering::SeqCst) {
-                    return Err(Failure::said("a signal came before the daemon had ended"));
-                }
-                // A run that began meanwhile has told it something else.
-                stuck |= !self.order(|file| {
-                    if !file.commands(EXIT) {
-                        file.command = Some(FINISH.into());
-                    }
-                })?;
-                let pulse = self.control.read().ok().flatten().map(|file| file.pulse);
-                if stuck || idle.look(pulse) >= self.patience {
-                    let why = silent(Some(who), self.patience);
-                    call.warn(&format_args!("{why}; it is left out, end it (kill -9)"));
-                    self.control.leave_out(finish)?;
-                    sleep(LEFT_OUT);
-                    break;
-                }
-                sleep(PAUSE);
+            Finished::NothingLeft => {
+                writeln!(call.out, "nothing is left to transfer here")?;
+                false
             }
-        } else {
-            self.control.update_repaired(finish)?;
-        }
-        if !self.exists()? || !self.has_file()? {
-            // The daemon had nothing left to do, and has removed its files.
-            return Ok(ExitCode::SUCCESS);
-        }
-        let claim = self.control.claim()?;
-        if self.daemon(call, &stop, &claim, true)? == Ended::Signal {
-            return Err(Failure::said("a signal came before all was copied"));
-        }
-        let file = self.control.read()?.unwrap_or_default();
-        let failed = self.report(call, &file)?;
-        let done: Vec<PartId> = file
-            .parts()
-            .filter(|(_, p)| p.is_done())
-            .map(|(at, _)| at)
-            .collect();
-        self.control
-            .update(|file| done.iter().for_each(|at| file.remove(*at)))?;
-        self.control.clean_up(&claim)?;
+            Finished::ByDaemon => false,
+            Finished::Here(file) => report(call, &file)?,
+        };
         Ok(match failed {
             false => ExitCode::SUCCESS,
             true => ExitCode::FAILURE,
         })
     }
 
-    /// Changes the transfer file of a living daemon. If that ends at this moment, it removes the file with
-    /// its directory, which is no error. False if the daemon has locked the file and does nothing.
-    fn order(&self, change: impl FnMut(&mut Transfer)) -> Result<bool, Failure> {
-        match self.control.update_repaired(change) {
-            Err(error) if error.is_busy() => Ok(false),
-            Err(error) if error.is_not_found() && !self.exists()? => Ok(true),
-            other => Ok(other.map(|()| true)?),
-        }
-    }
-
-    fn has_file(&self) -> Result<bool, Failure> {
-        Ok(self.control.version()?.is_some())
-    }
-
-    /// Prints what became of each part. True if one was not copied.
-    fn report(&self, call: &mut Invocation, file: &Transfer) -> Result<bool, Failure> {
-        let mut failed = false;
-        for (at, part) in file.parts() {
-            if part.is_done() {
-                writeln!(call.out, "{}", line(at, part))?;
-            } else {
-                call.error(&line(at, part));
-                failed = true;
-            }
-        }
-        Ok(failed)
-    }
-
     fn stop(&self, call: &mut Invocation) -> Outcome {
-        if !self.exists()? {
-            writeln!(call.out, "there is no transfer daemon here")?;
-            return Ok(ExitCode::SUCCESS);
+        match self.0.stop()? {
+            Some(who) => writeln!(call.out, "{} has ended", escaped_text(&who))?,
+            None => writeln!(call.out, "there is no transfer daemon here")?,
         }
-        let Some(who) = self.control.living()? else {
-            self.control.sweep()?;
-            writeln!(call.out, "there is no transfer daemon here")?;
-            return Ok(ExitCode::SUCCESS);
-        };
-        let end = Instant::now() + PATIENCE;
-        while self.control.living()?.is_some() {
-            self.order(|file| file.command = Some(EXIT.into()))?;
-            if Instant::now() >= end {
-                let seconds = PATIENCE.as_secs();
-                return Err(Failure::said(format!(
-                    "the transfer daemon, {who}, did not end within {seconds} s; end it (kill -9)"
-                )));
-            }
-            sleep(PAUSE);
-        }
-        if self.exists()? {
-            // The order may have come when the daemon had just removed its files.
-            self.control.sweep()?;
-        }
-        writeln!(call.out, "{} has ended", escaped_text(&who))?;
         Ok(ExitCode::SUCCESS)
     }
 
     fn status(&self, call: &mut Invocation) -> Outcome {
-        let there = self.exists()?;
+        let (there, control) = (self.0.exists()?, self.0.control());
         let who = match there {
-            true => self.control.living()?,
+            true => control.living()?,
             false => None,
         };
         let file = match there {
-            true => self.control.read()?,
+            true => control.read()?,
             false => None,
         };
         match who {
@@ -297,7 +170,7 @@ impl Place {
             writeln!(
                 call.out,
                 "there is no transfer file in {}",
-                self.control.dir().display()
+                control.dir().display()
             )?;
             return Ok(ExitCode::SUCCESS);
         };
@@ -317,16 +190,18 @@ impl Place {
     }
 }
 
-/// Tells a daemon to finish. What has failed is tried again.
-fn finish(file: &mut Transfer) {
-    file.command = Some(FINISH.into());
-    for dataset in file.datasets.values_mut() {
-        let failed = dataset
-            .parts
-            .values_mut()
-            .filter(|p| p.has_ended() && !p.is_done());
-        failed.for_each(TransferPart::restart);
+/// Prints what became of each part. True if one was not copied.
+fn report(call: &mut Invocation, file: &Transfer) -> Result<bool, Failure> {
+    let mut failed = false;
+    for (at, part) in file.parts() {
+        if part.is_done() {
+            writeln!(call.out, "{}", line(at, part))?;
+        } else {
+            call.error(&line(at, part));
+            failed = true;
+        }
     }
+    Ok(failed)
 }
 
 /// One part in one line.

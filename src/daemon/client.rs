@@ -308,7 +308,7 @@ pub fn end_earlier(control: &Control, patience: Duration) -> Result<Option<Strin
     if !control.is_used()? {
         return Ok(None);
     }
-    let (mut told, mut idle) = (false, Idle::default());
+    let (mut told, mut idle, mut full) = (false, Idle::default(), None);
     loop {
         let removed = control.without_daemon(|| control.remove_files())?;
         if removed.is_some() {
@@ -328,6 +328,11 @@ pub fn end_earlier(control: &Control, patience: Duration) -> Result<Option<Strin
             }
             // The daemon puts it aside, and then has stopped.
             Err(error) if is_damage(&error) => None,
+            // It cannot be told.
+            Err(error) if error.is_full() => {
+                (full, idle.time) = (Some(error), patience);
+                None
+            }
             Err(error) if !error.is_busy() => return Err(error),
             // Nobody else keeps the lock for so long.
             Err(_) => {
@@ -340,10 +345,14 @@ pub fn end_earlier(control: &Control, patience: Duration) -> Result<Option<Strin
             control.leave_out(|file| *file = Transfer::default())?;
             sleep(LEFT_OUT);
             control.without_daemon(|| control.remove_files())?;
-            return Ok(Some(format!(
-                "{}, though it was told to stop; it is left out",
-                silent(who, patience)
-            )));
+            let who = match full {
+                None => format!("{}, though it was told to stop", silent(who, patience)),
+                Some(error) => format!(
+                    "the transfer daemon, {}, cannot be told to stop: {error}",
+                    who.as_deref().unwrap_or("a process")
+                ),
+            };
+            return Ok(Some(format!("{who}; it is left out")));
         }
         sleep(TICK);
     }

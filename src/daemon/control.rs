@@ -9,9 +9,9 @@
 //! The directory is private to the user. A file that belongs to somebody else is refused all the same.
 
 use crate::format::{self, transfer::Transfer};
-use crate::job::{Environment, holders};
+use crate::job::holders;
 use crate::store::{Durability, FileKind, Files, Lock, LockAttempt, wait_for_lock, without_locks};
-use crate::system::process;
+use crate::system::process::{self, host};
 use crate::system::time::Instant;
 use crate::system::time::sleep;
 use crate::text::escaped_bytes;
@@ -77,12 +77,8 @@ pub fn is_control_file(name: &str) -> bool {
     known(name) || crate::cache::layout::temporary_of(name).is_some_and(known)
 }
 
-/// The name of this host: control directories may be on a file system that nodes share.
-pub fn host() -> String {
-    Environment::of_process().host
-}
-
-/// This process, as other processes name it.
+/// This process, as other processes name it. With its host: control directories may be on a file system
+/// that nodes share.
 pub fn this_process() -> String {
     format!("process {} on {}", process::id(), host())
 }
@@ -132,7 +128,7 @@ impl Control {
         let Some(stat) = self.files.stat(&path)? else {
             return Ok(None);
         };
-        let us = rustix::process::geteuid().as_raw();
+        let us = process::user();
         if stat.uid != us {
             return Err(Error::config(
                 path.display().to_string(),
@@ -199,9 +195,12 @@ impl Control {
         }
     }
 
-    /// Removes the transfer file.
+    /// Removes the transfer file, and what killed processes have left of it.
     pub fn remove(&self) -> Result<()> {
         let _lock = self.lock()?;
+        for name in self.temporaries()? {
+            self.files.remove_file(&self.dir.join(name))?;
+        }
         self.files.remove_file(&self.file())
     }
 
@@ -292,7 +291,8 @@ impl Control {
 
     /// Leaves a daemon out that lives but does nothing: takes its claim away, and changes the transfer file.
     /// A daemon that was stopped looks for its claim before it writes anything else, and then ends.
-    /// [`LEFT_OUT`] later nothing is written any more, even if it lives. Local.
+    /// [`LEFT_OUT`] later nothing is written any more, even if it lives. Where there is no space, the file stays
+    /// as it is: a daemon that comes later leaves alone what was copied. Local.
     ///
     /// # Errors
     /// Its claim cannot be removed, or the transfer file not be changed.
@@ -305,7 +305,10 @@ impl Control {
             Err(error) if !error.is_not_found() => return Err(error),
             _ => {}
         }
-        self.update_repaired(change)
+        match self.update_repaired(change) {
+            Err(error) if error.is_full() => Ok(()),
+            other => other,
+        }
     }
 
     /// Removes all files of the daemon if no part is left in the transfer file, and directories that are
@@ -337,9 +340,18 @@ impl Control {
         Ok(())
     }
 
-    /// Removes all files of the daemon. Local; only while there is none.
+    /// Removes all files of the daemon, and what killed processes have left of those that they were
+    /// replacing. Local; only while there is none.
     pub fn remove_files(&self) -> Result<()> {
-        let _lock = self.lock()?;
+        let lock = self.lock();
+        if let Err(error) = lock.as_ref()
+            && !error.is_full()
+        {
+            return lock.map(drop);
+        }
+        for name in self.temporaries()? {
+            self.files.remove_file(&self.dir.join(name))?;
+        }
         let names = [FILE, DAEMON, LOCK];
         names
             .iter()
@@ -349,7 +361,18 @@ impl Control {
     /// True if there is a file of a daemon, living or dead.
     pub fn is_used(&self) -> Result<bool> {
         let there = |name| Ok(self.files.stat(&self.dir.join(name))?.is_some());
-        Ok(there(FILE)? || there(DAEMON)?)
+        Ok(there(FILE)? || there(DAEMON)? || !self.temporaries()?.is_empty())
+    }
+
+    /// The temporary files of what is replaced here. Who replaces has the lock.
+    fn temporaries(&self) -> Result<Vec<String>> {
+        let names = match self.files.list(&self.dir) {
+            Err(error) if error.is_not_found() => Vec::new(),
+            other => other?,
+        };
+        let names = names.into_iter().filter_map(|name| name.into_string().ok());
+        let ours = names.filter(|name| name.starts_with('.') && is_control_file(name));
+        Ok(ours.collect())
     }
 
     fn lock(&self) -> Result<Option<Box<dyn Lock>>> {

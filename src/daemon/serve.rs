@@ -3,7 +3,7 @@
 //! A part is begun, and its end recorded, in one change of the file under its lock. So who finds STATE not
 //! RUNNING, and COMMAND such that nothing is begun, knows that nothing is being copied.
 
-use super::control::{Claim, Control, Version, host, is_damage};
+use super::control::{Claim, Control, Version, is_damage};
 use super::part::{copy_part, sources};
 use super::progress::{Follower, Progress, Shared};
 use crate::cache::layout::Layout;
@@ -14,7 +14,8 @@ use crate::format::transfer::{
 use crate::prefix::part::Copied;
 use crate::prefix::paths::Prefix;
 use crate::prefix::permit;
-use crate::store::posix::Posix;
+use crate::store::Files;
+use crate::system::process::host;
 use crate::system::thread::lower_priority;
 use crate::system::time::Instant;
 use crate::system::time::sleep;
@@ -52,6 +53,8 @@ pub enum Ended {
 
 /// Where the daemon works.
 pub struct Daemon<'a> {
+    /// Caches and prefix directories.
+    pub files: &'a dyn Files,
     /// The control directory.
     pub control: &'a Control,
     /// User and job in the names of cache directories.
@@ -299,11 +302,12 @@ impl Daemon<'_> {
     ) -> Result<Work> {
         part.check(at).map_err(|e| e.in_file(self.control.file()))?;
         let layout = Layout::new(part.base.as_path(), self.user, self.job);
-        Posix.check_private_dirs(layout.base(), layout.below())?;
+        self.files
+            .check_private_dirs(layout.base(), layout.below())?;
         let level = part.level.and_then(|level| usize::try_from(level).ok());
         let layout = layout.of_run(part.run_number().unwrap_or(0)).at(level);
         let prefix = Prefix::new(part.prefix.as_path());
-        let files = prefix.confine(&Posix, [layout.job()]);
+        let files = prefix.confine(self.files, [layout.job()]);
         let shared = Shared::new(limits, begun);
         let control = self.control.clone();
         let cores: Vec<usize> = part.cores.iter().map(|core| *core as usize).collect();

@@ -1,5 +1,6 @@
 //! Decides which datasets are saved after a job, and in which order (`scr_postrun`).
 
+use crate::format::flush_file::{FlushEntry, FlushFile};
 use std::collections::BTreeMap;
 
 /// A dataset in the caches of the job.
@@ -22,6 +23,49 @@ pub struct SaveResult {
     pub failed: Vec<u64>,
     /// The newest checkpoint in the prefix directory.
     pub checkpoint: Option<u64>,
+}
+
+/// The parts of a dataset in the caches of the nodes that are up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HeldOnNodes {
+    /// What it is; it is not in the prefix directory.
+    pub item: SaveCandidate,
+    /// Of how many ranks there are records.
+    pub here: u64,
+    /// How many ranks wrote it.
+    pub ranks: u64,
+}
+
+/// The datasets of the flush file.
+pub fn recorded(record: &FlushFile) -> BTreeMap<u64, SaveCandidate> {
+    let item = |entry: &FlushEntry| SaveCandidate {
+        output: entry.output,
+        checkpoint: entry.ckpt,
+        saved: !entry.needs_flush(),
+    };
+    record
+        .datasets
+        .iter()
+        .map(|(id, entry)| (*id, item(entry)))
+        .collect()
+}
+
+/// The datasets in the flush file, and those of which nodes have parts: a run may be killed after it has
+/// completed a dataset and before it enters it in the flush file. `all_up`: no node is down.
+pub fn candidates(
+    record: &FlushFile,
+    held: BTreeMap<u64, HeldOnNodes>,
+    all_up: bool,
+) -> BTreeMap<u64, SaveCandidate> {
+    let mut items = recorded(record);
+    for (id, held) in held {
+        // With all nodes up, ranks without a record have never completed the dataset.
+        let unfinished = all_up && held.here < held.ranks;
+        if !unfinished {
+            items.entry(id).or_insert(held.item);
+        }
+    }
+    items
 }
 
 /// Calls `save`, which returns true on success, for one dataset after the other: first for output,

@@ -13,6 +13,7 @@ use crate::comm::collective::{self, if_root, on_root};
 use crate::format::index::Index;
 use crate::format::rank2file::{BASE, RankEntry};
 use crate::format::{Name, from_message, to_message};
+use crate::store::Lock;
 use crate::text::option;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -140,8 +141,12 @@ pub fn delete(access: &PrefixAccess, plan: &DeletionPlan) -> Result<Deleted> {
         return Ok(deleted);
     }
     let mut shared = [Term::Sum(shared as i64)];
-    let forgotten = if_root(access.comm, || remove_from_index(access, &going));
-    collective::agree_with(access.comm, access.node, forgotten, &mut shared)?;
+    let forgotten = if_root(access.comm, || {
+        let locks = lock_all(access, &going)?;
+        remove_from_index(access, &going)?;
+        Ok(locks)
+    });
+    let _locks = collective::agree_with(access.comm, access.node, forgotten, &mut shared)?;
     deleted.shared = shared[0].value() as u64;
 
     let unlinked = unlink(access, &mine);
@@ -287,6 +292,19 @@ fn check_no_link(access: &PrefixAccess, mine: &BTreeSet<PathBuf>) -> Result<()> 
         }
     }
     Ok(())
+}
+
+/// Locks the datasets, so that nobody who has found one whole enters it again while it goes. Rank 0 only.
+fn lock_all(access: &PrefixAccess, going: &[u64]) -> Result<Vec<Box<dyn Lock>>> {
+    let mut locks = Vec::new();
+    for id in going {
+        match index::lock(access.files, &access.prefix.dataset(*id)) {
+            // It has no records.
+            Err(error) if error.is_not_found() => {}
+            other => locks.extend(other?),
+        }
+    }
+    Ok(locks)
 }
 
 /// Removes the datasets from the index. Rank 0 only.

@@ -1,5 +1,6 @@
 //! The prefix directory on the parallel file system: index, flush, fetch and deletion.
 
+pub mod by_name;
 pub mod containers;
 pub mod delete;
 mod directories;
@@ -14,6 +15,7 @@ mod names;
 pub mod part;
 pub mod paths;
 pub mod permit;
+pub mod poststage;
 pub mod rank2file;
 pub mod records;
 pub mod resume;

@@ -94,6 +94,15 @@ pub fn flush_part(
         part.writer = Some(Writer::new(target.files, &part.dir, size, begin));
     }
     let mut copied = Copied::default();
+    if let Some(entries) = part.recorded(dataset)? {
+        for (rank, entry) in entries {
+            let sizes = entry.files.values().filter_map(|file| file.size);
+            copied.bytes += sizes.sum::<u64>();
+            copied.files += entry.files.len() as u64;
+            part.add(copier, rank, entry)?;
+        }
+        return part.end(copier, dataset, time).map(|()| copied);
+    }
     for source in sources {
         let mut filemap: Filemap = format::read(target.files, &source.record)?;
         if filemap.dataset.created != dataset.created {
@@ -117,11 +126,7 @@ pub fn flush_part(
         copied.bytes += files.iter().map(|file| file.size).sum::<u64>();
         part.add(copier, filemap.rank as u64, entry)?;
     }
-    if part.record(copier)? {
-        let (files, prefix) = (target.files, target.prefix);
-        finish::complete_later(files, prefix, dataset, time)?;
-    }
-    Ok(copied)
+    part.end(copier, dataset, time).map(|()| copied)
 }
 
 /// The records of a part.
@@ -143,6 +148,57 @@ struct PartRecords<'a> {
 }
 
 impl PartRecords<'_> {
+    /// What an earlier attempt has recorded of this part, if its files are there: it may have been killed
+    /// before it could tell, or its record in a transfer file was lost. The files in the cache may be
+    /// worse by now, so they are not copied again over the good ones. If files are missing, what was recorded
+    /// is removed: nobody may rely on it while they are copied again.
+    fn recorded(&self, dataset: &Dataset) -> Result<Option<BTreeMap<u64, RankEntry>>> {
+        let (files, PartPlace { part, parts, .. }) = (self.target.files, self.place);
+        let top = match (self.place.split, parts) {
+            (true, 1) => BASE.to_string(),
+            (split, _) => file_name(split.into(), part),
+        };
+        let top = self.dir.join(top);
+        if files.stat(&top)?.is_none() {
+            return Ok(None);
+        }
+        let entries = || -> Result<BTreeMap<u64, RankEntry>> {
+            if !self.place.split {
+                return Ok(format::read::<Leaf>(files, &top)?.entries);
+            }
+            let mut all = BTreeMap::new();
+            for leaf in format::read::<Branch>(files, &top)?.children.keys() {
+                let path = self.dir.join(file_name(0, *leaf));
+                all.extend(format::read::<Leaf>(files, &path)?.entries);
+            }
+            Ok(all)
+        };
+        let there = entries().and_then(|entries| {
+            let mut all = entries.values();
+            let check =
+                |entry| finish::check_files(files, self.target.prefix, dataset.id, entry, "");
+            all.try_for_each(check).map(|()| entries)
+        });
+        match there {
+            Err(error) if error.is_transient() => Err(error),
+            Err(_) => {
+                files.remove_file(&top)?;
+                files.sync_dir(&self.dir)?;
+                Ok(None)
+            }
+            Ok(entries) => Ok(Some(entries)),
+        }
+    }
+
+    /// Records the part, and completes the dataset if it is the last one.
+    fn end(self, copier: &Copier, dataset: &Dataset, time: &dyn Fn() -> String) -> Result<()> {
+        let target = self.target;
+        match self.record(copier)? {
+            true => finish::complete_later(target.files, target.prefix, dataset, time),
+            false => Ok(()),
+        }
+    }
+
     fn add(&mut self, copier: &Copier, rank: u64, entry: RankEntry) -> Result<()> {
         let size = packed_size(&entry)?;
         let full = starts_group(false, self.bytes, size) && !self.open.is_empty();

@@ -140,6 +140,11 @@ impl<F: Files + ?Sized> Files for CountingFiles<F> {
         self.inner.make_private_dirs(base, below)
     }
 
+    fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
+        self.tally.add("check_private_dirs", 1);
+        self.inner.check_private_dirs(base, below)
+    }
+
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {
         self.tally.add("list", 1);
         self.inner.list(path)

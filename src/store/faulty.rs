@@ -374,6 +374,11 @@ impl<F: Files + ?Sized> Files for Faulty<F> {
         })
     }
 
+    fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
+        self.faults.look("use directory", &base.join(below))?;
+        self.inner.check_private_dirs(base, below)
+    }
+
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {
         self.faults.look("list directory", path)?;
         self.inner.list(path)

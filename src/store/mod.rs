@@ -170,6 +170,9 @@ pub trait Files: Send + Sync {
     /// It must belong to this user or root, and not be writable by everybody unless it is sticky. In a
     /// user name space, the owner of a sticky one may be unknown.
     fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
+    /// Checks whether [`Files::make_private_dirs`] would accept those of these directories that exist.
+    /// Makes none.
+    fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()>;
     /// Names in a directory, sorted, without `.` and `..`.
     fn list(&self, path: &Path) -> Result<Vec<OsString>>;
     /// `lstat`; `None` if there is no such entry.

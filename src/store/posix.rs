@@ -22,17 +22,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Posix;
 
-impl Posix {
-    /// Checks whether [`Files::make_private_dirs`] would accept the directories of `below` that
-    /// exist. Makes none. Local.
-    ///
-    /// # Errors
-    /// A directory is a link, belongs to another user, or is writable by others.
-    pub fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
-        private::check_all(base, below)
-    }
-}
-
 /// The same file system, with directories below which no link is followed; see [`Files::beneath`].
 #[derive(Debug, Clone, Default)]
 pub struct Beneath {
@@ -259,12 +248,18 @@ impl<S: System> Files for S {
     }
 
     fn make_dirs(&self, path: &Path) -> Result<()> {
-        beneath::make_dirs(self.roots(), path, 0o777)
+        despite_removal(|| beneath::make_dirs(self.roots(), path, 0o777))
     }
 
     fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
-        beneath::make_dirs(self.roots(), base, 0o755)?;
-        private::make(self.roots(), base, below)
+        despite_removal(|| {
+            beneath::make_dirs(self.roots(), base, 0o755)?;
+            private::make(self.roots(), base, below)
+        })
+    }
+
+    fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
+        private::check_all(self.roots(), base, below)
     }
 
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {
@@ -386,21 +381,52 @@ impl<S: System> Files for S {
     }
 
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
+        const TRIES: u32 = 10;
         let fail = |errno| failed("lock", path, errno);
-        let at = At::find(self.roots(), "lock", path)?;
-        let open = |access| at.open(access | SAFE);
-        // NFS grants an exclusive lock only on a file that is open for writing.
-        let fd = match open(OFlags::RDWR) {
-            Err(Errno::ISDIR | Errno::ACCESS | Errno::ROFS | Errno::PERM) => open(OFlags::RDONLY),
-            other => other,
-        };
-        let fd = fd.map_err(fail)?;
-        match retry_on_intr(|| flock(&fd, FlockOperation::NonBlockingLockExclusive)) {
-            Ok(()) => Ok(Some(Box::new(PosixLock { _fd: fd }))),
-            Err(Errno::WOULDBLOCK) => Ok(None),
-            Err(errno) => Err(fail(errno)),
+        for _ in 0..TRIES {
+            let at = At::find(self.roots(), "lock", path)?;
+            let open = |access| at.open(access | SAFE);
+            // NFS grants an exclusive lock only on a file that is open for writing.
+            let fd = match open(OFlags::RDWR) {
+                Err(Errno::ISDIR | Errno::ACCESS | Errno::ROFS | Errno::PERM) => {
+                    open(OFlags::RDONLY)
+                }
+                other => other,
+            };
+            let fd = fd.map_err(fail)?;
+            match retry_on_intr(|| flock(&fd, FlockOperation::NonBlockingLockExclusive)) {
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK) => return Ok(None),
+                Err(errno) => return Err(fail(errno)),
+            }
+            // Who had the lock may have removed what was opened, and another one be in its place.
+            let at = At::find(self.roots(), "lock", path)?;
+            let there = at.open(OFlags::PATH | SAFE).map_err(fail)?;
+            if is_same(&fd, &there).map_err(fail)? {
+                return Ok(Some(Box::new(PosixLock { _fd: fd })));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Makes directories, again if another process has removed one of them meanwhile: who ends, or deletes,
+/// removes those that are empty then.
+fn despite_removal(make: impl Fn() -> Result<()>) -> Result<()> {
+    const TRIES: u32 = 10;
+    let mut tries = 0;
+    loop {
+        match make() {
+            Err(error) if error.is_not_found() && tries < TRIES => tries += 1,
+            other => return other,
         }
     }
+}
+
+/// True if both are the same file or directory.
+fn is_same(one: &OwnedFd, other: &OwnedFd) -> rustix::io::Result<bool> {
+    let (one, other) = (fstat(one)?, fstat(other)?);
+    Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
 }
 
 /// True if [`Files::sync_fs`] tells of data that could not be written, as since Linux 5.8. Local.

@@ -22,8 +22,8 @@ pub(super) fn make(roots: &[PathBuf], base: &Path, below: &Path) -> Result<()> {
 }
 
 /// Checks the directories that exist, and makes none.
-pub(super) fn check_all(base: &Path, below: &Path) -> Result<()> {
-    match walk(&[], base, below, false) {
+pub(super) fn check_all(roots: &[PathBuf], base: &Path, below: &Path) -> Result<()> {
+    match walk(roots, base, below, false) {
         Err(error) if error.is_not_found() => Ok(()),
         other => other,
     }

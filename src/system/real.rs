@@ -24,6 +24,17 @@ pub mod process {
 
     pub use std::process::id;
 
+    /// The name of this host, as uname(2) has it.
+    pub fn host() -> String {
+        let system = rustix::system::uname();
+        system.nodename().to_string_lossy().into_owned()
+    }
+
+    /// The number of the user to whom new files of this process belong.
+    pub fn user() -> u32 {
+        rustix::process::geteuid().as_raw()
+    }
+
     /// A number that no other process is likely to draw.
     pub fn random() -> u64 {
         RandomState::new().hash_one(id())

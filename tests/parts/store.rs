@@ -642,6 +642,64 @@ fn a_held_directory_is_found_after_it_was_renamed_and_others_are_not() {
     }
 }
 
+/// A run makes its directories while the one before removes those that it has emptied.
+#[test]
+fn directories_are_made_beside_one_who_removes_them() {
+    let (_scratch, dir) = scratch();
+    let (base, below) = (dir.join("base"), Path::new("user/scr.1"));
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::SeqCst) {
+                let _ = fs::remove_dir(base.join(below));
+                let _ = fs::remove_dir(base.join("user"));
+            }
+        });
+        let made: Vec<_> = (0..3000)
+            .map(|_| {
+                let made = Posix.make_private_dirs(&base, below);
+                made.and_then(|()| Posix.make_dirs(&base.join("user/a/b")))
+                    .and_then(|()| Posix.remove_tree(&base.join("user/a")))
+            })
+            .collect();
+        done.store(true, std::sync::atomic::Ordering::SeqCst);
+        for result in made {
+            result.unwrap();
+        }
+    });
+}
+
+/// Who holds the lock removes the file, as the last run does with its directory. Another one then makes it
+/// again, while a third has the removed one open and gets the lock on that.
+#[test]
+fn a_lock_is_on_what_the_path_names() {
+    let (_scratch, dir) = scratch();
+    let path = dir.join("f");
+    let inside = std::sync::atomic::AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..3000 {
+                    fs::OpenOptions::new()
+                        .create(true)
+                        .append(true)
+                        .open(&path)
+                        .unwrap();
+                    let Ok(Some(held)) = Posix.try_lock(&path) else {
+                        continue;
+                    };
+                    let others = inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                    assert_eq!(others, 0, "two have the lock");
+                    std::thread::yield_now();
+                    inside.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+                    fs::remove_file(&path).unwrap();
+                    drop(held);
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn a_lock_excludes_until_dropped() {
     let (_scratch, dir) = scratch();

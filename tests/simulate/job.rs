@@ -1,9 +1,10 @@
 //! Runs a whole job: starts the ranks, kills them, loses nodes, starts again.
 
+use crate::beside::{Beside, Site};
 use crate::counts::Reached;
 use crate::faults::Faults;
 use crate::files::{Shared, SimFiles, View};
-use crate::machine::Disks;
+use crate::machine::{Disks, Hit};
 use crate::oracle::left::{FOREIGN_LOCAL, FOREIGN_SHARED, put_foreign};
 use crate::oracle::{Oracle, Promise};
 use crate::orphan::{Disturbs, Orphan};
@@ -107,15 +108,21 @@ pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) 
     };
     machine.tell(format!("{:#?}", machine.plan));
     machine.prepare();
+    let mut beside = machine.beside();
     for number in 0..machine.plan.runs.len() {
-        machine.run(&simulation, number);
+        machine.run(&simulation, number, &mut beside);
         machine.check_foreign();
-        if !machine.oracle.borrow().violations().is_empty() {
+        if machine.has_failed() {
             break;
         }
-        machine.lose(&simulation, machine.plan.runs[number].loss);
+        machine.lose(&simulation, machine.plan.runs[number].loss, &mut beside);
         if machine.orphan.borrow().is_some() {
             machine.stop_listening(number);
+        }
+        beside.after_run(&simulation, &machine.plan.runs[number].beside.after);
+        machine.check_foreign();
+        if machine.has_failed() {
+            break;
         }
     }
     if machine.oracle.borrow().violations().is_empty() {
@@ -138,8 +145,33 @@ impl Machine {
         self.story.borrow_mut().push(format!("{now:12.6} {text}"));
     }
 
-    fn run(&self, simulation: &Simulation, number: usize) {
+    fn has_failed(&self) -> bool {
+        !self.oracle.borrow().violations().is_empty()
+    }
+
+    /// Daemons and commands, on each node and without a cache.
+    fn beside(&self) -> Beside {
+        let stores = &self.plan.places.stores;
+        let site = |files, name: &str| Site {
+            stores: stores
+                .iter()
+                .map(|store| (store.dir, store.global))
+                .collect(),
+            files,
+            environment: self.environment_of(name),
+            oracle: self.oracle.clone(),
+            story: self.story.clone(),
+        };
+        let on = |node| site(self.files_of(node), &format!("n{node}"));
+        let mut login = self.files_of(0);
+        login.mounts.truncate(1);
+        let nodes = (0..self.plan.nodes).map(on).collect();
+        Beside::new(self.plan.beside.clone(), nodes, site(login, "login"))
+    }
+
+    fn run(&self, simulation: &Simulation, number: usize, beside: &mut Beside) {
         let run = &self.plan.runs[number];
+        let halts = self.plan.runs.iter().any(|run| run.beside.halts());
         let size = run.node_of.len();
         self.tell(format!("run {number} begins"));
         self.faults.set(run.faults, run.disturbance.slow);
@@ -161,6 +193,8 @@ impl Machine {
         let mut main = Vec::new();
         for rank in 0..size {
             let program = Program {
+                asks_to_exit: halts,
+                hands_over: self.plan.beside.poststage,
                 run: run.clone(),
                 number,
                 rank,
@@ -178,7 +212,9 @@ impl Machine {
             let comms = worlds.map(|world| world.rank(rank)).collect();
             let body = move || program.run(comms);
             main.push(simulation.start(process(rank), &format!("rank {rank}"), body));
+            simulation.set_host(process(rank), &format!("n{}", run.node_of[rank]));
         }
+        beside.begin_run(simulation, &run.beside);
         let (begun, first) = (simulation.steps(), scheduler::now().unwrap_or_default());
         let mut killed = false;
         let rank = |rank| (process(rank), main[rank], run.node_of[rank]);
@@ -198,6 +234,7 @@ impl Machine {
                 break;
             }
             let aborts = world.aborted().is_some();
+            beside.tick(simulation, steps);
             if (due || aborts) && (!killed || scheduler::draw(|r| r.once_in(30))) {
                 let victim = scheduler::draw(|random: &mut Random| *random.one_of(&alive));
                 self.tell(format!("rank {victim} is killed after {steps} steps"));
@@ -243,6 +280,7 @@ impl Machine {
         let left = (0..size).filter(|rank| disturbs.runs(*rank));
         left.for_each(|rank| simulation.kill(process(rank)));
         *self.orphan.borrow_mut() = disturbs.end(simulation);
+        beside.end_run(simulation);
         let panics = simulation.take_panics();
         let fine = panics.is_empty();
         let mut oracle = self.oracle.borrow_mut();
@@ -330,11 +368,14 @@ impl Machine {
     }
 
     fn environment(&self, node: usize) -> Environment {
-        let node = format!("n{node}");
+        self.environment_of(&format!("n{node}"))
+    }
+
+    fn environment_of(&self, node: &str) -> Environment {
         let mut environment = Environment::empty()
-            .with_host(&node)
+            .with_host(node)
             .with_cwd(PREFIX)
-            .with("SCR_NODE_NAME", &node)
+            .with("SCR_NODE_NAME", node)
             .with("SCR_PREFIX", PREFIX)
             .with("SCR_CACHE_BASE", LOCAL)
             .with("SCR_CNTL_BASE", LOCAL);
@@ -344,7 +385,7 @@ impl Machine {
         environment
     }
 
-    fn lose(&self, simulation: &Simulation, loss: Loss) {
+    fn lose(&self, simulation: &Simulation, loss: Loss, beside: &mut Beside) {
         self.tell(format!("between the runs: {loss:?}"));
         if let Some(orphan) = self.orphan.borrow_mut().take_if(|_| loss != Loss::Nothing) {
             simulation.kill(orphan.process);
@@ -355,14 +396,25 @@ impl Machine {
             local: &self.local,
             earlier: &earlier,
         };
-        let mut oracle = self.oracle.borrow_mut();
         for hit in disks.lose(loss) {
             self.tell(format!("{hit:?}"));
+            match hit {
+                Hit::Node(node) => beside.lose_node(simulation, node),
+                Hit::Power => beside.lose_power(simulation),
+                Hit::Swapped(..) | Hit::Cache | Hit::Prefix(_) => {}
+            }
+            let mut oracle = self.oracle.borrow_mut();
             oracle.reached.fault(loss.kind());
             oracle.is_hit(&hit);
         }
         for view in &self.views {
             *view.lock().unwrap() = View::default();
+        }
+        // What has no name any more may be open in a process that lives on.
+        if !beside.is_alive(simulation) && self.orphan.borrow().is_none() {
+            for volume in &self.local {
+                volume.lock().unwrap().settle();
+            }
         }
         if loss != Loss::Nothing {
             self.put_foreign();

@@ -255,9 +255,6 @@ impl Disks<'_> {
                 }
             }
         }
-        for volume in self.local {
-            volume.lock().unwrap().settle();
-        }
         hits
     }
 

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test may stop at what it did not expect.
 
 mod acts;
+mod beside;
 mod cases;
 mod collectives;
 #[path = "../comm_checks/mod.rs"]

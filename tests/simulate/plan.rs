@@ -2,6 +2,7 @@
 //! and what breaks.
 
 use crate::acts::{self, Act, Said};
+use crate::beside::{BesidePlan, BesideRun};
 use crate::counts::Reached;
 use crate::faults::Budget;
 use crate::machine::Disturbance;
@@ -44,6 +45,8 @@ pub struct Run {
     pub capacity: Option<u64>,
     /// What is lost after it.
     pub loss: Loss,
+    /// Daemons and commands during it and after it.
+    pub beside: BesideRun,
 }
 
 /// A whole job.
@@ -64,6 +67,7 @@ pub struct Plan {
     /// Parameters besides those that follow from the fields above.
     pub more: Vec<(&'static str, String)>,
     pub runs: Vec<Run>,
+    pub beside: BesidePlan,
     /// After these runs it is looked whether anything is left that belongs to nothing.
     pub tidy: bool,
 }
@@ -102,7 +106,32 @@ impl Plan {
             let quiet = Run::quiet(&last, Vec::new());
             plan.runs.extend([quiet.clone(), quiet]);
         }
+        plan.beside = BesidePlan::draw(random, plan.background);
+        let people = random.once_in(3);
+        // An index that was lost does not tell of datasets that were not complete.
+        plan.tidy &= !people;
+        for run in &mut plan.runs[..number] {
+            run.beside = plan.beside.draw_run(random, plan.nodes, people);
+        }
+        if people || plan.beside.daemons || plan.beside.poststage {
+            plan.break_in_usual_ways();
+        }
         plan
+    }
+
+    /// What breaks of the machine is a node, or power everywhere: the oracle knows no more for daemons and commands.
+    fn break_in_usual_ways(&mut self) {
+        if self.shared == Profile::Nfs {
+            self.shared = Profile::Ordered;
+        }
+        for run in &mut self.runs {
+            run.disturbance = Disturbance::default();
+            run.loss = match run.loss {
+                Loss::PowerOf(nodes) => Loss::Nodes(nodes),
+                Loss::Swap | Loss::Old | Loss::Damage(..) => Loss::Nothing,
+                usual => usual,
+            };
+        }
     }
 
     fn of_machine(random: &mut Random) -> Plan {
@@ -171,6 +200,7 @@ impl Plan {
             anew: random.once_in(12),
             more,
             runs: Vec::new(),
+            beside: BesidePlan::default(),
             tidy: false,
         }
     }
@@ -190,6 +220,7 @@ impl Plan {
             ("SCR_START_ANEW", flag(self.anew)),
         ];
         all.extend(self.places.variables());
+        all.extend(self.beside.variables());
         all.extend(self.more.iter().cloned());
         all
     }
@@ -270,6 +301,9 @@ impl Plan {
                 "slow messages",
                 runs.clone().any(|run| run.disturbance.late.is_some()),
             ),
+            ("transfer daemons", self.beside.daemons),
+            ("poststage", self.beside.poststage),
+            ("commands", runs.clone().any(|run| run.beside.has_people())),
         ] {
             if is_so {
                 reached.feature(name);
@@ -318,6 +352,7 @@ impl Run {
             disturbance: Disturbance::default(),
             capacity: None,
             loss: Loss::Nothing,
+            beside: BesideRun::default(),
         }
     }
 
@@ -373,6 +408,7 @@ impl Run {
             disturbance,
             capacity: None,
             loss,
+            beside: BesideRun::default(),
         }
     }
 }

@@ -24,6 +24,10 @@ use std::time::Duration;
 
 /// A rank of a run.
 pub struct Program {
+    /// It calls SCR_Should_exit after each dataset.
+    pub asks_to_exit: bool,
+    /// SCR_FLUSH_POSTSTAGE.
+    pub hands_over: bool,
     pub run: Run,
     pub number: usize,
     pub rank: usize,
@@ -107,7 +111,11 @@ impl Program {
         self.answered("SCR_Finalize", &done);
         match done {
             Ok(()) => self.oracle.borrow_mut().finalizes(number),
-            Err(error) => return self.reason("SCR_Finalize", &error.to_string(), false),
+            Err(error) => {
+                // A flush that is handed over needs some room on each node.
+                let tight = self.hands_over && self.oracle.borrow().is_tight();
+                return self.reason("SCR_Finalize", &error.to_string(), tight);
+            }
         }
         true
     }
@@ -131,7 +139,10 @@ impl Program {
 
     fn act(&self, session: &mut Session, key: Key, act: &Act) -> Go {
         match act {
-            Act::Write(output) => self.write(session, key, output),
+            Act::Write(output) => match self.write(session, key, output) {
+                Go::On if self.asks_to_exit => self.ask(session),
+                go => go,
+            },
             Act::Look => match self.look(session).0 {
                 Answer::Failed(_) => Go::Away,
                 _ => Go::On,
@@ -167,17 +178,28 @@ impl Program {
             Act::Ask => {
                 let need = session.need_checkpoint();
                 self.answered("SCR_Need_checkpoint", &need);
-                let exit = session.should_exit();
-                self.answered("SCR_Should_exit", &exit);
-                match exit {
-                    Ok(true) => Go::ToEnd,
-                    _ => Go::On,
-                }
+                self.ask(session)
             }
             Act::Compute(time) => {
                 sleep(Duration::from_millis(*time));
                 Go::On
             }
+        }
+    }
+
+    /// SCR_Should_exit.
+    fn ask(&self, session: &mut Session) -> Go {
+        let due = self.oracle.borrow().halt_is_due();
+        let exit = session.should_exit();
+        self.answered("SCR_Should_exit", &exit);
+        let exits = matches!(exit, Ok(true));
+        // Rank 0 decides for all.
+        if self.rank == 0 {
+            self.oracle.borrow_mut().has_asked(due, exits);
+        }
+        match exits {
+            true => Go::ToEnd,
+            false => Go::On,
         }
     }
 
@@ -243,9 +265,10 @@ impl Program {
                             // Nothing older is offered, and this one only to the next run.
                             let (answer, _) = self.look(session);
                             let failed = matches!(answer, Answer::Failed(_));
+                            let gone = self.oracle.borrow().is_taken_out(call);
                             let text = || format!("{answer:?} after SCR_NOT_READ of {name}");
                             let mut oracle = self.oracle.borrow_mut();
-                            oracle.check(Promise::NotGivenUp, failed, text);
+                            oracle.check(Promise::NotGivenUp, failed || gone, text);
                             return Go::Away;
                         }
                         Err(_) => {}
@@ -274,17 +297,18 @@ impl Program {
         let started = session.start_restart().map(|name| name.to_string());
         self.answered("SCR_Start_restart", &started);
         let mut verdict = says.by(self.rank, self.size());
+        let taken_out = |program: &Self| program.oracle.borrow().is_taken_out(call);
         match self.read_files(session, call, name) {
             Err(Trouble::OfScr(error)) => {
                 // As a program does that knows nothing of the reason.
                 self.tell(&format!("cannot route in {name}: {error}"));
-                self.reason("SCR_Route_file", &error.to_string(), false);
+                self.reason("SCR_Route_file", &error.to_string(), taken_out(self));
                 verdict = Verdict::Bad;
                 self.oracle.borrow_mut().judges(call, Verdict::NotRead);
             }
             Err(Trouble::OfFile(error)) => {
                 self.tell(&format!("cannot read {name}: {error}"));
-                self.reason("reading", &error.to_string(), false);
+                self.reason("reading", &error.to_string(), taken_out(self));
                 verdict = Verdict::NotRead;
                 self.oracle.borrow_mut().judges(call, verdict);
             }
@@ -294,7 +318,10 @@ impl Program {
         self.answered("SCR_Complete_restart", &done);
         let mut oracle = self.oracle.borrow_mut();
         oracle.restarted(call, done.is_ok());
-        let nobody = says == Said::Good && verdict == Verdict::Read && !oracle.is_excused();
+        let nobody = says == Said::Good
+            && verdict == Verdict::Read
+            && !oracle.is_excused()
+            && !oracle.is_taken_out(call);
         oracle.check(Promise::Reason, done.is_ok() || !nobody, || {
             format!("SCR_Complete_restart: {done:?}")
         });

@@ -1,5 +1,6 @@
 //! Makes a failing job smaller, as long as it fails: fewer runs, faults, checkpoints, ranks and parameters.
 
+use crate::beside::BesideRun;
 use crate::faults::Budget;
 use crate::job::{Outcome, simulate_in_order};
 use crate::plan::{Kill, Loss, Plan};
@@ -71,6 +72,15 @@ fn smaller(plan: &Plan) -> Vec<Plan> {
     });
     (0..plan.more.len()).for_each(|at| with(&|plan| drop(plan.more.remove(at))));
     for (at, run) in plan.runs.iter().enumerate() {
+        if run.beside.is_busy() {
+            with(&|plan| plan.runs[at].beside = BesideRun::default());
+            with(&|plan| {
+                plan.runs[at].beside.events.pop();
+            });
+            with(&|plan| {
+                plan.runs[at].beside.after.pop();
+            });
+        }
         if run.faults.one_in > 0 {
             with(&|plan| plan.runs[at].faults = Budget::default());
         }

@@ -131,6 +131,10 @@ impl Files for ContainedFiles<'_> {
         self.inner.make_private_dirs(base, below)
     }
 
+    fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
+        self.inner.check_private_dirs(base, below)
+    }
+
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {
         self.inner.list(path)
     }

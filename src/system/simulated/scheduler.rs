@@ -63,9 +63,12 @@ struct State {
     next: TaskId,
     current: Option<TaskId>,
     dead: BTreeSet<ProcessId>,
-    stopped: BTreeSet<ProcessId>,
     /// By how much the clocks of processes are ahead.
     ahead: BTreeMap<ProcessId, Duration>,
+    /// Until when processes are stopped; [`Duration::MAX`] until they are resumed.
+    stopped: BTreeMap<ProcessId, Duration>,
+    /// The names of the hosts of processes.
+    hosts: BTreeMap<ProcessId, String>,
     /// Of all that has happened.
     hash: u64,
     steps: u64,
@@ -106,8 +109,9 @@ impl Simulation {
             next: 1,
             current: None,
             dead: BTreeSet::new(),
-            stopped: BTreeSet::new(),
             ahead: BTreeMap::new(),
+            stopped: BTreeMap::new(),
+            hosts: BTreeMap::new(),
             hash: mixed(seed),
             steps: 0,
             stacks: Vec::new(),
@@ -151,7 +155,12 @@ impl Simulation {
 
     /// Lets no task of a process run, as SIGSTOP does, until it is resumed or killed.
     pub fn stop(&self, process: ProcessId) {
-        self.0.borrow_mut().stopped.insert(process);
+        self.stop_until(process, Duration::MAX);
+    }
+
+    /// The same until a time of the virtual clock.
+    pub fn stop_until(&self, process: ProcessId, until: Duration) {
+        self.0.borrow_mut().stopped.insert(process, until);
     }
 
     /// Lets the tasks of a stopped process run again.
@@ -173,6 +182,11 @@ impl Simulation {
     /// Makes sizes small at which the code takes another way; see [`size::scaled`](super::size::scaled).
     pub fn make_small(&self) {
         self.0.borrow_mut().small = true;
+    }
+
+    /// Sets the name of the host of a process.
+    pub fn set_host(&self, process: ProcessId, host: &str) {
+        self.0.borrow_mut().hosts.insert(process, host.to_string());
     }
 
     /// How many steps were made.
@@ -229,12 +243,8 @@ fn choose(state: &mut State) -> Result<(TaskId, Coroutine<(), (), (), DefaultSta
     let now = state.now;
     let mut able = state.able(now).count();
     if able == 0 {
-        let running = state.tasks.values().filter(|task| !state.is_stopped(task));
-        let until = running.filter_map(|task| match task.state {
-            TaskState::Waiting(_, until) => until,
-            TaskState::Ready => None,
-        });
-        match until.min() {
+        let able_at = state.tasks.values().filter_map(|task| state.able_at(task));
+        match able_at.min() {
             Some(until) => state.now = until,
             None if state.tasks.is_empty() => return Err(Step::Ended),
             None => return Err(Step::Stuck),
@@ -281,18 +291,23 @@ fn run(id: TaskId, mut coroutine: Coroutine<(), (), (), DefaultStack>) {
 }
 
 impl State {
-    fn is_stopped(&self, task: &Task) -> bool {
-        !self.stopped.is_empty() && self.stopped.contains(&task.process)
+    /// When a task can go on; `None` if it must be woken or its process resumed before.
+    fn able_at(&self, task: &Task) -> Option<Duration> {
+        let wakes = match task.state {
+            TaskState::Ready => Some(Duration::ZERO),
+            TaskState::Waiting(_, until) => until,
+        }?;
+        let resumed = match self.stopped.is_empty() {
+            true => None,
+            false => self.stopped.get(&task.process).copied(),
+        };
+        (resumed != Some(Duration::MAX)).then(|| wakes.max(resumed.unwrap_or_default()))
     }
 
     /// The tasks that can go on at a time.
     fn able(&self, now: Duration) -> impl Iterator<Item = TaskId> {
-        let able = move |task: &Task| match task.state {
-            TaskState::Ready => true,
-            TaskState::Waiting(_, until) => until.is_some_and(|until| until <= now),
-        };
         let all = self.tasks.iter();
-        all.filter(move |(_, task)| able(task) && !self.is_stopped(task))
+        all.filter(move |(_, task)| self.able_at(task).is_some_and(|at| at <= now))
             .map(|(id, _)| *id)
     }
 
@@ -421,6 +436,11 @@ pub fn current() -> Option<TaskId> {
 /// The process of the running task.
 pub fn current_process() -> Option<ProcessId> {
     with(|state| state.current_process()).flatten()
+}
+
+/// The name of the host of the running process, if it was given one.
+pub fn current_host() -> Option<String> {
+    with(|state| state.hosts.get(&state.current_process()?).cloned()).flatten()
 }
 
 /// The virtual time, since some time before the simulation; `None` outside of one.

@@ -385,6 +385,9 @@ impl Files for Noting {
     fn make_private_dirs(&self, base: &Path, below: &Path) -> scr::Result<()> {
         Posix.make_private_dirs(base, below)
     }
+    fn check_private_dirs(&self, base: &Path, below: &Path) -> scr::Result<()> {
+        Posix.check_private_dirs(base, below)
+    }
     fn list(&self, path: &Path) -> scr::Result<Vec<OsString>> {
         Posix.list(path)
     }

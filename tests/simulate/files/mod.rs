@@ -144,25 +144,38 @@ impl SimFiles {
 
     fn make_all(&self, path: &Path, mode: u32) -> Result<()> {
         const ACTION: &str = "make directory";
+        // As the real one: another process may remove a directory that is still empty.
+        const TRIES: u32 = 10;
         let mount = self.mounts.iter().find(|(at, _)| path.starts_with(at));
         let (at, _) = mount.ok_or_else(|| failed(ACTION, path, libc::EACCES))?;
-        let mut made = at.clone();
-        for name in path.strip_prefix(at).unwrap_or(path) {
-            made.push(name);
-            self.change(ACTION, &made, |volume, below| {
-                match volume.make(below, true, mode, time()) {
-                    Err(libc::EEXIST) => {
-                        let ino = volume.find(below)?;
-                        match volume.inode(ino)?.directory {
-                            true => Ok(()),
-                            false => Err(libc::EEXIST),
-                        }
-                    }
-                    other => other.map(drop),
-                }
-            })?;
+        let mut tries = 0;
+        loop {
+            let mut made = at.clone();
+            let mut names = path.strip_prefix(at).unwrap_or(path).iter();
+            let done = names.try_for_each(|name| {
+                made.push(name);
+                self.make_one(ACTION, &made, mode)
+            });
+            match done {
+                Err(error) if error.is_not_found() && tries < TRIES => tries += 1,
+                other => return other,
+            }
         }
-        Ok(())
+    }
+
+    fn make_one(&self, action: &'static str, path: &Path, mode: u32) -> Result<()> {
+        self.change(action, path, |volume, below| {
+            match volume.make(below, true, mode, time()) {
+                Err(libc::EEXIST) => {
+                    let ino = volume.find(below)?;
+                    match volume.inode(ino)?.directory {
+                        true => Ok(()),
+                        false => Err(libc::EEXIST),
+                    }
+                }
+                other => other.map(drop),
+            }
+        })
     }
 }
 
@@ -266,6 +279,16 @@ impl Files for SimFiles {
     fn make_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
         self.make_all(base, 0o755)?;
         self.make_all(&base.join(below), 0o700)
+    }
+
+    fn check_private_dirs(&self, base: &Path, below: &Path) -> Result<()> {
+        let path = base.join(below);
+        match self.stat(&path)? {
+            Some(stat) if stat.kind != FileKind::Directory => {
+                Err(failed("use directory", &path, libc::ENOTDIR))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn list(&self, path: &Path) -> Result<Vec<OsString>> {

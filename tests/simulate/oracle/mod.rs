@@ -3,6 +3,7 @@
 //! The program tells here what it does and what it is told. `promises` lists what must hold.
 
 mod answers;
+mod beside;
 mod dataset;
 mod expected;
 pub mod left;
@@ -57,6 +58,10 @@ pub struct Oracle {
     pub locked: bool,
     /// The records of SCR, or what nobody can notice, were damaged.
     broken: bool,
+    /// The names of what commands have taken out in this run.
+    people: BTreeSet<String>,
+    /// `scr halt` was called.
+    halted: bool,
     violations: Vec<String>,
     pub reached: Reached,
 }
@@ -83,6 +88,8 @@ impl Oracle {
             reports: 0,
             locked: false,
             broken: false,
+            people: BTreeSet::new(),
+            halted: false,
             violations: Vec::new(),
             reached,
         }
@@ -136,6 +143,7 @@ impl Oracle {
         self.answers = Answers::new(self.node_of.len());
         (self.chosen, self.not_read) = (None, false);
         self.readings.clear();
+        self.people.clear();
         if self.finalized.is_empty() {
             self.ends = 0;
         }
@@ -212,6 +220,7 @@ impl Oracle {
     /// SCR_Complete_output has returned to a rank; `exits` if SCR then ends the run.
     pub fn completed(&mut self, key: Key, worked: bool, exits: bool) {
         let (flush, background) = (self.plan.flush, self.plan.background);
+        let poststage = self.plan.beside.poststage;
         let Some(one) = self.dataset(key) else {
             return;
         };
@@ -221,7 +230,7 @@ impl Oracle {
         }
         let in_place = one.place == Some(Place::Prefix);
         let due = one.output || (one.checkpoint && flush == 1);
-        let at_end = one.checkpoint && flush > 0 && exits;
+        let at_end = one.checkpoint && flush > 0 && exits && !poststage;
         let saved = in_place || at_end || (due && !background);
         if one.good == one.ranks() && saved && one.fate == Fate::Counts {
             one.saved = true;
@@ -244,6 +253,9 @@ impl Oracle {
             return;
         }
         self.ends += 1;
+        if self.plan.beside.poststage {
+            return;
+        }
         let excused = self.is_excused();
         let run = self.run;
         let outputs = self.datasets.iter_mut();

@@ -22,6 +22,11 @@ pub enum Promise {
     Ends,
     Tidy,
     Roots,
+    Command,
+    Index,
+    Postrun,
+    Halt,
+    Clean,
 }
 
 impl Promise {
@@ -68,6 +73,11 @@ impl Promise {
             }
             Promise::Tidy => "17: two undisturbed runs leave nothing that belongs to nothing",
             Promise::Roots => "18: nothing outside of SCR's directories is changed",
+            Promise::Command => "19: a daemon or a command fails only for a reason",
+            Promise::Index => "20: what the index calls complete has all its files",
+            Promise::Postrun => "21: scr postrun saves what a restart would have offered",
+            Promise::Halt => "22: SCR_Should_exit says so after scr halt",
+            Promise::Clean => "23: scr clean leaves nothing of the job",
         }
     }
 }

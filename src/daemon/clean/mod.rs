@@ -3,9 +3,12 @@
 //! Only what SCR itself makes in these directories is removed. The lock of the job's directory is held
 //! meanwhile, so that no run of the job can start.
 
-use super::owner::JobDirectory;
+mod owner;
+
+pub use owner::{JobDirectory, directories};
+
+use super::{Control, is_control_file};
 use crate::cache::layout::{CacheEntry, cache_entry, is_job_file, level, rank_of_dir, run_of_dir};
-use crate::daemon::{Control, is_control_file};
 use crate::format::{self, transfer::Transfer};
 use crate::store::{FileKind, Files, Lock, LockAttempt, wait_for_lock};
 use crate::system::time::Instant;
@@ -18,12 +21,16 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What was done with a directory of a job.
-pub(super) struct Cleaned {
+pub struct Cleaned {
+    /// The directory.
     pub path: PathBuf,
+    /// The job's id.
     pub job: String,
+    /// What was done.
     pub done: Done,
     /// Number and size of the files that were removed, or would be.
     pub files: u64,
+    /// See `files`.
     pub bytes: u64,
     /// Entries that are not SCR's, which are kept.
     pub foreign: Vec<PathBuf>,
@@ -31,27 +38,32 @@ pub(super) struct Cleaned {
     pub problems: Vec<Error>,
 }
 
-pub(super) enum Done {
+/// What was done with a directory.
+pub enum Done {
+    /// It was removed.
     Removed,
+    /// It would be removed.
     WouldRemove,
-    /// With the reason.
+    /// It was kept, for this reason.
     Kept(String),
 }
 
 /// Cleans the directories of one job on this node. If one of them is in use, all are kept.
-pub(super) fn clean(directories: &[JobDirectory], dry_run: bool, force: bool) -> Vec<Cleaned> {
-    let (mut locks, mut reason, mut unknown) = (Vec::new(), None, Vec::new());
+pub fn clean(directories: &[JobDirectory], dry_run: bool, force: bool) -> Vec<Cleaned> {
+    let (mut locks, mut reason, mut there) = (Vec::new(), None, Vec::new());
     for directory in directories {
         match in_use(directory, force, &mut locks) {
-            Ok(None) => unknown.push(None),
-            Ok(Some(why)) => {
+            Ok(Use::Free) => there.push((directory, None)),
+            Ok(Use::Kept(why)) => {
                 reason.get_or_insert(why);
-                unknown.push(None);
+                there.push((directory, None));
             }
+            // The last run, or another call, has removed it meanwhile.
+            Err(error) if error.is_not_found() => {}
             Err(error) => {
                 let why = "it is not known whether a run of this job is alive".to_string();
                 reason.get_or_insert(why);
-                unknown.push(Some(error));
+                there.push((directory, Some(error)));
             }
         }
     }
@@ -93,21 +105,27 @@ pub(super) fn clean(directories: &[JobDirectory], dry_run: bool, force: bool) ->
         }
         cleaned
     };
-    directories.iter().zip(unknown).map(one).collect()
+    there.into_iter().map(one).collect()
 }
 
-/// Why a job's directory must be kept; `None` if it need not. Takes its lock.
-fn in_use(
-    directory: &JobDirectory,
-    force: bool,
-    locks: &mut Vec<Box<dyn Lock>>,
-) -> Result<Option<String>> {
+/// Whether a job's directory is used.
+enum Use {
+    Free,
+    /// It must be kept, for this reason.
+    Kept(String),
+}
+
+/// Takes the lock of a job's directory, and looks whether anybody uses it.
+///
+/// # Errors
+/// It cannot be looked at, or is not there any more.
+fn in_use(directory: &JobDirectory, force: bool, locks: &mut Vec<Box<dyn Lock>>) -> Result<Use> {
     let (files, path) = (&*directory.files, &directory.path);
     match wait_for_lock(files, path, Instant::now() + PATIENCE)? {
         LockAttempt::Acquired(lock) => locks.push(lock),
-        LockAttempt::HeldByOther => return Ok(Some("a run of this job is alive".to_string())),
+        LockAttempt::HeldByOther => return Ok(Use::Kept("a run of this job is alive".to_string())),
         LockAttempt::Unsupported => {
-            return Ok(Some(
+            return Ok(Use::Kept(
                 "its file system has no locks, so it is not known whether a run is alive"
                     .to_string(),
             ));
@@ -115,22 +133,23 @@ fn in_use(
     }
     let control = Control::new(files, path.clone());
     if let Some(who) = control.living()? {
-        return Ok(Some(format!("its transfer daemon is alive ({who})")));
+        return Ok(Use::Kept(format!("its transfer daemon is alive ({who})")));
     }
     // A damaged file says nothing that a daemon could do. The owner was looked at already.
     let transfer: Transfer = match format::read(files, &control.file()) {
         Ok(transfer) => transfer,
-        Err(Error::Format { .. } | Error::Corrupt { .. }) => return Ok(None),
-        Err(error) if error.is_not_found() => return Ok(None),
+        Err(Error::Format { .. } | Error::Corrupt { .. }) => return Ok(Use::Free),
+        Err(error) if error.is_not_found() => return Ok(Use::Free),
         Err(error) => return Err(error),
     };
     let open = transfer.parts().filter(|(_, part)| !part.is_done()).count();
-    Ok((open > 0 && !force).then(|| {
-        format!(
+    Ok(match open > 0 && !force {
+        false => Use::Free,
+        true => Use::Kept(format!(
             "scr poststage has to finish {} of it; --force removes them",
             counted(open, "transfer")
-        )
-    }))
+        )),
+    })
 }
 
 /// The removal of one job's directory.

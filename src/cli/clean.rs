@@ -1,8 +1,5 @@
 //! `scr clean`: removes what jobs left in the storage of this node.
 
-mod left;
-mod owner;
-
 use super::call::Invocation;
 use super::job::Job;
 use super::json::{self, CleanJson, CleanedJson};
@@ -11,10 +8,10 @@ use super::place::absolute;
 use super::{Command, CommandGroup, Outcome, RunCommand};
 use crate::config::Settings;
 use crate::config::describe::descriptors;
+use crate::daemon::clean::{Cleaned, Done, JobDirectory, clean, directories};
 use crate::job::node_name;
+use crate::store::posix::Posix;
 use crate::text::{bytes, counted};
-use left::{Cleaned, Done, clean};
-use owner::{JobDirectory, directories};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
@@ -82,7 +79,7 @@ impl RunCommand for Options {
         };
         let (mut jobs, mut problems) = (BTreeMap::<String, Vec<JobDirectory>>::new(), Vec::new());
         for base in &bases {
-            match directories(base, &user, id.as_deref()) {
+            match directories(&Posix, base, &user, id.as_deref()) {
                 Ok(found) => {
                     for directory in found {
                         match directory {

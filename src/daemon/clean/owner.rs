@@ -2,14 +2,17 @@
 //! so may what is in it: only a directory of the right owner is used, and no link is followed.
 
 use crate::cache::layout::Layout;
-use crate::store::{FileKind, Files, posix::Posix};
+use crate::store::{FileKind, Files};
+use crate::system::process;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The directory `BASE/USER/scr.JOB`.
-pub(super) struct JobDirectory {
+pub struct JobDirectory {
+    /// The directory.
     pub path: PathBuf,
+    /// The job's id.
     pub job: String,
     /// Numeric id of the user whom it belongs to.
     pub owner: u32,
@@ -22,18 +25,19 @@ pub(super) struct JobDirectory {
 ///
 /// # Errors
 /// The user's directory is not his, or cannot be looked at.
-pub(super) fn directories(
+pub fn directories(
+    files: &dyn Files,
     base: &Path,
     user: &str,
     job: Option<&str>,
 ) -> Result<Vec<Result<JobDirectory>>> {
-    let files = Posix.beneath(&[base.to_path_buf()]);
+    let files = files.beneath(&[base.to_path_buf()]);
     let of_user = base.join(user);
     // Root acts for the owner of the directory; everybody else for himself.
-    let us = rustix::process::geteuid();
+    let us = process::user();
     let owner = match stat_directory(&*files, &of_user)? {
         None => return Ok(Vec::new()),
-        Some(uid) if us.is_root() || uid == us.as_raw() => uid,
+        Some(uid) if us == 0 || uid == us => uid,
         Some(uid) => return Err(not_ours(&of_user, uid)),
     };
     let names: Vec<String> = match job {

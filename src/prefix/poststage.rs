@@ -1,0 +1,41 @@
+//! The end of flushes that a run has left behind, once no daemon and no thread copies for it any more.
+
+use super::paths::Prefix;
+use super::{finish, index, permit, records};
+use crate::Result;
+use crate::format::flush_file::{FLUSHING, FlushEntry, FlushFile};
+use crate::store::Files;
+use crate::system::time::sleep;
+
+/// The datasets that the flush file has as on their way to the prefix directory.
+pub fn left_behind(record: &FlushFile) -> Vec<u64> {
+    let open = |entry: &FlushEntry| entry.needs_flush() && entry.is_at(FLUSHING);
+    let open = record.datasets.iter().filter(|(_, entry)| open(entry));
+    open.map(|(id, _)| *id).collect()
+}
+
+/// Notes datasets as flushed that are complete now, and takes the permits of daemons that could not be
+/// reached. Call [`finish::finish_ended`] before. Local: one process calls it.
+///
+/// # Errors
+/// The index cannot be read, or a record not be written.
+pub fn note_complete(files: &dyn Files, prefix: &Prefix) -> Result<()> {
+    let record = records::read_flush_file(files, prefix).unwrap_or_default();
+    let index = index::read(files, prefix)?;
+    for (id, entry) in record
+        .datasets
+        .iter()
+        .filter(|(_, entry)| entry.needs_flush())
+    {
+        let created = entry.dataset.as_ref().map(|dataset| dataset.created);
+        let known = index.get(*id).filter(|known| known.complete);
+        let known = known.and_then(|known| known.dataset.as_ref());
+        if known.is_some() && known.map(|known| known.created) == created {
+            finish::mark_flushed(files, prefix, *id)?;
+        }
+    }
+    if permit::revoke_all(files, prefix)? {
+        sleep(permit::GRACE);
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! What was found beside the program, each with a plan of its own.
+
+use super::commands::Command;
+use super::draw::{After, BesidePlan, BesideRun, Event, What};
+use crate::acts::checkpoints;
+use crate::job::simulate_changed;
+use crate::jobs::told;
+use crate::plan::{Kill, Loss, Plan, Run};
+use crate::volume::Profile;
+
+fn simulate_all(seeds: u64, change: impl Fn(&mut Plan, u64)) {
+    for seed in 0..seeds {
+        let outcome = simulate_changed(seed, |plan| {
+            (plan.fetch, plan.anew, plan.tidy) = (true, false, false);
+            plan.beside = BesidePlan::default();
+            plan.more.clear();
+            change(plan, seed);
+        });
+        assert!(outcome.violations.is_empty(), "{}", told(seed, &outcome));
+    }
+}
+
+/// Runs that are not disturbed, each with so many checkpoints.
+fn quiet(plan: &Plan, counts: &[usize]) -> Vec<Run> {
+    let node_of = &plan.runs[0].node_of;
+    let runs = counts.iter().enumerate();
+    runs.map(|(number, count)| Run::quiet(node_of, checkpoints(number, *count)))
+        .collect()
+}
+
+/// Commands that begin at about the same step of a run.
+fn at_once(commands: &[Command], step: u64) -> BesideRun {
+    let event = |(number, command): (usize, &Command)| Event {
+        at: step + number as u64,
+        what: What::Command(command.clone(), None),
+    };
+    BesideRun {
+        events: commands.iter().enumerate().map(event).collect(),
+        ..BesideRun::default()
+    }
+}
+
+/// Who builds a dataset has found it whole; who deletes it takes it out of the index, and then its files.
+#[test]
+fn a_dataset_that_is_deleted_is_not_entered_by_who_builds_it() {
+    simulate_all(60, |plan, _| {
+        plan.runs = quiet(plan, &[2, 0]);
+        plan.flush = 1;
+        plan.runs[1].beside = at_once(&[Command::Build(0), Command::Delete(0)], 1);
+    });
+}
+
+/// `scr clean` removes the directories of an ended job while a run makes them.
+#[test]
+fn a_run_starts_while_its_directories_are_cleaned() {
+    simulate_all(60, |plan, seed| {
+        plan.runs = quiet(plan, &[1, 1]);
+        plan.runs[1].beside = at_once(&[Command::Clean(0)], seed * 3);
+    });
+}
+
+/// The power fails after daemons have copied their parts. Their transfer files may not say so, and files in the
+/// cache may be torn: the good copies stay.
+#[test]
+fn a_part_that_was_copied_is_not_copied_again_from_a_damaged_cache() {
+    simulate_all(100, |plan, seed| {
+        (plan.local, plan.shared) = (Profile::Ordered, Profile::Weakest);
+        (plan.flush, plan.background) = (1, true);
+        plan.places.lines = false;
+        plan.places.schemes.truncate(1);
+        plan.places.schemes[0].bypass = false;
+        plan.beside = BesidePlan {
+            daemons: true,
+            poststage: true,
+            patience: 10,
+            bandwidth: None,
+        };
+        plan.runs = quiet(plan, &[4, 1]);
+        let run = &mut plan.runs[0];
+        (run.finalizes, run.loss) = (false, Loss::Power);
+        run.kill = Kill::AtStep(2000 + 60 * seed);
+        run.beside = BesideRun {
+            daemons: (0..plan.nodes).collect(),
+            after: vec![After::Poststage(None)],
+            ..BesideRun::default()
+        };
+    });
+}

@@ -1,0 +1,164 @@
+//! What a seed decides of daemons and commands.
+
+use super::commands::Command;
+use scr::system::simulated::Random;
+use std::time::Duration;
+
+/// Something that happens during a run.
+#[derive(Debug, Clone)]
+pub enum What {
+    /// A daemon starts on a node, also where there is one.
+    Daemon(usize),
+    KillDaemon(usize),
+    StopDaemon(usize, Duration),
+    /// A command, and after how many steps it is killed.
+    Command(Command, Option<u64>),
+}
+
+#[derive(Debug, Clone)]
+pub struct Event {
+    /// The step of the run.
+    pub at: u64,
+    pub what: What,
+}
+
+/// What is done after a run. With a number it is killed after so many steps, and begun again.
+#[derive(Debug, Clone)]
+pub enum After {
+    Poststage(Option<u64>),
+    /// By so many people at once.
+    Postrun(usize, Option<u64>),
+    Command(Command),
+    /// `scr clean` on all nodes: the caches are empty then.
+    Clean,
+    /// The index is lost, and `scr index --add` makes it again.
+    LoseIndex,
+}
+
+/// Beside one run.
+#[derive(Debug, Clone, Default)]
+pub struct BesideRun {
+    /// Nodes on which daemons are started before, unless there is one.
+    pub daemons: Vec<usize>,
+    pub events: Vec<Event>,
+    pub after: Vec<After>,
+}
+
+/// Beside the runs of a job.
+#[derive(Debug, Clone, Default)]
+pub struct BesidePlan {
+    /// Transfer daemons flush.
+    pub daemons: bool,
+    pub poststage: bool,
+    /// Seconds without progress after which a daemon is left out; bytes per second.
+    pub patience: u64,
+    pub bandwidth: Option<u64>,
+}
+
+impl BesideRun {
+    /// True if anything happens.
+    pub fn is_busy(&self) -> bool {
+        !self.daemons.is_empty() || !self.events.is_empty() || !self.after.is_empty()
+    }
+
+    /// True if people or scripts call commands.
+    pub fn has_people(&self) -> bool {
+        let mut events = self.events.iter();
+        let command = |event: &Event| matches!(event.what, What::Command(..));
+        events.any(command) || !self.after.is_empty()
+    }
+
+    /// True if a person orders the program to halt.
+    pub fn halts(&self) -> bool {
+        let (mut events, mut after) = (self.events.iter(), self.after.iter());
+        events.any(|event| matches!(event.what, What::Command(Command::Halt, _)))
+            || after.any(|after| matches!(after, After::Command(Command::Halt)))
+    }
+}
+
+impl BesidePlan {
+    /// `background`: flushes go on in the background.
+    pub fn draw(random: &mut Random, background: bool) -> Self {
+        let daemons = background && random.once_in(3);
+        BesidePlan {
+            daemons,
+            poststage: background && random.once_in(if daemons { 3 } else { 10 }),
+            patience: random.between(2, 40),
+            bandwidth: random.once_in(4).then(|| random.between(1000, 50_000)),
+        }
+    }
+
+    /// `people`: commands are called.
+    pub fn draw_run(&self, random: &mut Random, nodes: usize, people: bool) -> BesideRun {
+        let mut run = BesideRun::default();
+        let kill = |random: &mut Random| {
+            random.once_in(3).then(|| {
+                let most = 1 << random.between(3, 10);
+                random.below(most)
+            })
+        };
+        if self.daemons {
+            let all = 0..nodes;
+            run.daemons = all.filter(|_| !random.once_in(5)).collect();
+            for _ in 0..random.below(4) {
+                let node = random.below(nodes as u64) as usize;
+                let most = 1 << random.between(4, 17);
+                let time = Duration::from_millis(random.below(most));
+                let what = match random.below(4) {
+                    0 | 1 => What::Daemon(node),
+                    2 => What::KillDaemon(node),
+                    _ => What::StopDaemon(node, time),
+                };
+                let at = random.below(1 << 13);
+                run.events.push(Event { at, what });
+            }
+        }
+        if self.poststage && !random.once_in(3) {
+            run.after.push(After::Poststage(kill(random)));
+        }
+        if people {
+            for _ in 0..random.below(4) {
+                let what = What::Command(Command::draw(random, nodes), kill(random));
+                let most = 1 << random.between(3, 13);
+                let at = random.below(most);
+                run.events.push(Event { at, what });
+                if random.once_in(3) {
+                    let again = What::Command(Command::draw(random, nodes), None);
+                    let at = at + random.below(300);
+                    run.events.push(Event { at, what: again });
+                }
+            }
+            if random.once_in(3) {
+                let people = 1 + usize::from(random.once_in(4));
+                run.after.push(After::Postrun(people, kill(random)));
+            }
+            if random.once_in(6) {
+                run.after.push(After::Clean);
+            }
+            if random.once_in(10) {
+                run.after.push(After::LoseIndex);
+            }
+            if random.once_in(6) {
+                run.after.push(After::Command(Command::draw(random, nodes)));
+            }
+            run.after.push(After::Command(Command::GoOn));
+        }
+        run
+    }
+
+    /// The parameters that follow.
+    pub fn variables(&self) -> Vec<(&'static str, String)> {
+        let mut all = Vec::new();
+        if self.daemons {
+            all.push(("SCR_FLUSH_TYPE", "DAEMON".to_string()));
+            all.push(("SCR_FLUSH_DAEMON_TIMEOUT", self.patience.to_string()));
+        }
+        if self.poststage {
+            all.push(("SCR_FLUSH_POSTSTAGE", "1".to_string()));
+        }
+        if let Some(bandwidth) = self.bandwidth {
+            all.push(("SCR_FLUSH_ASYNC_BW", bandwidth.to_string()));
+        }
+        all
+    }
+}

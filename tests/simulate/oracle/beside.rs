@@ -1,0 +1,109 @@
+//! What daemons and commands tell, beside the program.
+
+use super::dataset::{Dataset, Fate};
+use super::{Oracle, Promise};
+
+impl Oracle {
+    /// No file system has failed or been full in this job, so nothing may fail.
+    pub fn is_clear(&self) -> bool {
+        let mut runs = self.plan.runs.iter().take(self.run + 1);
+        runs.all(|run| run.faults.one_in == 0 && run.capacity.is_none())
+    }
+
+    /// A command has failed, and nothing else had.
+    pub fn command_failed(&mut self, what: &str) {
+        let clear = self.is_clear();
+        self.check(Promise::Command, !clear, || what.to_string());
+    }
+
+    /// A command has reported a dataset as complete in the prefix directory.
+    pub fn reported_as_saved(&mut self, name: &str) {
+        let finished = |one: &Dataset| one.name == name && one.is_finished();
+        let at = self.datasets.iter().rposition(finished);
+        self.check(Promise::Finished, at.is_some(), || {
+            format!("a command calls {name} complete, which not all ranks had finished")
+        });
+        if let Some(at) = at {
+            let one = &mut self.datasets[at];
+            one.saved |= one.fate == Fate::Counts;
+        }
+    }
+
+    /// A person is about to take a dataset out of the index, or has done so.
+    pub fn taken_out(&mut self, name: &str) {
+        self.people.insert(name.to_string());
+        for one in self.datasets.iter_mut().filter(|one| one.name == name) {
+            one.saved = false;
+            if one.fate != Fate::Gone {
+                one.fate = Fate::Dropped;
+            }
+        }
+        self.chosen = None;
+    }
+
+    /// What was offered by this call has been taken out meanwhile: reading it may fail.
+    pub fn is_taken_out(&self, call: usize) -> bool {
+        let Some(reading) = self.readings.get(&call) else {
+            return false;
+        };
+        let mut all = self.datasets.iter();
+        all.any(|one| reading.is_of(&one.key) && self.people.contains(&one.name))
+    }
+
+    /// A person is about to make a checkpoint the one to restart from, or has done so.
+    pub fn made_current(&mut self, name: &str) {
+        let newer = self.datasets.iter_mut().rev();
+        for one in newer.take_while(|one| one.name != name) {
+            if one.fate == Fate::Counts && one.checkpoint {
+                one.fate = Fate::Dropped;
+            }
+        }
+        self.chosen = None;
+    }
+
+    /// The index is lost, and with it what was rejected or deleted while files were left.
+    pub fn index_is_lost(&mut self) {
+        let gone = |one: &&mut Dataset| one.fate == Fate::Gone;
+        let gone = self.datasets.iter_mut().filter(gone);
+        gone.for_each(|one| one.fate = Fate::GivenUp);
+    }
+
+    /// What was in the caches of nodes may be gone.
+    pub fn caches_lost(&mut self) {
+        self.datasets
+            .iter_mut()
+            .for_each(|one| one.cache_lost = true);
+    }
+
+    /// The checkpoint that must be offered now, if no file system has failed.
+    pub fn wanted(&self) -> Option<usize> {
+        self.expected().filter(|_| self.is_clear())
+    }
+
+    /// `scr postrun` has saved all that it found: that checkpoint, or a newer one, must be among it.
+    pub fn must_be_saved(&mut self, wanted: Option<usize>) {
+        let is_saved = |one: &Dataset| one.saved && one.checkpoint;
+        let saved = self.datasets.iter().rposition(is_saved);
+        let told = wanted.map_or(String::new(), |at| self.datasets[at].told());
+        self.check(Promise::Postrun, saved >= wanted, || {
+            format!("scr postrun has not saved {told}")
+        });
+    }
+
+    /// `scr halt` has ended, or the conditions are about to be removed.
+    pub fn halted(&mut self, halted: bool) {
+        self.halted = halted;
+    }
+
+    /// The program must be told to exit.
+    pub fn halt_is_due(&self) -> bool {
+        self.halted && self.is_clear()
+    }
+
+    /// What SCR_Should_exit has told rank 0, which `due` to be told so when it asked.
+    pub fn has_asked(&mut self, due: bool, exits: bool) {
+        self.check(Promise::Halt, exits || !due, || {
+            "SCR_Should_exit says no after scr halt".to_string()
+        });
+    }
+}
