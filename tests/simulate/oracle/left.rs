@@ -4,6 +4,7 @@
 use super::dataset::Fate;
 use super::{Oracle, Promise};
 use crate::content::{content, files_of};
+use crate::machine::Loss;
 use crate::volume::Volume;
 use scr::cache::layout::temporary_of;
 use scr::format::index::Index;
@@ -164,7 +165,10 @@ impl Oracle {
                         || of_datasets.contains(path)
                 }
             };
-            if !fine {
+            // The rename of an extracted file need not survive a power loss; then its old name is back.
+            let power = self.plan.runs.iter().any(|run| run.loss == Loss::Power);
+            let old_name = power && text.contains("/.scr.extract.");
+            if !(fine || old_name) {
                 left.push(text.into_owned());
             }
         }
