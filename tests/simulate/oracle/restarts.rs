@@ -254,6 +254,7 @@ impl Oracle {
         if !self.begun.insert(act) {
             return;
         }
+        (self.chosen, self.chosen_is_known) = (None, false);
         let of_name = |one: &super::Dataset| one.name == name && one.checkpoint;
         if let Some(at) = self.datasets.iter().rposition(of_name) {
             let one = &self.datasets[at];
