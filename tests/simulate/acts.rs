@@ -100,7 +100,12 @@ pub fn draw(random: &mut Random, number: usize, names: &mut Vec<String>) -> Vec<
         let known = !names.is_empty();
         let name = |random: &mut Random| random.one_of(names).clone();
         match random.below(40) {
-            0 if known => acts.push(Act::Current(name(random))),
+            0 if known => {
+                acts.push(Act::Current(name(random)));
+                if random.once_in(2) {
+                    acts.push(Act::Look);
+                }
+            }
             1 if known => acts.push(Act::Drop(name(random))),
             2 if known => acts.push(Act::Delete(name(random))),
             3 => acts.push(Act::Ask),

@@ -48,7 +48,8 @@ impl Oracle {
             .clone()
             .any(|other| other.checkpoint && other.is_finished());
         // Output takes the place of the newest only when that is in the prefix directory.
-        let harmless = |other: &Dataset| !other.checkpoint && newest && self.plan.flush > 0;
+        let saved = self.plan.flush > 0 && self.plan.fetch;
+        let harmless = |other: &Dataset| !other.checkpoint && newest && saved;
         let after = newer.filter(here).filter(|other| !harmless(other)).count();
         let count = places.stores[store].count as usize;
         // The oldest leaves first, where all are protected alike.

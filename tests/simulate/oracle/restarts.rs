@@ -112,7 +112,10 @@ impl Oracle {
         let refused = !self.plan.takes_other_ranks(run) && !self.plan.anew;
         let of_other_ranks = refused && others.next().is_some();
         let required = expected.is_none() && self.plan.is_set("SCR_REQUIRE_RESTART");
-        let reason = self.not_read || self.is_excused() || self.is_tight();
+        // Plain files of an older dataset of a name are in the way of what comes out of containers.
+        let replaced = self.datasets.iter().any(|one| one.fate == Fate::Replaced);
+        let in_the_way = replaced && self.plan.is_set("SCR_USE_CONTAINERS");
+        let reason = self.not_read || self.is_excused() || self.is_tight() || in_the_way;
         self.check(
             Promise::Reason,
             reason || of_other_ranks || required,
@@ -251,6 +254,7 @@ impl Oracle {
         if !self.begun.insert(act) {
             return;
         }
+        (self.chosen, self.chosen_is_known) = (None, false);
         let of_name = |one: &super::Dataset| one.name == name && one.checkpoint;
         if let Some(at) = self.datasets.iter().rposition(of_name) {
             let one = &self.datasets[at];
@@ -262,6 +266,11 @@ impl Oracle {
                 .count();
             let known = self.is_promised(at) && (window == 0 || newer < window);
             self.goes_on_from(Some(at), self.datasets.len());
+            if self.plan.is_set("SCR_DROP_AFTER_CURRENT") {
+                let newer = self.datasets.iter_mut().skip(at + 1);
+                let kept = newer.filter(|one| one.fate != Fate::Gone);
+                kept.for_each(|one| one.fate = Fate::Dropped);
+            }
             (self.chosen, self.chosen_is_known) = (key, known);
         }
     }
