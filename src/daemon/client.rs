@@ -305,6 +305,14 @@ pub fn silent(who: Option<String>, patience: Duration) -> String {
 /// # Errors
 /// The files of the daemon cannot be read or removed.
 pub fn end_earlier(control: &Control, patience: Duration) -> Result<Option<String>> {
+    match stop_and_remove(control, patience) {
+        // A daemon that ends removes its directory if nothing else is there.
+        Err(error) if error.is_not_found() => Ok(None),
+        other => other,
+    }
+}
+
+fn stop_and_remove(control: &Control, patience: Duration) -> Result<Option<String>> {
     if !control.is_used()? {
         return Ok(None);
     }

@@ -305,9 +305,11 @@ impl Beside {
         let found = self.on_each(simulation, &[None], "the index", &mut fuse, check);
         let found = found.into_iter().flatten().next();
         let mut oracle = self.login.oracle.borrow_mut();
-        oracle.check(Promise::Index, found.is_none(), || {
-            found.unwrap_or_default()
-        });
+        if !oracle.prefix_damaged {
+            oracle.check(Promise::Index, found.is_none(), || {
+                found.unwrap_or_default()
+            });
+        }
         let panics = simulation.take_panics();
         let fine = panics.is_empty();
         oracle.check(Promise::Ends, fine, || format!("a panic: {panics:#?}"));

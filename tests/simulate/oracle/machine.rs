@@ -87,6 +87,13 @@ impl Oracle {
             // What is in the prefix directory need not be in the cache any more.
             (one.saved, one.cache_lost) = (false, true);
         }
+        let container = path.file_name().and_then(|name| name.to_str());
+        if !known && !checksums && container.is_some_and(|name| name.starts_with("ctr.")) {
+            self.datasets
+                .iter_mut()
+                .for_each(|one| one.unnoticed = true);
+        }
         self.broken |= !known;
+        self.prefix_damaged = true;
     }
 }

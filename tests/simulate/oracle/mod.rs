@@ -58,6 +58,8 @@ pub struct Oracle {
     pub locked: bool,
     /// The records of SCR, or what nobody can notice, were damaged.
     broken: bool,
+    /// Something in the prefix directory was damaged.
+    pub prefix_damaged: bool,
     /// The names of what commands have taken out in this run.
     people: BTreeSet<String>,
     /// `scr halt` was called.
@@ -88,6 +90,7 @@ impl Oracle {
             reports: 0,
             locked: false,
             broken: false,
+            prefix_damaged: false,
             people: BTreeSet::new(),
             halted: false,
             violations: Vec::new(),
