@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// only modules that stand below it here. `src/lib.rs` and `docs/architecture.md` have the same order.
 const LAYERS: &str = "
     capi: session prefix config job comm format store events error version system
-    cli: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error text version system
+    cli: daemon scavenge policy prefix transfer cache redundancy log config job format store events error text version system
     session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error text system
     daemon: prefix transfer cache job format store events error text system
     scavenge: prefix transfer cache redundancy format store error text

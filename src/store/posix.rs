@@ -413,7 +413,7 @@ impl<S: System> Files for S {
 /// Makes directories, again if another process has removed one of them meanwhile: who ends, or deletes,
 /// removes those that are empty then.
 fn despite_removal(make: impl Fn() -> Result<()>) -> Result<()> {
-    const TRIES: u32 = 10;
+    const TRIES: u32 = 100;
     let mut tries = 0;
     loop {
         match make() {

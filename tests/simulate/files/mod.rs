@@ -145,7 +145,7 @@ impl SimFiles {
     fn make_all(&self, path: &Path, mode: u32) -> Result<()> {
         const ACTION: &str = "make directory";
         // As the real one: another process may remove a directory that is still empty.
-        const TRIES: u32 = 10;
+        const TRIES: u32 = 100;
         let mount = self.mounts.iter().find(|(at, _)| path.starts_with(at));
         let (at, _) = mount.ok_or_else(|| failed(ACTION, path, libc::EACCES))?;
         let mut tries = 0;
