@@ -198,9 +198,7 @@ impl Control {
     /// Removes the transfer file, and what killed processes have left of it.
     pub fn remove(&self) -> Result<()> {
         let _lock = self.lock()?;
-        for name in self.temporaries()? {
-            self.files.remove_file(&self.dir.join(name))?;
-        }
+        self.remove_temporaries()?;
         self.files.remove_file(&self.file())
     }
 
@@ -341,7 +339,7 @@ impl Control {
     }
 
     /// Removes all files of the daemon, and what killed processes have left of those that they were
-    /// replacing. Local; only while there is none.
+    /// replacing. Call it only while no daemon lives. Local.
     pub fn remove_files(&self) -> Result<()> {
         let lock = self.lock();
         if let Err(error) = lock.as_ref()
@@ -349,9 +347,7 @@ impl Control {
         {
             return lock.map(drop);
         }
-        for name in self.temporaries()? {
-            self.files.remove_file(&self.dir.join(name))?;
-        }
+        self.remove_temporaries()?;
         let names = [FILE, DAEMON, LOCK];
         names
             .iter()
@@ -362,6 +358,12 @@ impl Control {
     pub fn is_used(&self) -> Result<bool> {
         let there = |name| Ok(self.files.stat(&self.dir.join(name))?.is_some());
         Ok(there(FILE)? || there(DAEMON)? || !self.temporaries()?.is_empty())
+    }
+
+    fn remove_temporaries(&self) -> Result<()> {
+        let names = self.temporaries()?;
+        let mut paths = names.iter().map(|name| self.dir.join(name));
+        paths.try_for_each(|path| self.files.remove_file(&path))
     }
 
     /// The temporary files of what is replaced here. Who replaces has the lock.

@@ -215,7 +215,8 @@ impl Service {
         Ok(self.control.version()?.is_some())
     }
 
-    /// Tells the daemon to end, and waits for that. Gives who it was; `None` if there was none.
+    /// Tells the daemon to end, and waits until it has. Returns its process and host, or `None` if no daemon was
+    /// there.
     ///
     /// # Errors
     /// It did not end in time, or its files cannot be used.

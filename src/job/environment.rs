@@ -1,5 +1,6 @@
 //! The environment of a process, as a value that tests can make.
 
+use crate::system::process;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr, OsString};
@@ -31,14 +32,11 @@ pub struct Environment {
 impl Environment {
     /// The environment of this process, now.
     pub fn of_process() -> Self {
-        let uid = rustix::process::geteuid().as_raw();
+        let uid = process::user();
         Environment {
             vars: std::env::vars_os().collect(),
             cwd: std::env::current_dir().unwrap_or_default(),
-            host: rustix::system::uname()
-                .nodename()
-                .to_string_lossy()
-                .into_owned(),
+            host: process::host(),
             uid,
             user_from_db: user_of(uid),
             code_file: code_file(),

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Removes a dataset from the index; its files stay.
 ///
 /// # Errors
-/// There is none of that name.
+/// No dataset has that name.
 pub fn drop_one(files: &dyn Files, prefix: &Prefix, name: &Name) -> Result<()> {
     change(files, prefix, name, |index| index.remove(name).is_some())
 }
@@ -24,7 +24,7 @@ pub fn drop_one(files: &dyn Files, prefix: &Prefix, name: &Name) -> Result<()> {
 /// Removes all datasets from the index that are newer than this one; their files stay.
 ///
 /// # Errors
-/// There is none of that name.
+/// No dataset has that name.
 pub fn drop_after(files: &dyn Files, prefix: &Prefix, name: &Name) -> Result<()> {
     change(files, prefix, name, |index| {
         index.drop_after(name).is_some()
@@ -78,7 +78,7 @@ impl<'a> Deletion<'a> {
     /// Plans the deletion of a dataset; `node`: where this process runs.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// No dataset has that name.
     pub fn of(
         files: &'a dyn Files,
         prefix: &'a Prefix,

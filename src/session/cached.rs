@@ -15,7 +15,7 @@ use crate::system::time::Instant;
 use crate::text::transferred;
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -192,9 +192,9 @@ pub(super) struct CachedDatasets {
     pub entries: Vec<CachedDataset>,
     /// Directories that no restart can use. They are evicted first. The same on all ranks.
     pub unusable: Vec<Slot>,
-    /// Checkpoints that were evicted and are in the prefix directory, unless the user has given up some
-    /// since. The same on all ranks.
-    pub evicted_saved: BTreeSet<u64>,
+    /// The newest checkpoint that was evicted and is in the prefix directory; `None` if the user has given
+    /// up a checkpoint since. The same on all ranks.
+    pub newest_evicted: Option<u64>,
     /// Leaders: the size of the last dataset of each redundancy descriptor.
     pub sizes: BTreeMap<usize, DatasetSize>,
     /// How many datasets in a row could not be completed in the cache. The same on all ranks.

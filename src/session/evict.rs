@@ -117,7 +117,7 @@ impl CachedDatasets {
         let evicted = same.next();
         run.log_slot(Event::Evict, slot, evicted.map(|c| &c.dataset));
         let saved = evicted.filter(|c| c.dataset.is_checkpoint() && c.in_prefix && !c.dropped);
-        self.evicted_saved.extend(saved.map(|c| c.dataset.id));
+        self.newest_evicted = self.newest_evicted.max(saved.map(|c| c.dataset.id));
     }
 
     /// Evicts what must leave a store before a new dataset comes, and up to `more` datasets that a

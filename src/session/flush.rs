@@ -184,9 +184,8 @@ impl Flush<'_> {
             c.dataset.is_checkpoint() && !c.dropped && c.dataset.id > dataset.id
         };
         // One that was evicted may be newer, too.
-        let evicted = self.cached.evicted_saved.last();
         let is_newest = dataset.is_checkpoint()
-            && evicted.is_none_or(|newest| *newest < dataset.id)
+            && self.cached.newest_evicted < Some(dataset.id)
             && !self.cached.entries.iter().any(newer);
         let mut entries = self.cached.entries.iter_mut();
         let Some(cached) = entries.find(|c| c.dataset.id == dataset.id) else {

@@ -65,7 +65,7 @@ impl Session {
         self.search.unavailable = None;
         self.ids.know(id, ckpt);
         self.search.chosen = Some(id);
-        self.cached.evicted_saved.clear();
+        self.cached.newest_evicted = None;
         // A cached one that is complete comes first. Else the current marker in the index decides,
         // and no older cached one may come before it.
         let complete = self.cached.get(id).is_some_and(|c| c.filemap.is_some());
@@ -82,7 +82,7 @@ impl Session {
     pub fn drop_dataset(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Drop)?;
         self.search.unavailable = None;
-        self.cached.evicted_saved.clear();
+        self.cached.newest_evicted = None;
         let run = &self.run;
         run.on_root(|| {
             let id = index::update(&*run.files, &run.prefix, |index| Ok(index.remove(name)))?;
@@ -114,7 +114,7 @@ impl Session {
         self.settle_cancelled(&self.background.ids_of_name(name, 0))?;
         self.checksums.cancel_bypass(Some(name));
         self.search.unavailable = None;
-        self.cached.evicted_saved.clear();
+        self.cached.newest_evicted = None;
         let run = &self.run;
         let cached = self.cached.slots(|c| c.dataset.name == *name);
         self.cached.remove(run, &mut self.search, &cached);

@@ -179,12 +179,8 @@ impl Session {
         });
         let (max_dataset, max_checkpoint) = (max_dataset as u64, max_checkpoint as u64);
         let ids_are_taken = max_dataset >= id || (checkpoint && max_checkpoint >= count);
-        if let (true, Ok(target)) = (ids_are_taken || ready.is_err(), &target)
-            && !target.bypass
-        {
-            let layout = &run.stores[target.store].layout;
-            let removed = dataset::remove_directories(&*run.files, layout, id, run.rank());
-            run.tell_not_removed(removed);
+        if let (true, Ok(target)) = (ids_are_taken || ready.is_err(), &target) {
+            self.remove_directories(target, id);
         }
         if no_room > 0 {
             self.settle(WaitFor::All)?;
@@ -198,6 +194,16 @@ impl Session {
         dataset.created = created as u64;
         self.open(dataset, target, evict, begun)?;
         Ok(true)
+    }
+
+    /// Removes the directories in the cache of a dataset that is not begun. Local.
+    fn remove_directories(&self, target: &Target, id: u64) {
+        let run = &self.run;
+        if !target.bypass {
+            let layout = &run.stores[target.store].layout;
+            let removed = dataset::remove_directories(&*run.files, layout, id, run.rank());
+            run.tell_not_removed(removed);
+        }
     }
 
     /// All ranks are ready: enters the dataset, and evicts what must go for it. `evict` is one more
@@ -217,13 +223,7 @@ impl Session {
         if !dataset.is_checkpoint()
             && let Err(error) = self.save_displaced((store, bypass), more)
         {
-            let run = &self.run;
-            if !bypass {
-                let layout = &run.stores[store].layout;
-                let id = dataset.id;
-                let removed = dataset::remove_directories(&*run.files, layout, id, run.rank());
-                run.tell_not_removed(removed);
-            }
+            self.remove_directories(&target, dataset.id);
             return Err(error);
         }
         let run = &self.run;

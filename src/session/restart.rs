@@ -93,7 +93,7 @@ impl Restart<'_> {
                 Ok(())
             })
         });
-        self.cached.evicted_saved.clear();
+        self.cached.newest_evicted = None;
         let slots = self.cached.slots(|c| c.dataset.id == id);
         self.cached.remove(run, self.search, &slots);
         run.agree(marked.map(drop))

@@ -39,8 +39,8 @@ struct Options {
 impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let path = place::file(&self.file)?;
-        let page = import(&path, &read(&path)?)?;
-        call.out.write_all(page.to_string().as_bytes())?;
+        let page = imported(&path, &read(&path)?).map_err(Failure::Said)?;
+        call.out.write_all(page.as_bytes())?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -20,7 +20,10 @@ fn choose() {
     let name = std::env::var("SCR_FUZZ_READER").unwrap_or_default();
     let Some(reader) = READERS.iter().find(|reader| reader.name == name) else {
         let names: Vec<&str> = READERS.iter().map(|reader| reader.name).collect();
-        eprintln!("SCR_FUZZ_READER={name} is none of: {}", names.join(", "));
+        eprintln!(
+            "there is no reader SCR_FUZZ_READER={name}; choose from: {}",
+            names.join(", ")
+        );
         std::process::exit(2);
     };
     if let Some(dir) = std::env::var_os("SCR_FUZZ_SEEDS") {
