@@ -342,7 +342,10 @@ impl Candidate {
             let gone = reddesc.members.iter().filter(|m| lost.contains(m)).count();
             let set = redundancy::Set::new(0, reddesc.members.clone());
             let left = losses.saturating_sub(gone);
-            (redundancy::survives(set.as_slice(), groups, left), losses)
+            (
+                redundancy::survives(set.as_slice(), groups, |_| left),
+                losses,
+            )
         });
         let least = |a: (usize, usize), b: (usize, usize)| (a.0.min(b.0), a.1.min(b.1));
         each.reduce(least).unwrap_or_default()

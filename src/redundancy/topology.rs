@@ -351,8 +351,7 @@ fn sets(plan: &SetPlan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
         size /= 2;
         sets = redundancy::make_sets(groups, size);
     }
-    let smallest = sets.iter().map(Set::size).min().unwrap_or(0);
-    let survived = redundancy::survives(&sets, groups, scheme.losses(smallest));
+    let survived = redundancy::survives(&sets, groups, |members| scheme.losses(members));
     let group = match plan.outlives {
         true => "instance of the store",
         false => plan.group.as_str(),
