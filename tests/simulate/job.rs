@@ -220,6 +220,8 @@ impl Machine {
         let rank = |rank| (process(rank), main[rank], run.node_of[rank]);
         let ranks: Vec<_> = (0..size).map(rank).collect();
         let mut disturbs = Disturbs::new(&run.disturbance, &self.faults, orphan, process);
+        let mut alive: Vec<usize> = Vec::new();
+        let mut looked = None;
         loop {
             let steps = simulation.steps() - begun;
             if let Some((kind, text)) = disturbs.step(simulation, steps, &ranks) {
@@ -227,9 +229,12 @@ impl Machine {
                 self.tell(text);
             }
             let due = matches!(run.kill, Kill::AtStep(at) if steps >= at) || disturbs.has_stopped();
-            let alive: Vec<usize> = (0..size)
-                .filter(|rank| disturbs.runs(*rank) && simulation.is_alive(process(*rank)))
-                .collect();
+            let now = (simulation.ended(), disturbs.has_stopped());
+            if looked.replace(now) != Some(now) {
+                let runs =
+                    |rank: &usize| disturbs.runs(*rank) && simulation.is_alive(process(*rank));
+                alive = (0..size).filter(runs).collect();
+            }
             if alive.is_empty() {
                 break;
             }
@@ -247,6 +252,7 @@ impl Machine {
                 self.tell(format!("all are killed after {steps} steps"));
                 break;
             }
+            let ended = simulation.ended();
             match simulation.step() {
                 Step::Ran(_) => {}
                 Step::Ended => break,
@@ -262,10 +268,12 @@ impl Machine {
                     break;
                 }
             }
-            // A program that returns ends its process with all threads.
-            for (rank, task) in main.iter().enumerate() {
-                if scheduler::has_ended(*task) && simulation.is_alive(process(rank)) {
-                    simulation.kill(process(rank));
+            if simulation.ended() != ended {
+                // A program that returns ends its process with all threads.
+                for (rank, task) in main.iter().enumerate() {
+                    if scheduler::has_ended(*task) && simulation.is_alive(process(rank)) {
+                        simulation.kill(process(rank));
+                    }
                 }
             }
             let took = scheduler::now().unwrap_or_default().saturating_sub(first);

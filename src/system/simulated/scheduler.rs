@@ -45,6 +45,7 @@ enum TaskState {
 }
 
 struct Task {
+    id: TaskId,
     process: ProcessId,
     name: String,
     state: TaskState,
@@ -59,9 +60,15 @@ struct Task {
 struct State {
     random: Random,
     now: Duration,
-    tasks: BTreeMap<TaskId, Task>,
+    /// By their ids, which grow.
+    tasks: Vec<Task>,
+    /// Where in it those are that can go on; kept for its memory only.
+    able: Vec<usize>,
     next: TaskId,
-    current: Option<TaskId>,
+    /// The running task, and its process.
+    current: Option<(TaskId, ProcessId)>,
+    /// How many tasks have ended.
+    ended: u64,
     dead: BTreeSet<ProcessId>,
     /// By how much the clocks of processes are ahead.
     ahead: BTreeMap<ProcessId, Duration>,
@@ -105,9 +112,11 @@ impl Simulation {
         let state = State {
             random: Random::new(seed),
             now: Duration::from_secs(1_000_000),
-            tasks: BTreeMap::new(),
+            tasks: Vec::new(),
+            able: Vec::new(),
             next: 1,
             current: None,
+            ended: 0,
             dead: BTreeSet::new(),
             ahead: BTreeMap::new(),
             stopped: BTreeMap::new(),
@@ -143,9 +152,14 @@ impl Simulation {
     pub fn kill(&self, process: ProcessId) {
         self.0.borrow_mut().dead.insert(process);
         loop {
-            let of_process =
-                |(id, task): (&TaskId, &Task)| (task.process == process).then_some(*id);
-            let next = self.0.borrow().tasks.iter().find_map(of_process);
+            let of_process = |task: &&Task| task.process == process;
+            let next = self
+                .0
+                .borrow()
+                .tasks
+                .iter()
+                .find(of_process)
+                .map(|task| task.id);
             match next {
                 Some(task) => unwind(task),
                 None => return,
@@ -171,7 +185,12 @@ impl Simulation {
     /// True if a process has tasks.
     pub fn is_alive(&self, process: ProcessId) -> bool {
         let state = self.0.borrow();
-        state.tasks.values().any(|task| task.process == process)
+        state.tasks.iter().any(|task| task.process == process)
+    }
+
+    /// How many tasks have ended so far. While it stays the same, so does what is alive.
+    pub fn ended(&self) -> u64 {
+        self.0.borrow().ended
     }
 
     /// Sets by how much the clock of a process is ahead of the simulation's.
@@ -210,7 +229,7 @@ impl Simulation {
             };
             format!("{} of process {} {what}", task.name, task.process)
         };
-        state.tasks.values().map(told).collect()
+        state.tasks.iter().map(told).collect()
     }
 
     /// The panics of tasks since the last call.
@@ -225,7 +244,7 @@ impl Drop for Simulation {
             .0
             .borrow()
             .tasks
-            .values()
+            .iter()
             .map(|task| task.process)
             .collect();
         for process in processes {
@@ -235,57 +254,56 @@ impl Drop for Simulation {
     }
 }
 
-/// Draws a task that can go on, after a jump of the clock if there is none.
+/// Draws a task that can go on, after a jump of the clock if there is none. It is the running one then.
 #[allow(clippy::type_complexity)]
 fn choose(state: &mut State) -> Result<(TaskId, Coroutine<(), (), (), DefaultStack>), Step> {
     state.steps += 1;
     state.now += Duration::from_micros(state.random.below(STEP));
-    let now = state.now;
-    let mut able = state.able(now).count();
-    if able == 0 {
-        let able_at = state.tasks.values().filter_map(|task| state.able_at(task));
+    let mut able = std::mem::take(&mut state.able);
+    state.find_able(&mut able);
+    if able.is_empty() {
+        let able_at = state.tasks.iter().filter_map(|task| state.able_at(task));
         match able_at.min() {
             Some(until) => state.now = until,
             None if state.tasks.is_empty() => return Err(Step::Ended),
             None => return Err(Step::Stuck),
         }
-        able = state.able(state.now).count();
+        state.find_able(&mut able);
     }
-    let drawn = state.random.below(able as u64) as usize;
-    let now = state.now;
-    let chosen = state.able(now).nth(drawn);
-    let chosen = chosen.and_then(|id| Some((id, state.tasks.get_mut(&id)?)));
-    let (id, coroutine) = chosen
-        .and_then(|(id, task)| {
+    let drawn = state.random.below(able.len() as u64) as usize;
+    let chosen = able.get(drawn).and_then(|at| state.tasks.get_mut(*at));
+    let (id, process, coroutine) = chosen
+        .and_then(|task| {
             task.state = TaskState::Ready;
-            Some((id, task.coroutine.take()?))
+            Some((task.id, task.process, task.coroutine.take()?))
         })
         .ok_or(Step::Stuck)?;
-    state.hash = mixed(state.hash ^ mixed(id) ^ now.as_nanos() as u64);
+    state.able = able;
+    state.current = Some((id, process));
+    state.hash = mixed(state.hash ^ mixed(id) ^ state.now.as_nanos() as u64);
     Ok((id, coroutine))
 }
 
 fn run(id: TaskId, mut coroutine: Coroutine<(), (), (), DefaultStack>) {
-    let before = with(|state| state.current.replace(id)).flatten();
     let result = coroutine.resume(());
     let killed = with(|state| {
-        state.current = before;
+        state.current = None;
         match result {
             CoroutineResult::Yield(()) => {
-                let task = state.tasks.get_mut(&id);
-                task.and_then(|task| {
+                let process = state.task_mut(id).map(|task| {
                     task.coroutine = Some(coroutine);
-                    state.dead.contains(&task.process).then_some(task.process)
-                })
+                    task.process
+                });
+                process.is_some_and(|process| state.dead.contains(&process))
             }
             CoroutineResult::Return(()) => {
                 state.stacks.push(coroutine.into_stack());
-                state.ended(id);
-                None
+                state.end(id);
+                false
             }
         }
     });
-    if killed.flatten().is_some() {
+    if killed == Some(true) {
         unwind(id);
     }
 }
@@ -304,20 +322,42 @@ impl State {
         (resumed != Some(Duration::MAX)).then(|| wakes.max(resumed.unwrap_or_default()))
     }
 
-    /// The tasks that can go on at a time.
-    fn able(&self, now: Duration) -> impl Iterator<Item = TaskId> {
-        let all = self.tasks.iter();
-        all.filter(move |(_, task)| self.able_at(task).is_some_and(|at| at <= now))
-            .map(|(id, _)| *id)
+    /// Notes where the tasks are that can go on now.
+    fn find_able(&self, able: &mut Vec<usize>) {
+        let can = |task: &Task| self.able_at(task).is_some_and(|at| at <= self.now);
+        let all = self.tasks.iter().enumerate();
+        able.clear();
+        able.extend(all.filter(|(_, task)| can(task)).map(|(at, _)| at));
     }
 
-    fn ended(&mut self, id: TaskId) {
-        self.tasks.remove(&id);
+    fn place_of(&self, id: TaskId) -> Option<usize> {
+        self.tasks.binary_search_by_key(&id, |task| task.id).ok()
+    }
+
+    fn task(&self, id: TaskId) -> Option<&Task> {
+        self.tasks.get(self.place_of(id)?)
+    }
+
+    fn task_mut(&mut self, id: TaskId) -> Option<&mut Task> {
+        let at = self.place_of(id)?;
+        self.tasks.get_mut(at)
+    }
+
+    fn running(&mut self) -> Option<&mut Task> {
+        let (id, _) = self.current?;
+        self.task_mut(id)
+    }
+
+    fn end(&mut self, id: TaskId) {
+        if let Some(at) = self.place_of(id) {
+            self.tasks.remove(at);
+            self.ended += 1;
+        }
         self.wake(end_of(id));
     }
 
     fn wake(&mut self, key: Key) {
-        for task in self.tasks.values_mut() {
+        for task in &mut self.tasks {
             if matches!(task.state, TaskState::Waiting(waits, _) if waits == key) {
                 (task.state, task.woken) = (TaskState::Ready, true);
             }
@@ -325,14 +365,17 @@ impl State {
     }
 
     fn current_process(&self) -> Option<ProcessId> {
-        let task = self.tasks.get(&self.current?)?;
-        Some(task.process)
+        self.current.map(|(_, process)| process)
+    }
+
+    fn is_dead(&self) -> bool {
+        let process = self.current_process();
+        process.is_some_and(|process| self.dead.contains(&process))
     }
 }
 
 fn with<R>(change: impl FnOnce(&mut State) -> R) -> Option<R> {
-    let here = HERE.with_borrow(Clone::clone)?;
-    Some(change(&mut here.borrow_mut()))
+    HERE.with_borrow(|here| Some(change(&mut here.as_ref()?.borrow_mut())))
 }
 
 /// The key of a task's end.
@@ -352,7 +395,7 @@ fn start(process: ProcessId, name: &str, body: Work) -> TaskId {
             .unwrap_or_else(|| DefaultStack::new(STACK).expect("memory for a stack"));
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
             with(|state| {
-                if let Some(task) = state.tasks.get_mut(&id) {
+                if let Some(task) = state.task_mut(id) {
                     task.yielder = yielder;
                 }
             });
@@ -364,13 +407,14 @@ fn start(process: ProcessId, name: &str, body: Work) -> TaskId {
                 let text = panic.downcast_ref::<String>().cloned();
                 let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
                 with(|state| {
-                    let name = state.tasks.get(&id).map_or("", |task| &task.name);
+                    let name = state.task(id).map_or("", |task| &task.name);
                     let text = format!("{name}: {}", text.unwrap_or_default());
                     state.panics.push(text);
                 });
             }
         });
         let task = Task {
+            id,
             process,
             name: name.to_string(),
             state: TaskState::Ready,
@@ -378,7 +422,7 @@ fn start(process: ProcessId, name: &str, body: Work) -> TaskId {
             coroutine: Some(coroutine),
             yielder: std::ptr::null(),
         };
-        state.tasks.insert(id, task);
+        state.tasks.push(task);
         id
     })
     .unwrap_or(0)
@@ -397,14 +441,15 @@ pub(super) fn spawn_unpaused(name: &str, body: Work) -> TaskId {
 
 /// True if a task has ended.
 pub fn has_ended(task: TaskId) -> bool {
-    with(|state| !state.tasks.contains_key(&task)).unwrap_or(true)
+    with(|state| state.place_of(task).is_none()).unwrap_or(true)
 }
 
 /// Unwinds the stack of a task that does not run, and forgets it.
 pub fn unwind(id: TaskId) {
     let taken = with(|state| {
-        let coroutine = state.tasks.get_mut(&id)?.coroutine.take()?;
-        Some((coroutine, state.current.replace(id)))
+        let task = state.task_mut(id)?;
+        let (coroutine, process) = (task.coroutine.take()?, task.process);
+        Some((coroutine, state.current.replace((id, process))))
     });
     let Some((mut coroutine, before)) = taken.flatten() else {
         return;
@@ -413,24 +458,19 @@ pub fn unwind(id: TaskId) {
     with(|state| {
         state.current = before;
         state.stacks.push(coroutine.into_stack());
-        state.ended(id);
+        state.end(id);
     });
 }
 
 /// True while the running code belongs to a killed process: it must have no effect. Also while a panic
 /// unwinds: a task that panics takes its threads with it.
 pub fn is_dead() -> bool {
-    std::thread::panicking()
-        || with(|state| {
-            let process = state.current_process();
-            process.is_some_and(|process| state.dead.contains(&process))
-        })
-        .unwrap_or(false)
+    std::thread::panicking() || with(|state| state.is_dead()).unwrap_or(false)
 }
 
 /// The running task.
 pub fn current() -> Option<TaskId> {
-    with(|state| state.current).flatten()
+    with(|state| Some(state.current?.0)).flatten()
 }
 
 /// The process of the running task.
@@ -501,7 +541,7 @@ fn suspend(how: TaskState) -> bool {
         return false;
     }
     let yielder = with(|state| {
-        let task = state.tasks.get_mut(&state.current?)?;
+        let task = state.running()?;
         (task.state, task.woken) = (how, false);
         Some(task.yielder)
     });
@@ -512,7 +552,5 @@ fn suspend(how: TaskState) -> bool {
     // SAFETY: the yielder of the running coroutine, on whose stack this call is; it lives until the
     // coroutine ends.
     unsafe { (*yielder).suspend(()) };
-    with(|state| state.tasks.get(&state.current?).map(|task| task.woken))
-        .flatten()
-        .unwrap_or(false)
+    with(|state| state.running().is_some_and(|task| task.woken)).unwrap_or(false)
 }
