@@ -3,6 +3,7 @@
 //! A 4-byte big-endian count of elements, then for each element its name, closed by NUL, and
 //! the packed form of its tree.
 
+use super::tree::order;
 use super::{Name, Tree};
 use crate::{Error, Result};
 
@@ -40,6 +41,33 @@ pub(super) fn unpack_at(bytes: &[u8], base: u64) -> Result<(Tree, usize)> {
     Ok((tree, reader.position()))
 }
 
+/// A packed tree with its elements in the order of names; of several of one name the last counts. What is
+/// below them stays as it is.
+pub(super) fn sorted(packed: &[u8]) -> Result<Vec<u8>> {
+    let mut reader = PackedReader {
+        rest: packed,
+        total: packed.len(),
+        base: 0,
+    };
+    let count = reader.count(0)?;
+    let mut elements = Vec::with_capacity(count.min(16));
+    for _ in 0..count {
+        let from = reader.rest;
+        let name = reader.name()?;
+        reader.skip(1)?;
+        let length = from.len() - reader.rest.len();
+        elements.push((name, from.get(..length).unwrap_or_default()));
+    }
+    elements.reverse();
+    elements.sort_by(|(a, _), (b, _)| order(a, b));
+    elements.dedup_by(|(a, _), (b, _)| a == b);
+    let mut out = Vec::with_capacity(packed.len());
+    out.extend_from_slice(&(elements.len() as u32).to_be_bytes());
+    let whole = elements.into_iter().map(|(_, whole)| whole);
+    whole.for_each(|element| out.extend_from_slice(element));
+    Ok(out)
+}
+
 struct PackedReader<'a> {
     rest: &'a [u8],
     total: usize,
@@ -55,7 +83,8 @@ impl<'a> PackedReader<'a> {
         Error::format(self.base + self.position() as u64, what)
     }
 
-    fn tree(&mut self, depth: usize) -> Result<Tree> {
+    /// The number of elements of the tree that begins here.
+    fn count(&mut self, depth: usize) -> Result<usize> {
         let Some((head, rest)) = self.rest.split_first_chunk::<4>() else {
             return Err(self.error("the tree ends before a count of elements"));
         };
@@ -68,6 +97,11 @@ impl<'a> PackedReader<'a> {
             return Err(self.error(format!("the tree is deeper than {MAX_DEPTH} levels")));
         }
         self.rest = rest;
+        Ok(count)
+    }
+
+    fn tree(&mut self, depth: usize) -> Result<Tree> {
+        let count = self.count(depth)?;
         // The count is not trusted, so memory is reserved for a few elements only.
         let mut elements = Vec::with_capacity(count.min(16));
         for _ in 0..count {
@@ -75,6 +109,15 @@ impl<'a> PackedReader<'a> {
             elements.push((name, self.tree(depth + 1)?));
         }
         Ok(Tree::of_elements(elements))
+    }
+
+    /// Goes behind a tree.
+    fn skip(&mut self, depth: usize) -> Result<()> {
+        for _ in 0..self.count(depth)? {
+            self.name()?;
+            self.skip(depth + 1)?;
+        }
+        Ok(())
     }
 
     fn name(&mut self) -> Result<&'a [u8]> {

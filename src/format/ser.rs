@@ -271,11 +271,10 @@ impl ChildSerializer<'_> {
             place.copy_from_slice(&count);
         }
         if !self.sorted {
-            // A tree sorts itself; of several elements of one name the last counts.
             let packed = self.out.get(self.start..).unwrap_or_default();
-            let (tree, _) = packed::unpack(packed).map_err(ser::Error::custom)?;
+            let sorted = packed::sorted(packed).map_err(ser::Error::custom)?;
             self.out.truncate(self.start);
-            packed::pack_into(self.out, &tree);
+            self.out.extend_from_slice(&sorted);
         }
         Ok(true)
     }

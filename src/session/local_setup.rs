@@ -87,7 +87,11 @@ fn remedy(error: &Error) -> &'static str {
 fn require_distinct(stores: &[StoreDescriptor]) -> Result<()> {
     let real = |dir: &Path| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
     let mut seen: Vec<(PathBuf, &StoreDescriptor)> = Vec::new();
-    for store in stores.iter().filter(|store| store.enabled) {
+    let enabled = || stores.iter().filter(|store| store.enabled);
+    if enabled().count() < 2 {
+        return Ok(());
+    }
+    for store in enabled() {
         let real = real(&store.dir);
         if let Some((_, other)) = seen.iter().find(|(dir, _)| *dir == real) {
             return Err(Error::config(

@@ -57,6 +57,8 @@ const WRITE_BEHIND: usize = 8 << 20;
 pub struct Copier<'a> {
     files: &'a dyn Files,
     buffer: Vec<u8>,
+    /// The most that it may hold, bytes.
+    most: usize,
     after_piece: &'a dyn Fn(u64) -> Result<()>,
     targets: &'a dyn TargetWatch,
     replaces: bool,
@@ -91,12 +93,21 @@ impl TargetWatch for () {
     }
 }
 
+/// The first bytes of a buffer, which grows if it is shorter: most files are small.
+fn room(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
+    if buffer.len() < length {
+        buffer.resize(length, 0);
+    }
+    &mut buffer[..length]
+}
+
 impl<'a> Copier<'a> {
     /// With a buffer of `buffer` bytes, the most that is read or written in one step.
     pub fn new(files: &'a dyn Files, buffer: usize) -> Self {
         Copier {
             files,
-            buffer: vec![0; buffer.clamp(1, scaled(PIECE))],
+            buffer: Vec::new(),
+            most: buffer.clamp(1, scaled(PIECE)),
             after_piece: &|_| Ok(()),
             targets: &(),
             replaces: false,
@@ -215,8 +226,8 @@ impl<'a> Copier<'a> {
         let mut hasher = (crc || recorded.crc.is_some()).then(Hasher::new);
         let mut offset = 0;
         while offset < size {
-            let length = (size - offset).min(self.buffer.len() as u64);
-            let piece = &mut self.buffer[..length as usize];
+            let length = (size - offset).min(self.most as u64);
+            let piece = room(&mut self.buffer, length as usize);
             source.read_at(offset, piece)?;
             if let Some(hasher) = &mut hasher {
                 hasher.update(piece);
@@ -256,7 +267,7 @@ impl<'a> Copier<'a> {
             offset = data.start.max(offset);
             let last = data.end.min(size);
             while offset < last {
-                let end = last.min(offset + self.buffer.len() as u64);
+                let end = last.min(offset + self.most as u64);
                 match kernel {
                     Some(target) => {
                         if !target.copy_from(source, offset..end)? {
@@ -265,7 +276,7 @@ impl<'a> Copier<'a> {
                         }
                     }
                     None => {
-                        let piece = &mut self.buffer[..(end - offset) as usize];
+                        let piece = room(&mut self.buffer, (end - offset) as usize);
                         source.read_at(offset, piece)?;
                         if let Some(sum) = &mut sum {
                             sum.add(offset, piece);
