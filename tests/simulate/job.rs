@@ -43,10 +43,17 @@ pub struct Outcome {
     pub violations: Vec<String>,
     pub hash: u64,
     pub steps: u64,
-    /// What happened, for people.
-    pub story: Vec<String>,
+    plan: Plan,
+    story: Vec<String>,
     /// What it has reached.
     pub reached: Reached,
+}
+
+impl Outcome {
+    /// What happened, for people.
+    pub fn story(&self) -> String {
+        format!("{:#?}\n{}", self.plan, self.story.join("\n"))
+    }
 }
 
 /// The machine on which the runs of a job take place.
@@ -106,7 +113,6 @@ pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) 
         orphan: RefCell::default(),
         plan,
     };
-    machine.tell(format!("{:#?}", machine.plan));
     machine.prepare();
     let mut beside = machine.beside();
     for number in 0..machine.plan.runs.len() {
@@ -135,6 +141,7 @@ pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) 
         hash,
         steps,
         story: machine.story.take(),
+        plan: machine.plan,
         reached: machine.oracle.borrow().reached.clone(),
     }
 }

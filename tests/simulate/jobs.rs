@@ -28,7 +28,7 @@ fn number(name: &str) -> Option<u64> {
 
 /// The story of a job that has failed.
 pub fn told(seed: u64, outcome: &Outcome) -> String {
-    let story = outcome.story.join("\n");
+    let story = outcome.story();
     let found = outcome.violations.join("\n");
     format!("{story}\n\nseed {seed}:\n{found}\n\nagain: SCR_SIM_SEED={seed}")
 }
@@ -41,7 +41,7 @@ fn told_with_less(seed: u64) -> String {
         None => format!("{whole}\nno smaller job of {tried} fails"),
         Some(least) => format!(
             "{whole}\n\nthe least of {tried} smaller jobs that fails:\n{}\n\n{}",
-            least.story.join("\n"),
+            least.story(),
             least.violations.join("\n")
         ),
     }
@@ -104,7 +104,7 @@ fn jobs_keep_what_the_failure_model_promises() {
     if let Some(seed) = number("SCR_SIM_SEED") {
         let outcome = simulate(seed);
         match outcome.violations.is_empty() {
-            true => println!("{}", outcome.story.join("\n")),
+            true => println!("{}", outcome.story()),
             false => panic!("{}", told_with_less(seed)),
         }
         return;

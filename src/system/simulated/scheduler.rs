@@ -85,7 +85,11 @@ struct State {
     small: bool,
 }
 
+/// Stacks that a simulation leaves to the next one of its thread, at most: those of a usual job.
+const KEPT: usize = 64;
+
 thread_local! {
+    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
     static HERE: RefCell<Option<Rc<RefCell<State>>>> = const { RefCell::new(None) };
 }
 
@@ -123,7 +127,7 @@ impl Simulation {
             hosts: BTreeMap::new(),
             hash: mixed(seed),
             steps: 0,
-            stacks: Vec::new(),
+            stacks: STACKS.take(),
             panics: Vec::new(),
             small: false,
         };
@@ -250,6 +254,9 @@ impl Drop for Simulation {
         for process in processes {
             self.kill(process);
         }
+        let mut stacks = std::mem::take(&mut self.0.borrow_mut().stacks);
+        stacks.truncate(KEPT);
+        STACKS.set(stacks);
         HERE.set(None);
     }
 }

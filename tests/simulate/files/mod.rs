@@ -15,7 +15,8 @@ use scr::system::simulated::scheduler;
 use scr::system::time::{SystemTime, UNIX_EPOCH, sleep};
 use scr::{Error, Result};
 use std::cell::RefCell;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 pub use view::View;
@@ -52,6 +53,18 @@ fn time() -> (i64, u32) {
     (since.as_secs() as i64, since.subsec_nanos())
 }
 
+/// The path below a directory, or none. Compares bytes, since this is done at each operation: all paths are
+/// written in one way.
+fn below<'a>(path: &'a Path, directory: &Path) -> Option<&'a Path> {
+    let bytes = path.as_os_str().as_bytes();
+    let rest = bytes.strip_prefix(directory.as_os_str().as_bytes())?;
+    match rest {
+        [] => Some(Path::new("")),
+        [b'/', rest @ ..] => Some(Path::new(OsStr::from_bytes(rest))),
+        _ => None,
+    }
+}
+
 fn locked(volume: &Shared) -> MutexGuard<'_, Volume> {
     volume.lock().unwrap()
 }
@@ -71,8 +84,8 @@ impl SimFiles {
 
     /// The volume of a path, and the path below it.
     fn place<'a>(&self, path: &'a Path) -> Option<(&Shared, &'a Path)> {
-        let (at, volume) = self.mounts.iter().find(|(at, _)| path.starts_with(at))?;
-        Some((volume, path.strip_prefix(at).unwrap_or(path)))
+        let mut mounts = self.mounts.iter();
+        mounts.find_map(|(at, volume)| Some((volume, below(path, at)?)))
     }
 
     /// Begins an operation: others may run before it, and it may fail.

@@ -14,7 +14,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
-use std::path::{Component, Path};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// An inode's number.
 pub type Ino = u64;
@@ -222,10 +223,13 @@ impl Volume {
     /// What a path below the volume's root names.
     pub fn find(&self, path: &Path) -> Outcome<Ino> {
         let mut here = ROOT;
-        for component in path.components() {
-            let Component::Normal(name) = component else {
+        // Not by its components: this is done at each operation.
+        let names = path.as_os_str().as_bytes().split(|byte| *byte == b'/');
+        for name in names.filter(|name| !name.is_empty()) {
+            let name = OsStr::from_bytes(name);
+            if name == "." || name == ".." {
                 return Err(libc::EINVAL);
-            };
+            }
             let directory = self.inode(here)?;
             if !directory.directory {
                 return Err(libc::ENOTDIR);
