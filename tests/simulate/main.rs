@@ -18,6 +18,7 @@ mod files;
 mod job;
 mod jobs;
 mod machine;
+mod memory;
 mod oracle;
 mod orphan;
 mod places;
