@@ -64,6 +64,8 @@ struct State {
     tasks: Vec<Task>,
     /// Where in it those are that can go on; kept for its memory only.
     able: Vec<usize>,
+    /// Where in it the task was that was drawn last.
+    chosen: usize,
     next: TaskId,
     /// The running task, and its process.
     current: Option<(TaskId, ProcessId)>,
@@ -118,6 +120,7 @@ impl Simulation {
             now: Duration::from_secs(1_000_000),
             tasks: Vec::new(),
             able: Vec::new(),
+            chosen: 0,
             next: 1,
             current: None,
             ended: 0,
@@ -278,7 +281,8 @@ fn choose(state: &mut State) -> Result<(TaskId, Coroutine<(), (), (), DefaultSta
         state.find_able(&mut able);
     }
     let drawn = state.random.below(able.len() as u64) as usize;
-    let chosen = able.get(drawn).and_then(|at| state.tasks.get_mut(*at));
+    state.chosen = able.get(drawn).copied().unwrap_or_default();
+    let chosen = state.tasks.get_mut(state.chosen);
     let (id, process, coroutine) = chosen
         .and_then(|task| {
             task.state = TaskState::Ready;
@@ -331,14 +335,27 @@ impl State {
 
     /// Notes where the tasks are that can go on now.
     fn find_able(&self, able: &mut Vec<usize>) {
-        let can = |task: &Task| self.able_at(task).is_some_and(|at| at <= self.now);
-        let all = self.tasks.iter().enumerate();
         able.clear();
-        able.extend(all.filter(|(_, task)| can(task)).map(|(at, _)| at));
+        let nobody_stopped = self.stopped.is_empty();
+        for (at, task) in self.tasks.iter().enumerate() {
+            // Quickly for most tasks: this is done at each step.
+            let can = match task.state {
+                TaskState::Waiting(_, None) => false,
+                TaskState::Ready if nobody_stopped => true,
+                _ => self.able_at(task).is_some_and(|at| at <= self.now),
+            };
+            if can {
+                able.push(at);
+            }
+        }
     }
 
     fn place_of(&self, id: TaskId) -> Option<usize> {
-        self.tasks.binary_search_by_key(&id, |task| task.id).ok()
+        // Mostly that of the task which runs.
+        match self.tasks.get(self.chosen) {
+            Some(task) if task.id == id => Some(self.chosen),
+            _ => self.tasks.binary_search_by_key(&id, |task| task.id).ok(),
+        }
     }
 
     fn task(&self, id: TaskId) -> Option<&Task> {

@@ -241,8 +241,17 @@ impl Volume {
 
     /// The directory of a path, and its last name.
     fn place<'a>(&self, path: &'a Path) -> Outcome<(Ino, &'a OsStr)> {
-        let parent = self.find(path.parent().ok_or(libc::EBUSY)?)?;
-        let name = path.file_name().ok_or(libc::EBUSY)?;
+        let bytes = path.as_os_str().as_bytes();
+        let slash = bytes.iter().rposition(|byte| *byte == b'/');
+        let (parent, name) = match slash {
+            Some(at) => (&bytes[..at], &bytes[at + 1..]),
+            None => (&bytes[..0], bytes),
+        };
+        if matches!(name, b"" | b"." | b"..") {
+            return Err(libc::EBUSY);
+        }
+        let parent = self.find(Path::new(OsStr::from_bytes(parent)))?;
+        let name = OsStr::from_bytes(name);
         match self.inode(parent)?.directory {
             true => Ok((parent, name)),
             false => Err(libc::ENOTDIR),
