@@ -181,6 +181,28 @@ mod tests {
     }
 
     #[test]
+    fn elements_are_sorted_as_a_tree_sorts_them() {
+        let element = |name: &str, value: &str| {
+            let mut bytes = format!("{name}\0").into_bytes();
+            pack_into(&mut bytes, &Tree::of_value(value));
+            bytes
+        };
+        let elements = ["b", "10", "9", "b", "a"]
+            .iter()
+            .zip(["1", "2", "3", "4", "5"]);
+        let elements: Vec<u8> = elements
+            .flat_map(|(name, value)| element(name, value))
+            .collect();
+        let packed = [&5u32.to_be_bytes()[..], &elements].concat();
+        let (tree, _) = unpack(&packed).unwrap();
+        let mut expected = Vec::new();
+        pack_into(&mut expected, &tree);
+        assert_eq!(sorted(&packed), Ok(expected));
+        assert_eq!(tree.value("b"), Some(&Name::from("4")));
+        assert!(sorted(&packed[..packed.len() - 1]).is_err());
+    }
+
+    #[test]
     fn depth_is_limited() {
         let nested = |depth: usize| {
             let mut bytes = b"\0\0\0\x01a\0".repeat(depth);

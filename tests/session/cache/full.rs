@@ -1,7 +1,7 @@
 //! Restarts with full caches and a full prefix directory, and restarts with a temporary read error.
 //! Neither costs a checkpoint.
 
-use crate::site::{Site, nodes, of_run};
+use crate::site::{Rank, Site, content, nodes, of_run};
 use scr::store::faulty::{Faults, Faulty};
 use scr::store::posix::Posix;
 use std::collections::BTreeMap;
@@ -150,5 +150,53 @@ fn a_record_that_cannot_be_read_for_a_moment_costs_no_checkpoint() {
         site.expect_restart(&nodes(2), Some("ck.2"));
         assert_eq!(faults.reads_to_fail(), 0);
         assert_eq!(site.heard("Warning"), [""; 0]);
+    }
+}
+
+/// One attempt in which the program tells SCR of its own failure.
+fn attempt(rank: &mut Rank, name: &str) -> scr::Result<()> {
+    rank.session.start_output(Some(name.into()), true, false)?;
+    let path = rank
+        .session
+        .route(Path::new(&format!("{name}/rank_{}.dat", rank.rank)));
+    let content = content(name, rank.rank, 1000 + 7 * rank.rank);
+    let written = path.is_ok_and(|path| std::fs::write(path, content).is_ok());
+    rank.session.complete_output(written)
+}
+
+#[test]
+fn a_disk_that_stays_full_keeps_the_checkpoint_before_and_the_job() {
+    for room in [0, 1, 300, 1000, 1500, 2000] {
+        // Without the look beforehand, which would refuse.
+        let mut site = cached("0").set("SCR_CACHE_CHECK", "0");
+        let files = Faulty::new(Posix);
+        let faults = files.faults();
+        site.by_rank = vec![None, Some(Arc::new(files))];
+        let results = site.run(&nodes(4), |rank| {
+            rank.checkpoint("ck.1").unwrap();
+            if rank.rank == 1 {
+                faults.limit_space(Some(room));
+            }
+            let full = attempt(rank, "ck.2").map_err(|e| e.to_string());
+            rank.session.should_exit().unwrap();
+            if rank.rank == 1 {
+                faults.limit_space(None);
+            }
+            rank.session.should_exit().unwrap();
+            // The next one finds room again.
+            attempt(rank, "ck.3").unwrap();
+            full
+        });
+        let error = results[0].clone().unwrap_err();
+        assert!(results.iter().all(|r| *r == results[0]), "{results:?}");
+        assert!(error.contains("rank 1"), "{error}");
+        assert!(error.contains("/nodes/n1/"), "{error}");
+        assert!(error.contains("No space left"), "{error}");
+        site.by_rank.clear();
+        site.expect_restart(&nodes(4), Some("ck.3"));
+        for node in nodes(4) {
+            std::fs::remove_dir_all(site.dataset(node, 3)).unwrap();
+        }
+        site.expect_restart(&nodes(4), Some("ck.1"));
     }
 }

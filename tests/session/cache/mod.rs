@@ -1,7 +1,6 @@
 //! Datasets in the nodes: which are kept, whether they fit, and restarts from them.
 
 mod capacity;
-mod crash;
 mod evict;
 mod evict_flush;
 mod full;

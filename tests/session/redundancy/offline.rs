@@ -314,8 +314,12 @@ fn partner_stands_every_loss_up_to_its_copies() {
     }
 }
 
+/// Sets of other sizes differ in the code alone. The unit tests of `redundancy` lose all subsets of those.
 fn reed_solomon(parities: usize) {
-    (3.max(parities + 1)..=12).for_each(|members| sweep("RS", parities, members));
+    let members = [3.max(parities + 1), 8];
+    members
+        .into_iter()
+        .for_each(|members| sweep("RS", parities, members));
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! dataset, and a new job with empty caches restarts from it.
 
 use crate::checkpoints::double_nodes;
-use crate::sampled::sampled;
 use crate::site::{Site, content, nodes};
 use scr::cache::layout::Layout;
 use scr::format::index::Index;
@@ -280,42 +279,6 @@ fn files_that_a_flush_had_brought_make_up_for_lost_nodes() {
     let done = saved(&site, &["n1", "n3", "n5"], 1).unwrap();
     assert_eq!(done.rebuilt, [2]);
     restart_afresh(&site, &nodes(6), "ck.1");
-}
-
-#[test]
-fn a_save_that_dies_anywhere_is_done_by_the_next() {
-    let site = killed("XOR", &["ck.1"], &nodes(3));
-    let up = ["n0", "n2"];
-    let counting = Faulty::new(Posix);
-    let record = prefix(&site).file("flush.scr");
-    let flush = std::fs::read(&record).unwrap();
-    let begin = || {
-        std::fs::write(&record, &flush).unwrap();
-        let _ = std::fs::remove_dir_all(site.prefix().join("ck.1"));
-        let _ = std::fs::remove_dir_all(prefix(&site).dataset(1));
-        let _ = std::fs::remove_file(prefix(&site).file("index.scr"));
-    };
-    saved_on(&counting, &site, &up, 1).unwrap();
-    let operations = counting.faults().operations();
-    assert!(operations > 20);
-    for at in sampled(1..=operations) {
-        begin();
-        let dying = Faulty::new(Posix);
-        dying.faults().die_at(at);
-        let died = saved_on(&dying, &site, &up, 1);
-        let complete = site.prefix().join(".scr/index.scr").exists()
-            && index(&site).get(1).is_some_and(|entry| entry.complete);
-        assert!(died.is_err(), "operation {at}");
-        if complete {
-            // Whoever sees it as complete may use it.
-            expect_files(&site, 3, &format!("operation {at}"));
-        }
-        let done = saved(&site, &up, 1).unwrap_or_else(|e| panic!("operation {at}: {e}"));
-        assert_eq!(done.ranks, 3);
-        expect_saved(&site, "ck.1", &format!("operation {at}"));
-        expect_files(&site, 3, &format!("operation {at}"));
-    }
-    restart_afresh(&site, &nodes(3), "ck.1");
 }
 
 #[test]

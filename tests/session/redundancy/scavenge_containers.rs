@@ -5,7 +5,6 @@ use super::scavenge::{
     prefix, restart_afresh,
 };
 use crate::checkpoints::double_nodes;
-use crate::sampled::sampled;
 use crate::site::{Site, nodes};
 use scr::cache::layout::Layout;
 use scr::format::rank2file::RankEntry;
@@ -13,7 +12,6 @@ use scr::prefix::rank2file;
 use scr::scavenge::copy::{CopyResult, CopySettings};
 use scr::scavenge::{Built, Redundancy, build, copy, save};
 use scr::store::Files;
-use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
 use std::collections::BTreeMap;
 
@@ -260,49 +258,6 @@ fn records_that_lead_elsewhere_are_not_followed() {
         entry.files.insert("../out".into(), file);
     });
     assert_eq!(built(&site).unwrap().rebuilt, [1]);
-    restart_afresh(&site, &nodes(3), "ck.1");
-}
-
-#[test]
-fn a_save_into_containers_that_dies_anywhere_is_done_by_the_next() {
-    let site = killed("XOR", &["ck.1"], &nodes(3));
-    let up = ["n0", "n2"];
-    let record = prefix(&site).file("flush.scr");
-    let flush = std::fs::read(&record).unwrap();
-    let begin = || {
-        std::fs::write(&record, &flush).unwrap();
-        let _ = std::fs::remove_dir_all(site.prefix().join("ck.1"));
-        let _ = std::fs::remove_dir_all(prefix(&site).dataset(1));
-        let _ = std::fs::remove_file(prefix(&site).file("index.scr"));
-    };
-    let counting = Faulty::new(Posix);
-    saved_on(&counting, &site, &up).unwrap();
-    let operations = counting.faults().operations();
-    assert!(operations > 20);
-    for at in sampled(1..=operations) {
-        begin();
-        let dying = Faulty::new(Posix);
-        dying.faults().die_at(at);
-        assert!(saved_on(&dying, &site, &up).is_err(), "operation {at}");
-        let done = saved_on(&Posix, &site, &up).unwrap_or_else(|e| panic!("operation {at}: {e}"));
-        assert_eq!(done.ranks, 3);
-        expect_saved(&site, "ck.1", &format!("operation {at}"));
-        assert_eq!(containers(&site), named(&site), "operation {at}");
-        // What is there is what was written.
-        let place = prefix(&site);
-        let mut reader = scr::prefix::containers::Reader::new(&Posix, &place.dataset(1));
-        for (rank, entry) in entries(&site) {
-            for (name, file) in &entry.files {
-                match &file.segments {
-                    Some(_) => drop(reader.verify(name, file, true, &mut [0; 100]).unwrap()),
-                    None => {
-                        let bytes = std::fs::read(place.absolute(name).unwrap()).unwrap();
-                        assert_eq!(Some(crc32fast::hash(&bytes)), file.crc, "rank {rank}");
-                    }
-                }
-            }
-        }
-    }
     restart_afresh(&site, &nodes(3), "ck.1");
 }
 
