@@ -404,14 +404,15 @@ pub fn has_ended(task: TaskId) -> bool {
 pub fn unwind(id: TaskId) {
     let taken = with(|state| {
         let coroutine = state.tasks.get_mut(&id)?.coroutine.take()?;
-        Some((coroutine, state.current.replace(id)))
+        Some((coroutine, state.current.replace(id), state.now))
     });
-    let Some((mut coroutine, before)) = taken.flatten() else {
+    let Some((mut coroutine, before, now)) = taken.flatten() else {
         return;
     };
     coroutine.force_unwind();
     with(|state| {
-        state.current = before;
+        // The clock has moved for the dead alone.
+        (state.current, state.now) = (before, now);
         state.stacks.push(coroutine.into_stack());
         state.ended(id);
     });

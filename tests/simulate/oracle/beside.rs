@@ -17,8 +17,10 @@ impl Oracle {
     }
 
     /// A command has reported a dataset as complete in the prefix directory.
-    pub fn reported_as_saved(&mut self, name: &str) {
-        let finished = |one: &Dataset| one.name == name && one.is_finished();
+    pub fn reported_as_saved(&mut self, id: u64, name: &str) {
+        // Only the paths in a cache tell the number of a dataset.
+        let same = |one: &Dataset| one.name == name && one.id.is_none_or(|own| own == id);
+        let finished = |one: &Dataset| same(one) && one.is_finished();
         let at = self.datasets.iter().rposition(finished);
         self.check(Promise::Finished, at.is_some(), || {
             format!("a command calls {name} complete, which not all ranks had finished")
