@@ -148,3 +148,21 @@ fn what_the_cache_has_lost_is_passed_over_by_another_number_of_ranks() {
         plan.runs[0].finalizes = false;
     });
 }
+
+/// A restart in bypass from a checkpoint that then left the sliding window. After a newer one was evicted for one
+/// that failed, SCR_Finalize flushed that which was nowhere any more.
+#[test]
+fn what_has_left_the_window_is_not_flushed_from_bypass() {
+    all_keep_their_promises(10, |plan| {
+        undisturbed(plan, &[(1, Loss::Nodes(9)), (1, Loss::Nothing)]);
+        (plan.flush, plan.prefix_size, plan.background) = (1, 1, false);
+        plan.more = vec![("SCR_FETCH_BYPASS", "1".to_string())];
+        (plan.places.lines, plan.places.stores[0].count) = (false, 1);
+        plan.places.schemes.truncate(1);
+        plan.places.schemes[0].bypass = false;
+        plan.runs[1].acts.push(Act::Write(Output {
+            bad: Some(0),
+            ..Output::checkpoint("bad".to_string())
+        }));
+    });
+}

@@ -59,6 +59,20 @@ fn a_run_starts_while_its_directories_are_cleaned() {
     });
 }
 
+/// The directory is gone when the run would lock it. Without a lock the next `scr clean` removed what the run had
+/// written.
+#[test]
+fn a_run_whose_directories_were_cleaned_has_its_lock() {
+    simulate_all(300, |plan, seed| {
+        in_a_cache_of_two(plan);
+        plan.flush = 1;
+        plan.runs = quiet(plan, &[3]);
+        plan.runs[0].beside = at_once(&[Command::Clean(0)], 10 + seed / 2);
+        let again = at_once(&[Command::Clean(0)], 500 + 10 * (seed % 20));
+        plan.runs[0].beside.events.extend(again.events);
+    });
+}
+
 /// The power fails after daemons have copied their parts. Their transfer files may not say so, and files in the
 /// cache may be torn: the good copies stay.
 #[test]

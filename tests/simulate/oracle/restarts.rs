@@ -148,6 +148,10 @@ impl Oracle {
         let Some(reading) = self.readings.get_mut(&call) else {
             return;
         };
+        if reading.possible.is_empty() {
+            // It was damaged where nobody can notice.
+            return;
+        }
         let of_ranks = |key: &Key| {
             let one = self.datasets.iter().find(|one| one.key == *key);
             one.is_some_and(|one| one.ranks() == writers)
