@@ -5,11 +5,12 @@ use super::job::Job;
 use super::scavenge::ReachedNodes;
 use super::{Command, CommandGroup, Outcome, RunCommand, daemons, place};
 use crate::format::flush_file::FlushFile;
+use crate::format::index::Index;
 use crate::job::hostlist::{compress, expand};
 use crate::job::{Launcher, NodeResult};
 use crate::policy::halt::FINALIZED;
 use crate::policy::save::{HeldOnNodes, SaveCandidate, candidates, recorded, save};
-use crate::prefix::records;
+use crate::prefix::{index, records};
 use crate::system::time::Instant;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -87,12 +88,13 @@ pub(super) fn finish(
     if let Err(error) = &record {
         call.warn(error);
     }
+    let index = known_index(call, job);
     let halt = records::read_halt(&*place::files(&job.prefix), &job.prefix).unwrap_or_default();
     let finalized = halt
         .exit_reason
         .is_some_and(|reason| reason == FINALIZED.into());
     // There is nothing to save.
-    let settled = |record: &FlushFile| save(&recorded(record), |_| Err(())).is_ok();
+    let settled = |record: &FlushFile| save(&recorded(record, index.as_ref()), |_| Err(())).is_ok();
     if finalized && record.as_ref().is_ok_and(settled) {
         writeln!(
             call.out,
@@ -104,7 +106,7 @@ pub(super) fn finish(
         Some(nodes) => nodes,
         None => ReachedNodes::tested(call, job, launcher, &job.nodes()?, known)?,
     };
-    let items = items(call, &nodes, record.unwrap_or_default())?;
+    let items = items(call, &nodes, record.unwrap_or_default(), index.as_ref())?;
     for (id, item) in &items {
         call.step(&format_args!("dataset {id}: {}", description(item)))?;
     }
@@ -140,6 +142,18 @@ pub(super) fn finish(
     Ok(saved.failed.is_empty() && (saved.checkpoint.is_some() || !checkpoints))
 }
 
+/// The index, unless it is lost or damaged.
+fn known_index(call: &mut Invocation, job: &Job) -> Option<Index> {
+    let files = place::files(&job.prefix);
+    match index::lookup(&*files, &job.prefix) {
+        Ok(index) => index,
+        Err(error) => {
+            call.warn(&error);
+            None
+        }
+    }
+}
+
 /// The kind of a dataset, and where it is.
 fn description(item: &SaveCandidate) -> String {
     let kind = match (item.checkpoint, item.output) {
@@ -158,6 +172,7 @@ fn items(
     call: &mut Invocation,
     nodes: &ReachedNodes,
     record: FlushFile,
+    index: Option<&Index>,
 ) -> Result<BTreeMap<u64, SaveCandidate>, Failure> {
     let mut held: BTreeMap<u64, HeldOnNodes> = BTreeMap::new();
     for answer in nodes.ask(&["inspect"])? {
@@ -166,7 +181,7 @@ fn items(
         }
         add(&mut held, &answer);
     }
-    Ok(candidates(&record, held, nodes.down.is_empty()))
+    Ok(candidates(&record, index, held, nodes.down.is_empty()))
 }
 
 /// Adds the table that `scr inspect` prints on a node.

@@ -312,6 +312,15 @@ impl Index {
         })
     }
 
+    /// The good dataset that has the name of `dataset` and was written after it, so that its files are under the same
+    /// paths.
+    pub fn newer_of_name(&self, dataset: &Dataset) -> Option<&Dataset> {
+        let id = self.id(&dataset.name)?;
+        let entry = self.get(id).filter(|entry| entry.is_good())?;
+        let newer = entry.dataset.as_ref()?;
+        (newer.created > dataset.created).then_some(newer)
+    }
+
     /// The id that a name leads to which is no dataset's name any more: the id has gone to
     /// another dataset since, and SCR v3.1.0 leaves such names.
     pub fn left_over(&self, name: &Name) -> Option<u64> {

@@ -1,6 +1,7 @@
 //! Decides which datasets are saved after a job, and in which order (`scr_postrun`).
 
 use crate::format::flush_file::{FlushEntry, FlushFile};
+use crate::format::index::{Index, IndexEntry};
 use std::collections::BTreeMap;
 
 /// A dataset in the caches of the job.
@@ -36,33 +37,66 @@ pub struct HeldOnNodes {
     pub ranks: u64,
 }
 
-/// The datasets of the flush file.
-pub fn recorded(record: &FlushFile) -> BTreeMap<u64, SaveCandidate> {
-    let item = |entry: &FlushEntry| SaveCandidate {
-        output: entry.output,
-        checkpoint: entry.ckpt,
-        saved: !entry.needs_flush(),
+/// What the prefix directory has of a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InPrefix {
+    /// All of it.
+    Whole,
+    /// The user has taken it out of the index, or a newer dataset has its name there: it is not saved.
+    Unwanted,
+    /// Not all of it, or the index is not known.
+    Other,
+}
+
+/// The datasets of the flush file. What a run has flushed may have been deleted or dropped since, which only
+/// `index` knows; without it nothing counts as saved.
+pub fn recorded(record: &FlushFile, index: Option<&Index>) -> BTreeMap<u64, SaveCandidate> {
+    let item = |(id, entry): (&u64, &FlushEntry)| {
+        let saved = index.map_or(InPrefix::Other, |index| in_prefix(*id, entry, index));
+        let item = SaveCandidate {
+            output: entry.output,
+            checkpoint: entry.ckpt,
+            saved: saved == InPrefix::Whole,
+        };
+        (saved != InPrefix::Unwanted).then_some((*id, item))
     };
-    record
-        .datasets
-        .iter()
-        .map(|(id, entry)| (*id, item(entry)))
-        .collect()
+    record.datasets.iter().filter_map(item).collect()
+}
+
+/// What `index` has of a dataset of the flush file.
+fn in_prefix(id: u64, entry: &FlushEntry, index: &Index) -> InPrefix {
+    let own = entry.dataset.as_ref();
+    if own.is_some_and(|own| index.newer_of_name(own).is_some()) {
+        return InPrefix::Unwanted;
+    }
+    let same = |known: &&IndexEntry| match (&known.dataset, own) {
+        (Some(known), Some(own)) => known.created == own.created,
+        // SCR v3.1.0 leaves the description out.
+        _ => true,
+    };
+    match index.get(id).filter(same) {
+        _ if entry.needs_flush() => InPrefix::Other,
+        None => InPrefix::Unwanted,
+        Some(known) if known.is_good() => InPrefix::Whole,
+        Some(_) => InPrefix::Other,
+    }
 }
 
 /// The datasets in the flush file, and those of which nodes have parts: a run may be killed after it has
 /// completed a dataset and before it enters it in the flush file. `all_up`: no node is down.
 pub fn candidates(
     record: &FlushFile,
+    index: Option<&Index>,
     held: BTreeMap<u64, HeldOnNodes>,
     all_up: bool,
 ) -> BTreeMap<u64, SaveCandidate> {
-    let mut items = recorded(record);
-    for (id, held) in held {
+    let mut items = recorded(record, index);
+    let new = |id: &u64| !record.datasets.contains_key(id);
+    for (id, held) in held.into_iter().filter(|(id, _)| new(id)) {
         // With all nodes up, ranks without a record have never completed the dataset.
         let unfinished = all_up && held.here < held.ranks;
         if !unfinished {
-            items.entry(id).or_insert(held.item);
+            items.insert(id, held.item);
         }
     }
     items
@@ -112,6 +146,8 @@ pub fn save<E>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::Dataset;
+    use crate::format::flush_file::PFS;
     use std::convert::Infallible;
 
     /// Datasets with ids from 1: `c` checkpoint, `o` output, `b` both; upper case if already saved.
@@ -157,6 +193,64 @@ mod tests {
                 .filter(|id| fail.contains(id))
                 .collect();
             assert_eq!(saved.failed, failed);
+        }
+    }
+    /// Three checkpoints that were flushed, and one that was not. Since then the second was deleted and the third
+    /// has failed.
+    #[test]
+    fn what_the_index_has_lost_is_not_saved() {
+        let (mut record, mut index) = (FlushFile::default(), Index::default());
+        for id in 1..=4 {
+            let dataset = Dataset {
+                id,
+                name: format!("ck.{id}").into(),
+                ckpt: Some(id),
+                created: id,
+                ..Dataset::default()
+            };
+            let mut entry = FlushEntry::cached(dataset.clone());
+            if id < 4 {
+                entry.set_flush(Some(PFS));
+                index.set_complete(dataset, "now");
+            }
+            entry.ckpt = true;
+            record.datasets.insert(id, entry);
+        }
+        index.remove_id(2);
+        index.mark_failed(3, "now");
+        let saved = |index: Option<&Index>| {
+            let items = candidates(&record, index, BTreeMap::from([(2, held())]), true);
+            let told = items.iter().map(|(id, item)| (*id, item.saved));
+            told.collect::<Vec<_>>()
+        };
+        assert_eq!(saved(Some(&index)), [(1, true), (3, false), (4, false)]);
+        let none = [(1, false), (2, false), (3, false), (4, false)];
+        assert_eq!(saved(None), none);
+        // Another dataset has that number now.
+        index.add(Dataset {
+            id: 1,
+            created: 9,
+            ..Dataset::default()
+        });
+        assert_eq!(saved(Some(&index)), [(3, false), (4, false)]);
+        // A newer one has the name of the last.
+        index.set_complete(
+            Dataset {
+                id: 5,
+                name: "ck.4".into(),
+                created: 5,
+                ..Dataset::default()
+            },
+            "now",
+        );
+        assert_eq!(saved(Some(&index)), [(3, false)]);
+    }
+
+    fn held() -> HeldOnNodes {
+        HeldOnNodes {
+            item: SaveCandidate::default(),
+            here: 1,
+            ranks: 1,
         }
     }
 }

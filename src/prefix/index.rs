@@ -6,6 +6,7 @@ use crate::format::print::escaped;
 use crate::format::{Dataset, Name};
 use crate::store::{Files, Lock, LockAttempt, retry, wait_for_lock};
 use crate::system::time::Instant;
+use crate::text::option;
 use crate::{Error, Result};
 use std::path::Path;
 use std::time::Duration;
@@ -19,9 +20,17 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// # Errors
 /// The file is damaged, or has a version that we do not know. It is not changed.
 pub fn read(files: &dyn Files, prefix: &Prefix) -> Result<Index> {
+    lookup(files, prefix).map(Option::unwrap_or_default)
+}
+
+/// Like [`read`], but `None` if there is no file.
+///
+/// # Errors
+/// As for [`read`].
+pub fn lookup(files: &dyn Files, prefix: &Prefix) -> Result<Option<Index>> {
     match retry(|| Index::read(files, &prefix.file("index.scr"))) {
-        Err(error) if error.is_not_found() => Ok(Index::default()),
-        other => other,
+        Err(error) if error.is_not_found() => Ok(None),
+        other => other.map(Some),
     }
 }
 
@@ -67,7 +76,7 @@ pub fn enter(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()
 /// index. Does nothing if the dataset is in the index already, complete or not.
 ///
 /// # Errors
-/// The index has a later dataset of that id.
+/// The index has a later dataset of that id, or a good one of that name.
 pub fn enter_once(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()> {
     let known = |index: &Index| index.get(dataset.id)?.dataset.clone();
     let same = |index: &Index| {
@@ -79,6 +88,14 @@ pub fn enter_once(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Resu
     }
     if known(&index).is_some_and(|other| other.created > dataset.created) {
         let what = "is older than the dataset of that number in the prefix directory";
+        return Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
+    }
+    if let Some(newer) = index.newer_of_name(dataset) {
+        let (id, name) = (newer.id, option("--delete", dataset.name.as_bytes()));
+        let what = format!(
+            "would write over the files of dataset {id}, which is newer and has the same name in the prefix \
+             directory; `scr index {name}` removes that one"
+        );
         return Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
     }
     enter_if(files, prefix, dataset, |index| !same(index))

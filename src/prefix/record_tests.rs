@@ -178,6 +178,15 @@ fn of_several_that_bring_a_dataset_the_first_enters_it() {
         "{text}"
     );
     assert!(failed());
+    // A newer one of its name is complete.
+    enter(dataset(2, "b", 9)).unwrap();
+    let complete = |index: &mut crate::format::index::Index| {
+        index.set_complete(dataset(4, "b", 12), "t");
+        Ok(())
+    };
+    index::update(&Posix, &prefix, complete).unwrap();
+    let text = enter(dataset(2, "b", 9)).unwrap_err().to_string();
+    assert!(text.contains("dataset 4, which is newer"), "{text}");
 }
 
 #[test]

@@ -174,7 +174,7 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
     Ok((saved.map(drop), trouble || terms[0].value() > 0))
 }
 
-/// True for errors that say nothing of the dataset: a full disk, an I/O error.
+/// True for errors that say nothing of the dataset: a full disk, an I/O error. A file that is not there is lost.
 fn is_trouble(error: &Error) -> bool {
-    matches!(error, Error::Io { .. })
+    matches!(error, Error::Io { .. }) && !error.is_not_found()
 }

@@ -260,12 +260,17 @@ impl CachedDatasets {
     /// directory, which is not complete there any more. Local; the same on all ranks.
     pub fn name_is_reused(&mut self, run: &Run, id: u64, name: &Name) {
         let other = |c: &CachedDataset| c.dataset.name == *name && c.dataset.id != id;
-        let lost = self.slots(|c| other(c) && c.bypass);
-        let is_lost = |id: &u64| lost.iter().any(|slot| slot.id == *id);
-        self.entries.retain(|c| !is_lost(&c.dataset.id));
+        self.forget(run, |c| other(c) && c.bypass);
         for cached in self.entries.iter_mut().filter(|c| other(c)) {
             cached.dropped = cached.in_prefix || cached.dataset.id < id;
         }
+    }
+
+    /// Forgets datasets in bypass that are not in the prefix directory any more. Local; the same on all ranks.
+    pub fn forget(&mut self, run: &Run, these: impl Fn(&CachedDataset) -> bool) {
+        let lost = self.slots(these);
+        let is_lost = |id: &u64| lost.iter().any(|slot| slot.id == *id);
+        self.entries.retain(|c| !is_lost(&c.dataset.id));
         if !lost.is_empty() {
             note(run, |record| record.datasets.retain(|id, _| !is_lost(id)));
         }

@@ -211,9 +211,11 @@ impl Flush<'_> {
     }
 
     /// Deletes the checkpoints that leave the sliding window of the prefix directory. Then only the cache
-    /// has them. Collective.
+    /// has them; what is in bypass is nowhere any more. Collective.
     fn delete_outside_window(&mut self, flushed: u64) -> Result<()> {
         let gone = delete_outside_window(self.run, flushed)?;
+        let lost = |c: &CachedDataset| c.bypass && c.in_prefix && gone.contains(&c.dataset.id);
+        self.cached.forget(self.run, lost);
         let entries = self.cached.entries.iter_mut();
         for cached in entries.filter(|c| c.in_prefix && gone.contains(&c.dataset.id)) {
             (cached.in_prefix, cached.left_window) = (false, true);

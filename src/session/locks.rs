@@ -235,8 +235,15 @@ fn lock_store(files: &dyn Files, layout: &Layout, owner: &Owner, end: Instant) -
                 take_over_earlier_runs(files, layout)?;
                 return Ok(Locked::ByThisRun(None));
             }
-            // The directory could not be made. Who writes to it later gets the reason.
-            Err(error) if error.is_not_found() => return Ok(Locked::ByThisRun(None)),
+            Err(error) if error.is_not_found() => {
+                // It was removed meanwhile, as by `scr clean`. Without a lock it would be removed again.
+                let made = files.make_private_dirs(layout.base(), layout.below());
+                match made.is_ok() && Instant::now() < end {
+                    true => continue,
+                    // It could not be made. Who writes to it later gets the reason.
+                    false => return Ok(Locked::ByThisRun(None)),
+                }
+            }
             Err(error) => return Err(error),
         };
         if lock.is_some() && files.stat(&layout.job())?.is_none() {

@@ -5,7 +5,7 @@ use crate::job::simulate_changed;
 use crate::jobs::told;
 use crate::places::{Places, Scheme, Store};
 use crate::plan::{Kill, Loss, Plan, Run};
-use crate::volume::Profile;
+use crate::volume::{Damage, Profile};
 
 /// Simulates the plan of many seeds after a change.
 fn all_keep_their_promises(seeds: u64, change: fn(&mut Plan)) {
@@ -122,5 +122,47 @@ fn nothing_stays_in_a_store_that_is_empty() {
             lines: true,
         };
         plan.runs[0].kill = Kill::AtStep(60 * plan.runs[0].node_of.len() as u64);
+    });
+}
+
+/// A checkpoint in the cache has lost something, and another number of ranks would restart from it.
+#[test]
+fn what_the_cache_has_lost_is_passed_over_by_another_number_of_ranks() {
+    all_keep_their_promises(100, |plan| {
+        undisturbed(
+            plan,
+            &[
+                (1, Loss::Damage(Damage::Entry, false)),
+                (0, Loss::Nothing),
+                (0, Loss::Nothing),
+            ],
+        );
+        (plan.flush, plan.nodes, plan.local) = (2, 1, Profile::Tmpfs);
+        (plan.places.lines, plan.places.stores[0].global) = (false, false);
+        plan.places.schemes.truncate(1);
+        plan.places.schemes[0].bypass = false;
+        plan.more.clear();
+        for (run, ranks) in plan.runs.iter_mut().zip([2, 3, 3]) {
+            (run.node_of, run.allows) = (vec![0; ranks], true);
+        }
+        plan.runs[0].finalizes = false;
+    });
+}
+
+/// A restart in bypass from a checkpoint that then left the sliding window. After a newer one was evicted for one
+/// that failed, SCR_Finalize flushed that which was nowhere any more.
+#[test]
+fn what_has_left_the_window_is_not_flushed_from_bypass() {
+    all_keep_their_promises(10, |plan| {
+        undisturbed(plan, &[(1, Loss::Nodes(9)), (1, Loss::Nothing)]);
+        (plan.flush, plan.prefix_size, plan.background) = (1, 1, false);
+        plan.more = vec![("SCR_FETCH_BYPASS", "1".to_string())];
+        (plan.places.lines, plan.places.stores[0].count) = (false, 1);
+        plan.places.schemes.truncate(1);
+        plan.places.schemes[0].bypass = false;
+        plan.runs[1].acts.push(Act::Write(Output {
+            bad: Some(0),
+            ..Output::checkpoint("bad".to_string())
+        }));
     });
 }

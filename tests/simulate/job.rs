@@ -124,6 +124,7 @@ pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) 
         machine.lose(&simulation, machine.plan.runs[number].loss, &mut beside);
         if machine.orphan.borrow().is_some() {
             machine.stop_listening(number);
+            beside.tell_to(&machine.oracle);
         }
         beside.after_run(&simulation, &machine.plan.runs[number].beside.after);
         machine.check_foreign();

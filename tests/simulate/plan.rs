@@ -113,25 +113,7 @@ impl Plan {
         for run in &mut plan.runs[..number] {
             run.beside = plan.beside.draw_run(random, plan.nodes, people);
         }
-        if people || plan.beside.daemons || plan.beside.poststage {
-            plan.break_in_usual_ways();
-        }
         plan
-    }
-
-    /// What breaks of the machine is a node, or power everywhere: the oracle knows no more for daemons and commands.
-    fn break_in_usual_ways(&mut self) {
-        if self.shared == Profile::Nfs {
-            self.shared = Profile::Ordered;
-        }
-        for run in &mut self.runs {
-            run.disturbance = Disturbance::default();
-            run.loss = match run.loss {
-                Loss::PowerOf(nodes) => Loss::Nodes(nodes),
-                Loss::Swap | Loss::Old | Loss::Damage(..) => Loss::Nothing,
-                usual => usual,
-            };
-        }
     }
 
     fn of_machine(random: &mut Random) -> Plan {

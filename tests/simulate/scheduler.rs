@@ -42,6 +42,26 @@ fn an_hour_of_sleep_takes_no_time() {
     assert!(begun.elapsed() < Duration::from_secs(600));
 }
 
+/// What a killed process does while its stacks are unwound takes no time for the others.
+#[test]
+fn the_dead_do_not_move_the_clock() {
+    struct Waits;
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            sleep(Duration::from_secs(60));
+        }
+    }
+    let simulation = Simulation::new(1);
+    simulation.start(1, "main", || {
+        let _waits = Waits;
+        sleep(Duration::from_secs(1));
+    });
+    assert!(matches!(simulation.step(), Step::Ran(_)));
+    let before = scheduler::now();
+    simulation.kill(1);
+    assert_eq!(scheduler::now(), before);
+}
+
 #[test]
 fn a_lock_is_held_by_one_at_a_time_and_orders_differ_between_seeds() {
     let mut orders = std::collections::BTreeSet::new();

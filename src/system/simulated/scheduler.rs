@@ -473,14 +473,15 @@ pub fn unwind(id: TaskId) {
     let taken = with(|state| {
         let task = state.task_mut(id)?;
         let (coroutine, process) = (task.coroutine.take()?, task.process);
-        Some((coroutine, state.current.replace((id, process))))
+        Some((coroutine, state.current.replace((id, process)), state.now))
     });
-    let Some((mut coroutine, before)) = taken.flatten() else {
+    let Some((mut coroutine, before, now)) = taken.flatten() else {
         return;
     };
     coroutine.force_unwind();
     with(|state| {
-        state.current = before;
+        // The clock has moved for the dead alone.
+        (state.current, state.now) = (before, now);
         state.stacks.push(coroutine.into_stack());
         state.end(id);
     });

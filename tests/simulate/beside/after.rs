@@ -197,7 +197,8 @@ impl Beside {
         if fuse.killed {
             return;
         }
-        let items = candidates(&record.unwrap_or_default(), all, self.down.is_empty());
+        let (record, index) = record.unwrap_or_default();
+        let items = candidates(&record, index.as_ref(), all, self.down.is_empty());
         let saved = save(&items, |id| {
             Ok::<bool, Infallible>(self.scavenge(simulation, id, people, fuse))
         });

@@ -2,7 +2,7 @@
 
 use super::commands::Command;
 use super::draw::{After, BesidePlan, BesideRun, Event, What};
-use crate::acts::checkpoints;
+use crate::acts::{Act, Output, checkpoints};
 use crate::job::simulate_changed;
 use crate::jobs::told;
 use crate::plan::{Kill, Loss, Plan, Run};
@@ -59,6 +59,20 @@ fn a_run_starts_while_its_directories_are_cleaned() {
     });
 }
 
+/// The directory is gone when the run would lock it. Without a lock the next `scr clean` removed what the run had
+/// written.
+#[test]
+fn a_run_whose_directories_were_cleaned_has_its_lock() {
+    simulate_all(300, |plan, seed| {
+        in_a_cache_of_two(plan);
+        plan.flush = 1;
+        plan.runs = quiet(plan, &[3]);
+        plan.runs[0].beside = at_once(&[Command::Clean(0)], 10 + seed / 2);
+        let again = at_once(&[Command::Clean(0)], 500 + 10 * (seed % 20));
+        plan.runs[0].beside.events.extend(again.events);
+    });
+}
+
 /// The power fails after daemons have copied their parts. Their transfer files may not say so, and files in the
 /// cache may be torn: the good copies stay.
 #[test]
@@ -84,5 +98,52 @@ fn a_part_that_was_copied_is_not_copied_again_from_a_damaged_cache() {
             after: vec![After::Poststage(None)],
             ..BesideRun::default()
         };
+    });
+}
+
+/// A cache of two datasets, each with redundancy that tolerates nothing less than it has.
+fn in_a_cache_of_two(plan: &mut Plan) {
+    (plan.places.lines, plan.places.stores[0].count) = (false, 2);
+    plan.places.schemes.truncate(1);
+    let scheme = &mut plan.places.schemes[0];
+    (scheme.bypass, scheme.store) = (false, 0);
+}
+
+/// The newest checkpoint was flushed, and was deleted since. The flush file still calls it saved, so that an
+/// older one was not saved.
+#[test]
+fn postrun_saves_what_is_left_after_a_deletion() {
+    simulate_all(20, |plan, seed| {
+        in_a_cache_of_two(plan);
+        plan.flush = 2;
+        plan.background = seed % 2 == 0;
+        plan.runs = quiet(plan, &[2, 0, 0]);
+        plan.runs[0].finalizes = false;
+        plan.runs[0].loss = Loss::Nothing;
+        plan.runs[1].finalizes = false;
+        plan.runs[1].beside = at_once(&[Command::Delete(0)], 1);
+        plan.runs[1].beside.after = vec![After::Postrun(1, None)];
+        plan.runs[1].loss = Loss::Nothing;
+    });
+}
+
+/// Two datasets of one name: the older is a checkpoint and still in the cache, the newer is in the prefix
+/// directory.
+#[test]
+fn postrun_does_not_write_over_a_newer_dataset_of_the_name() {
+    simulate_all(20, |plan, _| {
+        in_a_cache_of_two(plan);
+        (plan.flush, plan.background) = (0, false);
+        plan.runs = quiet(plan, &[0, 0, 0]);
+        for checkpoint in [true, false] {
+            plan.runs[0].acts.push(Act::Write(Output {
+                checkpoint,
+                output: true,
+                ..Output::checkpoint("result".to_string())
+            }));
+        }
+        plan.runs[0].finalizes = false;
+        plan.runs[1].loss = Loss::Nodes(1);
+        plan.runs[1].beside.after = vec![After::Postrun(1, None)];
     });
 }

@@ -7,6 +7,7 @@ use scr::daemon::clean::{self, Done};
 use scr::daemon::service::{Finished, Process};
 use scr::format::Name;
 use scr::format::flush_file::FlushFile;
+use scr::format::index::Index;
 use scr::policy::save::HeldOnNodes;
 use scr::prefix::by_name::{self, Deletion};
 use scr::prefix::{finish, index, poststage, rank2file, records};
@@ -132,11 +133,12 @@ impl Site {
         self.finish_flushes()?;
         let index = index::read(&self.files, &self.prefix())?;
         let good = index.datasets().iter().filter(|(_, entry)| entry.is_good());
-        let names = good.filter_map(|(id, _)| index.name(*id));
-        let names: Vec<String> = names.map(Name::to_string).collect();
-        for name in &names {
-            self.oracle.borrow_mut().reported_as_saved(name);
+        let known = good.filter_map(|(id, _)| Some((*id, index.name(*id)?.to_string())));
+        let known: Vec<(u64, String)> = known.collect();
+        for (id, name) in &known {
+            self.oracle.borrow_mut().reported_as_saved(*id, name);
         }
+        let names: Vec<String> = known.into_iter().map(|(_, name)| name).collect();
         Ok(names.join(" "))
     }
 
@@ -225,7 +227,7 @@ impl Site {
         let built = build(&self.files, &self.prefix(), id, how, &mut notes);
         notes.iter().for_each(|note| self.tell(note));
         let name = built?.dataset.name.to_string();
-        self.oracle.borrow_mut().reported_as_saved(&name);
+        self.oracle.borrow_mut().reported_as_saved(id, &name);
         Ok(name)
     }
 
@@ -242,7 +244,8 @@ impl Site {
             match add::enter(&self.files, &self.prefix(), &found, &|_| self.time()())? {
                 Some(dataset) => {
                     let name = dataset.name.to_string();
-                    self.oracle.borrow_mut().reported_as_saved(&name);
+                    let mut oracle = self.oracle.borrow_mut();
+                    oracle.reported_as_saved(dataset.id, &name);
                 }
                 None => match self.build(found.id) {
                     Ok(name) => self.tell(&format!("{name} is built")),
@@ -298,11 +301,12 @@ impl Site {
     }
 
     /// What `scr postrun` learns from the prefix directory.
-    pub fn look(&self) -> Result<FlushFile> {
+    pub fn look(&self) -> Result<(FlushFile, Option<Index>)> {
         self.finish_flushes()?;
         // If it is damaged, the nodes know as much.
         let record = records::read_flush_file(&self.files, &self.prefix());
-        Ok(record.unwrap_or_default())
+        let index = index::lookup(&self.files, &self.prefix());
+        Ok((record.unwrap_or_default(), index.unwrap_or_default()))
     }
 
     /// What `scr poststage` does after the nodes have finished: the names of datasets that are complete.

@@ -143,6 +143,13 @@ impl Beside {
         }
     }
 
+    /// Processes that start from now on tell this oracle what they do.
+    pub fn tell_to(&mut self, oracle: &Rc<RefCell<Oracle>>) {
+        for site in self.nodes.iter_mut().chain([&mut self.login]) {
+            site.oracle = oracle.clone();
+        }
+    }
+
     fn site(&self, node: Option<usize>) -> &Site {
         // A job that is made smaller may have fewer.
         let node = node.map(|node| &self.nodes[node % self.nodes.len()]);

@@ -12,20 +12,31 @@ impl Oracle {
 
     /// A command has failed, and nothing else had.
     pub fn command_failed(&mut self, what: &str) {
-        let clear = self.is_clear();
-        self.check(Promise::Command, !clear, || what.to_string());
+        let mut runs = self.plan.runs.iter().take(self.run + 1);
+        let stops = runs.any(|run| run.disturbance.stop.is_some());
+        // A process that is stopped keeps its locks.
+        let waits = [
+            "another process has kept the lock",
+            "is locked by another process",
+            "did not end within",
+        ];
+        let locked = stops && waits.iter().any(|text| what.contains(text));
+        let excused = locked || !self.is_clear();
+        self.check(Promise::Command, excused, || what.to_string());
     }
 
     /// A command has reported a dataset as complete in the prefix directory.
-    pub fn reported_as_saved(&mut self, name: &str) {
-        let finished = |one: &Dataset| one.name == name && one.is_finished();
+    pub fn reported_as_saved(&mut self, id: u64, name: &str) {
+        // Only the paths in a cache tell the number of a dataset.
+        let same = |one: &Dataset| one.name == name && one.id.is_none_or(|own| own == id);
+        let finished = |one: &Dataset| same(one) && one.is_finished();
         let at = self.datasets.iter().rposition(finished);
         self.check(Promise::Finished, at.is_some(), || {
             format!("a command calls {name} complete, which not all ranks had finished")
         });
         if let Some(at) = at {
             let one = &mut self.datasets[at];
-            one.saved |= one.fate == Fate::Counts;
+            one.saved |= one.fate == Fate::Counts && !one.damaged;
         }
     }
 

@@ -50,6 +50,8 @@ pub struct Dataset {
     pub lost: Vec<bool>,
     /// The caches that had it have lost power, or may have been emptied.
     pub cache_lost: bool,
+    /// It was damaged in the prefix directory.
+    pub damaged: bool,
     /// It was damaged where no checksum may be recorded: nobody can notice.
     pub unnoticed: bool,
 }
@@ -81,6 +83,7 @@ impl Dataset {
             at: node_of.iter().map(|node| BTreeSet::from([*node])).collect(),
             lost: vec![false; node_of.len()],
             cache_lost: false,
+            damaged: false,
             unnoticed: false,
         }
     }

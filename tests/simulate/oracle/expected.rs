@@ -23,8 +23,11 @@ impl Oracle {
         let window = self.plan.prefix_size as usize;
         let newer = self.datasets.iter().skip(at + 1);
         // While one of these may be offered, it does not matter that they push this one out.
-        let gone =
-            newer.filter(|one| one.checkpoint && one.is_finished() && one.fate != Fate::Counts);
+        let may_be_offered = |one: &Dataset| {
+            let damaged = self.prefix_damaged && !one.saved;
+            one.fate == Fate::Counts && !damaged
+        };
+        let gone = newer.filter(|one| one.checkpoint && one.is_finished() && !may_be_offered(one));
         self.datasets[at].saved && self.plan.fetch && (window == 0 || gone.count() < window)
     }
 

@@ -202,7 +202,8 @@ impl Oracle {
         };
         let refused = ["scr.trash.", "scr.restart."];
         // What a killed process has left of a record goes with its dataset.
-        let temporary = below.contains(".tmp.") && !below.contains("/scr.dataset.");
+        let of_dataset = below.contains("/scr.dataset.") || below.contains("/scr.quarantine.");
+        let temporary = below.contains(".tmp.") && !of_dataset;
         let lost = self.datasets.iter().all(|one| one.saved || !one.is_whole());
         // What is in the prefix directory, the next run finds there.
         let empty = lost && self.plan.fetch && below == "/.scr.shared";

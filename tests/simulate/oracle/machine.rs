@@ -85,7 +85,7 @@ impl Oracle {
             let one = &mut self.datasets[at];
             one.unnoticed |= !checksums || (one.place == Some(Place::Prefix) && lacks);
             // What is in the prefix directory need not be in the cache any more.
-            (one.saved, one.cache_lost) = (false, true);
+            (one.saved, one.cache_lost, one.damaged) = (false, true, true);
         }
         let container = path.file_name().and_then(|name| name.to_str());
         if !known && !checksums && container.is_some_and(|name| name.starts_with("ctr.")) {

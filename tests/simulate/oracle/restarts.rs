@@ -142,12 +142,25 @@ impl Oracle {
         self.not_read
     }
 
-    /// How many ranks have written what is offered by call number `call`; 0 if that is not known.
-    pub fn ranks_of(&self, call: usize) -> usize {
-        let newest = |key: &Key| self.datasets.iter().find(|one| one.key == *key);
-        let reading = self.readings.get(&call);
-        let key = reading.and_then(|reading| reading.possible.last());
-        key.and_then(newest).map_or(0, |one| one.ranks())
+    /// So many ranks have written what is offered by call number `call`, which leaves those of its name of
+    /// which that is true.
+    pub fn written_by(&mut self, call: usize, writers: usize) {
+        let Some(reading) = self.readings.get_mut(&call) else {
+            return;
+        };
+        if reading.possible.is_empty() {
+            // It was damaged where nobody can notice.
+            return;
+        }
+        let of_ranks = |key: &Key| {
+            let one = self.datasets.iter().find(|one| one.key == *key);
+            one.is_some_and(|one| one.ranks() == writers)
+        };
+        reading.possible.retain(of_ranks);
+        let (right, name) = (!reading.possible.is_empty(), reading.name.clone());
+        self.check(Promise::Bytes, right, || {
+            format!("{writers} ranks wrote {name}, which is not so")
+        });
     }
 
     /// A rank has been told at which place it finds a file of what was offered by call number `call`.

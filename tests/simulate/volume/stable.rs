@@ -191,8 +191,8 @@ impl Volume {
     pub(super) fn drop_unnamed(&mut self) {
         let (mut named, mut todo) = (BTreeSet::new(), vec![ROOT]);
         while let Some(ino) = todo.pop() {
-            if named.insert(ino)
-                && let Some(inode) = self.inodes.get(&ino)
+            if let Some(inode) = self.inodes.get(&ino)
+                && named.insert(ino)
             {
                 todo.extend(inode.entries.values());
             }
