@@ -51,12 +51,19 @@ pub fn seal(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()>
 }
 
 /// Writes the summary, then marks the dataset as complete in the index. A checkpoint becomes the current
-/// one, unless a newer good one is: this may be a second attempt. All files and the rank2file must be on stable storage. Local: one process calls it.
-pub fn complete(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<()> {
+/// one, unless a newer good one is: this may be a second attempt. All files and the rank2file must be on stable
+/// storage. False if somebody has taken the dataset out of the index since [`announce`]: it stays out. Local: one
+/// process calls it.
+pub fn complete(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<bool> {
     seal(files, prefix, dataset)?;
     index::update(files, prefix, |index| {
-        enter_complete(index, dataset, time);
-        Ok(())
+        let known = index.get(dataset.id);
+        let known = known.and_then(|entry| entry.dataset.as_ref());
+        let same = known.is_some_and(|known| is_same(known, dataset));
+        if same {
+            enter_complete(index, dataset, time);
+        }
+        Ok(same)
     })
 }
 

@@ -52,15 +52,15 @@ pub struct PrefixAccess<'a> {
 
 /// Flushes this rank's part of a dataset. `data` is the directory of the rank's files in the cache,
 /// or `None` if they are in the prefix directory already (bypass). `checksums`: take checksums of what is
-/// copied, and record those that are known. `time` is the time in the index. Collective; all ranks return the
-/// same verdict.
+/// copied, and record those that are known. `time` is the time in the index. False if somebody has taken the dataset
+/// out of the index meanwhile. Collective; all ranks return the same.
 pub fn flush(
     access: &PrefixAccess,
     filemap: &mut Filemap,
     data: Option<&Path>,
     checksums: bool,
     time: &str,
-) -> Result<()> {
+) -> Result<bool> {
     let &PrefixAccess {
         comm,
         files,
@@ -112,10 +112,14 @@ pub fn flush(
     let written = rank2file::write(comm, files, &dir, &entry)?;
     collective::agree(comm, node, written)?;
 
-    let ended = collective::on_root(comm, node, || {
-        finish::complete(files, prefix, &filemap.dataset, time)
+    let mut taken_out = [Term::Max(0)];
+    let ended = collective::if_root(comm, || {
+        let entered = finish::complete(files, prefix, &filemap.dataset, time)?;
+        taken_out[0] = Term::Max((!entered).into());
+        Ok(())
     });
-    ended.map(drop)
+    collective::agree_with(comm, node, ended, &mut taken_out)?;
+    Ok(taken_out[0].value() == 0)
 }
 
 /// Copies this rank's files from its directory `data` in the cache; `writer`: into containers, which are

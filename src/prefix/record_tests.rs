@@ -2,7 +2,7 @@
 
 use super::flush::owners;
 use super::paths::Prefix;
-use super::{index, records};
+use super::{finish, index, records};
 use crate::comm::threads;
 use crate::format::Dataset;
 use crate::format::flush_file::{FlushEntry, FlushFile};
@@ -245,4 +245,26 @@ fn a_lock_that_another_holds_is_waited_for() {
         waiting.join().unwrap()
     });
     assert_eq!(waited, Ok(true));
+}
+
+/// Somebody deletes or drops a dataset when its flush has only to enter it as complete.
+#[test]
+fn what_is_taken_out_during_its_flush_stays_out() {
+    let (_dir, prefix) = prefix();
+    let flushed = dataset(1, "a", 10);
+    let complete = || finish::complete(&Posix, &prefix, &flushed, "t").unwrap();
+    let entries = || index::read(&Posix, &prefix).unwrap().datasets().len();
+    finish::announce(&Posix, &prefix, &flushed).unwrap();
+    assert!(complete());
+    // Another reader may have come first.
+    assert!(complete());
+    assert_eq!(entries(), 1);
+    finish::announce(&Posix, &prefix, &flushed).unwrap();
+    let drop_it = |index: &mut crate::format::index::Index| {
+        index.remove_id(1);
+        Ok(())
+    };
+    index::update(&Posix, &prefix, drop_it).unwrap();
+    assert!(!complete());
+    assert_eq!(entries(), 0);
 }

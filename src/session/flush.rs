@@ -136,8 +136,8 @@ impl Flush<'_> {
             flush(&access, &mut filemap, data, checksums, &time_now())
         });
         match result {
-            Ok(()) => {
-                if self.is_saved(&dataset, Some(filemap), false) {
+            Ok(entered) => {
+                if self.is_saved(&dataset, Some(filemap), !entered) {
                     self.statistics.count_flushed(&dataset, begun);
                 }
                 run.log(Event::FlushSuccess, |record| {
