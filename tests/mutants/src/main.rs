@@ -1,5 +1,5 @@
 //! Writes many faults (mutants) into a copy of the library, each behind `if crate::mutants::on(NUMBER)`. So one
-//! compilation serves all of them: the environment variable `SCR_MUTANT` says which one is active.
+//! compilation serves all of them: the environment variable `ACTIVE_MUTANT` says which one is active.
 //!
 //! `mutants TREE COUNT SEED MODULE...` changes the modules (`cache`, `format/tree`) of the source tree TREE: in all
 //! COUNT places that the seed draws, evenly from the modules, or `all`. It prints a line for each:

@@ -8,7 +8,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-/// Asks the environment once. The module is written at the end of `lib.rs`.
+/// Asks the environment once, for a name that tests do not take for a parameter of SCR. The module is written at the end of `lib.rs`.
 const MODULE: &str = r#"
 /// Which fault is active.
 pub(crate) mod mutants {
@@ -16,7 +16,7 @@ pub(crate) mod mutants {
     pub(crate) fn on(number: u32) -> bool {
         static ACTIVE: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
         *ACTIVE.get_or_init(|| {
-            let active = std::env::var("SCR_MUTANT").unwrap_or_default();
+            let active = std::env::var("ACTIVE_MUTANT").unwrap_or_default();
             active.parse().unwrap_or(0)
         }) == number
     }
