@@ -365,6 +365,8 @@ mod tests {
             "scr.run",
             ".x.tmp.1.2",
             "..scr.run.tmp.1",
+            "..scr.run.tmp.1.x",
+            "..scr.run.tmp.x.1",
             ".scr.run.tmp.1.2",
         ] {
             assert!(!is_job_file(foreign), "{foreign}");

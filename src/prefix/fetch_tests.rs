@@ -93,8 +93,28 @@ fn the_lowest_rank_that_found_a_link_tells_of_it() {
     let (data, away) = (dir.path().join("data"), dir.path().join("away"));
     fs::rename(&data, &away).unwrap();
     std::os::unix::fs::symlink(&away, &data).unwrap();
-    let links = fetched(dir.path()).into_iter().map(|f| f.unwrap().link);
-    assert_eq!(links.collect::<Vec<_>>(), [Some(data), None, None]);
+    let mut fetched = fetched(dir.path()).into_iter().map(|f| f.unwrap());
+    let first = fetched.next().unwrap();
+    let said = first.link_note().unwrap();
+    assert!(said.contains(&format!("{} is a symbolic link", data.display())));
+    assert_eq!(first.link, Some(data));
+    for other in fetched {
+        assert_eq!((other.link_note(), other.link), (None, None));
+    }
+}
+
+#[test]
+fn a_directory_in_place_of_a_file_is_bad() {
+    let dir = prefix(|_| ());
+    let file = dir.path().join("data/1");
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    for fetched in fetched(dir.path()) {
+        let refused = fetched.unwrap_err();
+        let text = refused.error.to_string();
+        assert!(text.contains("is not a regular file"), "{text}");
+        assert_eq!(refused.why, RefusalReason::Bad);
+    }
 }
 
 #[test]

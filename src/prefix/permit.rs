@@ -56,3 +56,38 @@ pub fn revoke_all(files: &dyn Files, prefix: &Prefix) -> Result<bool> {
     }
     Ok(any)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{grant, path, revoke_all};
+    use crate::format::Dataset;
+    use crate::prefix::finish::announce;
+    use crate::prefix::paths::Prefix;
+    use crate::store::posix::Posix;
+    use std::fs;
+
+    #[test]
+    fn permits_of_all_flushes_go_and_a_directory_that_cannot_be_read_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let prefix = Prefix::new(dir.path());
+        let files = prefix.confine(&Posix, []);
+        fs::create_dir(prefix.meta()).unwrap();
+        assert!(!revoke_all(&*files, &prefix).unwrap());
+        for id in [1, 2] {
+            let dataset = Dataset {
+                id,
+                name: format!("ck.{id}").into(),
+                ..Dataset::default()
+            };
+            announce(&*files, &prefix, &dataset).unwrap();
+        }
+        grant(&*files, &prefix, 2, &"run".into()).unwrap();
+        // A flush may have come no further than to its entry in the index.
+        fs::remove_dir_all(prefix.dataset(1)).unwrap();
+        assert!(revoke_all(&*files, &prefix).unwrap());
+        assert!(!path(&prefix, 2, &"run".into()).exists());
+        assert!(!revoke_all(&*files, &prefix).unwrap());
+        std::os::unix::fs::symlink(prefix.dataset(2), prefix.dataset(1)).unwrap();
+        assert!(revoke_all(&*files, &prefix).is_err());
+    }
+}

@@ -78,3 +78,19 @@ impl FailureRate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::FailureRate;
+
+    #[test]
+    fn the_time_between_failures_is_all_time_by_failures_or_what_was_assumed() {
+        let seen = FailureRate::Seen {
+            failures: 4.0,
+            seconds: 900.0,
+        };
+        assert_eq!(seen.between(0.0), 225.0);
+        assert_eq!(seen.between(100.0), 250.0);
+        assert_eq!(FailureRate::Assumed(86400.0).between(100.0), 86400.0);
+    }
+}

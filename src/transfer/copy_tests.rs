@@ -199,3 +199,24 @@ fn zeros_are_added_as_if_they_were_read() {
         assert_eq!(sum.finish(content.len() as u64), crc32fast::hash(&content));
     }
 }
+
+#[test]
+fn a_checksum_is_taken_if_it_is_wanted_or_recorded() {
+    let content = bytes(100);
+    let (_dir, from, _) = with(&content);
+    let (size, sum) = (100, crc32fast::hash(&content));
+    let mut copier = Copier::new(&Posix, 64);
+    let mut read = |crc, wanted| {
+        let mut seen = Vec::new();
+        let found = copier.read(&from, &Content { size, crc }, wanted, |piece| {
+            seen.extend_from_slice(piece);
+            Ok(())
+        });
+        assert!(seen == content);
+        found
+    };
+    assert_eq!(read(None, false).unwrap().crc, None);
+    assert_eq!(read(None, true).unwrap().crc, Some(sum));
+    assert_eq!(read(Some(sum), false).unwrap().crc, Some(sum));
+    assert!(read(Some(!sum), false).is_err());
+}

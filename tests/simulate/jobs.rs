@@ -1,7 +1,7 @@
 //! Jobs of many seeds, on all cores.
 //!
 //! `SCR_SIM_SEED`: this one alone, with its story. `SCR_SIM_JOBS`: so many. `SCR_SIM_MINUTES`: for so long, from
-//! a new seed on. `SCR_SIM_FAILURES`: until so many have failed.
+//! a new seed on. `SCR_SIM_FAILURES`: until so many have failed. `SCR_SIM_SHRINK=0`: no smaller job is looked for.
 
 use crate::counts::Reached;
 use crate::job::{Outcome, simulate};
@@ -35,8 +35,11 @@ pub fn told(seed: u64, outcome: &Outcome) -> String {
 
 /// The same, after the story of the least job that fails likewise.
 fn told_with_less(seed: u64) -> String {
-    let (tried, least) = shrink::shrink(seed);
     let whole = told(seed, &simulate(seed));
+    if number("SCR_SIM_SHRINK") == Some(0) {
+        return whole;
+    }
+    let (tried, least) = shrink::shrink(seed);
     match least {
         None => format!("{whole}\nno smaller job of {tried} fails"),
         Some(least) => format!(

@@ -5,8 +5,8 @@ use crate::comm::threads;
 use crate::format::Name;
 use crate::format::rank2file::{Attributes, BASE, FileEntry, RankEntry};
 use crate::prefix::paths::Prefix;
-use crate::store::Files;
 use crate::store::posix::Posix;
+use crate::store::{Durability, Files};
 use crate::transfer::copy::{Content, Copier};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -470,6 +470,10 @@ fn files_in_containers_are_seen_at_their_paths() {
         .unwrap();
     assert_eq!(view.read(&path, 10).unwrap(), b"new");
     assert_eq!(view.stat(&path).unwrap().unwrap().size, 3);
+    view.show(path.clone(), entry, stat);
+    view.replace(&path, b"other", Durability::Atomic).unwrap();
+    assert_eq!(view.read(&path, 10).unwrap(), b"other");
+    assert_eq!(view.stat(&path).unwrap().unwrap().size, 5);
 }
 
 #[test]
