@@ -105,6 +105,7 @@ fn a_damaged_transfer_file_is_put_aside() {
         };
         control(&site, "n0")
             .update(|file| {
+                file.command = Some(RUN.into());
                 file.insert(
                     PartId {
                         dataset: 9,
@@ -114,6 +115,8 @@ fn a_damaged_transfer_file_is_put_aside() {
                 )
             })
             .unwrap();
+        // Then the daemon has nothing more to write: it would write over what comes now.
+        until(|| file(&site, "n0").flag == Some(DONE.into()));
         fs::read(&path).unwrap()
     };
     let mut flipped = whole.clone();
