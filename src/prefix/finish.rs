@@ -13,7 +13,7 @@ use super::containers::Reader;
 use super::index;
 use super::paths::Prefix;
 use super::rank2file;
-use crate::format::index::Index;
+use crate::format::index::{Index, IndexEntry};
 use crate::format::rank2file::RankEntry;
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset, flush_file};
@@ -57,13 +57,11 @@ pub fn seal(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()>
 pub fn complete(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<bool> {
     seal(files, prefix, dataset)?;
     index::update(files, prefix, |index| {
-        let known = index.get(dataset.id);
-        let known = known.and_then(|entry| entry.dataset.as_ref());
-        let same = known.is_some_and(|known| is_same(known, dataset));
-        if same {
+        let known = entry_of(index, dataset).is_some();
+        if known {
             enter_complete(index, dataset, time);
         }
-        Ok(same)
+        Ok(known)
     })
 }
 
@@ -209,14 +207,19 @@ pub fn seal_if_whole(
 /// been dropped, or another process may have come first. True if it was. Local.
 fn close_entry(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: Time) -> Result<bool> {
     index::update(files, prefix, |index| {
-        let known = index.get(dataset.id).filter(|entry| !entry.complete);
-        let known = known.and_then(|entry| entry.dataset.as_ref());
-        let same = known.is_some_and(|known| is_same(known, dataset));
-        if same {
+        let open = entry_of(index, dataset).is_some_and(|entry| !entry.complete);
+        if open {
             enter_complete(index, dataset, &time());
         }
-        Ok(same)
+        Ok(open)
     })
+}
+
+/// The entry of this dataset in the index; `None` if it was taken out, or its id is another dataset's.
+fn entry_of<'a>(index: &'a Index, dataset: &Dataset) -> Option<&'a IndexEntry> {
+    let entry = index.get(dataset.id)?;
+    let known = entry.dataset.as_ref()?;
+    is_same(known, dataset).then_some(entry)
 }
 
 /// True if both describe the same dataset.

@@ -238,11 +238,11 @@ fn lock_store(files: &dyn Files, layout: &Layout, owner: &Owner, end: Instant) -
             Err(error) if error.is_not_found() => {
                 // It was removed meanwhile, as by `scr clean`. Without a lock it would be removed again.
                 let made = files.make_private_dirs(layout.base(), layout.below());
-                match made.is_ok() && Instant::now() < end {
-                    true => continue,
-                    // It could not be made. Who writes to it later gets the reason.
-                    false => return Ok(Locked::ByThisRun(None)),
+                if made.is_ok() && Instant::now() < end {
+                    continue;
                 }
+                // It could not be made. Who writes to it later gets the reason.
+                return Ok(Locked::ByThisRun(None));
             }
             Err(error) => return Err(error),
         };

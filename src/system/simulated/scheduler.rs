@@ -264,7 +264,7 @@ impl Drop for Simulation {
     }
 }
 
-/// Draws a task that can go on, after a jump of the clock if there is none. It is the running one then.
+/// Draws a task that can go on, and makes it the running one. If no task can go on, the clock jumps first.
 #[allow(clippy::type_complexity)]
 fn choose(state: &mut State) -> Result<(TaskId, Coroutine<(), (), (), DefaultStack>), Step> {
     state.steps += 1;

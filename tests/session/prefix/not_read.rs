@@ -55,7 +55,7 @@ fn what_a_rank_did_not_read_is_not_given_up() {
         site.run(&WRITERS, |rank| {
             rank.session.delete(&"ck.3".into()).unwrap()
         });
-        // Whoever says that it is bad gives it up.
+        // One rank says that the checkpoint is bad. So it is given up.
         site.run(&WRITERS, |rank| {
             assert!(rank.session.have_restart().unwrap().is_some());
             rank.session.start_restart().unwrap();
