@@ -40,7 +40,10 @@ def read_arguments(words):
 
 def say(*words):
     if scr.rank() == 0:
-        print("heat2d:", *words, flush=True)
+        # In one piece: print() writes each word alone where Python does not buffer, and the launcher would
+        # mix them with lines of SCR.
+        sys.stdout.write(" ".join(("heat2d:", *map(str, words))) + "\n")
+        sys.stdout.flush()
 
 
 def file_in(name):

@@ -40,6 +40,7 @@ for file in heat2d.*/rank.*; do
     [[ $way == cache ]] || echo good >"$file"
 done
 "$@" "$program" size 64 steps 30 output field >third.log 2>&1
+cat third.log
 [[ $(grep -oE "checkpoint heat2d\.[0-9]+ cannot be started" third.log | wc -l) -eq 3 ]]
 [[ $(grep -o "SCR v3.1.0 ERROR" third.log | wc -l) -eq 3 ]]
 cmp field ../whole/field
