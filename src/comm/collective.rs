@@ -130,6 +130,35 @@ pub fn scatter(
         .ok_or_else(|| Error::comm("scatter", "nothing for this rank came from the root"))
 }
 
+/// Gives each rank its message of those that `make` returns on rank 0, one for each. If it fails, all ranks
+/// return the same [`Error::Remote`].
+///
+/// Collective; one round.
+pub fn scatter_from_root(
+    comm: &dyn Communicator,
+    node: &str,
+    make: impl FnOnce() -> Result<Vec<Vec<u8>>>,
+) -> Result<Vec<u8>> {
+    const MADE: u8 = 0;
+    const FAILED: u8 = 1;
+    let marked = |mut message: Vec<u8>, mark| {
+        message.push(mark);
+        message
+    };
+    let messages = match if_root(comm, make) {
+        Ok(made) => made.map(|all| all.into_iter().map(|one| marked(one, MADE)).collect()),
+        Err(error) => {
+            let verdict = encode_verdict(comm.rank(), node, 1, error)?;
+            Some(vec![marked(verdict, FAILED); comm.size()])
+        }
+    };
+    let mut message = scatter(comm, 0, messages)?;
+    match message.pop() {
+        Some(MADE) => Ok(message),
+        _ => Err(decode_verdict(&message)),
+    }
+}
+
 /// Sends each `(destination, bytes)` to its destination. Returns the messages for this rank as
 /// `(source, bytes)`, sorted by source. Messages of one pair of ranks keep their order. A rank may
 /// send nothing, send to itself, or send several messages to one destination.

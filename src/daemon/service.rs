@@ -150,7 +150,8 @@ impl Service {
                 return Ok(Finished::Interrupted("the daemon had ended"));
             }
         } else {
-            self.control.update_repaired(finish)?;
+            // The daemon may be ending, and removing its directory.
+            self.order(finish)?;
         }
         if !self.exists()? || !self.has_file()? {
             // The daemon had nothing left to do, and has removed its files.

@@ -21,7 +21,7 @@ use crate::policy::flush;
 use crate::prefix::flush::owners;
 use crate::prefix::paths::seen_by_program;
 use crate::redundancy::{self, Context, Record};
-use crate::store::FileKind;
+use crate::store::{FileKind, Files};
 use crate::system::time::Instant;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -407,7 +407,19 @@ pub(super) fn protect(run: &Run, store: usize, filemap: &mut Filemap) -> Result<
         reddesc: filemap.reddesc.clone(),
         files: filemap.files.clone(),
     };
-    scheme.encode(&context, &mut record)?;
+    // A node that is lost takes along what it has not written to a store that several nodes see.
+    let synced = match run.descriptors.stores[store].outlives_nodes() {
+        true => sync_files(&*run.files, &data_dir, &record.files),
+        false => Ok(()),
+    };
+    let encoded = scheme.encode(&context, &mut record);
+    synced.and(encoded)?;
     filemap.files = record.files;
     dataset::write_record(&*run.files, layout, filemap)
+}
+
+/// Brings a rank's files below `dir` to stable storage. Local.
+fn sync_files(files: &dyn Files, dir: &Path, list: &RankFiles) -> Result<()> {
+    let mut all = list.files.iter();
+    all.try_for_each(|file| files.open(&file.file.below(dir)?)?.sync())
 }

@@ -127,17 +127,9 @@ impl Restart<'_> {
         &mut self,
         make: impl FnOnce(&mut Self) -> Result<Vec<Vec<u8>>>,
     ) -> Result<NextStep> {
-        // After an error rank 0 takes part in the scatter without messages, so that no rank waits.
-        let (messages, made) = match self.run.rank() {
-            0 => {
-                let made = make(self);
-                (made.as_ref().ok().cloned(), made.map(drop))
-            }
-            _ => (None, Ok(())),
-        };
-        let scattered = collective::scatter(&*self.run.comm, 0, messages);
-        made?;
-        let step: NextStep = from_message(&scattered?)?;
+        let run = self.run;
+        let message = collective::scatter_from_root(&*run.comm, run.node(), || make(self))?;
+        let step: NextStep = from_message(&message)?;
         self.remove_rejected(&step.rejected);
         Ok(step)
     }

@@ -96,6 +96,38 @@ fn an_older_checkpoint_does_not_become_current() {
     });
 }
 
+/// All datasets go to a store that all nodes see.
+fn in_a_store_of_all_nodes(plan: &mut Plan) {
+    let burst = Store {
+        dir: "/sim/shared/burst",
+        global: true,
+        count: 2,
+    };
+    let first = Scheme {
+        bypass: false,
+        store: 1,
+        ..plan.places.schemes[0].clone()
+    };
+    plan.places = Places {
+        stores: vec![plan.places.stores[0].clone(), burst],
+        schemes: vec![first],
+        lines: true,
+    };
+}
+
+/// A store that all nodes see needs no redundancy: but what a lost node had not written to it was lost, and nobody
+/// noticed if the sizes were right.
+#[test]
+fn a_store_of_all_nodes_survives_the_loss_of_one() {
+    all_keep_their_promises(20, |plan| {
+        undisturbed(plan, &[(2, Loss::Nodes(1)), (0, Loss::Nothing)]);
+        (plan.flush, plan.shared) = (0, Profile::Weakest);
+        plan.more.clear();
+        in_a_store_of_all_nodes(plan);
+        plan.runs[0].finalizes = false;
+    });
+}
+
 /// What tells who has a store stayed in it for ever: `.scr.shared`, and the half of a file that a killed run
 /// was replacing.
 #[test]
@@ -106,21 +138,7 @@ fn nothing_stays_in_a_store_that_is_empty() {
             &[(1, Loss::Nothing), (1, Loss::Nothing), (0, Loss::Nothing)],
         );
         (plan.flush, plan.tidy) = (1, true);
-        let burst = Store {
-            dir: "/sim/shared/burst",
-            global: true,
-            count: 2,
-        };
-        let first = Scheme {
-            bypass: false,
-            store: 1,
-            ..plan.places.schemes[0].clone()
-        };
-        plan.places = Places {
-            stores: vec![plan.places.stores[0].clone(), burst],
-            schemes: vec![first],
-            lines: true,
-        };
+        in_a_store_of_all_nodes(plan);
         plan.runs[0].kill = Kill::AtStep(60 * plan.runs[0].node_of.len() as u64);
     });
 }

@@ -415,9 +415,13 @@ impl Machine {
         for hit in disks.lose(loss) {
             self.tell(format!("{hit:?}"));
             match hit {
-                Hit::Node(node) => beside.lose_node(simulation, node),
+                Hit::Node(node) | Hit::Old(node) => beside.lose_node(simulation, node),
                 Hit::Power => beside.lose_power(simulation),
-                Hit::Swapped(..) | Hit::Cache | Hit::Prefix(_) => {}
+                Hit::Swapped(one, other) => {
+                    beside.end_daemon(simulation, one);
+                    beside.end_daemon(simulation, other);
+                }
+                Hit::Cache | Hit::Prefix(_) => {}
             }
             let mut oracle = self.oracle.borrow_mut();
             oracle.reached.fault(loss.kind());

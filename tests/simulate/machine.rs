@@ -77,6 +77,8 @@ pub enum Hit {
     Power,
     /// This node may have nothing any more of what it had.
     Node(usize),
+    /// This node has what it had before an earlier run.
+    Old(usize),
     /// The disks of these nodes have changed places.
     Swapped(usize, usize),
     /// Something in a cache is damaged.
@@ -227,7 +229,10 @@ impl Disks<'_> {
                 let second = (first + 1) % count;
                 if first != second {
                     let mut one = self.local[first].lock().unwrap();
-                    std::mem::swap(&mut *one, &mut self.local[second].lock().unwrap());
+                    let mut other = self.local[second].lock().unwrap();
+                    std::mem::swap(&mut *one, &mut other);
+                    one.locked.clear();
+                    other.locked.clear();
                     hits.push(Hit::Swapped(first, second));
                 }
             }
@@ -239,6 +244,7 @@ impl Disks<'_> {
                         let mut volume = self.local[first].lock().unwrap();
                         *volume = earlier[first].clone();
                         volume.locked.clear();
+                        hits = vec![Hit::Old(first)];
                     }
                 }
             }

@@ -177,7 +177,7 @@ impl Removal<'_> {
     fn run(&mut self, dir: &Path) {
         self.entries(dir, |removal, path, name, kind| {
             match cache_entry(name).filter(|_| kind == FileKind::Directory) {
-                Some(CacheEntry::Trash(_)) => removal.tree(path),
+                Some(CacheEntry::Trash(_) | CacheEntry::Restart) => removal.tree(path),
                 Some(_) => removal.dataset(path),
                 None => removal.foreign(path),
             }

@@ -101,6 +101,30 @@ fn a_part_that_was_copied_is_not_copied_again_from_a_damaged_cache() {
     });
 }
 
+/// The script that calls `scr postrun` is killed and called again, and the daemons end at this moment: each removes
+/// its directory.
+#[test]
+fn a_daemon_ends_while_it_is_told_to_finish() {
+    simulate_all(300, |plan, seed| {
+        plan.flush = 0;
+        plan.runs = quiet(plan, &[0, 0]);
+        plan.beside = BesidePlan {
+            daemons: true,
+            poststage: false,
+            patience: 21,
+            bandwidth: None,
+        };
+        let run = &mut plan.runs[0];
+        (run.finalizes, run.loss) = (false, Loss::Nothing);
+        run.kill = Kill::AtStep(40);
+        run.beside = BesideRun {
+            daemons: (0..plan.nodes).collect(),
+            after: vec![After::Postrun(1, Some(60 + seed % 60))],
+            ..BesideRun::default()
+        };
+    });
+}
+
 /// A cache of two datasets, each with redundancy that tolerates nothing less than it has.
 fn in_a_cache_of_two(plan: &mut Plan) {
     (plan.places.lines, plan.places.stores[0].count) = (false, 2);

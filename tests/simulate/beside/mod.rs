@@ -290,10 +290,15 @@ impl Beside {
 
     /// A node is lost, with all that runs there.
     pub fn lose_node(&mut self, simulation: &Simulation, node: usize) {
+        self.end_daemon(simulation, node);
+        self.down.insert(node);
+    }
+
+    /// The daemon of a node ends with all else that runs there.
+    pub fn end_daemon(&mut self, simulation: &Simulation, node: usize) {
         let here = self.daemons.iter().filter(|(_, on)| **on == node);
         here.for_each(|(id, _)| simulation.kill(*id));
         self.daemons.retain(|_, on| *on != node);
-        self.down.insert(node);
     }
 
     /// Power is lost everywhere.

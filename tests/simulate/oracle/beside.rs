@@ -2,6 +2,7 @@
 
 use super::dataset::{Dataset, Fate};
 use super::{Oracle, Promise};
+use crate::volume::Profile;
 
 impl Oracle {
     /// No file system has failed or been full in this job, so nothing may fail.
@@ -42,6 +43,8 @@ impl Oracle {
 
     /// A person is about to take a dataset out of the index, or has done so.
     pub fn taken_out(&mut self, name: &str) {
+        // Without locks the run may write the index at the same time, with the dataset.
+        self.unlocked |= self.plan.shared == Profile::Nfs;
         self.people.insert(name.to_string());
         for one in self.datasets.iter_mut().filter(|one| one.name == name) {
             one.saved = false;
@@ -69,14 +72,19 @@ impl Oracle {
                 one.fate = Fate::Dropped;
             }
         }
+        // What was rejected before is wanted again. It may have been rejected while the command ran.
+        for one in self.datasets.iter_mut().filter(|one| one.name == name) {
+            one.wanted_again = true;
+            if one.fate == Fate::Gone {
+                one.fate = Fate::GivenUp;
+            }
+        }
         self.chosen = None;
     }
 
     /// The index is lost, and with it what was rejected or deleted while files were left.
     pub fn index_is_lost(&mut self) {
-        let gone = |one: &&mut Dataset| one.fate == Fate::Gone;
-        let gone = self.datasets.iter_mut().filter(gone);
-        gone.for_each(|one| one.fate = Fate::GivenUp);
+        self.may_turn_up();
     }
 
     /// What was in the caches of nodes may be gone.

@@ -40,6 +40,8 @@ pub struct Dataset {
     pub fate: Fate,
     /// Ranks for which the call that takes it away has returned.
     pub taken_away: usize,
+    /// A person has made it the current one since the last call that takes it away was begun.
+    pub wanted_again: bool,
     /// On stable storage in the prefix directory, as was reported.
     pub saved: bool,
     /// For each rank, its node when redundancy was made: all that are possible.
@@ -78,6 +80,7 @@ impl Dataset {
             failed: 0,
             fate: Fate::Counts,
             taken_away: 0,
+            wanted_again: false,
             saved: false,
             nodes: vec![node_of.to_vec()],
             at: node_of.iter().map(|node| BTreeSet::from([*node])).collect(),

@@ -134,19 +134,32 @@ impl Oracle {
         // What is dropped or deleted leaves its files where nobody looks for them.
         let named = names.iter().filter(|name| known(name) || taken(name));
         let files = named.flat_map(files_of_name);
-        // A flush that was killed may have made directories alone.
         let with_dirs =
             files.flat_map(|file| file.ancestors().map(Path::to_path_buf).collect::<Vec<_>>());
         let of_datasets: BTreeSet<PathBuf> = with_dirs.collect();
+        // A flush makes directories before the index names the dataset. If it ends there, and the dataset is
+        // lost or evicted, nobody knows them.
+        let empty: BTreeSet<PathBuf> = names
+            .iter()
+            .flat_map(files_of_name)
+            .filter_map(|file| file.parent().map(Path::to_path_buf))
+            .collect();
         // A deletion that was killed leaves files that no index names.
         let dropped = deleted || self.datasets.iter().any(|one| one.fate != Fate::Counts);
+        // With no cached dataset beside it, what tells who has a store is of no use.
+        let holds_datasets = found.iter().any(|(path, bytes)| {
+            path.starts_with("burst/user1/scr.1001")
+                && path.to_string_lossy().contains("/scr.run.")
+                && bytes.is_some()
+        });
         let mut left = Vec::new();
         for path in found.keys() {
             let text = path.to_string_lossy();
             if path.starts_with("burst") {
                 // A store that all nodes see.
                 let below = path.strip_prefix("burst").unwrap().to_string_lossy();
-                if !below.is_empty() && !self.may_stay_in_cache(&below) {
+                let alone = below.ends_with("/.scr.shared") && !holds_datasets;
+                if !below.is_empty() && (alone || !self.may_stay_in_cache(&below)) {
                     left.push(text.into_owned());
                 }
                 continue;
@@ -163,6 +176,7 @@ impl Oracle {
                     FOREIGN_SHARED.contains(&&*text)
                         || text == "prefix/.scrconf"
                         || of_datasets.contains(path)
+                        || (found[path].is_none() && empty.contains(path))
                 }
             };
             // The rename of an extracted file need not survive a power loss; then its old name is back.
@@ -204,10 +218,7 @@ impl Oracle {
         // What a killed process has left of a record goes with its dataset.
         let of_dataset = below.contains("/scr.dataset.") || below.contains("/scr.quarantine.");
         let temporary = below.contains(".tmp.") && !of_dataset;
-        let lost = self.datasets.iter().all(|one| one.saved || !one.is_whole());
-        // What is in the prefix directory, the next run finds there.
-        let empty = lost && self.plan.fetch && below == "/.scr.shared";
-        !empty && !temporary && !refused.iter().any(|name| below.contains(name))
+        !temporary && !refused.iter().any(|name| below.contains(name))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the loss of nodes, power and bytes excuses.
 
 use super::Oracle;
-use super::dataset::Fate;
+use super::dataset::{Dataset, Fate};
 use crate::machine::Hit;
 use crate::places::Place;
 use std::path::Path;
@@ -11,13 +11,13 @@ impl Oracle {
     pub fn is_hit(&mut self, hit: &Hit) {
         match hit {
             Hit::Power => self.power_is_lost(),
-            Hit::Node(node) => {
-                for at in 0..self.datasets.len() {
-                    // What a node had not written back to a file system that all see is lost with it.
-                    let global = self.is_in_global_store(at);
-                    let one = &mut self.datasets[at];
+            Hit::Node(node) | Hit::Old(node) => {
+                if matches!(hit, Hit::Old(_)) {
+                    // What was removed there since is there again.
+                    self.may_turn_up();
+                }
+                for one in &mut self.datasets {
                     one.node_is_lost(*node);
-                    one.cache_lost |= global;
                 }
             }
             Hit::Swapped(one, other) => {
@@ -35,21 +35,18 @@ impl Oracle {
     }
 
     fn power_is_lost(&mut self) {
+        // What was renamed or removed in a cache without a sync may be there again.
+        self.may_turn_up();
         for one in &mut self.datasets {
             one.cache_lost = true;
-            if one.fate == Fate::Gone {
-                // What was renamed or removed in a cache without a sync may be there again.
-                one.fate = Fate::GivenUp;
-            }
         }
     }
 
-    fn is_in_global_store(&self, at: usize) -> bool {
-        let stores = &self.plan.places.stores;
-        match self.datasets[at].place {
-            Some(Place::Store(store)) => stores.get(store).is_some_and(|store| store.global),
-            _ => false,
-        }
+    /// What was deleted or rejected may be offered again.
+    pub(super) fn may_turn_up(&mut self) {
+        let gone = |one: &&mut Dataset| one.fate == Fate::Gone;
+        let gone = self.datasets.iter_mut().filter(gone);
+        gone.for_each(|one| one.fate = Fate::GivenUp);
     }
 
     /// True if no checksums of its files may be recorded. In bypass and with SINGLE they are taken in the

@@ -60,6 +60,8 @@ pub struct Oracle {
     broken: bool,
     /// Something in the prefix directory was damaged.
     pub prefix_damaged: bool,
+    /// A person has taken something out of an index that has no locks.
+    pub unlocked: bool,
     /// The names of what commands have taken out in this run.
     people: BTreeSet<String>,
     /// `scr halt` was called.
@@ -91,6 +93,7 @@ impl Oracle {
             locked: false,
             broken: false,
             prefix_damaged: false,
+            unlocked: false,
             people: BTreeSet::new(),
             halted: false,
             violations: Vec::new(),
@@ -289,6 +292,7 @@ impl Oracle {
     fn takes_away(&mut self, these: impl Fn(&Dataset) -> bool, fate: Fate) {
         for one in self.datasets.iter_mut().filter(|one| these(one)) {
             one.saved = false;
+            one.wanted_again = false;
             if one.fate != Fate::Gone {
                 one.fate = fate;
             }
@@ -301,7 +305,7 @@ impl Oracle {
         let (size, excused) = (self.ranks(), self.is_excused());
         for one in self.datasets.iter_mut().filter(|one| these(one)) {
             one.taken_away += 1;
-            if one.taken_away % size == 0 && !excused {
+            if one.taken_away % size == 0 && !excused && !one.wanted_again {
                 one.fate = Fate::Gone;
             }
         }

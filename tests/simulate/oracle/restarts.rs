@@ -113,8 +113,13 @@ impl Oracle {
         let of_other_ranks = refused && others.next().is_some();
         let required = expected.is_none() && self.plan.is_set("SCR_REQUIRE_RESTART");
         // Plain files of an older dataset of a name are in the way of what comes out of containers.
-        let replaced = self.datasets.iter().any(|one| one.fate == Fate::Replaced);
-        let in_the_way = replaced && self.plan.is_set("SCR_USE_CONTAINERS");
+        let has_older = |(at, one): (usize, &super::Dataset)| {
+            let mut older = self.datasets[..at].iter();
+            older.any(|other| other.name == one.name)
+        };
+        let replaced = self.datasets.iter().enumerate().any(has_older);
+        // So are damaged ones that came out of them.
+        let in_the_way = (replaced || self.prefix_damaged) && self.plan.is_set("SCR_USE_CONTAINERS");
         let reason = self.not_read || self.is_excused() || self.is_tight() || in_the_way;
         self.check(
             Promise::Reason,
