@@ -23,10 +23,10 @@ pub(super) const COMMAND: Command =
 /// For the end of a job that was killed: run it on each node that is left, then run
 /// `scr index --build ID` once. Files go to their paths in the prefix directory, or with
 /// SCR_USE_CONTAINERS=1 or --containers into containers of this node, of SCR_CONTAINER_SIZE bytes.
-/// Completion records and redundancy files go to its .scr/scr.dataset.ID. Unless SCR_CRC_ON_FLUSH is 0,
-/// every file is compared with its recorded checksum while it is copied. Files that were copied before
-/// are not copied again, so the command can be repeated. A rank with a damaged file is left out, and can
-/// be rebuilt.
+/// Completion records and redundancy files go to its .scr/scr.dataset.ID. Every file is compared with its
+/// recorded checksum while it is copied; a checksum that is missing is taken, unless SCR_CRC_ON_FLUSH is
+/// 0. Files that were copied before are not copied again, so the command can be repeated. A rank with a
+/// damaged file is left out, and can be rebuilt.
 ///
 /// If nodes are down, their ranks are rebuilt from redundancy files on other nodes. Name them, as
 /// separate words or as a list such as n[3-5],n9, to copy only the redundancy files of sets that may
@@ -44,7 +44,7 @@ struct Options {
     /// Bytes to copy at a time, also with a suffix such as MB, instead of SCR_FILE_BUF_SIZE
     #[arg(short, long, value_name = "BYTES", value_parser = bytes)]
     buf: Option<usize>,
-    /// Compare checksums, and take those that are missing, also with SCR_CRC_ON_FLUSH=0
+    /// Take the checksums that are missing, and record all, also with SCR_CRC_ON_FLUSH=0
     #[arg(short = 'r', long)]
     crc: bool,
     /// Copy into containers, also without SCR_USE_CONTAINERS=1

@@ -205,11 +205,11 @@ impl<'a> ReachedNodes<'a> {
                 }
             }
             let bad = answers.iter().filter(|answer| !answer.good());
-            let bad: Vec<&NodeResult> = bad.filter(|answer| !has_nothing(answer, id)).collect();
-            for answer in &bad {
+            for answer in bad.filter(|answer| !has_nothing(answer, id)) {
                 call.warn(&format!("node {}: {}", answer.node, told(answer)));
             }
-            if bad.is_empty() && self.down.is_empty() {
+            // A node that has nothing may be a spare one, or have come back empty.
+            if answers.iter().all(NodeResult::good) && self.down.is_empty() {
                 break;
             }
         }

@@ -76,7 +76,6 @@ impl NodeCopy<'_> {
             files,
             prefix,
             metadata,
-            checksums,
             ..
         } = *self.settings;
         let path = self.dir.join(filemap_name(map.rank));
@@ -85,7 +84,8 @@ impl NodeCopy<'_> {
             files,
             prefix,
             metadata,
-            checksums,
+            // Those that shall not be recorded are left out when the dataset is built.
+            checksums: true,
             make_dirs: false,
         };
         let mut map = map.clone();

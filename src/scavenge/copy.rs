@@ -57,7 +57,8 @@ pub struct CopySettings<'a> {
     /// Put the data files into containers of this size, bytes (`SCR_USE_CONTAINERS`,
     /// `SCR_CONTAINER_SIZE`).
     pub containers: Option<u64>,
-    /// Compare checksums, and take those that are not recorded (`SCR_CRC_ON_FLUSH`).
+    /// Take the checksums that are not recorded (`SCR_CRC_ON_FLUSH`). Those that are recorded are compared in
+    /// any case: the cache may have been damaged since.
     pub checksums: bool,
     /// Copy buffer, bytes (`SCR_FILE_BUF_SIZE`).
     pub buffer: usize,
@@ -248,7 +249,7 @@ impl NodeCopy<'_> {
         } = *self.settings;
         let expected = Content {
             size: meta.size,
-            crc: meta.crc.filter(|_| checksums),
+            crc: meta.crc,
         };
         let there = files.stat(to)?;
         let there = there.filter(|stat| stat.kind == FileKind::File && stat.size == meta.size);
@@ -270,7 +271,7 @@ impl NodeCopy<'_> {
             files.make_dirs(parent)?;
         }
         let mode = CopyMode {
-            crc: checksums,
+            crc: checksums || meta.crc.is_some(),
             sync: plan.alone(meta.size),
         };
         let stat = metadata.then(|| meta.stat());

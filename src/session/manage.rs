@@ -35,9 +35,14 @@ impl Session {
         self.state.allow(Call::Current)?;
         self.settle(WaitFor::All)?;
         let run = &self.run;
+        let named = |c: &&CachedDataset| c.dataset.name == *name && c.dataset.is_checkpoint();
+        let cached = self.cached.entries.iter().filter(named);
+        let cached = cached.max_by_key(|c| c.dataset.id);
         let found: NamedCurrent = run.share_from_root(|| {
             index::update(&*run.files, &run.prefix, |index| {
-                if !index.set_current(name) {
+                // A newer one of the name may be in the cache only.
+                let replaced = cached.is_some_and(|c| index.id(name) < Some(c.dataset.id));
+                if replaced || !index.set_current(name) {
                     return Ok(NamedCurrent::default());
                 }
                 if run.settings.drop_after_current {
@@ -49,9 +54,6 @@ impl Session {
                 Ok(NamedCurrent { id, ckpt })
             })
         })?;
-        let named = |c: &&CachedDataset| c.dataset.name == *name && c.dataset.is_checkpoint();
-        let cached = self.cached.entries.iter().filter(named);
-        let cached = cached.max_by_key(|c| c.dataset.id);
         let (id, ckpt) = match (found.id, cached) {
             (Some(id), _) => (id, found.ckpt),
             (None, Some(c)) => (c.dataset.id, c.dataset.ckpt),

@@ -210,7 +210,10 @@ impl Beside {
             self.end_run(simulation);
             // After output that cannot be saved, an older checkpoint is enough.
             if saved.failed.is_empty() {
-                self.login.oracle.borrow_mut().must_be_saved(wanted);
+                let known = |id: u64| record.datasets.contains_key(&id);
+                let all_up = self.down.is_empty();
+                let mut oracle = self.login.oracle.borrow_mut();
+                oracle.must_be_saved(wanted, |id| known(id) || !all_up);
             }
         }
     }

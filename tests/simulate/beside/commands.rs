@@ -224,6 +224,7 @@ impl Site {
             checksums: self.is_on("SCR_CRC_ON_FLUSH", true),
             watch: &(),
         };
+        self.oracle.borrow_mut().changes_index();
         let built = build(&self.files, &self.prefix(), id, how, &mut notes);
         notes.iter().for_each(|note| self.tell(note));
         let name = built?.dataset.name.to_string();
@@ -280,7 +281,7 @@ impl Site {
         }
         let count = copied.ranks.len();
         self.tell(&format!("copies {count} ranks of dataset {id}"));
-        Ok(copied.problems.is_empty())
+        Ok(copied.problems.is_empty() && copied.dataset.is_some())
     }
 
     /// `scr inspect` of this node: what its caches have.

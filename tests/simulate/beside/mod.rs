@@ -270,6 +270,8 @@ impl Beside {
     pub fn end_run(&mut self, simulation: &Simulation) {
         self.events.clear();
         let begun = scheduler::now().unwrap_or_default();
+        // Some may have ended in the last step.
+        self.end_commands(simulation);
         while !self.commands.is_empty() {
             let took = scheduler::now().unwrap_or_default().saturating_sub(begun);
             let stuck = simulation.step() == Step::Stuck;

@@ -43,8 +43,7 @@ impl Oracle {
 
     /// A person is about to take a dataset out of the index, or has done so.
     pub fn taken_out(&mut self, name: &str) {
-        // Without locks the run may write the index at the same time, with the dataset.
-        self.unlocked |= self.plan.shared == Profile::Nfs;
+        self.changes_index();
         self.people.insert(name.to_string());
         for one in self.datasets.iter_mut().filter(|one| one.name == name) {
             one.saved = false;
@@ -64,8 +63,15 @@ impl Oracle {
         all.any(|one| reading.is_of(&one.key) && self.people.contains(&one.name))
     }
 
+    /// A person is about to change the index. Without locks a run may do so at the same time, and one of the
+    /// changes is lost.
+    pub fn changes_index(&mut self) {
+        self.unlocked |= self.plan.shared == Profile::Nfs;
+    }
+
     /// A person is about to make a checkpoint the one to restart from, or has done so.
     pub fn made_current(&mut self, name: &str) {
+        self.changes_index();
         let newer = self.datasets.iter_mut().rev();
         for one in newer.take_while(|one| one.name != name) {
             if one.fate == Fate::Counts && one.checkpoint {
@@ -100,7 +106,13 @@ impl Oracle {
     }
 
     /// `scr postrun` has saved all that it found: that checkpoint, or a newer one, must be among it.
-    pub fn must_be_saved(&mut self, wanted: Option<usize>) {
+    /// A node that has come back empty makes one that is not `known` look as if it had never been completed.
+    pub fn must_be_saved(&mut self, wanted: Option<usize>, known: impl Fn(u64) -> bool) {
+        let looks_complete = |at: &usize| {
+            let one = &self.datasets[*at];
+            !one.lost.contains(&true) || one.id.is_some_and(&known)
+        };
+        let wanted = wanted.filter(looks_complete);
         let is_saved = |one: &Dataset| one.saved && one.checkpoint;
         let saved = self.datasets.iter().rposition(is_saved);
         let told = wanted.map_or(String::new(), |at| self.datasets[at].told());

@@ -60,7 +60,7 @@ pub struct Oracle {
     broken: bool,
     /// Something in the prefix directory was damaged.
     pub prefix_damaged: bool,
-    /// A person has taken something out of an index that has no locks.
+    /// A person has changed an index that has no locks.
     pub unlocked: bool,
     /// The names of what commands have taken out in this run.
     people: BTreeSet<String>,
