@@ -324,14 +324,24 @@ impl Control {
     }
 
     fn remove_if_done(&self) -> Result<()> {
-        let left = self.read()?;
+        let left = match self.read() {
+            // Who uses it next puts it aside, and tells so.
+            Err(error) if is_damage(&error) => return Ok(()),
+            left => left?,
+        };
         if left.is_some_and(|file| file.parts().next().is_some()) {
             return Ok(());
         }
         self.remove_files()?;
-        if self.files.remove_dir(&self.dir)?
-            && let Some(user) = self.dir.parent()
-        {
+        // The caches of the job may be here, and a run that starts has locked them.
+        let lock = match wait_for_lock(&*self.files, &self.dir, Instant::now()) {
+            Ok(LockAttempt::HeldByOther) => return Ok(()),
+            Err(error) if error.is_not_found() => return Ok(()),
+            lock => lock?,
+        };
+        let removed = self.files.remove_dir(&self.dir)?;
+        drop(lock);
+        if removed && let Some(user) = self.dir.parent() {
             // It stays if another job has something in it.
             let _ = self.files.remove_dir(user);
         }

@@ -5,7 +5,7 @@ use crate::format::Name;
 use crate::format::transfer::TransferFile;
 use crate::prefix::part::RankSource;
 use crate::prefix::paths::Prefix;
-use crate::prefix::permit;
+use crate::prefix::permit::Permit;
 use crate::store::Files;
 use crate::system::sync::{Mutex, MutexGuard};
 use crate::system::time::Instant;
@@ -16,7 +16,7 @@ use crate::transfer::worker::Cancel;
 use crate::{Error, Result, format};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -103,10 +103,8 @@ pub(super) struct Follower<'a> {
     pub files: &'a dyn Files,
     pub pace: Pace<'a>,
     pub cancel: &'a Cancel,
-    pub permit: PathBuf,
+    pub permit: Permit<'a>,
     pub control: &'a Control,
-    permitted: Cell<Option<Instant>>,
-    revoked: Cell<bool>,
     current: Cell<Option<Name>>,
 }
 
@@ -116,7 +114,7 @@ impl<'a> Follower<'a> {
         files: &'a dyn Files,
         limits: Limits,
         cancel: &'a Cancel,
-        permit: PathBuf,
+        permit: Permit<'a>,
         control: &'a Control,
     ) -> Self {
         Follower {
@@ -126,8 +124,6 @@ impl<'a> Follower<'a> {
             cancel,
             permit,
             control,
-            permitted: Cell::new(None),
-            revoked: Cell::new(false),
             current: Cell::new(None),
         }
     }
@@ -199,19 +195,7 @@ impl<'a> Follower<'a> {
             let interrupted = std::io::ErrorKind::Interrupted.into();
             return Err(Error::io("go on with", "a cancelled transfer", interrupted));
         }
-        let last = self.permitted.get();
-        if last.is_none_or(|last| last.elapsed() >= permit::INTERVAL) {
-            if self.files.stat(&self.permit)?.is_none() {
-                self.revoked.set(true);
-                return Err(Error::config(
-                    self.permit.display().to_string(),
-                    "the permit of this flush is gone: another run has taken the dataset over, or \
-                     it was removed",
-                ));
-            }
-            self.permitted.set(Some(Instant::now()));
-        }
-        Ok(())
+        self.permit.check()
     }
 }
 
@@ -227,6 +211,6 @@ impl TargetWatch for Follower<'_> {
     }
 
     fn keeps_failed(&self) -> bool {
-        self.revoked.get() || !self.control.is_claimed()
+        self.permit.keeps_failed() || !self.control.is_claimed()
     }
 }

@@ -13,7 +13,7 @@ use crate::format::transfer::{
 };
 use crate::prefix::part::Copied;
 use crate::prefix::paths::Prefix;
-use crate::prefix::permit;
+use crate::prefix::permit::{self, Permit};
 use crate::store::Files;
 use crate::system::process::host;
 use crate::system::thread::lower_priority;
@@ -152,11 +152,18 @@ impl Daemon<'_> {
                 match self.obey(&file, &mut work, begun)? {
                     Some(ended) => break ended,
                     None if work.is_some() => {}
+                    // A run that began meanwhile has stopped all transfers.
+                    None if !file.may_begin() && file.is_stopped() && finish => {
+                        break Ended::Finished;
+                    }
                     None if !file.may_begin() && file.is_stopped() => {}
                     None => match self.begin(&mut look, begun)? {
                         Begun::Work(one) => work = Some(*one),
                         Begun::Again => continue,
-                        Begun::Nothing if file.commands(FINISH) || (finish && file.is_empty()) => {
+                        // A run that began meanwhile may have given another command.
+                        Begun::Nothing
+                            if file.commands(FINISH) || (finish && !self.has_work(&file)) =>
+                        {
                             break Ended::Finished;
                         }
                         Begun::Nothing => {}
@@ -242,6 +249,13 @@ impl Daemon<'_> {
         Ok(file.commands(EXIT).then_some(Ended::Told))
     }
 
+    /// True if a part of this node is still to be copied.
+    fn has_work(&self, file: &Transfer) -> bool {
+        let host = Name::from(host());
+        let mut parts = file.parts();
+        parts.any(|(_, part)| !part.has_ended() && part.host == host)
+    }
+
     /// Begins the next part.
     fn begin(&mut self, look: &mut Look, begun: Instant) -> Result<Begun> {
         let host = Name::from(host());
@@ -315,6 +329,7 @@ impl Daemon<'_> {
         let (order, followed) = (part.clone(), shared.clone());
         let work = move |cancel: &Cancel| {
             let permit = permit::path(&prefix, at.dataset, &order.run);
+            let permit = Permit::new(&*files, permit);
             let follower = Follower::new(&followed, &*files, limits, cancel, permit, &control);
             follower.list(&prefix, &sources(&layout, &order))?;
             follower.may_go_on()?;

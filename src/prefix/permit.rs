@@ -1,25 +1,29 @@
-//! The permit of transfer daemons to write a dataset. A daemon may live on a node that the next run does
-//! not use and cannot tell to stop. So it looks for the permit of its flush before it writes, and every
-//! [`INTERVAL`] while it does. The permit goes with any new flush of the dataset, and with
-//! [`revoke_all`] at the start of the next run.
+//! The permit to write a dataset in the background. A transfer daemon may live on a node that the next run does
+//! not use and cannot tell to stop, and a process of a killed run may have been stopped and go on. So they look
+//! for the permit of their flush before they write, and every [`INTERVAL`] while they do ([`Permit`]). The permit
+//! goes with any new flush of the dataset, when it is scavenged ([`revoke`]), and with [`revoke_all`] at the
+//! start of the next run.
 
 use super::index;
 use super::paths::Prefix;
-use crate::Result;
 use crate::format::Name;
 use crate::store::{Durability, Files};
-use std::path::PathBuf;
+use crate::system::time::Instant;
+use crate::transfer::copy::TargetWatch;
+use crate::{Error, Result};
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const NAME: &str = "transfer.";
 
-/// How often a daemon looks for its permit.
+/// How often the permit is looked for.
 pub const INTERVAL: Duration = Duration::from_millis(200);
 
-/// How long to wait after permits were revoked, so that every daemon has noticed.
+/// How long to wait after permits were revoked, so that all who copy have noticed.
 pub const GRACE: Duration = Duration::from_secs(1);
 
-/// The file that is the permit of a run to have dataset `id` written by daemons.
+/// The file that is the permit of a run to have dataset `id` written in the background.
 pub fn path(prefix: &Prefix, id: u64, run: &Name) -> PathBuf {
     prefix.dataset(id).join(format!("{NAME}{run}"))
 }
@@ -42,19 +46,84 @@ pub fn revoke_all(files: &dyn Files, prefix: &Prefix) -> Result<bool> {
     let mut any = false;
     let open = index.datasets().iter().filter(|(_, entry)| !entry.complete);
     for (id, _) in open {
-        let dir = prefix.dataset(*id);
-        let names = match files.list(&dir) {
-            Err(error) if error.is_not_found() => continue,
-            other => other?,
-        };
-        for name in names {
-            if name.as_encoded_bytes().starts_with(NAME.as_bytes()) {
-                files.remove_file(&dir.join(name))?;
-                any = true;
-            }
+        any |= revoke(files, prefix, *id)?;
+    }
+    Ok(any)
+}
+
+/// Takes the permits for one dataset. True if there were any: then wait for [`GRACE`]. Local.
+pub fn revoke(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<bool> {
+    let dir = prefix.dataset(id);
+    let names = match files.list(&dir) {
+        Err(error) if error.is_not_found() => return Ok(false),
+        other => other?,
+    };
+    let mut any = false;
+    for name in names {
+        if name.as_encoded_bytes().starts_with(NAME.as_bytes()) {
+            files.remove_file(&dir.join(name))?;
+            any = true;
         }
     }
     Ok(any)
+}
+
+/// The permit of who copies a dataset.
+pub struct Permit<'a> {
+    files: &'a dyn Files,
+    path: PathBuf,
+    seen: Cell<Option<Instant>>,
+}
+
+impl<'a> Permit<'a> {
+    /// The one at this [`path`].
+    pub fn new(files: &'a dyn Files, path: PathBuf) -> Self {
+        Permit {
+            files,
+            path,
+            seen: Cell::new(None),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Looks for it, unless it was there within the last [`INTERVAL`].
+    ///
+    /// # Errors
+    /// It is gone, or cannot be looked for.
+    pub fn check(&self) -> Result<()> {
+        let seen = self.seen.get();
+        if seen.is_some_and(|seen| seen.elapsed() < INTERVAL) {
+            return Ok(());
+        }
+        if self.files.stat(&self.path)?.is_none() {
+            return Err(Error::config(
+                self.path.display().to_string(),
+                "the permit of this flush is gone: another run has taken the dataset over, or it was \
+                 removed",
+            ));
+        }
+        self.seen.set(Some(Instant::now()));
+        Ok(())
+    }
+}
+
+impl TargetWatch for Permit<'_> {
+    fn begin(&self, _: &Path) -> Result<()> {
+        self.check()
+    }
+
+    fn opened(&self) -> Result<()> {
+        self.check()
+    }
+
+    fn keeps_failed(&self) -> bool {
+        // The process may have been stopped since the last look.
+        !matches!(self.files.stat(&self.path), Ok(Some(_)))
+    }
 }
 
 #[cfg(test)]

@@ -288,6 +288,18 @@ fn bad_entry(dir: &Path, rank: usize, what: &str) -> Error {
     Error::corrupt(dir.join(BASE), format!("rank {rank} {what}"))
 }
 
+/// Removes the tree: first the top, without which nobody reads the rest. Local.
+pub fn remove(files: &dyn Files, dir: &Path) -> Result<()> {
+    files.remove_file(&dir.join(BASE))?;
+    let names = match files.list(dir) {
+        Err(error) if error.is_not_found() => return Ok(()),
+        names => names?,
+    };
+    let of_tree = |name: &&std::ffi::OsString| name.to_string_lossy().starts_with(BASE);
+    let mut of_tree = names.iter().filter(of_tree);
+    of_tree.try_for_each(|name| files.remove_file(&dir.join(name)))
+}
+
 /// How many ranks wrote the dataset. Local.
 pub fn ranks(files: &dyn Files, dir: &Path) -> Result<u64> {
     Ok(read_branch(files, &dir.join(BASE))?.ranks)

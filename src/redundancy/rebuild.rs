@@ -64,7 +64,7 @@ pub fn rebuild(
     loop {
         let path = parity_file::path(context.meta_dir, context.set, scheme.name());
         let (mut state, parity) =
-            local_state(context, code, path.clone(), mine.as_ref(), away.take());
+            local_state(context, code, path.clone(), mine.as_mut(), away.take());
         if std::mem::take(&mut first_round)
             && state.lacks(RECORD)
             && orphans::has_files(context, &path)
@@ -215,12 +215,12 @@ fn describe_damage(mine: Option<&LocalPart>) -> (String, String) {
     (record.dataset.name.to_string(), here)
 }
 
-/// The state that this member announces, and its redundancy file.
+/// The state that this member announces, and its redundancy file. If that cannot be opened, `mine` knows why.
 fn local_state(
     context: &Context,
     code: &Code,
     path: PathBuf,
-    mine: Option<&LocalPart>,
+    mine: Option<&mut LocalPart>,
     away: Option<ParityHeader>,
 ) -> (MemberState, Option<Parity>) {
     let mut state = MemberState {
@@ -261,8 +261,14 @@ fn local_state(
         None if context.holder(context.set.index) != context.comm.rank() => None,
         None => {
             let open = |()| ParityReader::open(context, path, record, code.parities());
-            let input = health.parity.clone().and_then(open).ok();
-            input.map(Parity::Here)
+            match health.parity.clone().and_then(open) {
+                Ok(input) => Some(Parity::Here(input)),
+                Err(error) => {
+                    // The verdict says only that it is missing, which an error that may pass is not.
+                    health.parity = Err(error);
+                    None
+                }
+            }
         }
     };
     if let Some(header) = parity.as_ref().map(Parity::header) {

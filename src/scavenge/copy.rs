@@ -13,8 +13,9 @@ use crate::format::filemap::Filemap;
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset, FileMeta};
 use crate::prefix::paths::Prefix;
-use crate::prefix::{index, records};
+use crate::prefix::{index, permit, rank2file, records};
 use crate::store::{Durability, FileKind, Files};
+use crate::system::time::sleep;
 use crate::transfer::Watch;
 use crate::transfer::copy::{Content, Copier, CopyMode};
 use crate::transfer::sync::{SyncPlan, Unsynced};
@@ -165,9 +166,15 @@ impl NodeCopy<'_> {
             Ok(()) => {}
         }
         files.make_dirs(&self.dir)?;
+        // A process of a killed run that was stopped, or a daemon that cannot be reached, may go on.
+        if permit::revoke(files, prefix, self.id)? {
+            sleep(permit::GRACE);
+        }
         let path = self.dir.join("summary.scr");
         let summary = format::read::<Summary>(files, &path);
         if summary.is_ok_and(|summary| summary.dataset.created != dataset.created) {
+            // An older dataset had this id. Its list of files goes first: it does not tell whose it is.
+            rank2file::remove(files, &self.dir)?;
             files.remove_file(&path)?;
         }
         files.sync_dir(&self.settings.prefix.meta())

@@ -11,6 +11,7 @@ use crate::daemon::part::copy_part;
 use crate::events::{Message, Severity};
 use crate::format::{Dataset, Name};
 use crate::prefix::part::Copied;
+use crate::prefix::permit::Permit;
 use crate::prefix::{finish, index, permit};
 use crate::redundancy::topology::Sharing;
 use crate::system::thread::lower_priority;
@@ -354,7 +355,10 @@ fn work_of(
             let pace = Pace::new(limits, cancel);
             let after_piece = |bytes| pace.after(bytes);
             let copier = Copier::new(&*files, limits.piece(buffer));
-            let mut copier = copier.watched(&after_piece).replacing(by_daemon);
+            let permit = permit::path(&prefix, entry.at.dataset, &entry.part.run);
+            let permit = Permit::new(&*files, permit);
+            let copier = copier.watched(&after_piece).replacing(by_daemon);
+            let mut copier = copier.deciding(&permit);
             copy_part(
                 &*files,
                 &prefix,

@@ -295,7 +295,7 @@ impl Flush<'_> {
         let announced = ready.and_then(|_| {
             run.on_root(|| {
                 finish::announce(&*run.files, &run.prefix, &dataset)?;
-                grant(run, &dataset, kind)
+                grant(run, &dataset)
             })
         });
         let rest = "it is still in the cache";

@@ -4,7 +4,6 @@
 use super::Session;
 use super::run::{Run, Store};
 use crate::Result;
-use crate::config::settings::FlushType;
 use crate::daemon::client::{self, Entry};
 use crate::daemon::control::Control;
 use crate::events::Severity;
@@ -93,12 +92,9 @@ pub(super) fn entry_of_part(
     }
 }
 
-/// Rank 0: permits daemons to write a dataset that was announced. Local.
-pub(super) fn grant(run: &Run, dataset: &Dataset, kind: FlushType) -> Result<()> {
-    match kind == FlushType::Daemon || run.settings.flush_poststage {
-        true => permit::grant(&*run.files, &run.prefix, dataset.id, &permit_run(run)),
-        false => Ok(()),
-    }
+/// Rank 0: permits threads and daemons to write a dataset that was announced. Local.
+pub(super) fn grant(run: &Run, dataset: &Dataset) -> Result<()> {
+    permit::grant(&*run.files, &run.prefix, dataset.id, &permit_run(run))
 }
 
 impl Session {

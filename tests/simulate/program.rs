@@ -406,10 +406,11 @@ impl Program {
         } else {
             oracle.completed(key, done.is_ok(), session.must_exit());
         }
-        let tight = oracle.is_tight() || output.bad.is_some();
+        let deleted = oracle.is_taken_out_by_people(name);
+        let reason = oracle.is_tight() || output.bad.is_some() || deleted;
         drop(oracle);
         if let Err(error) = written.and(done) {
-            self.reason("SCR_Complete_output", &error.to_string(), tight);
+            self.reason("SCR_Complete_output", &error.to_string(), reason);
         }
         if output.probes {
             let stale = session.start_restart();

@@ -313,12 +313,12 @@ impl<'a> ExaminedSet<'a> {
         for (index, member) in self.members.iter().enumerate() {
             let context = self.context(index)?;
             let path = self.redundancy_file(&context);
-            let mine = member.record.clone().map(|record| LocalPart {
+            let mut mine = member.record.clone().map(|record| LocalPart {
                 record,
                 health: member.health.clone(),
                 verified: true,
             });
-            let (state, parity) = local_state(&context, code, path, mine.as_ref(), None);
+            let (state, parity) = local_state(&context, code, path, mine.as_mut(), None);
             states.push(state);
             inputs.push(match parity {
                 Some(Parity::Here(input)) => Some(input.trusted()),

@@ -54,6 +54,11 @@ impl Oracle {
         self.chosen = None;
     }
 
+    /// A person of this run has deleted an older dataset of this name, whose files are those that are written now.
+    pub fn is_taken_out_by_people(&self, name: &str) -> bool {
+        self.people.contains(name)
+    }
+
     /// What was offered by this call has been taken out meanwhile: reading it may fail.
     pub fn is_taken_out(&self, call: usize) -> bool {
         let Some(reading) = self.readings.get(&call) else {
@@ -91,6 +96,19 @@ impl Oracle {
     /// The index is lost, and with it what was rejected or deleted while files were left.
     pub fn index_is_lost(&mut self) {
         self.may_turn_up();
+        // What a deletion has left may be entered, and come before what has got a lower id since.
+        let taken_out = |one: &&Dataset| one.fate != Fate::Counts;
+        let highest = self
+            .datasets
+            .iter()
+            .filter(taken_out)
+            .filter_map(|one| one.id)
+            .max();
+        for one in self.datasets.iter_mut().filter(|one| one.id < highest) {
+            if one.fate == Fate::Counts {
+                one.fate = Fate::GivenUp;
+            }
+        }
     }
 
     /// What was in the caches of nodes may be gone.
@@ -112,7 +130,8 @@ impl Oracle {
             let one = &self.datasets[*at];
             !one.lost.contains(&true) || one.id.is_some_and(&known)
         };
-        let wanted = wanted.filter(looks_complete);
+        // It does not read what the index calls complete.
+        let wanted = wanted.filter(|at| looks_complete(at) && !self.prefix_damaged);
         let is_saved = |one: &Dataset| one.saved && one.checkpoint;
         let saved = self.datasets.iter().rposition(is_saved);
         let told = wanted.map_or(String::new(), |at| self.datasets[at].told());

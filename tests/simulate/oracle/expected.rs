@@ -58,8 +58,11 @@ impl Oracle {
         // The oldest leaves first, where all are protected alike.
         let alike = |other: &Dataset| other.nodes == one.nodes;
         let all_alike = places.is_even(store) && self.datasets.iter().filter(here).all(alike);
+        // A global restart brings only the newest to the prefix directory, unless it seems to be there, and empties
+        // the cache.
+        let kept = (newest && !one.damaged) || !self.plan.is_set("SCR_GLOBAL_RESTART");
         let room = newest || self.runs_without_limit();
-        after == 0 || (after < count && all_alike && room)
+        kept && (after == 0 || (after < count && all_alike && room))
     }
 
     fn runs_without_limit(&self) -> bool {

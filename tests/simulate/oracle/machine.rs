@@ -37,7 +37,11 @@ impl Oracle {
     fn power_is_lost(&mut self) {
         // What was renamed or removed in a cache without a sync may be there again.
         self.may_turn_up();
-        for one in &mut self.datasets {
+        for at in 0..self.datasets.len() {
+            // The sizes may be right all the same.
+            let lacks = self.may_lack_checksums(at);
+            let one = &mut self.datasets[at];
+            one.unnoticed |= lacks;
             one.cache_lost = true;
         }
     }
@@ -80,7 +84,7 @@ impl Oracle {
             known = true;
             let lacks = self.may_lack_checksums(at);
             let one = &mut self.datasets[at];
-            one.unnoticed |= !checksums || (one.place == Some(Place::Prefix) && lacks);
+            one.unnoticed |= !checksums || lacks;
             // What is in the prefix directory need not be in the cache any more.
             (one.saved, one.cache_lost, one.damaged) = (false, true, true);
         }

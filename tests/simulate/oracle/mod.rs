@@ -279,7 +279,8 @@ impl Oracle {
         let Some(newest) = newest.filter(|at| self.plan.flush > 0 && self.is_promised(*at)) else {
             return;
         };
-        self.datasets[newest].saved = true;
+        // What is damaged there is not read again.
+        self.datasets[newest].saved = !self.datasets[newest].damaged;
         self.reports += 1;
         if self.plan.prefix_size > 0 {
             // What has left the sliding window leaves the cache with what is in it.

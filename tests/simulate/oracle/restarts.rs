@@ -119,7 +119,8 @@ impl Oracle {
         };
         let replaced = self.datasets.iter().enumerate().any(has_older);
         // So are damaged ones that came out of them.
-        let in_the_way = (replaced || self.prefix_damaged) && self.plan.is_set("SCR_USE_CONTAINERS");
+        let in_the_way =
+            (replaced || self.prefix_damaged) && self.plan.is_set("SCR_USE_CONTAINERS");
         let reason = self.not_read || self.is_excused() || self.is_tight() || in_the_way;
         self.check(
             Promise::Reason,
