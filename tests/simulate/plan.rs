@@ -213,6 +213,12 @@ impl Plan {
         more.any(|(other, value)| *other == name && value == "1")
     }
 
+    /// A parameter is 0, which is not its default.
+    pub fn is_off(&self, name: &str) -> bool {
+        let mut more = self.more.iter();
+        more.any(|(other, value)| *other == name && value == "0")
+    }
+
     /// A run may restart from a checkpoint of another number of ranks.
     pub fn takes_other_ranks(&self, run: &Run) -> bool {
         let set = self.is_set("SCR_FETCH_BYPASS") || self.is_set("SCR_GLOBAL_RESTART");

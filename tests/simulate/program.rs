@@ -87,7 +87,8 @@ impl Program {
             files: Arc::new(self.files.clone()),
             sink: self.events.clone(),
             environment: self.environment.clone(),
-            lock_timeout: Duration::from_secs(1),
+            // `scr clean` may have the lock for as long, where operations are slow.
+            lock_timeout: Duration::from_secs(3),
         };
         let session = Session::init(setup, config);
         let enabled = session.as_ref().map(Option::is_some).map_err(Clone::clone);

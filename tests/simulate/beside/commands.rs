@@ -210,7 +210,10 @@ impl Site {
             return Ok("there is none".to_string());
         };
         Ok(match self.build(*id) {
-            Ok(name) => format!("{name} is complete"),
+            Ok(name) => {
+                self.oracle.borrow_mut().wants_again(&name);
+                format!("{name} is complete")
+            }
             Err(error) => format!("not built: {error}"),
         })
     }

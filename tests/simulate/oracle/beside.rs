@@ -83,14 +83,18 @@ impl Oracle {
                 one.fate = Fate::Dropped;
             }
         }
-        // What was rejected before is wanted again. It may have been rejected while the command ran.
+        self.wants_again(name);
+        self.chosen = None;
+    }
+
+    /// A person wants what was rejected before. It may have been rejected while the command ran.
+    pub fn wants_again(&mut self, name: &str) {
         for one in self.datasets.iter_mut().filter(|one| one.name == name) {
             one.wanted_again = true;
             if one.fate == Fate::Gone {
                 one.fate = Fate::GivenUp;
             }
         }
-        self.chosen = None;
     }
 
     /// The index is lost, and with it what was rejected or deleted while files were left.
@@ -104,7 +108,12 @@ impl Oracle {
             .filter(taken_out)
             .filter_map(|one| one.id)
             .max();
-        for one in self.datasets.iter_mut().filter(|one| one.id < highest) {
+        let any = self.datasets.iter().any(|one| one.fate != Fate::Counts);
+        let lower = |one: &Dataset| {
+            one.id
+                .is_none_or(|id| highest.is_none_or(|highest| id < highest))
+        };
+        for one in self.datasets.iter_mut().filter(|one| any && lower(one)) {
             if one.fate == Fate::Counts {
                 one.fate = Fate::GivenUp;
             }

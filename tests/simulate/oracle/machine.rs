@@ -66,16 +66,15 @@ impl Oracle {
             }
             _ => false,
         };
-        one.good == 0 || !(taken || at_once)
+        // What is fetched is as it was flushed.
+        let fetched = self.plan.is_off("SCR_CRC_ON_FLUSH");
+        one.good == 0 || !at_once && (!taken || fetched)
     }
 
     /// Below this path, which begins with the prefix directory.
     fn prefix_is_damaged(&mut self, path: &Path) {
         let name = path.iter().nth(1).and_then(|name| name.to_str());
-        let checksums = !self
-            .plan
-            .more
-            .contains(&("SCR_CRC_ON_FLUSH", "0".to_string()));
+        let checksums = !self.plan.is_off("SCR_CRC_ON_FLUSH");
         let mut known = false;
         for at in 0..self.datasets.len() {
             if Some(&*self.datasets[at].name) != name {

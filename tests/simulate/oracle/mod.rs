@@ -60,7 +60,7 @@ pub struct Oracle {
     broken: bool,
     /// Something in the prefix directory was damaged.
     pub prefix_damaged: bool,
-    /// A person has changed an index that has no locks.
+    /// A person has changed an index that has no locks, or deleted a dataset while another of its name is written.
     pub unlocked: bool,
     /// The names of what commands have taken out in this run.
     people: BTreeSet<String>,
@@ -175,6 +175,7 @@ impl Oracle {
                     older.fate = Fate::Replaced;
                 }
             }
+            self.unlocked |= self.people.contains(&output.name);
             let only = self.plan.places.only();
             let new = Dataset::new(key, output, self.run, &self.node_of, only);
             self.datasets.push(new);
@@ -279,8 +280,11 @@ impl Oracle {
         let Some(newest) = newest.filter(|at| self.plan.flush > 0 && self.is_promised(*at)) else {
             return;
         };
-        // What is damaged there is not read again.
+        // What is damaged there is not read again, and leaves the cache, as it seems to be there.
         self.datasets[newest].saved = !self.datasets[newest].damaged;
+        for one in self.datasets.iter_mut().filter(|one| one.damaged) {
+            one.cache_lost = true;
+        }
         self.reports += 1;
         if self.plan.prefix_size > 0 {
             // What has left the sliding window leaves the cache with what is in it.

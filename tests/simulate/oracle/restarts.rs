@@ -283,7 +283,10 @@ impl Oracle {
             let newer = newer
                 .filter(|one| one.checkpoint && one.is_finished())
                 .count();
-            let known = self.is_promised(at) && (window == 0 || newer < window);
+            // In the cache alone it is known only as long as nothing newer is in the prefix directory.
+            let saved = |one: &super::Dataset| one.checkpoint && one.saved;
+            let alone = self.is_in_prefix(at) || !self.datasets.iter().skip(at + 1).any(saved);
+            let known = self.is_promised(at) && alone && (window == 0 || newer < window);
             self.goes_on_from(Some(at), self.datasets.len());
             if self.plan.is_set("SCR_DROP_AFTER_CURRENT") {
                 let newer = self.datasets.iter_mut().skip(at + 1);
