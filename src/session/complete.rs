@@ -211,9 +211,10 @@ impl Session {
             ended = self.flush_before_halt();
         }
         let due = flush::due(dataset.ckpt, dataset.flag_output, self.run.settings.flush);
+        // Before a halt it may have been flushed already, or handed over to `scr poststage`.
         let is_saved = |session: &Session| {
             let cached = session.cached.get(dataset.id);
-            cached.is_some_and(|cached| cached.in_prefix)
+            cached.is_some_and(|cached| cached.in_prefix || cached.flushing)
         };
         if (bypass || due) && ended.is_ok() && !is_saved(self) {
             ended = self.flush_dataset(dataset.id);

@@ -170,10 +170,12 @@ impl Program {
                 let done = session.delete(&Name::from(name.as_str()));
                 let call = format!("SCR_Delete({name})");
                 self.answered(&call, &done);
-                if done.is_ok() {
-                    self.oracle.borrow_mut().has_deleted(name);
+                // A person deletes another one, whose files this one may have.
+                let meanwhile = self.oracle.borrow().people_delete();
+                match done {
+                    Ok(()) => self.oracle.borrow_mut().has_deleted(name),
+                    Err(error) => drop(self.reason(&call, &error.to_string(), meanwhile)),
                 }
-                self.must_work(&call, done.err());
                 Go::On
             }
             Act::Ask => {
@@ -263,12 +265,17 @@ impl Program {
                     match self.read(session, call, &name, says) {
                         Ok(()) => return Go::On,
                         Err(Verdict::NotRead) => {
-                            // Nothing older is offered, and this one only to the next run.
+                            // Nothing older is offered, and this one only to the next run. A newer one may be, if
+                            // somebody has chosen this one.
                             let (answer, _) = self.look(session);
-                            let failed = matches!(answer, Answer::Failed(_));
-                            let gone = self.oracle.borrow().is_taken_out(call);
-                            let text = || format!("{answer:?} after SCR_NOT_READ of {name}");
                             let mut oracle = self.oracle.borrow_mut();
+                            let failed = match &answer {
+                                Answer::Failed(_) => true,
+                                Answer::Offered(other) => oracle.is_newer(other, &name),
+                                Answer::None => false,
+                            };
+                            let gone = oracle.is_taken_out(call);
+                            let text = || format!("{answer:?} after SCR_NOT_READ of {name}");
                             oracle.check(Promise::NotGivenUp, failed || gone, text);
                             return Go::Away;
                         }

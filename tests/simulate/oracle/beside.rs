@@ -59,6 +59,11 @@ impl Oracle {
         self.people.contains(name)
     }
 
+    /// A person of this run has deleted or dropped something.
+    pub fn people_delete(&self) -> bool {
+        !self.people.is_empty()
+    }
+
     /// What was offered by this call has been taken out meanwhile: reading it may fail.
     pub fn is_taken_out(&self, call: usize) -> bool {
         let Some(reading) = self.readings.get(&call) else {

@@ -143,6 +143,12 @@ impl Oracle {
         }
     }
 
+    /// The first of these was written later.
+    pub fn is_newer(&self, one: &str, other: &str) -> bool {
+        let at = |name: &str| self.datasets.iter().rposition(|one| one.name == name);
+        at(one) > at(other)
+    }
+
     /// A rank of this run could not read a checkpoint.
     pub fn has_not_read(&self) -> bool {
         self.not_read
