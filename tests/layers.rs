@@ -14,7 +14,7 @@ const LAYERS: &str = "
     cli: daemon scavenge policy prefix transfer cache redundancy log config job format store events error text version system
     session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error text system
     daemon: prefix transfer cache job format store events error text system
-    scavenge: prefix transfer cache redundancy format store error text
+    scavenge: prefix transfer cache redundancy format store error text system
     policy: redundancy format
     prefix: transfer config comm format store error text system
     transfer: comm store error system

@@ -5,6 +5,7 @@ use super::beneath::{self, At, HeldDirs};
 use super::file::{PosixFile, failed, refused};
 use super::{Durability, File, FileKind, Files, Lock, Space, Stat, private, tree};
 use crate::Result;
+use crate::system::time::sleep;
 use rustix::fd::{IntoRawFd, OwnedFd};
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, fstatvfs, fsync, ftruncate,
@@ -16,6 +17,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Files and directories of the operating system (Linux). Modes are set through /proc if there is
 /// no other way that follows no link.
@@ -417,7 +419,11 @@ fn despite_removal(make: impl Fn() -> Result<()>) -> Result<()> {
     let mut tries = 0;
     loop {
         match make() {
-            Err(error) if error.is_not_found() && tries < TRIES => tries += 1,
+            Err(error) if error.is_not_found() && tries < TRIES => {
+                tries += 1;
+                // With growing pauses two processes do not act in turn for ever.
+                sleep(Duration::from_micros(11 * u64::from(tries)));
+            }
             other => return other,
         }
     }

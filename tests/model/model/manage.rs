@@ -3,6 +3,7 @@
 use super::Model;
 use crate::answer::Answer;
 use crate::differences::Difference;
+use crate::index::Dataset;
 
 impl Model {
     /// `SCR_Current`: sets the marker, removes newer datasets from the cache, and ends the offer.
@@ -16,10 +17,12 @@ impl Model {
         let cached = cached.filter(|d| d.ckpt.is_some() && d.name == name);
         let cached = cached.max_by_key(|d| d.id).cloned();
         let cached = cached.filter(|_| self.differs(Difference::CurrentOfCached));
-        if indexed.is_some() {
+        let newer = |cached: &Dataset| indexed.as_ref().is_none_or(|one| cached.id > one.id);
+        let newer = cached.filter(newer);
+        if newer.is_none() && indexed.is_some() {
             self.index.current = Some(name.to_string());
         }
-        let Some(dataset) = indexed.or(cached) else {
+        let Some(dataset) = newer.or(indexed) else {
             return match self.differs(Difference::UnknownCurrent) {
                 true => Answer::Error,
                 false => Answer::Ok,

@@ -321,14 +321,14 @@ fn without_checksums_only_sizes_are_recorded() {
     }
 }
 
-/// The same damage with and without checksums: only with them it is found.
+/// The cache may have been damaged since, so its checksums are compared also if none are to be recorded.
 #[test]
-fn a_byte_that_flips_in_the_cache_is_found_by_checksums_only() {
-    for (checksums, containers, problems) in [
-        (true, None, 1),
-        (true, Some(SIZE), 1),
-        (false, None, 0),
-        (false, Some(SIZE), 0),
+fn a_byte_that_flips_in_the_cache_is_found() {
+    for (checksums, containers) in [
+        (true, None),
+        (true, Some(SIZE)),
+        (false, None),
+        (false, Some(SIZE)),
     ] {
         let site = killed("SINGLE", &["ck.1"], &nodes(2));
         // As after a run that has lived long enough to take the checksums of SINGLE.
@@ -348,10 +348,10 @@ fn a_byte_that_flips_in_the_cache_is_found_by_checksums_only() {
         let done = copy(&settings, &caches(&site, "n1"), 1);
         assert_eq!(
             done.problems.len(),
-            problems,
+            1,
             "{checksums} {containers:?} {done:?}"
         );
-        assert_eq!(done.ranks.len(), 1 - problems);
+        assert!(done.ranks.is_empty());
     }
 }
 
