@@ -85,11 +85,6 @@ impl<'a> Permit<'a> {
         }
     }
 
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Looks for it, unless it was there within the last [`INTERVAL`].
     ///
     /// # Errors
