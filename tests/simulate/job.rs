@@ -194,6 +194,13 @@ impl Machine {
             let capacity = run.capacity.unwrap_or(CAPACITY);
             volume.lock().unwrap().set_capacity(capacity);
         }
+        let mut shared = self.shared.lock().unwrap();
+        shared.set_capacity(CAPACITY);
+        if let Some(room) = run.shared_room {
+            let used = shared.capacity() - shared.free();
+            shared.set_capacity(used + room);
+        }
+        drop(shared);
         let late = run.disturbance.late;
         let world = World::new(size, late);
         let second = run.again.is_some().then(|| World::new(size, late));

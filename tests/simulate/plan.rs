@@ -43,6 +43,8 @@ pub struct Run {
     pub disturbance: Disturbance,
     /// The local file systems have no more than this, bytes.
     pub capacity: Option<u64>,
+    /// Free bytes in the shared file system when the run begins, if there are few.
+    pub shared_room: Option<u64>,
     /// What is lost after it.
     pub loss: Loss,
     /// Daemons and commands during it and after it.
@@ -256,6 +258,10 @@ impl Plan {
             ),
             ("full node", runs.clone().any(|run| run.capacity.is_some())),
             (
+                "full prefix directory",
+                runs.clone().any(|run| run.shared_room.is_some()),
+            ),
+            (
                 "second SCR_Init",
                 runs.clone().any(|run| run.again.is_some()),
             ),
@@ -326,6 +332,11 @@ fn draw_other_ranks(random: &mut Random, node_of: &[usize], nodes: usize) -> Vec
 }
 
 impl Run {
+    /// There is less room than is needed.
+    pub fn is_tight(&self) -> bool {
+        self.capacity.is_some() || self.shared_room.is_some()
+    }
+
     /// One that is not disturbed and ends normally.
     pub fn quiet(node_of: &[usize], acts: Vec<Act>) -> Run {
         Run {
@@ -339,6 +350,7 @@ impl Run {
             faults: Budget::default(),
             disturbance: Disturbance::default(),
             capacity: None,
+            shared_room: None,
             loss: Loss::Nothing,
             beside: BesideRun::default(),
         }
@@ -395,6 +407,7 @@ impl Run {
             },
             disturbance,
             capacity: None,
+            shared_room: random.once_in(16).then(|| random.below(20_000)),
             loss,
             beside: BesideRun::default(),
         }

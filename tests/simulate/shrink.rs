@@ -93,6 +93,9 @@ fn smaller(plan: &Plan) -> Vec<Plan> {
         if run.capacity.is_some() {
             with(&|plan| plan.runs[at].capacity = None);
         }
+        if run.shared_room.is_some() {
+            with(&|plan| plan.runs[at].shared_room = None);
+        }
         if run.again.is_some() {
             with(&|plan| plan.runs[at].again = None);
         }

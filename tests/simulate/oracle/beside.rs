@@ -8,7 +8,7 @@ impl Oracle {
     /// No file system has failed or been full in this job, so nothing may fail.
     pub fn is_clear(&self) -> bool {
         let mut runs = self.plan.runs.iter().take(self.run + 1);
-        runs.all(|run| run.faults.one_in == 0 && run.capacity.is_none())
+        runs.all(|run| run.faults.one_in == 0 && !run.is_tight())
     }
 
     /// A command has failed, and nothing else had.

@@ -3,6 +3,7 @@
 use super::Oracle;
 use super::dataset::{Dataset, Fate};
 use crate::places::Place;
+use crate::plan::Run;
 
 impl Oracle {
     /// The position of the oldest checkpoint that may be offered now; `None` if nothing must be.
@@ -66,6 +67,6 @@ impl Oracle {
     }
 
     fn runs_without_limit(&self) -> bool {
-        self.plan.runs.iter().all(|run| run.capacity.is_none())
+        !self.plan.runs.iter().any(Run::is_tight)
     }
 }

@@ -19,7 +19,7 @@ use crate::content::Key;
 use crate::counts::Reached;
 use crate::faults::Faults;
 use crate::places::Place;
-use crate::plan::Plan;
+use crate::plan::{Plan, Run};
 use answers::Answers;
 use dataset::{Dataset, Fate};
 use restarts::Reading;
@@ -120,17 +120,16 @@ impl Oracle {
         self.reports
     }
 
-    /// A file system has failed in this run.
+    /// A file system has failed in this run, or the shared one may be full.
     pub fn is_excused(&self) -> bool {
-        self.faults.any_hit()
+        let run = self.plan.runs.get(self.run);
+        self.faults.any_hit() || run.is_some_and(|run| run.shared_room.is_some())
     }
 
-    /// Nodes have less room than they need.
+    /// There is less room than is needed.
     pub fn is_tight(&self) -> bool {
-        self.plan
-            .runs
-            .get(self.run)
-            .is_some_and(|run| run.capacity.is_some())
+        let run = self.plan.runs.get(self.run);
+        run.is_some_and(Run::is_tight)
     }
 
     fn ranks(&self) -> usize {
