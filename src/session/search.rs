@@ -177,7 +177,7 @@ impl RestartSearch {
     }
 
     /// The newest recovered, written or fetched checkpoint of this run that may be offered, unless
-    /// the prefix directory has a newer one. Collective.
+    /// the prefix directory has a newer one, or the cache one that was not tried yet. Collective.
     pub fn newest_of_run(
         &self,
         run: &Run,
@@ -192,7 +192,16 @@ impl RestartSearch {
         let Some(newest) = usable.max_by_key(|c| c.dataset.id) else {
             return Ok(None);
         };
-        let is_older = || Ok(self.newer_in_prefix(run, &newest.dataset)?.is_some());
+        let is_older = || {
+            // One that a flush needed may have been recovered before.
+            let untried = |c: &Candidate| {
+                c.dataset.is_checkpoint()
+                    && c.dataset.created > newest.dataset.created
+                    && c.recoverable(run.comm.size()).is_ok()
+            };
+            let untried = self.cached.iter().any(untried);
+            Ok(untried || self.newer_in_prefix(run, &newest.dataset)?.is_some())
+        };
         if self.chosen.is_none() && run.share_from_root(is_older)? {
             return Ok(None);
         }

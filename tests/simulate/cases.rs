@@ -1,6 +1,6 @@
 //! What simulations have found: plans of their own, so that it is found again however plans are drawn.
 
-use crate::acts::{Act, Output, checkpoints};
+use crate::acts::{Act, Output, Said, checkpoints};
 use crate::job::simulate_changed;
 use crate::jobs::told;
 use crate::places::{Places, Scheme, Store};
@@ -182,5 +182,21 @@ fn what_has_left_the_window_is_not_flushed_from_bypass() {
             bad: Some(0),
             ..Output::checkpoint("bad".to_string())
         }));
+    });
+}
+
+/// The newest is rejected. A flush of an older one had not ended, so that it was recovered first, and offered before one
+/// that is newer.
+#[test]
+fn after_a_rejected_checkpoint_the_newest_of_the_others_is_offered() {
+    all_keep_their_promises(40, |plan| {
+        undisturbed(plan, &[(4, Loss::Nothing), (0, Loss::Nothing)]);
+        (plan.flush, plan.background) = (2, true);
+        plan.more.clear();
+        (plan.places.lines, plan.places.stores[0].count) = (false, 4);
+        plan.places.schemes.truncate(1);
+        plan.places.schemes[0].bypass = false;
+        plan.runs[0].finalizes = false;
+        plan.runs[1].said = vec![Said::Bad(0)];
     });
 }

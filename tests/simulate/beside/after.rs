@@ -40,6 +40,8 @@ impl Beside {
                     self.end_run(simulation);
                 }
                 After::Clean => self.clean(simulation),
+                // Where there is no room a new one cannot be written.
+                After::LoseIndex if self.login.oracle.borrow().is_tight() => {}
                 After::LoseIndex => self.again(None, |all, fuse| {
                     all.alone(simulation, "scr index --add", fuse, Site::make_index);
                 }),

@@ -197,7 +197,7 @@ impl Oracle {
         // What an earlier run has lost is not known any more.
         let one_session = self.plan.runs[self.run].again.is_none();
         let offered = |key: &Key| one_session && self.readings.values().any(|one| one.is_of(key));
-        let known = |one: &Dataset| one.key >> 8 == key >> 8 || offered(&one.key);
+        let known = |one: &Dataset| one.key >> 8 == key >> 8 || (one.good > 0 && offered(&one.key));
         let older = self
             .datasets
             .iter()
