@@ -105,6 +105,14 @@ enum Begun {
     Nothing,
 }
 
+/// The first part of this node that is still to be copied.
+fn next_part(file: &Transfer) -> Option<(PartId, TransferPart)> {
+    let host = Name::from(host());
+    let mut parts = file.parts();
+    let (at, part) = parts.find(|(_, part)| !part.has_ended() && part.host == host)?;
+    Some((at, part.clone()))
+}
+
 impl Daemon<'_> {
     /// Serves until it is told to end; with `finish` until nothing is left to do. `_claim` shows that
     /// there is no other daemon.
@@ -162,7 +170,7 @@ impl Daemon<'_> {
                         Begun::Again => continue,
                         // A run that began meanwhile may have given another command.
                         Begun::Nothing
-                            if file.commands(FINISH) || (finish && !self.has_work(&file)) =>
+                            if file.commands(FINISH) || (finish && next_part(&file).is_none()) =>
                         {
                             break Ended::Finished;
                         }
@@ -249,23 +257,10 @@ impl Daemon<'_> {
         Ok(file.commands(EXIT).then_some(Ended::Told))
     }
 
-    /// True if a part of this node is still to be copied.
-    fn has_work(&self, file: &Transfer) -> bool {
-        let host = Name::from(host());
-        let mut parts = file.parts();
-        parts.any(|(_, part)| !part.has_ended() && part.host == host)
-    }
-
     /// Begins the next part.
     fn begin(&mut self, look: &mut Look, begun: Instant) -> Result<Begun> {
-        let host = Name::from(host());
-        let next = |file: &Transfer| {
-            let mut parts = file.parts();
-            let (at, part) = parts.find(|(_, part)| !part.has_ended() && part.host == host)?;
-            Some((at, part.clone()))
-        };
         let chosen = self.control.update(|file| {
-            let next = next(file).filter(|_| file.may_begin());
+            let next = next_part(file).filter(|_| file.may_begin());
             let all = file.parts().all(|(_, part)| part.is_done());
             match &next {
                 Some((at, _)) => {
