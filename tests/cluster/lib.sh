@@ -83,15 +83,25 @@ same_result() {
     cmp field "../whole/$1.$2" || fail "the result is another one"
 }
 
-# A cluster with all nodes up and nothing running, and a prefix directory with nothing in it.
+# A cluster with all nodes up and nothing running, and a prefix directory with nothing in it. Where Slurm does
+# not get over what a test before did to it, it is started anew, and says in which state it was.
 fresh() {
-    local node
     rm -rf ./.scr ./* .scrconf
     env "SLURM_CONF=$SCR_TEST_CLUSTER/slurm.conf" scancel --quiet --user="$(id -un)" || true
+    if ! all_idle; then
+        cluster run sinfo -N -h -o '%N %T %E' || true
+        cluster run squeue -h -o '%i %T %N %r' || true
+        cluster up 5
+        all_idle || fail "the cluster does not come up"
+    fi
+}
+
+all_idle() {
+    local node
     for node in node1 node2 node3 node4 node5; do
-        cluster exec "$node" true 2>/dev/null || cluster power-on "$node"
+        cluster exec "$node" true 2>/dev/null || cluster power-on "$node" || return
         # What jobs before have left in the node's memory.
-        cluster exec "$node" find /dev/shm -mindepth 1 -delete
+        cluster exec "$node" find /dev/shm -mindepth 1 -delete || return
     done
     cluster wait-idle
 }
