@@ -95,6 +95,9 @@ fn has_newer(index: &Index, id: u64) -> bool {
 
 /// Enters a complete dataset in index and flush file; see [`complete`]. A failed restart from it is
 /// forgotten if its files were `verified` since then. Local.
+///
+/// # Errors
+/// A newer dataset has the name. It may have been entered since the records of this one were read.
 pub fn enter_in_index(
     files: &dyn Files,
     prefix: &Prefix,
@@ -114,11 +117,26 @@ pub fn enter_in_index(
             good && other.is_some_and(|other| other.created == dataset.created)
         });
         if !same {
+            check_name(index, dataset)?;
             enter_complete(index, dataset, time);
         }
         Ok(())
     })?;
     mark_flushed(files, prefix, dataset.id)
+}
+
+/// Fails if the name has gone to a newer dataset, complete or not: that one removes the files of this one.
+fn check_name(index: &Index, dataset: &Dataset) -> Result<()> {
+    let named = index.id(&dataset.name).and_then(|id| index.get(id));
+    let named = named.and_then(|entry| entry.dataset.as_ref());
+    match named.filter(|named| named.created > dataset.created) {
+        None => Ok(()),
+        Some(newer) => Err(Error::dataset(
+            dataset.id,
+            dataset.name.to_string(),
+            format!("dataset {} has taken its name and its files", newer.id),
+        )),
+    }
 }
 
 /// Marks the dataset as flushed, if the flush file has an entry for it. Local.

@@ -268,3 +268,17 @@ fn what_is_taken_out_during_its_flush_stays_out() {
     assert!(!complete());
     assert_eq!(entries(), 0);
 }
+
+#[test]
+fn a_dataset_whose_name_has_gone_to_a_newer_one_is_not_entered_again() {
+    let (_dir, prefix) = prefix();
+    let older = dataset(1, "a", 10);
+    finish::announce(&Posix, &prefix, &older).unwrap();
+    let enter = || finish::enter_in_index(&Posix, &prefix, &older, "t", true);
+    enter().unwrap();
+    finish::announce(&Posix, &prefix, &dataset(2, "a", 11)).unwrap();
+    let text = enter().unwrap_err().to_string();
+    assert!(text.contains("dataset 2 has taken its name"), "{text}");
+    let index = index::read(&Posix, &prefix).unwrap();
+    assert!(index.get(1).is_none() && index.current().is_none());
+}

@@ -95,6 +95,7 @@ pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> CopyResult {
         settings,
         id,
         dir: settings.prefix.dataset(id),
+        complete: false,
         copier: Copier::new(settings.files, settings.buffer).watched(&after_piece),
         done: CopyResult::default(),
     };
@@ -142,6 +143,8 @@ pub(super) struct NodeCopy<'a> {
     pub(super) id: u64,
     /// The dataset's directory in `.scr` of the prefix directory.
     pub(super) dir: PathBuf,
+    /// The summary says that the dataset is complete in the prefix directory.
+    complete: bool,
     pub(super) copier: Copier<'a>,
     pub(super) done: CopyResult,
 }
@@ -171,11 +174,14 @@ impl NodeCopy<'_> {
             sleep(permit::GRACE);
         }
         let path = self.dir.join("summary.scr");
-        let summary = format::read::<Summary>(files, &path);
-        if summary.is_ok_and(|summary| summary.dataset.created != dataset.created) {
-            // An older dataset had this id. Its list of files goes first: it does not tell whose it is.
-            rank2file::remove(files, &self.dir)?;
-            files.remove_file(&path)?;
+        if let Ok(summary) = format::read::<Summary>(files, &path) {
+            if summary.dataset.created == dataset.created {
+                self.complete = summary.complete;
+            } else {
+                // An older dataset had this id. Its list of files goes first: it does not tell whose it is.
+                rank2file::remove(files, &self.dir)?;
+                files.remove_file(&path)?;
+            }
         }
         files.sync_dir(&self.settings.prefix.meta())
     }
@@ -264,6 +270,10 @@ impl NodeCopy<'_> {
             // Times are set last, after the content was synced. So equal times mean that the copy
             // is complete.
             if metadata && stat.mtime == meta.mtime {
+                return Ok(());
+            }
+            // What a flush has synced is not written over with what a node may have lost parts of.
+            if self.complete && expected.crc.is_none() {
                 return Ok(());
             }
             if expected.crc.is_some() && self.copier.checksum(to)? == expected {

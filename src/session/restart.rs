@@ -153,8 +153,12 @@ impl Session {
                     .to_string(),
             ));
         }
+        let without = match self.run.settings.fetch {
+            true => "",
+            false => ", where SCR_FETCH=0 forbids to look",
+        };
         let text = format!(
-            "no checkpoint to restart from in the cache or in {prefix}: the program starts from \
+            "no checkpoint to restart from in the cache or in {prefix}{without}: the program starts from \
              the beginning"
         );
         self.run.tell_once(Severity::Note, text);

@@ -118,6 +118,7 @@ if [[ ! -f ${SCR_TEST_CLUSTER:-}/slurm.conf ]]; then
     exit 77
 fi
 trap clean_up EXIT
+trap 'echo "FAILED: ${BASH_SOURCE[0]##*/}, line $LINENO: $BASH_COMMAND"' ERR
 
 # Directories are each node's own /dev/shm, the job is Slurm's.
 unset SCR_CACHE_BASE SCR_CNTL_BASE SCR_JOB_ID

@@ -61,8 +61,9 @@ begin "$bin/scr_run" "${launch[@]}" "${application[@]}"
 wait_for '^heat2d: checkpoint heat2d.20$' || fail "it did not run"
 rm steps
 cluster power-off node2
-cluster exec node1 pkill -9 -x "$program"
-wait_for '^srun: error: node1: task 0: Killed' || fail "srun does not notice"
+# It may have ended already, because it has lost a peer.
+cluster exec node1 pkill -9 -x "$program" || true
+wait_for '^srun: error: node1: task 0: ' || fail "srun does not notice"
 cluster report node2
 wait_for '^scr_run: .*: launch 2 .* srun --exclude=node2 ' || fail "no launch without node2"
 go_on $(($(completed) + 100))

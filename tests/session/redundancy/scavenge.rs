@@ -4,6 +4,7 @@
 use crate::checkpoints::double_nodes;
 use crate::site::{Site, content, nodes};
 use scr::cache::layout::Layout;
+use scr::format::filemap::Filemap;
 use scr::format::index::Index;
 use scr::format::summary::Summary;
 use scr::format::{self, rank2file::RankEntry};
@@ -12,9 +13,9 @@ use scr::prefix::{rank2file, records};
 use scr::scavenge::caches::list_datasets;
 use scr::scavenge::copy::{CopyResult, CopySettings};
 use scr::scavenge::{BuildSettings, Built, Redundancy, build, copy, save};
-use scr::store::Files;
 use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
+use scr::store::{Durability, Files};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -510,4 +511,35 @@ fn a_store_that_all_nodes_see_is_saved_without_those_that_are_down() {
     assert!(built(&site, 1).unwrap().rebuilt.is_empty());
     std::fs::remove_dir_all(&store).unwrap();
     site.expect_restart(&double_nodes(3), Some("ck.1"));
+}
+
+#[test]
+fn what_a_flush_has_synced_is_not_written_over_with_a_torn_file() {
+    let site = Site::new()
+        .set("SCR_COPY_TYPE", "SINGLE")
+        .set("SCR_FLUSH", "1");
+    site.run(&["node0"], |rank| rank.checkpoint("ck.1").unwrap());
+    // After a power loss the cache has the first bytes only, and no checksum of the whole file.
+    let layout = &caches(&site, "node0")[0];
+    let torn = site
+        .cache("node0")
+        .join("scr.dataset.1/rank_0/ck.1/rank_0.dat");
+    let torn = std::fs::OpenOptions::new().write(true).open(torn);
+    torn.unwrap().set_len(100).unwrap();
+    let record = site.dataset("node0", 1).join(".scr/filemap_0");
+    let mut map: Filemap = format::read(&Posix, &record).unwrap();
+    map.files.files[0].crc = None;
+    format::write(&Posix, &record, &map, Durability::Atomic).unwrap();
+    let prefix = prefix(&site);
+    let settings = CopySettings {
+        metadata: false,
+        checksums: false,
+        ..copy_settings(&Posix, &prefix, Redundancy::All)
+    };
+    let copied = copy(&settings, std::slice::from_ref(layout), 1);
+    assert!(copied.problems.is_empty(), "{:?}", copied.problems);
+    assert!(copied.ranks.contains(&0), "{copied:?}");
+    expect_files(&site, 1, "after the copy");
+    built(&site, 1).unwrap();
+    expect_saved(&site, "ck.1", "after the build");
 }

@@ -142,6 +142,12 @@ impl Oracle {
 
     /// A run begins.
     pub fn starts(&mut self, number: usize) {
+        if !self.plan.fetch {
+            // Another number of ranks has read it through the prefix directory, and left nothing in the cache.
+            let ranks = self.node_of.len();
+            let others = self.datasets.iter_mut().filter(|one| one.ranks() != ranks);
+            others.for_each(|one| one.cache_lost = true);
+        }
         self.run = number;
         self.node_of.clone_from(&self.plan.runs[number].node_of);
         self.used = self.node_of.iter().copied().collect();
