@@ -242,6 +242,11 @@ impl Site {
         }
         self.files.remove_file(&self.prefix().file("index.scr"))?;
         self.oracle.borrow_mut().index_is_lost();
+        self.add_all()
+            .inspect_err(|_| self.oracle.borrow_mut().index_stays_lost())
+    }
+
+    fn add_all(&self) -> Result<()> {
         let all = add::datasets(&self.files, &self.prefix(), &mut |text| self.tell(&text))?;
         for found in all {
             add::check_number(&self.files, &self.prefix(), &found.dataset)?;

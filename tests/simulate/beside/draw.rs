@@ -55,6 +55,19 @@ pub struct BesidePlan {
     pub bandwidth: Option<u64>,
 }
 
+impl Event {
+    /// Many changes of the index in a short time, so that some fall together with those of the run.
+    fn crowd(random: &mut Random) -> Vec<Event> {
+        let (most, count) = (1 << random.between(8, 11), random.between(8, 24));
+        let current = |random: &mut Random| {
+            let what = What::Command(Command::Current(random.below(4)), None);
+            let at = random.below(most);
+            Event { at, what }
+        };
+        (0..count).map(|_| current(random)).collect()
+    }
+}
+
 impl BesideRun {
     /// True if anything happens.
     pub fn is_busy(&self) -> bool {
@@ -127,6 +140,9 @@ impl BesidePlan {
                     let at = at + random.below(300);
                     run.events.push(Event { at, what: again });
                 }
+            }
+            if random.once_in(20) {
+                run.events.extend(Event::crowd(random));
             }
             if random.once_in(3) {
                 let people = 1 + usize::from(random.once_in(4));

@@ -125,6 +125,11 @@ impl Oracle {
         }
     }
 
+    /// It could not be made again, perhaps because a stopped process has locked it.
+    pub fn index_stays_lost(&mut self) {
+        self.datasets.iter_mut().for_each(|one| one.saved = false);
+    }
+
     /// What was in the caches of nodes may be gone.
     pub fn caches_lost(&mut self) {
         self.datasets
