@@ -81,6 +81,12 @@ impl BesideRun {
         events.any(command) || !self.after.is_empty()
     }
 
+    /// True if daemons are stopped for a time.
+    pub fn stops_daemons(&self) -> bool {
+        let stops = |event: &Event| matches!(event.what, What::StopDaemon(..));
+        self.events.iter().any(stops)
+    }
+
     /// True if a person orders the program to halt.
     pub fn halts(&self) -> bool {
         let (mut events, mut after) = (self.events.iter(), self.after.iter());

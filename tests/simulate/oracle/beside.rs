@@ -14,7 +14,7 @@ impl Oracle {
     /// A command has failed, and nothing else had.
     pub fn command_failed(&mut self, what: &str) {
         let mut runs = self.plan.runs.iter().take(self.run + 1);
-        let stops = runs.any(|run| run.disturbance.stop.is_some());
+        let stops = runs.any(|run| run.disturbance.stop.is_some() || run.beside.stops_daemons());
         // A process that is stopped keeps its locks.
         let waits = [
             "another process has kept the lock",

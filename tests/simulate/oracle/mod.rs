@@ -203,12 +203,17 @@ impl Oracle {
         // What an earlier run has lost is not known any more.
         let one_session = self.plan.runs[self.run].again.is_none();
         let offered = |key: &Key| one_session && self.readings.values().any(|one| one.is_of(key));
-        let known = |one: &Dataset| one.key >> 8 == key >> 8 || (one.good > 0 && offered(&one.key));
-        let older = self
-            .datasets
-            .iter()
-            .filter(|one| one.key != key && known(one));
-        let highest = older.filter_map(|one| one.id).max();
+        // What was offered is not known if several have that name: here it counts as the newest.
+        let newest = |at: usize, one: &Dataset| {
+            let mut newer = self.datasets.iter().skip(at + 1);
+            !newer.any(|other| other.name == one.name && other.good > 0)
+        };
+        let known = |at: usize, one: &Dataset| {
+            one.key >> 8 == key >> 8 || (one.good > 0 && offered(&one.key) && newest(at, one))
+        };
+        let all = self.datasets.iter().enumerate();
+        let older = all.filter(|(at, one)| one.key != key && known(*at, one));
+        let highest = older.filter_map(|(_, one)| one.id).max();
         let Some(one) = self.dataset(key) else {
             return;
         };
