@@ -10,6 +10,7 @@ use super::caches;
 use crate::cache::inventory::DirectoryRecords;
 use crate::cache::layout::{Layout, filemap_name};
 use crate::format::filemap::Filemap;
+use crate::format::index::IndexEntry;
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset, FileMeta};
 use crate::prefix::paths::Prefix;
@@ -143,7 +144,7 @@ pub(super) struct NodeCopy<'a> {
     pub(super) id: u64,
     /// The dataset's directory in `.scr` of the prefix directory.
     pub(super) dir: PathBuf,
-    /// The summary says that the dataset is complete in the prefix directory.
+    /// The dataset is complete in the prefix directory, and no restart from it has failed.
     complete: bool,
     pub(super) copier: Copier<'a>,
     pub(super) done: CopyResult,
@@ -176,7 +177,10 @@ impl NodeCopy<'_> {
         let path = self.dir.join("summary.scr");
         if let Ok(summary) = format::read::<Summary>(files, &path) {
             if summary.dataset.created == dataset.created {
-                self.complete = summary.complete;
+                // After a failed restart its files may be damaged, and the cache may have better ones.
+                self.complete = summary.complete
+                    && index::read(files, prefix)
+                        .is_ok_and(|index| index.get(self.id).is_some_and(IndexEntry::is_good));
             } else {
                 // An older dataset had this id. Its list of files goes first: it does not tell whose it is.
                 rank2file::remove(files, &self.dir)?;

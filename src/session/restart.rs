@@ -155,7 +155,7 @@ impl Session {
         }
         let without = match self.run.settings.fetch {
             true => "",
-            false => ", where SCR_FETCH=0 forbids to look",
+            false => " (not searched: SCR_FETCH=0)",
         };
         let text = format!(
             "no checkpoint to restart from in the cache or in {prefix}{without}: the program starts from \

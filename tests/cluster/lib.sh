@@ -83,8 +83,8 @@ same_result() {
     cmp field "../whole/$1.$2" || fail "the result is another one"
 }
 
-# A cluster with all nodes up and nothing running, and a prefix directory with nothing in it. Where Slurm does
-# not get over what a test before did to it, it is started anew, and says in which state it was.
+# A cluster with all nodes up and nothing running, and a prefix directory with nothing in it. If the
+# nodes do not become idle after an earlier test, this prints their states and starts the cluster again.
 fresh() {
     rm -rf ./.scr ./* .scrconf
     env "SLURM_CONF=$SCR_TEST_CLUSTER/slurm.conf" scancel --quiet --user="$(id -un)" || true

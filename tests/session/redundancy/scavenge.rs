@@ -542,4 +542,12 @@ fn what_a_flush_has_synced_is_not_written_over_with_a_torn_file() {
     expect_files(&site, 1, "after the copy");
     built(&site, 1).unwrap();
     expect_saved(&site, "ck.1", "after the build");
+    // No restart could use it, so the cache is asked again.
+    scr::prefix::index::update(&Posix, &prefix, |index| {
+        index.mark_failed(1, TIME);
+        Ok(())
+    })
+    .unwrap();
+    let copied = copy(&settings, std::slice::from_ref(layout), 1);
+    assert_eq!(copied.problems.len(), 1, "{:?}", copied.problems);
 }
