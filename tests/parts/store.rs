@@ -642,29 +642,42 @@ fn a_held_directory_is_found_after_it_was_renamed_and_others_are_not() {
     }
 }
 
-/// A run makes its directories while the one before removes those that it has emptied.
+/// A run makes its directories while the one before removes those that it has emptied. That one removes them a
+/// few times for each try at most. Otherwise it may win every time on a slow machine.
 #[test]
 fn directories_are_made_beside_one_who_removes_them() {
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    const COUNT: u32 = 3000;
+    const REMOVALS: u32 = 20;
     let (_scratch, dir) = scratch();
     let (base, below) = (dir.join("base"), Path::new("user/scr.1"));
-    let done = std::sync::atomic::AtomicBool::new(false);
+    let tried = AtomicU32::new(0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            while !done.load(std::sync::atomic::Ordering::SeqCst) {
-                let _ = fs::remove_dir(base.join(below));
-                let _ = fs::remove_dir(base.join("user"));
-                // Without a pause the kernel's lock of the directory may let the two act in turn for ever.
+            let (mut seen, mut removals) = (0, 0);
+            while seen < COUNT {
+                let now = tried.load(SeqCst);
+                if now != seen {
+                    (seen, removals) = (now, 0);
+                }
+                if removals < REMOVALS {
+                    let _ = fs::remove_dir(base.join(below));
+                    removals += u32::from(fs::remove_dir(base.join("user")).is_ok());
+                }
+                // Without a pause the kernel's lock of the directory may let the two act in turn.
                 std::thread::sleep(std::time::Duration::from_micros(50));
             }
         });
-        let made: Vec<_> = (0..3000)
+        let made: Vec<_> = (0..COUNT)
             .map(|_| {
                 let made = Posix.make_private_dirs(&base, below);
-                made.and_then(|()| Posix.make_dirs(&base.join("user/a/b")))
-                    .and_then(|()| Posix.remove_tree(&base.join("user/a")))
+                let made = made
+                    .and_then(|()| Posix.make_dirs(&base.join("user/a/b")))
+                    .and_then(|()| Posix.remove_tree(&base.join("user/a")));
+                tried.fetch_add(1, SeqCst);
+                made
             })
             .collect();
-        done.store(true, std::sync::atomic::Ordering::SeqCst);
         for result in made {
             result.unwrap();
         }
