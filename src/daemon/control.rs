@@ -421,3 +421,7 @@ impl Control {
         Error::config(path.display().to_string(), what)
     }
 }
+
+#[cfg(test)]
+#[path = "control_tests.rs"]
+mod tests;

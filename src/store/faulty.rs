@@ -14,7 +14,7 @@
 //! Completed operations remain, as after a killed process; the loss of unsynced data in a power
 //! failure is not simulated.
 //!
-//! One path may be made unreadable, for ever or for a number of reads, also the path of the n-th read.
+//! All locks may fail. One path may be made unreadable, for ever or for a number of reads, also the path of the n-th read.
 //! Operations at some paths may wait until one begins at another path, so that a copy in the background
 //! lasts as long as a test wants.
 //!
@@ -47,6 +47,8 @@ struct FaultState {
     space: Option<(u64, u64)>,
     /// Tells for which paths the disk is completely full.
     full: Option<fn(&Path) -> bool>,
+    /// The errno of each attempt to take a lock.
+    locks: Option<i32>,
 }
 
 /// Sets the faults of a [`Faulty`], and reports on them, also while it is in use.
@@ -99,6 +101,12 @@ impl Faults {
     /// Everything at these paths that needs space fails with ENOSPC from now on.
     pub fn fill_up_where(&self, these: fn(&Path) -> bool) {
         self.state().full = Some(these);
+    }
+
+    /// Makes each attempt to take a lock fail with an errno, as on a file system without locks (ENOLCK); `None`
+    /// for no longer.
+    pub fn fail_locks(&self, errno: Option<i32>) {
+        self.state().locks = errno;
     }
 
     /// Returns an error if there is no space for something `new`.
@@ -453,6 +461,10 @@ impl<F: Files + ?Sized> Files for Faulty<F> {
 
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
         self.faults.alive("lock", path)?;
-        self.inner.try_lock(path)
+        let errno = self.faults.state().locks;
+        errno.map_or_else(
+            || self.inner.try_lock(path),
+            |errno| Err(injected("lock", path, errno)),
+        )
     }
 }

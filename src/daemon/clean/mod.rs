@@ -4,6 +4,8 @@
 //! meanwhile, so that no run of the job can start.
 
 mod owner;
+#[cfg(test)]
+mod tests;
 
 pub use owner::{JobDirectory, directories};
 
@@ -89,12 +91,14 @@ pub fn clean(directories: &[JobDirectory], dry_run: bool, force: bool) -> Vec<Cl
                 cleaned: &mut cleaned,
             };
             removal.job(&directory.path);
-            if !dry_run
-                && directory
-                    .files
-                    .stat(&directory.path)
-                    .is_ok_and(|stat| stat.is_some())
-            {
+            let there = match directory.files.stat(&directory.path) {
+                Ok(stat) => stat.is_some(),
+                Err(error) => {
+                    cleaned.problems.push(error);
+                    true
+                }
+            };
+            if there && !dry_run {
                 let part = match (cleaned.files, cleaned.problems.is_empty()) {
                     (0, true) => "it has nothing of SCR",
                     (_, true) => "the rest of it was removed",

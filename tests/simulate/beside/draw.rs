@@ -1,6 +1,7 @@
 //! What a seed decides of daemons and commands.
 
 use super::commands::Command;
+use crate::volume::Damage;
 use scr::system::simulated::Random;
 use std::time::Duration;
 
@@ -11,6 +12,8 @@ pub enum What {
     Daemon(usize),
     KillDaemon(usize),
     StopDaemon(usize, Duration),
+    /// The file by which library and daemon of a node tell each other what to do is damaged.
+    DamageOrders(usize, Damage),
     /// A command, and after how many steps it is killed.
     Command(Command, Option<u64>),
 }
@@ -123,10 +126,14 @@ impl BesidePlan {
                 let node = random.below(nodes as u64) as usize;
                 let most = 1 << random.between(4, 17);
                 let time = Duration::from_millis(random.below(most));
-                let what = match random.below(4) {
-                    0 | 1 => What::Daemon(node),
-                    2 => What::KillDaemon(node),
-                    _ => What::StopDaemon(node, time),
+                let what = match random.below(9) {
+                    0..=3 => What::Daemon(node),
+                    4 | 5 => What::KillDaemon(node),
+                    6 | 7 => What::StopDaemon(node, time),
+                    _ => {
+                        let all = [Damage::Bit, Damage::Sector, Damage::Entry];
+                        What::DamageOrders(node, *random.one_of(&all))
+                    }
                 };
                 let at = random.below(1 << 13);
                 run.events.push(Event { at, what });

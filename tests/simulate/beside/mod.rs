@@ -12,8 +12,10 @@ use draw::{Event, What};
 use crate::files::SimFiles;
 use crate::oracle::{Oracle, Promise};
 use crate::places::LOCAL;
+use crate::volume::Damage;
 use commands::Command;
 use scr::cache::layout::Layout;
+use scr::daemon::control;
 use scr::daemon::service::Service;
 use scr::job::Environment;
 use scr::job::clock::local_time;
@@ -22,6 +24,7 @@ use scr::system::simulated::scheduler::{self, ProcessId, Simulation, Step, TaskI
 use scr::system::time::SystemTime;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -233,7 +236,21 @@ impl Beside {
                     .tell(&format!("the daemons {here:?} are stopped for {time:?}"));
                 here.iter().for_each(|id| simulation.stop_until(*id, until));
             }
+            What::DamageOrders(node, damage) => self.damage_orders(node, damage),
             What::Command(command, kill) => self.start_command(simulation, command, kill),
+        }
+    }
+
+    fn damage_orders(&self, node: usize, damage: Damage) {
+        let site = self.site(Some(node));
+        let mounts = site.files.mounts.iter();
+        for (_, volume) in mounts.filter(|(at, _)| at == Path::new(LOCAL)) {
+            let orders = |path: &Path| path.ends_with(control::FILE);
+            let mut volume = volume.lock().unwrap();
+            let hit = scheduler::draw(|random| volume.damage(damage, orders, random));
+            if let Some(path) = hit {
+                site.tell(&format!("{damage:?} of {}", path.display()));
+            }
         }
     }
 
