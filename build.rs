@@ -11,8 +11,8 @@ mod fortran;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=src/capi/configf.c");
-    println!("cargo::rerun-if-changed=src/comm/mpi/built_with.c");
+    println!("cargo::rerun-if-changed=library/capi/configf.c");
+    println!("cargo::rerun-if-changed=library/comm/mpi/built_with.c");
     println!("cargo::rerun-if-changed=include/scr.h");
     println!("cargo::rerun-if-env-changed=MPICC");
 
@@ -40,7 +40,7 @@ fn main() {
 fn compile_c(mpi: Option<&build_probe_mpi::Library>) {
     let mut build = cc::Build::new();
     build
-        .files(["src/capi/configf.c", "src/comm/mpi/built_with.c"])
+        .files(["library/capi/configf.c", "library/comm/mpi/built_with.c"])
         .include("include")
         .std("c99");
     // The same search, so the same MPI, as that of the bindings.

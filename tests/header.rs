@@ -1,4 +1,4 @@
-//! `include/scr.h` is what cbindgen makes of `src/capi/mod.rs`, and the manual pages in `docs/man3` are
+//! `include/scr.h` is what cbindgen makes of `library/capi/mod.rs`, and the manual pages in `docs/man3` are
 //! made of the header, as is `docs/c-api.md`.
 //!
 //! After a change there, `SCR_UPDATE_HEADER=1 cargo test --test header` rewrites all.
@@ -11,9 +11,9 @@ use std::{env, fs};
 
 const HEAD: &str = "\
 /* The Scalable Checkpoint / Restart library: C interface, compatible with SCR v3.1.0.
-   Generated from src/capi/mod.rs; see tests/header.rs. SPDX-License-Identifier: MIT OR Apache-2.0 */";
+   Generated from library/capi/mod.rs; see tests/header.rs. SPDX-License-Identifier: MIT OR Apache-2.0 */";
 
-/// What Rust cannot declare; defined in `src/capi/configf.c`.
+/// What Rust cannot declare; defined in `library/capi/configf.c`.
 const CONFIGF: &str = r#"
 #ifdef __GNUC__
 #define SCR_PRINTF_FORMAT __attribute__((format(printf, 1, 2)))
@@ -166,7 +166,7 @@ fn calls(header: &str) -> Vec<Call> {
 const C_HEAD: &str = "\
 # C interface
 
-<!-- Made from src/capi/mod.rs. After a change there: SCR_UPDATE_HEADER=1 cargo test --test header -->
+<!-- Made from library/capi/mod.rs. After a change there: SCR_UPDATE_HEADER=1 cargo test --test header -->
 
 All calls of `scr.h`. Those that return an `int` return `SCR_SUCCESS` (0), or 1 if the call failed: then one process
 tells why on standard error. The manual pages (`man SCR_Init`) say the same. [The guide](c-guide.md) has a whole program,
@@ -285,7 +285,7 @@ fn generate(root: &Path) -> Result<String, Box<dyn Error>> {
     let mut header = Vec::new();
     cbindgen::Builder::new()
         .with_config(config)
-        .with_src(root.join("src/capi/mod.rs"))
+        .with_src(root.join("library/capi/mod.rs"))
         .generate()?
         .write(&mut header);
     Ok(for_c(&String::from_utf8(header)?))

@@ -1,5 +1,6 @@
-//! The layers of `src/`: which module may use which. Reads the paths that begin with `crate::` or
-//! `super::` in every file, and compares them with [`LAYERS`]. Code under `#[cfg(test)]` is free.
+//! The layers of the code: which module may use which. Reads the paths that begin with `crate::`, `super::` or
+//! `scr_engine::` in every file of the packages, and compares them with [`LAYERS`]. Code under `#[cfg(test)]` is
+//! free.
 
 #![allow(clippy::expect_used)] // A test may stop at what it did not expect.
 
@@ -7,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules of `src/`, top layer first, each with all the modules that it uses. A module may use
+/// The modules, top layer first, each with all the modules that it uses. A module may use
 /// only modules that stand below it here. `src/lib.rs` and `docs/architecture.md` have the same order.
+/// `cli` is the package of the commands.
 const LAYERS: &str = "
     capi: session prefix config job comm format store events error version system
     cli: daemon scavenge policy prefix transfer cache redundancy log config job format store events error text version system
@@ -39,27 +41,30 @@ fn layers() -> Vec<(&'static str, Vec<&'static str>)> {
         .collect()
 }
 
-/// The files of `src/cli` that may name `Posix`, the real file system. All others get the files of
+/// The files of `commands` that may name `Posix`, the real file system. All others get the files of
 /// a prefix directory, below which no link is followed, from `place::files`.
 const REAL_FILES: &[&str] = &[
-    "cli/caches.rs",
-    "cli/check_node.rs",
-    "cli/clean.rs",
-    "cli/crc32.rs",
-    "cli/doctor/places.rs",
-    "cli/job.rs",
-    "cli/place.rs",
-    "cli/print.rs",
-    "cli/rebuild.rs",
-    "cli/transfer.rs",
+    "commands/caches.rs",
+    "commands/check_node.rs",
+    "commands/clean.rs",
+    "commands/crc32.rs",
+    "commands/doctor/places.rs",
+    "commands/job.rs",
+    "commands/place.rs",
+    "commands/print.rs",
+    "commands/rebuild.rs",
+    "commands/transfer.rs",
 ];
 
 /// A module, as its path from the root of the library: `["cli", "doctor", "places"]`.
 type Module = Vec<String>;
 
 struct Source {
+    /// From the root of the repository.
     file: PathBuf,
     module: Module,
+    /// The root of its package.
+    package: Module,
     /// The code, without comments, texts and tests; its lines are those of the file.
     code: String,
 }
@@ -75,17 +80,20 @@ struct Use {
 impl Use {
     fn place(&self) -> String {
         let (from, to) = (self.from.join("::"), self.to.join("::"));
-        format!(
-            "src/{}:{}: {from} uses {to}",
-            self.file.display(),
-            self.line
-        )
+        format!("{}:{}: {from} uses {to}", self.file.display(), self.line)
     }
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
+
+/// The packages: where their code is, and what their modules are below.
+const PACKAGES: &[(&str, Option<&str>)] =
+    &[("src", None), ("library", None), ("commands", Some("cli"))];
+
+/// Files that only give what is elsewhere another path.
+const OTHER_PATHS: &[&str] = &["library/lib.rs", "library/main.rs", "library/comm/mod.rs"];
 
 fn rust_files(dir: &Path, found: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(dir).expect("src can be listed");
@@ -197,30 +205,41 @@ fn without_tests(code: &str) -> (String, Vec<String>) {
     (kept.join("\n"), modules)
 }
 
-/// All files of the library that are not only for tests.
+/// All files that are not only for tests.
 fn sources() -> Vec<Source> {
-    let mut files = Vec::new();
-    rust_files(&root(), &mut files);
-    files.sort();
     let mut sources = Vec::new();
     let mut tests: BTreeSet<Module> = BTreeSet::new();
-    for path in files {
-        let file = path.strip_prefix(root()).expect("below src").to_path_buf();
-        if file == Path::new("main.rs") {
-            continue;
+    for (folder, package) in PACKAGES {
+        let package: Module = package.iter().map(ToString::to_string).collect();
+        let mut files = Vec::new();
+        rust_files(&root().join(folder), &mut files);
+        files.sort();
+        for path in files {
+            let file = path
+                .strip_prefix(root())
+                .expect("below the root")
+                .to_path_buf();
+            if OTHER_PATHS.iter().any(|other| file == Path::new(other)) {
+                continue;
+            }
+            let names = file.with_extension("");
+            let names = names
+                .iter()
+                .skip(1)
+                .map(|name| name.to_string_lossy().into_owned());
+            let mut module: Module = package.iter().cloned().chain(names).collect();
+            module.retain(|name| name != "mod" && name != "lib");
+            let text = fs::read_to_string(&path).expect("a source file is text");
+            let (code, test_modules) = without_tests(&without_comments(&text));
+            let test_modules = test_modules.into_iter();
+            tests.extend(test_modules.map(|name| [&module[..], &[name]].concat()));
+            sources.push(Source {
+                file,
+                module,
+                package: package.clone(),
+                code,
+            });
         }
-        let names = file.with_extension("");
-        let names = names.iter().map(|name| name.to_string_lossy().into_owned());
-        let mut module: Module = names.collect();
-        module.retain(|name| name != "mod" && name != "lib");
-        let text = fs::read_to_string(&path).expect("a source file is text");
-        let (code, test_modules) = without_tests(&without_comments(&text));
-        tests.extend(
-            test_modules
-                .into_iter()
-                .map(|name| [&module[..], &[name]].concat()),
-        );
-        sources.push(Source { file, module, code });
     }
     sources
         .retain(|source| !(1..=source.module.len()).any(|n| tests.contains(&source.module[..n])));
@@ -276,10 +295,10 @@ fn module_of(path: &[String], modules: &BTreeSet<Module>) -> Module {
     path[..length.unwrap_or(0)].to_vec()
 }
 
-/// What a file names, by paths that begin with `crate::` or `super::`.
+/// What a file names, by paths that begin with `crate::`, `super::` or `scr_engine::`.
 fn uses(source: &Source, modules: &BTreeSet<Module>) -> Vec<Use> {
     let mut uses = Vec::new();
-    for word in ["crate::", "super::"] {
+    for word in ["crate::", "super::", "scr_engine::"] {
         for (at, _) in source.code.match_indices(word) {
             let before = &source.code[..at];
             let inside = before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
@@ -300,6 +319,9 @@ fn uses(source: &Source, modules: &BTreeSet<Module>) -> Vec<Use> {
                         names = &names[1..];
                     }
                 } else {
+                    if word == "crate::" {
+                        start.clone_from(&source.package);
+                    }
                     names = &names[1..];
                 }
                 let to = module_of(&[&start[..], names].concat(), modules);
@@ -363,7 +385,7 @@ fn every_module_uses_what_the_table_allows_and_all_of_it() {
         .collect();
     let listed: BTreeSet<&str> = layers.iter().map(|(name, _)| *name).collect();
     let differ = top.symmetric_difference(&listed);
-    wrong.extend(differ.map(|name| format!("{name} is only in src or only in LAYERS")));
+    wrong.extend(differ.map(|name| format!("{name} is only in the packages or only in LAYERS")));
     none(wrong);
 }
 
@@ -388,7 +410,7 @@ fn the_table_goes_down_only() {
 
 /// The words of the text block in the documentation of `src/lib.rs`.
 fn order_in_lib() -> Vec<String> {
-    let text = fs::read_to_string(root().join("lib.rs")).expect("lib.rs is text");
+    let text = fs::read_to_string(root().join("src/lib.rs")).expect("lib.rs is text");
     let docs = text.lines().filter_map(|line| line.strip_prefix("//!"));
     let after = docs
         .map(str::trim)
@@ -404,7 +426,7 @@ fn order_in_lib() -> Vec<String> {
 
 /// The first column of the table of modules in `docs/architecture.md`.
 fn order_in_architecture() -> Vec<String> {
-    let path = root().join("../docs/architecture.md");
+    let path = root().join("docs/architecture.md");
     let text = fs::read_to_string(path).expect("the document is text");
     let table = text
         .lines()
@@ -418,8 +440,12 @@ fn order_in_architecture() -> Vec<String> {
 fn the_documents_have_the_order_of_the_table() {
     let layers = layers();
     let order: Vec<&str> = layers.iter().map(|(name, _)| *name).collect();
-    assert_eq!(order_in_lib(), order, "src/lib.rs");
     assert_eq!(order_in_architecture(), order, "docs/architecture.md");
+    let engine: Vec<&str> = order
+        .into_iter()
+        .filter(|name| !["capi", "cli"].contains(name))
+        .collect();
+    assert_eq!(order_in_lib(), engine, "src/lib.rs");
 }
 
 /// Within each folder, a file stands for itself and a folder for all in it.
@@ -450,7 +476,7 @@ fn no_two_neighbours_use_each_other() {
     none(wrong);
 }
 
-/// What waits or tells the time, and comes from `crate::system` alone, so that a simulator can replace it.
+/// What waits or tells the time, and comes from the module `system` alone, so that a simulator can replace it.
 const OF_THE_SYSTEM: &[&str] = &[
     "std::thread",
     "std::process::id",
@@ -467,12 +493,11 @@ const OF_THE_SYSTEM: &[&str] = &[
 /// Code that is not simulated: what lies below `Communicator` and `Files`, and what is above
 /// `Session` in a process of its own.
 const NOT_SIMULATED: &[&str] = &[
-    "capi/",
-    "comm/mpi/",
-    "comm/threads/",
-    "store/beneath.rs",
-    "store/posix.rs",
-    "system/",
+    "library/",
+    "src/comm/threads/",
+    "src/store/beneath.rs",
+    "src/store/posix.rs",
+    "src/system/",
 ];
 
 /// True if the code takes `name` from the standard library: `std::sync::Mutex`, or within
@@ -503,7 +528,7 @@ fn threads_locks_and_time_come_from_the_module_system() {
             let found = OF_THE_SYSTEM
                 .iter()
                 .find(|name| takes_from_std(statement, name));
-            wrong.extend(found.map(|name| format!("src/{file}: {name}: use crate::system")));
+            wrong.extend(found.map(|name| format!("{file}: {name}: use the module system")));
         }
     }
     none(wrong);
@@ -515,7 +540,7 @@ fn commands_name_the_real_file_system_only_where_they_must() {
     let mut seen = BTreeSet::new();
     for source in sources()
         .iter()
-        .filter(|source| source.file.starts_with("cli"))
+        .filter(|source| source.file.starts_with("commands"))
     {
         let file = source.file.to_string_lossy().into_owned();
         let mut lines = source.code.lines().enumerate();
@@ -525,12 +550,12 @@ fn commands_name_the_real_file_system_only_where_they_must() {
         if !REAL_FILES.contains(&file.as_str()) {
             let line = line + 1;
             wrong.push(format!(
-                "src/{file}:{line}: names Posix; use place::files, or add it to REAL_FILES"
+                "{file}:{line}: names Posix; use place::files, or add it to REAL_FILES"
             ));
         }
         seen.insert(file);
     }
     let unused = REAL_FILES.iter().filter(|file| !seen.contains(**file));
-    wrong.extend(unused.map(|file| format!("src/{file} is in REAL_FILES and does not name Posix")));
+    wrong.extend(unused.map(|file| format!("{file} is in REAL_FILES and does not name Posix")));
     none(wrong);
 }

@@ -6,8 +6,6 @@
 
 pub mod collective;
 pub mod counting;
-#[cfg(feature = "mpi")]
-pub mod mpi;
 mod packet;
 pub mod solo;
 pub mod threads;
@@ -42,7 +40,7 @@ impl Term {
     }
 
     /// Both terms in one; `None` if they are of different kinds.
-    fn combine(self, other: Term) -> Option<Term> {
+    pub fn combine(self, other: Term) -> Option<Term> {
         match (self, other) {
             (Term::Sum(_), Term::Sum(b)) | (Term::Max(_), Term::Max(b)) => Some(self.joined(b)),
             (Term::Min(_), Term::Min(b)) => Some(self.joined(b)),
@@ -51,7 +49,7 @@ impl Term {
     }
 
     /// This term with one more value.
-    fn joined(self, value: i64) -> Term {
+    pub fn joined(self, value: i64) -> Term {
         match self {
             Term::Sum(a) => Term::Sum(a.wrapping_add(value)),
             Term::Max(a) => Term::Max(a.max(value)),
@@ -153,7 +151,7 @@ impl<C: Communicator + ?Sized> Communicator for Box<C> {
 }
 
 /// Checks that a rank is in the group.
-fn check_rank(call: &str, rank: usize, size: usize) -> Result<()> {
+pub fn check_rank(call: &str, rank: usize, size: usize) -> Result<()> {
     if rank < size {
         return Ok(());
     }
@@ -164,7 +162,7 @@ fn check_rank(call: &str, rank: usize, size: usize) -> Result<()> {
 }
 
 /// Checks that a message has the length that the receiver asked for.
-fn check_length(from: usize, tag: Tag, expected: usize, found: usize) -> Result<()> {
+pub fn check_length(from: usize, tag: Tag, expected: usize, found: usize) -> Result<()> {
     if expected == found {
         return Ok(());
     }

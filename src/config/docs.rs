@@ -220,7 +220,7 @@ mod tests {
             ("parameters.md", parameters()),
             ("scr.conf.sample", sample()),
         ] {
-            let path = format!("{}/docs/{name}", env!("CARGO_MANIFEST_DIR"));
+            let path = format!("{}/../docs/{name}", env!("CARGO_MANIFEST_DIR"));
             if std::env::var_os("SCR_WRITE_DOCS").is_some() {
                 std::fs::write(&path, &text).unwrap();
             }

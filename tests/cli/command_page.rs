@@ -7,7 +7,7 @@ use std::path::Path;
 const HEAD: &str = "\
 # Commands
 
-<!-- Made from src/cli. After a change there:
+<!-- Made from commands. After a change there:
 SCR_WRITE_DOCS=1 cargo test --no-default-features --features cli --test cli -- current -->
 
 One program without MPI, `scr`, for login nodes, job scripts and epilogs. Each command is also installed under its

@@ -211,7 +211,7 @@ fn names_in_the_documentation_exist() {
         "cmake",
         "include",
         "fortran",
-        "src/cli",
+        "commands",
         "src/format",
         "src/policy",
     ];
@@ -219,7 +219,7 @@ fn names_in_the_documentation_exist() {
         &[
             &sources[..],
             &[
-                "src/capi",
+                "library/capi",
                 "scripts",
                 "tests/model",
                 "tests/simulate",
@@ -249,11 +249,9 @@ fn names_in_the_documentation_exist() {
     assert!(wrong.is_empty(), "no such name: {wrong:#?}");
 }
 
-/// The source code of folders and files of `src/` without tests and comments, each blank one wide.
+/// The source code of folders and files without tests and comments, each blank one wide.
 fn source(paths: &[&str], without: &[&str]) -> String {
-    let paths = paths
-        .iter()
-        .flat_map(|path| files(&format!("src/{path}"), ".rs"));
+    let paths = paths.iter().flat_map(|path| files(path, ".rs"));
     let own = |path: &PathBuf| {
         !without
             .iter()
@@ -291,21 +289,24 @@ fn fields(settings: &str, name: &str) -> Vec<String> {
 
 #[test]
 fn the_table_of_parameters_says_who_reads_what() {
-    let settings = source(&["config/settings.rs"], &[]);
+    let settings = source(&["src/config/settings.rs"], &[]);
     let shared = source(
         &[
-            "config/layers.rs",
-            "config/log.rs",
-            "config/site.rs",
-            "config/system_file.rs",
+            "src/config/layers.rs",
+            "src/config/log.rs",
+            "src/config/site.rs",
+            "src/config/system_file.rs",
         ],
         &[],
     );
-    let library = source(&["session", "capi", "config/describe.rs"], &["testing"]);
+    let library = source(
+        &["src/session", "library/capi", "src/config/describe.rs"],
+        &["testing"],
+    );
     // These two show all parameters.
     let commands = source(
-        &["cli", "scavenge", "job"],
-        &["cli/doctor", "cli/params", "tests"],
+        &["commands", "src/scavenge", "src/job"],
+        &["commands/doctor", "commands/params", "tests"],
     );
     // Commands know directories of the cache from the descriptors.
     let descriptors = ["SCR_COPY_TYPE", "SCR_CACHE_BASE", "STORE", "CKPT"];

@@ -9,7 +9,7 @@ use std::path::Path;
 const HEAD: &str = "\
 # All messages
 
-<!-- Made from src. After a change there:
+<!-- Made from src and library. After a change there:
 SCR_WRITE_DOCS=1 cargo test --no-default-features --features cli --test cli -- current -->
 
 The texts of which messages of the library are made, by the part of it that they come from; `...` stands for names and
@@ -17,7 +17,7 @@ numbers. A message has the thing that failed, the place, the reason and the reme
 The [questions and answers](faq.md) say more of those that are met most often.
 ";
 
-/// The parts of `src/` with messages: heading, and what the messages are about.
+/// The parts with messages: heading, and what the messages are about.
 const PARTS: [(&str, &str, &str); 17] = [
     (
         "capi",
@@ -181,20 +181,22 @@ fn is_message(text: &str) -> bool {
     words.count() >= 3 && !text.trim().contains('\n')
 }
 
-/// Messages by the part of `src/` that they are in, each once, in alphabetical order.
+/// Messages by the part that they are in, each once, in alphabetical order.
 fn messages() -> BTreeMap<String, Vec<String>> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut open = vec![source.clone()];
-    while let Some(path) = open.pop() {
+    let mut open: Vec<_> = ["src", "library"]
+        .map(|folder| (root.join(folder), root.join(folder)))
+        .into();
+    while let Some((source, path)) = open.pop() {
         let name = path.strip_prefix(&source).unwrap().to_string_lossy();
         let part = name.split(['/', '.']).next().unwrap().to_string();
         let tests = name.ends_with("tests.rs") || name.ends_with("/tests");
-        if ["cli", "main", "lib", "version"].contains(&part.as_str()) || tests {
+        if ["main", "lib", "version"].contains(&part.as_str()) || tests {
             continue;
         }
         if let Ok(entries) = fs::read_dir(&path) {
-            open.extend(entries.map(|entry| entry.unwrap().path()));
+            open.extend(entries.map(|entry| (source.clone(), entry.unwrap().path())));
         } else if name.ends_with(".rs") && !OTHERS.contains(&name.as_ref()) {
             let code: TokenStream = fs::read_to_string(&path).unwrap().parse().unwrap();
             let mut found = Vec::new();

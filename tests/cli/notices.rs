@@ -2,7 +2,7 @@
 //! licences. Made from `Cargo.lock` and the sources of the crates.
 
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,9 @@ fn cargo(args: &[&str]) -> Option<String> {
 fn crates() -> Option<BTreeMap<(String, String), (String, String)>> {
     let mut found = BTreeMap::new();
     let kinds = "normal,no-proc-macro";
-    let mut args = vec!["tree", "--locked", "--prefix", "none", "--target", TARGET];
+    let mut args = vec![
+        "tree", "--locked", "-p", "scr-rs", "--prefix", "none", "--target", TARGET,
+    ];
     args.extend(["-e", kinds, "--features", "mpi,cli"]);
     args.extend(["--format", "{p}|{l}|{r}"]);
     for line in cargo(&args)?.lines() {
@@ -58,7 +60,7 @@ fn crates() -> Option<BTreeMap<(String, String), (String, String)>> {
         let (name, version) = (words.next().unwrap(), words.next().unwrap());
         // cargo marks packages that it has printed before.
         let repository = repository.trim_end_matches(" (*)");
-        if name != "scr-rs" {
+        if !name.starts_with("scr-") {
             let version = version.trim_start_matches('v');
             found.insert(
                 (name.to_string(), version.to_string()),
@@ -157,4 +159,45 @@ fn the_committed_notices_are_current() {
         fs::read_to_string(&path).unwrap_or_default() == notices,
         "stale: run SCR_WRITE_DOCS=1 cargo test --no-default-features --features cli --test cli, and commit"
     );
+}
+
+/// The crates that one of our packages is made of with these features, each with its own features.
+fn features(package: &str, features: &str) -> Option<BTreeSet<String>> {
+    let mut args = vec![
+        "tree", "--locked", "-p", package, "--prefix", "none", "--target", TARGET,
+    ];
+    args.extend([
+        "-e",
+        "normal,build",
+        "--no-default-features",
+        "--format",
+        "{p} {f}",
+    ]);
+    if !features.is_empty() {
+        args.extend(["--features", features]);
+    }
+    let lines = cargo(&args)?;
+    let lines = lines
+        .lines()
+        .map(|line| line.trim_end_matches(" (*)").trim());
+    Some(lines.map(str::to_string).collect())
+}
+
+/// Else cargo compiles the engine twice for those who build the library and the commands.
+#[test]
+fn library_and_commands_are_made_of_one_engine() {
+    let (Some(engine), Some(library), Some(commands)) = (
+        features("scr-engine", ""),
+        features("scr-rs", "mpi"),
+        features("scr-rs", "cli"),
+    ) else {
+        return;
+    };
+    let name = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let own: BTreeSet<String> = engine.iter().map(|line| name(line)).collect();
+    assert!(own.len() > 10, "{own:?}");
+    // The library has some of these crates with other features, too, for its build script.
+    let parts = commands.iter().filter(|line| own.contains(&name(line)));
+    let other: Vec<&String> = parts.filter(|line| !library.contains(*line)).collect();
+    assert!(other.is_empty(), "not so in the library: {other:#?}");
 }

@@ -86,8 +86,10 @@ shift
 used built -DCORROSION_SOURCE="$corrosion" -DCMAKE_BUILD_TYPE=Debug -DSCR_ENABLE_TESTS=ON
 "$cmake" --build built -j2 --target scr_shared test_c_api test_c_api_static \
     cargo-build_transport-check >log 2>&1 || fail "it is not built"
-times=$(grep -c "Compiling scr-rs " log)
-[[ $times -eq 1 ]] || fail "the library is compiled $times times"
+for package in scr-engine scr-rs; do
+    times=$(grep -c "Compiling $package " log)
+    [[ $times -eq 1 ]] || fail "$package is compiled $times times"
+done
 for program in transport-check test_c_api test_c_api_static; do
     "$@" 2 "built/bin/$program" >log 2>&1 || fail "$program fails"
 done

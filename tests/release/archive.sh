@@ -34,12 +34,24 @@ for file in Cargo.lock LICENSE-MIT scripts/test tests/fixtures .cargo/config.tom
     [[ -e $name/$file ]] || { echo "FAILED: $file is not in the archive" && exit 1; }
 done
 
-# The package for crates.io has what dependents need, and no stray file.
-(cd clone && cargo package --list --locked 2>/dev/null) | cut -d / -f 1 | sort -u >packaged
-printf '%s\n' .cargo_vcs_info.json CHANGELOG.md Cargo.lock Cargo.toml Cargo.toml.orig LICENSE-APACHE LICENSE-MIT \
-    README.md benches build.rs examples fortran include src | sort -u | diff - packaged
-(cd clone && cargo package --list --locked 2>&1) | grep "^warning" | grep -v "ignoring test" >warnings || true
-[[ ! -s warnings ]] || { cat warnings && exit 1; }
+# The packages for crates.io have what dependents need, and no stray file.
+packaged() { # PACKAGE FILE...
+    local package=$1
+    shift
+    (cd clone && cargo package --list --locked -p "$package" 2>/dev/null) | cut -d / -f 1 | sort -u >packaged
+    printf '%s\n' .cargo_vcs_info.json Cargo.lock Cargo.toml Cargo.toml.orig "$@" | sort -u | diff - packaged
+    (cd clone && cargo package --list --locked -p "$package" 2>&1) | grep "^warning" |
+        grep -v "ignoring test" >warnings || true
+    [[ ! -s warnings ]] || { cat warnings && exit 1; }
+}
+modules() { # FOLDER
+    find "clone/$1" -mindepth 1 -maxdepth 1 ! -name Cargo.toml -printf '%f\n'
+}
+packaged scr-rs CHANGELOG.md LICENSE-APACHE LICENSE-MIT README.md benches build.rs examples fortran include library
+mapfile -t files < <(modules src)
+packaged scr-engine "${files[@]}"
+mapfile -t files < <(modules commands)
+packaged scr-commands "${files[@]}"
 
 # Cargo, without what it has got from the network before, finds every crate, and in it every file.
 mkdir cargo-home

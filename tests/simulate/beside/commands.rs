@@ -1,5 +1,5 @@
 //! What a person or a script does: each command is a process of the simulation, and calls what the file of
-//! that name in `src/cli` calls.
+//! that name in `commands` calls.
 
 use super::Site;
 use crate::oracle::Promise;

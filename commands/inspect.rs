@@ -1,0 +1,275 @@
+//! `scr inspect`: lists datasets that can be saved.
+
+use super::call::{Failure, Invocation};
+use super::details::{Checksums, Details, Times, Took, is_written, kind};
+use super::inspect_nodes::AskedNodes;
+use super::json::{self, CachedJson, InspectJson, SavedDatasetJson, SavedJson};
+use super::terminal::Line;
+use super::{Command, CommandGroup, Outcome, RunCommand, caches};
+use clap::builder::styling::Style;
+use scr_engine::cache::layout::Layout;
+use scr_engine::format::print::escaped;
+use scr_engine::format::{Dataset, Name};
+use scr_engine::redundancy::offline::DatasetLocation;
+use scr_engine::scavenge::caches::{NodeDataset, list_datasets};
+use scr_engine::scavenge::contain::shown;
+use scr_engine::scavenge::rebuild::{Scope, choose};
+use scr_engine::scavenge::scr_v3::{self, ScrV3Dataset, is_from_scr_v3};
+use scr_engine::scavenge::{build, locations::PrefixLocation};
+use scr_engine::text::ranks_in_words;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("inspect", &["scr_inspect"], CommandGroup::Scripts);
+
+/// List the datasets in the cache of this node, or what was saved of one
+///
+/// Lists the datasets with parts on this node, newest first: id, CKPT for a checkpoint and OUTPUT
+/// for output, number of ranks whose files are here; of the whole dataset number of ranks and files and
+/// size, how many seconds the program took to write it and the rate, from the event log; of how many
+/// files here the checksum is recorded, and the name. A - stands for an unknown value. With --id,
+/// checks the parts of a dataset that were copied to the prefix directory, and tells whether `scr
+/// index --build` can complete it.
+///
+/// With --jobset, --up or --down, the same of several nodes together: HERE is the number of ranks whose
+/// files are on the nodes that were asked. SCR_REMOTE says how nodes are reached.
+///
+/// Exit status: 0 there is a dataset or, with --id, it can be completed; 1 not, and the message says
+/// where it was looked for.
+#[derive(clap::Args)]
+struct Options {
+    #[command(flatten)]
+    caches: caches::Caches,
+    #[command(flatten)]
+    nodes: AskedNodes,
+    /// Check what the prefix directory has of this dataset
+    #[arg(short, long, value_name = "ID", conflicts_with = "quiet")]
+    id: Option<u64>,
+    /// Print only the ids, on one line
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print JSON, for programs; described in docs/formats/json.md
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+}
+
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
+        if self.nodes.are_named() {
+            let list = self.nodes.ask(call, &self.caches)?;
+            return self.show(call, list);
+        }
+        let here = self.caches.find()?;
+        match self.id {
+            Some(id) => self.saved(call, &here, id),
+            None => {
+                let list = self.cached(call, &here)?;
+                self.show(call, list)
+            }
+        }
+    }
+}
+
+impl Options {
+    /// The datasets with parts on this node.
+    fn cached(&self, call: &mut Invocation, here: &caches::Here) -> Result<InspectJson, Failure> {
+        let (datasets, problems) = list_datasets(&*here.files(), &here.caches)?;
+        for problem in &problems {
+            call.warn(problem);
+        }
+        if datasets.is_empty() {
+            return Err(nothing(here));
+        }
+        let times = match self.quiet {
+            true => Times::default(),
+            false => Times::read(call, &*here.files(), &here.job.prefix, is_written),
+        };
+        let one = |held: &NodeDataset| cached_json(held, times.of(&held.dataset));
+        Ok(InspectJson {
+            node: here.node.clone(),
+            datasets: datasets.iter().map(one).collect(),
+        })
+    }
+
+    /// Prints datasets in caches, in the form that was asked for.
+    fn show(&self, call: &mut Invocation, list: InspectJson) -> Outcome {
+        if self.quiet {
+            let mut ids: Vec<String> = list.datasets.iter().map(|d| d.id.to_string()).collect();
+            ids.dedup();
+            writeln!(call.out, "{}", ids.join(" "))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if self.json {
+            json::print(call, "inspect", list)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let rows: Vec<Vec<String>> = list.datasets.iter().map(row).collect();
+        let mut headings = vec!["DSET", "TYPE", "HERE"];
+        headings.extend(Details::HEADINGS);
+        headings.push("NAME");
+        let right = ["DSET", "HERE", "RANKS", "FILES", "SIZE", "SECONDS", "RATE"];
+        call.show(&Line::columns(&headings, &right, &rows, |_| Style::new()))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Prints what the prefix directory has of a dataset.
+    fn saved(&self, call: &mut Invocation, here: &caches::Here, id: u64) -> Outcome {
+        let saved = saved(call, here, id)?;
+        let (dataset, ranks) = (&saved.dataset, saved.ranks);
+        let (state, rebuild) = match &saved.state {
+            State::Complete => ("complete", &[][..]),
+            State::Copied(lost) if lost.is_empty() => ("copied", &lost[..]),
+            State::Copied(lost) => ("rebuildable", &lost[..]),
+        };
+        if self.json {
+            let root = here.job.prefix.root();
+            let name = dataset.name.as_bytes();
+            let saved = SavedJson {
+                prefix: root.to_string_lossy().into_owned(),
+                dataset: SavedDatasetJson {
+                    id: dataset.id,
+                    name: json::text(name),
+                    name_hex: json::hex(name),
+                    ranks,
+                    state,
+                    rebuild_ranks: rebuild.to_vec(),
+                },
+            };
+            json::print(call, "inspect", saved)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let text = match state {
+            "complete" => "complete".to_string(),
+            "copied" => "all files are there".to_string(),
+            _ => format!("files of {} can be rebuilt", ranks_in_words(rebuild)),
+        };
+        writeln!(call.out, "{}: {text}", caches::title(dataset, ranks))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn cached_json(held: &NodeDataset, took: Option<&Took>) -> CachedJson {
+    let (dataset, name) = (&held.dataset, held.dataset.name.as_bytes());
+    let details = Details::of(dataset, took);
+    CachedJson {
+        id: dataset.id,
+        name: json::text(name),
+        name_hex: json::hex(name),
+        checkpoint: dataset.is_checkpoint(),
+        output: dataset.flag_output,
+        ranks: held.ranks as u64,
+        ranks_here: held.here.iter().copied().collect(),
+        files: details.files,
+        bytes: details.bytes,
+        seconds: details.seconds,
+        bytes_per_second: details.rate,
+        checksums: Checksums::of(held.checksums, held.files),
+    }
+}
+
+/// A line of the table.
+fn row(dataset: &CachedJson) -> Vec<String> {
+    let details = Details {
+        files: dataset.files,
+        bytes: dataset.bytes,
+        ranks: Some(dataset.ranks),
+        seconds: dataset.seconds,
+        rate: dataset.bytes_per_second,
+        checksums: dataset.checksums,
+    };
+    let mut cells = vec![
+        dataset.id.to_string(),
+        kind(dataset.checkpoint, dataset.output).to_string(),
+        dataset.ranks_here.len().to_string(),
+    ];
+    cells.extend(details.cells());
+    cells.push(name_of(dataset));
+    cells
+}
+
+/// The name as messages show it.
+fn name_of(dataset: &CachedJson) -> String {
+    let bytes = dataset.name_hex.as_deref().and_then(json::of_hex);
+    escaped(&Name::new(
+        bytes.unwrap_or_else(|| dataset.name.clone().into()),
+    ))
+}
+
+/// What the prefix directory has of a dataset.
+struct Saved {
+    dataset: Dataset,
+    ranks: u64,
+    state: State,
+}
+
+enum State {
+    Complete,
+    /// All files are there, except those of these ranks, which can be rebuilt.
+    Copied(Vec<usize>),
+}
+
+/// The message if the node has no dataset: where the command looked.
+fn nothing(here: &caches::Here) -> Failure {
+    let files = here.files();
+    let looked = here.caches.iter().map(Layout::job).map(|dir| {
+        let why = match files.stat(&dir) {
+            Ok(None) => "does not exist".to_string(),
+            Ok(Some(_)) => "has no dataset".to_string(),
+            Err(error) => error.to_string(),
+        };
+        format!("{} {why}", dir.display())
+    });
+    let looked: Vec<String> = looked.collect();
+    Failure::said(format!(
+        "no dataset on node {}: {}; set user, job id and stores as in the run, or use --cntldir and \
+         --cache",
+        here.node,
+        looked.join(", ")
+    ))
+}
+
+/// Finds out what the prefix directory has of a dataset.
+///
+/// # Errors
+/// It cannot be completed, and why.
+fn saved(call: &mut Invocation, here: &caches::Here, id: u64) -> Result<Saved, Failure> {
+    let (prefix, files) = (&here.job.prefix, &*here.files());
+    if let Ok(Some((dataset, ranks))) = build::read_complete(files, prefix, id) {
+        return Ok(Saved {
+            dataset,
+            ranks,
+            state: State::Complete,
+        });
+    }
+    let sources = match build::read(files, prefix, id) {
+        Err(_) if is_from_scr_v3(files, &prefix.dataset(id)).unwrap_or(false) => {
+            let ScrV3Dataset { dataset, entries } = scr_v3::read(files, prefix, id)?;
+            return Ok(Saved {
+                dataset,
+                ranks: entries.len() as u64,
+                state: State::Copied(Vec::new()),
+            });
+        }
+        other => other?,
+    };
+    let (meta_dir, data) = (&prefix.dataset(id), &PrefixLocation(prefix));
+    let maps = sources.iter().flat_map(|source| source.filemaps.values());
+    let view = shown(files, prefix, id, maps);
+    let location = DatasetLocation {
+        files: &view,
+        meta_dir,
+        data,
+    };
+    let plan = choose(location, &sources, Scope::Data, &())?;
+    for note in plan.notes() {
+        call.warn(&note);
+    }
+    plan.verdict.clone()?;
+    Ok(Saved {
+        dataset: plan.source.dataset.clone(),
+        ranks: plan.source.ranks as u64,
+        state: State::Copied(plan.losses.data.clone()),
+    })
+}

@@ -1,0 +1,300 @@
+//! The job that a command runs in: configuration, resource manager, user and job id.
+
+use super::call::Failure;
+use super::place;
+use scr_engine::config::{self, Config, ConfigItem, LogSettings, MAX_FILE, Value};
+use scr_engine::events::{Event, Severity};
+use scr_engine::format::nodes::Nodes;
+use scr_engine::job::{self, Environment, Launcher, Manager, Remote, manager};
+use scr_engine::log::{Destinations, Origin, Record, Tell};
+use scr_engine::prefix::paths::Prefix;
+use scr_engine::store::{Files, posix::Posix};
+use scr_engine::text::escaped;
+use scr_engine::{Error, format};
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The job, for commands that work with its nodes.
+pub(super) struct Job {
+    /// The parameters, also those that the program of the last run set.
+    pub config: Config,
+    /// The environment of this process.
+    pub environment: Environment,
+    /// The resource manager.
+    pub manager: Box<dyn Manager>,
+    /// The prefix directory, which may not exist yet.
+    pub prefix: Prefix,
+    /// Problems in configuration files that can be ignored. `scr params` shows them too, so short
+    /// answers need not.
+    pub problems: Vec<String>,
+}
+
+impl Job {
+    /// The job of this process. `prefix` replaces the configured prefix directory.
+    pub fn here(prefix: Option<&Path>) -> Result<Job, Failure> {
+        Job::of(load(prefix)?)
+    }
+
+    /// The same with the parameters that the environment of the last run has set, where that of this process
+    /// does not set them. Gives their names, too.
+    pub fn of_last_run(prefix: Option<&Path>) -> Result<(Job, Vec<String>), Failure> {
+        let job = Job::here(prefix)?;
+        let path = job.prefix.file("env.conf");
+        let text = read(&path)?.unwrap_or_default();
+        let mut added = Vec::new();
+        let mut environment = environment(prefix)?;
+        for line in String::from_utf8_lossy(&text).lines() {
+            let Some((name, value)) = line.split_once('=') else {
+                continue;
+            };
+            let known = config::table::parameter(name).is_some();
+            if known && environment.get_os(name).is_none() {
+                environment = environment.with(name, value);
+                added.push(name.to_string());
+            }
+        }
+        Ok((Job::of(load_with(environment)?)?, added))
+    }
+
+    fn of((mut config, mut problems): (Config, Vec<String>)) -> Result<Job, Failure> {
+        problems.extend(config.take_warnings());
+        let environment = config.permitted(Environment::of_process());
+        Ok(Job {
+            prefix: Prefix::new(&config.prefix()?),
+            manager: manager::detect(&environment),
+            environment,
+            config,
+            problems,
+        })
+    }
+
+    /// The value of a parameter that is set. A value that is too long with its variables counts as not
+    /// set.
+    pub fn get(&self, name: &str) -> Option<String> {
+        self.config.get(name).ok().flatten()
+    }
+
+    /// True for a parameter of the table that is switched on.
+    pub fn is_on(&self, name: &str) -> Result<bool, Failure> {
+        let parameter = config::table::parameter(name);
+        let value = parameter
+            .map(|p| self.config.typed(p))
+            .transpose()?
+            .flatten();
+        Ok(value == Some(config::value::Typed::Bool(true)))
+    }
+
+    /// A parameter of the table that is a number.
+    pub fn number(&self, name: &str) -> Result<Option<i64>, Failure> {
+        let parameter = config::table::parameter(name);
+        match parameter
+            .map(|p| self.config.typed(p))
+            .transpose()?
+            .flatten()
+        {
+            Some(config::value::Typed::Int(number)) => Ok(Some(number)),
+            _ => Ok(None),
+        }
+    }
+
+    /// True if SCR_DEBUG asks the commands to print their steps.
+    pub fn debug(&self) -> bool {
+        self.number("SCR_DEBUG").is_ok_and(|level| level > Some(0))
+    }
+
+    /// Its user.
+    pub fn user(&self) -> Result<String, Failure> {
+        Ok(job::user_name(&self.environment, &|name| self.get(name))?.value)
+    }
+
+    /// Its id, as it is in the names of cache and control directories.
+    pub fn id(&self) -> Result<String, Failure> {
+        let lookup = |name: &str| self.get(name);
+        let real = self.prefix.real();
+        Ok(manager::job_id(
+            &*self.manager,
+            &self.environment,
+            &lookup,
+            real,
+        )?)
+    }
+
+    /// Its nodes.
+    pub fn nodes(&self) -> Result<Vec<String>, Failure> {
+        let lookup = |name: &str| self.get(name);
+        Ok(manager::nodes(&*self.manager, &self.environment, &lookup)?)
+    }
+
+    /// When it must end, in seconds since the epoch.
+    pub fn end(&self) -> Result<Option<i64>, Failure> {
+        let lookup = |name: &str| self.get(name);
+        Ok(manager::end(&*self.manager, &self.environment, &lookup)?)
+    }
+
+    /// How many nodes its last run used; `None` if that is not known.
+    pub fn run_nodes(&self) -> Result<Option<u64>, Failure> {
+        match format::read::<Nodes>(&*place::files(&self.prefix), &self.prefix.file("nodes.scr")) {
+            Ok(record) => Ok(Some(record.nodes)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Runs commands on its nodes.
+    pub fn remote(&self, launcher: Option<&Launcher>) -> Result<Remote, Failure> {
+        let lookup = |name: &str| self.get(name);
+        let manager = &*self.manager;
+        Ok(Remote::choose(
+            manager,
+            launcher,
+            &self.environment,
+            &lookup,
+        )?)
+    }
+
+    /// The launcher that the user named, if any.
+    pub fn launcher(&self, word: Option<&str>) -> Result<Option<Launcher>, Failure> {
+        let launcher = word.map(|word| Launcher::named(word, &self.environment));
+        Ok(launcher.transpose()?)
+    }
+
+    /// Logs an event of this job with the fields that `fill` sets, if events are logged.
+    ///
+    /// # Errors
+    /// A parameter has a bad value, or the log cannot be written. Most callers ignore that, because
+    /// the job does not need the log.
+    pub fn note(&self, event: Event, fill: impl FnOnce(&mut Record)) -> Result<(), Failure> {
+        if let Some(mut log) = self.log()? {
+            let mut record = Record::now(event);
+            fill(&mut record);
+            log.write(record)?;
+        }
+        Ok(())
+    }
+
+    /// Where its events go; `None` if they are not logged.
+    pub fn log(&self) -> Result<Option<Destinations>, Failure> {
+        let Some(settings) = LogSettings::from(&self.config)? else {
+            return Ok(None);
+        };
+        let origin = Origin {
+            host: self.environment.host.clone(),
+            job: self.id()?,
+            user: self.user().unwrap_or_default(),
+            prefix: self.prefix.root().to_path_buf(),
+            file: self.prefix.file("log"),
+        };
+        let tell: Tell = Arc::new(|severity, text| {
+            let line = format!("{}\n", escaped(&text));
+            // An error of the console cannot be reported.
+            let _ = match severity {
+                Severity::Debug(_) => std::io::stdout().write_all(line.as_bytes()),
+                _ => std::io::stderr().write_all(line.as_bytes()),
+            };
+        });
+        Ok(Some(Destinations::open(&settings, &Posix, origin, &tell)))
+    }
+}
+
+/// The directory that the key of an item names, variables replaced.
+pub(super) fn key_path(
+    config: &Config,
+    parent: &str,
+    item: &ConfigItem,
+) -> scr_engine::Result<PathBuf> {
+    let value = Value {
+        text: item.key.clone(),
+        place: item.place.clone(),
+    };
+    Ok(config.absolute(&config.expand(parent, &value)?))
+}
+
+/// The configuration of a job in this environment and prefix directory, and the problems in `app.conf`,
+/// the record of the program's own settings.
+pub(super) fn load(prefix: Option<&Path>) -> Result<(Config, Vec<String>), Failure> {
+    load_with(environment(prefix)?)
+}
+
+/// The environment of this process, with this prefix directory.
+fn environment(prefix: Option<&Path>) -> Result<Environment, Failure> {
+    let cwd = place::absolute(Path::new(""))?;
+    let mut environment = Environment::of_process();
+    if let Some(dir) = prefix {
+        let dir = cwd.join(dir);
+        if dir.to_str().is_none() {
+            let what = "is not UTF-8 text, which the name of a prefix directory must be";
+            return Err(Failure::said(format!("{} {what}", dir.display())));
+        }
+        environment = environment.with("SCR_PREFIX", dir);
+    }
+    Ok(environment)
+}
+
+fn load_with(environment: Environment) -> Result<(Config, Vec<String>), Failure> {
+    let cwd = place::absolute(Path::new(""))?;
+    let mut config = Config::of_command();
+    config.load(environment.clone(), &cwd, &read)?;
+
+    let path = Prefix::new(&config.prefix()?).file("app.conf");
+    let mut problems = Vec::new();
+    let lines = read(&path)?.unwrap_or_default();
+    for (number, line) in (1..).zip(lines.split(|byte| *byte == b'\n')) {
+        if let Err(error) = config.call(&String::from_utf8_lossy(line)) {
+            problems.push(format!("{}:{number}: {error}", path.display()));
+        }
+    }
+    if config.needs_load() {
+        config.load(environment, &cwd, &read)?;
+    }
+    Ok((config, problems))
+}
+
+/// A configuration file.
+pub(super) struct ConfigurationFile {
+    /// `user` or `system`.
+    pub kind: &'static str,
+    pub path: PathBuf,
+    pub exists: bool,
+}
+
+impl ConfigurationFile {
+    /// "user file".
+    pub fn title(&self) -> String {
+        format!("{} file", self.kind)
+    }
+}
+
+impl fmt::Display for ConfigurationFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let none = if self.exists { "" } else { " (there is none)" };
+        write!(f, "{}{none}", self.path.display())
+    }
+}
+
+/// The configuration files, highest first.
+///
+/// # Errors
+/// A file exists but cannot be read, or a path cannot be made of the parameters.
+pub(super) fn configuration_files(config: &Config) -> scr_engine::Result<[ConfigurationFile; 2]> {
+    let file = |kind, path: PathBuf| {
+        scr_engine::Result::Ok(ConfigurationFile {
+            kind,
+            exists: read(&path)?.is_some(),
+            path,
+        })
+    };
+    Ok([
+        file("user", config.user_file()?)?,
+        file("system", config.system_file().to_path_buf())?,
+    ])
+}
+
+fn read(path: &Path) -> scr_engine::Result<Option<Vec<u8>>> {
+    match Posix.read(path, MAX_FILE) {
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(Error::Io { errno, .. }) if errno == Some(libc::ENOTDIR) => Ok(None),
+        other => other.map(Some),
+    }
+}

@@ -1,0 +1,460 @@
+//! What `--json` prints. `docs/formats/json.md` describes each key; a test compares it with real output.
+//!
+//! Names and paths may have any bytes, but JSON text is Unicode. A field `x` then has U+FFFD in place
+//! of each wrong byte sequence, and a field `x_hex` beside it has the exact bytes. A name that is UTF-8
+//! has no `x_hex`.
+
+use super::call::{Failure, Invocation};
+use super::details::Checksums;
+use scr_engine::events::EventKind;
+use scr_engine::format::Name;
+use scr_engine::log::Record;
+use scr_engine::text::is_hidden;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+/// The version of all outputs. It grows if a key goes, or its type or meaning changes; new keys do not
+/// change it.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a, T> {
+    version: u32,
+    command: &'a str,
+    #[serde(flatten)]
+    body: T,
+}
+
+/// Prints the output of the command `command`.
+pub(super) fn print(
+    call: &mut Invocation,
+    command: &str,
+    body: impl Serialize,
+) -> Result<(), Failure> {
+    let version = VERSION;
+    let document = Document {
+        version,
+        command,
+        body,
+    };
+    let text = serde_json::to_string_pretty(&document)
+        .map_err(|error| Failure::said(format!("cannot write JSON: {error}")))?;
+    writeln!(call.out, "{}", visible(&text))?;
+    Ok(())
+}
+
+/// A document with one long array, which is printed as it grows.
+pub(super) struct Stream {
+    command: &'static str,
+    key: &'static str,
+    begun: bool,
+}
+
+impl Stream {
+    /// The output of the command `command`; the array has the key `key`.
+    pub(super) fn new(command: &'static str, key: &'static str) -> Self {
+        Stream {
+            command,
+            key,
+            begun: false,
+        }
+    }
+
+    /// Prints an element. The first one comes after the beginning of the document, so that nothing is
+    /// printed if there is an error before.
+    pub(super) fn add(
+        &mut self,
+        call: &mut Invocation,
+        element: &impl Serialize,
+    ) -> Result<(), Failure> {
+        let text = serde_json::to_string(element)
+            .map_err(|error| Failure::said(format!("cannot write JSON: {error}")))?;
+        let before = if self.begun { ",".into() } else { self.head() };
+        self.begun = true;
+        write!(call.out, "{before}\n    {}", visible(&text))?;
+        Ok(())
+    }
+
+    /// Prints the end of the document.
+    pub(super) fn end(self, call: &mut Invocation) -> Result<(), Failure> {
+        match self.begun {
+            true => writeln!(call.out, "\n  ]\n}}")?,
+            false => writeln!(call.out, "{}]\n}}", self.head())?,
+        }
+        Ok(())
+    }
+
+    fn head(&self) -> String {
+        let Stream { command, key, .. } = self;
+        format!("{{\n  \"version\": {VERSION},\n  \"command\": \"{command}\",\n  \"{key}\": [")
+    }
+}
+
+/// The same JSON with characters that act on a terminal as `\u` escapes. Only texts in quotes can have
+/// some, besides the newlines between the values.
+fn visible(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for letter in json.chars() {
+        match letter != '\n' && is_hidden(letter) {
+            false => text.push(letter),
+            true => {
+                for unit in letter.encode_utf16(&mut [0; 2]) {
+                    // Writing to a String cannot fail.
+                    let _ = write!(text, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    text
+}
+
+/// Bytes as text.
+pub(super) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The bytes as hexadecimal digits; `None` if they are UTF-8.
+pub(super) fn hex(bytes: &[u8]) -> Option<String> {
+    let digits = || bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    std::str::from_utf8(bytes).is_err().then(digits)
+}
+
+/// The bytes that [`hex`] wrote; `None` if it is something else.
+pub(super) fn of_hex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    let byte = |pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    pairs.map(byte).collect()
+}
+
+/// A name that the file may lack, with its bytes.
+pub(super) fn named(name: Option<&Name>) -> (Option<String>, Option<String>) {
+    let bytes = name.map(Name::as_bytes);
+    (bytes.map(text), bytes.and_then(hex))
+}
+
+/// `scr index --json`
+#[derive(Serialize)]
+pub(super) struct IndexJson {
+    pub prefix: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix_hex: Option<String>,
+    pub current: Option<u64>,
+    pub datasets: Vec<IndexedJson>,
+}
+
+#[derive(Serialize)]
+pub(super) struct IndexedJson {
+    pub id: u64,
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_hex: Option<String>,
+    pub checkpoint: bool,
+    pub output: bool,
+    pub valid: bool,
+    pub complete: bool,
+    pub current: bool,
+    pub flushed: Option<String>,
+    pub fetched: Vec<String>,
+    pub failed: Option<String>,
+    pub created: Option<u64>,
+    pub files: Option<u64>,
+    pub bytes: Option<u64>,
+    pub user: Option<String>,
+    pub job: Option<String>,
+    pub ranks: Option<u64>,
+    pub seconds: Option<f64>,
+    pub bytes_per_second: Option<f64>,
+    pub checksums: Option<Checksums>,
+}
+
+/// `scr inspect --json`
+#[derive(Serialize, Deserialize)]
+pub(super) struct InspectJson {
+    pub node: String,
+    pub datasets: Vec<CachedJson>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct CachedJson {
+    pub id: u64,
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_hex: Option<String>,
+    pub checkpoint: bool,
+    pub output: bool,
+    pub ranks: u64,
+    pub ranks_here: Vec<usize>,
+    pub files: Option<u64>,
+    pub bytes: Option<u64>,
+    pub seconds: Option<f64>,
+    pub bytes_per_second: Option<f64>,
+    pub checksums: Option<Checksums>,
+}
+
+/// `scr inspect --id ID --json`
+#[derive(Serialize)]
+pub(super) struct SavedJson {
+    pub prefix: String,
+    pub dataset: SavedDatasetJson,
+}
+
+#[derive(Serialize)]
+pub(super) struct SavedDatasetJson {
+    pub id: u64,
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_hex: Option<String>,
+    pub ranks: u64,
+    pub state: &'static str,
+    pub rebuild_ranks: Vec<usize>,
+}
+
+/// `scr flush-file --json`
+#[derive(Serialize)]
+pub(super) struct FlushFileJson {
+    pub prefix: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix_hex: Option<String>,
+    pub datasets: Vec<FlushedJson>,
+}
+
+#[derive(Serialize)]
+pub(super) struct FlushedJson {
+    pub id: u64,
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_hex: Option<String>,
+    pub checkpoint: bool,
+    pub output: bool,
+    pub location: Option<&'static str>,
+    pub locations: Vec<String>,
+    pub needs_flush: bool,
+}
+
+/// `scr halt --list --json`
+#[derive(Serialize)]
+pub(super) struct HaltsJson {
+    pub halts: Vec<HaltJson>,
+}
+
+#[derive(Serialize)]
+pub(super) struct HaltJson {
+    pub prefix: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix_hex: Option<String>,
+    pub exit_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_reason_hex: Option<String>,
+    pub checkpoints_left: Option<i64>,
+    pub exit_after: Option<i64>,
+    pub exit_before: Option<i64>,
+    pub halt_seconds: Option<i64>,
+}
+
+/// `scr list-down-nodes --json`
+#[derive(Serialize)]
+pub(super) struct NodesJson {
+    pub tested: Vec<String>,
+    pub down: Vec<DownJson>,
+    pub not_tested: Vec<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct DownJson {
+    pub node: String,
+    pub reason: String,
+}
+
+/// `scr params --json`
+#[derive(Serialize, Default)]
+pub(super) struct ParamsJson {
+    pub files: Vec<FileJson>,
+    pub parameters: Vec<ParameterJson>,
+    pub lines: Vec<LinesJson>,
+}
+
+#[derive(Serialize)]
+pub(super) struct FileJson {
+    pub kind: &'static str,
+    pub path: String,
+    pub exists: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct ParameterJson {
+    pub name: &'static str,
+    pub set: bool,
+    pub value: Option<String>,
+    pub hidden: bool,
+    pub set_in: Option<String>,
+    pub default: Option<&'static str>,
+    pub allowed: String,
+    pub unit: Option<&'static str>,
+    pub effect: &'static str,
+    pub effect_note: Option<&'static str>,
+    pub site_only: Option<String>,
+    pub error: Option<String>,
+    pub doc: &'static str,
+}
+
+#[derive(Serialize)]
+pub(super) struct LinesJson {
+    pub name: &'static str,
+    pub key: &'static str,
+    pub items: Vec<ItemJson>,
+    pub children: Vec<ChildJson>,
+    pub effect: &'static str,
+    pub effect_note: Option<&'static str>,
+    pub site_only: Option<String>,
+    pub doc: &'static str,
+}
+
+#[derive(Serialize)]
+pub(super) struct ItemJson {
+    pub key: String,
+    pub values: BTreeMap<String, String>,
+    pub set_in: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct ChildJson {
+    pub name: &'static str,
+    pub default: &'static str,
+    pub allowed: String,
+    pub doc: &'static str,
+}
+
+/// `scr clean --json`
+#[derive(Serialize)]
+pub(super) struct CleanJson {
+    pub user: String,
+    pub dry_run: bool,
+    pub directories: Vec<CleanedJson>,
+}
+
+#[derive(Serialize)]
+pub(super) struct CleanedJson {
+    pub path: String,
+    pub job: String,
+    pub action: &'static str,
+    pub reason: Option<String>,
+    pub files: u64,
+    pub bytes: u64,
+    pub foreign: Vec<String>,
+    pub problems: Vec<String>,
+}
+
+/// `scr doctor --json`
+#[derive(Serialize)]
+pub(super) struct DoctorJson {
+    pub release: &'static str,
+    pub interface: &'static str,
+    pub good: bool,
+    pub sections: Vec<SectionJson>,
+    pub directories: Vec<DirectoryJson>,
+    pub problems: Vec<ProblemJson>,
+}
+
+/// Facts under one heading, in words.
+#[derive(Serialize, Clone)]
+pub(super) struct SectionJson {
+    pub title: String,
+    pub facts: Vec<FactJson>,
+}
+
+#[derive(Serialize, Clone)]
+pub(super) struct FactJson {
+    pub name: Option<String>,
+    pub text: String,
+}
+
+#[derive(Serialize, Clone)]
+pub(super) struct DirectoryJson {
+    pub role: String,
+    pub path: String,
+    pub exists: bool,
+    pub file_system: Option<&'static str>,
+    pub free_bytes: Option<u64>,
+    pub total_bytes: Option<u64>,
+}
+
+#[derive(Serialize, Clone)]
+pub(super) struct ProblemJson {
+    pub problem: String,
+    pub remedy: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{hex, text, visible};
+
+    #[test]
+    fn any_bytes_become_json_and_stay_known() {
+        assert_eq!(hex("größe".as_bytes()), None);
+        assert_eq!(hex(b"a\xff\x01"), Some("61ff01".to_string()));
+        assert_eq!(text(b"a\xff"), "a\u{fffd}");
+        let hostile = "a\u{1b}[31m\u{7f}\u{202e}\u{e0001}\"\\\n";
+        let shown = visible(&serde_json::to_string(hostile).unwrap());
+        assert_eq!(
+            shown, r#""a\u001b[31m\u007f\u202e\udb40\udc01\"\\\n""#,
+            "{shown}"
+        );
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), hostile);
+    }
+}
+
+/// A record of `scr log --json`
+#[derive(Serialize)]
+pub(super) struct RecordJson<'a> {
+    pub time: i64,
+    pub host: &'a str,
+    pub job: &'a str,
+    pub kind: &'static str,
+    #[serde(rename = "type")]
+    pub event: &'a str,
+    pub processes: Option<u64>,
+    pub nodes: Option<u64>,
+    pub note: Option<&'a str>,
+    pub from: Option<&'a str>,
+    pub to: Option<&'a str>,
+    pub dataset: Option<u64>,
+    pub name: Option<&'a str>,
+    pub seconds: Option<f64>,
+    pub bytes: Option<f64>,
+    pub files: Option<u64>,
+    pub bytes_per_second: Option<f64>,
+    pub user: Option<&'a str>,
+    pub job_name: Option<&'a str>,
+    pub job_start: Option<i64>,
+}
+
+impl<'a> RecordJson<'a> {
+    pub(super) fn of(record: &'a Record) -> Self {
+        RecordJson {
+            time: record.time,
+            host: &record.host,
+            job: &record.job,
+            kind: match record.event.kind() {
+                EventKind::Incident => "event",
+                EventKind::Transfer => "transfer",
+            },
+            event: record.event.name(),
+            processes: record.procs,
+            nodes: record.nodes,
+            note: record.note.as_deref(),
+            from: record.from.as_deref(),
+            to: record.to.as_deref(),
+            dataset: record.dset,
+            name: record.name.as_deref(),
+            seconds: record.secs,
+            bytes: record.bytes,
+            files: record.files,
+            bytes_per_second: record.rate(),
+            user: record.user.as_deref(),
+            job_name: record.jobname.as_deref(),
+            job_start: record.start,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `scr list-down-nodes`: lists nodes that must not be used.
+
+use super::call::{Failure, Invocation};
+use super::check_node;
+use super::job::Job;
+use super::json::{self, DownJson, NodesJson};
+use super::{Command, CommandGroup, Outcome, RunCommand};
+use scr_engine::config::table;
+use scr_engine::events::Event;
+use scr_engine::job::hostlist::{compress, expand, unique};
+use scr_engine::job::{HealthReport, Launcher, NodeTests, health};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>(
+    "list-down-nodes",
+    &["scr_list_down_nodes"],
+    CommandGroup::Nodes,
+);
+
+/// List nodes that are down or should not be used
+///
+/// A node is listed if --down or SCR_EXCLUDE_NODES names it, if the resource manager says that it is
+/// down, or if it fails one of SCR_NODE_TESTS: ping, echo (a command runs there), dir_capacity (its
+/// directories can be used, see scr check-node). SCR_REMOTE says how nodes are reached.
+///
+/// Prints the host list of these nodes, or an empty line.
+///
+/// Exit status: 0 printed, 1 the nodes of the job are not known or a parameter has a bad value.
+#[derive(clap::Args)]
+struct Options {
+    /// Nodes to test, instead of those of the job
+    #[arg(value_name = "NODES")]
+    nodes: Vec<String>,
+    /// What the program is launched with: srun, mpirun, flux ...
+    #[arg(short, long, value_name = "LAUNCHER")]
+    joblauncher: Option<String>,
+    /// Print one line for each node, with the reason
+    #[arg(short, long)]
+    reason: bool,
+    /// Print JSON, for programs; described in docs/formats/json.md
+    #[arg(long, conflicts_with = "reason")]
+    json: bool,
+    /// Compare configured sizes with the free space; for use before the first run
+    #[arg(short, long)]
+    free: bool,
+    /// Nodes that are known to be down
+    #[arg(short, long, value_name = "NODES")]
+    down: Option<String>,
+    /// Log an event for each node, if SCR_LOG_ENABLE is set
+    #[arg(short, long)]
+    log: bool,
+    /// With --log: how long the run took, seconds
+    #[arg(short, long, value_name = "SECONDS", value_parser = super::log_event::seconds)]
+    secs: Option<f64>,
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+}
+
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
+        let job = Job::here(self.prefix.as_deref())?;
+        let nodes = match &self.nodes[..] {
+            [] => job.nodes()?,
+            lists => unique(expand(&lists.join(","))?),
+        };
+        let known = expand(self.down.as_deref().unwrap_or(""))?;
+        let launcher = job.launcher(self.joblauncher.as_deref())?;
+        let report = report(&job, launcher.as_ref(), &nodes, &known, self.free)?;
+        for note in &report.notes {
+            call.warn(note);
+        }
+        if self.json {
+            let down = report.down.iter().map(|down| DownJson {
+                node: down.node.clone(),
+                reason: down.reason.clone(),
+            });
+            let found = NodesJson {
+                tested: nodes,
+                down: down.collect(),
+                not_tested: report.notes.clone(),
+            };
+            json::print(call, "list-down-nodes", found)?;
+        } else if self.reason {
+            for down in &report.down {
+                writeln!(call.out, "{}: {}", down.node, down.reason)?;
+            }
+        } else {
+            writeln!(call.out, "{}", compress(&report.nodes()))?;
+        }
+        if self.log {
+            log(&job, &report, self.secs)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Makes the tests that the configuration asks for.
+pub(super) fn report(
+    job: &Job,
+    launcher: Option<&Launcher>,
+    nodes: &[String],
+    known: &[String],
+    free: bool,
+) -> Result<HealthReport, Failure> {
+    let lookup = |name: &str| job.get(name);
+    let default = table::parameter("SCR_NODE_TESTS").map_or("", |p| p.default);
+    let tests = health::tests(&job.environment, &lookup, default)?;
+    let health = NodeTests {
+        manager: &*job.manager,
+        remote: &job.remote(launcher)?,
+        environment: &job.environment,
+        lookup: &lookup,
+        tests: &tests,
+        check_node: &check_node::command(job, free)?,
+    };
+    Ok(health.report(nodes, known)?)
+}
+
+/// Logs each node that must not be used.
+pub(super) fn log(job: &Job, report: &HealthReport, secs: Option<f64>) -> Result<(), Failure> {
+    report.down.iter().try_for_each(|down| {
+        job.note(Event::NodeFail, |line| {
+            line.note = Some(format!("{}: {}", down.node, down.reason));
+            line.secs = secs;
+        })
+    })
+}

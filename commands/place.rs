@@ -1,0 +1,110 @@
+//! Paths on the command line: the prefix directory, and files.
+
+use super::call::{Failure, Invocation};
+use scr_engine::Error;
+use scr_engine::format::print::escaped;
+use scr_engine::job::clock::local_time;
+use scr_engine::prefix::{finish, paths::Prefix};
+use scr_engine::store::counting::{CountingFiles, FileTally};
+use scr_engine::store::{Files, posix::Posix};
+use scr_engine::system::time::SystemTime;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+// No doc comment: clap would take it for the help of the command.
+#[derive(clap::Args)]
+pub(super) struct Dir {
+    /// Prefix directory, instead of the current directory
+    #[arg(short, long, alias = "prefix", value_name = "DIR")]
+    dir: Option<PathBuf>,
+    // The same as --dir, as the SCR developer guide writes it.
+    #[arg(hide = true, conflicts_with = "dir")]
+    place: Option<PathBuf>,
+}
+
+impl Dir {
+    /// The prefix directory. Fails if SCR has not used it before, see [`used`].
+    pub fn used(&self) -> Result<Prefix, Failure> {
+        used(self.dir.as_deref().or(self.place.as_deref()))
+    }
+}
+
+/// The prefix directory `dir`, by default the current directory.
+///
+/// # Errors
+/// SCR has not used it before.
+pub(super) fn used(dir: Option<&Path>) -> Result<Prefix, Failure> {
+    let prefix = Prefix::new(&absolute(dir.unwrap_or(Path::new(".")))?);
+    match std::fs::metadata(prefix.meta()) {
+        Ok(meta) if meta.is_dir() => Ok(prefix),
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(Error::io("look at", prefix.meta(), error).into())
+        }
+        _ => Err(Failure::said(format!(
+            "{} is not a prefix directory of SCR: there is no directory .scr in it",
+            prefix.root().display()
+        ))),
+    }
+}
+
+/// The prefix directory, for a command that may run before the first job. Makes the directory .scr,
+/// and says so, because the name may be mistyped. The prefix directory itself must exist.
+pub(super) fn begun(call: &mut Invocation, dir: &Path) -> Result<Prefix, Failure> {
+    let prefix = Prefix::new(&absolute(dir)?);
+    let is_dir = |path: &Path| std::fs::metadata(path).is_ok_and(|meta| meta.is_dir());
+    if is_dir(prefix.root()) && !is_dir(&prefix.meta()) {
+        files(&prefix).make_dirs(&prefix.meta())?;
+        call.warn(&format!(
+            "SCR has not used {} yet: made .scr in it",
+            prefix.root().display()
+        ));
+    }
+    used(Some(dir))
+}
+
+/// The files of a prefix directory: no symbolic link below it is followed.
+pub(super) fn files(prefix: &Prefix) -> Arc<dyn Files> {
+    files_and(prefix, None)
+}
+
+/// Likewise, with the counts of what is done with them.
+pub(super) fn counted_files(prefix: &Prefix) -> (Arc<dyn Files>, FileTally) {
+    let files = CountingFiles::new(Posix);
+    (prefix.confine(&files, None), files.tally())
+}
+
+/// [`files`] for work in one more directory, below which no link is followed either.
+pub(super) fn files_and(prefix: &Prefix, dir: Option<&Path>) -> Arc<dyn Files> {
+    prefix.confine(&Posix, dir.map(Path::to_path_buf))
+}
+
+/// Finishes the flushes that ended while their processes were killed, and says so; see
+/// [`finish`]. Problems are warned of: the command can do without.
+pub(super) fn finish_flushes(call: &mut Invocation, prefix: &Prefix) {
+    let mut problems = Vec::new();
+    let now = || local_time(SystemTime::now());
+    let finished = finish::finish_ended(&*files(prefix), prefix, &now, &mut problems);
+    for dataset in finished.unwrap_or_default() {
+        let (id, name) = (dataset.id, escaped(&dataset.name));
+        call.warn(&format_args!(
+            "the flush of dataset {id} (`{name}') had ended without its entry in the index: it is \
+             complete now"
+        ));
+    }
+    for problem in &problems {
+        call.warn(problem);
+    }
+}
+
+/// `path` as an absolute path, otherwise unchanged.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    let cwd = std::env::current_dir()
+        .map_err(|error| Failure::said(format!("cannot find the current directory: {error}")))?;
+    Ok(cwd.join(path))
+}
+
+/// The file that a user named, with links resolved: `store` does not follow them.
+pub(super) fn file(path: &Path) -> Result<PathBuf, Failure> {
+    std::fs::canonicalize(path).map_err(|error| Error::io("open", path, error).into())
+}

@@ -1,0 +1,195 @@
+//! `scr run`: launches a program, and launches it again after a failure.
+
+mod child;
+mod signals;
+mod steps;
+mod words;
+
+use super::call::{Failure, Invocation};
+use super::job::Job;
+use super::test_runtime::missing_programs;
+use super::{Command, CommandGroup, Outcome, RunCommand, place, prerun};
+use scr_engine::Error;
+use scr_engine::job::Launcher;
+use scr_engine::job::hostlist::compress;
+use scr_engine::job::node_name;
+use scr_engine::store::{Lock, LockAttempt, wait_for_lock};
+use scr_engine::system::process;
+use scr_engine::system::time::Instant;
+use scr_engine::text::escaped_bytes;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+
+/// The command.
+pub(super) const COMMAND: Command = Command::of::<Options>(
+    "run",
+    &[
+        "scr_run",
+        "scr_srun",
+        "scr_mpirun",
+        "scr_fluxrun",
+        "scr_flux_run",
+        "scr_jsrun",
+        "scr_lrun",
+        "scr_aprun",
+    ],
+    CommandGroup::Job,
+)
+.arranged(words::arrange);
+
+/// Launch a program, and again on the nodes that are left if it fails
+///
+/// For job scripts, in front of the launcher: `scr run srun -n 64 ./app`. Prepares the prefix
+/// directory, finds nodes that are down, and launches the program on the others. When a run has
+/// failed, launches it again, so that it goes on from its newest checkpoint. A node that was down
+/// once is not used again. At the end saves the newest checkpoint from the caches of the nodes.
+/// scr_srun, scr_mpirun, scr_fluxrun, scr_jsrun, scr_lrun and scr_aprun add the launcher
+/// themselves.
+///
+/// There is no other launch when the program has ended with exit code 0 or called SCR_Finalize,
+/// when a halt condition holds (see scr halt), when SCR_RUNS launches were made, when fewer
+/// nodes are left than SCR_MIN_NODES, or when mpirun or mpiexec would start it from a node that is down.
+/// Outside of Slurm and LSF these two need scr run on a node of the job. Each decision is one line with its reason. SIGTERM, SIGINT,
+/// SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the launcher; after the first four there
+/// is no other launch.
+///
+/// --run-cmd and --restart-cmd, or -rc and -rs, may be anywhere on the command line. One of the two
+/// commands is added after the launcher and its options: the second if there is a checkpoint to
+/// restart from. In it, SCR_CKPT_NAME is replaced by the checkpoint's name.
+///
+/// Exit status: that of the last launch, or 128 plus the number of the signal that ended it; 1 if
+/// there was no launch. 0 is only for a program that was finished: if SIGTERM or a like signal came
+/// and the program ends with 0 without SCR_Finalize, 128 plus the number of that signal; if the
+/// watchdog ended it so, 1.
+#[derive(clap::Args)]
+struct Options {
+    /// Prefix directory, instead of SCR_PREFIX or the current directory
+    #[arg(short, long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    /// Program and arguments to launch if there is no checkpoint
+    #[arg(long, value_name = "CMD")]
+    run_cmd: Option<String>,
+    /// Program and arguments to launch if there is one
+    #[arg(long, value_name = "CMD")]
+    restart_cmd: Option<String>,
+    /// The launcher with its options, the program and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "LAUNCHER")]
+    words: Vec<OsString>,
+}
+
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
+        let job = Job::here(self.prefix.as_deref())?;
+        if !job.is_on("SCR_ENABLE")? {
+            return Err(self.replace()?);
+        }
+        for problem in &job.problems {
+            call.warn(problem);
+        }
+        let (word, _) = self.launch();
+        let launcher = Launcher::named(&word.to_string_lossy(), &job.environment)?;
+        // A job that has waited for its turn is not given up for a program that it may not need.
+        for missing in missing_programs(&job) {
+            call.warn(&missing);
+        }
+        if job.manager.name() == "NONE" && !launcher.kind().starts_from_here() {
+            return Err(Failure::said(format!(
+                "there is no allocation to run {} in; get one first, for example with salloc or \
+                 sbatch",
+                launcher.word()
+            )));
+        }
+        let nodes = job.nodes()?;
+        require_own_node(&job, &launcher, &nodes)?;
+        call.verbose = job.debug();
+        prerun::make(call, &job)?;
+        let _lock = only_one(&job)?;
+        steps::Steps::new(call, &job, &launcher, self, nodes)?.go()
+    }
+}
+
+impl Options {
+    /// Launcher and arguments as given.
+    fn launch(&self) -> (OsString, &[OsString]) {
+        match self.words.split_first() {
+            Some((word, rest)) => (word.clone(), rest),
+            None => (OsString::new(), &[]),
+        }
+    }
+
+    /// The arguments of a launch from the checkpoint `name`, or from the beginning.
+    fn arguments(&self, name: Option<&str>) -> Result<Vec<OsString>, Failure> {
+        let (_, arguments) = self.launch();
+        let mut arguments = arguments.to_vec();
+        let command = match (name, &self.restart_cmd, &self.run_cmd) {
+            (Some(name), Some(command), _) => {
+                // Split first, so that the name stays in one word.
+                let words = words::split(command)?;
+                words
+                    .iter()
+                    .map(|word| word.replace(words::NAME, name))
+                    .collect()
+            }
+            (_, _, Some(command)) => words::split(command)?,
+            (None, Some(_), None) => {
+                return Err(Failure::said(
+                    "there is no checkpoint for --restart-cmd, and --run-cmd is not given",
+                ));
+            }
+            (_, None, None) => Vec::new(),
+        };
+        arguments.extend(command.into_iter().map(OsString::from));
+        Ok(arguments)
+    }
+
+    /// Becomes the launcher, because SCR is switched off. Returns only if that fails.
+    fn replace(&self) -> Result<Failure, Failure> {
+        let (word, _) = self.launch();
+        let error = std::process::Command::new(&word)
+            .args(self.arguments(None)?)
+            .exec();
+        Ok(Error::io("run", &word, error).into())
+    }
+}
+
+/// Fails if the launcher would start the program from a node that is not of the job, such as a login
+/// node. Does not if all nodes are this machine.
+fn require_own_node(job: &Job, launcher: &Launcher, nodes: &[String]) -> Result<(), Failure> {
+    let local = job.remote(Some(launcher))?.is_local();
+    if local || !steps::starts_from_here(job, launcher) || steps::own_node(job, nodes)?.is_some() {
+        return Ok(());
+    }
+    let own = node_name(&job.environment, &|name| job.get(name))?.value;
+    Err(Failure::said(format!(
+        "this is node {own}, which is not a node of the job ({}), and {} starts the program from here; \
+         run it in the job script, or set SCR_NODE_NAME to the name that this node has in the list",
+        compress(nodes),
+        launcher.word()
+    )))
+}
+
+/// A lock that keeps a second loop off the prefix directory. `None` if the file system has no locks.
+fn only_one(job: &Job) -> Result<Option<Box<dyn Lock>>, Failure> {
+    let (files, path) = (place::files(&job.prefix), job.prefix.file("run.lock"));
+    let file = files.rewrite(&path, 0o666)?;
+    match wait_for_lock(&*files, &path, Instant::now())? {
+        LockAttempt::Acquired(lock) => {
+            // The content is for the message of a second loop.
+            let me = format!("process {} on {}\n", process::id(), job.environment.host);
+            let write = |()| file.write_at(0, me.as_bytes());
+            let _ = file.allocate(0).and_then(write);
+            Ok(Some(lock))
+        }
+        LockAttempt::HeldByOther => {
+            let holder = files.read(&path, 200).unwrap_or_default();
+            Err(Failure::said(format!(
+                "scr run is at work in {} already ({}); wait for its end, or give each job its own \
+                 SCR_PREFIX",
+                job.prefix.root().display(),
+                escaped_bytes(holder.trim_ascii())
+            )))
+        }
+        LockAttempt::Unsupported => Ok(None),
+    }
+}

@@ -1,0 +1,344 @@
+//! The loop of `scr run`. It carries out the decisions of [`scr_engine::policy::run`].
+
+use super::super::call::{Failure, Invocation};
+use super::super::job::Job;
+use super::super::retries_halt::{halt_reasons, halt_seconds};
+use super::super::should_exit::needed_nodes;
+use super::super::watchdog::{Watch, limits};
+use super::super::{Outcome, daemons, have_restart, list_down_nodes, place, postrun, prerun};
+use super::child::{self, Ended, Launch};
+use super::signals::Signals;
+use super::{Options, words};
+use scr_engine::events::Event;
+use scr_engine::format::print::escaped;
+use scr_engine::job::clock::local_time;
+use scr_engine::job::health::EXCLUDED;
+use scr_engine::job::hostlist::{compress, minus, named_in};
+use scr_engine::job::{Down, HealthReport, Launcher, launcher, node_name};
+use scr_engine::policy::run::{
+    LoopState, NextStep, NodeCount, StopReason, limit, next_step, pause,
+};
+use scr_engine::policy::watchdog::Limits;
+use scr_engine::prefix::records;
+use scr_engine::system::time::{Instant, SystemTime};
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// The loop and its state.
+pub(super) struct Steps<'a> {
+    call: &'a mut Invocation,
+    job: &'a Job,
+    launcher: &'a Launcher,
+    options: &'a Options,
+    nodes: Vec<String>,
+    /// The node of this process, if it is one of them.
+    own: Option<String>,
+    /// Transfer daemons were started.
+    daemons: bool,
+    /// Nodes that were down once.
+    down: Vec<Down>,
+    /// True if nodes went down since the last launch.
+    lost: bool,
+    /// Launches in a row without a new dataset.
+    fruitless: u32,
+    settle: u64,
+    watchdog: Option<Limits>,
+    end: Option<i64>,
+    input: Option<u64>,
+    signals: Signals,
+    state: LoopState,
+}
+
+impl<'a> Steps<'a> {
+    /// Reads the parameters.
+    pub fn new(
+        call: &'a mut Invocation,
+        job: &'a Job,
+        launcher: &'a Launcher,
+        options: &'a Options,
+        nodes: Vec<String>,
+    ) -> Result<Self, Failure> {
+        let watchdog = match job.is_on("SCR_WATCHDOG")? {
+            true => limits(job)?,
+            false => None,
+        };
+        if watchdog.is_none() && job.is_on("SCR_WATCHDOG")? {
+            call.warn(&"SCR_WATCHDOG has no effect without SCR_WATCHDOG_TIMEOUT, in seconds");
+        }
+        let end = job.end();
+        if let Err(Failure::Said(text)) = &end {
+            call.warn(&format!("the end of the allocation is not known: {text}"));
+        }
+        let settle = job.number("SCR_SETTLE_SECONDS")?;
+        Ok(Steps {
+            state: LoopState {
+                limit: limit(job.number("SCR_RUNS")?, job.number("SCR_RETRIES")?),
+                ..LoopState::default()
+            },
+            daemons: false,
+            down: Vec::new(),
+            lost: false,
+            fruitless: 0,
+            settle: settle.and_then(|n| u64::try_from(n).ok()).unwrap_or(SETTLE),
+            watchdog,
+            end: end.ok().flatten(),
+            input: child::input(),
+            signals: Signals::new()?,
+            own: own_node(job, &nodes)?,
+            call,
+            job,
+            launcher,
+            options,
+            nodes,
+        })
+    }
+
+    /// Runs the whole job. The exit code is that of [`LoopState::exit_code`].
+    pub fn go(mut self) -> Outcome {
+        for line in prerun::prepare(self.job)? {
+            self.say(&line);
+        }
+        let begun = Instant::now();
+        // A job can run without a log.
+        let _ = self.job.note(Event::JobStart, |_| {});
+        let result = self.launches();
+        self.signals.release();
+        if let Err(Failure::Said(text)) = &result {
+            self.call.error(text);
+        }
+        if self.state.launches > 0 || self.daemons {
+            let known: Vec<String> = self.down.iter().map(|down| down.node.clone()).collect();
+            match postrun::finish(self.call, self.job, Some(self.launcher), &known) {
+                Ok(_) => {}
+                Err(Failure::Said(text)) => self.call.error(&text),
+                Err(other) => return Err(other),
+            }
+        }
+        let seconds = begun.elapsed().as_secs_f64();
+        let _ = self
+            .job
+            .note(Event::JobEnd, |record| record.secs = Some(seconds));
+        let code = self.state.exit_code(result.is_err());
+        if self.state.code == Some(0) && code != 0 && result.is_ok() {
+            self.say(&format!(
+                "exit code {code}: the run was ended before the program called SCR_Finalize"
+            ));
+        }
+        Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+    }
+
+    fn launches(&mut self) -> Result<(), Failure> {
+        let mut waited = false;
+        loop {
+            let seconds = halt_seconds(self.job)?;
+            self.state.halts = halt_reasons(&self.job.prefix, seconds, || Ok(self.end))?;
+            self.state.signal = self.signals.end();
+            match next_step(&self.state) {
+                NextStep::Test => self.test()?,
+                NextStep::Launch if !waited => {
+                    self.rest();
+                    waited = true;
+                }
+                NextStep::Launch => {
+                    self.launch()?;
+                    waited = false;
+                }
+                NextStep::Stop(why) => {
+                    self.say(&stopped(&why, self.state.launches));
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Finds the nodes that can be used. A node that was down once is not used again.
+    fn test(&mut self) -> Result<(), Failure> {
+        let known: Vec<String> = self.down.iter().map(|down| down.node.clone()).collect();
+        let left = minus(&self.nodes, &known);
+        let first = self.state.launches == 0;
+        let job = self.job;
+        let report = list_down_nodes::report(job, Some(self.launcher), &left, &[], first)?;
+        for note in report.notes.iter().filter(|_| first) {
+            self.say(note);
+        }
+        for Down { node, reason } in &report.down {
+            self.say(&format!("node {node} is not used any more: {reason}"));
+        }
+        // A job can run without a log.
+        let _ = list_down_nodes::log(job, &report, None);
+        // That the user leaves a node out does not mean that nothing can be started from it.
+        let own = |down: &&Down| Some(&down.node) == self.own.as_ref() && down.reason != EXCLUDED;
+        let own = report.down.iter().find(own);
+        let own = own.filter(|_| starts_from_here(job, self.launcher));
+        self.state.own_node = own.map(|down| format!("{}: {}", down.node, down.reason));
+        let HealthReport { down, .. } = report;
+        self.lost = !first && !down.is_empty();
+        let up = left.len() - down.len().min(left.len());
+        self.down.extend(down);
+        self.state.nodes = Some(NodeCount {
+            up: up as u64,
+            needed: needed_nodes(job, self.nodes.len())?,
+        });
+        Ok(())
+    }
+
+    /// Waits before a launch, if there is reason to.
+    fn rest(&mut self) {
+        let seconds = pause(self.lost, self.settle, self.fruitless);
+        if seconds == 0 {
+            return;
+        }
+        let why = match (self.lost, self.fruitless) {
+            (_, 2..) => format!("{} launches in a row made no progress", self.fruitless),
+            _ => "so that the resource manager can settle (SCR_SETTLE_SECONDS)".to_string(),
+        };
+        self.say(&format!("waiting {seconds} s: {why}"));
+        let end = Instant::now() + Duration::from_secs(seconds);
+        while self.signals.end().is_none() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            // There is no launch to pass a signal on to.
+            self.signals.wait(left);
+        }
+    }
+
+    /// Starts the transfer daemons, if they are wanted. The program runs without them, too.
+    fn start_daemons(&mut self, nodes: &[String]) {
+        if !self.daemons && daemons::are_wanted(self.job) {
+            self.daemons = true;
+            let started = daemons::start(self.job, Some(self.launcher), nodes);
+            let text = started.unwrap_or_else(|error| format!("no transfer daemons: {error}"));
+            self.say(&text);
+        }
+    }
+
+    fn launch(&mut self) -> Result<(), Failure> {
+        let job = self.job;
+        // Without --restart-cmd an error does not matter here: the library reports it.
+        let from = match (have_restart::next(job), &self.options.restart_cmd) {
+            (Err(error), Some(_)) => return Err(error.into()),
+            (found, _) => found.ok().flatten().map(|name| escaped(&name)),
+        };
+        let arguments = self.options.arguments(from.as_deref())?;
+        let out: Vec<String> = self.down.iter().map(|down| down.node.clone()).collect();
+        let command = self
+            .launcher
+            .command(&arguments, &self.nodes, &out, &job.environment)?;
+        let number = self.state.launches + 1;
+        let of = self
+            .state
+            .limit
+            .map(|limit| format!(" of at most {limit}"))
+            .unwrap_or_default();
+        let up = minus(&self.nodes, &out);
+        self.start_daemons(&up);
+        let up = compress(&up);
+        self.say(&format!(
+            "launch {number}{of} on {up}: {}",
+            words::shown(&command)
+        ));
+
+        let mut set: Vec<(&str, OsString)> = vec![
+            ("SCR_PREFIX", job.prefix.root().into()),
+            ("SCR_JOB_ID", job.id()?.into()),
+            ("SCR_END_TIME", self.end.unwrap_or(0).to_string().into()),
+        ];
+        set.extend(from.map(|name| (words::NAME, name.into())));
+        if self.launcher.kind() == launcher::LauncherKind::Srun {
+            // Without it, a run that has lost a process may hang until the allocation ends.
+            set.push(("SLURM_KILL_BAD_EXIT", "1".into()));
+            // When a node leaves the job while a step ends, Slurm may count the processors of that
+            // step as used, and the next step would wait for them for ever.
+            if number > 1 {
+                set.push(("SLURM_OVERLAP", "1".into()));
+            }
+            set.retain(|(name, _)| {
+                !name.starts_with("SLURM_") || job.environment.get(name).is_none()
+            });
+        }
+        let before = self.newest();
+        self.log(Event::RunStart, None);
+        let begun = Instant::now();
+        let launch = Launch {
+            watch: self.watchdog.map(|limits| Watch::new(limits, &job.prefix)),
+            child: child::start(&command, &set, self.input)?,
+            launcher: self.launcher,
+            environment: &job.environment,
+            prefix: &job.prefix,
+        };
+        self.state.launches = number;
+        let call = &mut *self.call;
+        let Ended { code, hung } = launch.wait(&mut self.signals, |text| say(call, text))?;
+        let seconds = begun.elapsed().as_secs_f64();
+        self.log(Event::RunEnd, Some(seconds));
+        self.state.code = Some(code);
+        self.state.hung = hung;
+        self.state.nodes = None;
+        self.fruitless = match self.newest() > before {
+            true => 0,
+            false => self.fruitless.saturating_add(1),
+        };
+        self.say(&format!(
+            "launch {number} ended with exit code {code} after {seconds:.0} s"
+        ));
+        Ok(())
+    }
+
+    /// The newest dataset in the flush file.
+    fn newest(&self) -> u64 {
+        let record = records::read_flush_file(&*place::files(&self.job.prefix), &self.job.prefix)
+            .unwrap_or_default();
+        record.datasets.keys().next_back().copied().unwrap_or(0)
+    }
+
+    fn log(&self, event: Event, secs: Option<f64>) {
+        let run = self.state.launches + u64::from(secs.is_none());
+        // A job can run without a log.
+        let _ = self.job.note(event, |line| {
+            (line.note, line.secs) = (Some(format!("run={run}")), secs);
+        });
+    }
+
+    fn say(&mut self, text: &str) {
+        say(self.call, text);
+    }
+}
+
+/// True if processes start from the node of this command. Within Slurm and LSF mpirun has the resource
+/// manager start its daemons, also from a login node, as in a shell of salloc.
+pub(super) fn starts_from_here(job: &Job, launcher: &Launcher) -> bool {
+    let asks_manager = ["SLURM", "LSF"].contains(&job.manager.name());
+    launcher.kind().starts_from_here() && !asks_manager
+}
+
+/// The node of this process, as `nodes` have it. Local.
+pub(super) fn own_node(job: &Job, nodes: &[String]) -> Result<Option<String>, Failure> {
+    let own = node_name(&job.environment, &|name| job.get(name))?.value;
+    Ok(named_in(nodes, &own).cloned())
+}
+
+/// Default of SCR_SETTLE_SECONDS.
+const SETTLE: u64 = 2;
+
+/// Prints a line at once. An error of the output does not stop the loop.
+fn say(call: &mut Invocation, text: &str) {
+    let time = local_time(SystemTime::now());
+    let _ = writeln!(
+        call.out,
+        "scr_run: {time}: {}",
+        scr_engine::text::escaped(text)
+    );
+    let _ = call.out.flush();
+}
+
+fn stopped(why: &StopReason, launches: u64) -> String {
+    let what = match launches {
+        0 => "the program is not launched",
+        _ => "no other launch",
+    };
+    format!("{what}: {why}")
+}

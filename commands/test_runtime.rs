@@ -1,0 +1,68 @@
+//! `scr test-runtime`: checks that the programs exist that the commands need.
+
+use super::call::Invocation;
+use super::job::Job;
+use super::{Command, CommandGroup, Outcome, RunCommand};
+use scr_engine::job::{Launcher, program::find};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// The command.
+pub(super) const COMMAND: Command =
+    Command::of::<Options>("test-runtime", &["scr_test_runtime"], CommandGroup::Nodes);
+
+/// Check that the programs exist that the commands need in this job
+///
+/// These are the programs of the resource manager, the launcher if one is named, and a program to
+/// reach other nodes. Prints one line for each that is missing. Warns about bad settings.
+///
+/// Exit status: 0 all exist, 1 some are missing.
+#[derive(clap::Args)]
+struct Options {
+    /// The launcher: srun, mpirun, flux ...
+    #[arg(short, long, value_name = "LAUNCHER")]
+    joblauncher: Option<String>,
+}
+
+impl RunCommand for Options {
+    fn run(&self, call: &mut Invocation) -> Outcome {
+        let job = Job::here(None)?;
+        for problem in &job.problems {
+            call.warn(problem);
+        }
+        let mut missing = missing_programs(&job);
+        let launcher = match &self.joblauncher {
+            Some(word) => Launcher::named(word, &job.environment)
+                .map_err(|error| missing.push(error.to_string()))
+                .ok(),
+            None => None,
+        };
+        let nodes = job.nodes()?;
+        match job.remote(launcher.as_ref()) {
+            Ok(remote) if nodes.len() > 1 && !remote.reaches() => missing.push(
+                "no other node can be reached: there is none of srun, flux, pdsh, clush and \
+                 ssh on PATH"
+                    .to_string(),
+            ),
+            Ok(_) => {}
+            Err(super::call::Failure::Said(text)) => missing.push(text),
+            Err(other) => return Err(other),
+        }
+        for line in &missing {
+            writeln!(call.out, "scr_test_runtime: {line}")?;
+        }
+        Ok(match missing.is_empty() {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        })
+    }
+}
+
+/// What there is to say of programs of the resource manager that are missing.
+pub(super) fn missing_programs(job: &Job) -> Vec<String> {
+    let programs = job.manager.programs().iter();
+    let missing = programs.filter(|name| find(&job.environment, name).is_none());
+    let manager = job.manager.name();
+    let text = |name: &_| format!("there is no {name} on PATH, which {manager} needs");
+    missing.map(text).collect()
+}

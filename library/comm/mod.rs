@@ -1,0 +1,7 @@
+//! Ranks that talk to each other: on threads, in a single process, and over MPI.
+
+#[cfg(feature = "mpi")]
+pub mod mpi;
+
+#[doc(inline)]
+pub use scr_engine::comm::*;

@@ -1,0 +1,370 @@
+//! The transport over a real MPI (3.0 or newer).
+//!
+//! Works at any thread level: only the caller's thread calls MPI. Below MPI_THREAD_SERIALIZED, calls
+//! from any thread but the one that made the communicator are refused. Every return code is checked,
+//! and errors on our communicator are returned, not fatal. Nothing here relies on how an MPI
+//! represents its handles.
+
+mod at_finalize;
+mod calls;
+mod datatype;
+mod family;
+mod poll;
+mod reduce;
+mod request;
+
+use self::calls::{MpiThread, check, empty_status, failure, finalized, flag, received, too_long};
+use self::datatype::MpiBuffer;
+use self::family::check_family;
+use self::reduce::{Pair, combine_pairs, decode, encode};
+use self::request::Request;
+use super::solo::Solo;
+use super::{Communicator, Pending, Tag, Term, check_rank};
+use crate::{Error, Result};
+use mpi::ffi::{
+    MPI_Abort, MPI_Comm, MPI_Comm_dup, MPI_Comm_free, MPI_Comm_rank, MPI_Comm_set_errhandler,
+    MPI_Comm_size, MPI_Datatype, MPI_Finalize, MPI_Iallreduce, MPI_Ibarrier, MPI_Improbe,
+    MPI_Imrecv, MPI_Initialized, MPI_Irecv, MPI_Isend, MPI_Op, MPI_Op_create, MPI_Op_free,
+    MPI_Type_commit, MPI_Type_contiguous, MPI_Type_free, RSMPI_ANY_SOURCE, RSMPI_COMM_NULL,
+    RSMPI_COMM_WORLD, RSMPI_DATATYPE_NULL, RSMPI_ERRORS_RETURN, RSMPI_INT64_T, RSMPI_MAX,
+    RSMPI_MESSAGE_NULL,
+};
+use std::ffi::{c_int, c_void};
+
+/// MPI counts are `int`: longer messages travel as a derived type of blocks of this size.
+const BLOCK: usize = 1 << 30;
+
+/// A communicator of our own over MPI ranks.
+///
+/// All ranks must drop it at the same point and before MPI_Finalize. A later drop frees nothing and
+/// does no harm.
+pub struct Mpi {
+    comm: MPI_Comm,
+    /// Combines terms, each encoded as the pair (kind, value).
+    combine: MPI_Op,
+    pair: MPI_Datatype,
+    rank: usize,
+    size: usize,
+    block: usize,
+    thread: MpiThread,
+    /// Carries the messages of this rank to itself, because Open MPI 4.1 cuts those that are
+    /// longer than the receiver's buffer without a word.
+    to_self: Solo,
+}
+
+// SAFETY: MPI handles name objects of the process, not of a thread. Which threads may use
+// them depends on the thread level, which `MpiThread::check` enforces before each call.
+unsafe impl Send for Mpi {}
+// SAFETY: as above; at MPI_THREAD_SERIALIZED it is the application that keeps its calls, and
+// so ours, from overlapping.
+unsafe impl Sync for Mpi {}
+
+impl Mpi {
+    /// Duplicates MPI_COMM_WORLD, with an error handler that returns. Collective.
+    ///
+    /// # Errors
+    /// The program runs with another MPI than the library was built with. MPI is not initialised, or is
+    /// finalised already. The same on all ranks.
+    pub fn dup_world() -> Result<Mpi> {
+        check_family()?;
+        if !flag("MPI_Initialized", MPI_Initialized)? {
+            let what = "MPI is not initialised; call MPI_Init first";
+            return Err(Error::usage("SCR_Init", what));
+        }
+        if Mpi::is_finalized() {
+            let what = "MPI is finalised already; call SCR between MPI_Init and MPI_Finalize";
+            return Err(Error::usage("SCR_Init", what));
+        }
+        let mut mpi = Mpi {
+            // SAFETY: constants of the C library, never written.
+            comm: unsafe { RSMPI_COMM_NULL },
+            // SAFETY: as above; stands in until there is an operation of our own.
+            combine: unsafe { RSMPI_MAX },
+            // SAFETY: as above.
+            pair: unsafe { RSMPI_DATATYPE_NULL },
+            rank: 0,
+            size: 1,
+            block: BLOCK,
+            thread: MpiThread::here()?,
+            to_self: Solo::new(),
+        };
+        let (mut rank, mut size): (c_int, c_int) = (0, 0);
+        // SAFETY: MPI is initialised and not finalised; all pointers are to live locals or
+        // fields of the type MPI expects.
+        unsafe {
+            check(
+                "MPI_Comm_dup",
+                MPI_Comm_dup(RSMPI_COMM_WORLD, &mut mpi.comm),
+            )?;
+            let handler = MPI_Comm_set_errhandler(mpi.comm, RSMPI_ERRORS_RETURN);
+            check("MPI_Comm_set_errhandler", handler)?;
+            check("MPI_Comm_rank", MPI_Comm_rank(mpi.comm, &mut rank))?;
+            check("MPI_Comm_size", MPI_Comm_size(mpi.comm, &mut size))?;
+            let pair = MPI_Type_contiguous(2, RSMPI_INT64_T, &mut mpi.pair);
+            check("MPI_Type_contiguous", pair)?;
+            check("MPI_Type_commit", MPI_Type_commit(&mut mpi.pair))?;
+            check(
+                "MPI_Op_create",
+                MPI_Op_create(Some(combine_pairs), 1, &mut mpi.combine),
+            )?;
+        }
+        mpi.rank = usize::try_from(rank).unwrap_or_default();
+        mpi.size = usize::try_from(size).unwrap_or(1);
+        Ok(mpi)
+    }
+
+    /// True if MPI_Abort may be called. Local.
+    pub fn can_abort() -> bool {
+        let initialized = || matches!(flag("MPI_Initialized", MPI_Initialized), Ok(true));
+        check_family().is_ok() && initialized() && !Mpi::is_finalized()
+    }
+
+    /// Ends the program on all ranks by MPI_Abort; only this process if that cannot be called. Local.
+    pub fn abort(code: i32) -> ! {
+        if Mpi::can_abort() {
+            // SAFETY: MPI is usable, and the handle is one of this MPI.
+            unsafe { MPI_Abort(RSMPI_COMM_WORLD, code) };
+        }
+        std::process::exit(code)
+    }
+
+    /// Calls MPI_Finalize if this is another MPI than that of the build. A launcher kills the other
+    /// processes if one ends without it. Collective.
+    pub fn leave_other_mpi() {
+        if check_family().is_err() {
+            // SAFETY: the call takes no handle, so it may be that of any MPI.
+            unsafe { MPI_Finalize() };
+        }
+    }
+
+    /// True after MPI_Finalize, when no call of MPI is possible. Local.
+    pub fn is_finalized() -> bool {
+        matches!(finalized(), Ok(true))
+    }
+
+    /// Has `work` called at the beginning of MPI_Finalize, on each rank, when MPI can still be used. Only
+    /// the first call in a process has an effect. Local.
+    ///
+    /// # Errors
+    /// MPI refuses.
+    pub fn at_finalize(&self, work: fn()) -> Result<()> {
+        self.thread.check("MPI_Comm_set_attr")?;
+        at_finalize::at_finalize(work)
+    }
+
+    /// Sets the length in bytes from which messages are sent as a derived type: at least 1, by
+    /// default 1 GiB. Ranks may differ. Tests make it small.
+    pub fn set_block(&mut self, bytes: usize) {
+        self.block = bytes.clamp(1, BLOCK);
+    }
+
+    fn peer(&self, call: &'static str, rank: usize) -> Result<c_int> {
+        check_rank(call, rank, self.size)?;
+        c_int::try_from(rank).map_err(|_| failure(call, "the rank is no int"))
+    }
+
+    /// Receives one message of unknown length from `peer`, which is `name` in messages. Returns the
+    /// rank of its sender, too.
+    fn receive(&self, peer: c_int, name: String, tag: Tag) -> Result<(usize, Vec<u8>)> {
+        let call = format!("MPI_Improbe from {name}");
+        // SAFETY: constant of the C library.
+        let mut message = unsafe { RSMPI_MESSAGE_NULL };
+        let mut status = empty_status();
+        poll::until(|| {
+            let mut there: c_int = 0;
+            let tag = c_int::from(tag);
+            // SAFETY: live locals of the right types.
+            let code =
+                unsafe { MPI_Improbe(peer, tag, self.comm, &mut there, &mut message, &mut status) };
+            check(&call, code).map(|()| there != 0)
+        })?;
+        let from = usize::try_from(status.MPI_SOURCE)
+            .map_err(|_| failure(&call, "the message has no sender"))?;
+        let length = received(&status)?;
+        let mut buffer = Vec::new();
+        buffer
+            .try_reserve_exact(length)
+            .map_err(|_| failure(&call, format!("no memory for a message of {length} bytes")))?;
+        buffer.resize(length, 0);
+        let part = MpiBuffer::of(self.block, length)?;
+        let call = format!("MPI_Imrecv from rank {from}");
+        let mut request = Request::new(call, buffer, Some((from, tag)), self.thread);
+        // SAFETY: as for `irecv`; the message was matched by us.
+        let code = unsafe {
+            let start = request.buffer.as_mut_ptr().cast::<c_void>();
+            let (count, datatype) = (part.count, part.datatype);
+            let handle = &mut request.handle;
+            MPI_Imrecv(start, count, datatype, &mut message, handle)
+        };
+        check(&request.call, code)?;
+        Ok((from, Box::new(request).wait()?))
+    }
+}
+
+impl Drop for Mpi {
+    fn drop(&mut self) {
+        if self.thread.check("MPI_Comm_free").is_err() || !matches!(finalized(), Ok(false)) {
+            return;
+        }
+        // SAFETY: MPI is usable from this thread; what was never made is still the constant
+        // that it was initialised with. There is nobody to tell of an error any more.
+        unsafe {
+            if self.combine != RSMPI_MAX {
+                MPI_Op_free(&mut self.combine);
+            }
+            if self.pair != RSMPI_DATATYPE_NULL {
+                MPI_Type_free(&mut self.pair);
+            }
+            if self.comm != RSMPI_COMM_NULL {
+                MPI_Comm_free(&mut self.comm);
+            }
+        }
+    }
+}
+
+impl Communicator for Mpi {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
+        self.thread.check("MPI_Isend")?;
+        let peer = self.peer("MPI_Isend", to)?;
+        if to == self.rank {
+            return self.to_self.isend(0, tag, data);
+        }
+        let part = MpiBuffer::of(self.block, data.len())?;
+        let call = format!("MPI_Isend to rank {to}");
+        let mut request = Request::new(call, data, None, self.thread);
+        // SAFETY: the request owns the buffer, whose heap memory stays where it is, until
+        // MPI is done with it (see `Request`). The count and type cover exactly the buffer.
+        let code = unsafe {
+            let start = request.buffer.as_ptr().cast::<c_void>();
+            let (count, datatype) = (part.count, part.datatype);
+            let tag = c_int::from(tag);
+            MPI_Isend(
+                start,
+                count,
+                datatype,
+                peer,
+                tag,
+                self.comm,
+                &mut request.handle,
+            )
+        };
+        check(&request.call, code)?;
+        Ok(Box::new(request))
+    }
+
+    fn irecv(&self, from: usize, tag: Tag, buffer: Vec<u8>) -> Result<Box<dyn Pending>> {
+        self.thread.check("MPI_Irecv")?;
+        let peer = self.peer("MPI_Irecv", from)?;
+        if from == self.rank {
+            return self.to_self.irecv(0, tag, buffer);
+        }
+        let part = MpiBuffer::of(self.block, buffer.len())?;
+        let call = format!("MPI_Irecv from rank {from}");
+        let mut request = Request::new(call, buffer, Some((from, tag)), self.thread);
+        // SAFETY: as for the send; nobody reads or writes the buffer until it is complete.
+        let code = unsafe {
+            let start = request.buffer.as_mut_ptr().cast::<c_void>();
+            let (count, datatype) = (part.count, part.datatype);
+            let tag = c_int::from(tag);
+            MPI_Irecv(
+                start,
+                count,
+                datatype,
+                peer,
+                tag,
+                self.comm,
+                &mut request.handle,
+            )
+        };
+        check(&request.call, code)?;
+        Ok(Box::new(request))
+    }
+
+    fn recv(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {
+        self.thread.check("MPI_Improbe")?;
+        let peer = self.peer("MPI_Improbe", from)?;
+        if from == self.rank {
+            return self.to_self.recv(0, tag);
+        }
+        self.receive(peer, format!("rank {from}"), tag)
+            .map(|(_, data)| data)
+    }
+
+    fn recv_any(&self, tag: Tag) -> Result<(usize, Vec<u8>)> {
+        self.thread.check("MPI_Improbe")?;
+        // SAFETY: constant of the C library.
+        let any = unsafe { RSMPI_ANY_SOURCE };
+        self.receive(any, "any rank".to_string(), tag)
+    }
+
+    fn barrier(&self) -> Result<()> {
+        const CALL: &str = "MPI_Ibarrier";
+        self.thread.check(CALL)?;
+        let mut request = Request::new(CALL.to_string(), Vec::new(), None, self.thread);
+        // SAFETY: the communicator is ours and alive.
+        let code = unsafe { MPI_Ibarrier(self.comm, &mut request.handle) };
+        check(CALL, code)?;
+        Box::new(request).wait().map(drop)
+    }
+
+    fn allreduce(&self, terms: &mut [Term]) -> Result<()> {
+        const CALL: &str = "MPI_Iallreduce";
+        self.thread.check(CALL)?;
+        let count = c_int::try_from(terms.len()).map_err(|_| too_long(terms.len()))?;
+        // The first half is sent, the second received. Open MPI refuses them at one address,
+        // so there is something between also where there are no terms.
+        let mine: Vec<Pair> = terms.iter().copied().map(encode).collect();
+        let mut both: Vec<u8> = mine
+            .as_flattened()
+            .iter()
+            .flat_map(|n| n.to_ne_bytes())
+            .collect();
+        let length = both.len();
+        let second = length.max(size_of::<Pair>());
+        both.resize(second + length, 0);
+        let mut request = Request::new(CALL.to_string(), both, None, self.thread);
+        // SAFETY: the request owns the buffer until MPI is done with it; both its parts hold
+        // `count` pairs, and `pair` is that type.
+        let code = unsafe {
+            let from = request.buffer.as_mut_ptr();
+            let (from, to) = (from.cast::<c_void>(), from.add(second).cast::<c_void>());
+            let (pair, combine) = (self.pair, self.combine);
+            MPI_Iallreduce(
+                from,
+                to,
+                count,
+                pair,
+                combine,
+                self.comm,
+                &mut request.handle,
+            )
+        };
+        check(CALL, code)?;
+        let both = Box::new(request).wait()?;
+        let all = both.get(second..).unwrap_or_default();
+        let (numbers, _) = all.as_chunks::<8>();
+        let (pairs, _) = numbers.as_chunks::<2>();
+        for (term, [kind, value]) in terms.iter_mut().zip(pairs) {
+            let pair = [i64::from_ne_bytes(*kind), i64::from_ne_bytes(*value)];
+            *term = decode(pair)
+                .ok_or_else(|| failure(CALL, "ranks passed terms of different kinds"))?;
+        }
+        Ok(())
+    }
+
+    fn abort(&self, code: i32) -> ! {
+        if self.thread.check("MPI_Abort").is_ok() && matches!(finalized(), Ok(false)) {
+            // SAFETY: MPI is usable from this thread and the communicator is ours.
+            unsafe { MPI_Abort(self.comm, code) };
+        }
+        std::process::abort()
+    }
+}
