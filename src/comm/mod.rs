@@ -49,7 +49,7 @@ impl Term {
     }
 
     /// This term with one more value.
-    pub fn joined(self, value: i64) -> Term {
+    fn joined(self, value: i64) -> Term {
         match self {
             Term::Sum(a) => Term::Sum(a.wrapping_add(value)),
             Term::Max(a) => Term::Max(a.max(value)),

@@ -30,7 +30,7 @@ fn order(word: &'static str) -> impl FnMut(&mut Transfer) {
 fn what_is_no_transfer_file_is_put_aside_also_for_the_second_time() {
     let (dir, control, _) = control();
     let (path, aside) = (control.file(), dir.path().join(DAMAGED));
-    // A directory, a file that is too large to be one, and bytes that are none.
+    // A directory, a file that is too large, and a file with other content.
     let make: [&dyn Fn(); 3] = [
         &|| fs::create_dir_all(path.join("below")).unwrap(),
         &|| {

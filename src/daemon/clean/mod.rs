@@ -40,6 +40,19 @@ pub struct Cleaned {
     pub problems: Vec<Error>,
 }
 
+impl Cleaned {
+    /// True unless the directory is known to be gone. Notes why that is not known.
+    fn is_left(&mut self, directory: &JobDirectory) -> bool {
+        match directory.files.stat(&directory.path) {
+            Ok(stat) => stat.is_some(),
+            Err(error) => {
+                self.problems.push(error);
+                true
+            }
+        }
+    }
+}
+
 /// What was done with a directory.
 pub enum Done {
     /// It was removed.
@@ -91,14 +104,7 @@ pub fn clean(directories: &[JobDirectory], dry_run: bool, force: bool) -> Vec<Cl
                 cleaned: &mut cleaned,
             };
             removal.job(&directory.path);
-            let there = match directory.files.stat(&directory.path) {
-                Ok(stat) => stat.is_some(),
-                Err(error) => {
-                    cleaned.problems.push(error);
-                    true
-                }
-            };
-            if there && !dry_run {
+            if !dry_run && cleaned.is_left(directory) {
                 let part = match (cleaned.files, cleaned.problems.is_empty()) {
                     (0, true) => "it has nothing of SCR",
                     (_, true) => "the rest of it was removed",
