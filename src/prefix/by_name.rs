@@ -1,7 +1,7 @@
 //! What a person changes in a prefix directory without a run: datasets by their names (`scr index`).
 
+use super::access::PrefixAccess;
 use super::delete::{self, Deleted, DeletionPlan};
-use super::flush::PrefixAccess;
 use super::index::{self, no_such_dataset};
 use super::paths::Prefix;
 use crate::comm::solo::Solo;
@@ -110,8 +110,6 @@ impl<'a> Deletion<'a> {
             buffer: 0,
             metadata: false,
             watch: &(),
-            before_records: &|| (),
-            containers: None,
         };
         work(&access, &self.plan)
     }

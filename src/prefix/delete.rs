@@ -5,7 +5,7 @@
 //! of the datasets to delete with those of the datasets to keep, and unlinks. So all ranks share the
 //! work, and none holds all names.
 
-use super::flush::PrefixAccess;
+use super::access::PrefixAccess;
 use super::names::{Names, exchange_names, rank_of};
 use super::{index, rank2file};
 use crate::comm::Term;

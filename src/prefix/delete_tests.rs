@@ -1,7 +1,7 @@
 //! Deletions on a real directory: what is planned, what goes, and what is told of the rest.
 
+use super::access::PrefixAccess;
 use super::delete::{DeletionPlan, delete, files};
-use super::flush::PrefixAccess;
 use super::paths::Prefix;
 use super::rank2file::{entry, write_all};
 use crate::comm::threads;
@@ -54,8 +54,6 @@ fn on_ranks<T: Send>(dir: &Path, each: impl Fn(&PrefixAccess) -> T + Sync) -> Ve
             buffer: 1024,
             metadata: false,
             watch: &(),
-            before_records: &|| (),
-            containers: None,
         })
     })
 }

@@ -1,7 +1,7 @@
 //! Fetches a dataset from the prefix directory, and checks all that it reads.
 
+use super::access::PrefixAccess;
 use super::containers::{self, Reader, Restored};
-use super::flush::PrefixAccess;
 use super::paths::seen_by_program;
 use super::{fetch_share, rank2file};
 use crate::comm::{Term, collective};

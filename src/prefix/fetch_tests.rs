@@ -1,8 +1,8 @@
 //! Fetches in bypass on a real directory, and what a failure says of the dataset.
 
+use super::access::PrefixAccess;
 use super::fetch::{Fetched, RefusalReason, Refused, Wanted, fetch};
 use super::finish::seal;
-use super::flush::PrefixAccess;
 use super::paths::Prefix;
 use super::rank2file::{entry, write_all};
 use crate::comm::threads;
@@ -55,8 +55,6 @@ fn fetched(dir: &Path) -> Vec<std::result::Result<Fetched, Refused>> {
             buffer: 1024,
             metadata: false,
             watch: &(),
-            before_records: &|| (),
-            containers: None,
         };
         let wanted = Wanted {
             id: 1,

@@ -50,38 +50,84 @@ pub fn seal(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()>
     files.sync_dir(&prefix.meta())
 }
 
-/// Writes the summary, then marks the dataset as complete in the index. A checkpoint becomes the current
-/// one, unless a newer good one is: this may be a second attempt. All files and the rank2file must be on stable
-/// storage. False if somebody has taken the dataset out of the index since [`announce`]: it stays out. Local: one
-/// process calls it.
-pub fn complete(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: &str) -> Result<bool> {
-    seal(files, prefix, dataset)?;
-    index::update(files, prefix, |index| {
-        let known = entry_of(index, dataset).is_some();
-        if known {
-            enter_complete(index, dataset, time);
-        }
-        Ok(known)
-    })
+/// Which datasets are entered in the index as complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entering {
+    /// One that its flush has announced, unless it was taken out of the index since: it stays out.
+    Announced,
+    /// One that was saved without its job, also if the index does not know it.
+    Saved {
+        /// Its files were verified, so a failed restart from it is forgotten.
+        verified: bool,
+    },
+    /// One that the user enters. It does not become the current checkpoint.
+    Listed,
 }
 
-/// The same for a flush without the program, which may have gone on meanwhile: a dataset that was
-/// dropped stays dropped. Several processes may do so one after the other. Local.
-pub fn complete_later(
+/// The result of entering a dataset in the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entered {
+    /// It was marked as complete now.
+    Now,
+    /// It was complete before.
+    Before,
+    /// It was taken out since its flush was announced.
+    TakenOut,
+}
+
+/// Completes a dataset: writes the summary, then marks the dataset as complete in the index. All files and
+/// the rank2file must be on stable storage. Local; several processes may do so one after the other.
+///
+/// # Errors
+/// As for [`enter`], or the summary cannot be written.
+pub fn complete(
     files: &dyn Files,
     prefix: &Prefix,
     dataset: &Dataset,
+    entering: Entering,
     time: Time,
-) -> Result<()> {
+) -> Result<Entered> {
     seal(files, prefix, dataset)?;
-    close_entry(files, prefix, dataset, time).map(drop)
+    enter(files, prefix, dataset, entering, time)
 }
 
-fn enter_complete(index: &mut Index, dataset: &Dataset, time: &str) {
-    index.set_complete(dataset.clone(), time);
-    if dataset.is_checkpoint() && !has_newer(index, dataset.id) {
-        index.set_current(&dataset.name);
-    }
+/// Marks a dataset as complete in the index, whose summary says that it is. A checkpoint becomes the
+/// current one, unless a newer good one is. Local.
+///
+/// # Errors
+/// The index cannot be changed. Or a newer dataset has the name of one that was saved: it may have been
+/// entered since the records of this one were read.
+pub fn enter(
+    files: &dyn Files,
+    prefix: &Prefix,
+    dataset: &Dataset,
+    entering: Entering,
+    time: Time,
+) -> Result<Entered> {
+    index::update(files, prefix, |index| {
+        let known = entry_of(index, dataset);
+        match entering {
+            Entering::Announced => match known {
+                None => return Ok(Entered::TakenOut),
+                Some(entry) if entry.complete => return Ok(Entered::Before),
+                Some(_) => {}
+            },
+            Entering::Saved { verified } => {
+                let kept = |entry: &IndexEntry| entry.complete && (!verified || entry.is_good());
+                if known.is_some_and(kept) {
+                    return Ok(Entered::Before);
+                }
+                check_name(index, dataset)?;
+            }
+            Entering::Listed => {}
+        }
+        index.set_complete(dataset.clone(), time());
+        let newest = dataset.is_checkpoint() && !has_newer(index, dataset.id);
+        if newest && entering != Entering::Listed {
+            index.set_current(&dataset.name);
+        }
+        Ok(Entered::Now)
+    })
 }
 
 /// True if the current checkpoint is a good one that is newer than `id`.
@@ -91,38 +137,6 @@ fn has_newer(index: &Index, id: u64) -> bool {
         // The name may have passed to a dataset that is no checkpoint.
         entry.is_some_and(|entry| entry.is_good() && entry.is_checkpoint())
     })
-}
-
-/// Enters a complete dataset in index and flush file; see [`complete`]. A failed restart from it is
-/// forgotten if its files were `verified` since then. Local.
-///
-/// # Errors
-/// A newer dataset has the name. It may have been entered since the records of this one were read.
-pub fn enter_in_index(
-    files: &dyn Files,
-    prefix: &Prefix,
-    dataset: &Dataset,
-    time: &str,
-    verified: bool,
-) -> Result<()> {
-    index::update(files, prefix, |index| {
-        let known = index.get(dataset.id);
-        let same = known.is_some_and(|entry| {
-            let other = entry.dataset.as_ref();
-            let good = if verified {
-                entry.is_good()
-            } else {
-                entry.complete
-            };
-            good && other.is_some_and(|other| other.created == dataset.created)
-        });
-        if !same {
-            check_name(index, dataset)?;
-            enter_complete(index, dataset, time);
-        }
-        Ok(())
-    })?;
-    mark_flushed(files, prefix, dataset.id)
 }
 
 /// Fails if the name has gone to a newer dataset, complete or not: that one removes the files of this one.
@@ -192,7 +206,7 @@ pub fn finish(
     let Some(dataset) = seal_if_whole(files, prefix, entry)? else {
         return Ok(None);
     };
-    if !close_entry(files, prefix, &dataset, time)? {
+    if enter(files, prefix, &dataset, Entering::Announced, time)? != Entered::Now {
         return Ok(None);
     }
     mark_flushed(files, prefix, dataset.id)?;
@@ -219,18 +233,6 @@ pub fn seal_if_whole(
         seal(files, prefix, &summary.dataset)?;
     }
     Ok(Some(summary.dataset))
-}
-
-/// Marks a dataset as complete in the index, if it is still entered there as not complete: it may have
-/// been dropped, or another process may have come first. True if it was. Local.
-fn close_entry(files: &dyn Files, prefix: &Prefix, dataset: &Dataset, time: Time) -> Result<bool> {
-    index::update(files, prefix, |index| {
-        let open = entry_of(index, dataset).is_some_and(|entry| !entry.complete);
-        if open {
-            enter_complete(index, dataset, &time());
-        }
-        Ok(open)
-    })
 }
 
 /// The entry of this dataset in the index; `None` if it was taken out, or its id is another dataset's.

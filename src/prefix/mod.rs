@@ -1,5 +1,6 @@
 //! The prefix directory on the parallel file system: index, flush, fetch and deletion.
 
+pub mod access;
 pub mod by_name;
 pub mod containers;
 pub mod delete;
@@ -11,7 +12,7 @@ pub mod finish;
 pub mod flush;
 pub mod flush_target;
 pub mod index;
-mod names;
+pub mod names;
 pub mod part;
 pub mod paths;
 pub mod permit;

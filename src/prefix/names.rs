@@ -3,11 +3,11 @@
 //! Each name has a rank that its hash tells. What several ranks know of a name comes together there,
 //! so that all ranks share the work, and none holds all names.
 
-use crate::Result;
 use crate::comm::{Communicator, collective};
 use crate::format::{Name, from_message, to_message};
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -41,4 +41,41 @@ pub(super) fn exchange_names(
     let incoming = collective::exchange(comm, messages.collect::<Result<_>>()?)?;
     let decode = |(from, message): (usize, Vec<u8>)| Ok((from, from_message(&message)?));
     incoming.into_iter().map(decode).collect()
+}
+
+/// Finds files that several ranks have registered. Returns for each of `mine` the lowest rank that
+/// has it. Each name is sent to the rank that its hash tells, and that rank answers. Collective.
+pub fn owners(comm: &dyn Communicator, mine: &[&Path]) -> Result<Vec<usize>> {
+    let judges: Vec<usize> = mine.iter().map(|path| rank_of(path, comm.size())).collect();
+    let mut asked: BTreeMap<usize, Names> = BTreeMap::new();
+    for (judge, path) in judges.iter().zip(mine) {
+        let names = &mut asked.entry(*judge).or_default().names;
+        names.push(path.as_os_str().into());
+    }
+    let questions = exchange_names(comm, &asked)?;
+    let mut lowest: BTreeMap<&Name, usize> = BTreeMap::new();
+    for (rank, Names { names }) in &questions {
+        for name in names {
+            // Questions come sorted by rank.
+            lowest.entry(name).or_insert(*rank);
+        }
+    }
+    let answer = |(rank, Names { names }): &(usize, Names)| {
+        let owner = |name| lowest.get(name).copied().unwrap_or(*rank);
+        let owners = names.iter().map(owner).collect();
+        Ok((*rank, to_message(&Owners { owners })?))
+    };
+    let answers = questions.iter().map(answer).collect::<Result<_>>()?;
+    let mut owners: BTreeMap<usize, VecDeque<usize>> = BTreeMap::new();
+    for (judge, message) in collective::exchange(comm, answers)? {
+        let answer: Owners = from_message(&message)?;
+        owners.insert(judge, answer.owners.into());
+    }
+    let mut next = |judge| owners.get_mut(judge)?.pop_front();
+    judges
+        .iter()
+        .map(|judge| {
+            next(judge).ok_or_else(|| Error::comm("exchange of file names", "an answer is missing"))
+        })
+        .collect()
 }

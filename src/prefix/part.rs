@@ -8,14 +8,12 @@
 //! the dataset. If two parts are last at the same time, both write the same bytes.
 
 use super::containers::{ContainerPlace, Writer};
-use super::finish;
+use super::finish::{self, Entering, Time};
 use super::flush_target::FlushTarget;
+use super::rank2file::{LeafCutter, file_name, write_branch, write_leaf};
 use crate::format::filemap::Filemap;
-use crate::format::rank2file::{
-    BASE, Branch, BranchChild, Leaf, RankEntry, packed_size, starts_group,
-};
+use crate::format::rank2file::{BASE, Branch, Leaf, RankEntry, starts_group};
 use crate::format::{self, Dataset};
-use crate::store::Durability;
 use crate::system::size::scaled;
 use crate::transfer::copy::Copier;
 use crate::transfer::sync::Unsynced;
@@ -78,15 +76,14 @@ pub fn flush_part(
     dataset: &Dataset,
     place: &PartPlace,
     sources: &[RankSource],
-    time: &dyn Fn() -> String,
+    time: Time,
 ) -> Result<Copied> {
     let mut part = PartRecords {
         target,
         dir: target.prefix.dataset(dataset.id),
         place: *place,
-        leaves: BTreeMap::new(),
-        open: BTreeMap::new(),
-        bytes: 0,
+        cutter: LeafCutter::new(place.ranks, place.split),
+        leaves: Vec::new(),
         unsynced: false,
         writer: None,
     };
@@ -135,12 +132,9 @@ struct PartRecords<'a> {
     /// The dataset's directory in `.scr` of the prefix directory.
     dir: PathBuf,
     place: PartPlace,
-    /// With more than one leaf: those that were written, by the rank in their names.
-    leaves: BTreeMap<u64, BranchChild>,
-    /// The entries of the leaf that is written next.
-    open: BTreeMap<u64, RankEntry>,
-    /// Packed bytes of all entries so far.
-    bytes: u64,
+    cutter: LeafCutter,
+    /// The numbers of the leaves that were written.
+    leaves: Vec<u64>,
     /// Files were copied that only a sync of the file system brings to stable storage.
     unsynced: bool,
     /// Into containers.
@@ -191,61 +185,70 @@ impl PartRecords<'_> {
     }
 
     /// Records the part, and completes the dataset if it is the last one.
-    fn end(self, copier: &Copier, dataset: &Dataset, time: &dyn Fn() -> String) -> Result<()> {
-        let target = self.target;
+    fn end(self, copier: &Copier, dataset: &Dataset, time: Time) -> Result<()> {
+        let FlushTarget { files, prefix, .. } = *self.target;
         match self.record(copier)? {
-            true => finish::complete_later(target.files, target.prefix, dataset, time),
+            true => finish::complete(files, prefix, dataset, Entering::Announced, time).map(drop),
             false => Ok(()),
         }
     }
 
     fn add(&mut self, copier: &Copier, rank: u64, entry: RankEntry) -> Result<()> {
-        let size = packed_size(&entry)?;
-        let full = starts_group(false, self.bytes, size) && !self.open.is_empty();
-        if self.place.split && full {
-            self.write_leaf(copier)?;
+        match self.cutter.add(rank, entry)? {
+            Some(leaf) => self.write_leaf(copier, &leaf),
+            None => Ok(()),
         }
-        self.bytes += size;
-        self.open.insert(rank, entry);
-        Ok(())
     }
 
-    /// Writes the leaf of the open entries, durably, after their files are on stable storage.
-    fn write_leaf(&mut self, copier: &Copier) -> Result<()> {
+    /// Writes a leaf after its files are on stable storage.
+    fn write_leaf(&mut self, copier: &Copier, leaf: &Leaf) -> Result<()> {
+        let FlushTarget { files, prefix, .. } = *self.target;
         if let Some(writer) = &mut self.writer {
             writer.sync()?;
         }
         if std::mem::take(&mut self.unsynced) {
-            self.target.files.sync_fs(self.target.prefix.root())?;
+            files.sync_fs(prefix.root())?;
         }
         // The sync may have taken long.
         copier.may_record()?;
-        let entries = std::mem::take(&mut self.open);
-        let name = match (self.place.split, entries.keys().next()) {
+        let number = match (self.place.split, leaf.entries.keys().next()) {
             (true, Some(rank)) => *rank,
             _ => self.place.part,
         };
-        self.leaves.insert(name, BranchChild::new(0, name));
-        let leaf = Leaf::new(self.place.ranks, entries);
-        let path = self.dir.join(file_name(0, name));
-        format::write(self.target.files, &path, &leaf, Durability::Synced)
+        self.leaves.push(number);
+        write_leaf(files, &self.dir, number, leaf)
     }
 
-    /// Writes the last records of this part, and the branches above it whose other records are there.
+    /// Writes the last leaf of this part, and the branches above it whose other records are there.
     /// True if the top of the tree was written: all parts are there.
     fn record(mut self, copier: &Copier) -> Result<bool> {
-        self.write_leaf(copier)?;
-        let PartPlace { part, parts, .. } = self.place;
+        let PartPlace {
+            part,
+            parts,
+            ranks,
+            split,
+            ..
+        } = self.place;
+        // A part whose ranks are all in leaves has no last one; one without ranks has an empty leaf.
+        let last = self.cutter.last();
+        if last.is_some() || self.leaves.is_empty() {
+            let leaf = last.unwrap_or_else(|| Leaf::new(ranks, BTreeMap::new()));
+            self.write_leaf(copier, &leaf)?;
+        }
+        let write = |level, number, top: bool, children| {
+            let branch = Branch::new(level, ranks, children);
+            let number = (!top).then_some(number);
+            write_branch(self.target.files, &self.dir, number, &branch)
+        };
         let (mut level, mut number, mut count) = (0, part, parts);
-        let group = scaled(FANOUT) as u64;
-        if self.place.split {
-            let leaves = std::mem::take(&mut self.leaves);
-            self.write_branch(1, part, parts == 1, leaves)?;
+        if split {
+            write(1, part, parts == 1, self.leaves.clone())?;
             level = 1;
             if parts == 1 {
                 return Ok(true);
             }
         }
+        let group = scaled(FANOUT) as u64;
         loop {
             let above = number / group;
             let children = above * group..count.min(above * group + group);
@@ -255,41 +258,11 @@ impl PartRecords<'_> {
                     return Ok(false);
                 }
             }
-            let children = children.map(|child| (child, BranchChild::new(level, child)));
-            let children = children.collect();
             (level, number, count) = (level + 1, above, count.div_ceil(group));
-            self.write_branch(level, number, count == 1, children)?;
+            write(level, number, count == 1, children.collect())?;
             if count == 1 {
                 return Ok(true);
             }
         }
     }
-
-    fn write_branch(
-        &self,
-        level: u32,
-        number: u64,
-        top: bool,
-        children: BTreeMap<u64, BranchChild>,
-    ) -> Result<()> {
-        let branch = Branch {
-            level,
-            ranks: self.place.ranks,
-            children,
-        };
-        let name = match top {
-            true => BASE.to_string(),
-            false => file_name(level, number),
-        };
-        format::write(
-            self.target.files,
-            &self.dir.join(name),
-            &branch,
-            Durability::Synced,
-        )
-    }
-}
-
-fn file_name(level: u32, number: u64) -> String {
-    format!("{BASE}.{level}.{number}")
 }

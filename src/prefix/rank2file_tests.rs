@@ -6,9 +6,9 @@ use crate::comm::counting::CountingComm;
 use crate::comm::{Communicator, threads};
 use crate::format::rank2file::{BASE, Branch, BranchChild, Leaf, RankEntry, packed_size};
 use crate::format::{self, FileMeta, Name, RankFiles};
-use crate::store::Durability;
 use crate::store::counting::CountingFiles;
 use crate::store::posix::Posix;
+use crate::store::{Durability, Files};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -31,15 +31,24 @@ fn names(dir: &Path) -> Vec<OsString> {
     names
 }
 
+/// Writes the tree as a flush does: the leaves by all ranks, then the branches by rank 0.
+fn write(comm: &dyn Communicator, files: &dyn Files, dir: &Path, mine: &RankEntry) {
+    let leaves = write_leaves_together(comm, files, dir, mine).unwrap();
+    let leaves = leaves.unwrap();
+    comm.barrier().unwrap();
+    if comm.rank() == 0 {
+        write_branches(files, dir, comm.size() as u64, &leaves).unwrap();
+    }
+    comm.barrier().unwrap();
+}
+
 #[test]
 fn ranks_together_write_what_one_process_writes() {
     let (alone, together) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write_all(&Posix, alone.path(), (0..4).map(large).collect()).unwrap();
     threads::run(4, |comm| {
         let mine = large(comm.rank() as u64);
-        write(&*comm, &Posix, together.path(), &mine)
-            .unwrap()
-            .unwrap();
+        write(&*comm, &Posix, together.path(), &mine);
     });
     let expected = [
         "rank2file",
@@ -134,9 +143,7 @@ fn no_rank_reads_or_writes_more_than_the_bound_and_the_content_is_that_of_one_pr
     let counts = threads::run(RANKS, |comm| {
         let (comm, files) = (CountingComm::new(comm), CountingFiles::new(Posix));
         let mine = of_200_files(comm.rank() as u64);
-        write(&comm, &files, together.path(), &mine)
-            .unwrap()
-            .unwrap();
+        write(&comm, &files, together.path(), &mine);
         let sent_to_write = comm.tally().take().bytes;
         comm.barrier().unwrap();
         assert_eq!(read(&comm, &files, together.path()).unwrap(), Ok(mine));
@@ -177,9 +184,7 @@ fn a_rank_with_a_large_entry_writes_no_more_than_that_and_the_bound() {
     let written = threads::run(9, |comm| {
         let files = CountingFiles::new(Posix);
         let mine = of(comm.rank() as u64);
-        write(&*comm, &files, together.path(), &mine)
-            .unwrap()
-            .unwrap();
+        write(&*comm, &files, together.path(), &mine);
         files.tally().bytes().1
     });
     assert!(
@@ -204,7 +209,7 @@ fn entries_of_one_power_of_two_do_not_end_in_one_leaf() {
     threads::run(20, |comm| {
         let mine = of(comm.rank() as u64);
         assert_eq!(packed_size(&mine), Ok(1 << 17));
-        write(&*comm, &Posix, dir.path(), &mine).unwrap().unwrap();
+        write(&*comm, &Posix, dir.path(), &mine);
         assert_eq!(read(&*comm, &Posix, dir.path()).unwrap(), Ok(mine));
     });
     let leaves = [

@@ -1,6 +1,7 @@
 //! The index and the small records, on a real directory.
 
-use super::flush::owners;
+use super::finish::{Entered, Entering};
+use super::names::owners;
 use super::paths::Prefix;
 use super::{finish, index, records};
 use crate::comm::threads;
@@ -252,12 +253,14 @@ fn a_lock_that_another_holds_is_waited_for() {
 fn what_is_taken_out_during_its_flush_stays_out() {
     let (_dir, prefix) = prefix();
     let flushed = dataset(1, "a", 10);
-    let complete = || finish::complete(&Posix, &prefix, &flushed, "t").unwrap();
+    let time = || "t".to_string();
+    let complete =
+        || finish::complete(&Posix, &prefix, &flushed, Entering::Announced, &time).unwrap();
     let entries = || index::read(&Posix, &prefix).unwrap().datasets().len();
     finish::announce(&Posix, &prefix, &flushed).unwrap();
-    assert!(complete());
+    assert_eq!(complete(), Entered::Now);
     // Another reader may have come first.
-    assert!(complete());
+    assert_eq!(complete(), Entered::Before);
     assert_eq!(entries(), 1);
     finish::announce(&Posix, &prefix, &flushed).unwrap();
     let drop_it = |index: &mut crate::format::index::Index| {
@@ -265,7 +268,7 @@ fn what_is_taken_out_during_its_flush_stays_out() {
         Ok(())
     };
     index::update(&Posix, &prefix, drop_it).unwrap();
-    assert!(!complete());
+    assert_eq!(complete(), Entered::TakenOut);
     assert_eq!(entries(), 0);
 }
 
@@ -274,7 +277,8 @@ fn a_dataset_whose_name_has_gone_to_a_newer_one_is_not_entered_again() {
     let (_dir, prefix) = prefix();
     let older = dataset(1, "a", 10);
     finish::announce(&Posix, &prefix, &older).unwrap();
-    let enter = || finish::enter_in_index(&Posix, &prefix, &older, "t", true);
+    let saved = Entering::Saved { verified: true };
+    let enter = || finish::enter(&Posix, &prefix, &older, saved, &|| "t".to_string());
     enter().unwrap();
     finish::announce(&Posix, &prefix, &dataset(2, "a", 11)).unwrap();
     let text = enter().unwrap_err().to_string();

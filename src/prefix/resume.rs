@@ -10,10 +10,9 @@ use super::flush_target::FlushTarget;
 use super::part::Copied;
 use super::{index, rank2file};
 use crate::format::filemap::Filemap;
-use crate::format::rank2file::{BASE, Leaf, RankEntry, packed_size, starts_group};
+use crate::format::rank2file::RankEntry;
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset};
-use crate::store::Durability;
 use crate::transfer::copy::Copier;
 use crate::transfer::sync::Unsynced;
 use crate::{Error, Result};
@@ -73,7 +72,9 @@ pub fn resume(
     let mut there = recorded(target, &dir)?;
     entries.retain(|rank, _| !there.ranks.contains(rank));
     there.ranks.extend(entries.keys());
-    write_leaves(target, &dir, ranks, entries)?;
+    rank2file::write_leaves(files, &dir, ranks, entries, |first| {
+        ranks.saturating_add(first)
+    })?;
     let missing = (0..ranks).filter(|rank| !there.ranks.contains(rank));
     let missing: Vec<usize> = missing.map(|rank| rank as usize).collect();
     if missing.is_empty() && finish::finish(files, prefix, dataset, time)?.is_none() {
@@ -109,39 +110,4 @@ fn recorded(target: &FlushTarget, dir: &Path) -> Result<Recorded> {
         there.ranks.extend(leaf.entries.keys());
     }
     Ok(there)
-}
-
-/// Writes the leaves for these ranks, durably.
-fn write_leaves(
-    target: &FlushTarget,
-    dir: &Path,
-    ranks: u64,
-    entries: BTreeMap<u64, RankEntry>,
-) -> Result<()> {
-    let mut leaves: Vec<BTreeMap<u64, RankEntry>> = Vec::new();
-    let mut begin = 0;
-    for (rank, entry) in entries {
-        let size = packed_size(&entry)?;
-        match leaves
-            .last_mut()
-            .filter(|_| !starts_group(false, begin, size))
-        {
-            Some(leaf) => drop(leaf.insert(rank, entry)),
-            None => leaves.push(BTreeMap::from([(rank, entry)])),
-        }
-        begin += size;
-    }
-    for leaf in leaves {
-        let Some(first) = leaf.keys().next() else {
-            continue;
-        };
-        let path = dir.join(format!("{BASE}.0.{}", ranks.saturating_add(*first)));
-        format::write(
-            target.files,
-            &path,
-            &Leaf::new(ranks, leaf),
-            Durability::Synced,
-        )?;
-    }
-    Ok(())
 }

@@ -4,8 +4,9 @@
 use super::{build, dataset_records};
 use crate::format::print::escaped;
 use crate::format::{Dataset, Name, read, summary::Summary};
+use crate::prefix::finish::{self, Entering};
 use crate::prefix::paths::Prefix;
-use crate::prefix::{finish, index, rank2file, records};
+use crate::prefix::{index, rank2file, records};
 use crate::store::Files;
 use crate::{Error, Result};
 use std::ffi::OsStr;
@@ -200,9 +201,6 @@ pub fn enter(
     let written = files.stat(&dir.join("summary.scr"))?;
     let seconds = written.map(|stat| u64::try_from(stat.mtime.0).unwrap_or(0));
     let time = local_time(seconds);
-    index::update(files, prefix, |index| {
-        index.set_complete(dataset.clone(), time);
-        Ok(())
-    })?;
+    finish::enter(files, prefix, &dataset, Entering::Listed, &|| time.clone())?;
     Ok(Some(dataset))
 }

@@ -11,7 +11,7 @@ use crate::cache::layout::filemap_rank;
 use crate::format::rank2file::{FileEntry, RankEntry};
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset};
-use crate::prefix::finish::{self, enter_in_index};
+use crate::prefix::finish::{self, Entering};
 use crate::prefix::paths::Prefix;
 use crate::prefix::{containers, index, rank2file, records};
 use crate::redundancy::ParityFileName;
@@ -67,6 +67,7 @@ pub fn build(
         return Err(Error::dataset(id, "", what));
     }
     let _lock = index::lock(files, &dir)?;
+    let time = || how.time.to_string();
     let sources = read(files, prefix, id);
     let maps = sources.iter().flatten();
     let maps = maps.flat_map(|source| source.filemaps.values());
@@ -97,14 +98,15 @@ pub fn build(
                     let ScrV3Dataset { dataset, entries } = found;
                     let ranks = entries.len() as u64;
                     let entries = entries.into_values().collect();
-                    (
-                        write_metadata(files, prefix, &dataset, entries, how)?,
-                        ranks,
-                    )
+                    let dataset = write_rank2file(files, prefix, &dataset, entries, how)?;
+                    finish::seal(files, prefix, &dataset)?;
+                    (dataset, ranks)
                 }
                 _ => return Err(error),
             };
-            enter_in_index(files, prefix, &dataset, how.time, false)?;
+            let saved = Entering::Saved { verified: false };
+            finish::enter(files, prefix, &dataset, saved, &time)?;
+            finish::mark_flushed(files, prefix, id)?;
             remove_records(files, &dir)?;
             return Ok(Built {
                 dataset,
@@ -129,10 +131,12 @@ pub fn build(
             .unwrap_or_else(|| rank2file::entry_of(list))
     });
     let entries: Vec<RankEntry> = entries.collect();
-    let dataset = write_metadata(files, prefix, &source.dataset, entries.clone(), how)?;
+    let dataset = write_rank2file(files, prefix, &source.dataset, entries.clone(), how)?;
     // A flush of this dataset, or a copy that was killed, may have begun to fill others.
     containers::remove_unused(files, &dir, &entries)?;
-    enter_in_index(files, prefix, &dataset, how.time, true)?;
+    let saved = Entering::Saved { verified: true };
+    finish::complete(files, prefix, &dataset, saved, &time)?;
+    finish::mark_flushed(files, prefix, id)?;
     remove_records(files, &dir)?;
     Ok(Built {
         dataset,
@@ -204,8 +208,8 @@ pub fn certify(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<
     finish::mark_flushed(files, prefix, dataset.id)
 }
 
-/// Writes rank2file and summary, synced, in this order. There is one entry for each rank.
-fn write_metadata(
+/// Writes the rank2file, with one entry for each rank. Gives the dataset with the sums over its files.
+fn write_rank2file(
     files: &dyn Files,
     prefix: &Prefix,
     dataset: &Dataset,
@@ -233,7 +237,6 @@ fn write_metadata(
     (dataset.files, dataset.size) = (Some(count), Some(size));
     dataset.complete = Some(true);
     rank2file::write_all(files, &prefix.dataset(dataset.id), entries)?;
-    finish::seal(files, prefix, &dataset)?;
     Ok(dataset)
 }
 

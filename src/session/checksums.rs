@@ -2,9 +2,9 @@
 //! bypass, and of those with SINGLE. Their pages are mostly still in memory then.
 
 use super::Session;
-use super::background::WaitFor;
 use super::cached::{CachedDatasets, title};
 use super::run::Run;
+use super::wait_for::WaitFor;
 use crate::cache::dataset;
 use crate::comm::Term;
 use crate::events::Severity;

@@ -1,7 +1,6 @@
 //! Completing a dataset: `SCR_Complete_output`, `SCR_Complete_checkpoint`.
 
 use super::Session;
-use super::background::WaitFor;
 use super::cached::{CachedDataset, moved, note, title};
 use super::halt::count_down;
 use super::output::OpenDataset;
@@ -10,6 +9,7 @@ use super::shared_names;
 use super::space::{receive_sizes, send_size};
 use super::state::Call;
 use super::statistics::Statistics;
+use super::wait_for::WaitFor;
 use crate::cache::dataset;
 use crate::cache::plan::Slot;
 use crate::comm::{Tag, Term, collective};
@@ -18,7 +18,7 @@ use crate::format::filemap::Filemap;
 use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
 use crate::policy::flush;
-use crate::prefix::flush::owners;
+use crate::prefix::names::owners;
 use crate::prefix::paths::seen_by_program;
 use crate::redundancy::{self, Context, Record};
 use crate::store::{FileKind, Files};

@@ -1,11 +1,11 @@
 //! Datasets that leave the cache: those that make room for a new one, and those that are removed.
 
 use super::Session;
-use super::background::WaitFor;
 use super::cached::{CachedDatasets, note};
 use super::flush::due_at_end;
 use super::run::Run;
 use super::search::RestartSearch;
+use super::wait_for::WaitFor;
 use crate::Result;
 use crate::cache::plan::Slot;
 use crate::events::{Event, Severity};

@@ -1,11 +1,11 @@
 //! When the run must stop: conditions in the halt file, signals, the end of the allocation.
 
 use super::Session;
-use super::background::WaitFor;
 use super::cached::{CachedDataset, note, title};
 use super::flush::due_at_end;
 use super::run::Run;
 use super::state::{Call, State};
+use super::wait_for::WaitFor;
 use crate::Result;
 use crate::comm::{Term, collective};
 use crate::config::Config;

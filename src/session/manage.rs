@@ -1,11 +1,11 @@
 //! Datasets by name: `SCR_Current`, `SCR_Drop`, `SCR_Delete`; and the purges at the start of a run.
 
 use super::Session;
-use super::background::WaitFor;
 use super::cached::CachedDataset;
 use super::damage;
 use super::run::Run;
 use super::state::Call;
+use super::wait_for::WaitFor;
 use super::window::delete_from_prefix;
 use crate::cache::dataset;
 use crate::cache::layout::{CacheEntry, Layout};

@@ -16,7 +16,6 @@
 //! | `SCR_Current`, `SCR_Drop`, `SCR_Delete` | `manage` | `flush` |
 
 mod any_ranks;
-mod background;
 mod cached;
 mod checksums;
 mod classify;
@@ -29,7 +28,6 @@ mod exchange;
 mod failures;
 mod fetch;
 mod flush;
-mod flush_recovered;
 mod halt;
 mod ids;
 mod interval;
@@ -41,7 +39,6 @@ mod manage;
 mod node_copies;
 mod other_ranks;
 mod output;
-mod poststage;
 mod progress;
 mod recover;
 mod recovery_plan;
@@ -59,8 +56,8 @@ mod statistics;
 mod stores;
 #[cfg(test)]
 mod testing;
-mod transfer;
 mod unavailable;
+mod wait_for;
 mod window;
 
 pub use restart::Verdict;
@@ -70,9 +67,9 @@ pub use start::{OTHER_RUN, Setup};
 use crate::events::Speaker;
 use crate::system::time::Instant;
 use crate::{Error, Result};
-use background::BackgroundFlushes;
 use cached::CachedDatasets;
 use checksums::BackgroundChecksums;
+use flush::background::BackgroundFlushes;
 use halt::HaltState;
 use ids::Ids;
 use interval::CheckpointInterval;

@@ -1,12 +1,12 @@
 //! Starting a dataset: `SCR_Start_output`, `SCR_Start_checkpoint`.
 
 use super::Session;
-use super::background::WaitFor;
 use super::cached::title;
 use super::run::Run;
 use super::space::Planned;
 use super::state::Call;
 use super::stores::require_base;
+use super::wait_for::WaitFor;
 use crate::cache::dataset;
 use crate::comm::{Term, collective};
 use crate::config::descriptors::choose;

@@ -1,13 +1,13 @@
 //! Reading a checkpoint: `SCR_Have_restart`, `SCR_Start_restart`, `SCR_Complete_restart`.
 
 use super::Session;
-use super::background::WaitFor;
 use super::cached::{RestartFiles, title};
 use super::fetch::Attempt;
 use super::run::time_now;
 use super::search::Restart;
 use super::state::{Call, State};
 use super::unavailable::Unavailable;
+use super::wait_for::WaitFor;
 use crate::comm::{Term, collective};
 use crate::events::{Event, Severity};
 use crate::format::{Dataset, Name};

@@ -8,8 +8,7 @@ use crate::config::settings::Settings;
 use crate::events::{Message, Severity, Sink, Speaker};
 use crate::format::{Dataset, Name};
 use crate::log::Log;
-use crate::prefix::containers::Containers;
-use crate::prefix::flush::PrefixAccess;
+use crate::prefix::access::PrefixAccess;
 use crate::prefix::paths::Prefix;
 use crate::redundancy::Set;
 use crate::redundancy::topology::Sharing;
@@ -152,11 +151,6 @@ impl Run {
             buffer: self.settings.file_buf_size.min(PIECE),
             metadata: self.settings.copy_metadata,
             watch: &(),
-            before_records: &|| (),
-            containers: self.settings.use_containers.then_some(Containers {
-                size: self.settings.container_size,
-                leader: self.of_node.leader,
-            }),
         }
     }
 }

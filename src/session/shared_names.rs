@@ -5,7 +5,7 @@
 use super::output::OpenDataset;
 use super::run::{Run, Store};
 use crate::format::Dataset;
-use crate::prefix::flush::owners;
+use crate::prefix::names::owners;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};

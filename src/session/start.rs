@@ -1,10 +1,10 @@
 //! `SCR_Init`: finds out the settings and who takes part, then recovers what the cache still has.
 
-use super::background::BackgroundFlushes;
 use super::cached::{CachedDataset, CachedDatasets, title};
 use super::checksums::BackgroundChecksums;
 use super::exchange::exchange;
 use super::failures::FailureRate;
+use super::flush::background::BackgroundFlushes;
 use super::halt::HaltState;
 use super::interval::CheckpointInterval;
 use super::local_setup::LocalSetup;

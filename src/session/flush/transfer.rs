@@ -1,8 +1,6 @@
 //! What the library and transfer daemons tell each other: entries of parts, the permit of a flush, the end
 //! of transfers of earlier runs.
 
-use super::Session;
-use super::run::{Run, Store};
 use crate::Result;
 use crate::daemon::client::{self, Entry};
 use crate::daemon::control::Control;
@@ -12,6 +10,8 @@ use crate::format::{Dataset, Name};
 use crate::prefix::containers::ContainerPlace;
 use crate::prefix::permit;
 use crate::redundancy::topology::Sharing;
+use crate::session::Session;
+use crate::session::run::{Run, Store};
 use crate::system::process::host;
 use crate::system::time::sleep;
 use crate::transfer::pace::Limits;
@@ -103,7 +103,7 @@ impl Session {
     ///
     /// # Errors
     /// The files of a daemon cannot be read or removed.
-    pub(super) fn end_earlier_transfers(&self) -> Result<()> {
+    pub(in crate::session) fn end_earlier_transfers(&self) -> Result<()> {
         let run = &self.run;
         let leads = run.stores.get(run.descriptors.control);
         if leads.is_some_and(|store| store.sharing.leader == run.rank())

@@ -1,9 +1,9 @@
 //! `SCR_FLUSH_POSTSTAGE`: the end of a run that does not wait for its flushes.
 
-use super::background::WaitFor;
-use super::cached::title;
-use super::flush::{Flush, due_at_end};
+use super::{Flush, due_at_end};
 use crate::events::Severity;
+use crate::session::cached::title;
+use crate::session::wait_for::WaitFor;
 use crate::{Error, Result};
 
 impl Flush<'_> {

@@ -2,7 +2,8 @@
 //! of all ranks that share it, in a thread that makes no MPI call; see
 //! [`part`](crate::prefix::part). The ranks agree on what has ended in later calls of the program.
 
-use super::run::{Run, Store, time_now};
+use super::Way;
+use super::outcome::{EndedFlush, FlushResult};
 use super::transfer::{PartShape, entry_of_part, permit_run};
 use crate::comm::Term;
 use crate::config::settings::FlushType;
@@ -14,6 +15,8 @@ use crate::prefix::part::Copied;
 use crate::prefix::permit::Permit;
 use crate::prefix::{finish, index, permit};
 use crate::redundancy::topology::Sharing;
+use crate::session::run::{Run, Store, time_now};
+use crate::session::wait_for::WaitFor;
 use crate::system::thread::lower_priority;
 use crate::system::time::Instant;
 use crate::transfer::copy::Copier;
@@ -23,7 +26,7 @@ use crate::{Error, Result};
 use std::time::Duration;
 
 /// The flushes of a run that have not ended, oldest first.
-pub(super) struct BackgroundFlushes {
+pub(in crate::session) struct BackgroundFlushes {
     worker: Worker,
     flushes: Vec<Flushing>,
     /// The user was told that there is no daemon here.
@@ -33,6 +36,7 @@ pub(super) struct BackgroundFlushes {
 /// A dataset on its way to the prefix directory. The same on all ranks, except for `task` and times.
 struct Flushing {
     dataset: Dataset,
+    kind: FlushType,
     begun: Instant,
     /// How long the program was held up for it.
     blocked: Duration,
@@ -43,46 +47,6 @@ struct Flushing {
     /// Asks the task to leave a part to the daemon that has it.
     stay: Cancel,
     cancelled: bool,
-}
-
-/// What has become of a flush. The same on all ranks, except for times.
-pub(super) struct EndedFlush {
-    pub dataset: Dataset,
-    pub begun: Instant,
-    pub blocked: Duration,
-    pub result: Result<FlushResult>,
-}
-
-/// How a flush without an error has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FlushResult {
-    /// It is complete in the prefix directory.
-    Saved,
-    /// The same, but the user has taken it out of the index meanwhile.
-    Dropped,
-    /// It was cancelled.
-    Cancelled,
-}
-
-/// Which flushes a call needs to have ended.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum WaitFor<'a> {
-    /// None: it only looks.
-    Nothing,
-    /// All of them.
-    All,
-    /// Those of these datasets.
-    Ids(&'a [u64]),
-}
-
-impl WaitFor<'_> {
-    fn includes(self, dataset: &Dataset) -> bool {
-        match self {
-            WaitFor::Nothing => false,
-            WaitFor::All => true,
-            WaitFor::Ids(ids) => ids.contains(&dataset.id),
-        }
-    }
 }
 
 /// The ranks whose files one rank copies for a dataset in `store`: those of the node in a store with
@@ -124,7 +88,7 @@ impl BackgroundFlushes {
     ///
     /// # Errors
     /// This rank leads the store, and cannot start a thread.
-    pub fn start(
+    pub(super) fn start(
         &mut self,
         run: &Run,
         store: &Store,
@@ -148,6 +112,7 @@ impl BackgroundFlushes {
         }
         self.flushes.push(Flushing {
             dataset: dataset.clone(),
+            kind,
             begun,
             blocked: begun.elapsed(),
             task,
@@ -224,7 +189,7 @@ impl BackgroundFlushes {
 
     /// The flushes that have ended, after waiting for some of them. Collective; one round if there are
     /// any, and two more for each that has ended.
-    pub fn ended(&mut self, run: &Run, wait: WaitFor) -> Result<Vec<EndedFlush>> {
+    pub(super) fn ended(&mut self, run: &Run, wait: WaitFor) -> Result<Vec<EndedFlush>> {
         if self.flushes.is_empty() {
             return Ok(Vec::new());
         }
@@ -254,11 +219,17 @@ impl BackgroundFlushes {
         ended
             .into_iter()
             .map(|flush| {
+                let result = match flush.result(run) {
+                    Err(error @ Error::Comm { .. }) => return Err(error),
+                    result => result,
+                };
                 Ok(EndedFlush {
-                    result: flush.result(run)?,
+                    way: Way::Background(flush.kind),
                     dataset: flush.dataset,
                     begun: flush.begun,
                     blocked: flush.blocked,
+                    filemap: None,
+                    result,
                 })
             })
             .collect()
@@ -273,31 +244,22 @@ impl Drop for BackgroundFlushes {
 }
 
 impl Flushing {
-    /// The outer error is the transport's; all ranks agree on the inner one. Collective.
-    fn result(&self, run: &Run) -> Result<Result<FlushResult>> {
+    /// How the flush has ended. Collective; all ranks return the same verdict.
+    fn result(&self, run: &Run) -> Result<FlushResult> {
+        if self.cancelled {
+            return Ok(FlushResult::Cancelled);
+        }
         let given_up = || {
-            Error::io(
-                "copy",
-                "a part of the dataset",
-                std::io::ErrorKind::Other.into(),
-            )
+            let interrupted = std::io::ErrorKind::Other.into();
+            Err(Error::io("copy", "a part of the dataset", interrupted))
         };
-        let local = self.task.as_ref().map(|task| task.take());
-        let local = match local {
-            Some(None) => Err(given_up()),
-            Some(Some(done)) => done,
+        run.agree(match self.task.as_ref().map(Task::take) {
+            Some(done) => done.unwrap_or_else(given_up),
             None => Ok(Copied::default()),
-        };
-        let done = match self.cancelled {
-            true => return Ok(Ok(FlushResult::Cancelled)),
-            false => run.agree(local),
-        };
-        let done = done.and_then(|_| run.share_from_root(|| self.in_index(run)));
-        match done {
-            Err(error @ Error::Comm { .. }) => Err(error),
-            Err(error) => Ok(Err(error)),
-            Ok(true) => Ok(Ok(FlushResult::Saved)),
-            Ok(false) => Ok(Ok(FlushResult::Dropped)),
+        })?;
+        match run.share_from_root(|| self.in_index(run))? {
+            true => Ok(FlushResult::Saved),
+            false => Ok(FlushResult::Dropped),
         }
     }
 

@@ -1,9 +1,9 @@
 //! What `SCR_Init` flushes of the datasets that it has found in the cache.
 
-use super::Session;
-use super::cached::CachedDataset;
 use crate::cache::plan::Slot;
 use crate::prefix::index;
+use crate::session::Session;
+use crate::session::cached::CachedDataset;
 use crate::{Error, Result};
 
 impl Session {
@@ -12,7 +12,7 @@ impl Session {
     /// since the restart must come from the prefix directory, where all ranks see all files. All
     /// datasets are tried; then the first failure is returned. Errors of the transport are returned at
     /// once. With `SCR_FETCH=0` the cache stays, as the restart can only be from there. Collective.
-    pub(super) fn flush_recovered(&mut self) -> Result<()> {
+    pub(in crate::session) fn flush_recovered(&mut self) -> Result<()> {
         let settings = &self.run.settings;
         let (global, on_restart) = (settings.global_restart, settings.flush_on_restart);
         let due = self.due_after_recovery(on_restart);

@@ -1,226 +1,17 @@
-//! The rank2file: which rank wrote which files. It is a tree of small files, so that no rank reads or
-//! writes much more than a megabyte of it at once.
+//! Reads the tree: each rank its own entry, or one process all of it.
 
-use crate::comm::{Communicator, Tag, Term, collective};
-use crate::format::rank2file::{
-    BASE, Branch, BranchChild, FileEntry, Leaf, Rank2File, RankEntry, branches, fits_in_one,
-    leaf_writers, packed_size, starts_group,
-};
-use crate::format::{self, Name, RankFiles, from_message, to_message};
-use crate::store::{Durability, Files};
+use super::file_name;
+use crate::comm::{Communicator, Term, collective};
+use crate::format::rank2file::{BASE, Branch, BranchChild, Leaf, Rank2File, RankEntry};
+use crate::format::{self, Name, from_message, to_message};
+use crate::store::Files;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-const ENTRIES: Tag = 0x20;
-const BEGINS: Tag = 0x21;
-
 /// More levels than any job needs: each branch holds tens of thousands of children.
 const MAX_LEVEL: u32 = 16;
-
-/// Writes the tree into `dir`. `mine` are this rank's files by path relative to the prefix.
-/// Collective. The outer error is the transport's. The inner result is this rank's; the caller must
-/// agree on it.
-///
-/// Each rank finds from sums over the ranks before it who writes its entry, so no rank holds more than
-/// one file of the tree. The tree is the same with and without checksums, so they may be added later:
-/// each file is replaced in one step.
-pub fn write(
-    comm: &dyn Communicator,
-    files: &dyn Files,
-    dir: &Path,
-    mine: &RankEntry,
-) -> Result<Result<()>> {
-    let (me, ranks) = (comm.rank(), comm.size() as u64);
-    let leaves = find_group(comm, Some(full_size(mine)?))?;
-    let mut done = Ok(());
-    if let Some(leaf) = gather(comm, &leaves, mine)? {
-        done = write_leaf(files, dir, me as u64, &leaf);
-    }
-
-    let mut below = leaves;
-    for level in 1.. {
-        let child = (below.writer == me).then(|| BranchChild::new(level - 1, me as u64));
-        let (above, children) = match below.alone {
-            // Rank 0 has the only file below.
-            true => (below, child.iter().map(|_| 0).collect()),
-            false => {
-                let size = child.as_ref().map(packed_size).transpose()?;
-                let above = find_group(comm, size)?;
-                let told = child.iter().map(|_| (above.writer, Vec::new()));
-                let children = collective::exchange(comm, told.collect())?;
-                let writers = children.iter().map(|(from, _)| *from as u64);
-                (above, writers.collect::<Vec<u64>>())
-            }
-        };
-        if !children.is_empty() {
-            let name = match above.alone {
-                true => BASE.to_string(),
-                false => format!("{BASE}.{level}.{me}"),
-            };
-            let branch = Branch::new(level, ranks, children);
-            let written = format::write(files, &dir.join(name), &branch, Durability::Synced);
-            done = done.and(written);
-        }
-        if above.alone {
-            break;
-        }
-        below = above;
-    }
-    Ok(done)
-}
-
-/// Gathers the leaf that this rank writes, if it writes one: like [`write()`], for a tree that is there
-/// already. [`write_leaf`] puts the leaf in its place. Collective.
-pub fn gather_leaf(comm: &dyn Communicator, mine: &RankEntry) -> Result<Option<Leaf>> {
-    let leaves = find_group(comm, Some(full_size(mine)?))?;
-    gather(comm, &leaves, mine)
-}
-
-/// Writes the leaf of rank `writer`, durably. Local.
-pub fn write_leaf(files: &dyn Files, dir: &Path, writer: u64, leaf: &Leaf) -> Result<()> {
-    let path = dir.join(leaf_name(&writer));
-    format::write(files, &path, leaf, Durability::Synced)
-}
-
-/// Sends each rank's entry to the rank that writes it, and gives that rank its leaf. Collective.
-fn gather(comm: &dyn Communicator, leaves: &Group, mine: &RankEntry) -> Result<Option<Leaf>> {
-    let me = comm.rank();
-    let message = to_message(mine)?;
-    let last = match leaves.alone {
-        true => me + 1 == comm.size(),
-        false => is_last(comm, leaves)?,
-    };
-    let message = [&[u8::from(last)][..], &message].concat();
-    let sent = comm.isend(leaves.writer, ENTRIES, message)?;
-    let mut leaf = None;
-    if leaves.writer == me {
-        let mut gathered = Leaf::new(comm.size() as u64, Default::default());
-        for rank in me..comm.size() {
-            let received = comm.recv(rank, ENTRIES)?;
-            let (last, entry) = received.split_first().unwrap_or((&0, &[]));
-            gathered.entries.insert(rank as u64, from_message(entry)?);
-            if *last == 1 {
-                break;
-            }
-        }
-        leaf = Some(gathered);
-    }
-    sent.wait()?;
-    Ok(leaf)
-}
-
-/// The packed size of an entry with the checksums of all its files, bytes.
-pub fn full_size(entry: &RankEntry) -> Result<u64> {
-    let mut full = entry.clone();
-    for file in full.files.values_mut() {
-        file.crc.get_or_insert(u32::MAX);
-    }
-    packed_size(&full)
-}
-
-/// The file of the tree into which a rank's part goes.
-#[derive(Clone, Copy)]
-struct Group {
-    /// The rank that writes it. Of a rank that has no part: the one that writes the file of the ranks
-    /// before it.
-    writer: usize,
-    /// True if it is the only file of its level. The same on all ranks.
-    alone: bool,
-}
-
-/// Finds the file of this rank's part, which has `size` packed bytes; `None` for a rank without one.
-/// Rank 0 has one. Collective; the inverse of what [`leaf_writers`] does in one place.
-fn find_group(comm: &dyn Communicator, size: Option<u64>) -> Result<Group> {
-    let bytes = size.unwrap_or(0) as i64;
-    let mut total = [Term::Sum(bytes)];
-    comm.allreduce(&mut total)?;
-    if fits_in_one(total[0].value() as u64) {
-        return Ok(Group {
-            writer: 0,
-            alone: true,
-        });
-    }
-    let mut begin = [Term::Sum(bytes)];
-    collective::exscan(comm, &mut begin)?;
-    let (me, begin) = (comm.rank(), begin[0].value() as u64);
-    let starts = size.is_some_and(|size| starts_group(me == 0, begin, size));
-    let mut before = [Term::Max(if starts { me as i64 } else { 0 })];
-    collective::exscan(comm, &mut before)?;
-    let writer = match starts {
-        true => me,
-        false => usize::try_from(before[0].value()).unwrap_or(0),
-    };
-    Ok(Group {
-        writer,
-        alone: false,
-    })
-}
-
-/// True if this rank is the last one whose entry goes into the leaf: each rank tells the one before it
-/// whether it begins a leaf. Collective.
-fn is_last(comm: &dyn Communicator, leaves: &Group) -> Result<bool> {
-    let (me, begins) = (comm.rank(), leaves.writer == comm.rank());
-    let sent = match me {
-        0 => None,
-        _ => Some(comm.isend(me - 1, BEGINS, vec![begins.into()])?),
-    };
-    let last = match me + 1 < comm.size() {
-        true => comm.irecv(me + 1, BEGINS, vec![0])?.wait()? == [1],
-        false => true,
-    };
-    if let Some(sent) = sent {
-        sent.wait()?;
-    }
-    Ok(last)
-}
-
-/// Writes the tree into `dir`, one entry for each rank. Local: for commands.
-pub fn write_all(files: &dyn Files, dir: &Path, entries: Vec<RankEntry>) -> Result<()> {
-    let sizes = entries.iter().map(packed_size);
-    let writer_of = leaf_writers(&sizes.collect::<Result<Vec<_>>>()?);
-    let ranks = entries.len() as u64;
-    let mut leaves: BTreeMap<usize, Leaf> = BTreeMap::new();
-    for ((rank, entry), writer) in (0..).zip(entries).zip(&writer_of) {
-        let leaf = leaves
-            .entry(*writer)
-            .or_insert_with(|| Leaf::new(ranks, Default::default()));
-        leaf.entries.insert(rank, entry);
-    }
-    for (writer, leaf) in &leaves {
-        let path = dir.join(format!("{BASE}.0.{writer}"));
-        format::write(files, &path, leaf, Durability::Synced)?;
-    }
-    write_branches(files, dir, ranks, writer_of)
-}
-
-/// Writes all levels above the leaves.
-fn write_branches(
-    files: &dyn Files,
-    dir: &Path,
-    ranks: u64,
-    mut writers: Vec<usize>,
-) -> Result<()> {
-    writers.dedup();
-    let leaves: Vec<u64> = writers.iter().map(|&writer| writer as u64).collect();
-    write_levels(files, dir, &branches(ranks, &leaves)?)
-}
-
-fn write_levels(files: &dyn Files, dir: &Path, levels: &[BTreeMap<u64, Branch>]) -> Result<()> {
-    let top = levels.len();
-    for (level, branches) in (1..).zip(levels) {
-        for (writer, branch) in branches {
-            let name = if level == top {
-                BASE.to_string()
-            } else {
-                format!("{BASE}.{level}.{writer}")
-            };
-            format::write(files, &dir.join(name), branch, Durability::Synced)?;
-        }
-    }
-    Ok(())
-}
 
 /// Reads the tree in `dir` and gives every rank its own entry. Collective. The outer error is the
 /// transport's. The inner result is this rank's; the caller must agree on it. If a rank cannot read
@@ -326,7 +117,7 @@ pub fn leaves_there(files: &dyn Files, dir: &Path) -> Result<Vec<Name>> {
     match leaf_names(files, dir) {
         Err(error) if error.is_not_found() => {
             let writers = writers_there(files, dir)?;
-            let name = |writer| leaf_name(writer).as_str().into();
+            let name = |writer: &u64| file_name(0, *writer).as_str().into();
             Ok(writers.iter().map(name).collect())
         }
         other => other,
@@ -334,7 +125,7 @@ pub fn leaves_there(files: &dyn Files, dir: &Path) -> Result<Vec<Name>> {
 }
 
 /// The writers of the leaves in `dir`, ascending.
-fn writers_there(files: &dyn Files, dir: &Path) -> Result<BTreeSet<u64>> {
+pub(super) fn writers_there(files: &dyn Files, dir: &Path) -> Result<BTreeSet<u64>> {
     let names = match files.list(dir) {
         Err(error) if error.is_not_found() => Vec::new(),
         other => other?,
@@ -342,26 +133,9 @@ fn writers_there(files: &dyn Files, dir: &Path) -> Result<BTreeSet<u64>> {
     let writer = |name: &std::ffi::OsString| {
         let digits = name.to_str()?.strip_prefix(BASE)?.strip_prefix(".0.")?;
         let writer = digits.parse().ok()?;
-        (leaf_name(&writer) == name.to_str()?).then_some(writer)
+        (file_name(0, writer) == name.to_str()?).then_some(writer)
     };
     Ok(names.iter().filter_map(writer).collect())
-}
-
-fn leaf_name(writer: &u64) -> String {
-    format!("{BASE}.0.{writer}")
-}
-
-/// Writes the branches above the leaves in `dir`, unless the top of the tree is there. Local.
-pub fn complete_branches(files: &dyn Files, dir: &Path) -> Result<()> {
-    if files.stat(&dir.join(BASE))?.is_some() {
-        return Ok(());
-    }
-    let writers = writers_there(files, dir)?;
-    let Some(first) = writers.first() else {
-        return Ok(());
-    };
-    let ranks = read_leaf(files, dir, &leaf_name(first).as_str().into())?.ranks;
-    write_levels(files, dir, &branches(ranks, &Vec::from_iter(writers))?)
 }
 
 /// Reads one leaf. Local.
@@ -491,29 +265,5 @@ impl<'a> TreeReader<'a> {
             }
         }
         done
-    }
-}
-
-/// The entry of a rank with these files, with the checksums that are known.
-pub fn entry_of(list: &RankFiles) -> RankEntry {
-    let files = list.files.iter();
-    entry(files.map(|file| (file.file.clone(), file.size, file.crc)))
-}
-
-/// An entry made of paths with sizes and checksums.
-pub fn entry(list: impl IntoIterator<Item = (Name, u64, Option<u32>)>) -> RankEntry {
-    let files = list.into_iter().map(|(path, size, crc)| {
-        (
-            path,
-            FileEntry {
-                size: Some(size),
-                crc,
-                ..FileEntry::default()
-            },
-        )
-    });
-    RankEntry {
-        count: None,
-        files: files.collect(),
     }
 }

@@ -1,0 +1,136 @@
+//! Writes the tree: leaves with the entries of ranks, then the branches above them. All files are written
+//! durably, each replaced in one step. Local.
+
+use super::file_name;
+use super::read::{read_leaf, writers_there};
+use crate::Result;
+use crate::format;
+use crate::format::rank2file::{
+    BASE, Branch, Leaf, RankEntry, branches, packed_size, starts_group,
+};
+use crate::store::{Durability, Files};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Cuts the entries of ranks, which come in ascending order, into leaves.
+pub struct LeafCutter {
+    /// Number of ranks of the dataset.
+    ranks: u64,
+    /// False if all entries are in one leaf, whatever their size.
+    split: bool,
+    /// Packed bytes of all entries so far.
+    bytes: u64,
+    /// The entries of the leaf that comes next.
+    open: BTreeMap<u64, RankEntry>,
+}
+
+impl LeafCutter {
+    /// For a dataset of so many ranks. `split`: a leaf has about a megabyte; else there is one leaf.
+    pub fn new(ranks: u64, split: bool) -> Self {
+        LeafCutter {
+            ranks,
+            split,
+            bytes: 0,
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// Adds the entry of a rank. Gives the leaf of the entries before it, if this one begins a new leaf.
+    pub fn add(&mut self, rank: u64, entry: RankEntry) -> Result<Option<Leaf>> {
+        let size = packed_size(&entry)?;
+        let begins = self.split && starts_group(false, self.bytes, size);
+        let leaf = match begins {
+            true => self.last(),
+            false => None,
+        };
+        self.bytes = self.bytes.saturating_add(size);
+        self.open.insert(rank, entry);
+        Ok(leaf)
+    }
+
+    /// The leaf of the entries that no leaf has yet, if there are any.
+    pub fn last(&mut self) -> Option<Leaf> {
+        let entries = std::mem::take(&mut self.open);
+        (!entries.is_empty()).then(|| Leaf::new(self.ranks, entries))
+    }
+}
+
+/// Writes the leaf of this number.
+pub fn write_leaf(files: &dyn Files, dir: &Path, number: u64, leaf: &Leaf) -> Result<()> {
+    format::write(
+        files,
+        &dir.join(file_name(0, number)),
+        leaf,
+        Durability::Synced,
+    )
+}
+
+/// Writes the branch of this number; `None` for the top of the tree.
+pub fn write_branch(
+    files: &dyn Files,
+    dir: &Path,
+    number: Option<u64>,
+    branch: &Branch,
+) -> Result<()> {
+    let name = match number {
+        None => BASE.to_string(),
+        Some(number) => file_name(branch.level, number),
+    };
+    format::write(files, &dir.join(name), branch, Durability::Synced)
+}
+
+/// Writes the leaves for entries of a dataset of so many ranks, which come in ascending order. `number`
+/// gives the number of a leaf from its first rank. Gives the numbers of the leaves.
+pub fn write_leaves(
+    files: &dyn Files,
+    dir: &Path,
+    ranks: u64,
+    entries: impl IntoIterator<Item = (u64, RankEntry)>,
+    number: impl Fn(u64) -> u64,
+) -> Result<Vec<u64>> {
+    let mut cutter = LeafCutter::new(ranks, true);
+    let mut numbers = Vec::new();
+    let mut write = |leaf: Leaf| {
+        let number = leaf.entries.keys().next().map_or(0, |first| number(*first));
+        numbers.push(number);
+        write_leaf(files, dir, number, &leaf)
+    };
+    for (rank, entry) in entries {
+        cutter.add(rank, entry)?.map_or(Ok(()), &mut write)?;
+    }
+    cutter.last().map_or(Ok(()), &mut write)?;
+    Ok(numbers)
+}
+
+/// Writes all levels above the leaves of these numbers, which are ascending; the top comes last.
+pub fn write_branches(files: &dyn Files, dir: &Path, ranks: u64, leaves: &[u64]) -> Result<()> {
+    let levels = branches(ranks, leaves)?;
+    let top = levels.len();
+    for (level, branches) in (1..).zip(&levels) {
+        for (number, branch) in branches {
+            let number = (level < top).then_some(*number);
+            write_branch(files, dir, number, branch)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the whole tree, with one entry for each rank.
+pub fn write_all(files: &dyn Files, dir: &Path, entries: Vec<RankEntry>) -> Result<()> {
+    let ranks = entries.len() as u64;
+    let leaves = write_leaves(files, dir, ranks, (0..).zip(entries), |first| first)?;
+    write_branches(files, dir, ranks, &leaves)
+}
+
+/// Writes the branches above the leaves that are in `dir`, unless the top of the tree is there.
+pub fn complete_branches(files: &dyn Files, dir: &Path) -> Result<()> {
+    if files.stat(&dir.join(BASE))?.is_some() {
+        return Ok(());
+    }
+    let leaves = Vec::from_iter(writers_there(files, dir)?);
+    let Some(first) = leaves.first() else {
+        return Ok(());
+    };
+    let ranks = read_leaf(files, dir, &file_name(0, *first).as_str().into())?.ranks;
+    write_branches(files, dir, ranks, &leaves)
+}

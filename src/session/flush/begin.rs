@@ -1,0 +1,277 @@
+//! The beginning of a flush: which files go where, the announcement, and who copies.
+
+use super::background::copied_together;
+use super::end::{Progress, note_flush};
+use super::outcome::{EndedFlush, FlushResult};
+use super::transfer::{PartShape, grant};
+use super::{Flush, Way};
+use crate::Result;
+use crate::comm::{Term, collective};
+use crate::events::Severity;
+use crate::format::Dataset;
+use crate::format::filemap::Filemap;
+use crate::prefix::access::PrefixAccess;
+use crate::prefix::containers::{self, ContainerPlace, Containers};
+use crate::prefix::finish;
+use crate::prefix::flush::{
+    RankFlush, complete_together, copy_together, make_directories, record_together,
+};
+use crate::prefix::flush_target::planned_entry;
+use crate::prefix::names::owners;
+use crate::prefix::part::may_split;
+use crate::prefix::rank2file::full_size;
+use crate::session::cached::title;
+use crate::session::progress::CopyProgress;
+use crate::session::run::{Run, time_now};
+use crate::session::shared_names::routed_twice;
+use crate::system::time::Instant;
+use std::path::{Path, PathBuf};
+
+/// A dataset that is about to be flushed.
+struct Flushable {
+    dataset: Dataset,
+    filemap: Filemap,
+    /// Index of the store.
+    store: usize,
+    /// The level of the store at which this rank's files are.
+    level: Option<usize>,
+    /// This rank's directory in the cache.
+    data: PathBuf,
+}
+
+/// Where the files go, as the ranks have found out together.
+struct Plan {
+    shape: PartShape,
+    /// True if files of a rank are at the level of another node, where no leader copies them. The same on
+    /// all ranks.
+    elsewhere: bool,
+}
+
+impl Flush<'_> {
+    /// Flushes a dataset in this way. Does nothing if the cache has nothing of it. Collective.
+    pub(super) fn flush(&mut self, id: u64, mut way: Way) -> Result<()> {
+        let begun = Instant::now();
+        let run = self.run;
+        let Some(mut flushable) = self.prepare(id)? else {
+            return Ok(());
+        };
+        if self.cached.get(id).is_some_and(|cached| cached.in_prefix) {
+            return Ok(());
+        }
+        let planned = self.plan(&flushable, way);
+        if let (
+            Way::Background(_),
+            Ok(Plan {
+                elsewhere: true, ..
+            }),
+        ) = (way, &planned)
+        {
+            way = Way::Waited;
+        }
+        self.note_begun(way, &flushable.dataset);
+        let announced = planned.and_then(|plan| {
+            self.announce(way, &flushable, &plan)?;
+            Ok(plan)
+        });
+        let plan = match announced {
+            Ok(plan) => plan,
+            Err(error) => return Err(self.failed(way, &flushable.dataset, error)),
+        };
+        let Way::Background(kind) = way else {
+            let result = self.copy_waited(way, &mut flushable, &plan);
+            return self.conclude(EndedFlush {
+                way,
+                dataset: flushable.dataset,
+                begun,
+                blocked: begun.elapsed(),
+                filemap: Some(flushable.filemap),
+                result,
+            });
+        };
+        let (dataset, store) = (&flushable.dataset, &run.stores[flushable.store]);
+        let kind_and_shape = (kind, plan.shape);
+        let started = self
+            .background
+            .start(run, store, dataset, kind_and_shape, begun);
+        self.cached.set_flushing(id, true);
+        if let Err(error) = run.agree(started) {
+            self.settle_cancelled(&[id])?;
+            return Err(self.failed(way, dataset, error));
+        }
+        Ok(())
+    }
+
+    /// What there is to flush of a dataset; `None` if the cache has nothing of it. No other dataset of
+    /// its name counts any more. Collective.
+    fn prepare(&mut self, id: u64) -> Result<Option<Flushable>> {
+        let run = self.run;
+        let Some(cached) = self.cached.get(id) else {
+            return Ok(None);
+        };
+        let name = cached.dataset.name.clone();
+        let same_name = self.background.ids_of_name(&name, id);
+        self.settle_cancelled(&same_name)?;
+        self.cached.name_is_reused(run, id, &name);
+        let Some(cached) = self.cached.get(id) else {
+            return Ok(None);
+        };
+        let Some(filemap) = cached.filemap.clone() else {
+            return Ok(None);
+        };
+        let layout = run.stores[cached.store].layout.at(cached.level);
+        Ok(Some(Flushable {
+            dataset: cached.dataset.clone(),
+            filemap,
+            store: cached.store,
+            level: cached.level,
+            data: layout.data(id, run.rank()),
+        }))
+    }
+
+    /// Finds out where the files go. Collective; all ranks return the same verdict.
+    fn plan(&self, flushable: &Flushable, way: Way) -> Result<Plan> {
+        let run = self.run;
+        if way == Way::InPlace {
+            return Ok(Plan {
+                shape: PartShape {
+                    split: false,
+                    containers: None,
+                },
+                elsewhere: false,
+            });
+        }
+        let store = &run.stores[flushable.store];
+        let together = match way {
+            Way::Background(_) => copied_together(run, store),
+            Way::InPlace | Way::Waited => &run.of_node,
+        };
+        let files = &flushable.filemap.files;
+        let containers = match run.settings.use_containers {
+            true => {
+                let bytes = files.size().unwrap_or(u64::MAX);
+                Some(containers_of(run, together.leader, bytes)?)
+            }
+            false => None,
+        };
+        let paths_are_free = self.check_paths(&flushable.filemap)?;
+        let largest = paths_are_free.and_then(|()| full_size(&planned_entry(files, containers)));
+        let ranks = match together.leader == run.rank() {
+            true => together.ranks(run.comm.size()).len() as i64,
+            false => 0,
+        };
+        let mut terms = [
+            Term::Max(largest.as_ref().map_or(0, |size| *size as i64)),
+            Term::Max(ranks),
+            // After a recovery a rank's files may lie at the level of another node.
+            Term::Max((flushable.level != store.layout.level()).into()),
+        ];
+        collective::agree_with(&*run.comm, run.node(), largest, &mut terms)?;
+        let [largest, ranks, elsewhere] = terms.map(|term| term.value() as u64);
+        Ok(Plan {
+            shape: PartShape {
+                split: may_split(ranks, largest),
+                containers,
+            },
+            elsewhere: elsewhere > 0,
+        })
+    }
+
+    /// Announces the dataset in the prefix directory, where its directories exist then. Collective; all
+    /// ranks return the same verdict.
+    fn announce(&self, way: Way, flushable: &Flushable, plan: &Plan) -> Result<()> {
+        let run = self.run;
+        let made = match (way, plan.shape.containers) {
+            (Way::Waited, None) => {
+                let access = run.prefix_access(run.settings.flush_width);
+                make_directories(&access, &flushable.filemap.files)?
+            }
+            // A part makes its directories itself.
+            (Way::InPlace | Way::Waited | Way::Background(_), _) => Ok(()),
+        };
+        let announced = made.and_then(|()| {
+            collective::if_root(&*run.comm, || {
+                finish::announce(&*run.files, &run.prefix, &flushable.dataset)?;
+                match way {
+                    Way::Background(_) => grant(run, &flushable.dataset),
+                    Way::InPlace | Way::Waited => Ok(()),
+                }
+            })
+        });
+        run.agree(announced).map(drop)
+    }
+
+    /// All ranks copy their files, record them, and complete the dataset. Adds the checksums that were taken
+    /// to the filemap. Collective; all ranks return the same verdict.
+    fn copy_waited(&self, way: Way, flushable: &mut Flushable, plan: &Plan) -> Result<FlushResult> {
+        let (run, dataset) = (self.run, &flushable.dataset);
+        let progress = CopyProgress::new(run, format!("the flush of {}", title(dataset)));
+        let access = PrefixAccess {
+            watch: &progress,
+            ..run.prefix_access(run.settings.flush_width)
+        };
+        let flush = match (way, plan.shape.containers) {
+            (Way::InPlace, _) => RankFlush::InPlace,
+            (_, None) => RankFlush::ToPaths(&flushable.data),
+            (_, Some(place)) => RankFlush::ToContainers(&flushable.data, place),
+        };
+        let list = &mut flushable.filemap.files;
+        let entry = copy_together(&access, dataset.id, list, flush, run.settings.crc_on_flush)?;
+        // The checksums of the dataset before are recorded in its rank2file beside the copy.
+        self.checksums.wait_for_recording();
+        let leaves = record_together(&access, dataset.id, &entry)?;
+        match complete_together(&access, dataset, &leaves, &time_now)? {
+            true => Ok(FlushResult::Saved),
+            false => Ok(FlushResult::Dropped),
+        }
+    }
+
+    fn note_begun(&self, way: Way, dataset: &Dataset) {
+        let run = self.run;
+        let text = match way {
+            Way::InPlace | Way::Waited => format!("{} is flushed", title(dataset)),
+            Way::Background(_) => {
+                format!("the flush of {} starts in the background", title(dataset))
+            }
+        };
+        run.tell_once(Severity::Debug(2), text);
+        note_flush(
+            run,
+            dataset,
+            match way {
+                Way::InPlace | Way::Waited => Progress::Begun,
+                Way::Background(_) => Progress::Started,
+            },
+        );
+        let [start, ..] = way.events();
+        run.log_dataset(start, dataset);
+    }
+
+    /// The inner result fails if another rank, or a checkpoint of another number of ranks, has a file
+    /// of the same path: one would overwrite the other. Collective; the inner result is local.
+    fn check_paths(&self, filemap: &Filemap) -> Result<Result<()>> {
+        let mut files = filemap.files.files.iter();
+        let free =
+            files.try_for_each(|file| self.other_ranks.check_path(self.run, file.file.as_path()));
+        let paths: Vec<&Path> = filemap
+            .files
+            .files
+            .iter()
+            .map(|f| f.file.as_path())
+            .collect();
+        let owners = owners(&*self.run.comm, &paths)?;
+        let mut shared = paths.iter().zip(&owners);
+        let shared = shared.find(|(_, owner)| **owner != self.run.rank());
+        Ok(match shared {
+            None => free,
+            Some((path, owner)) => Err(routed_twice(&filemap.dataset, *owner, path)),
+        })
+    }
+}
+
+/// Where the bytes of this rank go in containers, if those of the ranks with this `leader` are together.
+/// Collective; all ranks return the same verdict.
+fn containers_of(run: &Run, leader: usize, bytes: u64) -> Result<ContainerPlace> {
+    let size = run.settings.container_size;
+    let begin = containers::place(&*run.comm, &Containers { size, leader }, bytes)?;
+    Ok(ContainerPlace { size, begin })
+}

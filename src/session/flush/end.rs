@@ -1,0 +1,221 @@
+//! The end of a flush: what has become of it, and what follows from that.
+
+use super::outcome::{EndedFlush, FlushResult};
+use super::{Flush, Way};
+use crate::events::{Event, Severity};
+use crate::format::filemap::Filemap;
+use crate::format::{Dataset, flush_file};
+use crate::prefix::index;
+use crate::session::cached::{CachedDataset, moved, note, title};
+use crate::session::run::Run;
+use crate::session::wait_for::WaitFor;
+use crate::session::window::delete_outside_window;
+use crate::system::time::Instant;
+use crate::{Error, Result};
+use std::time::Duration;
+
+impl Flush<'_> {
+    /// Takes note of background flushes that have ended, and waits for some of them. Collective; one
+    /// round if there are any.
+    ///
+    /// # Errors
+    /// Only those of the transport. A flush that failed is told; the dataset is still in the cache.
+    pub fn settle(&mut self, wait: WaitFor) -> Result<()> {
+        for ended in self.background.ended(self.run, wait)? {
+            match self.conclude(ended) {
+                Err(error @ Error::Comm { .. }) => return Err(error),
+                Err(error) => self.run.tell_once(Severity::Error, error.to_string()),
+                Ok(()) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Cancels background flushes, and waits for their end. Collective.
+    pub(super) fn settle_cancelled(&mut self, ids: &[u64]) -> Result<()> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.background.cancel(WaitFor::Ids(ids));
+        self.settle(WaitFor::Ids(ids))
+    }
+
+    /// Takes note of the end of a flush. Collective.
+    ///
+    /// # Errors
+    /// The flush has failed, or the transport.
+    pub(super) fn conclude(&mut self, ended: EndedFlush) -> Result<()> {
+        let run = self.run;
+        let EndedFlush {
+            way,
+            dataset,
+            begun,
+            blocked,
+            filemap,
+            result,
+        } = ended;
+        if let Way::Background(_) = way {
+            self.cached.set_flushing(dataset.id, false);
+        }
+        let dropped = match result {
+            Ok(FlushResult::Cancelled) => {
+                note_flush(run, &dataset, Progress::Cancelled);
+                run.log_dataset(Event::AsyncFlushCancel, &dataset);
+                return Ok(());
+            }
+            Ok(FlushResult::Saved) => false,
+            Ok(FlushResult::Dropped) => true,
+            Err(error) => return Err(self.failed(way, &dataset, error)),
+        };
+        if self.is_saved(&dataset, filemap, dropped) {
+            match way {
+                Way::InPlace | Way::Waited => self.statistics.count_flushed(&dataset, begun),
+                Way::Background(_) => {
+                    self.statistics
+                        .count_flushed_behind(&dataset, begun, blocked);
+                }
+            }
+        }
+        let [_, success, _] = way.events();
+        run.log(success, |record| record.of(&dataset).since(begun));
+        self.log_copied(way, &dataset, begun);
+        self.tell_copied(way, &dataset, begun, blocked);
+        self.remove_output(dataset.id);
+        self.delete_outside_window(dataset.id)
+    }
+
+    fn tell_copied(&self, way: Way, dataset: &Dataset, begun: Instant, blocked: Duration) {
+        let (run, prefix) = (self.run, self.run.prefix.root().display());
+        let (named, copied) = (title(dataset), moved(dataset, begun));
+        let text = match way {
+            Way::InPlace => return,
+            Way::Waited => format!("{named} was flushed to {prefix}: {copied}"),
+            Way::Background(_) => format!(
+                "{named} was flushed to {prefix} in the background: {copied}, of which the program was \
+                 held up {:.3} s",
+                blocked.as_secs_f64()
+            ),
+        };
+        run.tell_once(Severity::Debug(1), text);
+    }
+
+    /// Records in the log that a dataset was copied to the prefix directory since `begun`. Local.
+    fn log_copied(&self, way: Way, dataset: &Dataset, begun: Instant) {
+        let run = self.run;
+        let cached = self.cached.get(dataset.id);
+        let store = cached.and_then(|cached| run.stores.get(cached.store));
+        if let (Some(store), Some(event)) = (store, way.transfer()) {
+            let from = store.layout.dataset(dataset.id);
+            run.log_transfer(event, dataset, (&from, run.prefix.root()), begun);
+        }
+    }
+
+    /// Notes that a dataset is complete in the prefix directory. `dropped`: the user has taken it out
+    /// of the index. True if it was copied there. Local; the same on all ranks.
+    fn is_saved(&mut self, dataset: &Dataset, filemap: Option<Filemap>, dropped: bool) -> bool {
+        note_flush(self.run, dataset, Progress::Complete);
+        let newer = |c: &CachedDataset| {
+            c.dataset.is_checkpoint() && !c.dropped && c.dataset.id > dataset.id
+        };
+        // One that was evicted may be newer, too.
+        let is_newest = dataset.is_checkpoint()
+            && self.cached.newest_evicted < Some(dataset.id)
+            && !self.cached.entries.iter().any(newer);
+        let mut entries = self.cached.entries.iter_mut();
+        let Some(cached) = entries.find(|c| c.dataset.id == dataset.id) else {
+            return false;
+        };
+        if is_newest && !dropped && !cached.flush_failed {
+            make_current(self.run, dataset);
+        }
+        (cached.in_prefix, cached.dropped) = (true, dropped);
+        cached.flush_failed = false;
+        cached.filemap = filemap.or(cached.filemap.take());
+        !cached.bypass
+    }
+
+    /// Output that is no checkpoint leaves the cache when the prefix directory has it: no restart needs
+    /// it. Local; the same on all ranks.
+    fn remove_output(&mut self, id: u64) {
+        let output = |c: &CachedDataset| {
+            c.dataset.id == id && c.in_prefix && !c.bypass && !c.dataset.is_checkpoint()
+        };
+        let slots = self.cached.slots(output);
+        self.cached.remove(self.run, self.search, &slots);
+    }
+
+    /// Deletes the checkpoints that leave the sliding window of the prefix directory. Then only the cache
+    /// has them; what is in bypass is nowhere any more. Collective.
+    fn delete_outside_window(&mut self, flushed: u64) -> Result<()> {
+        let gone = delete_outside_window(self.run, flushed)?;
+        let lost = |c: &CachedDataset| c.bypass && c.in_prefix && gone.contains(&c.dataset.id);
+        self.cached.forget(self.run, lost);
+        let entries = self.cached.entries.iter_mut();
+        for cached in entries.filter(|c| c.in_prefix && gone.contains(&c.dataset.id)) {
+            (cached.in_prefix, cached.left_window) = (false, true);
+            note_flush(self.run, &cached.dataset, Progress::Cancelled);
+        }
+        Ok(())
+    }
+
+    /// Notes that a flush has failed, and gives the error; that of the transport as it is. Local.
+    pub(super) fn failed(&mut self, way: Way, dataset: &Dataset, error: Error) -> Error {
+        if let Error::Comm { .. } = error {
+            return error;
+        }
+        note_flush(self.run, dataset, Progress::Failed);
+        let [_, _, failure] = way.events();
+        self.run
+            .log(failure, |record| record.of(dataset).note(error.to_string()));
+        let mut entries = self.cached.entries.iter_mut();
+        if let Some(cached) = entries.find(|c| c.dataset.id == dataset.id && !c.bypass) {
+            cached.flush_failed = true;
+        }
+        let what = format!("could not be flushed, {}: {error}", way.still());
+        Error::dataset(dataset.id, dataset.name.to_string(), what)
+    }
+}
+
+/// Makes a checkpoint current that was flushed for the first time and is the newest of this run. The index
+/// may have a newer one, if the program has gone back by `SCR_Current`. Local.
+fn make_current(run: &Run, dataset: &Dataset) {
+    run.keep_record(|| {
+        let (files, prefix) = (&*run.files, &run.prefix);
+        let index = index::read(files, prefix)?;
+        if index.current_id() == Some(dataset.id) || index.id(&dataset.name) != Some(dataset.id) {
+            return Ok(());
+        }
+        index::update(files, prefix, |index| {
+            index.set_current(&dataset.name);
+            Ok(())
+        })
+    });
+}
+
+/// How far a flush has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// While the program waits.
+    Begun,
+    /// In the background.
+    Started,
+    Failed,
+    /// It is not wanted any more.
+    Cancelled,
+    Complete,
+}
+
+/// Records in the flush file how far the flush of a dataset has come. Local.
+pub(super) fn note_flush(run: &Run, dataset: &Dataset, progress: Progress) {
+    note(run, |record| {
+        let entry = record.datasets.entry(dataset.id);
+        let entry = entry.or_insert_with(|| flush_file::FlushEntry::cached(dataset.clone()));
+        entry.set_flush(match progress {
+            Progress::Begun => Some(flush_file::SYNC_FLUSHING),
+            Progress::Started => Some(flush_file::FLUSHING),
+            Progress::Failed => Some(flush_file::FLUSH_FAILED),
+            Progress::Cancelled => None,
+            Progress::Complete => Some(flush_file::PFS),
+        });
+    });
+}

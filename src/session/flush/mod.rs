@@ -1,0 +1,241 @@
+//! Copying cached datasets to the prefix directory: after an output, after a recovery, at the end.
+//!
+//! Every flush takes the same way: [`begin`] announces the dataset in the prefix directory and starts the
+//! copy, and [`end`] takes note of what has become of it. The ways differ in who copies: all ranks, while
+//! the program waits, or the leaders' threads and daemons, while it goes on; see [`background`].
+
+pub(super) mod background;
+mod begin;
+mod end;
+mod outcome;
+pub(super) mod poststage;
+mod recovered;
+pub(super) mod transfer;
+
+use super::Session;
+use super::cached::{CachedDataset, CachedDatasets};
+use super::checksums::BackgroundChecksums;
+use super::other_ranks::OtherRanks;
+use super::run::Run;
+use super::search::RestartSearch;
+use super::statistics::Statistics;
+use super::wait_for::WaitFor;
+use crate::config::settings::FlushType;
+use crate::events::Event;
+use crate::format::Dataset;
+use crate::policy::flush as policy;
+use crate::{Error, Result};
+use background::BackgroundFlushes;
+
+/// What a flush may use and change.
+pub(super) struct Flush<'a> {
+    pub run: &'a Run,
+    pub cached: &'a mut CachedDatasets,
+    pub search: &'a mut RestartSearch,
+    pub other_ranks: &'a OtherRanks,
+    pub statistics: &'a mut Statistics,
+    pub background: &'a mut BackgroundFlushes,
+    pub checksums: &'a BackgroundChecksums,
+}
+
+/// How the files of a dataset come to the prefix directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The program has written them there (bypass). The flush certifies them while the program waits.
+    InPlace,
+    /// All ranks copy their files while the program waits.
+    Waited,
+    /// The leaders' threads, or daemons, copy the files while the program goes on.
+    Background(FlushType),
+}
+
+impl Way {
+    /// The events of a start, of success and of failure.
+    fn events(self) -> [Event; 3] {
+        match self {
+            Way::InPlace | Way::Waited => {
+                [Event::FlushStart, Event::FlushSuccess, Event::FlushFail]
+            }
+            Way::Background(_) => [
+                Event::AsyncFlushStart,
+                Event::AsyncFlushSuccess,
+                Event::AsyncFlushFail,
+            ],
+        }
+    }
+
+    /// The event of a transfer of files; `None` if the way has none.
+    fn transfer(self) -> Option<Event> {
+        match self {
+            Way::InPlace => None,
+            Way::Waited => Some(Event::FlushSync),
+            Way::Background(_) => Some(Event::FlushAsync),
+        }
+    }
+
+    /// Where the dataset is after a flush that has failed.
+    fn still(self) -> &'static str {
+        match self {
+            Way::InPlace => "it stays incomplete in the prefix directory",
+            Way::Waited | Way::Background(_) => "it is still in the cache",
+        }
+    }
+}
+
+impl Flush<'_> {
+    /// Copies a cached dataset to the prefix directory, in the background if the user wants that; see
+    /// [`Flush::now`]. Collective.
+    pub fn dataset(&mut self, id: u64) -> Result<()> {
+        match self.cached.get(id).map(|cached| self.way(cached)) {
+            Some(way @ Way::Background(_)) => self.flush(id, way),
+            _ => self.now(id),
+        }
+    }
+
+    /// Copies a cached dataset to the prefix directory while the program waits; with bypass it only
+    /// certifies what is there. A checkpoint stays in the cache in any case. Collective.
+    pub fn now(&mut self, id: u64) -> Result<()> {
+        self.settle(WaitFor::Ids(&[id]))?;
+        match self.cached.get(id).map(|cached| cached.bypass) {
+            Some(true) => self.flush(id, Way::InPlace),
+            Some(false) => self.flush(id, Way::Waited),
+            None => Ok(()),
+        }
+    }
+
+    /// The way that the user wants for a dataset. The same on all ranks.
+    fn way(&self, cached: &CachedDataset) -> Way {
+        let store = self.run.descriptors.stores.get(cached.store);
+        let kind = store.map_or(FlushType::Sync, |store| store.flush);
+        match cached.bypass {
+            true => Way::InPlace,
+            false if self.run.settings.flush_async && kind != FlushType::Sync => {
+                Way::Background(kind)
+            }
+            false => Way::Waited,
+        }
+    }
+
+    /// Flushes the datasets again whose flush has failed, oldest first; with `wait`, none of them in
+    /// the background. All are tried; then the first failure is returned. Errors of the transport are
+    /// returned at once. Collective.
+    pub fn failed_again(&mut self, wait: bool) -> Result<()> {
+        let failed = |c: &CachedDataset| c.flush_failed && !c.flushing && !c.dropped;
+        let mut ids: Vec<u64> = self.cached.slots(failed).iter().map(|s| s.id).collect();
+        ids.sort_unstable();
+        let mut result = Ok(());
+        for id in ids {
+            let flushed = match wait {
+                true => self.now(id),
+                false => self.dataset(id),
+            };
+            match flushed {
+                Err(error @ Error::Comm { .. }) => return Err(error),
+                other => result = result.and(other),
+            }
+        }
+        result
+    }
+
+    /// Flushes the newest checkpoint if it must be in the prefix directory when the run ends.
+    /// Collective.
+    pub fn newest(&mut self) -> Result<()> {
+        if self.run.settings.flush_async && self.run.settings.flush_poststage {
+            return self.hand_over();
+        }
+        self.settle(WaitFor::All)?;
+        let again = self.failed_again(true);
+        if let Err(Error::Comm { .. }) = again {
+            return again;
+        }
+        let newest = match due_at_end(self.run, self.cached).map(|dataset| dataset.id) {
+            Some(id) => self.now(id),
+            None => Ok(()),
+        };
+        newest.and(again)
+    }
+}
+
+/// The newest checkpoint that the user has not given up, if it must be flushed when the run ends. Local;
+/// the same on all ranks.
+pub(super) fn due_at_end<'a>(run: &Run, cached: &'a CachedDatasets) -> Option<&'a Dataset> {
+    let checkpoints = cached.entries.iter().filter(|cached| {
+        let found = cached.filemap.is_some() || cached.in_prefix;
+        cached.dataset.is_checkpoint() && !cached.dropped && found
+    });
+    let newest = checkpoints.max_by_key(|cached| cached.dataset.id)?;
+    policy::due_at_end(newest.in_prefix, run.settings.flush).then_some(&newest.dataset)
+}
+
+impl Session {
+    fn flush(&mut self) -> Flush<'_> {
+        Flush {
+            run: &self.run,
+            cached: &mut self.cached,
+            search: &mut self.search,
+            other_ranks: &self.other_ranks,
+            statistics: &mut self.statistics,
+            background: &mut self.background,
+            checksums: &self.checksums,
+        }
+    }
+
+    /// See [`Flush::settle`].
+    pub(super) fn settle(&mut self, wait: WaitFor) -> Result<()> {
+        self.flush().settle(wait)
+    }
+
+    /// See [`Flush::settle_cancelled`].
+    pub(super) fn settle_cancelled(&mut self, ids: &[u64]) -> Result<()> {
+        self.flush().settle_cancelled(ids)
+    }
+
+    /// See [`Flush::now`].
+    pub(super) fn flush_now(&mut self, id: u64) -> Result<()> {
+        self.flush().now(id)
+    }
+
+    /// See [`Flush::dataset`].
+    pub(super) fn flush_dataset(&mut self, id: u64) -> Result<()> {
+        self.flush().dataset(id)
+    }
+
+    /// See [`Flush::failed_again`].
+    pub(super) fn flush_failed_again(&mut self) -> Result<()> {
+        self.flush().failed_again(false)
+    }
+
+    /// See [`Flush::newest`]. If all newer ones were rejected or deleted, it may be one that an earlier run
+    /// has left in the cache, and is recovered first.
+    pub(super) fn flush_newest(&mut self) -> Result<()> {
+        if let Err(error) = self.recover_due() {
+            // Flushes that go on must end in any case.
+            return match error {
+                Error::Comm { .. } => Err(error),
+                error => self.flush().newest().and(Err(error)),
+            };
+        }
+        self.flush().newest()
+    }
+
+    /// Recovers the newest checkpoint in the cache that no newer one makes superfluous, if it is due at
+    /// the end and was not needed before. Collective; without a round if nothing is to be recovered.
+    fn recover_due(&mut self) -> Result<()> {
+        let wanted = |c: &&CachedDataset| c.dataset.is_checkpoint() && !c.dropped;
+        let mut newest: Vec<CachedDataset> =
+            self.cached.entries.iter().filter(wanted).cloned().collect();
+        newest.sort_unstable_by_key(|c| std::cmp::Reverse(c.dataset.id));
+        for cached in newest {
+            let due = policy::due_at_end(cached.in_prefix, self.run.settings.flush);
+            if !due || cached.filemap.is_some() {
+                break;
+            }
+            let (run, search) = (&self.run, &self.search);
+            let newer = || Ok(search.newer_in_prefix(run, &cached.dataset)?.is_some());
+            if run.share_from_root(newer)? || self.restart().recover(cached.slot())? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
