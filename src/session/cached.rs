@@ -1,6 +1,7 @@
 //! The datasets in this run's caches, and their removal.
 
 use super::deletion::{BackgroundDeletion, Trash};
+use super::prefix_state::PrefixState;
 use super::run::Run;
 use crate::Result;
 use crate::cache::dataset;
@@ -13,46 +14,27 @@ use crate::prefix::records;
 use crate::store::Files;
 use crate::system::time::Instant;
 use crate::text::transferred;
-use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A dataset that counts against the cache size. In messages between ranks it is one of an earlier
-/// run.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE", default)]
+/// A dataset that counts against the cache size.
+#[derive(Debug, Clone, Default)]
 pub(super) struct CachedDataset {
     /// Index of its store.
     pub store: usize,
     pub dataset: Dataset,
     /// The program wrote it to the prefix directory; the store has none of its files.
-    #[serde(skip)]
     pub bypass: bool,
-    /// It is complete in the prefix directory too.
-    pub in_prefix: bool,
-    /// It was complete there, and was deleted as older than the newest `SCR_PREFIX_SIZE` checkpoints.
-    #[serde(skip)]
-    pub left_window: bool,
-    /// It is being flushed in the background.
-    #[serde(skip)]
-    pub flushing: bool,
-    /// Its flush has failed, or did not come to its end in an earlier run: it is made again.
-    pub flush_failed: bool,
-    /// The user has dropped it from the index, or a newer dataset has taken its name there: it is not
-    /// flushed again, and a restart would not find it in the prefix directory.
-    pub dropped: bool,
+    pub prefix: PrefixState,
     /// How many failure groups may be lost without losing it.
     pub tolerates: usize,
     /// The level of nodes below which this rank's files lie; see [`Layout`](crate::cache::layout).
-    #[serde(skip)]
     pub level: Option<usize>,
     /// Leaders: bytes in the store on this node, if known.
-    #[serde(skip)]
     pub bytes: Option<u64>,
     /// This rank's record. `None` for a dataset of an earlier run that has not been recovered.
-    #[serde(skip)]
     pub filemap: Option<Filemap>,
 }
 
@@ -217,11 +199,11 @@ impl CachedDatasets {
         }
     }
 
-    /// Notes whether a dataset is being flushed in the background. The same on all ranks.
-    pub fn set_flushing(&mut self, id: u64, flushing: bool) {
+    /// Changes what is known of a dataset in the prefix directory. The same on all ranks.
+    pub fn note_prefix(&mut self, id: u64, change: impl FnOnce(&mut PrefixState)) {
         let mut entries = self.entries.iter_mut();
         if let Some(cached) = entries.find(|cached| cached.dataset.id == id) {
-            cached.flushing = flushing;
+            change(&mut cached.prefix);
         }
     }
 
@@ -262,7 +244,7 @@ impl CachedDatasets {
         let other = |c: &CachedDataset| c.dataset.name == *name && c.dataset.id != id;
         self.forget(run, |c| other(c) && c.bypass);
         for cached in self.entries.iter_mut().filter(|c| other(c)) {
-            cached.dropped = cached.in_prefix || cached.dataset.id < id;
+            cached.prefix.lose_name(cached.dataset.id < id);
         }
     }
 
@@ -294,7 +276,7 @@ impl CachedDatasets {
             trash.push(Trash {
                 layout,
                 id: slot.id,
-                saved: same.next().map(|c| c.in_prefix),
+                saved: same.next().map(|c| c.prefix.has_files()),
             });
         }
         self.deletion.start(run, trash);

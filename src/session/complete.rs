@@ -4,6 +4,7 @@ use super::Session;
 use super::cached::{CachedDataset, moved, note, title};
 use super::halt::count_down;
 use super::output::OpenDataset;
+use super::prefix_state::PrefixState;
 use super::run::Run;
 use super::shared_names;
 use super::space::{receive_sizes, send_size};
@@ -194,11 +195,7 @@ impl Session {
             store,
             dataset: dataset.clone(),
             bypass,
-            in_prefix: false,
-            left_window: false,
-            flushing: false,
-            flush_failed: false,
-            dropped: false,
+            prefix: PrefixState::Absent,
             tolerates: run.tolerates.get(scheme).copied().unwrap_or(0),
             level: run.stores[store].layout.level(),
             bytes,
@@ -214,7 +211,7 @@ impl Session {
         // Before a halt it may have been flushed already, or handed over to `scr poststage`.
         let is_saved = |session: &Session| {
             let cached = session.cached.get(dataset.id);
-            cached.is_some_and(|cached| cached.in_prefix || cached.flushing)
+            cached.is_some_and(|cached| cached.prefix.has_files() || cached.prefix.is_flushing())
         };
         if (bypass || due) && ended.is_ok() && !is_saved(self) {
             ended = self.flush_dataset(dataset.id);

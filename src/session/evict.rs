@@ -68,8 +68,8 @@ impl CachedDatasets {
                 usable: true,
                 checkpoint: c.dataset.is_checkpoint(),
                 tolerates: c.tolerates,
-                saved: c.in_prefix && !c.dropped && run.next_run_fetches(),
-                flushing: c.flushing,
+                saved: c.prefix.is_saved() && run.next_run_fetches(),
+                flushing: c.prefix.is_flushing(),
                 offered: offered == Some(c.dataset.id),
             };
             (c.slot(), entry)
@@ -116,7 +116,7 @@ impl CachedDatasets {
         let mut same = self.entries.iter().filter(|c| c.slot() == *slot);
         let evicted = same.next();
         run.log_slot(Event::Evict, slot, evicted.map(|c| &c.dataset));
-        let saved = evicted.filter(|c| c.dataset.is_checkpoint() && c.in_prefix && !c.dropped);
+        let saved = evicted.filter(|c| c.dataset.is_checkpoint() && c.prefix.is_saved());
         self.newest_evicted = self.newest_evicted.max(saved.map(|c| c.dataset.id));
     }
 
@@ -189,6 +189,7 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
+    use super::super::prefix_state::PrefixState;
     use super::*;
     use crate::cache::plan::Slot;
     use crate::format::flush_file;
@@ -271,9 +272,9 @@ mod tests {
         search.offered = None;
         // Dataset 1 tolerates a lost node, 2 does not; only while 2 is in the prefix directory it is safer.
         all.entries[0].tolerates = 1;
-        all.entries[1].in_prefix = true;
+        all.entries[1].prefix = PrefixState::Saved;
         assert_eq!(all.victims(&run, &search, 0, false, 0), [slot(1)]);
-        all.entries[1].dropped = true;
+        all.entries[1].prefix = PrefixState::Dropped;
         assert_eq!(all.victims(&run, &search, 0, false, 0), [slot(2)]);
     }
 }

@@ -4,6 +4,7 @@ use super::cached::{CachedDataset, moved, note, title};
 use super::complete::{filemap, protect};
 use super::make_room::{Needs, agree_on_room};
 use super::other_ranks::{self, OtherRanksFound};
+use super::prefix_state::PrefixState;
 use super::progress::CopyProgress;
 use super::run::{Run, time_now};
 use super::run_info::finish_flushes;
@@ -502,11 +503,7 @@ impl Restart<'_> {
             store,
             dataset,
             bypass,
-            in_prefix: true,
-            left_window: false,
-            flushing: false,
-            flush_failed: false,
-            dropped: false,
+            prefix: PrefixState::Saved,
             tolerates: run.tolerates.get(scheme).copied().unwrap_or(0),
             level: run.stores[store].layout.level(),
             bytes,

@@ -3,6 +3,7 @@
 use super::Session;
 use super::cached::{CachedDataset, note, title};
 use super::flush::due_at_end;
+use super::prefix_state::PrefixState;
 use super::run::Run;
 use super::state::{Call, State};
 use super::wait_for::WaitFor;
@@ -238,11 +239,11 @@ impl Session {
     /// flush file keeps the datasets, without the location of the cache. Local; the same on all ranks.
     fn empty_saved_cache(&mut self) {
         let cached = &mut self.cached;
-        let is_saved = |c: &CachedDataset| c.bypass || (c.in_prefix && !c.dropped);
+        let is_saved = |c: &CachedDataset| c.bypass || c.prefix.is_saved();
         // In the prefix directory there were as many newer ones as the user wants to keep.
         let was_saved = |c: &CachedDataset| {
             let newer = |other: &CachedDataset| is_saved(other) && other.dataset.id > c.dataset.id;
-            c.left_window && cached.entries.iter().any(newer)
+            c.prefix == PrefixState::LeftWindow && cached.entries.iter().any(newer)
         };
         if self.run.next_run_fetches()
             && cached.unusable.is_empty()

@@ -1,7 +1,9 @@
 //! Room in the cache for a restart: what leaves a full store so that a checkpoint can be recovered or
 //! fetched. Datasets go one at a time, and each time it is tried again.
 
+use super::cached::CachedDataset;
 use super::cached::titled;
+use super::recovery_plan::Remaining;
 use super::run::Run;
 use super::search::Restart;
 use crate::cache::plan::Slot;
@@ -81,7 +83,9 @@ impl Restart<'_> {
         let mut names = Vec::new();
         let mut entries = Vec::new();
         let known = self.cached.entries.iter();
-        for cached in known.chain(&found.remaining).filter(|c| !c.bypass) {
+        let remaining: Vec<CachedDataset> =
+            found.remaining.into_iter().map(Remaining::cached).collect();
+        for cached in known.chain(&remaining).filter(|c| !c.bypass) {
             if names.iter().any(|(slot, _)| *slot == cached.slot()) || cached.slot() == own {
                 continue;
             }
@@ -92,8 +96,8 @@ impl Restart<'_> {
                 usable: true,
                 checkpoint: cached.dataset.is_checkpoint(),
                 tolerates: cached.tolerates,
-                saved: cached.in_prefix && !cached.dropped && run.next_run_fetches(),
-                flushing: cached.flushing,
+                saved: cached.prefix.is_saved() && run.next_run_fetches(),
+                flushing: cached.prefix.is_flushing(),
                 offered: offered == Some(cached.dataset.id),
             });
         }

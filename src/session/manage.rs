@@ -99,7 +99,7 @@ impl Session {
         })?;
         let cached = self.cached.entries.iter_mut();
         for cached in cached.filter(|c| c.dataset.name == *name) {
-            cached.dropped = cached.in_prefix;
+            cached.prefix.drop_name();
         }
         Ok(())
     }

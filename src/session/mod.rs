@@ -39,6 +39,7 @@ mod manage;
 mod node_copies;
 mod other_ranks;
 mod output;
+mod prefix_state;
 mod progress;
 mod recover;
 mod recovery_plan;

@@ -4,7 +4,7 @@
 use super::cached::{CachedDataset, title};
 use super::deletion::Trash;
 use super::make_room::Needs;
-use super::recovery_plan::{Known, NextStep, cannot_be_used_now};
+use super::recovery_plan::{Known, NextStep, Remaining, cannot_be_used_now};
 use super::run::Store;
 use super::search::{PassedOver, Rejected, Restart};
 use super::space::share_size;
@@ -178,11 +178,11 @@ impl Restart<'_> {
     }
 
     /// Adds the datasets that were not recovered to the cache. The same on all ranks.
-    fn add_remaining(&mut self, remaining: Vec<CachedDataset>, unusable: Vec<Slot>) {
+    fn add_remaining(&mut self, remaining: Vec<Remaining>, unusable: Vec<Slot>) {
         for one in remaining {
             self.ids.know(one.dataset.id, one.dataset.ckpt);
             if self.cached.get(one.dataset.id).is_none() {
-                self.cached.insert(one);
+                self.cached.insert(one.cached());
             }
         }
         self.cached.entries.sort_by_key(|cached| cached.dataset.id);
@@ -313,11 +313,7 @@ impl Restart<'_> {
         let cached = CachedDataset {
             store,
             bypass: false,
-            in_prefix: known.in_prefix,
-            left_window: false,
-            flushing: false,
-            flush_failed: known.flush_failed,
-            dropped: known.dropped,
+            prefix: known.prefix,
             tolerates: known.tolerates,
             level: layout.level(),
             bytes: size.map(|size| size.all),

@@ -3,6 +3,7 @@
 
 use super::cached::{CachedDataset, title};
 use super::other_ranks::wrong_ranks;
+use super::prefix_state::PrefixState;
 use super::search::{InPrefix, PassedOver, Rejected, Restart};
 use super::unavailable::Unavailable;
 use crate::Result;
@@ -28,7 +29,7 @@ pub(super) struct NextStep {
     /// What rank 0 knows of that dataset.
     pub known: Known,
     /// With no order: the other datasets in the cache.
-    pub remaining: Vec<CachedDataset>,
+    pub remaining: Vec<Remaining>,
     /// With no order: directories that no restart can use, but that stay until room is needed.
     pub unusable: Vec<Slot>,
     /// With no order: a dataset that may be complete and cannot be used, so that no older one may be.
@@ -41,12 +42,30 @@ pub(super) struct NextStep {
 pub(super) struct Known {
     /// How many failure groups may be lost once it is recovered.
     pub tolerates: usize,
-    /// See [`CachedDataset`].
-    pub in_prefix: bool,
-    /// See [`CachedDataset`].
-    pub dropped: bool,
-    /// See [`CachedDataset`].
-    pub flush_failed: bool,
+    pub prefix: PrefixState,
+}
+
+/// Rank 0's message about a dataset of an earlier run that stays in the cache as it is.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub(super) struct Remaining {
+    /// Index of its store.
+    pub store: usize,
+    pub dataset: Dataset,
+    pub known: Known,
+}
+
+impl Remaining {
+    /// It counts against the cache size.
+    pub fn cached(self) -> CachedDataset {
+        CachedDataset {
+            store: self.store,
+            dataset: self.dataset,
+            tolerates: self.known.tolerates,
+            prefix: self.known.prefix,
+            ..CachedDataset::default()
+        }
+    }
 }
 
 /// Rank 0's message about a dataset in the cache that another number of ranks wrote.
@@ -228,15 +247,10 @@ impl Restart<'_> {
                 continue;
             }
             // Lost parts are rebuilt only when the dataset is needed.
-            let known = self.known(candidate, false)?;
-            remaining.push(CachedDataset {
+            remaining.push(Remaining {
                 store: candidate.store,
                 dataset: candidate.dataset.clone(),
-                tolerates: known.tolerates,
-                in_prefix: known.in_prefix,
-                dropped: known.dropped,
-                flush_failed: known.flush_failed,
-                ..CachedDataset::default()
+                known: self.known(candidate, false)?,
             });
         }
         Ok(NextStep {
@@ -281,9 +295,15 @@ impl Restart<'_> {
         let key = (dataset.id, dataset.created);
         Ok(Known {
             tolerates: self.tolerates(candidate, recovered),
-            in_prefix: matches!(found, InPrefix::Complete | InPrefix::Dropped),
-            dropped: matches!(found, InPrefix::Dropped | InPrefix::Superseded),
-            flush_failed: found == InPrefix::Absent && self.search.interrupted.contains(&key),
+            prefix: match found {
+                InPrefix::Complete => PrefixState::Saved,
+                InPrefix::Dropped => PrefixState::Dropped,
+                InPrefix::Superseded => PrefixState::Superseded,
+                InPrefix::Absent if self.search.interrupted.contains(&key) => {
+                    PrefixState::FlushFailed
+                }
+                InPrefix::Absent => PrefixState::Absent,
+            },
         })
     }
 

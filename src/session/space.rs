@@ -271,6 +271,7 @@ pub(super) fn share_size(
 
 #[cfg(test)]
 mod tests {
+    use super::super::prefix_state::PrefixState;
     use super::*;
     use crate::session::testing::{cached, checkpoint, run_in};
     use crate::store::faulty::{Faults, Faulty};
@@ -379,11 +380,11 @@ mod tests {
         let (run, _) = run_with(&dir, 60);
         let mut all = last_one_took(100);
         let mut saved = cached(1);
-        saved.in_prefix = true;
+        saved.prefix = PrefixState::Saved;
         saved.bytes = Some(50);
         all.insert(saved);
         assert_eq!(check(&mut all, &run), Ok(Fit::AfterEvicting(1)));
-        all.entries[0].in_prefix = false;
+        all.entries[0].prefix = PrefixState::Absent;
         assert!(check(&mut all, &run).is_err(), "the only copy stays");
     }
 
@@ -393,7 +394,7 @@ mod tests {
         let (run, _) = run_with(&dir, 150);
         let mut all = last_one_took(100);
         let mut saved = cached(1);
-        saved.in_prefix = true;
+        saved.prefix = PrefixState::Saved;
         saved.bytes = Some(10);
         all.insert(saved);
         assert_eq!(check(&mut all, &run), Ok(Fit::Now));

@@ -393,9 +393,9 @@ impl Session {
         record.datasets.retain(|id, _| kept(id) || in_bypass(id));
         for cached in &self.cached.entries {
             let mut entry = flush_file::FlushEntry::cached(cached.dataset.clone());
-            if cached.in_prefix {
+            if cached.prefix.has_files() {
                 entry.set_flush(Some(flush_file::PFS));
-            } else if cached.flush_failed {
+            } else if cached.prefix.flush_failed() {
                 entry.set_flush(Some(flush_file::FLUSH_FAILED));
             }
             record.datasets.insert(cached.dataset.id, entry);

@@ -21,6 +21,7 @@ use crate::prefix::names::owners;
 use crate::prefix::part::may_split;
 use crate::prefix::rank2file::full_size;
 use crate::session::cached::title;
+use crate::session::prefix_state::PrefixState;
 use crate::session::progress::CopyProgress;
 use crate::session::run::{Run, time_now};
 use crate::session::shared_names::routed_twice;
@@ -55,7 +56,11 @@ impl Flush<'_> {
         let Some(mut flushable) = self.prepare(id)? else {
             return Ok(());
         };
-        if self.cached.get(id).is_some_and(|cached| cached.in_prefix) {
+        if self
+            .cached
+            .get(id)
+            .is_some_and(|cached| cached.prefix.has_files())
+        {
             return Ok(());
         }
         let planned = self.plan(&flushable, way);
@@ -93,7 +98,7 @@ impl Flush<'_> {
         let started = self
             .background
             .start(run, store, dataset, kind_and_shape, begun);
-        self.cached.set_flushing(id, true);
+        self.cached.note_prefix(id, PrefixState::begin_flush);
         if let Err(error) = run.agree(started) {
             self.settle_cancelled(&[id])?;
             return Err(self.failed(way, dataset, error));

@@ -7,6 +7,7 @@ use crate::format::filemap::Filemap;
 use crate::format::{Dataset, flush_file};
 use crate::prefix::index;
 use crate::session::cached::{CachedDataset, moved, note, title};
+use crate::session::prefix_state::PrefixState;
 use crate::session::run::Run;
 use crate::session::wait_for::WaitFor;
 use crate::session::window::delete_outside_window;
@@ -55,7 +56,7 @@ impl Flush<'_> {
             result,
         } = ended;
         if let Way::Background(_) = way {
-            self.cached.set_flushing(dataset.id, false);
+            self.cached.note_prefix(dataset.id, PrefixState::end_flush);
         }
         let dropped = match result {
             Ok(FlushResult::Cancelled) => {
@@ -115,7 +116,7 @@ impl Flush<'_> {
     fn is_saved(&mut self, dataset: &Dataset, filemap: Option<Filemap>, dropped: bool) -> bool {
         note_flush(self.run, dataset, Progress::Complete);
         let newer = |c: &CachedDataset| {
-            c.dataset.is_checkpoint() && !c.dropped && c.dataset.id > dataset.id
+            c.dataset.is_checkpoint() && !c.prefix.is_given_up() && c.dataset.id > dataset.id
         };
         // One that was evicted may be newer, too.
         let is_newest = dataset.is_checkpoint()
@@ -125,11 +126,13 @@ impl Flush<'_> {
         let Some(cached) = entries.find(|c| c.dataset.id == dataset.id) else {
             return false;
         };
-        if is_newest && !dropped && !cached.flush_failed {
+        if is_newest && !dropped && !cached.prefix.flush_failed() {
             make_current(self.run, dataset);
         }
-        (cached.in_prefix, cached.dropped) = (true, dropped);
-        cached.flush_failed = false;
+        cached.prefix = match dropped {
+            true => PrefixState::Dropped,
+            false => PrefixState::Saved,
+        };
         cached.filemap = filemap.or(cached.filemap.take());
         !cached.bypass
     }
@@ -138,7 +141,7 @@ impl Flush<'_> {
     /// it. Local; the same on all ranks.
     fn remove_output(&mut self, id: u64) {
         let output = |c: &CachedDataset| {
-            c.dataset.id == id && c.in_prefix && !c.bypass && !c.dataset.is_checkpoint()
+            c.dataset.id == id && c.prefix.has_files() && !c.bypass && !c.dataset.is_checkpoint()
         };
         let slots = self.cached.slots(output);
         self.cached.remove(self.run, self.search, &slots);
@@ -148,11 +151,12 @@ impl Flush<'_> {
     /// has them; what is in bypass is nowhere any more. Collective.
     fn delete_outside_window(&mut self, flushed: u64) -> Result<()> {
         let gone = delete_outside_window(self.run, flushed)?;
-        let lost = |c: &CachedDataset| c.bypass && c.in_prefix && gone.contains(&c.dataset.id);
+        let lost =
+            |c: &CachedDataset| c.bypass && c.prefix.has_files() && gone.contains(&c.dataset.id);
         self.cached.forget(self.run, lost);
         let entries = self.cached.entries.iter_mut();
-        for cached in entries.filter(|c| c.in_prefix && gone.contains(&c.dataset.id)) {
-            (cached.in_prefix, cached.left_window) = (false, true);
+        for cached in entries.filter(|c| c.prefix.has_files() && gone.contains(&c.dataset.id)) {
+            cached.prefix.leave_window();
             note_flush(self.run, &cached.dataset, Progress::Cancelled);
         }
         Ok(())
@@ -169,7 +173,7 @@ impl Flush<'_> {
             .log(failure, |record| record.of(dataset).note(error.to_string()));
         let mut entries = self.cached.entries.iter_mut();
         if let Some(cached) = entries.find(|c| c.dataset.id == dataset.id && !c.bypass) {
-            cached.flush_failed = true;
+            cached.prefix.fail_flush();
         }
         let what = format!("could not be flushed, {}: {error}", way.still());
         Error::dataset(dataset.id, dataset.name.to_string(), what)

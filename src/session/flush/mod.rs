@@ -16,6 +16,7 @@ use super::Session;
 use super::cached::{CachedDataset, CachedDatasets};
 use super::checksums::BackgroundChecksums;
 use super::other_ranks::OtherRanks;
+use super::prefix_state::PrefixState;
 use super::run::Run;
 use super::search::RestartSearch;
 use super::statistics::Statistics;
@@ -120,7 +121,7 @@ impl Flush<'_> {
     /// the background. All are tried; then the first failure is returned. Errors of the transport are
     /// returned at once. Collective.
     pub fn failed_again(&mut self, wait: bool) -> Result<()> {
-        let failed = |c: &CachedDataset| c.flush_failed && !c.flushing && !c.dropped;
+        let failed = |c: &CachedDataset| c.prefix == PrefixState::FlushFailed;
         let mut ids: Vec<u64> = self.cached.slots(failed).iter().map(|s| s.id).collect();
         ids.sort_unstable();
         let mut result = Ok(());
@@ -160,11 +161,11 @@ impl Flush<'_> {
 /// the same on all ranks.
 pub(super) fn due_at_end<'a>(run: &Run, cached: &'a CachedDatasets) -> Option<&'a Dataset> {
     let checkpoints = cached.entries.iter().filter(|cached| {
-        let found = cached.filemap.is_some() || cached.in_prefix;
-        cached.dataset.is_checkpoint() && !cached.dropped && found
+        let found = cached.filemap.is_some() || cached.prefix.has_files();
+        cached.dataset.is_checkpoint() && !cached.prefix.is_given_up() && found
     });
     let newest = checkpoints.max_by_key(|cached| cached.dataset.id)?;
-    policy::due_at_end(newest.in_prefix, run.settings.flush).then_some(&newest.dataset)
+    policy::due_at_end(newest.prefix.has_files(), run.settings.flush).then_some(&newest.dataset)
 }
 
 impl Session {
@@ -221,12 +222,12 @@ impl Session {
     /// Recovers the newest checkpoint in the cache that no newer one makes superfluous, if it is due at
     /// the end and was not needed before. Collective; without a round if nothing is to be recovered.
     fn recover_due(&mut self) -> Result<()> {
-        let wanted = |c: &&CachedDataset| c.dataset.is_checkpoint() && !c.dropped;
+        let wanted = |c: &&CachedDataset| c.dataset.is_checkpoint() && !c.prefix.is_given_up();
         let mut newest: Vec<CachedDataset> =
             self.cached.entries.iter().filter(wanted).cloned().collect();
         newest.sort_unstable_by_key(|c| std::cmp::Reverse(c.dataset.id));
         for cached in newest {
-            let due = policy::due_at_end(cached.in_prefix, self.run.settings.flush);
+            let due = policy::due_at_end(cached.prefix.has_files(), self.run.settings.flush);
             if !due || cached.filemap.is_some() {
                 break;
             }

@@ -13,7 +13,8 @@ impl Flush<'_> {
         self.settle(WaitFor::Nothing)?;
         let mut result = self.failed_again(false);
         let newest = due_at_end(self.run, self.cached).map(|dataset| dataset.id);
-        let newest = newest.filter(|id| !self.cached.get(*id).is_some_and(|c| c.flushing));
+        let newest =
+            newest.filter(|id| !self.cached.get(*id).is_some_and(|c| c.prefix.is_flushing()));
         if let Some(id) = newest.filter(|_| !matches!(result, Err(Error::Comm { .. }))) {
             result = result.and(self.dataset(id));
         }

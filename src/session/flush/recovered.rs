@@ -34,7 +34,7 @@ impl Session {
         }
         if global && self.run.settings.fetch {
             // Datasets that could not be read now, or are not of this run, stay.
-            let saved = self.cached.slots(|cached| cached.in_prefix);
+            let saved = self.cached.slots(|cached| cached.prefix.has_files());
             self.cached.remove(&self.run, &mut self.search, &saved);
             self.search.cached.clear();
             self.search.offered = None;
@@ -47,7 +47,7 @@ impl Session {
     fn keep_newest_current(&self, due: &[Slot]) {
         let newest = self.search.offered.as_ref();
         let newest = newest.and_then(|files| self.cached.get(files.dataset.id));
-        if let Some(newest) = newest.filter(|c| c.in_prefix && !c.dropped && !due.is_empty()) {
+        if let Some(newest) = newest.filter(|c| c.prefix.is_saved() && !due.is_empty()) {
             let run = &self.run;
             run.keep_record(|| {
                 index::update(&*run.files, &run.prefix, |index| {
@@ -67,9 +67,9 @@ impl Session {
         let newest = newest.map_or(0, |files| files.dataset.id);
         let due = |c: &CachedDataset| {
             let wanted = c.dataset.flag_output
-                || (c.dataset.is_checkpoint() && (c.flush_failed || on_restart));
+                || (c.dataset.is_checkpoint() && (c.prefix.flush_failed() || on_restart));
             let may_be_whole = !c.dataset.is_checkpoint() || c.dataset.id <= newest;
-            wanted && may_be_whole && !(c.bypass || c.in_prefix || c.dropped)
+            wanted && may_be_whole && !(c.bypass || c.prefix.has_files() || c.prefix.is_given_up())
         };
         let mut slots = self.cached.slots(due);
         slots.sort_unstable_by_key(|slot| slot.id);
