@@ -3,8 +3,10 @@
 use super::call::{Failure, Invocation};
 use super::progress::RebuildProgress;
 use super::{Command, CommandGroup, Outcome, RunCommand, caches, place};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use scr_engine::Error;
 use scr_engine::cache::layout::level;
+use scr_engine::format::Scheme;
 use scr_engine::job::Environment;
 use scr_engine::prefix::paths::Prefix;
 use scr_engine::redundancy::ParityFileName;
@@ -48,11 +50,27 @@ struct Options {
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Only sets with this scheme; map: only the completion records of ranks that have all files
-    #[arg(value_parser = ["xor", "partner", "rs", "map"])]
-    scheme: Option<String>,
+    #[arg(value_parser = asked())]
+    scheme: Option<Asked>,
     /// Only the sets of these redundancy files
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
+}
+
+/// What the argument asks for.
+#[derive(Clone, Copy)]
+enum Asked {
+    /// The sets of a scheme.
+    Sets(Scheme),
+    /// Completion records alone.
+    Records,
+}
+
+/// Reads the word of a scheme with redundancy files, or `map`.
+fn asked() -> impl TypedValueParser<Value = Asked> {
+    let schemes = Scheme::with_files().map(Scheme::lower);
+    let words = PossibleValuesParser::new(schemes.chain(["map"]));
+    words.map(|word| Scheme::from_word(&word).map_or(Asked::Records, Asked::Sets))
 }
 
 impl RunCommand for Options {
@@ -73,9 +91,9 @@ impl RunCommand for Options {
         let files = &*files;
         let mut sources = read(files, &place.meta, None)?;
         self.choose(call.name, &mut sources)?;
-        let scope = match self.scheme.as_deref() {
-            Some("map") => Scope::Records,
-            _ => Scope::Everything,
+        let scope = match self.scheme {
+            Some(Asked::Records) => Scope::Records,
+            Some(Asked::Sets(_)) | None => Scope::Everything,
         };
         let saved = place.prefix.as_ref().map(PrefixLocation);
         let cached = CacheLocation(place.dir);
@@ -145,22 +163,28 @@ fn tell(plan: &RebuildPlan, dry: bool) -> String {
 impl Options {
     /// Keeps only the sets that the user asked for.
     fn choose(&self, name: &str, sources: &mut Vec<DatasetRecords>) -> Result<(), Failure> {
-        let classic = name.strip_prefix("scr_rebuild_");
-        let asked = self.scheme.as_deref().filter(|word| *word != "map");
+        let classic = name
+            .strip_prefix("scr_rebuild_")
+            .and_then(Scheme::from_word);
+        let asked = match self.scheme {
+            Some(Asked::Sets(scheme)) => Some(scheme),
+            Some(Asked::Records) | None => None,
+        };
         if let (Some(classic), Some(asked)) = (classic, asked)
             && classic != asked
         {
             return Err(Failure::said(format!(
-                "{name} cannot rebuild {asked} sets; use scr_rebuild_{asked}"
+                "{name} cannot rebuild {asked} sets; use scr_rebuild_{asked}",
+                asked = asked.lower()
             )));
         }
         let scheme = asked.or(classic);
         let named = self.files.iter().map(|path| {
             let name = path.file_name().and_then(ParityFileName::parse);
-            let wanted = |word: &str| name.is_some_and(|n| word.eq_ignore_ascii_case(n.scheme));
+            let wanted = |scheme| name.is_some_and(|n| scheme == n.scheme);
             let name = name.filter(|_| scheme.is_none_or(wanted));
             name.map(|name| name.set).ok_or_else(|| {
-                let scheme = scheme.unwrap_or("xor");
+                let scheme = scheme.unwrap_or(Scheme::Xor).lower();
                 let path = path.display();
                 Failure::said(format!(
                     "{path} is not the name of a redundancy file, such as 2_of_4_in_0.{scheme}"
@@ -173,7 +197,7 @@ impl Options {
         }
         for source in sources.iter_mut() {
             source.sets.retain(|set| {
-                scheme.is_none_or(|scheme| set.scheme.eq_ignore_ascii_case(scheme))
+                scheme.is_none_or(|scheme| set.scheme == scheme.into())
                     && (named.is_empty() || named.contains(&set.set_id))
             });
             if !named.is_empty() {

@@ -4,13 +4,12 @@ use super::places::Places;
 use super::report::DoctorReport;
 use crate::call::Failure;
 use crate::job::Job;
-use scr_engine::config::descriptors::{Descriptors, SchemeDescriptor, SchemeKind};
+use scr_engine::config::descriptors::{Descriptors, SchemeDescriptor};
 use scr_engine::config::{Config, Settings};
 use scr_engine::job::Environment;
 use scr_engine::policy::capacity::with_redundancy;
-use scr_engine::redundancy;
-use scr_engine::redundancy::EVERYTHING;
 use scr_engine::redundancy::topology::{RankAssignment, RankReport, SetPlan, assign};
+use scr_engine::redundancy::{EVERYTHING, RedundancyScheme};
 use scr_engine::text::bytes;
 use scr_engine::text::{counted, plural};
 use std::collections::{BTreeMap, HashSet};
@@ -246,9 +245,8 @@ impl Sets {
 
     /// The space that one dataset takes in the fullest instance of the store, bytes.
     fn need(&self, scheme: &SchemeDescriptor, size: u64) -> u64 {
-        let (word, failures) = (scheme.scheme.word(), scheme.set_failures as usize);
-        let code = redundancy::by_name(word, failures);
-        let copies = scheme.scheme == SchemeKind::Partner;
+        let protection = RedundancyScheme::new(scheme.scheme, scheme.set_failures as usize);
+        let copies = scheme.scheme.makes_copies();
         let mut instances: BTreeMap<usize, u64> = BTreeMap::new();
         for assignment in &self.0 {
             let leader = assignment
@@ -259,7 +257,7 @@ impl Sets {
                 .sets
                 .get(scheme.index)
                 .map_or(1, |set| set.size());
-            let losses = code.as_ref().map_or(0, |code| code.losses(members));
+            let losses = protection.losses(members);
             let part = with_redundancy(size, copies, members, losses);
             let sum = instances.entry(leader).or_default();
             *sum = sum.saturating_add(part);

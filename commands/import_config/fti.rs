@@ -3,6 +3,7 @@
 use super::super::call::Failure;
 use super::page::{Choice, Page, value_of};
 use super::settings::Settings;
+use scr_engine::format::Scheme;
 use std::collections::BTreeMap;
 
 /// The section that each configuration has.
@@ -225,12 +226,16 @@ fn take_levels(page: &mut Page, levels: &[Choice; 4], group: &Choice) {
     );
 
     let schemes = [
-        (l1, "TYPE=SINGLE".to_string()),
-        (l2, format!("TYPE=PARTNER SET_SIZE={}", group.value)),
+        (l1, format!("TYPE={}", Scheme::Single)),
+        (
+            l2,
+            format!("TYPE={} SET_SIZE={}", Scheme::Partner, group.value),
+        ),
         (
             l3,
             format!(
-                "TYPE=RS SET_SIZE={0} SET_FAILURES={1}",
+                "TYPE={} SET_SIZE={} SET_FAILURES={}",
+                Scheme::Rs,
                 group.value,
                 group.value / 2
             ),

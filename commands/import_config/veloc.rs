@@ -3,6 +3,7 @@
 use super::super::call::Failure;
 use super::page::{Page, value_of};
 use super::settings::Settings;
+use scr_engine::format::Scheme;
 use scr_engine::text::escaped;
 
 /// What each configuration sets, before any section.
@@ -76,15 +77,15 @@ pub(super) fn import(settings: &mut Settings) -> Result<Page, Failure> {
 
     let (scheme, why) = match ec.value {
         ..0 => (
-            "SINGLE",
+            Scheme::Single,
             "No redundancy: a checkpoint in the nodes survives killed processes, and no lost node.",
         ),
         0 => (
-            "XOR",
+            Scheme::Xor,
             "Every checkpoint survives the loss of a node in each set.",
         ),
         1.. => (
-            "XOR",
+            Scheme::Xor,
             "SCR counts checkpoints where VELOC counts seconds. So that no checkpoint has less protection, \
              each one is protected. CKPT lines (SCR_COPY_TYPE=FILE) can do it for each n-th.",
         ),

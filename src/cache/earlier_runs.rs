@@ -117,6 +117,7 @@ fn newest(files: &dyn Files, layout: &Layout, id: u64) -> Result<Option<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::Scheme;
     use crate::format::{Dataset, Filemap, RankFiles, Reddesc};
     use crate::store::posix::Posix;
 
@@ -144,7 +145,7 @@ mod tests {
                 ..Dataset::default()
             },
             reddesc: Reddesc {
-                scheme: "SINGLE".to_string(),
+                scheme: Scheme::Single.into(),
                 group: "NODE".into(),
                 set_id: 0,
                 set_rank: 0,

@@ -258,7 +258,7 @@ fn set_description(held: &CachedRecord) -> SetDescription<'_> {
         set_failures,
         ..
     } = &held.reddesc;
-    (members, scheme, *set_failures)
+    (members, scheme.word(), *set_failures)
 }
 
 impl Candidate {

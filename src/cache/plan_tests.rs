@@ -1,6 +1,7 @@
 //! Plans from inventories that differ, overlap or contain false records.
 
 use super::plan::*;
+use crate::format::Scheme;
 use crate::format::dataset::HIGHEST;
 use crate::format::{Dataset, Reddesc};
 
@@ -21,7 +22,7 @@ fn held(rank: usize, members: &[usize]) -> CachedRecord {
             ..Dataset::default()
         },
         reddesc: Reddesc {
-            scheme: "XOR".to_string(),
+            scheme: Scheme::Xor.into(),
             group: "NODE".into(),
             set_id: 0,
             set_rank: members.iter().position(|m| *m == rank).unwrap(),
@@ -153,7 +154,7 @@ fn tolerance_depends_on_where_the_ranks_are_now() {
     assert_eq!(candidate.tolerates(&[0, 1, 2, 0], true), (0, 1));
     let mut nodes = four();
     for one in nodes.iter_mut().flatten() {
-        one.reddesc.scheme = "RS".to_string();
+        one.reddesc.scheme = Scheme::Rs.into();
         one.reddesc.set_failures = 2;
     }
     let candidate = only(nodes.clone());
@@ -178,7 +179,7 @@ fn a_rank_alone_in_its_set_is_lost_with_its_node() {
 fn parts_without_redundancy_are_not_moved_in_the_rebuild() {
     let mut nodes = four();
     for one in nodes.iter_mut().flatten() {
-        one.reddesc.scheme = "SINGLE".to_string();
+        one.reddesc.scheme = Scheme::Single.into();
     }
     let orders = only(nodes).orders(&[1, 2, 3, 0]).unwrap();
     assert!(
@@ -264,13 +265,13 @@ fn the_set_description_with_most_records_counts() {
 /// The same if the false record comes first in every order that records are sorted by.
 #[test]
 fn one_false_record_does_not_outvote_three() {
-    let alone = |mut one: CachedRecord, scheme: &str| {
-        one.reddesc.scheme = scheme.to_string();
+    let alone = |mut one: CachedRecord, scheme: Scheme| {
+        one.reddesc.scheme = scheme.into();
         one
     };
     for lie in [
-        alone(held(0, &[0, 1]), "XOR"),
-        alone(held(0, &[0, 1, 2, 3]), "PARTNER"),
+        alone(held(0, &[0, 1]), Scheme::Xor),
+        alone(held(0, &[0, 1, 2, 3]), Scheme::Partner),
     ] {
         let mut nodes = four();
         nodes[0] = vec![lie];
@@ -282,7 +283,7 @@ fn one_false_record_does_not_outvote_three() {
         assert_eq!(candidate.recoverable(4), Ok(()));
         for order in candidate.orders(&[0, 1, 2, 3]).unwrap() {
             assert_eq!(order.reddesc.members, [0, 1, 2, 3]);
-            assert_eq!(order.reddesc.scheme, "XOR");
+            assert_eq!(order.reddesc.scheme, Scheme::Xor.into());
         }
     }
 }

@@ -362,6 +362,7 @@ mod tests {
     use super::*;
     use crate::cache::dataset;
     use crate::comm::threads;
+    use crate::format::Scheme;
     use crate::format::{Dataset, FileMeta, Filemap, RankFiles, Reddesc};
     use crate::store::posix::Posix;
 
@@ -384,7 +385,7 @@ mod tests {
 
     fn reddesc(rank: usize) -> Reddesc {
         Reddesc {
-            scheme: "XOR".to_string(),
+            scheme: Scheme::Xor.into(),
             group: "NODE".into(),
             set_id: 0,
             set_rank: rank,

@@ -1,13 +1,14 @@
 //! Makes [`Descriptors`] from [`Config`] and [`Settings`], without input or output.
 
 use super::MAX_DESCRIPTORS;
-use super::descriptors::{Descriptors, SchemeDescriptor, SchemeKind, StoreDescriptor, View};
+use super::descriptors::{Descriptors, SchemeDescriptor, StoreDescriptor, View};
 use super::layer::{ConfigItem, Value};
 use super::layers::Config;
 use super::read::combine;
 use super::settings::{FlushType, Settings};
 use super::table;
 use super::value::Typed;
+use crate::format::scheme::{Failures, Redundancy, Scheme};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ pub fn descriptors(config: &Config, settings: &Settings, host: &str) -> Result<D
     let groups = make.groups(host);
     let mut stores = make.stores();
     let control = make.add_store(&mut stores, "SCR_CNTL_BASE", &settings.cntl_base, 0);
-    let schemes = match SchemeKind::from_word(&settings.copy_type) {
+    let schemes = match Scheme::from_word(&settings.copy_type) {
         Some(scheme) => make.default_scheme(scheme, &stores),
         None => make.schemes(&stores),
     };
@@ -184,7 +185,7 @@ impl<'a> Make<'a> {
 
     fn default_scheme(
         &mut self,
-        scheme: SchemeKind,
+        scheme: Scheme,
         stores: &[StoreDescriptor],
     ) -> Vec<SchemeDescriptor> {
         let place = self.config.origin("SCR_COPY_TYPE");
@@ -212,7 +213,7 @@ impl<'a> Make<'a> {
         let mut schemes = Vec::new();
         for item in items {
             let name = format!("CKPT={}", item.key);
-            if let Some(made) = self.scheme(&name, item, SchemeKind::Xor, stores) {
+            if let Some(made) = self.scheme(&name, item, Scheme::Xor, stores) {
                 schemes.push(SchemeDescriptor {
                     index: schemes.len(),
                     ..made
@@ -227,7 +228,7 @@ impl<'a> Make<'a> {
         &mut self,
         name: &str,
         item: &ConfigItem,
-        default: SchemeKind,
+        default: Scheme,
         stores: &[StoreDescriptor],
     ) -> Option<SchemeDescriptor> {
         let settings = self.settings;
@@ -251,17 +252,17 @@ impl<'a> Make<'a> {
                 .to_ascii_uppercase(),
             scheme: read
                 .word("TYPE")
-                .and_then(|w| SchemeKind::from_word(&w))
+                .and_then(|w| Scheme::from_word(&w))
                 .unwrap_or(default),
             set_size: read.number("SET_SIZE").unwrap_or(settings.set_size),
             set_failures: 0,
         };
-        // The default is meant for RS; users of PARTNER expect one copy.
         let asked = read.make.config.origin("SCR_SET_FAILURES") != "default";
-        let default = match made.scheme {
-            SchemeKind::Partner if !asked => 1,
-            _ => settings.set_failures,
+        let default = match made.scheme.redundancy().map(|r| r.failures) {
+            Some(Failures::Asked { unset, .. }) => unset.filter(|_| !asked),
+            Some(Failures::Fixed(_)) | None => None,
         };
+        let default = default.unwrap_or(settings.set_failures);
         made.set_failures = read.number("SET_FAILURES").unwrap_or(default);
         if !made.enabled {
             // It is not used, so its values are not checked.
@@ -297,15 +298,22 @@ impl<'a> Make<'a> {
     fn fit_sets(&mut self, name: &str, mut made: SchemeDescriptor) -> Option<SchemeDescriptor> {
         let (size, failures) = (made.set_size, made.set_failures);
         let scheme = made.scheme.word();
+        let Some(Redundancy { failures: may, .. }) = made.scheme.redundancy() else {
+            made.set_failures = 0;
+            return Some(made);
+        };
+        let least = match may {
+            Failures::Fixed(count) => count.saturating_add(1),
+            Failures::Asked { .. } => 2,
+        };
         let mut wrong = None;
-        match made.scheme {
-            SchemeKind::Single => made.set_failures = 0,
-            _ if size < 2 => {
-                wrong = Some(format!("needs a set size of at least 2, not {size}"));
+        match may {
+            _ if size < least => {
+                wrong = Some(format!("needs a set size of at least {least}, not {size}"));
             }
-            SchemeKind::Xor => made.set_failures = 1,
+            Failures::Fixed(count) => made.set_failures = count,
             // As in v3.1.0.
-            SchemeKind::Partner | SchemeKind::Rs if !(1..=size).contains(&failures) => {
+            Failures::Asked { .. } if !(1..=size).contains(&failures) => {
                 made.enabled = false;
                 self.warnings.push(format!(
                     "{}: {name} is not used: {scheme} needs SET_FAILURES from 1 to the set size, \
@@ -313,13 +321,19 @@ impl<'a> Make<'a> {
                     made.place
                 ));
             }
-            SchemeKind::Rs if failures == 1 => made.scheme = SchemeKind::Xor,
-            SchemeKind::Rs if size.saturating_add(failures) > 256 => {
+            Failures::Asked {
+                with_one: Some(other),
+                ..
+            } if failures == 1 => made.scheme = other,
+            Failures::Asked {
+                together: Some(most),
+                ..
+            } if size.saturating_add(failures) > most => {
                 wrong = Some(format!(
-                    "needs set size and failures of at most 256 together, not {size} and {failures}"
+                    "needs set size and failures of at most {most} together, not {size} and {failures}"
                 ));
             }
-            SchemeKind::Partner | SchemeKind::Rs => {}
+            Failures::Asked { .. } => {}
         }
         match wrong {
             None => Some(made),
@@ -338,12 +352,13 @@ impl<'a> Make<'a> {
         // After an error no warnings are shown, so the error says why a line is not used.
         let reasons: String = self.warnings.iter().map(|w| format!("\n{w}")).collect();
         let word = &self.settings.copy_type;
-        let what = match SchemeKind::from_word(word) {
+        let what = match Scheme::from_word(word) {
             Some(_) => format!("SCR_COPY_TYPE={word} cannot be used as it is set up"),
             None => format!(
-                "SCR_COPY_TYPE={word} is not SINGLE, PARTNER, XOR or RS, so it asks for CKPT \
+                "SCR_COPY_TYPE={word} is not {}, so it asks for CKPT \
                  lines, but none that is enabled has INTERVAL=1; set one of these words, or add a \
-                 line such as `CKPT=0 INTERVAL=1 TYPE=XOR`"
+                 line such as `CKPT=0 INTERVAL=1 TYPE=XOR`",
+                Scheme::listed()
             ),
         };
         let place = self.config.origin("SCR_COPY_TYPE");

@@ -1,48 +1,10 @@
 //! Groups, stores and redundancy schemes of one process (SCR developer guide, "Group, store, and redundancy descriptors").
 
 use super::settings::FlushType;
+use crate::format::Scheme;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-
-/// How a dataset is protected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum SchemeKind {
-    /// No redundancy: it survives the loss of a process, not of a node.
-    Single,
-    /// Copies on other nodes.
-    Partner,
-    /// One parity block for each set.
-    Xor,
-    /// Reed-Solomon: several parity blocks for each set.
-    Rs,
-}
-
-impl SchemeKind {
-    /// From SINGLE, PARTNER, XOR or RS in any case; `None` for any other word.
-    pub fn from_word(word: &str) -> Option<SchemeKind> {
-        let known = [
-            SchemeKind::Single,
-            SchemeKind::Partner,
-            SchemeKind::Xor,
-            SchemeKind::Rs,
-        ];
-        known
-            .into_iter()
-            .find(|scheme| scheme.word().eq_ignore_ascii_case(word.trim()))
-    }
-
-    /// The word that files and parameters use.
-    pub fn word(self) -> &'static str {
-        match self {
-            SchemeKind::Single => "SINGLE",
-            SchemeKind::Partner => "PARTNER",
-            SchemeKind::Xor => "XOR",
-            SchemeKind::Rs => "RS",
-        }
-    }
-}
 
 /// Whether nodes share the directory of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -113,7 +75,7 @@ pub struct SchemeDescriptor {
     pub group: String,
     /// The scheme.
     #[serde(rename = "TYPE")]
-    pub scheme: SchemeKind,
+    pub scheme: Scheme,
     /// Smallest size of a set, ranks.
     pub set_size: u32,
     /// Ranks of a set that may be lost: 0 with SINGLE, 1 with XOR, as configured otherwise.

@@ -33,7 +33,7 @@ mod tests;
 pub mod value;
 mod warnings;
 
-pub use descriptors::{Descriptors, SchemeDescriptor, SchemeKind, StoreDescriptor, View};
+pub use descriptors::{Descriptors, SchemeDescriptor, StoreDescriptor, View};
 pub use layer::{ConfigItem, Value};
 pub use layers::{Config, ConfigSource, fold_dots};
 pub use log::LogSettings;

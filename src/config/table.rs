@@ -5,6 +5,7 @@
 
 use super::system_file::{ALLOWED_BASES, SITE_ONLY};
 use super::value::ValueKind;
+use crate::format::Scheme;
 
 /// Defaults that a site chooses when it builds the library, through CMake.
 const CACHE_BASE: &str = match option_env!("SCR_DEFAULT_CACHE_BASE") {
@@ -412,7 +413,7 @@ pub const MULTIS: &[Multi] = &[
             child("BYPASS", Bool, "SCR_CACHE_BYPASS", "1: files are written straight to the prefix directory."),
             child("STORE", Path, "SCR_CACHE_BASE", "The store for the datasets."),
             child("GROUP", Text, "SCR_GROUP", "Processes that are likely to fail together."),
-            child("TYPE", Choice(&["SINGLE", "PARTNER", "XOR", "RS"]), "XOR", "Redundancy scheme."),
+            child("TYPE", Choice(Scheme::WORDS), "XOR", "Redundancy scheme."),
             child("SET_SIZE", POSITIVE, "SCR_SET_SIZE", "Smallest number of ranks in a set, if there are enough ranks."),
             child("SET_FAILURES", POSITIVE, "SCR_SET_FAILURES", "How many ranks of a set may be lost with RS or PARTNER."),
         ],

@@ -10,6 +10,7 @@ use super::rank2file::{Branch, BranchChild, Leaf, Rank2File, packed_size};
 use super::{Dataset, FileMeta, Name, RankFiles, Reddesc, Tree};
 use super::{decode, encode, from_tree, to_message, to_tree};
 use crate::Error;
+use crate::format::Scheme;
 use crate::store::Durability;
 use crate::store::posix::Posix;
 use serde::{Deserialize, Serialize};
@@ -132,7 +133,7 @@ fn what_is_not_current_goes_without_the_mark() {
 
 fn descriptor() -> Reddesc {
     Reddesc {
-        scheme: "XOR".to_string(),
+        scheme: Scheme::Xor.into(),
         group: "NODE".into(),
         set_id: 2,
         set_rank: 0,

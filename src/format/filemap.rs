@@ -7,6 +7,7 @@ use super::Name;
 use super::dataset::Dataset;
 use super::files::RankFiles;
 use super::rank2file::RankEntry;
+use super::scheme::RecordedScheme;
 use serde::{Deserialize, Serialize};
 
 /// Name of a rank's completion record.
@@ -84,9 +85,9 @@ pub struct Filemap {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub struct Reddesc {
-    /// `SINGLE`, `XOR`, `PARTNER` or `RS`.
+    /// What was done, not what was asked for.
     #[serde(rename = "TYPE")]
-    pub scheme: String,
+    pub scheme: RecordedScheme,
     /// Kind of failure group that no two members of a set share, such as `NODE`.
     pub group: Name,
     /// Number of the set: the lowest world rank in it.

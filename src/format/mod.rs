@@ -17,6 +17,8 @@
 //! | [`transfer`] | what a transfer daemon has to copy |
 //! | [`parity`] | the header of a redundancy file in the cache |
 //! | [`files`] | the files of a rank, part of the last two |
+//!
+//! [`scheme`] is the table of redundancy schemes, which records and parameters name.
 
 pub mod dataset;
 pub mod de;
@@ -31,6 +33,7 @@ pub mod packed;
 pub mod parity;
 pub mod print;
 pub mod rank2file;
+pub mod scheme;
 pub mod ser;
 pub mod summary;
 pub mod transfer;
@@ -43,6 +46,7 @@ pub use file::{decode, encode, encode_record, read, read_header, read_tree, writ
 pub use filemap::{Filemap, Reddesc};
 pub use files::{FileMeta, RankFiles};
 pub use packed::unpack;
+pub use scheme::{RecordedScheme, Scheme};
 pub use ser::{to_message, to_tree};
 pub use tree::{Name, Tree};
 

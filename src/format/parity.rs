@@ -1,4 +1,4 @@
-//! The header of a redundancy file: XOR, RS or PARTNER.
+//! The header of a redundancy file.
 
 use super::dataset::Dataset;
 use super::filemap::Reddesc;

@@ -5,6 +5,7 @@ use super::flush_target::FlushTarget;
 use super::part::{self, PartPlace, RankSource, flush_part, may_split};
 use super::paths::Prefix;
 use super::{finish, index, rank2file};
+use crate::format::Scheme;
 use crate::format::filemap::{Filemap, Reddesc};
 use crate::format::rank2file::RankEntry;
 use crate::format::{self, Dataset, FileMeta, RankFiles};
@@ -49,7 +50,7 @@ fn source(dir: &Path, rank: u64, ranks: u64, files: u64) -> RankSource {
         contained: None,
         dataset: dataset(ranks, files),
         reddesc: Reddesc {
-            scheme: "SINGLE".to_string(),
+            scheme: Scheme::Single.into(),
             group: "NODE".into(),
             set_id: rank as usize,
             set_rank: 0,

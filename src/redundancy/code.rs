@@ -17,20 +17,7 @@
 //! so files of both can be compared. XOR is RS with k = 1, except that all its coefficients are 1.
 
 use super::kernel::field::{inverse, mul};
-
-/// Limit for members plus blocks of redundancy in a column.
-pub const MAX_BLOCKS: usize = 256;
-
-/// The kinds of code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CodeKind {
-    /// Copies.
-    Partner,
-    /// One sum.
-    Xor,
-    /// Several independent sums of products.
-    Rs,
-}
+pub use crate::format::scheme::{CodeKind, MAX_BLOCKS};
 
 /// Where a member has its block of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,15 +53,15 @@ impl Code {
     pub fn new(kind: CodeKind, members: usize, failures: usize) -> Option<Code> {
         let most = members.saturating_sub(1);
         let parities = match kind {
-            CodeKind::Partner => failures.min(most),
-            CodeKind::Xor => most.min(1),
-            CodeKind::Rs => failures.min(most),
+            CodeKind::Copies => failures.min(most),
+            CodeKind::Sum => most.min(1),
+            CodeKind::Products => failures.min(most),
         };
-        // The field has no more points. XOR and PARTNER get the same limit, to keep sets small.
+        // The field has no more points. Sums and copies get the same limit, to keep sets small.
         let parities = parities.min(MAX_BLOCKS.saturating_sub(members));
         let rows = match kind {
-            CodeKind::Rs if parities > 0 => (0..parities).map(|i| row(members, i)).collect(),
-            _ => Vec::new(),
+            CodeKind::Products if parities > 0 => (0..parities).map(|i| row(members, i)).collect(),
+            CodeKind::Copies | CodeKind::Sum | CodeKind::Products => Vec::new(),
         };
         (parities > 0).then_some(Code {
             kind,
@@ -97,8 +84,8 @@ impl Code {
     /// Blocks of data in a column. Any so many of its blocks give all others.
     pub fn data(&self) -> usize {
         match self.kind {
-            CodeKind::Partner => 1,
-            CodeKind::Xor | CodeKind::Rs => self.members - self.parities,
+            CodeKind::Copies => 1,
+            CodeKind::Sum | CodeKind::Products => self.members - self.parities,
         }
     }
 
@@ -114,11 +101,11 @@ impl Code {
             place: BlockPlace::Parity(number),
         };
         match self.kind {
-            CodeKind::Partner => {
+            CodeKind::Copies => {
                 let copies = (0..k).map(|i| parity((column + 1 + i) % n, i));
                 std::iter::once(data(column, 0)).chain(copies).collect()
             }
-            CodeKind::Xor | CodeKind::Rs => {
+            CodeKind::Sum | CodeKind::Products => {
                 let chunks = (1..=n - k).map(|steps| {
                     let member = (column + steps) % n;
                     data(member, self.chunk_number(column, member))
@@ -140,8 +127,8 @@ impl Code {
     /// PARTNER, which has no chunks.
     pub fn chunk(&self, sizes: &[u64]) -> u64 {
         match self.kind {
-            CodeKind::Partner => 0,
-            CodeKind::Xor | CodeKind::Rs => {
+            CodeKind::Copies => 0,
+            CodeKind::Sum | CodeKind::Products => {
                 let largest = sizes.iter().copied().max().unwrap_or(0);
                 largest.div_ceil(self.data() as u64).max(1)
             }
@@ -151,8 +138,8 @@ impl Code {
     /// Bytes in each block of a column, for logical files of these sizes.
     pub fn length(&self, sizes: &[u64], column: usize) -> u64 {
         match self.kind {
-            CodeKind::Partner => sizes.get(column).copied().unwrap_or(0),
-            CodeKind::Xor | CodeKind::Rs => self.chunk(sizes),
+            CodeKind::Copies => sizes.get(column).copied().unwrap_or(0),
+            CodeKind::Sum | CodeKind::Products => self.chunk(sizes),
         }
     }
 
@@ -263,7 +250,7 @@ mod tests {
 
     #[test]
     fn coefficients_are_those_of_the_reference() {
-        let code = Code::new(CodeKind::Rs, 4, 2).unwrap();
+        let code = Code::new(CodeKind::Products, 4, 2).unwrap();
         assert_eq!(code.rows, [[27, 28, 18, 20], [28, 27, 20, 18]]);
     }
 
@@ -285,7 +272,7 @@ mod tests {
     }
 
     fn codes() -> impl Iterator<Item = Code> {
-        [CodeKind::Partner, CodeKind::Xor, CodeKind::Rs]
+        [CodeKind::Copies, CodeKind::Sum, CodeKind::Products]
             .into_iter()
             .flat_map(|kind| (2..8).flat_map(move |n| (1..5).map(move |k| (kind, n, k))))
             .filter_map(|(kind, n, k)| Code::new(kind, n, k))
@@ -294,9 +281,9 @@ mod tests {
     #[test]
     fn a_code_is_for_as_many_members_and_losses_as_were_asked_for() {
         for (kind, parities) in [
-            (CodeKind::Partner, 3),
-            (CodeKind::Xor, 1),
-            (CodeKind::Rs, 3),
+            (CodeKind::Copies, 3),
+            (CodeKind::Sum, 1),
+            (CodeKind::Products, 3),
         ] {
             let code = Code::new(kind, 7, 3).unwrap();
             assert_eq!((code.members(), code.parities()), (7, parities));
@@ -311,10 +298,10 @@ mod tests {
             let each = (0..5).map(|column| code.length(&sizes, column));
             (code.chunk(&sizes), each.collect::<Vec<_>>())
         };
-        assert_eq!(of(CodeKind::Xor), (4, vec![4; 5]));
-        assert_eq!(of(CodeKind::Rs), (5, vec![5; 5]));
-        assert_eq!(of(CodeKind::Partner), (0, vec![10, 3, 0, 7, 0]));
-        let empty = Code::new(CodeKind::Xor, 4, 1).unwrap();
+        assert_eq!(of(CodeKind::Sum), (4, vec![4; 5]));
+        assert_eq!(of(CodeKind::Products), (5, vec![5; 5]));
+        assert_eq!(of(CodeKind::Copies), (0, vec![10, 3, 0, 7, 0]));
+        let empty = Code::new(CodeKind::Sum, 4, 1).unwrap();
         assert_eq!(empty.chunk(&[0; 4]), 1);
     }
 
@@ -330,7 +317,7 @@ mod tests {
                     seen[block.member].push(block.place);
                 }
             }
-            let chunks = if code.kind == CodeKind::Partner {
+            let chunks = if code.kind == CodeKind::Copies {
                 1
             } else {
                 code.data()
@@ -370,8 +357,8 @@ mod tests {
                 assert_eq!(sums.len(), rows.len());
                 for (number, row) in rows.iter().enumerate() {
                     let expected: Vec<u8> = match code.kind {
-                        CodeKind::Partner | CodeKind::Xor => vec![1; data.len()],
-                        CodeKind::Rs => data.iter().map(|block| row[block.member]).collect(),
+                        CodeKind::Copies | CodeKind::Sum => vec![1; data.len()],
+                        CodeKind::Products => data.iter().map(|block| row[block.member]).collect(),
                     };
                     assert_eq!(code.in_data(&blocks, data.len() + number), expected);
                 }
@@ -420,25 +407,26 @@ mod tests {
                 let whole = code.recoverable(&lost, &lost);
                 let by_rule = match code.kind {
                     // One of the next k members on the right has the copy.
-                    CodeKind::Partner => (0..n)
+                    CodeKind::Copies => (0..n)
                         .filter(|m| lost[*m])
                         .all(|m| (1..=code.parities()).any(|i| !lost[(m + i) % n])),
-                    CodeKind::Xor | CodeKind::Rs => count <= code.parities(),
+                    CodeKind::Sum | CodeKind::Products => count <= code.parities(),
                 };
                 assert_eq!(whole, by_rule, "{:?} {n} {lost:?}", code.kind);
                 assert!(code.recoverable(&[], &lost), "data alone are enough");
             }
         }
         assert!(
-            Code::new(CodeKind::Rs, 1, 2).is_none() && Code::new(CodeKind::Rs, 256, 2).is_none()
+            Code::new(CodeKind::Products, 1, 2).is_none()
+                && Code::new(CodeKind::Products, 256, 2).is_none()
         );
-        assert_eq!(Code::new(CodeKind::Rs, 3, 7).unwrap().parities(), 2);
-        assert_eq!(Code::new(CodeKind::Rs, 254, 7).unwrap().parities(), 2);
-        assert_eq!(Code::new(CodeKind::Xor, 9, 7).unwrap().parities(), 1);
+        assert_eq!(Code::new(CodeKind::Products, 3, 7).unwrap().parities(), 2);
+        assert_eq!(Code::new(CodeKind::Products, 254, 7).unwrap().parities(), 2);
+        assert_eq!(Code::new(CodeKind::Sum, 9, 7).unwrap().parities(), 1);
         assert_eq!(
-            Code::new(CodeKind::Partner, 200, 300).unwrap().parities(),
+            Code::new(CodeKind::Copies, 200, 300).unwrap().parities(),
             56
         );
-        assert!(Code::new(CodeKind::Xor, 256, 1).is_none());
+        assert!(Code::new(CodeKind::Sum, 256, 1).is_none());
     }
 }

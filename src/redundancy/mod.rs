@@ -31,7 +31,7 @@ mod xor_tests;
 pub use code::MAX_BLOCKS;
 pub use parity_file::{ParityFileName, final_name, temporary_name};
 pub use rebuild::offline;
-pub use scheme::{RedundancyScheme, by_name, scheme_of};
+pub use scheme::{RedundancyScheme, scheme_of};
 pub use sets::{Set, make_sets, survives};
 
 use crate::comm::{Communicator, Tag};

@@ -6,6 +6,7 @@ use super::pipeline::pieces;
 use super::sums::{BLOCK, Checksums};
 use super::{Context, Record, Set};
 use crate::format::parity::{Group, ParityHeader};
+use crate::format::scheme::Scheme;
 use crate::format::{encode_record, files::RankFiles, read_header};
 use crate::store::{File, Files};
 use crate::text::list_of_ranks;
@@ -25,8 +26,8 @@ pub struct ParityFileName {
     pub size: usize,
     /// Number of the set.
     pub set: usize,
-    /// The scheme, in upper case.
-    pub scheme: &'static str,
+    /// The scheme.
+    pub scheme: Scheme,
 }
 
 impl ParityFileName {
@@ -35,21 +36,20 @@ impl ParityFileName {
         let (stem, extension) = name.to_str()?.rsplit_once('.')?;
         let (position, rest) = stem.split_once("_of_")?;
         let (size, set) = rest.split_once("_in_")?;
-        let same = |scheme: &&str| scheme.to_ascii_lowercase() == extension;
         Some(ParityFileName {
             position: position.parse().ok()?,
             size: size.parse().ok()?,
             set: set.parse().ok()?,
-            scheme: ["PARTNER", "XOR", "RS"].into_iter().find(same)?,
+            scheme: Scheme::with_files().find(|s| s.lower() == extension)?,
         })
     }
 }
 
 /// The path of this rank's redundancy file; see [`ParityFileName`].
-pub fn path(meta_dir: &Path, set: &Set, scheme: &str) -> PathBuf {
+pub fn path(meta_dir: &Path, set: &Set, scheme: Scheme) -> PathBuf {
     let (position, size, id) = (set.index + 1, set.size(), set.id);
-    let scheme = scheme.to_ascii_lowercase();
-    meta_dir.join(format!("{position}_of_{size}_in_{id}.{scheme}"))
+    let extension = scheme.lower();
+    meta_dir.join(format!("{position}_of_{size}_in_{id}.{extension}"))
 }
 
 /// The header of this rank's redundancy file, from its record and the files of its left neighbours,
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn names_of_redundancy_files_are_read_as_they_are_written() {
         let set = Set::new(2, vec![7, 8, 9, 10]).unwrap();
-        for scheme in ["XOR", "RS", "PARTNER"] {
+        for scheme in Scheme::with_files() {
             let path = path(Path::new("/d"), &set, scheme);
             let name = path.file_name().unwrap();
             let expected = ParityFileName {

@@ -53,7 +53,7 @@ pub fn rebuild(
     let mut away = relocated::exchange_held_parts(
         context,
         code,
-        scheme.name(),
+        scheme.scheme(),
         mine,
         held_part.as_deref_mut(),
     )?;
@@ -62,7 +62,7 @@ pub fn rebuild(
     // Each round but the last verifies content, examines files without a record, or finds a new
     // loss. So the number of rounds is limited.
     loop {
-        let path = parity_file::path(context.meta_dir, context.set, scheme.name());
+        let path = parity_file::path(context.meta_dir, context.set, scheme.scheme());
         let (mut state, parity) =
             local_state(context, code, path.clone(), mine.as_mut(), away.take());
         if std::mem::take(&mut first_round)
@@ -75,7 +75,7 @@ pub fn rebuild(
         let read = |m: &Vec<u8>| MemberState::from_bytes(m, code.parities());
         let all: Vec<MemberState> = messages.iter().map(read).collect();
         let id = all.iter().find(|s| s.id != 0).map_or(0, |s| s.id);
-        let verdict = judge(context, code, scheme.name(), all).map_err(|what| {
+        let verdict = judge(context, code, scheme.scheme(), all).map_err(|what| {
             let (dataset, here) = describe_damage(mine.as_ref());
             Error::dataset(id, dataset, format!("{what}{here}"))
         })?;
@@ -100,7 +100,7 @@ pub fn rebuild(
         } else {
             let held_part = held_part.as_deref_mut();
             let have = RoundInput {
-                scheme: scheme.name(),
+                scheme: scheme.scheme(),
                 record,
                 parity,
                 verified,

@@ -1,12 +1,12 @@
 //! Tests of rebuilds that move parts between nodes, on thread ranks and real files.
 
-use super::code::CodeKind;
 use super::testing::{Cluster, flip};
 use super::{
     Context, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
 };
 use crate::comm::counting::CountingComm;
 use crate::comm::threads;
+use crate::format::Scheme;
 use crate::store::Files;
 use crate::store::faulty::Faulty;
 use crate::store::posix::Posix;
@@ -56,7 +56,7 @@ type RankResult = (
 );
 
 impl Site {
-    fn new(kind: CodeKind, failures: usize, members: usize) -> Self {
+    fn new(kind: Scheme, failures: usize, members: usize) -> Self {
         let files = |rank: usize| match (rank + members) % 4 {
             0 => vec![],
             1 => vec![700, 0, 1],
@@ -66,13 +66,10 @@ impl Site {
         Site::of(kind, failures, (0..members).map(files).collect(), 100)
     }
 
-    fn of(kind: CodeKind, failures: usize, files: Vec<Vec<usize>>, piece: usize) -> Self {
+    fn of(kind: Scheme, failures: usize, files: Vec<Vec<usize>>, piece: usize) -> Self {
         let members = files.len();
         let cluster = Cluster::new(files, piece);
-        let scheme = RedundancyScheme {
-            kind: Some(kind),
-            failures,
-        };
+        let scheme = RedundancyScheme::new(kind, failures);
         let records = cluster.encode(&scheme);
         let mut site = Site {
             scheme,
@@ -198,14 +195,14 @@ fn worked(answers: &[RankResult], story: &str) {
     }
 }
 
-fn schemes() -> Vec<(CodeKind, usize, usize)> {
+fn schemes() -> Vec<(Scheme, usize, usize)> {
     let mut all = Vec::new();
     for members in 2..=5 {
-        all.push((CodeKind::Partner, 1, members));
-        all.push((CodeKind::Xor, 1, members));
+        all.push((Scheme::Partner, 1, members));
+        all.push((Scheme::Xor, 1, members));
         if members > 2 {
-            all.push((CodeKind::Partner, 2, members));
-            all.push((CodeKind::Rs, 2, members));
+            all.push((Scheme::Partner, 2, members));
+            all.push((Scheme::Rs, 2, members));
         }
     }
     all
@@ -215,7 +212,7 @@ fn schemes() -> Vec<(CodeKind, usize, usize)> {
 fn parts_are_moved_for_every_loss_and_every_placement() {
     for (kind, failures, members) in schemes() {
         let site = Site::new(kind, failures, members);
-        let scheme = site.scheme.name();
+        let scheme = site.scheme.word();
         let sets = (0..1u32 << members).filter(|set| set.count_ones() as usize <= failures);
         for (set, shift) in sets.flat_map(|set| (1..members).map(move |shift| (set, shift))) {
             let lost: Vec<usize> = (0..members).filter(|m| set >> m & 1 == 1).collect();
@@ -241,15 +238,15 @@ fn parts_are_moved_for_every_loss_and_every_placement() {
 fn a_holder_uses_its_blocks_without_a_message() {
     for (kind, members, blocks) in [
         // Data and redundancy of the other rank are sent; lost files are copies of these.
-        (CodeKind::Partner, 2, 2),
+        (Scheme::Partner, 2, 2),
         // In each of four columns three blocks are moved, and two go to where two others are.
-        (CodeKind::Xor, 4, 20),
+        (Scheme::Xor, 4, 20),
     ] {
         let chunk = 10_000;
         let files = vec![vec![chunk * (members - 1)]; members];
         let site = Site::of(kind, 1, files, 1000);
         let answers = site.bring(&Posix, &site.shifted(1, &[0]), &[0], |_| false);
-        let story = site.scheme.name();
+        let story = site.scheme.word();
         worked(&answers, story);
         site.all_home(&site.shifted(1, &[0]), &[0], story);
         let sent: u64 = answers.iter().map(|(.., bytes)| bytes).sum();
@@ -263,11 +260,7 @@ fn a_holder_uses_its_blocks_without_a_message() {
 
 #[test]
 fn some_parts_stay_while_others_are_moved() {
-    for (kind, failures) in [
-        (CodeKind::Partner, 1),
-        (CodeKind::Xor, 1),
-        (CodeKind::Rs, 2),
-    ] {
+    for (kind, failures) in [(Scheme::Partner, 1), (Scheme::Xor, 1), (Scheme::Rs, 2)] {
         let site = Site::new(kind, failures, 5);
         for (holders, lost) in [
             ([1, 0, 2, 3, 4], vec![]),
@@ -275,7 +268,7 @@ fn some_parts_stay_while_others_are_moved() {
             ([0, 1, 4, 3, 4], vec![]),
             ([0, 2, 2, 3, 4], vec![2]),
         ] {
-            let story = format!("{} {holders:?} {lost:?}", site.scheme.name());
+            let story = format!("{} {holders:?} {lost:?}", site.scheme.word());
             worked(&site.bring(&Posix, &holders, &lost, |_| false), &story);
             site.all_home(&holders, &lost, &story);
         }
@@ -285,11 +278,7 @@ fn some_parts_stay_while_others_are_moved() {
 /// A flipped bit or a missing file, in held parts and in others.
 #[test]
 fn damage_found_during_a_move_is_rebuilt_or_reported() {
-    for (kind, failures) in [
-        (CodeKind::Partner, 1),
-        (CodeKind::Xor, 1),
-        (CodeKind::Rs, 2),
-    ] {
+    for (kind, failures) in [(Scheme::Partner, 1), (Scheme::Xor, 1), (Scheme::Rs, 2)] {
         let site = Site::new(kind, failures, 4);
         for (holders, lost) in [
             (site.shifted(1, &[]), vec![]),
@@ -305,7 +294,7 @@ fn damage_found_during_a_move_is_rebuilt_or_reported() {
                         }
                         let story = format!(
                             "{} {holders:?} {lost:?}: {how} {}",
-                            site.scheme.name(),
+                            site.scheme.word(),
                             path.display()
                         );
                         let last = bytes.len() - 1;
@@ -329,7 +318,7 @@ fn damage_found_during_a_move_is_rebuilt_or_reported() {
                         let too_much = lost.len() + 1 > failures && !harmless;
                         let all = answers.iter().all(|(result, ..)| result.is_ok());
                         if all {
-                            assert!(!too_much || kind == CodeKind::Partner, "{story}");
+                            assert!(!too_much || kind == Scheme::Partner, "{story}");
                             site.all_home(&holders, &lost, &story);
                         } else {
                             assert!(too_much, "{story}: {:?}", answers);
@@ -360,7 +349,7 @@ fn damage_found_during_a_move_is_rebuilt_or_reported() {
 /// Each operation on the file system fails once, on whichever rank does it.
 #[test]
 fn a_failing_disk_during_a_move_blocks_no_rank_and_loses_nothing() {
-    for kind in [CodeKind::Xor, CodeKind::Partner] {
+    for kind in [Scheme::Xor, Scheme::Partner] {
         let site = Site::new(kind, 1, 4);
         let (holders, lost) = (site.shifted(1, &[2]), [2]);
         let faulty = Faulty::new(Posix);

@@ -1,6 +1,6 @@
-//! The schemes SINGLE, PARTNER, XOR and RS, which differ in their code only.
+//! What the schemes do; they differ only in their rows of the table in `format/scheme.rs`.
 
-use super::code::{Code, CodeKind};
+use super::code::Code;
 use super::parity_file::{self, ParityReader};
 use super::single::{self, check_data, written};
 use super::{
@@ -8,56 +8,57 @@ use super::{
     rebuild,
 };
 use crate::format::filemap::Reddesc;
+use crate::format::scheme::{Failures, Scheme};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// A way to protect datasets. It tolerates fewer failures in sets that are too small; a set of one
-/// is treated as with SINGLE.
+/// A scheme that tolerates some number of failures. It tolerates fewer in sets that are too small; a
+/// set of one is treated as with SINGLE.
+#[derive(Debug, Clone, Copy)]
 pub struct RedundancyScheme {
-    /// The code; `None` for SINGLE.
-    pub(super) kind: Option<CodeKind>,
-    /// Failures to tolerate, at least 1; not used for SINGLE.
+    scheme: Scheme,
+    /// Failures to tolerate, at least 1; not used for a scheme without redundancy.
     pub(super) failures: usize,
 }
 
-/// The scheme of this name, in upper or lower case, which tolerates so many failures.
-pub fn by_name(name: &str, failures: usize) -> Option<RedundancyScheme> {
-    let kinds = [CodeKind::Partner, CodeKind::Xor, CodeKind::Rs];
-    let failures = failures.max(1);
-    std::iter::once(None)
-        .chain(kinds.map(Some))
-        .map(|kind| RedundancyScheme { kind, failures })
-        .find(|scheme| scheme.name().eq_ignore_ascii_case(name))
-}
-
-/// The scheme of a descriptor; `None` if its name is unknown.
+/// The scheme of a descriptor; `None` if this release does not know it.
 pub fn scheme_of(reddesc: &Reddesc) -> Option<RedundancyScheme> {
-    by_name(&reddesc.scheme, reddesc.set_failures)
+    let scheme = reddesc.scheme.known()?;
+    Some(RedundancyScheme::new(scheme, reddesc.set_failures))
 }
 
 impl RedundancyScheme {
-    /// The name in configuration and records, such as `XOR`.
-    pub fn name(&self) -> &'static str {
-        match self.kind {
-            None => "SINGLE",
-            Some(CodeKind::Partner) => "PARTNER",
-            Some(CodeKind::Xor) => "XOR",
-            Some(CodeKind::Rs) => "RS",
-        }
+    /// The scheme that tolerates so many failures, if the number is not fixed.
+    pub fn new(scheme: Scheme, failures: usize) -> RedundancyScheme {
+        let failures = match scheme.redundancy().map(|redundancy| redundancy.failures) {
+            Some(Failures::Fixed(count)) => count as usize,
+            Some(Failures::Asked { .. }) | None => failures.max(1),
+        };
+        RedundancyScheme { scheme, failures }
+    }
+
+    /// The scheme alone.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// The word in configuration and records, such as `XOR`.
+    pub fn word(&self) -> &'static str {
+        self.scheme.word()
     }
 
     /// The code for a set of `members`; `None` for SINGLE and sets of one.
     pub(super) fn code(&self, members: usize) -> Result<Option<Code>> {
-        let Some(kind) = self.kind.filter(|_| members > 1) else {
+        let Some(redundancy) = self.scheme.redundancy().filter(|_| members > 1) else {
             return Ok(None);
         };
-        let what = || format!("{} cannot protect a set of {members} ranks", self.name());
-        let code = Code::new(kind, members, self.failures);
+        let what = || format!("{} cannot protect a set of {members} ranks", self.word());
+        let code = Code::new(redundancy.code, members, self.failures);
         code.map(Some).ok_or_else(|| Error::format(0, what()))
     }
 
     fn path(&self, context: &Context) -> PathBuf {
-        parity_file::path(context.meta_dir, context.set, self.name())
+        parity_file::path(context.meta_dir, context.set, self.scheme)
     }
 
     /// How many members of a set of this size may be lost, whichever they are.
@@ -77,8 +78,8 @@ impl RedundancyScheme {
 
     /// The redundancy file of a rank in this set; `None` if the scheme makes none.
     pub fn redundancy_file(&self, meta_dir: &Path, set: &Set) -> Option<PathBuf> {
-        let has_one = self.kind.is_some() && set.size() > 1;
-        has_one.then(|| parity_file::path(meta_dir, set, self.name()))
+        let has_one = self.scheme.redundancy().is_some() && set.size() > 1;
+        has_one.then(|| parity_file::path(meta_dir, set, self.scheme))
     }
 
     /// Writes the redundancy file. If the application files are read for that, their checksums are

@@ -1,12 +1,12 @@
 //! PARTNER and RS on thread ranks and real files: layouts compared with simple oracles, every
 //! subset of losses that is tolerated, and some that are not.
 
-use super::code::CodeKind;
 use super::kernel::field::{inverse, mul, power};
 use super::testing::{Cluster, Snapshot, flip};
 use super::{LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
 use crate::comm::counting::CountingComm;
 use crate::comm::threads;
+use crate::format::Scheme;
 use crate::format::parity::ParityHeader;
 use crate::format::read_header;
 use crate::store::Files;
@@ -15,11 +15,8 @@ use crate::store::posix::Posix;
 use crate::{Error, Result};
 use std::path::PathBuf;
 
-fn scheme(kind: CodeKind, failures: usize) -> RedundancyScheme {
-    RedundancyScheme {
-        kind: Some(kind),
-        failures,
-    }
+fn scheme(kind: Scheme, failures: usize) -> RedundancyScheme {
+    RedundancyScheme::new(kind, failures)
 }
 
 /// Members with no, one or several files of different sizes.
@@ -30,7 +27,7 @@ fn cluster(members: usize, piece: usize) -> Cluster {
 }
 
 fn parity_path(cluster: &Cluster, scheme: &RedundancyScheme, rank: usize) -> PathBuf {
-    let extension = scheme.name().to_lowercase();
+    let extension = scheme.scheme().lower();
     let name = format!("{}_of_{}_in_0.{extension}", rank + 1, cluster.size());
     cluster.meta(rank).join(name)
 }
@@ -39,7 +36,7 @@ fn parity_path(cluster: &Cluster, scheme: &RedundancyScheme, rank: usize) -> Pat
 fn oracle(cluster: &Cluster, scheme: &RedundancyScheme) -> Vec<Vec<u8>> {
     let (n, k) = (cluster.size(), scheme.failures);
     let logical: Vec<Vec<u8>> = (0..n).map(|rank| cluster.logical(rank)).collect();
-    if scheme.kind == Some(CodeKind::Partner) {
+    if scheme.scheme() == Scheme::Partner {
         let lefts =
             |rank: usize| (1..=k).flat_map(move |i| (rank + n - i) % n..=(rank + n - i) % n);
         return (0..n)
@@ -97,13 +94,13 @@ fn redundancy_is_that_of_the_definition() {
     assert_eq!(reduced(4, 2)[4..], [[27, 28, 18, 20], [28, 27, 20, 18]]);
     for (members, piece) in [(2, 64), (3, 1 << 20), (4, 100), (5, 7), (7, 64), (12, 50)] {
         for (kind, k) in [
-            (CodeKind::Partner, 1),
-            (CodeKind::Partner, 2),
-            (CodeKind::Partner, 3),
-            (CodeKind::Rs, 1),
-            (CodeKind::Rs, 2),
-            (CodeKind::Rs, 3),
-            (CodeKind::Rs, 4),
+            (Scheme::Partner, 1),
+            (Scheme::Partner, 2),
+            (Scheme::Partner, 3),
+            (Scheme::Rs, 1),
+            (Scheme::Rs, 2),
+            (Scheme::Rs, 3),
+            (Scheme::Rs, 4),
         ] {
             if k >= members {
                 continue;
@@ -116,7 +113,7 @@ fn redundancy_is_that_of_the_definition() {
                 let (header, start): (ParityHeader, u64) =
                     read_header(Posix.open(&path).unwrap().as_ref(), &path).unwrap();
                 let bytes = std::fs::read(&path).unwrap();
-                let what = format!("{} {k}, rank {rank} of {members}", scheme.name());
+                let what = format!("{} {k}, rank {rank} of {members}", scheme.word());
                 assert!(bytes[start as usize..] == expected[rank], "{what}");
                 assert_eq!(header.crc, Some(crc32fast::hash(&expected[rank])), "{what}");
                 assert_eq!(header.current, records[rank].files, "{what}");
@@ -191,7 +188,7 @@ impl Bench {
         let amnesiac = self.damage(losses);
         let what = format!(
             "{} {}: {losses:?}",
-            self.scheme.name(),
+            self.scheme.word(),
             self.scheme.failures
         );
         let results = self.cluster.rebuild(&self.scheme, &self.records, &amnesiac);
@@ -208,7 +205,7 @@ impl Bench {
         let amnesiac = self.damage(losses);
         let what = format!(
             "{} {}: {losses:?}",
-            self.scheme.name(),
+            self.scheme.word(),
             self.scheme.failures
         );
         let left = self.snapshots();
@@ -258,12 +255,12 @@ fn losses(subset: &[usize], salt: usize) -> Vec<(usize, Loss)> {
 
 /// Every subset of lost members up to the tolerance, with total losses and with mixed ones. Then
 /// one more loss, which is too many.
-fn every_subset(kind: CodeKind, members: usize, k: usize) {
+fn every_subset(kind: Scheme, members: usize, k: usize) {
     every_nth_subset(kind, members, k, 1);
 }
 
 /// The same for every `step`-th subset only.
-fn every_nth_subset(kind: CodeKind, members: usize, k: usize, step: usize) {
+fn every_nth_subset(kind: Scheme, members: usize, k: usize, step: usize) {
     let bench = Bench::new(cluster(members, 96), scheme(kind, k));
     let mut salt = members;
     for size in 1..=k {
@@ -298,7 +295,7 @@ fn every_nth_subset(kind: CodeKind, members: usize, k: usize, step: usize) {
 fn rs_tolerates_every_subset_in_sets_up_to_six() {
     for members in 3..=6 {
         for k in 1..members.min(5) {
-            every_subset(CodeKind::Rs, members, k);
+            every_subset(Scheme::Rs, members, k);
         }
     }
 }
@@ -307,7 +304,7 @@ fn rs_tolerates_every_subset_in_sets_up_to_six() {
 fn rs_tolerates_every_subset_in_sets_up_to_nine() {
     for (members, most) in [(7, 4), (8, 3), (9, 2)] {
         for k in 1..=most {
-            every_subset(CodeKind::Rs, members, k);
+            every_subset(Scheme::Rs, members, k);
         }
     }
 }
@@ -316,7 +313,7 @@ fn rs_tolerates_every_subset_in_sets_up_to_nine() {
 fn rs_tolerates_every_subset_in_sets_up_to_twelve() {
     for members in [10, 11, 12] {
         for k in 1..=2 {
-            every_subset(CodeKind::Rs, members, k);
+            every_subset(Scheme::Rs, members, k);
         }
     }
 }
@@ -331,7 +328,7 @@ fn rs_tolerates_every_subset_in_the_largest_sets() {
     };
     for members in 8..=12 {
         for k in 3..=4 {
-            every_nth_subset(CodeKind::Rs, members, k, step);
+            every_nth_subset(Scheme::Rs, members, k, step);
         }
     }
 }
@@ -340,14 +337,14 @@ fn rs_tolerates_every_subset_in_the_largest_sets() {
 fn partner_tolerates_every_subset() {
     for members in 2..=7 {
         for k in 1..members.min(4) {
-            every_subset(CodeKind::Partner, members, k);
+            every_subset(Scheme::Partner, members, k);
         }
     }
 }
 
 #[test]
 fn lost_redundancy_of_all_members_is_rebuilt() {
-    for (kind, k) in [(CodeKind::Partner, 2), (CodeKind::Rs, 2), (CodeKind::Rs, 4)] {
+    for (kind, k) in [(Scheme::Partner, 2), (Scheme::Rs, 2), (Scheme::Rs, 4)] {
         let bench = Bench::new(cluster(6, 64), scheme(kind, k));
         let all: Vec<_> = (0..6).map(|rank| (rank, Loss::Parity)).collect();
         bench.survives(&all);
@@ -356,7 +353,7 @@ fn lost_redundancy_of_all_members_is_rebuilt() {
 
 #[test]
 fn a_small_set_tolerates_as_many_losses_as_it_can() {
-    for kind in [CodeKind::Partner, CodeKind::Rs] {
+    for kind in [Scheme::Partner, Scheme::Rs] {
         let bench = Bench::new(cluster(3, 64), scheme(kind, 4));
         assert_eq!(bench.scheme.losses(3), 2);
         bench.survives(&[(0, Loss::Rank), (2, Loss::Rank)]);
@@ -367,7 +364,7 @@ fn a_small_set_tolerates_as_many_losses_as_it_can() {
 
 #[test]
 fn redundancy_of_other_members_or_other_codes_does_not_count() {
-    let bench = Bench::new(cluster(4, 64), scheme(CodeKind::Rs, 2));
+    let bench = Bench::new(cluster(4, 64), scheme(Scheme::Rs, 2));
     let path = |rank| parity_path(&bench.cluster, &bench.scheme, rank);
     let own = std::fs::read(path(1)).unwrap();
     std::fs::write(path(1), std::fs::read(path(2)).unwrap()).unwrap();
@@ -376,7 +373,7 @@ fn redundancy_of_other_members_or_other_codes_does_not_count() {
     assert!(text.contains("its rank is 2, expected 1"), "{text}");
     std::fs::write(path(1), &own).unwrap();
     // A redundancy file of a code with more blocks.
-    let more = scheme(CodeKind::Rs, 3);
+    let more = scheme(Scheme::Rs, 3);
     let checked = bench.cluster.check(&more, &bench.records);
     let text = checked[0].parity.clone().unwrap_err().to_string();
     assert!(
@@ -389,7 +386,7 @@ fn redundancy_of_other_members_or_other_codes_does_not_count() {
 /// rebuild another, or afterwards if the rebuild did not read it.
 #[test]
 fn damaged_content_of_a_survivor_counts_as_another_loss() {
-    for kind in [CodeKind::Rs, CodeKind::Partner, CodeKind::Xor] {
+    for kind in [Scheme::Rs, Scheme::Partner, Scheme::Xor] {
         for (survivor, of_data) in (0..5)
             .filter(|r| *r != 1)
             .flat_map(|r| [(r, true), (r, false)])
@@ -405,9 +402,9 @@ fn damaged_content_of_a_survivor_counts_as_another_loss() {
             let bits = std::fs::metadata(&victim).unwrap().len() as usize;
             flip(&victim, bits - 1);
             bench.cluster.lose(1);
-            let what = format!("{} {survivor} {of_data}", bench.scheme.name());
+            let what = format!("{} {survivor} {of_data}", bench.scheme.word());
             let results = bench.cluster.rebuild(&bench.scheme, &bench.records, &[1]);
-            if kind == CodeKind::Xor {
+            if kind == Scheme::Xor {
                 let told = |e: Error| e.to_string().contains(&format!("ranks 1 and {survivor}"));
                 let named = |r: &Result<_>| {
                     let text = r.as_ref().map_or_else(Error::to_string, |_| String::new());
@@ -432,7 +429,7 @@ fn damaged_content_of_a_survivor_counts_as_another_loss() {
 /// for XOR, and all files stay as they were.
 #[test]
 fn damaged_files_are_not_overwritten_if_the_rebuild_fails() {
-    let bench = Bench::new(cluster(4, 100), scheme(CodeKind::Xor, 1));
+    let bench = Bench::new(cluster(4, 100), scheme(Scheme::Xor, 1));
     let full = |rank: usize| {
         let mut files = bench.records[rank].files.files.iter();
         bench
@@ -457,10 +454,10 @@ fn damaged_files_are_not_overwritten_if_the_rebuild_fails() {
 #[test]
 fn an_encode_moves_each_byte_once_and_what_the_others_need() {
     for (kind, members, k) in [
-        (CodeKind::Rs, 4, 2),
-        (CodeKind::Rs, 7, 3),
-        (CodeKind::Partner, 4, 1),
-        (CodeKind::Partner, 5, 2),
+        (Scheme::Rs, 4, 2),
+        (Scheme::Rs, 7, 3),
+        (Scheme::Partner, 4, 1),
+        (Scheme::Partner, 5, 2),
     ] {
         let bytes = 30_000;
         let cluster = Cluster::new(vec![vec![bytes]; members], 1000);
@@ -474,7 +471,7 @@ fn an_encode_moves_each_byte_once_and_what_the_others_need() {
             });
             tally.counts()
         });
-        let data = if kind == CodeKind::Partner {
+        let data = if kind == Scheme::Partner {
             bytes * k
         } else {
             bytes.div_ceil(members - k) * (members - 1)
@@ -493,7 +490,7 @@ fn an_encode_moves_each_byte_once_and_what_the_others_need() {
 /// Each operation on the file system fails once, on whichever rank does it.
 #[test]
 fn a_failing_disk_hangs_nobody() {
-    for kind in [CodeKind::Rs, CodeKind::Partner] {
+    for kind in [Scheme::Rs, Scheme::Partner] {
         let bench = Bench::new(cluster(4, 200), scheme(kind, 2));
         let attempt = |files: &dyn Files, encode: bool| -> Vec<Result<Record>> {
             bench.cluster.run(files, |context, rank| {

@@ -6,6 +6,7 @@ use super::{
 use crate::Result;
 use crate::comm::{Communicator, threads};
 use crate::format::Name;
+use crate::format::Scheme;
 use crate::format::dataset::Dataset;
 use crate::format::filemap::Reddesc;
 use crate::format::files::{FileMeta, RankFiles};
@@ -118,7 +119,7 @@ impl Cluster {
             ..Dataset::default()
         };
         let reddesc = Reddesc {
-            scheme: "XOR".into(),
+            scheme: Scheme::Xor.into(),
             group: "NODE".into(),
             set_id: 0,
             set_rank: rank,

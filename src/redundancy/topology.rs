@@ -1,8 +1,10 @@
 //! The nodes, stores and redundancy sets of a run. Every rank sends a report to rank 0 and gets an
 //! assignment.
 
-use crate::config::descriptors::{Descriptors, SchemeDescriptor, SchemeKind};
+use crate::config::descriptors::{Descriptors, SchemeDescriptor};
 use crate::format::Name;
+use crate::format::Scheme;
+use crate::redundancy::RedundancyScheme;
 use crate::redundancy::{self, EVERYTHING, Set};
 use crate::text;
 use crate::{Error, Result};
@@ -26,9 +28,9 @@ pub struct RankReport {
 }
 
 /// A redundancy descriptor, as far as the sets depend on it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct SetPlan {
-    scheme: String,
+    scheme: Scheme,
     set_size: usize,
     set_failures: usize,
     store: usize,
@@ -158,7 +160,7 @@ impl SetPlan {
             schemes, stores, ..
         } = descriptors;
         let plan = |s: &SchemeDescriptor| SetPlan {
-            scheme: s.scheme.word().to_string(),
+            scheme: s.scheme,
             set_size: s.set_size as usize,
             set_failures: s.set_failures as usize,
             store: s.store,
@@ -316,16 +318,13 @@ fn count(numbers: &[usize]) -> usize {
 /// The sets of one descriptor, the number of failure groups that may be lost, and a message to the
 /// user.
 fn sets(plan: &SetPlan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
-    let (word, failures) = (plan.scheme.as_str(), plan.set_failures);
+    let (word, failures) = (plan.scheme.word(), plan.set_failures);
     let alone = || {
         let ranks = 0..groups.len();
         ranks.filter_map(|rank| Set::new(0, vec![rank])).collect()
     };
     let outlives = if plan.outlives { EVERYTHING } else { 0 };
-    let Some(scheme) = redundancy::by_name(word, failures) else {
-        return (alone(), outlives, None);
-    };
-    if word == SchemeKind::Single.word() {
+    if plan.scheme.redundancy().is_none() {
         return (alone(), outlives, None);
     }
     if count(groups) < 2 {
@@ -351,6 +350,7 @@ fn sets(plan: &SetPlan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
         size /= 2;
         sets = redundancy::make_sets(groups, size);
     }
+    let scheme = RedundancyScheme::new(plan.scheme, failures);
     let survived = redundancy::survives(&sets, groups, |members| scheme.losses(members));
     let group = match plan.outlives {
         true => "instance of the store",
@@ -378,11 +378,12 @@ mod tests {
 
     fn plan(scheme: &str, set_size: usize, set_failures: usize) -> SetPlan {
         SetPlan {
-            scheme: scheme.to_string(),
+            scheme: Scheme::from_word(scheme).unwrap(),
             set_size,
             set_failures,
+            store: 0,
+            outlives: false,
             group: "node".to_string(),
-            ..SetPlan::default()
         }
     }
 

@@ -1,11 +1,11 @@
 //! XOR on thread ranks and real files: layout compared with a simple oracle, every single loss, too
 //! many losses, failing disks, and numbers of messages.
 
-use super::code::CodeKind;
 use super::testing::{Cluster, Snapshot, flip};
 use super::{LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
 use crate::comm::counting::CountingComm;
 use crate::comm::threads;
+use crate::format::Scheme;
 use crate::format::parity::ParityHeader;
 use crate::format::{Name, encode, read_header, to_tree};
 use crate::store::Files;
@@ -13,11 +13,8 @@ use crate::store::faulty::Faulty;
 use crate::store::posix::Posix;
 use crate::{Error, Result};
 
-fn xor() -> &'static RedundancyScheme {
-    &RedundancyScheme {
-        kind: Some(CodeKind::Xor),
-        failures: 1,
-    }
+fn xor() -> RedundancyScheme {
+    RedundancyScheme::new(Scheme::Xor, 1)
 }
 
 /// Clusters of every size, with 0 to 5 files per rank, from empty files to some pieces.
@@ -83,7 +80,7 @@ fn naive_parity(cluster: &Cluster) -> Vec<Vec<u8>> {
 #[test]
 fn parity_is_that_of_the_definition() {
     for cluster in shapes().chain([big()]) {
-        let records = cluster.encode(xor());
+        let records = cluster.encode(&xor());
         let expected = naive_parity(&cluster);
         for rank in 0..cluster.size() {
             let (header, start) = header(&cluster, rank);
@@ -99,7 +96,7 @@ fn parity_is_that_of_the_definition() {
                 assert_eq!(meta.crc, Some(crc32fast::hash(&cluster.content(rank, i))));
             }
         }
-        for health in cluster.check(xor(), &records) {
+        for health in cluster.check(&xor(), &records) {
             assert_eq!((health.data, health.parity), (Ok(()), Ok(())));
         }
     }
@@ -115,7 +112,7 @@ fn recovers(
     outcome: impl Fn(usize) -> RebuildOutcome,
 ) {
     for (rank, result) in cluster
-        .rebuild(xor(), records, amnesiac)
+        .rebuild(&xor(), records, amnesiac)
         .into_iter()
         .enumerate()
     {
@@ -133,7 +130,7 @@ fn recovers(
 #[test]
 fn every_single_loss_is_repaired() {
     for cluster in shapes().chain([big()]) {
-        let records = cluster.encode(xor());
+        let records = cluster.encode(&xor());
         let before = snapshots(&cluster);
         recovers(&cluster, &records, &before, &[], "nothing lost", |_| {
             RebuildOutcome::Intact
@@ -181,7 +178,7 @@ fn recovers_file(cluster: &Cluster, records: &[Record], before: &[Snapshot], los
 #[test]
 fn one_flipped_bit_anywhere_is_found_and_repaired() {
     let cluster = Cluster::new(vec![vec![501], vec![0, 300, 40], vec![7, 1]], 128);
-    let records = cluster.encode(xor());
+    let records = cluster.encode(&xor());
     let before = snapshots(&cluster);
     for rank in 0..cluster.size() {
         for (file, meta) in records[rank]
@@ -193,7 +190,7 @@ fn one_flipped_bit_anywhere_is_found_and_repaired() {
         {
             for at in [0, meta.size as usize / 2, meta.size as usize - 1] {
                 flip(&cluster.file(rank, file), at);
-                let found = cluster.check(xor(), &records)[rank]
+                let found = cluster.check(&xor(), &records)[rank]
                     .data
                     .clone()
                     .unwrap_err();
@@ -219,7 +216,7 @@ fn one_flipped_bit_anywhere_is_found_and_repaired() {
         let length = std::fs::metadata(cluster.xor_file(rank)).unwrap().len() as usize;
         for at in (0..length).step_by(37).chain([length - 1]) {
             flip(&cluster.xor_file(rank), at);
-            let found = cluster.check(xor(), &records)[rank].parity.clone();
+            let found = cluster.check(&xor(), &records)[rank].parity.clone();
             assert!(found.unwrap_err().to_string().contains(".xor"), "byte {at}");
             recovers(&cluster, &records, &before, &[], "flipped parity", |_| {
                 RebuildOutcome::Encoded
@@ -233,7 +230,7 @@ fn too_many_losses_fail_and_change_no_file() {
     for members in 2..=9 {
         let sizes = (0..members).map(|rank| vec![100 * rank, 77]).collect();
         let cluster = Cluster::new(sizes, 64);
-        let records = cluster.encode(xor());
+        let records = cluster.encode(&xor());
         for a in 0..members {
             let b = (a + 1 + a % (members - 1)) % members;
             let kept: Vec<_> = (0..2)
@@ -262,7 +259,7 @@ fn too_many_losses_fail_and_change_no_file() {
 
 fn fails(cluster: &Cluster, records: &[Record], amnesiac: usize, words: &str) {
     let before = snapshots(cluster);
-    for result in cluster.rebuild(xor(), records, &[amnesiac]) {
+    for result in cluster.rebuild(&xor(), records, &[amnesiac]) {
         let error = result.unwrap_err();
         assert!(matches!(error, Error::Dataset { id: 6, .. }), "{error:?}");
         assert!(error.to_string().contains(words), "{error}");
@@ -273,7 +270,7 @@ fn fails(cluster: &Cluster, records: &[Record], amnesiac: usize, words: &str) {
 #[test]
 fn files_of_another_rank_dataset_or_time_do_not_count() {
     let cluster = Cluster::new(vec![vec![50], vec![50], vec![50]], 64);
-    let records = cluster.encode(xor());
+    let records = cluster.encode(&xor());
     let before = snapshots(&cluster);
     let own = std::fs::read(cluster.xor_file(0)).unwrap();
     let (good, start) = header(&cluster, 0);
@@ -309,7 +306,7 @@ fn files_of_another_rank_dataset_or_time_do_not_count() {
     for (bytes, words) in bad {
         std::fs::remove_file(cluster.xor_file(0)).unwrap();
         std::fs::write(cluster.xor_file(0), bytes).unwrap();
-        let found = cluster.check(xor(), &records)[0]
+        let found = cluster.check(&xor(), &records)[0]
             .parity
             .clone()
             .unwrap_err()
@@ -324,14 +321,14 @@ fn files_of_another_rank_dataset_or_time_do_not_count() {
 #[test]
 fn hostile_names_in_a_neighbours_record_are_refused() {
     let cluster = Cluster::new(vec![vec![50], vec![50]], 64);
-    let records = cluster.encode(xor());
+    let records = cluster.encode(&xor());
     // Rank 1 keeps the record of rank 0, and gets a false path for its file.
     let (mut header, start) = header(&cluster, 1);
     let parity = std::fs::read(cluster.xor_file(1)).unwrap()[start as usize..].to_vec();
     header.partner.files[0].file = Name::from("../outside");
     let forged = [encode(&to_tree(&header).unwrap()), parity].concat();
     std::fs::write(cluster.xor_file(1), forged).unwrap();
-    let results = cluster.rebuild(xor(), &records, &[0]);
+    let results = cluster.rebuild(&xor(), &records, &[0]);
     assert!(
         results[0]
             .clone()
@@ -368,7 +365,7 @@ fn checksums_that_are_known_are_never_replaced() {
         );
     }
     let records: Vec<_> = (0..3).map(|rank| cluster.record(rank)).collect();
-    let checked = cluster.check(xor(), &records);
+    let checked = cluster.check(&xor(), &records);
     assert!(checked.iter().all(|health| health.parity.is_err()));
 }
 
@@ -376,7 +373,7 @@ fn checksums_that_are_known_are_never_replaced() {
 #[test]
 fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
     let cluster = Cluster::new(vec![vec![3000, 10], vec![2500], vec![0, 700, 1]], 512);
-    let records = cluster.encode(xor());
+    let records = cluster.encode(&xor());
     let before = snapshots(&cluster);
     for job in ["encode", "rebuild"] {
         let attempt = |files: &dyn Files| {
@@ -385,7 +382,7 @@ fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
                 if job == "encode" {
                     return xor().encode(context, &mut record.clone()).map(|()| record);
                 }
-                let found = || LocalPart::new(xor(), context, record, Verification::SizesOnly);
+                let found = || LocalPart::new(&xor(), context, record, Verification::SizesOnly);
                 let mut mine = (rank != 1).then(found);
                 xor()
                     .rebuild(context, &mut mine, None)
@@ -417,7 +414,7 @@ fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
                 "{job}: operation {n}"
             );
             // Files that pass a check afterwards must be right.
-            let checked = cluster.check(xor(), &records);
+            let checked = cluster.check(&xor(), &records);
             for (rank, health) in checked.iter().enumerate().filter(|(_, h)| h.parity.is_ok()) {
                 let path = cluster.xor_file(rank);
                 assert_eq!(
@@ -428,7 +425,7 @@ fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
             }
             assert!(
                 cluster
-                    .rebuild(xor(), &records, &[])
+                    .rebuild(&xor(), &records, &[])
                     .iter()
                     .all(Result::is_ok)
             );
@@ -445,7 +442,7 @@ fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
         assert!(attempt(&full).iter().all(Result::is_err), "{job}");
         assert!(
             cluster
-                .rebuild(xor(), &records, &[])
+                .rebuild(&xor(), &records, &[])
                 .iter()
                 .all(Result::is_ok)
         );
@@ -516,11 +513,11 @@ fn an_encode_costs_the_messages_it_must() {
 #[test]
 fn a_set_of_one_is_single() {
     let cluster = Cluster::new(vec![vec![5, 0]], 64);
-    let records = cluster.encode(xor());
+    let records = cluster.encode(&xor());
     assert_eq!(std::fs::read_dir(cluster.meta(0)).unwrap().count(), 0);
-    assert_eq!(cluster.check(xor(), &records)[0].data, Ok(()));
+    assert_eq!(cluster.check(&xor(), &records)[0].data, Ok(()));
     std::fs::remove_file(cluster.file(0, 1)).unwrap();
-    let text = cluster.rebuild(xor(), &records, &[])[0]
+    let text = cluster.rebuild(&xor(), &records, &[])[0]
         .clone()
         .unwrap_err()
         .to_string();

@@ -17,11 +17,11 @@ use crate::comm::{Tag, Term, collective};
 use crate::events::{Event, Severity};
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
-use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc};
+use crate::format::{Dataset, FileMeta, Name, RankFiles, Reddesc, Scheme};
 use crate::policy::flush;
 use crate::prefix::names::owners;
 use crate::prefix::paths::seen_by_program;
-use crate::redundancy::{self, Context, Record};
+use crate::redundancy::{self, Context, Record, RedundancyScheme};
 use crate::store::{FileKind, Files};
 use crate::system::time::Instant;
 use crate::{Error, Result};
@@ -127,7 +127,7 @@ impl Session {
             }
             self.name_forms.know(&open);
             let seconds = begun.elapsed().as_secs_f64();
-            let word = &filemap.reddesc.scheme;
+            let word = filemap.reddesc.scheme.word();
             let text = format!("{word} redundancy was made and recorded in {seconds:.3} s");
             run.tell_once(Severity::Debug(2), text);
             bytes = size.map(|size| size.all);
@@ -171,7 +171,7 @@ impl Session {
         self.cached.failures = 0;
         let how = match bypass {
             true => "in the prefix directory, without redundancy".to_string(),
-            false => filemap.reddesc.scheme.clone(),
+            false => filemap.reddesc.scheme.to_string(),
         };
         let count_written = |run: &Run, statistics: &mut Statistics| {
             let (named, amount) = (title(&dataset), moved(&dataset, open.begun));
@@ -346,13 +346,13 @@ pub(super) fn filemap(
 ) -> Filemap {
     let descriptor = &run.descriptors.schemes[scheme];
     let set = &run.sets[scheme];
-    let word = match set.size() {
-        0 | 1 => "SINGLE",
-        _ => descriptor.scheme.word(),
+    let scheme = match set.size() {
+        0 | 1 => Scheme::Single,
+        _ => descriptor.scheme,
     };
     // A small set may tolerate fewer losses than the descriptor asks for.
-    let scheme = redundancy::by_name(word, descriptor.set_failures as usize);
-    let set_failures = scheme.map_or(0, |scheme| scheme.losses(set.size()));
+    let protection = RedundancyScheme::new(scheme, descriptor.set_failures as usize);
+    let set_failures = protection.losses(set.size());
     let store = &run.descriptors.stores[descriptor.store];
     Filemap {
         rank: run.rank(),
@@ -363,7 +363,7 @@ pub(super) fn filemap(
         contained: None,
         dataset: dataset.clone(),
         reddesc: Reddesc {
-            scheme: word.to_string(),
+            scheme: scheme.into(),
             group: descriptor.group.as_str().into(),
             set_id: set.id,
             set_rank: set.index,

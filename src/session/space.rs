@@ -7,15 +7,15 @@ use crate::cache::dataset;
 use crate::cache::layout::Layout;
 use crate::cache::plan::Slot;
 use crate::comm::{Pending, Tag};
-use crate::config::SchemeKind;
 use crate::config::descriptors::SchemeDescriptor;
 use crate::format::filemap::Filemap;
 use crate::format::{Dataset, FileMeta};
 use crate::policy::capacity::{
     Fit, additional_evictions, check_fit, space_wanted, with_redundancy,
 };
+use crate::redundancy::RedundancyScheme;
 use crate::redundancy::topology::Sharing;
-use crate::{Error, Result, redundancy};
+use crate::{Error, Result};
 
 /// Tag of the sizes that ranks send to the leader of their store.
 const SIZES: Tag = 0x48;
@@ -125,8 +125,8 @@ impl CachedDatasets {
             set_failures,
             ..
         } = schemes.get(scheme)?;
-        let losses = redundancy::by_name(kind.word(), *set_failures as usize)?.losses(members);
-        let copies = *kind == SchemeKind::Partner;
+        let losses = RedundancyScheme::new(*kind, *set_failures as usize).losses(members);
+        let copies = kind.makes_copies();
         Some(with_redundancy(size.data, copies, members, losses))
     }
 

@@ -8,6 +8,7 @@ use crate::comm::solo::Solo;
 use crate::config::describe::descriptors;
 use crate::config::{Config, Settings};
 use crate::events::{Memory, Speaker};
+use crate::format::Scheme;
 use crate::format::filemap::Filemap;
 use crate::format::{Dataset, RankFiles, Reddesc};
 use crate::job::Environment;
@@ -122,7 +123,7 @@ pub(super) fn recovered(id: u64) -> CachedDataset {
 
 fn single(rank: usize) -> Reddesc {
     Reddesc {
-        scheme: "SINGLE".to_string(),
+        scheme: Scheme::Single.into(),
         group: "NODE".into(),
         set_id: rank,
         set_rank: 0,

@@ -286,7 +286,7 @@ fn rank_files_text(rank: usize) -> String {
 
 fn reddesc() -> Reddesc {
     Reddesc {
-        scheme: "XOR".into(),
+        scheme: scr::format::Scheme::Xor.into(),
         group: "NODE".into(),
         set_id: 0,
         set_rank: 1,

@@ -1,5 +1,7 @@
 //! Where the datasets of a job go, and how they are protected: stores, redundancy descriptors, groups.
 
+use scr::format::Scheme as Kind;
+use scr::format::scheme::Failures;
 use scr::system::simulated::Random;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -13,7 +15,7 @@ const SECOND: &str = "/sim/local/second";
 const BURST: &str = "/sim/shared/burst";
 
 /// XOR twice: most sites use it.
-pub const SCHEMES: [&str; 5] = ["SINGLE", "PARTNER", "XOR", "XOR", "RS"];
+pub const SCHEMES: [Kind; 5] = [Kind::Single, Kind::Partner, Kind::Xor, Kind::Xor, Kind::Rs];
 
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -32,7 +34,7 @@ pub struct Scheme {
     pub bypass: bool,
     /// Position of its store.
     pub store: usize,
-    pub word: &'static str,
+    pub kind: Kind,
     pub set_size: u64,
     pub failures: Option<u64>,
     /// Nodes fail in pairs.
@@ -62,7 +64,7 @@ impl Places {
             output: false,
             bypass,
             store: 0,
-            word: SCHEMES[random.below(SCHEMES.len() as u64) as usize],
+            kind: SCHEMES[random.below(SCHEMES.len() as u64) as usize],
             set_size: if random.once_in(3) {
                 random.between(2, 4)
             } else {
@@ -96,15 +98,15 @@ impl Places {
             }
         }
         for _ in 0..random.below(3) {
-            let word = *random.one_of(&SCHEMES);
+            let kind = *random.one_of(&SCHEMES);
             self.schemes.push(Scheme {
                 interval: random.between(1, 4),
                 output: random.once_in(3),
                 bypass: random.once_in(4),
                 store: random.below(self.stores.len() as u64) as usize,
-                word,
+                kind,
                 set_size: random.between(2, 8),
-                failures: (matches!(word, "RS" | "PARTNER") && random.once_in(2)).then_some(2),
+                failures: (asks(kind) && random.once_in(2)).then_some(2),
                 pairs: random.once_in(5),
             });
         }
@@ -136,7 +138,7 @@ impl Places {
                 u8::from(scheme.output),
                 u8::from(scheme.bypass),
                 self.stores[scheme.store].dir,
-                scheme.word,
+                scheme.kind,
                 scheme.set_size,
             );
             if let Some(failures) = scheme.failures {
@@ -150,7 +152,11 @@ impl Places {
     /// What parameters say of all this.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         let first = &self.schemes[0];
-        let word = if self.lines { "FILE" } else { first.word };
+        let word = if self.lines {
+            "FILE"
+        } else {
+            first.kind.word()
+        };
         vec![
             ("SCR_CACHE_BYPASS", u8::from(first.bypass).to_string()),
             ("SCR_COPY_TYPE", word.to_string()),
@@ -198,10 +204,16 @@ impl Places {
 
     /// All datasets of this store are protected in the same way.
     pub fn is_even(&self, store: usize) -> bool {
-        let how = |one: &Scheme| (one.word, one.set_size, one.failures, one.pairs);
+        let how = |one: &Scheme| (one.kind, one.set_size, one.failures, one.pairs);
         let first = self.of_store(store).next().map(how);
         self.of_store(store).all(|one| Some(how(one)) == first)
     }
+}
+
+/// True if SET_FAILURES says how many losses it tolerates.
+fn asks(kind: Kind) -> bool {
+    let failures = kind.redundancy().map(|redundancy| redundancy.failures);
+    matches!(failures, Some(Failures::Asked { .. }))
 }
 
 impl Scheme {
@@ -210,14 +222,16 @@ impl Scheme {
         let groups: BTreeSet<usize> = node_of.iter().map(group).collect();
         let size = |wanted: &usize| node_of.iter().filter(|node| group(node) == *wanted).count();
         let sizes: BTreeSet<usize> = groups.iter().map(size).collect();
-        if self.word == "SINGLE" || groups.len() < 2 || sizes.len() > 1 {
+        let Some(redundancy) = self.kind.redundancy() else {
+            return 0;
+        };
+        if groups.len() < 2 || sizes.len() > 1 {
             return 0;
         }
         let smallest_set = groups.len().min(self.set_size as usize);
-        let wanted = match self.word {
-            "XOR" => 1,
-            "PARTNER" => self.failures.unwrap_or(1),
-            _ => self.failures.unwrap_or(2),
+        let wanted = match redundancy.failures {
+            Failures::Fixed(count) => u64::from(count),
+            Failures::Asked { unset, .. } => self.failures.unwrap_or(unset.map_or(2, u64::from)),
         };
         (wanted as usize).min(smallest_set - 1)
     }

@@ -1,8 +1,9 @@
 use super::super::describe::descriptors;
 use super::super::descriptors::choose;
-use super::super::{Config, Descriptors, FlushType, SchemeKind, Settings, View};
+use super::super::{Config, Descriptors, FlushType, Settings, View};
 use super::load;
 use crate::Result;
+use crate::format::Scheme;
 use std::path::Path;
 
 fn make(config: &Config) -> Result<Descriptors> {
@@ -40,7 +41,7 @@ fn defaults() {
     };
     assert_eq!(
         (s.scheme, s.interval, s.set_size, s.set_failures),
-        (SchemeKind::Xor, 1, 8, 1)
+        (Scheme::Xor, 1, 8, 1)
     );
     assert!(s.enabled && s.bypass && !s.output && s.store == 0 && s.group == "NODE");
     assert!(d.warnings.is_empty());
@@ -83,9 +84,9 @@ fn everything_configured() {
     assert_eq!(
         kinds,
         [
-            (SchemeKind::Single, 1, 2),
-            (SchemeKind::Xor, 4, 1),
-            (SchemeKind::Rs, 8, 0)
+            (Scheme::Single, 1, 2),
+            (Scheme::Xor, 4, 1),
+            (Scheme::Rs, 8, 0)
         ]
     );
     assert_eq!(
@@ -259,14 +260,9 @@ fn partner_keeps_one_copy_unless_told_otherwise() {
 
 #[test]
 fn words_are_those_of_the_parameters() {
-    for scheme in [
-        SchemeKind::Single,
-        SchemeKind::Partner,
-        SchemeKind::Xor,
-        SchemeKind::Rs,
-    ] {
+    for scheme in [Scheme::Single, Scheme::Partner, Scheme::Xor, Scheme::Rs] {
         assert_eq!(
-            SchemeKind::from_word(&scheme.word().to_lowercase()),
+            Scheme::from_word(&scheme.word().to_lowercase()),
             Some(scheme)
         );
     }
@@ -342,4 +338,10 @@ fn built_in_groups_stay() {
 fn the_number_of_lines_is_bounded() {
     let lines: String = (0..300).map(|n| format!("STORE=/s{n}\n")).collect();
     assert!(error(&(lines + "CKPT=0")).contains("more than 256 STORE lines"));
+}
+
+#[test]
+fn the_page_of_parameters_lists_all_schemes() {
+    let page = crate::config::docs::parameters();
+    assert!(page.contains(&format!("Redundancy scheme: {}.", Scheme::listed())));
 }

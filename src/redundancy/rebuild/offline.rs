@@ -89,6 +89,7 @@ pub struct Losses {
 pub struct ExaminedSet<'a> {
     location: DatasetLocation<'a>,
     record: SetRecord<'a>,
+    scheme: RedundancyScheme,
     code: Option<Code>,
     contexts: Vec<MemberContext>,
     /// The members in set order.
@@ -146,6 +147,7 @@ pub fn examine<'a>(
     let mut set = ExaminedSet {
         location,
         record,
+        scheme,
         code,
         contexts: contexts.collect::<Result<_>>()?,
         members: Vec::new(),
@@ -221,8 +223,7 @@ impl<'a> ExaminedSet<'a> {
     }
 
     fn redundancy_file(&self, context: &Context) -> PathBuf {
-        let scheme = &self.record.reddesc.scheme;
-        parity_file::path(context.meta_dir, context.set, scheme)
+        parity_file::path(context.meta_dir, context.set, self.scheme.scheme())
     }
 
     fn examine_member(
@@ -325,8 +326,7 @@ impl<'a> ExaminedSet<'a> {
                 _ => None,
             });
         }
-        let name = self.record.reddesc.scheme.as_str();
-        let verdict = judge(&self.context(0)?, code, name, states);
+        let verdict = judge(&self.context(0)?, code, self.scheme.scheme(), states);
         let verdict = verdict.map_err(|what| self.lost(what))?;
         Ok(Some((verdict, inputs)))
     }

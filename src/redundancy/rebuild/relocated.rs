@@ -1,6 +1,7 @@
 //! Parts that other members hold. Their holders announce what they hold, and afterwards what they
 //! could not read of it.
 
+use crate::format::Scheme;
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::format::{Dataset, Reddesc, from_message, to_message};
@@ -35,7 +36,7 @@ struct HeldPartReport {
 pub(super) fn exchange_held_parts(
     context: &Context,
     code: &Code,
-    scheme: &str,
+    scheme: Scheme,
     mine: &mut Option<LocalPart>,
     held_part: Option<&mut HeldPart>,
 ) -> Result<Option<ParityHeader>> {
@@ -104,7 +105,12 @@ pub(super) fn held_member(context: &Context) -> Option<usize> {
     away.find(|member| context.holder(*member) == context.comm.rank())
 }
 
-fn part(context: &Context, code: &Code, scheme: &str, held_part: &mut HeldPart) -> HeldPartReport {
+fn part(
+    context: &Context,
+    code: &Code,
+    scheme: Scheme,
+    held_part: &mut HeldPart,
+) -> HeldPartReport {
     let input = held_part.part.health.parity.clone();
     let input = input.and_then(|()| open(context, code, scheme, held_part));
     let LocalPart { record, health, .. } = &mut held_part.part;
@@ -122,7 +128,7 @@ fn part(context: &Context, code: &Code, scheme: &str, held_part: &mut HeldPart) 
 pub(super) fn open(
     context: &Context,
     code: &Code,
-    scheme: &str,
+    scheme: Scheme,
     held_part: &HeldPart,
 ) -> Result<ParityReader> {
     let path = parity_file::path(&held_part.meta_dir, &held_part.set, scheme);

@@ -6,6 +6,7 @@ use super::routes::{ToRebuild, plan_routes, rebuild_tasks, relocation_tasks, wor
 use super::verdict::{DATA, PARITY, Verdict};
 use super::{Findings, Parity, RoundOutput, targets};
 use super::{orphans, relocated};
+use crate::format::Scheme;
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
 use crate::format::to_message;
@@ -23,8 +24,8 @@ use std::path::PathBuf;
 
 /// What this rank has at the start of a round.
 pub(super) struct RoundInput<'h> {
-    /// Name of the scheme.
-    pub scheme: &'static str,
+    /// The scheme.
+    pub scheme: Scheme,
     pub record: Option<Record>,
     pub parity: Option<Parity>,
     /// True if the content is known to be right.
@@ -167,7 +168,7 @@ fn held_reader<'a>(
     context: &Context<'a>,
     code: &Code,
     verdict: &Verdict,
-    (scheme, held_part): (&str, &HeldPart),
+    (scheme, held_part): (Scheme, &HeldPart),
     member: usize,
 ) -> PartReader<'a> {
     let mut held_reader = PartReader::default();

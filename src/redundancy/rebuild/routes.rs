@@ -187,7 +187,7 @@ mod tests {
     const SIZES: [u64; MEMBERS] = [70, 0, 33, 100, 8];
 
     fn codes() -> impl Iterator<Item = Code> {
-        [CodeKind::Partner, CodeKind::Xor, CodeKind::Rs]
+        [CodeKind::Copies, CodeKind::Sum, CodeKind::Products]
             .into_iter()
             .filter_map(|kind| Code::new(kind, MEMBERS, 2))
     }

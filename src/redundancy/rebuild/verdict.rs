@@ -1,5 +1,6 @@
 //! The states that the members of a set announce, and the verdict that follows from them.
 
+use crate::format::Scheme;
 use crate::redundancy::Context;
 use crate::redundancy::code::Code;
 use crate::redundancy::encode::{from_bytes, to_bytes};
@@ -97,7 +98,7 @@ impl Verdict {
 pub(super) fn judge(
     context: &Context,
     code: &Code,
-    name: &str,
+    scheme: Scheme,
     mut all: Vec<MemberState>,
 ) -> std::result::Result<Verdict, String> {
     let (members, keepers) = (code.members(), code.parities());
@@ -137,7 +138,7 @@ pub(super) fn judge(
         Some((Some(index), *size))
     });
     let Some(known) = known.collect::<Option<Vec<_>>>() else {
-        return Err(describe_losses(context, code, name, &all));
+        return Err(describe_losses(context, code, scheme, &all));
     };
     let (donors, sizes): (Vec<Option<usize>>, Vec<u64>) = known.into_iter().unzip();
     // Redundancy files for other file sizes do not count.
@@ -160,13 +161,13 @@ pub(super) fn judge(
         !state.lacks(RECORD) || donor.is_some_and(sound)
     });
     if !informed || !code.recoverable(&flags(DATA), &flags(PARITY)) {
-        return Err(describe_losses(context, code, name, &all));
+        return Err(describe_losses(context, code, scheme, &all));
     }
     Ok(Verdict { all, sizes, donors })
 }
 
 /// Describes losses that are too many.
-fn describe_losses(context: &Context, code: &Code, name: &str, all: &[MemberState]) -> String {
+fn describe_losses(context: &Context, code: &Code, scheme: Scheme, all: &[MemberState]) -> String {
     let ranks = |pick: &dyn Fn(&MemberState) -> bool| -> Vec<usize> {
         let both = all.iter().zip(context.set.members.iter());
         both.filter(|(s, _)| pick(s)).map(|(_, r)| *r).collect()
@@ -182,5 +183,5 @@ fn describe_losses(context: &Context, code: &Code, name: &str, all: &[MemberStat
         n => format!("any {n}"),
     };
     let set = list_of_ranks(&context.set.members);
-    format!("{what} are lost or damaged; {name} set {set} tolerates the loss of {tolerates}")
+    format!("{what} are lost or damaged; {scheme} set {set} tolerates the loss of {tolerates}")
 }

@@ -2,6 +2,7 @@
 
 use super::verdict::*;
 use crate::comm::solo::Solo;
+use crate::format::Scheme;
 use crate::redundancy::code::{Code, CodeKind};
 use crate::redundancy::{Context, Set};
 use crate::store::posix::Posix;
@@ -13,15 +14,15 @@ const SIZES: [u64; 4] = [100, 7, 0, 61];
 /// Sets of four: two copies, one sum, two sums.
 fn codes() -> [Code; 3] {
     [
-        (CodeKind::Partner, 2),
-        (CodeKind::Xor, 1),
-        (CodeKind::Rs, 2),
+        (CodeKind::Copies, 2),
+        (CodeKind::Sum, 1),
+        (CodeKind::Products, 2),
     ]
     .map(|(kind, losses)| Code::new(kind, SIZES.len(), losses).unwrap())
 }
 
 fn rs() -> Code {
-    Code::new(CodeKind::Rs, SIZES.len(), 2).unwrap()
+    Code::new(CodeKind::Products, SIZES.len(), 2).unwrap()
 }
 
 /// The states of members that have everything.
@@ -63,7 +64,7 @@ fn verdict(code: &Code, all: Vec<MemberState>) -> Result<Verdict, String> {
         holders: &[],
         sync: false,
     };
-    judge(&context, code, "RS", all)
+    judge(&context, code, Scheme::Rs, all)
 }
 
 fn refused(code: &Code, all: Vec<MemberState>) -> String {

@@ -2,6 +2,7 @@
 //! set. Nothing outside of the cache changes.
 
 use crate::site::{Site, nodes};
+use scr::format::Scheme;
 use scr::format::{self, Filemap};
 use scr::store::Durability;
 use scr::store::posix::Posix;
@@ -224,10 +225,10 @@ fn a_forged_record_is_one_lost_rank_at_most() {
         }),
         ("a place beyond", |map| map.reddesc.set_rank = 9),
         ("a scheme that is none", |map| {
-            map.reddesc.scheme = "NONE".to_string()
+            map.reddesc.scheme = "NONE".to_string().into()
         }),
         ("another scheme", |map| {
-            map.reddesc.scheme = "SINGLE".to_string()
+            map.reddesc.scheme = Scheme::Single.into()
         }),
         ("a path outside", |map| {
             map.files.files[0].file = "../../../outside".into()

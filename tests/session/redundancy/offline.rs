@@ -6,9 +6,9 @@ use scr::comm::threads;
 use scr::format::dataset::Dataset;
 use scr::format::filemap::{Filemap, Reddesc};
 use scr::format::files::{FileMeta, RankFiles};
-use scr::format::{self, Name};
+use scr::format::{self, Name, Scheme};
 use scr::redundancy::offline::{DatasetLocation, Losses};
-use scr::redundancy::{Context, Record, Set, by_name};
+use scr::redundancy::{Context, Record, RedundancyScheme, Set};
 use scr::scavenge::dataset_records;
 use scr::scavenge::locations::CacheLocation;
 use scr::scavenge::rebuild::{Scope, choose};
@@ -89,7 +89,7 @@ impl Site {
             let mut record = Record {
                 dataset: site.dataset.clone(),
                 reddesc: Reddesc {
-                    scheme: scheme.into(),
+                    scheme: scheme.to_string().into(),
                     group: "NODE".into(),
                     set_id: set.id,
                     set_rank: index,
@@ -113,7 +113,7 @@ impl Site {
                 holders: &[],
                 sync: false,
             };
-            let scheme = by_name(scheme, failures).unwrap();
+            let scheme = RedundancyScheme::new(Scheme::from_word(scheme).unwrap(), failures);
             scheme.encode(&context, &mut record).unwrap();
             let map = Filemap {
                 rank,
@@ -262,7 +262,8 @@ fn subsets(members: usize, count: usize) -> Vec<Vec<usize>> {
 /// must fail, name them, and touch nothing.
 fn sweep(scheme: &'static str, failures: usize, members: usize) {
     let site = Site::new(scheme, failures, members);
-    let tolerance = by_name(scheme, failures).unwrap().losses(members);
+    let tolerance =
+        RedundancyScheme::new(Scheme::from_word(scheme).unwrap(), failures).losses(members);
     let before = site.snapshot();
     assert_eq!(site.rebuild().unwrap(), (Losses::default(), Vec::new()));
     for count in 1..=tolerance {

@@ -2,6 +2,7 @@
 
 use super::{fixtures, scratch};
 use scr::daemon::Control;
+use scr::format::Scheme;
 use scr::format::dataset::Dataset;
 use scr::format::filemap::{Filemap, Reddesc};
 use scr::format::files::{FileMeta, RankFiles};
@@ -148,7 +149,7 @@ pub fn transfer(bytes: &[u8]) {
 
 fn reddesc() -> Reddesc {
     Reddesc {
-        scheme: "XOR".into(),
+        scheme: Scheme::Xor.into(),
         group: "NODE".into(),
         set_id: 0,
         set_rank: 1,
