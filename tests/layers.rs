@@ -35,6 +35,25 @@ const LAYERS: &str = "
     system:
 ";
 
+/// The rooms of `session`, top first: the modules right below it, each with all that is below it. A room may use
+/// only rooms that stand below it here. `session` itself may use all.
+const ROOMS: &[&str] = &[
+    "start",
+    "output",
+    "manage",
+    "halt",
+    "restart",
+    "flush",
+    "log",
+    "datasets",
+    "progress",
+    "statistics",
+    "wait_for",
+    "ids",
+    "run",
+    "state",
+];
+
 fn layers() -> Vec<(&'static str, Vec<&'static str>)> {
     let rows = LAYERS.lines().filter_map(|row| row.split_once(':'));
     rows.map(|(name, used)| (name.trim(), used.split_whitespace().collect()))
@@ -406,6 +425,33 @@ fn the_table_goes_down_only() {
         );
     }
     none(wrong);
+}
+
+#[test]
+fn rooms_of_the_session_use_only_rooms_below() {
+    let place = |module: &Module| {
+        let room = match module.as_slice() {
+            [session, room, ..] if session == "session" => room,
+            _ => return None,
+        };
+        let place = ROOMS.iter().position(|listed| listed == room);
+        Some(place.unwrap_or_else(|| panic!("ROOMS lacks {room}")))
+    };
+    let (modules, uses) = all_uses();
+    let rooms: BTreeSet<usize> = modules.iter().filter_map(place).collect();
+    assert!(
+        rooms.iter().copied().eq(0..ROOMS.len()),
+        "ROOMS has a room that is not there"
+    );
+    let up = |found: &&Use| match (place(&found.from), place(&found.to)) {
+        (Some(from), Some(to)) => from > to,
+        _ => false,
+    };
+    let up = uses.iter().filter(up);
+    none(
+        up.map(|found| format!("{}, which stands above it in ROOMS", found.place()))
+            .collect(),
+    );
 }
 
 /// The words of the text block in the documentation of `src/lib.rs`.

@@ -23,7 +23,7 @@ pub struct RankReport {
     /// For each store, the instance that this rank uses. Ranks with the same instance share it.
     pub sharing: Vec<Name>,
     /// Fingerprint of the settings that must be the same on all ranks; see
-    /// `session/consistency.rs`.
+    /// `session/start/consistency.rs`.
     pub common: u64,
 }
 

@@ -1,12 +1,6 @@
 //! When the run must stop: conditions in the halt file, signals, the end of the allocation.
 
 use super::Session;
-use super::cached::{CachedDataset, note, title};
-use super::flush::due_at_end;
-use super::prefix_state::PrefixState;
-use super::run::Run;
-use super::state::{Call, State};
-use super::wait_for::WaitFor;
 use crate::Result;
 use crate::comm::{Term, collective};
 use crate::config::Config;
@@ -15,6 +9,12 @@ use crate::format::{Name, flush_file};
 use crate::job::{Environment, clock, manager, signal};
 use crate::policy::halt;
 use crate::prefix::records;
+use crate::session::datasets::cached::due_at_end;
+use crate::session::datasets::cached::{CachedDataset, note, title};
+use crate::session::datasets::prefix_state::PrefixState;
+use crate::session::run::Run;
+use crate::session::state::{Call, State};
+use crate::session::wait_for::WaitFor;
 use crate::system::time::Instant;
 use std::cell::{Cell, OnceCell, RefCell};
 

@@ -1,8 +1,6 @@
 //! What a run records in the event log. Rank 0 records it; the other ranks have no log.
 
 use super::Session;
-use super::output::Target;
-use super::run::Run;
 use crate::cache::plan::Slot;
 use crate::config::settings::Settings;
 use crate::events::{Event, Message, Sink, Speaker};
@@ -10,6 +8,8 @@ use crate::format::Dataset;
 use crate::log::{Log, Origin, Record, Tell};
 use crate::policy::halt::FINALIZED;
 use crate::prefix::paths::Prefix;
+use crate::session::datasets::record::Target;
+use crate::session::run::Run;
 use crate::store::Files;
 use crate::system::time::Instant;
 use std::path::Path;

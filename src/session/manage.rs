@@ -1,18 +1,18 @@
 //! Datasets by name: `SCR_Current`, `SCR_Drop`, `SCR_Delete`; and the purges at the start of a run.
 
 use super::Session;
-use super::cached::CachedDataset;
-use super::damage;
-use super::run::Run;
-use super::state::Call;
-use super::wait_for::WaitFor;
-use super::window::delete_from_prefix;
+use super::datasets::damage;
 use crate::cache::dataset;
 use crate::cache::layout::{CacheEntry, Layout};
 use crate::events::Severity;
 use crate::format::Name;
 use crate::prefix::delete::DeletionPlan;
 use crate::prefix::index;
+use crate::session::datasets::cached::CachedDataset;
+use crate::session::flush::window::delete_from_prefix;
+use crate::session::run::Run;
+use crate::session::state::Call;
+use crate::session::wait_for::WaitFor;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 

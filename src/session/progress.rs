@@ -1,7 +1,7 @@
 //! Tells how far a long flush or fetch has come.
 
-use super::run::Run;
 use crate::events::Severity;
+use crate::session::run::Run;
 use crate::system::time::Instant;
 use crate::text::bytes;
 use crate::transfer::Watch;

@@ -1,9 +1,9 @@
 //! What a run has done so far and how long it took, for the summary in `SCR_Finalize`.
 
 use super::Session;
-use super::run::Run;
 use crate::events::Severity;
 use crate::format::Dataset;
+use crate::session::run::Run;
 use crate::system::time::Instant;
 use crate::text::{at_rate, counted};
 use std::time::Duration;

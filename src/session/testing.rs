@@ -1,7 +1,5 @@
 //! A run of one rank in a temporary directory, for the unit tests of the parts of a session.
 
-use super::cached::CachedDataset;
-use super::run::{Run, Store};
 use crate::cache::layout::Layout;
 use crate::cache::plan::{CachedRecord, Inventory, Slot};
 use crate::comm::solo::Solo;
@@ -16,6 +14,8 @@ use crate::prefix::paths::Prefix;
 use crate::prefix::records;
 use crate::redundancy::Set;
 use crate::redundancy::topology::Sharing;
+use crate::session::datasets::cached::CachedDataset;
+use crate::session::run::{Run, Store};
 use crate::store::faulty::Faulty;
 use crate::store::posix::Posix;
 use std::sync::Arc;

@@ -5,7 +5,6 @@ use super::end::{Progress, note_flush};
 use super::outcome::{EndedFlush, FlushResult};
 use super::transfer::{PartShape, grant};
 use super::{Flush, Way};
-use crate::Result;
 use crate::comm::{Term, collective};
 use crate::events::Severity;
 use crate::format::Dataset;
@@ -20,12 +19,12 @@ use crate::prefix::flush_target::planned_entry;
 use crate::prefix::names::owners;
 use crate::prefix::part::may_split;
 use crate::prefix::rank2file::full_size;
-use crate::session::cached::title;
-use crate::session::prefix_state::PrefixState;
+use crate::session::datasets::cached::title;
+use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::progress::CopyProgress;
 use crate::session::run::{Run, time_now};
-use crate::session::shared_names::routed_twice;
 use crate::system::time::Instant;
+use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
 /// A dataset that is about to be flushed.
@@ -279,4 +278,15 @@ fn containers_of(run: &Run, leader: usize, bytes: u64) -> Result<ContainerPlace>
     let size = run.settings.container_size;
     let begin = containers::place(&*run.comm, &Containers { size, leader }, bytes)?;
     Ok(ContainerPlace { size, begin })
+}
+
+/// The error for a name that rank `owner` has routed, too.
+pub(in crate::session) fn routed_twice(dataset: &Dataset, owner: usize, name: &Path) -> Error {
+    let what = format!(
+        "rank {owner} has routed {} too, but in the cache each rank has a file of its own: a file that \
+         ranks share needs SCR_CACHE_BYPASS=1, or a store with VIEW=GLOBAL; other files need a name for \
+         each rank",
+        name.display()
+    );
+    Error::dataset(dataset.id, dataset.name.to_string(), what)
 }

@@ -5,26 +5,29 @@
 //! the program waits, or the leaders' threads and daemons, while it goes on; see [`background`].
 
 pub(super) mod background;
-mod begin;
+pub(super) mod begin;
+pub(super) mod checksums;
 mod end;
+pub(super) mod finish;
 mod outcome;
 pub(super) mod poststage;
 mod recovered;
 pub(super) mod transfer;
+pub(super) mod window;
 
 use super::Session;
-use super::cached::{CachedDataset, CachedDatasets};
-use super::checksums::BackgroundChecksums;
-use super::other_ranks::OtherRanks;
-use super::prefix_state::PrefixState;
-use super::run::Run;
-use super::search::RestartSearch;
-use super::statistics::Statistics;
-use super::wait_for::WaitFor;
 use crate::config::settings::FlushType;
 use crate::events::Event;
-use crate::format::Dataset;
 use crate::policy::flush as policy;
+use crate::session::datasets::cached::due_at_end;
+use crate::session::datasets::cached::{CachedDataset, CachedDatasets};
+use crate::session::datasets::other_ranks::OtherRanks;
+use crate::session::datasets::prefix_state::PrefixState;
+use crate::session::datasets::search::RestartSearch;
+use crate::session::flush::checksums::BackgroundChecksums;
+use crate::session::run::Run;
+use crate::session::statistics::Statistics;
+use crate::session::wait_for::WaitFor;
 use crate::{Error, Result};
 use background::BackgroundFlushes;
 
@@ -155,17 +158,6 @@ impl Flush<'_> {
         };
         newest.and(again)
     }
-}
-
-/// The newest checkpoint that the user has not given up, if it must be flushed when the run ends. Local;
-/// the same on all ranks.
-pub(super) fn due_at_end<'a>(run: &Run, cached: &'a CachedDatasets) -> Option<&'a Dataset> {
-    let checkpoints = cached.entries.iter().filter(|cached| {
-        let found = cached.filemap.is_some() || cached.prefix.has_files();
-        cached.dataset.is_checkpoint() && !cached.prefix.is_given_up() && found
-    });
-    let newest = checkpoints.max_by_key(|cached| cached.dataset.id)?;
-    policy::due_at_end(newest.prefix.has_files(), run.settings.flush).then_some(&newest.dataset)
 }
 
 impl Session {

@@ -1,8 +1,9 @@
 //! `SCR_FLUSH_POSTSTAGE`: the end of a run that does not wait for its flushes.
 
-use super::{Flush, due_at_end};
+use super::Flush;
 use crate::events::Severity;
-use crate::session::cached::title;
+use crate::session::datasets::cached::due_at_end;
+use crate::session::datasets::cached::title;
 use crate::session::wait_for::WaitFor;
 use crate::{Error, Result};
 

@@ -3,7 +3,7 @@
 use crate::cache::plan::Slot;
 use crate::prefix::index;
 use crate::session::Session;
-use crate::session::cached::CachedDataset;
+use crate::session::datasets::cached::CachedDataset;
 use crate::{Error, Result};
 
 impl Session {

@@ -1,0 +1,358 @@
+//! The datasets in this run's caches, and their removal.
+
+use crate::Result;
+use crate::cache::dataset;
+use crate::cache::plan::Slot;
+use crate::format::filemap::Filemap;
+use crate::format::flush_file::FlushFile;
+use crate::format::{Dataset, Name};
+use crate::policy::flush as policy;
+use crate::prefix::paths::seen_by_program;
+use crate::prefix::records;
+use crate::session::datasets::deletion::{BackgroundDeletion, Trash};
+use crate::session::datasets::prefix_state::PrefixState;
+use crate::session::run::Run;
+use crate::store::Files;
+use crate::system::time::Instant;
+use crate::text::transferred;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A dataset that counts against the cache size.
+#[derive(Debug, Clone, Default)]
+pub(in crate::session) struct CachedDataset {
+    /// Index of its store.
+    pub store: usize,
+    pub dataset: Dataset,
+    /// The program wrote it to the prefix directory; the store has none of its files.
+    pub bypass: bool,
+    pub prefix: PrefixState,
+    /// How many failure groups may be lost without losing it.
+    pub tolerates: usize,
+    /// The level of nodes below which this rank's files lie; see [`Layout`](crate::cache::layout).
+    pub level: Option<usize>,
+    /// Leaders: bytes in the store on this node, if known.
+    pub bytes: Option<u64>,
+    /// This rank's record. `None` for a dataset of an earlier run that has not been recovered.
+    pub filemap: Option<Filemap>,
+}
+
+impl CachedDataset {
+    /// Its directory in the cache.
+    pub fn slot(&self) -> Slot {
+        Slot {
+            store: self.store,
+            id: self.dataset.id,
+        }
+    }
+
+    /// This rank's part of it, to be offered for a restart. `None` if it was not recovered.
+    pub fn restart_files(&self, run: &Run) -> Option<RestartFiles> {
+        let filemap = self.filemap.as_ref()?;
+        let layout = run.stores[self.store].layout.at(self.level);
+        let root = match self.bypass {
+            true => run.prefix.root().to_path_buf(),
+            false => layout.data(self.dataset.id, run.rank()),
+        };
+        Some(RestartFiles {
+            dataset: self.dataset.clone(),
+            ranks: filemap.ranks as u64,
+            root,
+            bypass: self.bypass,
+            common: self.bypass || layout.is_common(),
+            files: paths(filemap),
+            places: OnceCell::new(),
+        })
+    }
+}
+
+/// This rank's files of the checkpoint that is offered for a restart.
+#[derive(Debug, Clone)]
+pub(in crate::session) struct RestartFiles {
+    pub dataset: Dataset,
+    /// How many ranks wrote it.
+    pub ranks: u64,
+    /// Directory below which the files lie: this rank's own in the cache, or the prefix directory.
+    pub root: PathBuf,
+    /// The files are read in the prefix directory.
+    pub bypass: bool,
+    /// The files of other ranks are below `root`, too.
+    pub common: bool,
+    /// Paths relative to `root`. Empty if another number of ranks wrote them.
+    pub files: Vec<PathBuf>,
+    /// Where they are in `files`; made with the first search.
+    pub places: OnceCell<Places>,
+}
+
+/// Where paths are in a list.
+#[derive(Debug, Clone)]
+pub(in crate::session) struct Places {
+    by_path: HashMap<PathBuf, usize>,
+    /// By the last component; `None` if several paths have it.
+    by_name: HashMap<OsString, Option<usize>>,
+}
+
+impl Places {
+    fn of(paths: &[PathBuf]) -> Self {
+        let mut places = Places {
+            by_path: HashMap::with_capacity(paths.len()),
+            by_name: HashMap::with_capacity(paths.len()),
+        };
+        for (place, path) in paths.iter().enumerate() {
+            places.by_path.insert(path.clone(), place);
+            if let Some(name) = path.file_name() {
+                let several = places.by_name.contains_key(name);
+                let place = (!several).then_some(place);
+                places.by_name.insert(name.to_os_string(), place);
+            }
+        }
+        places
+    }
+}
+
+impl RestartFiles {
+    /// Fails if the program cannot open this file. Local.
+    pub fn check(&self, files: &dyn Files, path: &Path) -> Result<()> {
+        let open = |path: &Path| files.open(path).map(drop);
+        match self.bypass {
+            true => seen_by_program(files, path, open),
+            false => open(path),
+        }
+    }
+
+    /// The file that the program calls `relative`. If no file has this path, the last component
+    /// decides, provided that it is unique: the classic interface of SCR allowed that.
+    pub fn find(&self, relative: &Path) -> Option<&Path> {
+        let places = self.places.get_or_init(|| Places::of(&self.files));
+        let place = match places.by_path.get(relative) {
+            Some(place) => Some(*place),
+            None => *places.by_name.get(relative.file_name()?)?,
+        };
+        self.files.get(place?).map(PathBuf::as_path)
+    }
+}
+
+/// The paths of a record's files.
+pub(in crate::session) fn paths(filemap: &Filemap) -> Vec<PathBuf> {
+    let files = filemap.files.files.iter();
+    files
+        .map(|file| file.file.as_path().to_path_buf())
+        .collect()
+}
+
+/// "dataset 3 (ck.3)".
+pub(in crate::session) fn title(dataset: &Dataset) -> String {
+    titled(dataset.id, &dataset.name)
+}
+
+/// Files and bytes of a dataset, and the time since `begun`, in words.
+pub(in crate::session) fn moved(dataset: &Dataset, begun: Instant) -> String {
+    let (files, size) = (dataset.files.unwrap_or(0), dataset.size.unwrap_or(0));
+    transferred(files, size, begun.elapsed().as_secs_f64())
+}
+
+/// [`title`] from its parts.
+pub(in crate::session) fn titled(id: u64, name: &Name) -> String {
+    format!("dataset {id} ({name})")
+}
+
+/// What all ranks that share a store have in it of one dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) struct DatasetSize {
+    /// The program's files, bytes.
+    pub data: u64,
+    /// The same with redundancy and records, bytes.
+    pub all: u64,
+    pub checkpoint: bool,
+}
+
+/// All datasets in this run's caches. The entries are the same on all ranks, but for `level`,
+/// `bytes` and `filemap`.
+#[derive(Default)]
+pub(in crate::session) struct CachedDatasets {
+    pub entries: Vec<CachedDataset>,
+    /// Directories that no restart can use. They are evicted first. The same on all ranks.
+    pub unusable: Vec<Slot>,
+    /// The newest checkpoint that was evicted and is in the prefix directory; `None` if the user has given
+    /// up a checkpoint since. The same on all ranks.
+    pub newest_evicted: Option<u64>,
+    /// Leaders: the size of the last dataset of each redundancy descriptor.
+    pub sizes: BTreeMap<usize, DatasetSize>,
+    /// How many datasets in a row could not be completed in the cache. The same on all ranks.
+    pub failures: u32,
+    pub deletion: BackgroundDeletion,
+    /// Leaders: redundancy files of evicted datasets whose space the open dataset reuses.
+    pub recycled: Vec<PathBuf>,
+}
+
+impl CachedDatasets {
+    pub fn get(&self, id: u64) -> Option<&CachedDataset> {
+        self.entries.iter().find(|cached| cached.dataset.id == id)
+    }
+
+    /// Replaces this rank's record of a dataset, if the dataset is still there. Local.
+    pub fn set_filemap(&mut self, filemap: Filemap) {
+        let mut entries = self.entries.iter_mut();
+        if let Some(cached) = entries.find(|c| c.dataset.created == filemap.dataset.created) {
+            cached.filemap = Some(filemap);
+        }
+    }
+
+    /// Changes what is known of a dataset in the prefix directory. The same on all ranks.
+    pub fn note_prefix(&mut self, id: u64, change: impl FnOnce(&mut PrefixState)) {
+        let mut entries = self.entries.iter_mut();
+        if let Some(cached) = entries.find(|cached| cached.dataset.id == id) {
+            change(&mut cached.prefix);
+        }
+    }
+
+    /// Adds a dataset, in place of any other of its id.
+    pub fn insert(&mut self, cached: CachedDataset) {
+        self.entries
+            .retain(|other| other.dataset.id != cached.dataset.id);
+        self.entries.push(cached);
+    }
+
+    /// The directories of the datasets that `wanted` chooses.
+    pub fn slots(&self, wanted: impl Fn(&CachedDataset) -> bool) -> Vec<Slot> {
+        let chosen = self.entries.iter().filter(|cached| wanted(cached));
+        chosen.map(CachedDataset::slot).collect()
+    }
+
+    /// Every directory with this id in any store.
+    pub fn slots_of_id(&self, id: u64) -> Vec<Slot> {
+        let mut slots = self.slots(|cached| cached.dataset.id == id);
+        slots.extend(self.unusable.iter().filter(|slot| slot.id == id));
+        slots.dedup();
+        slots
+    }
+
+    /// Sets the directories that no restart can use. One with records of several times may be in use;
+    /// it does not count then.
+    pub fn set_unusable(&mut self, slots: Vec<Slot>) {
+        let used = self.slots(|_| true);
+        self.unusable = slots;
+        self.unusable.retain(|slot| !used.contains(slot));
+        self.unusable.sort();
+        self.unusable.dedup();
+    }
+
+    /// The files of dataset `id` replace those of any other dataset of its name in the prefix
+    /// directory, which is not complete there any more. Local; the same on all ranks.
+    pub fn name_is_reused(&mut self, run: &Run, id: u64, name: &Name) {
+        let other = |c: &CachedDataset| c.dataset.name == *name && c.dataset.id != id;
+        self.forget(run, |c| other(c) && c.bypass);
+        for cached in self.entries.iter_mut().filter(|c| other(c)) {
+            cached.prefix.lose_name(cached.dataset.id < id);
+        }
+    }
+
+    /// Forgets datasets in bypass that are not in the prefix directory any more. Local; the same on all ranks.
+    pub fn forget(&mut self, run: &Run, these: impl Fn(&CachedDataset) -> bool) {
+        let lost = self.slots(these);
+        let is_lost = |id: &u64| lost.iter().any(|slot| slot.id == *id);
+        self.entries.retain(|c| !is_lost(&c.dataset.id));
+        if !lost.is_empty() {
+            note(run, |record| record.datasets.retain(|id, _| !is_lost(id)));
+        }
+    }
+
+    /// Leaders: renames the directories out of the way, and deletes them in the background. Local.
+    pub fn discard(&mut self, run: &Run, gone: &[Slot], reused_by: Option<u64>) {
+        let mut trash = Vec::new();
+        for slot in gone {
+            let Some(store) = run.led_store(slot.store) else {
+                continue;
+            };
+            let layout = store.layout.clone();
+            run.tell_not_removed(run.files.remove_tree(&layout.quarantine(slot.id)));
+            run.tell_not_removed(dataset::discard(&*run.files, &layout, slot.id));
+            if let Some(id) = reused_by {
+                let moved = dataset::recycle_redundancy(&*run.files, &layout, slot.id, id);
+                self.recycled.extend(moved);
+            }
+            let mut same = self.entries.iter().filter(|c| c.slot() == *slot);
+            trash.push(Trash {
+                layout,
+                id: slot.id,
+                saved: same.next().map(|c| c.prefix.has_files()),
+            });
+        }
+        self.deletion.start(run, trash);
+    }
+}
+
+/// The newest checkpoint that the user has not given up, if it must be flushed when the run ends. Local;
+/// the same on all ranks.
+pub(in crate::session) fn due_at_end<'a>(
+    run: &Run,
+    cached: &'a CachedDatasets,
+) -> Option<&'a Dataset> {
+    let checkpoints = cached.entries.iter().filter(|cached| {
+        let found = cached.filemap.is_some() || cached.prefix.has_files();
+        cached.dataset.is_checkpoint() && !cached.prefix.is_given_up() && found
+    });
+    let newest = checkpoints.max_by_key(|cached| cached.dataset.id)?;
+    policy::due_at_end(newest.prefix.has_files(), run.settings.flush).then_some(&newest.dataset)
+}
+
+/// Changes the flush file. A failure is only reported: the datasets are as good without it. Local.
+pub(in crate::session) fn note(run: &Run, change: impl FnOnce(&mut FlushFile)) {
+    run.keep_record(|| records::update_flush_file(&*run.files, &run.prefix, change));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cached(store: usize, id: u64, name: &str) -> CachedDataset {
+        CachedDataset {
+            store,
+            dataset: Dataset {
+                id,
+                name: name.into(),
+                ..Dataset::default()
+            },
+            ..CachedDataset::default()
+        }
+    }
+
+    #[test]
+    fn an_id_is_found_in_every_store_and_a_used_directory_is_not_unusable() {
+        let mut all = CachedDatasets::default();
+        all.insert(cached(0, 1, "a"));
+        all.insert(cached(0, 2, "b"));
+        let slot = |store, id| Slot { store, id };
+        all.set_unusable(vec![slot(1, 2), slot(0, 2), slot(1, 2), slot(0, 3)]);
+        assert_eq!(all.unusable, [slot(0, 3), slot(1, 2)]);
+        assert_eq!(all.slots_of_id(2), [slot(0, 2), slot(1, 2)]);
+        all.insert(cached(1, 1, "c"));
+        assert_eq!(
+            all.slots_of_id(1),
+            [slot(1, 1)],
+            "it takes the other's place"
+        );
+    }
+
+    #[test]
+    fn a_file_is_found_by_its_path_or_by_a_unique_last_component() {
+        let paths = ["d/a", "e/a", "d/b", "a"].map(PathBuf::from);
+        let files = RestartFiles {
+            dataset: Dataset::default(),
+            ranks: 1,
+            root: PathBuf::new(),
+            bypass: false,
+            common: false,
+            files: paths.to_vec(),
+            places: OnceCell::new(),
+        };
+        let found = |path: &str| files.find(Path::new(path));
+        assert_eq!(found("e/a"), Some(Path::new("e/a")));
+        assert_eq!(found("a"), Some(Path::new("a")));
+        assert_eq!(found("other/b"), Some(Path::new("d/b")));
+        assert_eq!(found("other/a"), None, "three files have this name");
+        assert_eq!(found("c"), None);
+    }
+}

@@ -1,0 +1,280 @@
+//! Datasets that leave the cache: those that make room for a new one, and those that are removed.
+
+use crate::Result;
+use crate::cache::plan::Slot;
+use crate::events::{Event, Severity};
+use crate::policy::eviction::{EvictionCandidate, awaited, select_evicted};
+use crate::session::Session;
+
+use crate::session::datasets::cached::{CachedDatasets, due_at_end, note};
+use crate::session::datasets::search::RestartSearch;
+use crate::session::run::Run;
+use crate::session::wait_for::WaitFor;
+
+impl CachedDatasets {
+    /// Removes datasets from the cache and from everything that refers to them. Never fails: a rank
+    /// that cannot remove its files goes on with the others. Local; the same on all ranks.
+    pub fn remove(&mut self, run: &Run, search: &mut RestartSearch, gone: &[Slot]) {
+        self.remove_and_recycle(run, search, gone, None);
+    }
+
+    /// [`CachedDatasets::remove`]; dataset `reused_by` reuses the space of the redundancy files.
+    pub fn remove_and_recycle(
+        &mut self,
+        run: &Run,
+        search: &mut RestartSearch,
+        gone: &[Slot],
+        reused_by: Option<u64>,
+    ) {
+        if gone.is_empty() {
+            return;
+        }
+        self.discard(run, gone, reused_by);
+        self.entries.retain(|c| !gone.contains(&c.slot()));
+        self.unusable.retain(|slot| !gone.contains(slot));
+        let mut ids: Vec<u64> = gone.iter().map(|slot| slot.id).collect();
+        ids.retain(|id| self.slots_of_id(*id).is_empty());
+        search.forget(gone, &ids);
+        note(run, |record| {
+            record.datasets.retain(|id, _| !ids.contains(id));
+        });
+    }
+
+    /// Removes what the cache has of an id that is about to be written or fetched. Collective; a
+    /// barrier if there is something.
+    pub fn remove_id(&mut self, run: &Run, search: &mut RestartSearch, id: u64) -> Result<()> {
+        let slots = self.slots_of_id(id);
+        if slots.is_empty() {
+            return Ok(());
+        }
+        self.remove(run, search, &slots);
+        run.comm.barrier()
+    }
+
+    /// The datasets that count when one is written to `store`, as eviction looks at them. Datasets in
+    /// bypass take no space, so they count only among themselves. The same on all ranks.
+    fn candidates(
+        &self,
+        run: &Run,
+        search: &RestartSearch,
+        store: usize,
+        bypass: bool,
+    ) -> (Vec<Slot>, Vec<EvictionCandidate>) {
+        let offered = search.offered.as_ref().map(|files| files.dataset.id);
+        let cached = self.entries.iter().map(|c| {
+            let entry = EvictionCandidate {
+                id: c.dataset.id,
+                here: c.store == store && c.bypass == bypass,
+                usable: true,
+                checkpoint: c.dataset.is_checkpoint(),
+                tolerates: c.tolerates,
+                saved: c.prefix.is_saved() && run.next_run_fetches(),
+                flushing: c.prefix.is_flushing(),
+                offered: offered == Some(c.dataset.id),
+            };
+            (c.slot(), entry)
+        });
+        let unusable = self.unusable.iter().map(|slot| {
+            let entry = EvictionCandidate {
+                id: slot.id,
+                here: slot.store == store && !bypass,
+                usable: false,
+                checkpoint: false,
+                tolerates: 0,
+                saved: false,
+                flushing: false,
+                offered: false,
+            };
+            (*slot, entry)
+        });
+        cached.chain(unusable).unzip()
+    }
+
+    /// What leaves a store before a new dataset comes, so that the store stays within its count; and
+    /// up to `more` datasets that a restart can do without. The same on all ranks.
+    pub fn victims(
+        &self,
+        run: &Run,
+        search: &RestartSearch,
+        store: usize,
+        bypass: bool,
+        more: usize,
+    ) -> Vec<Slot> {
+        let (slots, entries) = self.candidates(run, search, store, bypass);
+        let count = run.descriptors.stores[store].count as usize;
+        let gone = select_evicted(&entries, count, more).into_iter();
+        gone.filter_map(|at| slots.get(at).copied()).collect()
+    }
+
+    /// True if a new dataset in a store would evict another one.
+    pub fn would_evict(&self, run: &Run, search: &RestartSearch, store: usize) -> bool {
+        !self.victims(run, search, store, false, 0).is_empty()
+    }
+
+    /// Notes that a dataset is deleted from the cache to make room. Local; the same on all ranks.
+    pub fn note_evicted(&mut self, run: &Run, slot: &Slot) {
+        let mut same = self.entries.iter().filter(|c| c.slot() == *slot);
+        let evicted = same.next();
+        run.log_slot(Event::Evict, slot, evicted.map(|c| &c.dataset));
+        let saved = evicted.filter(|c| c.dataset.is_checkpoint() && c.prefix.is_saved());
+        self.newest_evicted = self.newest_evicted.max(saved.map(|c| c.dataset.id));
+    }
+
+    /// Evicts what must leave a store before a new dataset comes, and up to `more` datasets that a
+    /// restart can do without. Dataset `reused_by` of that store reuses the space of the redundancy
+    /// files. No rank may need the evicted datasets any more. Collective, without a round.
+    pub fn evict(
+        &mut self,
+        run: &Run,
+        search: &mut RestartSearch,
+        (store, bypass): (usize, bool),
+        more: usize,
+        reused_by: Option<u64>,
+    ) {
+        let gone = self.victims(run, search, store, bypass, more);
+        for slot in gone.iter().filter(|_| !bypass) {
+            self.note_evicted(run, slot);
+            let dir = run.stores[slot.store].layout.dataset(slot.id);
+            run.tell_once(Severity::Debug(2), format!("{} is evicted", dir.display()));
+        }
+        self.remove_and_recycle(run, search, &gone, reused_by);
+    }
+}
+
+impl Session {
+    /// Flushes the newest checkpoint if output that is no checkpoint takes its place in the cache and it is
+    /// nowhere else: no restart could use the output. Not with `SCR_FLUSH=0`. Collective.
+    ///
+    /// # Errors
+    /// The flush has failed. The checkpoint is still in the cache.
+    pub(in crate::session) fn save_displaced(
+        &mut self,
+        (store, bypass): (usize, bool),
+        more: usize,
+    ) -> Result<()> {
+        let (run, cached) = (&self.run, &self.cached);
+        let Some(id) = due_at_end(run, cached).map(|dataset| dataset.id) else {
+            return Ok(());
+        };
+        let gone = cached.victims(run, &self.search, store, bypass, more);
+        match gone.iter().any(|slot| slot.id == id) {
+            true => self.flush_now(id),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits for the flushes whose end must be known before a new dataset evicts others from a store; see
+    /// [`awaited`]. Collective; without a round if nothing is waited for.
+    pub(in crate::session) fn settle_victims(
+        &mut self,
+        (store, bypass): (usize, bool),
+        more: usize,
+    ) -> Result<()> {
+        let count = self.run.descriptors.stores[store].count as usize;
+        loop {
+            let (slots, entries) = self
+                .cached
+                .candidates(&self.run, &self.search, store, bypass);
+            let awaited = awaited(&entries, count, more).into_iter();
+            let ids: Vec<u64> = awaited
+                .filter_map(|at| slots.get(at).map(|slot| slot.id))
+                .collect();
+            if ids.is_empty() {
+                return Ok(());
+            }
+            self.settle(WaitFor::Ids(&ids))?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::plan::Slot;
+    use crate::format::flush_file;
+    use crate::session::datasets::prefix_state::PrefixState;
+    use crate::session::testing::{cached, ids_in_flush_file, recovered, run_in};
+
+    fn slot(id: u64) -> Slot {
+        Slot { store: 0, id }
+    }
+
+    #[test]
+    fn a_removed_dataset_leaves_directory_flush_file_and_offer() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_in(&dir, &[]);
+        let layout = &run.stores[0].layout;
+        let mut all = CachedDatasets::default();
+        let mut search = RestartSearch::default();
+        for id in 1..=2 {
+            std::fs::create_dir_all(layout.data(id, 0)).unwrap();
+            all.insert(cached(id));
+            let entry = flush_file::FlushEntry::cached(cached(id).dataset);
+            note(&run, |record| {
+                record.datasets.insert(id, entry);
+            });
+        }
+        search.offered = recovered(2).restart_files(&run);
+
+        all.remove(&run, &mut search, &[slot(1)]);
+        assert!(search.offered.is_some(), "the other one stays offered");
+        assert_eq!(ids_in_flush_file(&run), [2]);
+        all.remove(&run, &mut search, &[slot(2)]);
+        all.deletion.finish();
+        assert!(search.offered.is_none() && all.entries.is_empty());
+        assert_eq!(ids_in_flush_file(&run), [0; 0]);
+        assert!(!layout.dataset(1).exists() && !layout.dataset(2).exists());
+    }
+
+    #[test]
+    fn an_id_stays_known_while_another_store_has_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_in(&dir, &[]);
+        let mut all = CachedDatasets::default();
+        let mut search = RestartSearch::default();
+        all.insert(cached(1));
+        let entry = flush_file::FlushEntry::cached(cached(1).dataset);
+        note(&run, |record| {
+            record.datasets.insert(1, entry);
+        });
+        all.unusable = vec![Slot { store: 9, id: 1 }];
+        all.remove(&run, &mut search, &[Slot { store: 9, id: 1 }]);
+        assert_eq!((all.entries.len(), ids_in_flush_file(&run)), (1, vec![1]));
+    }
+
+    #[test]
+    fn datasets_in_bypass_count_only_among_themselves() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_in(&dir, &[("SCR_CACHE_SIZE", "2")]);
+        let mut all = CachedDatasets::default();
+        let search = RestartSearch::default();
+        for id in 1..=5 {
+            let mut one = cached(id);
+            one.bypass = id % 2 == 0;
+            all.insert(one);
+        }
+        let victims = |bypass| all.victims(&run, &search, 0, bypass, 0);
+        assert_eq!(victims(true), [slot(2)]);
+        assert_eq!(victims(false), [slot(1), slot(3)]);
+    }
+
+    #[test]
+    fn what_is_offered_goes_last_and_what_the_index_has_dropped_is_not_safe() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_in(&dir, &[("SCR_CACHE_SIZE", "2")]);
+        let mut all = CachedDatasets::default();
+        let mut search = RestartSearch::default();
+        let one = recovered(1);
+        search.offered = one.restart_files(&run);
+        all.insert(one);
+        all.insert(cached(2));
+        assert_eq!(all.victims(&run, &search, 0, false, 0), [slot(2)]);
+        search.offered = None;
+        // Dataset 1 tolerates a lost node, 2 does not; only while 2 is in the prefix directory it is safer.
+        all.entries[0].tolerates = 1;
+        all.entries[1].prefix = PrefixState::Saved;
+        assert_eq!(all.victims(&run, &search, 0, false, 0), [slot(1)]);
+        all.entries[1].prefix = PrefixState::Dropped;
+        assert_eq!(all.victims(&run, &search, 0, false, 0), [slot(2)]);
+    }
+}

@@ -1,0 +1,13 @@
+//! What the run knows of datasets: those in its caches, what the prefix directory has of them, and how
+//! they leave the cache.
+
+pub(super) mod cached;
+pub(super) mod damage;
+pub(super) mod deletion;
+pub(super) mod evict;
+pub(super) mod other_ranks;
+pub(super) mod prefix_state;
+pub(super) mod record;
+pub(super) mod search;
+pub(super) mod space;
+pub(super) mod unavailable;

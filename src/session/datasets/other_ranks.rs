@@ -1,0 +1,183 @@
+//! Checkpoints in the prefix directory that another number of ranks wrote. Where the program or the
+//! user allows it, they are used, and overwritten, as any other: see `any_ranks`. Otherwise this run
+//! does not use them, and overwrites none of them unless the user gives them up (`SCR_START_ANEW=1`,
+//! or `scr index --drop`).
+
+use crate::config::settings::Settings;
+use crate::format::index::{Index, IndexEntry};
+use crate::format::{Dataset, Name};
+use crate::prefix::{index, rank2file};
+use crate::session::datasets::cached::titled;
+use crate::session::run::Run;
+use crate::session::state::Call;
+use crate::store::retry;
+use crate::text::option;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// What a run knows of such checkpoints.
+#[derive(Debug, Default)]
+pub(in crate::session) struct OtherRanks {
+    /// They can be read like those of this number of ranks. The same on all ranks.
+    pub allowed: bool,
+    /// Rank 0: the names of good checkpoints that were in the index when the run began. Their numbers
+    /// of ranks are looked up when the run wants to use such a name.
+    names: BTreeSet<Name>,
+    /// The ids that a search has found. The same on all ranks.
+    pub ids: Vec<u64>,
+}
+
+/// Rank 0's message about all of them.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub(in crate::session) struct OtherRanksFound {
+    pub ids: Vec<u64>,
+    /// Why the newest cannot be used, and what the user can do.
+    pub why: String,
+}
+
+/// Why a checkpoint of `ranks` ranks cannot be used by a run of `size` ranks.
+pub(in crate::session) fn wrong_ranks(ranks: u64, size: usize) -> String {
+    format!("was written by {ranks} ranks, this run has {size}")
+}
+
+/// Rank 0: the complete checkpoints in the prefix directory that another number of ranks wrote, and
+/// the message about `id`, the one that a restart would have taken.
+pub(in crate::session) fn find(run: &Run, id: u64) -> Result<OtherRanksFound> {
+    let index = index::read(&*run.files, &run.prefix)?;
+    let size = run.comm.size();
+    let ranks = |id| rank2file::ranks(&*run.files, &run.prefix.dataset(id));
+    let complete = index.datasets().iter().rev().filter(|(_, e)| is_usable(e));
+    let other = |id: &u64| ranks(*id).is_ok_and(|ranks| ranks != size as u64);
+    let ids: Vec<u64> = complete.map(|(id, _)| *id).filter(other).collect();
+    let needed = ranks(id)?;
+    let more = match ids.iter().filter(|other| **other != id).count() {
+        0 => String::new(),
+        1 => " (so was 1 other checkpoint there)".to_string(),
+        n => format!(" (so were {n} other checkpoints there)"),
+    };
+    let name = index.name(id).cloned().unwrap_or_default();
+    let why = format!(
+        "{}{more}; run with {needed} ranks, or, if the program can read files of any rank, with \
+         SCR_FETCH_BYPASS=1; or give it up: `scr index {}`, or SCR_START_ANEW=1 to go on without checkpoints of other numbers of ranks; until then none is overwritten, and \
+         new checkpoints need other names",
+        wrong_ranks(needed, size),
+        option("--drop", name.as_bytes())
+    );
+    Ok(OtherRanksFound { ids, why })
+}
+
+fn is_usable(entry: &IndexEntry) -> bool {
+    entry.is_good() && entry.is_checkpoint()
+}
+
+impl OtherRanks {
+    /// Rank 0: with the names in the index at the beginning of the run.
+    pub fn new(index: &Index) -> Self {
+        let usable = index
+            .datasets()
+            .iter()
+            .filter(|(_, entry)| is_usable(entry));
+        let names = usable.filter_map(|(id, _)| index.name(*id).cloned());
+        OtherRanks {
+            allowed: false,
+            names: names.collect(),
+            ids: Vec::new(),
+        }
+    }
+
+    /// The same, allowed if the parameters say so.
+    #[must_use]
+    pub fn with(self, settings: &Settings) -> Self {
+        OtherRanks {
+            allowed: settings.fetch_bypass && !settings.start_anew,
+            ..self
+        }
+    }
+
+    /// Rank 0: how many ranks must have written a dataset in the prefix directory that is to be
+    /// fetched: as many as have, where any number is allowed. If that cannot be read, the fetch tells
+    /// why. Local.
+    pub fn ranks_of(&self, run: &Run, dataset: Option<&Dataset>) -> u64 {
+        let dir = dataset.map(|dataset| run.prefix.dataset(dataset.id));
+        let ranks = dir
+            .filter(|_| self.allowed)
+            .map(|dir| retry(|| rank2file::ranks(&*run.files, &dir)));
+        ranks.and_then(Result::ok).unwrap_or(run.comm.size() as u64)
+    }
+
+    /// Refuses the name of a complete checkpoint that another number of ranks wrote. Local: rank 0
+    /// looks, the other ranks agree.
+    pub fn check_name(&mut self, run: &Run, call: Call, name: &Name) -> Result<()> {
+        if self.allowed || run.settings.start_anew || !self.names.contains(name) {
+            return Ok(());
+        }
+        let size = run.comm.size();
+        let index = index::read(&*run.files, &run.prefix)?;
+        let usable = |id: &u64| index.get(*id).is_some_and(is_usable);
+        let ranks = match index.id(name).filter(usable) {
+            Some(id) => retry(|| rank2file::ranks(&*run.files, &run.prefix.dataset(id))),
+            None => Ok(size as u64),
+        };
+        match ranks {
+            Ok(ranks) if ranks != size as u64 => Err(Error::usage(
+                call.name(),
+                format!(
+                    "{} would overwrite a checkpoint in {} that {}; choose another name, run with \
+                     {ranks} ranks, or give it up: `scr index {}`, or SCR_START_ANEW=1",
+                    name,
+                    run.prefix.root().display(),
+                    wrong_ranks(ranks, size),
+                    option("--drop", name.as_bytes())
+                ),
+            )),
+            Err(error) if error.is_transient() => Err(error),
+            _ => {
+                self.names.remove(name);
+                Ok(())
+            }
+        }
+    }
+
+    /// Refuses a path, relative to the prefix directory, at which a complete checkpoint of another
+    /// number of ranks has a file. Local.
+    pub fn check_path(&self, run: &Run, relative: &Path) -> Result<()> {
+        if self.allowed || self.ids.is_empty() || run.settings.start_anew {
+            return Ok(());
+        }
+        let path = run.prefix.root().join(relative);
+        if run.files.stat(&path)?.is_none() {
+            return Ok(());
+        }
+        let index = index::read(&*run.files, &run.prefix)?;
+        for id in &self.ids {
+            if index.get(*id).is_some_and(is_usable) && has_file(run, *id, relative)? {
+                let name = index.name(*id).cloned().unwrap_or_default();
+                return Err(Error::config(
+                    path.display().to_string(),
+                    format!(
+                        "is a file of {}, which another number of ranks wrote, and is not \
+                         overwritten; choose another path, or give that checkpoint up: `scr index \
+                         {}`, or SCR_START_ANEW=1",
+                        titled(*id, &name),
+                        option("--drop", name.as_bytes())
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// True if a dataset in the prefix directory has a file of this path. Local.
+fn has_file(run: &Run, id: u64, relative: &Path) -> Result<bool> {
+    let (dir, name) = (run.prefix.dataset(id), Name::from(relative));
+    let mut found = false;
+    rank2file::for_each(&*run.files, &dir, |_, entry| {
+        found |= entry.files.contains_key(&name);
+        Ok(())
+    })?;
+    Ok(found)
+}

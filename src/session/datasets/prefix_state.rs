@@ -1,0 +1,184 @@
+//! What the prefix directory has of a cached dataset.
+
+use serde::{Deserialize, Serialize};
+
+/// What the prefix directory has of a cached dataset, and what is on the way there. The same on all ranks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(in crate::session) enum PrefixState {
+    /// Nothing, and no flush of it has failed.
+    #[default]
+    Absent,
+    /// Nothing: its flush has failed, or did not come to its end in an earlier run. It is made again.
+    FlushFailed,
+    /// It is being flushed in the background.
+    Flushing,
+    /// The same, after a flush that has failed.
+    FlushingAgain,
+    /// All of it.
+    Saved,
+    /// All of it was there, and was deleted as older than the newest `SCR_PREFIX_SIZE` checkpoints.
+    LeftWindow,
+    /// All of it, but the user has dropped it from the index: a restart does not find it.
+    Dropped,
+    /// Its name, or its id, belongs to a newer dataset there. It is not flushed any more.
+    Superseded,
+}
+
+impl PrefixState {
+    /// True if a restart finds it in the prefix directory.
+    pub fn is_saved(self) -> bool {
+        self == PrefixState::Saved
+    }
+
+    /// True if its files are in the prefix directory, in the index or not.
+    pub fn has_files(self) -> bool {
+        matches!(self, PrefixState::Saved | PrefixState::Dropped)
+    }
+
+    /// True if a background flush of it goes on.
+    pub fn is_flushing(self) -> bool {
+        matches!(self, PrefixState::Flushing | PrefixState::FlushingAgain)
+    }
+
+    /// True if the last flush of it that has ended has failed.
+    pub fn flush_failed(self) -> bool {
+        matches!(self, PrefixState::FlushFailed | PrefixState::FlushingAgain)
+    }
+
+    /// True if the index is not to have it: it is not flushed again.
+    pub fn is_given_up(self) -> bool {
+        matches!(self, PrefixState::Dropped | PrefixState::Superseded)
+    }
+
+    /// A background flush of it begins.
+    pub fn begin_flush(&mut self) {
+        *self = match self.flush_failed() {
+            true => PrefixState::FlushingAgain,
+            false => PrefixState::Flushing,
+        };
+    }
+
+    /// The background flush of it has ended, with whatever result.
+    pub fn end_flush(&mut self) {
+        *self = match *self {
+            PrefixState::FlushingAgain => PrefixState::FlushFailed,
+            PrefixState::Flushing => PrefixState::Absent,
+            other => other,
+        };
+    }
+
+    /// Its flush has failed.
+    pub fn fail_flush(&mut self) {
+        if !self.is_given_up() {
+            *self = PrefixState::FlushFailed;
+        }
+    }
+
+    /// The index does not have its name any more: the user has dropped it.
+    pub fn drop_name(&mut self) {
+        match self {
+            PrefixState::Saved => *self = PrefixState::Dropped,
+            // Nothing has the name that it could write over.
+            PrefixState::Superseded => *self = PrefixState::Absent,
+            _ => {}
+        }
+    }
+
+    /// The files of another dataset replace those of its name; `newer`: of a newer one.
+    pub fn lose_name(&mut self, newer: bool) {
+        *self = match *self {
+            PrefixState::Saved | PrefixState::Dropped => PrefixState::Dropped,
+            _ if newer => PrefixState::Superseded,
+            PrefixState::Superseded => PrefixState::Absent,
+            other => other,
+        };
+    }
+
+    /// It was deleted from the prefix directory to keep there only so many checkpoints.
+    pub fn leave_window(&mut self) {
+        if self.has_files() {
+            *self = PrefixState::LeftWindow;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PrefixState::{self, *};
+
+    const ALL: [PrefixState; 8] = [
+        Absent,
+        FlushFailed,
+        Flushing,
+        FlushingAgain,
+        Saved,
+        LeftWindow,
+        Dropped,
+        Superseded,
+    ];
+
+    fn after(change: impl Fn(&mut PrefixState)) -> [PrefixState; 8] {
+        ALL.map(|mut state| {
+            change(&mut state);
+            state
+        })
+    }
+
+    #[test]
+    fn a_flush_that_ends_without_success_leaves_what_was_before() {
+        let mut state = FlushFailed;
+        state.begin_flush();
+        assert!(state.is_flushing() && state.flush_failed());
+        state.end_flush();
+        assert_eq!(state, FlushFailed);
+        state = Absent;
+        state.begin_flush();
+        assert!(state.is_flushing() && !state.flush_failed());
+        state.end_flush();
+        assert_eq!(state, Absent);
+    }
+
+    #[test]
+    fn each_change_of_the_prefix_directory_has_one_meaning_in_each_state() {
+        let dropped = after(PrefixState::drop_name);
+        assert_eq!(
+            dropped,
+            [
+                Absent,
+                FlushFailed,
+                Flushing,
+                FlushingAgain,
+                Dropped,
+                LeftWindow,
+                Dropped,
+                Absent
+            ]
+        );
+        let replaced = after(|state| state.lose_name(true));
+        assert_eq!(
+            replaced,
+            [
+                Superseded, Superseded, Superseded, Superseded, Dropped, Superseded, Dropped,
+                Superseded
+            ]
+        );
+        let deleted = after(PrefixState::leave_window);
+        assert_eq!(
+            deleted,
+            [
+                Absent,
+                FlushFailed,
+                Flushing,
+                FlushingAgain,
+                LeftWindow,
+                LeftWindow,
+                LeftWindow,
+                Superseded
+            ]
+        );
+        let failed = after(PrefixState::fail_flush);
+        assert_eq!(failed[6..], [Dropped, Superseded]);
+        assert!(failed[..6].iter().all(|state| *state == FlushFailed));
+    }
+}

@@ -1,0 +1,111 @@
+//! Records of datasets in the cache, and what goes with them: redundancy and checksums.
+
+use crate::cache::dataset;
+use crate::comm::Tag;
+use crate::format::filemap::Filemap;
+use crate::format::{Dataset, Name, RankFiles, Reddesc, Scheme};
+use crate::redundancy::{self, Context, Record, RedundancyScheme};
+use crate::session::run::Run;
+use crate::store::Files;
+use crate::{Error, Result};
+use std::path::Path;
+
+/// Tag of the messages of a redundancy set while it encodes.
+const ENCODE: Tag = 0x40;
+
+/// Where a dataset is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) struct Target {
+    /// Index of the redundancy descriptor.
+    pub scheme: usize,
+    /// Index of the store.
+    pub store: usize,
+    /// The files go to the prefix directory.
+    pub bypass: bool,
+}
+
+/// This rank's record of a dataset that was written by redundancy descriptor `scheme`. Local.
+pub(in crate::session) fn filemap(
+    run: &Run,
+    dataset: &Dataset,
+    scheme: usize,
+    bypass: bool,
+    files: RankFiles,
+) -> Filemap {
+    let descriptor = &run.descriptors.schemes[scheme];
+    let set = &run.sets[scheme];
+    let scheme = match set.size() {
+        0 | 1 => Scheme::Single,
+        _ => descriptor.scheme,
+    };
+    // A small set may tolerate fewer losses than the descriptor asks for.
+    let protection = RedundancyScheme::new(scheme, descriptor.set_failures as usize);
+    let set_failures = protection.losses(set.size());
+    let store = &run.descriptors.stores[descriptor.store];
+    Filemap {
+        rank: run.rank(),
+        ranks: run.comm.size(),
+        node: run.node().into(),
+        prefix: Some(Name::from(run.prefix.real())),
+        bypass,
+        contained: None,
+        dataset: dataset.clone(),
+        reddesc: Reddesc {
+            scheme: scheme.into(),
+            group: descriptor.group.as_str().into(),
+            set_id: set.id,
+            set_rank: set.index,
+            members: set.members.to_vec(),
+            set_size: descriptor.set_size as usize,
+            set_failures,
+            interval: descriptor.interval,
+            store: Name::from(store.dir.as_path()),
+        },
+        files,
+    }
+}
+
+/// Makes the redundancy data and checksums of this rank's files, then writes its record. Collective
+/// over the redundancy set; the result is local.
+pub(in crate::session) fn protect(run: &Run, store: usize, filemap: &mut Filemap) -> Result<()> {
+    let layout = &run.stores[store].layout;
+    let id = filemap.dataset.id;
+    let (data_dir, meta_dir) = (layout.data(id, run.rank()), layout.meta(id));
+    let reddesc = &filemap.reddesc;
+    let missing = || Error::format(0, format!("no scheme {}", reddesc.scheme));
+    let scheme = redundancy::scheme_of(reddesc).ok_or_else(missing)?;
+    let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone())
+        .ok_or_else(|| Error::format(0, "no redundancy set"))?;
+    let context = Context {
+        comm: &*run.comm,
+        files: &*run.files,
+        set: &set,
+        data_dir: &data_dir,
+        common: layout.is_common(),
+        meta_dir: &meta_dir,
+        piece: run.settings.mpi_buf_size,
+        tag: ENCODE,
+        holders: &[],
+        sync: true,
+    };
+    let mut record = Record {
+        dataset: filemap.dataset.clone(),
+        reddesc: filemap.reddesc.clone(),
+        files: filemap.files.clone(),
+    };
+    // A node that is lost takes along what it has not written to a store that several nodes see.
+    let synced = match run.descriptors.stores[store].outlives_nodes() {
+        true => sync_files(&*run.files, &data_dir, &record.files),
+        false => Ok(()),
+    };
+    let encoded = scheme.encode(&context, &mut record);
+    synced.and(encoded)?;
+    filemap.files = record.files;
+    dataset::write_record(&*run.files, layout, filemap)
+}
+
+/// Brings a rank's files below `dir` to stable storage. Local.
+fn sync_files(files: &dyn Files, dir: &Path, list: &RankFiles) -> Result<()> {
+    let mut all = list.files.iter();
+    all.try_for_each(|file| files.open(&file.file.below(dir)?)?.sync())
+}

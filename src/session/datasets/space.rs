@@ -1,0 +1,417 @@
+//! Space in the stores: whether the next dataset will fit, and what is evicted for it.
+
+use crate::cache::dataset;
+use crate::cache::layout::Layout;
+use crate::cache::plan::Slot;
+use crate::comm::{Pending, Tag};
+use crate::config::descriptors::SchemeDescriptor;
+use crate::format::filemap::Filemap;
+use crate::format::{Dataset, FileMeta};
+use crate::policy::capacity::{
+    Fit, additional_evictions, check_fit, space_wanted, with_redundancy,
+};
+use crate::redundancy::RedundancyScheme;
+use crate::redundancy::topology::Sharing;
+use crate::session::datasets::cached::{CachedDatasets, DatasetSize};
+use crate::session::datasets::search::RestartSearch;
+use crate::session::run::{Run, Store};
+use crate::{Error, Result};
+
+/// Tag of the sizes that ranks send to the leader of their store.
+const SIZES: Tag = 0x48;
+
+/// File systems allocate space in blocks, commonly of this size, bytes.
+const BLOCK: u64 = 4096;
+
+/// Files of at least so many bytes are looked at, since they may have holes.
+const LARGE: u64 = 1 << 20;
+
+/// This rank's size on its way to the leader.
+pub(in crate::session) struct SizeReport {
+    /// Bytes of data, and of all.
+    own: (u64, u64),
+    /// `None` on the leader.
+    pending: Option<Box<dyn Pending>>,
+}
+
+/// What is about to be written.
+#[derive(Clone, Copy)]
+pub(in crate::session) struct Planned<'a> {
+    pub dataset: &'a Dataset,
+    /// Index of its redundancy descriptor.
+    pub scheme: usize,
+    pub bypass: bool,
+}
+
+impl CachedDatasets {
+    /// Whether the store of the next dataset has room for it; see
+    /// [`policy::capacity`](crate::policy::capacity). Leaders look, the other ranks agree. Local.
+    ///
+    /// # Errors
+    /// The store has no room, not even after evictions.
+    pub fn check_space(&mut self, run: &Run, search: &RestartSearch, next: Planned) -> Result<Fit> {
+        let at = run.descriptors.schemes[next.scheme].store;
+        let Store { layout, leader, .. } = &run.stores[at];
+        if next.bypass || !leader || !run.settings.cache_check {
+            return Ok(Fit::Now);
+        }
+        let job = layout.job();
+        // A file system that does not tell its free space can only be tried.
+        let free = || run.files.space(&job).map_or(u64::MAX, |s| s.free);
+        let need = self.expected(run, next.scheme, next.dataset.is_checkpoint());
+        let demanded = self.victims(run, search, at, false, 0);
+        let nothing_to_delete = demanded.is_empty() && !self.deletion.is_running();
+        // After failures more space is asked for than the last complete dataset took.
+        let wanted = need.map(|need| space_wanted(need, self.failures));
+        let verdict = check_fit(wanted, free(), nothing_to_delete.then_some(0));
+        let (Some(need), Some(wanted)) = (need, wanted) else {
+            return Ok(match self.failures {
+                0 => verdict,
+                _ => Fit::AfterEvicting(self.dispensable(run, search, at)),
+            });
+        };
+        if verdict == Fit::Now {
+            return Ok(verdict);
+        }
+        // The guess says no: find out exactly, which takes time.
+        self.deletion.finish();
+        let left = free();
+        let all = self.victims(run, search, at, false, usize::MAX);
+        let sizes: Vec<u64> = all.iter().map(|slot| self.size_of(run, *slot)).collect();
+        let (first, rest) = sizes.split_at(demanded.len().min(sizes.len()));
+        let then = first
+            .iter()
+            .fold(left, |sum, size| sum.saturating_add(*size));
+        match additional_evictions(need, wanted, then, rest) {
+            Some(0) => Ok(Fit::AfterDeletion),
+            Some(count) => Ok(Fit::AfterEvicting(count)),
+            None => Err(no_space(
+                run,
+                at,
+                next.dataset,
+                need,
+                left,
+                sizes.iter().sum(),
+            )),
+        }
+    }
+
+    /// How many datasets may be evicted beyond those that the count of the store demands, after
+    /// failures where no size is known: first those that no restart can use, then all that a
+    /// restart can do without.
+    fn dispensable(&self, run: &Run, search: &RestartSearch, store: usize) -> usize {
+        let demanded = self.victims(run, search, store, false, 0).len();
+        let all = match self.failures {
+            1 => self.unusable.iter().filter(|s| s.store == store).count(),
+            _ => self.victims(run, search, store, false, usize::MAX).len(),
+        };
+        all.saturating_sub(demanded)
+    }
+
+    /// The bytes that the next dataset of a descriptor will probably take on this node: as many as
+    /// its last one. Without one, as many as the data of another descriptor's last checkpoint need.
+    fn expected(&self, run: &Run, scheme: usize, checkpoint: bool) -> Option<u64> {
+        if let Some(size) = self.sizes.get(&scheme) {
+            return Some(size.all);
+        }
+        let schemes = &run.descriptors.schemes;
+        let sharing = |scheme: usize| Some(&run.stores.get(schemes.get(scheme)?.store)?.sharing);
+        let alike = |other: &usize| checkpoint && sharing(*other) == sharing(scheme);
+        let mut others = self.sizes.iter();
+        let (_, size) = others.find(|(other, size)| size.checkpoint && alike(other))?;
+        let members = run.sets.get(scheme)?.size();
+        let SchemeDescriptor {
+            scheme: kind,
+            set_failures,
+            ..
+        } = schemes.get(scheme)?;
+        let losses = RedundancyScheme::new(*kind, *set_failures as usize).losses(members);
+        let copies = kind.makes_copies();
+        Some(with_redundancy(size.data, copies, members, losses))
+    }
+
+    /// The bytes that a dataset takes in a store on this node. Local.
+    fn size_of(&self, run: &Run, slot: Slot) -> u64 {
+        let mut same = self.entries.iter().filter(|c| c.slot() == slot);
+        if let Some(bytes) = same.find_map(|c| c.bytes) {
+            return bytes;
+        }
+        let Some(Store { layout, .. }) = run.stores.get(slot.store) else {
+            return 0;
+        };
+        let places = [layout.dataset(slot.id), layout.quarantine(slot.id)];
+        let sizes = places
+            .iter()
+            .map(|path| dataset::disk_usage(&*run.files, path, BLOCK));
+        sizes.map(Result::unwrap_or_default).sum()
+    }
+
+    /// Remembers the size of a dataset for the next one of its descriptor.
+    pub fn remember_size(&mut self, scheme: usize, size: Option<DatasetSize>) {
+        if let Some(size) = size {
+            self.sizes.insert(scheme, size);
+        }
+    }
+}
+
+fn no_space(run: &Run, at: usize, next: &Dataset, need: u64, free: u64, deleted: u64) -> Error {
+    let store = &run.descriptors.stores[at];
+    let evicted = match deleted {
+        0 => String::new(),
+        bytes => format!(" and would have {bytes} more once old datasets are evicted"),
+    };
+    let what = format!(
+        "is not started: STORE={} on node {} has {free} bytes free{evicted}, and going by the last \
+         dataset it needs {need}; make room, lower COUNT (now {}), configure another STORE, or set \
+         SCR_CACHE_CHECK=0 if this one is smaller",
+        store.dir.display(),
+        run.node(),
+        store.count,
+    );
+    Error::dataset(next.id, next.name.to_string(), what)
+}
+
+/// Sends to the leader of the store what this rank has in it of a dataset. Local; the leader must
+/// call [`receive_sizes`].
+pub(in crate::session) fn send_size(
+    run: &Run,
+    store: usize,
+    level: Option<usize>,
+    filemap: &Filemap,
+) -> Result<SizeReport> {
+    let Store {
+        layout,
+        leader,
+        sharing,
+    } = &run.stores[store];
+    let own = own_size(run, &layout.at(level), filemap);
+    let pending = match sharing.all || *leader {
+        true => None,
+        false => {
+            let message = [own.0.to_le_bytes(), own.1.to_le_bytes()].concat();
+            Some(run.comm.isend(sharing.leader, SIZES, message)?)
+        }
+    };
+    Ok(SizeReport { own, pending })
+}
+
+/// Bytes of this rank's data, and of all it has. Files that cannot be looked at count as empty: the
+/// sum is only an estimate for the next dataset.
+fn own_size(run: &Run, layout: &Layout, filemap: &Filemap) -> (u64, u64) {
+    let dir = layout.data(filemap.dataset.id, run.rank());
+    let space = |file: &FileMeta| {
+        let whole = file.size.next_multiple_of(BLOCK);
+        let path = file.file.below(&dir).ok().filter(|_| whole >= LARGE);
+        let space = path.map(|path| dataset::disk_usage(&*run.files, &path, BLOCK));
+        space.and_then(Result::ok).unwrap_or(whole)
+    };
+    let data: u64 = filemap.files.files.iter().map(space).sum();
+    let record = layout.filemap(filemap.dataset.id, run.rank());
+    let added = dataset::redundancy_file(layout, filemap)
+        .into_iter()
+        .chain([record]);
+    let sizes = added.map(|path| dataset::disk_usage(&*run.files, &path, BLOCK));
+    let added: u64 = sizes.map(Result::unwrap_or_default).sum();
+    (data, data.saturating_add(added))
+}
+
+/// On a leader: the size of `dataset` in its store, from the reports of all ranks that share it.
+/// Local: the messages have been sent.
+pub(in crate::session) fn receive_sizes(
+    run: &Run,
+    store: usize,
+    report: SizeReport,
+    dataset: &Dataset,
+) -> Result<Option<DatasetSize>> {
+    let SizeReport { own, pending } = report;
+    if let Some(pending) = pending {
+        pending.wait()?;
+    }
+    let Store {
+        leader, sharing, ..
+    } = &run.stores[store];
+    if !leader {
+        return Ok(None);
+    }
+    let (mut data, mut all) = own;
+    let Sharing {
+        followers,
+        all: shared_by_all,
+        ..
+    } = sharing;
+    for rank in followers {
+        let message = run.comm.recv(*rank, SIZES)?;
+        let (numbers, _) = message.as_chunks::<8>();
+        let number = |at: usize| numbers.get(at).map_or(0, |n| u64::from_le_bytes(*n));
+        data = data.saturating_add(number(0));
+        all = all.saturating_add(number(1));
+    }
+    if *shared_by_all {
+        // All ranks know the total, and a store that all share has no redundancy.
+        data = data.max(dataset.size.unwrap_or(0));
+        all = all.max(data);
+    }
+    Ok(Some(DatasetSize {
+        data,
+        all,
+        checkpoint: dataset.is_checkpoint(),
+    }))
+}
+
+/// [`send_size`] and [`receive_sizes`] of a dataset that is complete on all ranks.
+pub(in crate::session) fn share_size(
+    run: &Run,
+    store: usize,
+    level: Option<usize>,
+    filemap: &Filemap,
+) -> Result<Option<DatasetSize>> {
+    let report = send_size(run, store, level, filemap)?;
+    receive_sizes(run, store, report, &filemap.dataset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::datasets::prefix_state::PrefixState;
+    use crate::session::testing::{cached, checkpoint, run_in};
+    use crate::store::faulty::{Faults, Faulty};
+    use crate::store::posix::Posix;
+    use std::sync::Arc;
+
+    /// A run with a store of `free` bytes that keeps two datasets.
+    fn run_with(dir: &tempfile::TempDir, free: u64) -> (Run, Faults) {
+        let (mut run, _) = run_in(dir, &[("SCR_CACHE_SIZE", "2")]);
+        let files = Faulty::new(Posix);
+        let faults = files.faults();
+        faults.limit_space(Some(free));
+        run.files = Arc::new(files);
+        (run, faults)
+    }
+
+    fn check(all: &mut CachedDatasets, run: &Run) -> Result<Fit> {
+        let planned = Planned {
+            dataset: &checkpoint(9),
+            scheme: 0,
+            bypass: false,
+        };
+        all.check_space(run, &RestartSearch::default(), planned)
+    }
+
+    fn last_one_took(bytes: u64) -> CachedDatasets {
+        let mut all = CachedDatasets::default();
+        let (data, checkpoint) = (bytes, true);
+        let size = DatasetSize {
+            data,
+            all: bytes,
+            checkpoint,
+        };
+        all.remember_size(0, Some(size));
+        all
+    }
+
+    #[test]
+    fn holes_do_not_count_as_space() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_with(&dir, 0);
+        let layout = &run.stores[0].layout;
+        let data = layout.data(3, 0);
+        std::fs::create_dir_all(&data).unwrap();
+        let mut list = crate::format::RankFiles::default();
+        for (name, size) in [("sparse", 1 << 30), ("small", 5)] {
+            let file = std::fs::File::create(data.join(name)).unwrap();
+            std::os::unix::fs::FileExt::write_all_at(&file, &[1; 9000], size / 2).unwrap();
+            file.set_len(size).unwrap();
+            let stat = run.files.stat(&data.join(name)).unwrap().unwrap();
+            let meta = FileMeta::new(name.into(), name.into(), &stat);
+            list.files.push(meta);
+        }
+        let filemap =
+            crate::session::datasets::record::filemap(&run, &checkpoint(3), 0, false, list);
+        let (space, all) = own_size(&run, layout, &filemap);
+        assert!((9000 + 4096..100_000).contains(&space), "{space}");
+        assert_eq!(all, space);
+    }
+
+    #[test]
+    fn nothing_is_refused_while_no_size_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_with(&dir, 0);
+        let mut all = CachedDatasets::default();
+        assert_eq!(check(&mut all, &run), Ok(Fit::Now));
+        // After failures what no restart can use goes, then all that is dispensable.
+        all.failures = 1;
+        all.unusable = vec![Slot { store: 0, id: 1 }];
+        all.insert(cached(2));
+        all.insert(cached(3));
+        assert_eq!(check(&mut all, &run), Ok(Fit::AfterEvicting(0)));
+        all.failures = 2;
+        assert_eq!(check(&mut all, &run), Ok(Fit::AfterEvicting(0)));
+        all.entries.pop();
+        assert_eq!(check(&mut all, &run), Ok(Fit::AfterEvicting(0)));
+    }
+
+    #[test]
+    fn the_next_dataset_is_expected_to_be_as_large_as_the_last() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, faults) = run_with(&dir, 100);
+        let mut all = last_one_took(100);
+        assert_eq!(check(&mut all, &run), Ok(Fit::Now));
+        faults.limit_space(Some(99));
+        let refused = check(&mut all, &run).unwrap_err().to_string();
+        for part in [
+            "dataset 9",
+            "99 bytes free",
+            "it needs 100",
+            "COUNT (now 2)",
+        ] {
+            assert!(refused.contains(part), "{part}: {refused}");
+        }
+        // With what the count of the store demands anyway it fits.
+        for id in 1..=2 {
+            let mut one = cached(id);
+            one.bytes = Some(1);
+            all.insert(one);
+        }
+        assert_eq!(check(&mut all, &run), Ok(Fit::AfterDeletion));
+    }
+
+    #[test]
+    fn a_dataset_that_is_dispensable_goes_for_a_larger_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_with(&dir, 60);
+        let mut all = last_one_took(100);
+        let mut saved = cached(1);
+        saved.prefix = PrefixState::Saved;
+        saved.bytes = Some(50);
+        all.insert(saved);
+        assert_eq!(check(&mut all, &run), Ok(Fit::AfterEvicting(1)));
+        all.entries[0].prefix = PrefixState::Absent;
+        assert!(check(&mut all, &run).is_err(), "the only copy stays");
+    }
+
+    #[test]
+    fn after_a_failure_twice_as_much_is_asked_for_but_not_demanded() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_with(&dir, 150);
+        let mut all = last_one_took(100);
+        let mut saved = cached(1);
+        saved.prefix = PrefixState::Saved;
+        saved.bytes = Some(10);
+        all.insert(saved);
+        assert_eq!(check(&mut all, &run), Ok(Fit::Now));
+        all.failures = 1;
+        assert_eq!(check(&mut all, &run), Ok(Fit::AfterEvicting(1)));
+    }
+
+    #[test]
+    fn another_descriptor_gives_the_first_estimate_for_checkpoints_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_with(&dir, 0);
+        let all = last_one_took(100);
+        assert_eq!(all.expected(&run, 0, true), Some(100));
+        let mut other = CachedDatasets::default();
+        other.sizes.insert(7, all.sizes[&0]);
+        assert_eq!(other.expected(&run, 0, true), None, "no such descriptor");
+        assert_eq!(other.expected(&run, 0, false), None);
+    }
+}

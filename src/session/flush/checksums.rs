@@ -1,0 +1,349 @@
+//! Checksums that are taken in the background, where no other pass reads the files: of datasets in
+//! bypass, and of those with SINGLE. Their pages are mostly still in memory then.
+
+use crate::cache::dataset;
+use crate::comm::Term;
+use crate::events::Severity;
+use crate::format::filemap::Filemap;
+use crate::format::{Dataset, Name};
+use crate::prefix::index;
+use crate::prefix::paths::seen_by_program;
+use crate::prefix::rank2file::{self, entry_of};
+use crate::session::Session;
+use crate::session::datasets::cached::{CachedDatasets, title};
+use crate::session::run::Run;
+use crate::session::wait_for::WaitFor;
+use crate::store::Files;
+use crate::system::thread::lower_priority;
+use crate::transfer::copy::{Content, Copier};
+use crate::transfer::worker::{Cancel, Task, Worker};
+use crate::{Error, Result};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a rank sleeps until it looks again whether its checksums are taken.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// The checksums that are being taken.
+pub(in crate::session) struct BackgroundChecksums {
+    worker: Worker,
+    /// Of datasets in the cache, which each rank records for itself.
+    cached: Vec<Pending>,
+    /// Of a dataset in bypass, which the ranks record together. The same on all ranks, except for its
+    /// task.
+    bypass: Option<Pending>,
+    /// Writes records while the ranks sync the files of the next dataset, which waits for both. So its
+    /// priority is not lowered.
+    recorder: Worker,
+    recording: Option<Recording>,
+}
+
+/// A part of the rank2file that is being written with the checksums of a dataset in bypass.
+struct Recording {
+    dataset: Dataset,
+    task: Task<Result<()>>,
+}
+
+/// The files of a rank whose checksums are being taken.
+struct Pending {
+    dataset: Dataset,
+    /// `None` if no thread could be started.
+    task: Option<Task<Result<Filemap>>>,
+}
+
+impl Pending {
+    fn is_running(&self) -> bool {
+        self.task.as_ref().is_some_and(Task::is_running)
+    }
+
+    fn cancel(&self) {
+        self.task.iter().for_each(Task::cancel);
+    }
+}
+
+impl Default for BackgroundChecksums {
+    fn default() -> Self {
+        BackgroundChecksums {
+            worker: Worker::new("scr-checksums"),
+            cached: Vec::new(),
+            bypass: None,
+            recorder: Worker::new("scr-records"),
+            recording: None,
+        }
+    }
+}
+
+impl BackgroundChecksums {
+    /// Takes the missing checksums of this rank's files of a dataset in the cache, and adds them to its
+    /// record. Local.
+    pub fn start_cached(&mut self, run: &Run, store: usize, filemap: &Filemap) {
+        let layout = run.stores[store].layout.clone();
+        let data = layout.data(filemap.dataset.id, run.rank());
+        let (files, buffer) = (run.files.clone(), run.settings.file_buf_size);
+        let filemap = filemap.clone();
+        let dataset = filemap.dataset.clone();
+        let work = move |cancel: &Cancel| {
+            let filemap = with_checksums(&files, filemap, &data, buffer, cancel)?;
+            dataset::write_record(&*files, &layout, &filemap)?;
+            Ok(filemap)
+        };
+        let task = self.submit(run, work);
+        self.cached.push(Pending { dataset, task });
+    }
+
+    /// Takes the checksums of this rank's files of a dataset in the prefix directory. Local; all ranks
+    /// call it. [`Session::settle_checksums`] records them.
+    pub fn start_bypass(&mut self, run: &Run, filemap: &Filemap) {
+        let root = run.prefix.root().to_path_buf();
+        let (files, buffer) = (run.files.clone(), run.settings.file_buf_size);
+        let filemap = filemap.clone();
+        let dataset = filemap.dataset.clone();
+        let work = move |cancel: &Cancel| with_checksums(&files, filemap, &root, buffer, cancel);
+        let task = self.submit(run, work);
+        self.bypass = Some(Pending { dataset, task });
+    }
+
+    fn submit(
+        &mut self,
+        run: &Run,
+        work: impl FnOnce(&Cancel) -> Result<Filemap> + Send + 'static,
+    ) -> Option<Task<Result<Filemap>>> {
+        match self.worker.submit(|| lower_priority(&[]), work) {
+            Ok(task) => Some(task),
+            Err(error) => {
+                let text = format!("checksums are not taken: {error}");
+                run.tell(Severity::Warning, text);
+                None
+            }
+        }
+    }
+
+    /// Gives up the checksums of a dataset in bypass whose files are about to be overwritten: that of
+    /// name `name`, or any. The same on all ranks. Local.
+    pub fn cancel_bypass(&mut self, name: Option<&Name>) {
+        let goes = |p: &mut Pending| name.is_none_or(|name| p.dataset.name == *name);
+        self.bypass.take_if(goes).iter().for_each(Pending::cancel);
+    }
+
+    /// Gives up everything. Local.
+    pub fn cancel(&mut self) {
+        self.cached.drain(..).for_each(|pending| pending.cancel());
+        self.cancel_bypass(None);
+    }
+
+    /// Adds the checksums that are taken to the records in memory; with `wait`, all. Local.
+    pub fn collect_cached(&mut self, run: &Run, cached: &mut CachedDatasets, wait: bool) {
+        let mut running = Vec::new();
+        for pending in self.cached.drain(..) {
+            let created = pending.dataset.created;
+            if !cached.entries.iter().any(|c| c.dataset.created == created) {
+                // It was evicted.
+                pending.cancel();
+                continue;
+            }
+            if wait {
+                pending.task.iter().for_each(|task| task.wait(PAUSE));
+            }
+            if pending.is_running() {
+                running.push(pending);
+                continue;
+            }
+            match pending.task.as_ref().and_then(Task::take) {
+                Some(Ok(filemap)) => cached.set_filemap(filemap),
+                Some(Err(error)) => {
+                    let named = title(&pending.dataset);
+                    let text = format!("{named} has no checksums in the cache: {error}");
+                    run.tell(Severity::Warning, text);
+                }
+                None => {}
+            }
+        }
+        self.cached = running;
+    }
+
+    /// Begins to record the checksums of the dataset in bypass, if they are taken; with `wait`, waits
+    /// until they are. [`BackgroundChecksums::end_recording`] must follow before the call of the program
+    /// returns. What cannot be recorded is told. Collective; one round if there are some, and more when
+    /// they are recorded.
+    ///
+    /// # Errors
+    /// Only those of the transport.
+    pub fn settle_bypass(&mut self, run: &Run, wait: bool) -> Result<()> {
+        let Some(pending) = &self.bypass else {
+            return Ok(());
+        };
+        if wait {
+            pending.task.iter().for_each(|task| task.wait(PAUSE));
+        }
+        let mut running = [Term::Max(pending.is_running().into())];
+        run.comm.allreduce(&mut running)?;
+        if running[0].value() > 0 {
+            return Ok(());
+        }
+        let Some(pending) = self.bypass.take() else {
+            return Ok(());
+        };
+        match self.record(run, &pending) {
+            Err(error @ Error::Comm { .. }) => Err(error),
+            Err(error) => {
+                run.tell_once(Severity::Warning, not_recorded(&pending.dataset, &error));
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Begins to add the checksums of all ranks to the rank2file of a dataset in bypass. Collective.
+    fn record(&mut self, run: &Run, pending: &Pending) -> Result<()> {
+        let dataset = &pending.dataset;
+        let taken = match pending.task.as_ref().map(Task::take) {
+            Some(Some(taken)) => taken,
+            _ => Err(Error::dataset(
+                dataset.id,
+                dataset.name.to_string(),
+                "the thread that takes checksums has ended early",
+            )),
+        };
+        let taken = run.agree(taken)?;
+        let is_there: bool = run.share_from_root(|| {
+            let index = index::read(&*run.files, &run.prefix)?;
+            let entry = index
+                .get(dataset.id)
+                .and_then(|entry| entry.dataset.as_ref());
+            Ok(entry.is_some_and(|known| known.created == dataset.created))
+        })?;
+        if !is_there {
+            // It was deleted or dropped meanwhile.
+            return Ok(());
+        }
+        let leaf = rank2file::gather_leaf(&*run.comm, &entry_of(&taken.files))?;
+        let Some(leaf) = leaf else {
+            return Ok(());
+        };
+        let (files, dir) = (run.files.clone(), run.prefix.dataset(dataset.id));
+        let writer = run.rank() as u64;
+        let write = move |_: &Cancel| rank2file::write_leaf(&*files, &dir, writer, &leaf);
+        let dataset = dataset.clone();
+        match self.recorder.submit(|| {}, write) {
+            Ok(task) => self.recording = Some(Recording { dataset, task }),
+            Err(error) => run.tell(Severity::Warning, not_recorded(&dataset, &error)),
+        }
+        Ok(())
+    }
+
+    /// Waits until checksums are recorded. Local.
+    pub fn wait_for_recording(&self) {
+        self.recording.iter().for_each(|r| r.task.wait(PAUSE));
+    }
+
+    /// The same, and tells if they could not be. Local.
+    pub fn end_recording(&mut self, run: &Run) {
+        self.wait_for_recording();
+        let Some(Recording { dataset, task }) = self.recording.take() else {
+            return;
+        };
+        if let Some(Err(error)) = task.take() {
+            run.tell(Severity::Warning, not_recorded(&dataset, &error));
+        }
+    }
+}
+
+fn not_recorded(dataset: &Dataset, error: &Error) -> String {
+    let named = title(dataset);
+    format!("{named} has no checksums, so a restart from it compares only sizes: {error}")
+}
+
+/// The record with the checksums of its files below `root`, whose sizes must be as recorded. Local.
+fn with_checksums(
+    files: &Arc<dyn Files>,
+    mut filemap: Filemap,
+    root: &Path,
+    buffer: usize,
+    cancel: &Cancel,
+) -> Result<Filemap> {
+    let after_piece = |_| match cancel.is_cancelled() {
+        true => {
+            let interrupted = std::io::ErrorKind::Interrupted.into();
+            Err(Error::io(
+                "take the checksums of",
+                "a dataset that is gone",
+                interrupted,
+            ))
+        }
+        false => Ok(()),
+    };
+    let copier = Copier::new(&**files, buffer.min(1 << 20));
+    let mut copier = copier.watched(&after_piece);
+    for file in &mut filemap.files.files {
+        if file.crc.is_some() {
+            continue;
+        }
+        let path = file.file.below(root)?;
+        let found = seen_by_program(&**files, &path, |path| copier.checksum(path))?;
+        let recorded = Content {
+            size: file.size,
+            crc: file.crc,
+        };
+        found.check(&recorded, &path)?;
+        file.crc = found.crc;
+    }
+    Ok(filemap)
+}
+
+impl Session {
+    /// Starts to take the checksums of a dataset that was just completed. Local; all ranks call it for
+    /// a dataset in bypass.
+    pub(in crate::session) fn start_checksums(&mut self, id: u64) {
+        let run = &self.run;
+        let Some(cached) = self.cached.get(id) else {
+            return;
+        };
+        match &cached.filemap {
+            Some(filemap) if !cached.bypass => {
+                self.checksums.start_cached(run, cached.store, filemap);
+            }
+            Some(filemap) if run.settings.crc_on_flush => {
+                self.checksums.start_bypass(run, filemap);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes note of checksums that were taken in the background. Collective; see
+    /// [`BackgroundChecksums::settle_bypass`].
+    pub(in crate::session) fn settle_checksums(&mut self) -> Result<()> {
+        let (run, cached) = (&self.run, &mut self.cached);
+        self.checksums.collect_cached(run, cached, false);
+        self.checksums.settle_bypass(run, false)?;
+        self.checksums.end_recording(run);
+        Ok(())
+    }
+
+    /// The same before a dataset is completed, which waits for all. They are recorded while its files
+    /// are synced; [`BackgroundChecksums::end_recording`] must follow. Collective.
+    pub(in crate::session) fn begin_recording_checksums(&mut self) -> Result<()> {
+        let (run, cached) = (&self.run, &mut self.cached);
+        self.checksums.collect_cached(run, cached, false);
+        self.checksums.settle_bypass(run, true)
+    }
+
+    /// Waits until nothing of this run goes on in the background but the deletion of evicted datasets:
+    /// no flush, and no checksum of a dataset is being taken. Collective.
+    ///
+    /// # Errors
+    /// Only those of the transport. A flush that failed is told.
+    pub fn finish_background(&mut self) -> Result<()> {
+        self.settle(WaitFor::All)?;
+        self.end_checksums()
+    }
+
+    /// Waits for all checksums. Collective, like [`Session::settle_checksums`].
+    pub(in crate::session) fn end_checksums(&mut self) -> Result<()> {
+        let (run, cached) = (&self.run, &mut self.cached);
+        self.checksums.collect_cached(run, cached, true);
+        self.checksums.settle_bypass(run, true)?;
+        self.checksums.end_recording(run);
+        Ok(())
+    }
+}

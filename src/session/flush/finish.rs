@@ -1,0 +1,33 @@
+//! Flushes whose run was killed when only their last records were missing.
+
+use crate::Result;
+use crate::events::Severity;
+use crate::prefix::finish::finish_ended;
+use crate::prefix::paths::Prefix;
+use crate::session::datasets::cached::title;
+use crate::session::run::time_now;
+use crate::store::Files;
+
+/// Rank 0: finishes the flushes that ended while their run was killed. Gives what there is to tell.
+/// Local.
+///
+/// # Errors
+/// The index cannot be read.
+pub(in crate::session) fn finish_flushes(
+    files: &dyn Files,
+    prefix: &Prefix,
+) -> Result<Vec<(Severity, String)>> {
+    let mut problems = Vec::new();
+    let finished = finish_ended(files, prefix, &time_now, &mut problems)?;
+    let done = finished.iter().map(|dataset| {
+        let text = "the flush had ended without its entry in the index; it is complete now";
+        (Severity::Note, format!("{}: {text}", title(dataset)))
+    });
+    let failed = problems.iter().map(|error| {
+        let text = format!(
+            "a flush had ended without its entry in the index, and cannot be completed: {error}"
+        );
+        (Severity::Warning, text)
+    });
+    Ok(done.chain(failed).collect())
+}

@@ -1,0 +1,143 @@
+//! Whether the program should write a checkpoint now (`SCR_Need_checkpoint`).
+
+use crate::Result;
+use crate::config::{IntervalSetting, Settings};
+use crate::events::Severity;
+use crate::policy::checkpoint::{Best, History, Rules, best, due};
+use crate::session::Session;
+use crate::session::output::failures::FailureRate;
+use crate::session::run::Run;
+use crate::session::state::Call;
+use crate::system::time::Instant;
+use crate::text::duration;
+
+/// A best interval is told again if it has changed by this factor.
+const NOTABLE: f64 = 1.2;
+
+/// When checkpoints were written, and what they cost. The counts are the same on all ranks.
+pub(in crate::session) struct CheckpointInterval {
+    history: History,
+    begun: Instant,
+    /// The end of the last checkpoint.
+    last: Instant,
+    /// The same with its flush.
+    resumed: Instant,
+    /// When the checkpoint began that is complete, and may still be flushed.
+    counted: Option<Instant>,
+    /// Rank 0 with `SCR_CHECKPOINT_INTERVAL=auto`.
+    failures: Option<FailureRate>,
+    /// The best interval that was told last, seconds.
+    told: Option<f64>,
+}
+
+impl CheckpointInterval {
+    /// Before the first checkpoint.
+    pub fn new(failures: Option<FailureRate>) -> Self {
+        let now = Instant::now();
+        CheckpointInterval {
+            history: History::default(),
+            begun: now,
+            last: now,
+            resumed: now,
+            counted: None,
+            failures,
+            told: None,
+        }
+    }
+
+    /// Counts a checkpoint that was started at `begun` and is complete now, but not flushed.
+    pub fn count(&mut self, begun: Instant) {
+        self.history.checkpoints += 1;
+        self.history.cost += begun.elapsed().as_secs_f64();
+        self.last = Instant::now();
+        self.counted = Some(begun);
+    }
+
+    /// The program goes on after the checkpoint that was counted, if one was.
+    pub fn resume(&mut self) {
+        if let Some(begun) = self.counted.take() {
+            self.history.waited += begun.elapsed().as_secs_f64();
+            self.resumed = Instant::now();
+        }
+    }
+
+    fn rules(&self, settings: &Settings) -> Rules {
+        let this_run = self.begun.elapsed().as_secs_f64();
+        Rules {
+            interval: match settings.checkpoint_interval {
+                IntervalSetting::Calls(calls) => calls,
+                IntervalSetting::Auto => 0,
+            },
+            seconds: settings.checkpoint_seconds,
+            overhead: settings.checkpoint_overhead,
+            between_failures: self.failures.map(|failures| failures.between(this_run)),
+        }
+    }
+
+    /// The history until now.
+    fn history(&self) -> History {
+        History {
+            since_last: self.last.elapsed().as_secs_f64(),
+            computed: self.resumed.elapsed().as_secs_f64(),
+            ..self.history
+        }
+    }
+
+    /// Rank 0: tells the best interval and why it is that, if it has changed notably. Local.
+    fn tell(&mut self, run: &Run, rules: &Rules) {
+        let (Some(failures), Some(between), Some(best)) = (
+            self.failures,
+            rules.between_failures,
+            best(rules, &self.history),
+        ) else {
+            return;
+        };
+        let Best {
+            seconds,
+            cost,
+            limited,
+        } = best;
+        let near = |told: f64| seconds <= told * NOTABLE && told <= seconds * NOTABLE;
+        if self.told.is_some_and(near) {
+            return;
+        }
+        self.told = Some(seconds);
+        let limit = match limited {
+            true => format!(
+                "; SCR_CHECKPOINT_OVERHEAD={} allows no more",
+                rules.overhead
+            ),
+            false => String::new(),
+        };
+        let text = format!(
+            "a checkpoint every {}: one costs {}, and a failure comes every {} ({}){limit}",
+            duration(seconds),
+            duration(cost),
+            duration(between),
+            failures.source()
+        );
+        run.tell_once(Severity::Note, text);
+    }
+}
+
+impl Session {
+    /// True if the program should write a checkpoint now (`SCR_Need_checkpoint`): rank 0 decides for
+    /// all, unless a signal has come to any rank. Collective; one round.
+    pub fn need_checkpoint(&mut self) -> Result<bool> {
+        self.state.allow(Call::NeedCheckpoint)?;
+        self.interval.history.calls += 1;
+        let history = self.interval.history();
+        let rules = self.interval.rules(&self.run.settings);
+        let decision = self.halt.decide(&self.run, || {
+            let halting = !self.halt.reasons(&self.run)?.is_empty();
+            Ok(due(&rules, &history, halting))
+        })?;
+        self.interval.tell(&self.run, &rules);
+        let text = match decision.is_yes() {
+            true => "a checkpoint is due",
+            false => "no checkpoint is due",
+        };
+        self.run.tell_once(Severity::Debug(2), text);
+        Ok(decision.is_yes())
+    }
+}

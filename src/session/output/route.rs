@@ -1,0 +1,83 @@
+//! `SCR_Route_file`: the path at which the program must access a file.
+
+use crate::config::fold_dots;
+use crate::format::Name;
+use crate::prefix::paths::{MAX_FILENAME, dir_of_program};
+use crate::session::Session;
+use crate::session::state::{Call, State};
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+
+impl Session {
+    /// The path at which the program must access a file (`SCR_Route_file`). Local.
+    ///
+    /// While a dataset is written the file becomes part of it, and its directory is made. In a
+    /// restart the file must exist. Outside of these phases the path is `name`.
+    ///
+    /// # Errors
+    /// The start of this phase has failed, the file is not one of the checkpoint that is read, or
+    /// the path is too long or not below the prefix directory.
+    pub fn route(&mut self, name: &Path) -> Result<PathBuf> {
+        let call = Call::RouteFile.name();
+        if self.state.allow(Call::RouteFile)?.failed() {
+            return Err(Error::NotStarted { call });
+        }
+        if name.as_os_str().is_empty() {
+            return Err(Error::usage(call, "the name is empty"));
+        }
+        let path = match &self.search.offered {
+            _ if self.open.is_some() => self.route_output(name)?,
+            Some(_) if self.state == State::Restart => {
+                let path = self.route_restart(name);
+                self.note_trouble(path)?
+            }
+            _ => name.to_path_buf(),
+        };
+        let length = path.as_os_str().len();
+        if length >= MAX_FILENAME {
+            return Err(Error::usage(
+                call,
+                format!(
+                    "{} has {length} bytes, at most {} fit; use shorter names, or a shorter \
+                     SCR_CACHE_BASE",
+                    path.display(),
+                    MAX_FILENAME - 1
+                ),
+            ));
+        }
+        Ok(path)
+    }
+
+    fn route_output(&mut self, name: &Path) -> Result<PathBuf> {
+        let run = &self.run;
+        let relative = run.prefix.relative(name, &self.cwd)?;
+        let Some(open) = &mut self.open else {
+            return Ok(name.to_path_buf());
+        };
+        let id = open.dataset.id;
+        let layout = &run.stores[open.target.store].layout;
+        let path = match open.target.bypass {
+            true => fold_dots(&self.cwd.join(name)),
+            false => layout.data(id, run.rank()).join(&relative),
+        };
+        if path.as_os_str().len() >= MAX_FILENAME || open.files.contains_key(&relative) {
+            return Ok(path);
+        }
+        if open.target.bypass {
+            self.other_ranks.check_path(run, &relative)?;
+        }
+        let parent = relative.parent().unwrap_or(Path::new(""));
+        if !open.directories.contains(parent) {
+            if open.target.bypass {
+                let (files, dir) = (&*run.files, run.prefix.root().join(parent));
+                dir_of_program(files, &dir, |dir| files.make_dirs(dir))?;
+            } else if !parent.as_os_str().is_empty() {
+                let below = layout.data_below(id, run.rank()).join(parent);
+                run.files.make_private_dirs(layout.base(), &below)?;
+            }
+            open.directories.insert(parent.to_path_buf());
+        }
+        open.files.insert(relative, Name::from(name));
+        Ok(path)
+    }
+}

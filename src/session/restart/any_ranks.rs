@@ -1,0 +1,180 @@
+//! A restart from a checkpoint in the cache that another number of ranks wrote, where that is allowed.
+//!
+//! The redundancy sets of the old ranks are not those of this run, so nothing is moved or rebuilt in the
+//! cache. The leaders of the store copy what they have to the prefix directory, rank 0 rebuilds there
+//! what is lost, and the restart is from there, where each rank can read every file: the same as if the
+//! job had ended and its dataset been scavenged.
+
+use crate::cache::plan::{Candidate, Slot};
+use crate::comm::{Term, collective};
+use crate::events::Severity;
+use crate::format::{Dataset, to_message};
+use crate::prefix::index;
+use crate::scavenge::copy::CopySettings;
+use crate::scavenge::{BuildSettings, Redundancy, build, copy};
+use crate::session::datasets::cached::title;
+use crate::session::datasets::search::{PassedOver, Restart};
+use crate::session::datasets::unavailable::Unavailable;
+use crate::session::progress::CopyProgress;
+use crate::session::restart::recovery_plan::{NextStep, OfOtherRanks, cannot_be_used_now};
+use crate::session::run::{Run, time_now};
+use crate::system::time::Instant;
+use crate::{Error, Result};
+use std::collections::BTreeSet;
+
+impl Restart<'_> {
+    /// Rank 0: the messages to use a candidate that another number of ranks wrote. Local.
+    pub fn orders_of_other_ranks(&mut self, candidate: Candidate) -> Result<Vec<Vec<u8>>> {
+        let run = self.run;
+        let Dataset { id, created, .. } = candidate.dataset;
+        let index = index::read(&*run.files, &run.prefix)?;
+        let same = |d: &Dataset| d.created == created;
+        let entry = index.get(id).filter(|entry| entry.is_good());
+        let found = OfOtherRanks {
+            slot: candidate.slot(),
+            dataset: candidate.dataset.clone(),
+            ranks: candidate.ranks as u64,
+            in_prefix: entry.is_some_and(|entry| entry.dataset.as_ref().is_some_and(same)),
+        };
+        self.search.tried = Some(candidate);
+        let step = NextStep {
+            rejected: std::mem::take(&mut self.search.rejected),
+            of_other_ranks: Some(found),
+            ..NextStep::default()
+        };
+        Ok(vec![to_message(&step)?; run.comm.size()])
+    }
+
+    /// Brings a dataset to the prefix directory; a checkpoint is offered from there. True if it is
+    /// offered now. Collective.
+    pub fn use_other_ranks(&mut self, found: &OfOtherRanks) -> Result<bool> {
+        let (run, dataset) = (self.run, &found.dataset);
+        let begun = Instant::now();
+        // What is left in the cache is no part of this run.
+        if !self.cached.unusable.contains(&found.slot) {
+            self.cached.unusable.push(found.slot);
+        }
+        if !found.in_prefix {
+            let (saved, trouble) = save(run, found)?;
+            match saved {
+                Ok(()) => run.tell_timed(
+                    format!(
+                        "{} of {} ranks was copied from the cache to {}",
+                        title(dataset),
+                        found.ranks,
+                        run.prefix.root().display()
+                    ),
+                    begun,
+                ),
+                Err(error) => {
+                    self.not_saved(found, &error, trouble);
+                    return Ok(false);
+                }
+            }
+        }
+        if !dataset.is_checkpoint() {
+            return Ok(false);
+        }
+        self.fetch_dataset(dataset, found.ranks)
+    }
+
+    /// A dataset could not be brought to the prefix directory: it is passed over if it is damaged, and
+    /// keeps older ones from being offered if there was `trouble` that may pass. Local; the same on all
+    /// ranks.
+    fn not_saved(&mut self, found: &OfOtherRanks, error: &Error, trouble: bool) {
+        let dataset = &found.dataset;
+        let text = format!(
+            "cannot be copied from the cache to {}: {error}",
+            self.run.prefix.root().display()
+        );
+        if !trouble {
+            self.search.passed_over.push(PassedOver {
+                severity: Severity::Error,
+                named: title(dataset),
+                text: format!("cached {} {text}", title(dataset)),
+            });
+            return;
+        }
+        let tried = self.search.tried.take();
+        self.search.failed_for_now.extend(tried);
+        if dataset.is_checkpoint() {
+            let why = cannot_be_used_now(&text);
+            self.search
+                .cannot_use(Unavailable::new(dataset, false, why));
+        }
+    }
+}
+
+/// Copies a dataset from the store to the prefix directory and completes it there. The inner result is
+/// the same on all ranks; the flag is true if an error of the system stood in the way. Collective.
+fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
+    let Slot { store, id } = found.slot;
+    let mut trouble = false;
+    let mut told = BTreeSet::new();
+    let progress = CopyProgress::new(run, format!("the copy of {}", title(&found.dataset)));
+    for redundancy in [Redundancy::None, Redundancy::Needed(&[])] {
+        let settings = CopySettings {
+            files: &*run.files,
+            prefix: &run.prefix,
+            node: run.node(),
+            redundancy,
+            only_redundancy: false,
+            // The ranks read the files where they are.
+            containers: None,
+            checksums: run.settings.crc_on_flush,
+            buffer: run.settings.file_buf_size,
+            metadata: run.settings.copy_metadata,
+            watch: &progress,
+        };
+        let led = run.led_store(store);
+        let copied = led.map(|store| copy(&settings, std::slice::from_ref(&store.layout), id));
+        let problems = copied.map_or(Vec::new(), |copied| copied.problems);
+        let mut terms = [Term::Max(problems.iter().any(is_trouble).into())];
+        for text in problems.iter().map(ToString::to_string) {
+            // Both passes look at the files of a rank that could not be copied.
+            if told.insert(text.clone()) {
+                let text = format!("cached {}: {text}", title(&found.dataset));
+                run.tell(Severity::Warning, text);
+            }
+        }
+        // What is needed of the second pass is known when the first has ended on all nodes.
+        run.comm.allreduce(&mut terms)?;
+        trouble |= terms[0].value() > 0;
+    }
+    let mut terms = [Term::Max(0)];
+    let built = collective::if_root(&*run.comm, || {
+        let mut notes = Vec::new();
+        let how = BuildSettings {
+            node: run.node(),
+            time: &time_now(),
+            checksums: run.settings.crc_on_flush,
+            watch: &(),
+        };
+        let built = build(&*run.files, &run.prefix, id, how, &mut notes);
+        for note in notes {
+            run.tell(Severity::Warning, note);
+        }
+        let built = built?.dataset;
+        match built.created == found.dataset.created {
+            true => Ok(()),
+            false => Err(Error::dataset(
+                id,
+                built.name.to_string(),
+                "was found in its place, of another time",
+            )),
+        }
+    });
+    if let Err(error) = &built {
+        terms[0] = Term::Max(is_trouble(error).into());
+    }
+    let saved = collective::agree_with(&*run.comm, run.node(), built, &mut terms);
+    if let Err(error @ Error::Comm { .. }) = saved {
+        return Err(error);
+    }
+    Ok((saved.map(drop), trouble || terms[0].value() > 0))
+}
+
+/// True for errors that say nothing of the dataset: a full disk, an I/O error. A file that is not there is lost.
+fn is_trouble(error: &Error) -> bool {
+    matches!(error, Error::Io { .. }) && !error.is_not_found()
+}

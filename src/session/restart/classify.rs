@@ -1,0 +1,168 @@
+//! Rank 0 classifies what was found in the caches: datasets that can be tried, datasets of other
+//! runs, datasets that are lost, and directories that can only be removed.
+
+use crate::cache::plan::{Candidate, Inventory, Slot, candidates};
+use crate::events::Severity;
+use crate::format::flush_file::{self, FlushFile};
+use crate::format::{Dataset, Name};
+use crate::prefix::records;
+use crate::session::datasets::cached::{CachedDatasets, title};
+use crate::session::datasets::search::{DatasetKey, Rejected, RestartSearch};
+use crate::session::run::Run;
+use std::collections::BTreeMap;
+
+impl RestartSearch {
+    /// Rank 0: fills the search, and the list of unusable directories, from the inventories of the
+    /// leaders. Local.
+    pub fn classify(
+        &mut self,
+        run: &Run,
+        cached: &mut CachedDatasets,
+        inventories: &[(usize, Inventory)],
+    ) {
+        let flush_file = records::read_flush_file(&*run.files, &run.prefix);
+        if let Err(error) = &flush_file {
+            let text = format!("{error}; a new one is written");
+            run.tell_once(Severity::Warning, text);
+        }
+        let flush_file = flush_file.unwrap_or_default();
+        let key = |(id, entry): (&u64, &flush_file::FlushEntry)| -> Option<DatasetKey> {
+            Some((*id, entry.dataset.as_ref()?.created))
+        };
+        self.completed = flush_file.datasets.iter().filter_map(key).collect();
+        // What was purged now is in the cache only.
+        let purged = run.settings.prefix_purge;
+        let saved = flush_file.datasets.iter();
+        let saved = saved.filter(|(_, e)| !purged && !e.needs_flush());
+        self.saved = saved.filter_map(key).collect();
+        let interrupted = flush_file.datasets.iter();
+        let interrupted = interrupted.filter(|(_, entry)| entry.is_interrupted());
+        self.interrupted = interrupted.filter_map(key).collect();
+        let mut found = candidates(inventories);
+        found.reverse();
+        self.in_bypass = in_prefix_of_last_run(run, &flush_file);
+        tell_lost(run, &flush_file, &found);
+        let mut present: Vec<Slot> = inventories
+            .iter()
+            .flat_map(|(_, i)| i.present.iter().copied())
+            .collect();
+        present.sort();
+        present.dedup();
+        present.retain(|slot| !found.iter().any(|candidate| candidate.slot() == *slot));
+        // What cannot be read now may be whole the next time.
+        let unread = inventories.iter().flat_map(|(_, i)| &i.unread);
+        let unread: Vec<Slot> = unread.copied().collect();
+        present.retain(|slot| !unread.contains(slot));
+        let of_other_runs = self.leave_other_runs(run, &mut found);
+        // Without a readable record only the id tells whether a dataset was complete once.
+        let (quarantine, discard): (Vec<Slot>, Vec<Slot>) = present
+            .into_iter()
+            .partition(|slot| flush_file.datasets.contains_key(&slot.id));
+        tell_unfinished(run, &discard);
+        let unusable = inventories
+            .iter()
+            .flat_map(|(_, i)| i.quarantined.iter().copied())
+            .chain(unread.iter().copied())
+            .chain(of_other_runs)
+            .chain(quarantine.iter().copied());
+        cached.set_unusable(unusable.collect());
+        self.rejected = Rejected {
+            discard,
+            quarantine,
+        };
+        self.unread = unread;
+        self.cached = found;
+    }
+
+    /// Rank 0: takes out of `found` what a run of the same job wrote for another prefix directory.
+    /// A dataset in the flush file of this prefix directory is of this run nevertheless: the
+    /// directory was moved, or has several names. Local.
+    fn leave_other_runs(&self, run: &Run, found: &mut Vec<Candidate>) -> Vec<Slot> {
+        let mut left = Vec::new();
+        found.retain(|candidate| {
+            let Dataset { id, created, .. } = candidate.dataset;
+            let Some(other) = candidate.other_prefix.as_ref() else {
+                return true;
+            };
+            if self.completed.contains(&(id, created)) {
+                return true;
+            }
+            let text = format!(
+                "cached {} was written by a run in {}, not by one in {}: it is not used, and stays \
+                 until room is needed",
+                title(&candidate.dataset),
+                other.as_path().display(),
+                run.prefix.real().display()
+            );
+            run.tell_once(Severity::Warning, text);
+            left.push(candidate.slot());
+            false
+        });
+        left
+    }
+}
+
+/// Rank 0: what the last run of this job wrote in bypass, for datasets that this run writes in
+/// bypass, too. SCR v3.1.0 has records of them in the cache, and restarts from them without a fetch.
+/// With `SCR_FETCH=0` also what that run has removed from its cache in `SCR_Finalize`.
+fn in_prefix_of_last_run(run: &Run, flush_file: &FlushFile) -> BTreeMap<DatasetKey, Name> {
+    if run.settings.cache_purge || !run.settings.distribute {
+        return BTreeMap::new();
+    }
+    let is_used = |entry: &&flush_file::FlushEntry| {
+        let dataset = entry.dataset.as_ref();
+        let bypass = || {
+            dataset
+                .and_then(|d| run.descriptor_of(d))
+                .is_some_and(|d| d.bypass)
+        };
+        !entry.needs_flush()
+            && dataset.is_some_and(|d| d.jobid == run.job)
+            && match entry.is_at(flush_file::CACHE) {
+                true => bypass(),
+                false => !run.settings.fetch,
+            }
+    };
+    let used = flush_file.datasets.values().filter(is_used);
+    let used = used.filter_map(|entry| entry.dataset.as_ref());
+    // As in a cache, what is newer than the newest checkpoint takes no place of one.
+    let checkpoints = used.clone().filter(|dataset| dataset.is_checkpoint());
+    let newest = checkpoints.map(|dataset| dataset.id).max();
+    used.filter(|dataset| Some(dataset.id) <= newest)
+        .map(|dataset| ((dataset.id, dataset.created), dataset.name.clone()))
+        .collect()
+}
+
+/// Rank 0: warns of datasets that never were complete: the user must know that their data are lost.
+fn tell_unfinished(run: &Run, slots: &[Slot]) {
+    for slot in slots {
+        let text = format!(
+            "cached dataset {} was being written when the last run ended; it is not complete, so \
+             it is deleted",
+            slot.id
+        );
+        run.tell_once(Severity::Warning, text);
+    }
+}
+
+/// Rank 0: warns of datasets that the last run had only in its cache, and of which no record is left:
+/// a restart from an older one must never be silent.
+fn tell_lost(run: &Run, flush_file: &FlushFile, found: &[Candidate]) {
+    if run.settings.cache_purge || !run.settings.distribute {
+        return;
+    }
+    let entries = flush_file.datasets.values();
+    for dataset in entries
+        .filter(|entry| entry.is_at(flush_file::CACHE) && entry.needs_flush())
+        .filter_map(|entry| entry.dataset.as_ref())
+        .filter(|d| !found.iter().any(|c| c.dataset.created == d.created))
+    {
+        let text = format!(
+            "cached {} cannot be used: no rank's record of it is left in the stores of this run's \
+             nodes, and it was not in the prefix directory; if its store is not configured or \
+             enabled any more, configure it again (STORE, SCR_CACHE_BASE)",
+            title(dataset)
+        );
+        run.tell_once(Severity::Warning, text);
+    }
+}

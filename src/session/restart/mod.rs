@@ -1,0 +1,346 @@
+//! Reading a checkpoint: `SCR_Have_restart`, `SCR_Start_restart`, `SCR_Complete_restart`.
+
+pub(super) mod any_ranks;
+pub(super) mod classify;
+pub(super) mod fetch;
+pub(super) mod make_room;
+pub(super) mod node_copies;
+pub(super) mod recover;
+pub(super) mod recovery_plan;
+pub(super) mod restart_list;
+
+use super::Session;
+use crate::comm::{Term, collective};
+use crate::events::{Event, Severity};
+use crate::format::{Dataset, Name};
+use crate::prefix::index;
+use crate::session::datasets::cached::{RestartFiles, title};
+use crate::session::datasets::search::Restart;
+use crate::session::datasets::unavailable::Unavailable;
+use crate::session::restart::fetch::Attempt;
+use crate::session::run::time_now;
+use crate::session::state::{Call, State};
+use crate::session::wait_for::WaitFor;
+use crate::store::retry;
+use crate::system::time::Instant;
+use crate::text::option;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// What a rank says of the checkpoint that it was to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It has read all its files.
+    Read,
+    /// The checkpoint is bad.
+    Bad,
+    /// It could not read the checkpoint, for a reason that says nothing of it: no memory, an interrupt, an
+    /// error that may pass.
+    NotRead,
+}
+
+impl From<bool> for Verdict {
+    fn from(valid: bool) -> Self {
+        match valid {
+            true => Verdict::Read,
+            false => Verdict::Bad,
+        }
+    }
+}
+
+impl Restart<'_> {
+    /// Searches this run, the cache and the prefix directory, from the newest checkpoint to the
+    /// oldest, until one can be offered. Collective.
+    fn search_all(&mut self) -> Result<()> {
+        let found = self.search_newest_first();
+        self.search.tell_passed_over(self.run);
+        found
+    }
+
+    /// Begins a new search, and offers the newest checkpoint of this run if nothing comes before it.
+    /// Collective.
+    fn offer_of_run(&mut self) -> Result<()> {
+        self.search.unavailable.take_if(|newest| newest.in_prefix);
+        self.search.fetch = None;
+        self.search.offered = self.search.newest_of_run(self.run, self.cached)?;
+        Ok(())
+    }
+
+    fn search_newest_first(&mut self) -> Result<()> {
+        self.search.unavailable.take_if(|newest| newest.in_prefix);
+        self.search.fetch = None;
+        let mut fetched_all = false;
+        loop {
+            // Neither of the first two offers what is older than the next one in the prefix
+            // directory.
+            self.search.offered = self.search.newest_of_run(self.run, self.cached)?;
+            let found = self.search.offered.is_some()
+                || (self.run.settings.distribute && self.search_cache()?);
+            if found || fetched_all {
+                return Ok(());
+            }
+            match self.fetch_next()? {
+                Attempt::Fetched => return Ok(()),
+                Attempt::Failed => {}
+                Attempt::NoneLeft => fetched_all = true,
+            }
+        }
+    }
+
+    /// Takes a checkpoint that the program could not read out of the search; the index marks it as
+    /// failed. Collective.
+    fn reject_offered(&mut self, offered: &RestartFiles) -> Result<()> {
+        let run = self.run;
+        let id = offered.dataset.id;
+        let marked = run.on_root(|| {
+            index::update(&*run.files, &run.prefix, |index| {
+                // The id may have passed to another dataset meanwhile.
+                let known = index.get(id).and_then(|entry| entry.dataset.as_ref());
+                if known.is_some_and(|known| known.name == offered.dataset.name) {
+                    index.mark_failed(id, time_now().as_str());
+                }
+                Ok(())
+            })
+        });
+        self.cached.newest_evicted = None;
+        let slots = self.cached.slots(|c| c.dataset.id == id);
+        self.cached.remove(run, self.search, &slots);
+        run.agree(marked.map(drop))
+    }
+}
+
+impl Session {
+    /// What a search for a restart uses and changes.
+    pub(super) fn restart(&mut self) -> Restart<'_> {
+        Restart {
+            run: &self.run,
+            cached: &mut self.cached,
+            search: &mut self.search,
+            ids: &mut self.ids,
+            other_ranks: &mut self.other_ranks,
+            statistics: &mut self.statistics,
+        }
+    }
+
+    /// The name of the checkpoint to restart from, if there is one (`SCR_Have_restart`): the newest
+    /// that this run, the cache or the prefix directory has. It is offered until it is rejected, or
+    /// the next dataset is started. Collective.
+    ///
+    /// # Errors
+    /// There is none and the user requires one (`SCR_REQUIRE_RESTART`). Or there is one that this
+    /// run cannot use: another number of ranks wrote it, or it cannot be read now. Then no older one
+    /// is offered. The next call searches again.
+    pub fn have_restart(&mut self) -> Result<Option<Name>> {
+        self.state.allow(Call::HaveRestart)?;
+        if self.search.offered.is_none() && self.background.is_busy() {
+            self.restart().offer_of_run()?;
+        }
+        if self.search.offered.is_none() {
+            // The search may evict and fetch, which a flush must not get in the way of.
+            self.settle(WaitFor::All)?;
+            let computing = self.computing.is_some();
+            self.compute_ends(Instant::now());
+            let found = self.restart().search_all();
+            if computing {
+                self.compute_starts();
+            }
+            found?;
+        }
+        if let Some(offered) = &self.search.offered {
+            self.search.chosen = None;
+            return Ok(Some(offered.dataset.name.clone()));
+        }
+        if let Some(unavailable) = &self.search.unavailable {
+            return Err(unavailable.error());
+        }
+        let prefix = self.run.prefix.root().display();
+        if self.run.settings.require_restart {
+            return Err(Error::config(
+                prefix.to_string(),
+                "has no checkpoint to restart from, and SCR_REQUIRE_RESTART=1 asks for \
+                       one; see the messages above, or unset it to start from the beginning"
+                    .to_string(),
+            ));
+        }
+        let without = match self.run.settings.fetch {
+            true => "",
+            false => " (not searched: SCR_FETCH=0)",
+        };
+        let text = format!(
+            "no checkpoint to restart from in the cache or in {prefix}{without}: the program starts from \
+             the beginning"
+        );
+        self.run.tell_once(Severity::Note, text);
+        Ok(None)
+    }
+
+    /// Starts to read the checkpoint that [`Session::have_restart`] has offered, and gives its name
+    /// (`SCR_Start_restart`). Local.
+    ///
+    /// # Errors
+    /// No checkpoint is offered: a failed phase begins, as after [`Session::start_output`].
+    pub fn start_restart(&mut self) -> Result<Name> {
+        let state = self.state.allow(Call::StartRestart)?;
+        let Some(offered) = &self.search.offered else {
+            self.state = self.state.refused(Call::StartRestart);
+            return Err(Error::usage(
+                Call::StartRestart.name(),
+                "there is no checkpoint to restart from; call SCR_Have_restart, and go on only \
+                 if it sets its flag",
+            ));
+        };
+        self.state = state;
+        self.lists.forget();
+        self.trouble = None;
+        self.node_copies.begin(&self.run, offered);
+        let dataset = offered.dataset.clone();
+        self.compute_ends(Instant::now());
+        self.run.log_dataset(Event::RestartStart, &dataset);
+        self.reading = Some(Instant::now());
+        Ok(dataset.name)
+    }
+
+    /// Ends a restart (`SCR_Complete_restart`). If any rank says that the checkpoint is bad, it is marked
+    /// as failed, and the next [`Session::have_restart`] offers another one.
+    ///
+    /// If a rank could not read it for a reason that says nothing of it, the checkpoint is not given up: no
+    /// older one is offered in this run. That is so if the rank says [`Verdict::NotRead`], and if it says
+    /// [`Verdict::Bad`] after an error of the system in a call of this restart. Collective.
+    ///
+    /// # Errors
+    /// A rank has not read it. All ranks return the same.
+    pub fn complete_restart(&mut self, read: impl Into<Verdict>) -> Result<()> {
+        let call = Call::CompleteRestart;
+        self.state.end_phase(call)?;
+        self.lists.forget();
+        let trouble = self.trouble.take();
+        let Some(offered) = self.search.offered.take() else {
+            return Err(Error::usage(call.name(), "no checkpoint is open"));
+        };
+        let read = read.into();
+        let unread = match (read, trouble) {
+            (Verdict::Read, _) | (Verdict::Bad, None) => None,
+            (_, Some(trouble)) => Some(trouble),
+            (Verdict::NotRead, None) => {
+                let said = self.why_invalid.clone();
+                let what = said.unwrap_or_else(|| "the program called it with SCR_NOT_READ".into());
+                Some(Error::usage(call.name(), what))
+            }
+        };
+        let dataset = &offered.dataset;
+        let local = match read {
+            Verdict::Read => Ok(()),
+            _ => Err(Error::dataset(
+                dataset.id,
+                dataset.name.to_string(),
+                format!("cannot be read: {}", self.invalid(call)),
+            )),
+        };
+        let [a, b, c, d] = self.node_copies.terms();
+        let mut terms = [a, b, c, d, Term::Max(unread.is_some().into())];
+        let mut verdict =
+            collective::agree_with(&*self.run.comm, self.run.node(), local, &mut terms);
+        let [sums @ .., not_given_up] = terms;
+        let not_given_up = not_given_up.value() > 0 && !matches!(verdict, Err(Error::Comm { .. }));
+        if not_given_up {
+            // Not the lowest rank that failed has the reason, but one that could not read.
+            let why = match self.run.agree(unread.map_or(Ok(()), Err)) {
+                Err(error @ Error::Comm { .. }) => return Err(error),
+                Err(error) => error.to_string(),
+                Ok(()) => String::new(),
+            };
+            let unavailable = could_not_read(dataset, &why);
+            verdict = Err(unavailable.error());
+            self.search.unavailable = Some(unavailable);
+        }
+        if !matches!(verdict, Err(Error::Comm { .. })) {
+            // No rank reads any more.
+            let deletion = &mut self.cached.deletion;
+            self.node_copies.end(&self.run, deletion, &offered, sums);
+        }
+        let begun = self.reading.take();
+        self.run.log(Event::RestartEnd, |record| {
+            let mut record = record.of(&offered.dataset);
+            record.note = verdict.as_ref().err().map(Error::to_string);
+            begun.map_or(record.clone(), |begun| record.since(begun))
+        });
+        self.compute_starts();
+        match &verdict {
+            Ok(()) => self.statistics.count_restart(),
+            Err(_) if not_given_up => {}
+            Err(_) => {
+                self.settle(WaitFor::All)?;
+                self.restart().reject_offered(&offered)?;
+            }
+        }
+        verdict
+    }
+
+    /// In a restart, the path at which a file should be for which [`Session::route`] has failed: SCR
+    /// v3.1.0 gives this path, too. Local.
+    pub fn restart_path(&self, name: &Path) -> Option<PathBuf> {
+        let offered = self.search.offered.as_ref();
+        let offered = offered.filter(|_| self.state == State::Restart)?;
+        let relative = self.run.prefix.relative(name, &self.cwd).ok()?;
+        let file = offered.find(&relative).unwrap_or(&relative);
+        Some(offered.root.join(file))
+    }
+
+    /// The path at which the program reads a file of the offered checkpoint, which as many ranks wrote
+    /// as this run has. Local.
+    pub(super) fn route_own(&self, offered: &RestartFiles, name: &Path) -> Result<PathBuf> {
+        let files = &*self.run.files;
+        let relative = self.run.prefix.relative(name, &self.cwd);
+        // A rank may read every file that is there, also one of another rank; the exact path comes
+        // before a file of this rank with the same last component.
+        if offered.common
+            && let Ok(relative) = &relative
+        {
+            let path = offered.root.join(relative);
+            match retry(|| offered.check(files, &path)) {
+                Ok(()) => return Ok(path),
+                Err(error) if error.is_transient() => return Err(error),
+                Err(_) => {}
+            }
+        }
+        let found = match &relative {
+            Ok(relative) => offered.find(relative),
+            Err(_) => offered.find(name),
+        };
+        let path = match (found, &relative) {
+            (Some(file), _) => offered.root.join(file),
+            (None, Ok(relative)) => {
+                return Err(Error::usage(
+                    Call::RouteFile.name(),
+                    format!(
+                        "{} is not a file of rank {} in {}; use the name with which that rank has \
+                         written it{}",
+                        relative.display(),
+                        self.run.rank(),
+                        title(&offered.dataset),
+                        match offered.bypass {
+                            true => "",
+                            false => ", or set SCR_GLOBAL_RESTART=1 to read files of other ranks",
+                        }
+                    ),
+                ));
+            }
+            (None, Err(error)) => return Err(error.clone()),
+        };
+        retry(|| offered.check(files, &path))?;
+        Ok(path)
+    }
+}
+
+/// A checkpoint that was offered and could not be read, though it may be good. No older one is offered.
+fn could_not_read(dataset: &Dataset, why: &str) -> Unavailable {
+    let why = format!(
+        "could not be read: {why}. It is not given up, since that says nothing of it: start again when \
+         that is mended, or give it up by: scr index {}",
+        option("--drop", dataset.name.as_bytes())
+    );
+    Unavailable {
+        was_offered: true,
+        ..Unavailable::new(dataset, false, why)
+    }
+}

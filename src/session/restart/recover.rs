@@ -1,0 +1,364 @@
+//! Recovery of checkpoints from the cache, newest first, until one is complete. Rank 0 decides, all
+//! ranks carry out its orders.
+
+use crate::Result;
+use crate::cache::layout::Layout;
+use crate::cache::plan::{Inventory, RecoveryOrder, Slot};
+use crate::cache::recover::{self, CacheAccess, Recovered, RecoveryFailure};
+use crate::cache::{dataset, inventory};
+use crate::comm::{Term, collective};
+use crate::events::{Event, Severity};
+use crate::format::{from_message, to_message};
+use crate::session::datasets::cached::{CachedDataset, title};
+use crate::session::datasets::deletion::Trash;
+use crate::session::datasets::search::{PassedOver, Rejected, Restart};
+use crate::session::datasets::space::share_size;
+use crate::session::datasets::unavailable::Unavailable;
+use crate::session::restart::make_room::Needs;
+use crate::session::restart::recovery_plan::{Known, NextStep, Remaining, cannot_be_used_now};
+use crate::session::run::Store;
+use crate::system::time::Instant;
+use crate::text::counted;
+
+impl Restart<'_> {
+    /// Looks through the stores that were `locked`, and recovers the newest checkpoint that is
+    /// complete. Collective.
+    pub fn recover_newest(&mut self, locked: Result<()>) -> Result<()> {
+        let run = self.run;
+        let led = run.stores.iter().enumerate().filter(|(_, s)| s.leader);
+        let led: Vec<(usize, &Layout)> = led.map(|(at, store)| (at, &store.layout)).collect();
+        let found = locked.and_then(|()| inventory::read(&*run.files, run.prefix.real(), &led));
+        let any = found
+            .as_ref()
+            .is_ok_and(|found| *found != Inventory::default());
+        let mut terms = [Term::Max(any.into())];
+        let found = collective::agree_with(&*run.comm, run.node(), found, &mut terms)?;
+        for note in &found.notes {
+            run.tell(Severity::Warning, note.to_string());
+        }
+        if terms[0].value() == 0 {
+            if run.rank() == 0 {
+                self.search.classify(run, self.cached, &[]);
+            }
+            return Ok(());
+        }
+        if let Some(messages) = collective::gather(&*run.comm, 0, to_message(&found)?)? {
+            let mut inventories: Vec<(usize, Inventory)> = Vec::new();
+            for (rank, bytes) in messages.iter().enumerate() {
+                match from_message(bytes) {
+                    Ok(inventory) => inventories.push((rank, inventory)),
+                    Err(error) => {
+                        let text = format!("what rank {rank} found in its cache: {error}");
+                        run.tell(Severity::Warning, text);
+                    }
+                }
+            }
+            self.search.classify(run, self.cached, &inventories);
+        }
+        let begun = Instant::now();
+        let found = self.try_candidates();
+        self.search.tell_passed_over(run);
+        match (&found, &self.search.offered) {
+            (Ok(true), Some(offered)) => run.log(Event::RestartSuccess, |record| {
+                record.of(&offered.dataset).since(begun)
+            }),
+            (Ok(false), _) if self.search.rebuilds > 0 => {
+                run.log(Event::RestartFail, |record| record.since(begun));
+            }
+            _ => {}
+        }
+        found.map(drop)
+    }
+
+    /// Recovers the newest cached checkpoint that was not tried yet. False if none could be
+    /// recovered. Collective.
+    pub fn search_cache(&mut self) -> Result<bool> {
+        let found = self.try_candidates();
+        self.cached.deletion.start_postponed(self.run);
+        found
+    }
+
+    fn try_candidates(&mut self) -> Result<bool> {
+        loop {
+            let step = self.next_step(Self::choose_candidate)?;
+            if let Some(found) = &step.of_other_ranks {
+                if self.use_other_ranks(found)? {
+                    break;
+                }
+                continue;
+            }
+            let Some(order) = step.order else {
+                if let Some(unavailable) = step.unavailable {
+                    self.search.cannot_use(unavailable);
+                }
+                self.add_remaining(step.remaining, step.unusable);
+                return Ok(false);
+            };
+            if self.carry_out(&order, step.known)? && self.search.offered.is_some() {
+                break;
+            }
+        }
+        self.share_remaining()?;
+        Ok(true)
+    }
+
+    /// Recovers one cached dataset that is not the one that is offered. True if it is complete now.
+    /// Collective, with the same slot on all ranks.
+    pub fn recover(&mut self, slot: Slot) -> Result<bool> {
+        let step = self.next_step(|restart| restart.orders_for(slot))?;
+        let offered = self.search.offered.clone();
+        let complete = match &step.order {
+            Some(order) => self.carry_out(order, step.known)?,
+            None => false,
+        };
+        self.search.offered = offered;
+        self.search.tell_passed_over(self.run);
+        if !complete {
+            self.cached.entries.retain(|cached| cached.slot() != slot);
+            self.share_remaining()?;
+        }
+        self.cached.deletion.start_postponed(self.run);
+        self.cached.entries.sort_by_key(|cached| cached.dataset.id);
+        Ok(complete)
+    }
+
+    /// Sends the steps that rank 0 makes to the ranks, and removes what they reject. Collective.
+    fn next_step(
+        &mut self,
+        make: impl FnOnce(&mut Self) -> Result<Vec<Vec<u8>>>,
+    ) -> Result<NextStep> {
+        let run = self.run;
+        let message = collective::scatter_from_root(&*run.comm, run.node(), || make(self))?;
+        let step: NextStep = from_message(&message)?;
+        self.remove_rejected(&step.rejected);
+        Ok(step)
+    }
+
+    /// Tells all ranks what remains in the cache, so that all know what is evicted first.
+    /// Collective.
+    fn share_remaining(&mut self) -> Result<()> {
+        let remaining = match self.run.rank() {
+            0 => self.remaining(),
+            _ => Ok(NextStep::default()),
+        };
+        let step = self.run.share_from_root(|| remaining)?;
+        self.remove_rejected(&step.rejected);
+        self.add_remaining(step.remaining, step.unusable);
+        Ok(())
+    }
+
+    /// Leaders: deletes or quarantines rejected directories. What cannot be moved is reported and
+    /// stays: no restart uses it, so it must not stop the run. Local.
+    fn remove_rejected(&mut self, rejected: &Rejected) {
+        let run = self.run;
+        for slot in &rejected.discard {
+            if let Some(Store { layout, .. }) = run.led_store(slot.store) {
+                run.tell_not_removed(dataset::discard(&*run.files, layout, slot.id));
+                let trash = Trash::new(layout, slot.id);
+                self.cached.deletion.postpone(trash);
+            }
+        }
+        for slot in &rejected.quarantine {
+            run.log_slot(Event::Quarantine, slot, None);
+            let Some(Store { layout, .. }) = run.led_store(slot.store) else {
+                continue;
+            };
+            match dataset::quarantine(&*run.files, layout, slot.id) {
+                Ok(true) => {
+                    let text = format!(
+                        "dataset {} is kept in {} until room is needed",
+                        slot.id,
+                        layout.quarantine(slot.id).display()
+                    );
+                    run.tell(Severity::Debug(1), text);
+                }
+                other => run.tell_not_removed(other.map(drop)),
+            }
+        }
+    }
+
+    /// Adds the datasets that were not recovered to the cache. The same on all ranks.
+    fn add_remaining(&mut self, remaining: Vec<Remaining>, unusable: Vec<Slot>) {
+        for one in remaining {
+            self.ids.know(one.dataset.id, one.dataset.ckpt);
+            if self.cached.get(one.dataset.id).is_none() {
+                self.cached.insert(one.cached());
+            }
+        }
+        self.cached.entries.sort_by_key(|cached| cached.dataset.id);
+        for slot in &unusable {
+            self.ids.know(slot.id, None);
+        }
+        self.cached.set_unusable(unusable);
+    }
+
+    /// Recovers one dataset by rank 0's order. True if it is complete now. Collective.
+    fn carry_out(&mut self, order: &RecoveryOrder, known: Known) -> Result<bool> {
+        let begun = Instant::now();
+        let run = self.run;
+        let Some(store) = run.stores.get(order.store) else {
+            return Ok(false);
+        };
+        // Files that are there stay at their level; lost ones are rebuilt at this rank's level.
+        let layout = match order.source {
+            Some(_) => store.layout.at(order.level),
+            None => store.layout.clone(),
+        };
+        let access = CacheAccess {
+            comm: &*run.comm,
+            files: &*run.files,
+            layout: &layout,
+            node: run.node(),
+            prefix: run.prefix.real(),
+            piece: run.settings.mpi_buf_size,
+        };
+        let named = title(&order.dataset);
+        run.log_dataset(Event::RebuildStart, &order.dataset);
+        self.search.rebuilds += 1;
+        run.tell_once(Severity::Debug(2), format!("cached {named} is recovered"));
+        let needs = Needs {
+            dataset: &order.dataset,
+            store: order.store,
+            verified: false,
+        };
+        let result = loop {
+            let result = recover::recover_dataset(&access, order)?;
+            if let Err(failed) = &result
+                && failed.full
+                && self.make_room(needs)?
+            {
+                continue;
+            }
+            break result;
+        };
+        let damage = match &result {
+            Ok(Recovered { damage, .. }) | Err(RecoveryFailure { damage, .. }) => damage,
+        };
+        for error in damage {
+            run.tell(Severity::Warning, format!("cached {named}: {error}"));
+        }
+        match result {
+            Ok(recovered) => {
+                let how = how_recovered(&recovered);
+                run.log(Event::RebuildSuccess, |record| {
+                    record.of(&order.dataset).note(&how).since(begun)
+                });
+                run.tell_timed(format!("{named} is ready in the cache, {how}"), begun);
+                if recovered.unverified > 0 {
+                    run.tell_once(Severity::Warning, unverified(&named, recovered.unverified));
+                }
+                self.statistics.count_recovered(&order.dataset, begun);
+                self.add_recovered(order, recovered, &layout, known)?;
+                Ok(true)
+            }
+            Err(failed) => {
+                let text = format!("cached {named} cannot be brought back: {}", failed.error);
+                run.log(Event::RebuildFail, |record| {
+                    let record = record.of(&order.dataset).note(failed.error.to_string());
+                    record.since(begun)
+                });
+                self.search.passed_over.push(PassedOver {
+                    severity: Severity::Error,
+                    named,
+                    text,
+                });
+                self.recovery_failed(order, &failed);
+                Ok(false)
+            }
+        }
+    }
+
+    /// A dataset could not be recovered. If a later attempt may succeed, no older one is offered.
+    /// Local; what all ranks know stays the same on all.
+    fn recovery_failed(&mut self, order: &RecoveryOrder, failed: &RecoveryFailure) {
+        let dataset = &order.dataset;
+        let slot = Slot {
+            store: order.store,
+            id: dataset.id,
+        };
+        match (failed.beyond_repair, self.run.rank()) {
+            (true, 0) => self.discard_or_quarantine(slot, dataset),
+            (false, 0) => {
+                let tried = self.search.tried.take();
+                self.search.failed_for_now.extend(tried);
+            }
+            _ => {}
+        }
+        if !failed.beyond_repair && dataset.is_checkpoint() {
+            let why = cannot_be_used_now(&failed.error.to_string());
+            self.search
+                .cannot_use(Unavailable::new(dataset, false, why));
+        }
+    }
+
+    /// Adds a recovered dataset to the cache; a checkpoint is offered for the restart. Removes what
+    /// earlier restarts that were killed left in its directory. Collective, without a round.
+    fn add_recovered(
+        &mut self,
+        order: &RecoveryOrder,
+        recovered: Recovered,
+        layout: &Layout,
+        known: Known,
+    ) -> Result<()> {
+        let (run, store) = (self.run, order.store);
+        let filemap = recovered.filemap;
+        let dataset = filemap.dataset.clone();
+        let size = share_size(run, store, layout.level(), &filemap)?;
+        // The next dataset by the same descriptor will be about as large.
+        let next = run.descriptor_of(&dataset).filter(|s| s.store == store);
+        if let Some(scheme) = next.map(|scheme| scheme.index) {
+            self.cached.remember_size(scheme, size);
+        }
+        self.ids.know(dataset.id, dataset.ckpt);
+        let cached = CachedDataset {
+            store,
+            bypass: false,
+            prefix: known.prefix,
+            tolerates: known.tolerates,
+            level: layout.level(),
+            bytes: size.map(|size| size.all),
+            filemap: Some(filemap),
+            dataset,
+        };
+        // Output that is no checkpoint is recovered only to be flushed.
+        if cached.dataset.is_checkpoint() {
+            self.search.offered = cached.restart_files(run);
+        }
+        self.cached.insert(cached);
+        let id = order.dataset.id;
+        let mut trash = !order.sends.is_empty() || order.holds.is_some();
+        if run.led_store(store).is_some() {
+            let strays = dataset::discard_stray_files(&*run.files, layout, id);
+            trash |= strays.as_ref().is_ok_and(|any| *any);
+            run.tell_not_removed(strays.map(drop));
+        }
+        if trash {
+            self.cached.deletion.postpone(Trash::new(layout, id));
+        }
+        Ok(())
+    }
+}
+
+/// What it means that files of some ranks have no checksums.
+fn unverified(named: &str, ranks: usize) -> String {
+    format!(
+        "cached {named} is not verified: the last run ended before the checksums of {} were taken, so only \
+         the sizes of these files were compared, and damage of their content goes unnoticed; \
+         SCR_COPY_TYPE=XOR takes checksums before a dataset counts",
+        counted(ranks, "rank")
+    )
+}
+
+/// How a dataset was recovered, in words.
+fn how_recovered(recovered: &Recovered) -> String {
+    let scheme = &recovered.filemap.reddesc.scheme;
+    let verified = match recovered.unverified {
+        0 => "all files verified",
+        _ => "not verified",
+    };
+    match (recovered.restored, recovered.encoded) {
+        (0, 0) => verified.to_string(),
+        (0, _) => format!("{verified}, {scheme} redundancy made again"),
+        (n, _) => format!("files of {} rebuilt with {scheme}", counted(n, "rank")),
+    }
+}

@@ -1,0 +1,214 @@
+//! Restarts on any number of ranks, as the program sees them: `SCR_Allow_other_ranks`, and the lists of
+//! the files of a checkpoint by the ranks that wrote them.
+
+use crate::comm::Term;
+use crate::prefix::file_lists::FileLists;
+use crate::session::Session;
+use crate::session::datasets::cached::{RestartFiles, title};
+use crate::session::datasets::search::RestartSearch;
+use crate::session::restart::node_copies::Wanted;
+use crate::session::run::Run;
+use crate::session::state::{Call, State};
+use crate::store::retry;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// The lists of the files of the checkpoint that is being read, as far as somebody has asked.
+#[derive(Default)]
+pub(in crate::session) struct RestartLists {
+    /// If it is read in the prefix directory.
+    in_prefix: Option<FileLists>,
+    /// If it is in the cache: the paths of this rank's own files in the prefix directory.
+    own: Option<Vec<PathBuf>>,
+}
+
+impl RestartLists {
+    /// Another phase begins.
+    pub fn forget(&mut self) {
+        *self = RestartLists::default();
+    }
+
+    /// The list that was asked for last.
+    fn last(&self) -> &[PathBuf] {
+        match (&self.in_prefix, &self.own) {
+            (Some(lists), _) => lists.last(),
+            (None, own) => own.as_deref().unwrap_or_default(),
+        }
+    }
+
+    fn in_prefix(&mut self, run: &Run, offered: &RestartFiles) -> Result<&mut FileLists> {
+        match &mut self.in_prefix {
+            Some(lists) => Ok(lists),
+            none => {
+                let (files, id) = (&*run.files, offered.dataset.id);
+                let lists = retry(|| FileLists::open(files, &run.prefix, id))?;
+                Ok(none.insert(lists))
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Allows a restart from a checkpoint that another number of ranks wrote, or forbids it
+    /// (`SCR_Allow_other_ranks`). Without this call `SCR_FETCH_BYPASS` and `SCR_GLOBAL_RESTART` allow it.
+    /// `SCR_START_ANEW` forbids it in any case. Collective; one round.
+    ///
+    /// # Errors
+    /// Ranks disagree, or a phase is open. Nothing changes then.
+    pub fn allow_other_ranks(&mut self, allowed: bool) -> Result<()> {
+        let call = Call::AllowOtherRanks;
+        self.state.allow(call)?;
+        let number = i64::from(allowed);
+        let mut terms = [Term::Max(number), Term::Min(number)];
+        let run = &self.run;
+        run.comm.allreduce(&mut terms)?;
+        if terms[0].value() != terms[1].value() {
+            return Err(Error::usage(
+                call.name(),
+                "the argument differs between ranks; give the same on all",
+            ));
+        }
+        self.other_ranks.allowed = allowed && !run.settings.start_anew;
+        if self.other_ranks.allowed {
+            self.search.unavailable.take_if(|one| one.of_other_ranks);
+        } else {
+            let ours = run.comm.size();
+            let fits = |ranks: usize| ranks == ours;
+            let entries = &mut self.cached.entries;
+            entries.retain(|c| c.filemap.as_ref().is_none_or(|map| fits(map.ranks)));
+            self.search
+                .offered
+                .take_if(|offered| offered.ranks != ours as u64);
+        }
+        Ok(())
+    }
+
+    /// How many ranks wrote the checkpoint that is being read (`SCR_Restart_ranks`). Local.
+    ///
+    /// # Errors
+    /// None is being read.
+    pub fn restart_ranks(&mut self) -> Result<u64> {
+        Ok(reading(&mut self.state, &self.search, Call::RestartRanks)?.ranks)
+    }
+
+    /// The files that rank `rank` of the run that wrote the checkpoint has written
+    /// (`SCR_Restart_file_count`, `SCR_Restart_file`): absolute paths in the prefix directory, which
+    /// [`Session::route`] takes. Reads about a megabyte, and only if the list is not held already. Local.
+    ///
+    /// # Errors
+    /// No checkpoint is being read, there was no such rank, the list cannot be read, or the checkpoint
+    /// is in the cache and the files are those of another rank.
+    pub fn restart_files_of(&mut self, rank: u64) -> Result<&[PathBuf]> {
+        self.files_of(Call::RestartFile, rank)
+    }
+
+    /// [`Session::restart_files_of`] for the C call `call`.
+    pub fn files_of(&mut self, call: Call, rank: u64) -> Result<&[PathBuf]> {
+        let read = self.read_list(call, rank);
+        self.note_trouble(read)?;
+        Ok(self.lists.last())
+    }
+
+    /// Reads the list of the files of rank `rank`, which is then the [last](RestartLists::last) one. Local.
+    fn read_list(&mut self, call: Call, rank: u64) -> Result<()> {
+        let offered = reading(&mut self.state, &self.search, call)?;
+        let (run, lists) = (&self.run, &mut self.lists);
+        let ranks = offered.ranks;
+        if rank >= ranks {
+            let what = format!("{ranks} ranks wrote {}", title(&offered.dataset));
+            return Err(Error::usage(
+                call.name(),
+                format!("there is no rank {rank}: {what}"),
+            ));
+        }
+        if offered.bypass {
+            let lists = lists.in_prefix(run, offered)?;
+            return retry(|| lists.of_rank(&*run.files, &run.prefix, rank).map(drop));
+        }
+        if rank != run.rank() as u64 {
+            let what = format!(
+                "the files of rank {rank} of {} are in the cache, where only that rank reads them; with \
+                 SCR_GLOBAL_RESTART=1 all ranks read all files in the prefix directory",
+                title(&offered.dataset)
+            );
+            return Err(Error::usage(call.name(), what));
+        }
+        let files = offered.files.iter();
+        let paths = || files.map(|file| run.prefix.root().join(file)).collect();
+        lists.own.get_or_insert_with(paths);
+        Ok(())
+    }
+
+    /// All files of the checkpoint that is being read, each with the rank that wrote it: rank after
+    /// rank, as [`Session::restart_files_of`] gives them. After an error the next rank follows. Local.
+    ///
+    /// # Errors
+    /// No checkpoint is being read.
+    pub fn restart_files(
+        &mut self,
+    ) -> Result<impl Iterator<Item = Result<(u64, PathBuf)>> + use<'_>> {
+        let ranks = reading(&mut self.state, &self.search, Call::RestartFile)?.ranks;
+        Ok(
+            (0..ranks).flat_map(|rank| match self.restart_files_of(rank) {
+                Ok(files) => files.iter().map(|file| Ok((rank, file.clone()))).collect(),
+                Err(error) => vec![Err(error)],
+            }),
+        )
+    }
+
+    /// The path at which the program reads a file of the checkpoint that is being read: in the prefix
+    /// directory, or a copy for this node. Local.
+    pub(in crate::session) fn route_restart(&mut self, name: &Path) -> Result<PathBuf> {
+        let run = &self.run;
+        let Some(offered) = &self.search.offered else {
+            return Ok(name.to_path_buf());
+        };
+        if offered.ranks == run.comm.size() as u64 {
+            return self.route_own(offered, name);
+        }
+        let relative = run.prefix.relative(name, &self.cwd)?;
+        let lists = self.lists.in_prefix(run, offered)?;
+        // A leaf that was read is held, so the second search reads none.
+        retry(|| lists.find(&*run.files, &relative).map(drop))?;
+        let Some((writer, recorded)) = lists.find(&*run.files, &relative)? else {
+            return Err(Error::usage(
+                Call::RouteFile.name(),
+                format!(
+                    "{} is not a file of {}, which {} ranks wrote; SCR_Restart_file lists its files",
+                    relative.display(),
+                    title(&offered.dataset),
+                    offered.ranks
+                ),
+            ));
+        };
+        let wanted = Wanted {
+            relative: &relative,
+            writer,
+            recorded,
+        };
+        if let Some(copy) = self.node_copies.path_of(run, offered, &wanted)? {
+            return Ok(copy);
+        }
+        if let Some(error) = self.node_copies.take_trouble() {
+            // The program may be able to read what this rank could not copy.
+            self.trouble.get_or_insert(error);
+        }
+        let path = offered.root.join(relative);
+        retry(|| offered.check(&*run.files, &path))?;
+        Ok(path)
+    }
+}
+
+/// The checkpoint that is being read. Local.
+fn reading<'a>(
+    state: &mut State,
+    search: &'a RestartSearch,
+    call: Call,
+) -> Result<&'a RestartFiles> {
+    if *state == State::FailedRestart {
+        return Err(Error::NotStarted { call: call.name() });
+    }
+    state.allow(call)?;
+    let offered = search.offered.as_ref();
+    offered.ok_or_else(|| Error::usage(call.name(), "no checkpoint is being read"))
+}

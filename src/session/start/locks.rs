@@ -1,0 +1,273 @@
+//! Locks. A prefix directory belongs to one run at a time, and so does the cache of a job on a node:
+//! a second run would take what the first is writing for the remains of a killed run. The first may
+//! be a killed run of which one process is still there, such as one that was stopped.
+
+use crate::cache::earlier_runs::take_over_earlier_runs;
+use crate::cache::layout::{Layout, temporary_of};
+use crate::format::{self, Name};
+use crate::job::holders;
+use crate::prefix::paths::Prefix;
+use crate::session::datasets::cached::CachedDatasets;
+use crate::session::output::stores::SHARED;
+use crate::session::run::{Run, Store};
+use crate::system::process;
+
+use crate::store::{Durability, FileKind, Files, Lock, LockAttempt, wait_for_lock};
+use crate::system::time::Instant;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::Duration;
+
+/// The file in a job's cache directory that names the run that holds the lock.
+const OWNER: &str = ".scr.run";
+
+/// Beginning of the names of [`Session::reported_file`](super::Session::reported_file).
+pub(in crate::session) const REPORTED: &str = ".scr.reported.";
+
+/// How long to wait for a store that this run does not need: another rank of this run may hold the
+/// lock and not have named the run yet.
+const UNUSED_STORE: Duration = Duration::from_secs(1);
+
+/// How long to wait for the lock before the file that names its owner is read again.
+const RETRY: Duration = Duration::from_millis(20);
+
+/// The locks of this process. They end with it, however it ends.
+#[derive(Default)]
+pub(in crate::session) struct Locks {
+    /// Rank 0: on the prefix directory.
+    _prefix: Option<Box<dyn Lock>>,
+    /// Leaders: on the cache directories, by the index of the store.
+    stores: Vec<(usize, Box<dyn Lock>)>,
+}
+
+/// The run that holds a job's cache directory.
+///
+/// ```text
+///   NODE = n3
+///   PID = 4242
+///   PREFIX = /p/run1
+///   RANK = 3
+///   RUN = 6fd1be5a0a6f42c7
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+struct Owner {
+    /// The identity of the run, as in the name of its directory.
+    run: Name,
+    node: Name,
+    pid: u32,
+    rank: usize,
+    /// Its prefix directory.
+    prefix: Name,
+}
+
+/// Result of locking a cache directory.
+enum Locked {
+    /// This run has it. There is no lock if another rank of this run holds it, or if the file
+    /// system has no locks.
+    ByThisRun(Option<Box<dyn Lock>>),
+    /// Another run has it.
+    ByOther(Owner),
+}
+
+impl Locks {
+    /// Rank 0: locks the prefix directory. Waits up to `timeout` for another run to end. Local.
+    ///
+    /// # Errors
+    /// Another run has it.
+    pub fn of_prefix(files: &dyn Files, prefix: &Prefix, timeout: Duration) -> Result<Locks> {
+        let lock = match wait_for_lock(files, &prefix.meta(), Instant::now() + timeout)? {
+            LockAttempt::Acquired(lock) => Some(lock),
+            LockAttempt::Unsupported => None,
+            LockAttempt::HeldByOther => return Err(prefix_in_use(prefix)),
+        };
+        Ok(Locks {
+            _prefix: lock,
+            stores: Vec::new(),
+        })
+    }
+
+    /// Locks the stores that this rank leads, and takes over what earlier runs left in them. This
+    /// rank no longer leads a store that another run has and that no dataset of this run will use.
+    /// Waits up to `timeout` for a run whose last processes are ending. Local.
+    ///
+    /// # Errors
+    /// Another run has a store that this one needs, or what is in it cannot be taken over.
+    pub fn lock_stores(&mut self, run: &mut Run, timeout: Duration) -> Result<()> {
+        let begun = Instant::now();
+        for at in 0..run.stores.len() {
+            let Some(store) = run.led_store(at) else {
+                continue;
+            };
+            let (layout, used) = (store.layout.clone(), is_used(run, at));
+            let timeout = if used {
+                timeout
+            } else {
+                timeout.min(UNUSED_STORE)
+            };
+            let owner = Owner {
+                run: run_name(&layout),
+                node: run.node().into(),
+                pid: process::id(),
+                rank: run.rank(),
+                prefix: Name::from(run.prefix.real()),
+            };
+            match lock_store(&*run.files, &layout, &owner, begun + timeout)? {
+                Locked::ByThisRun(lock) => self.stores.extend(lock.map(|lock| (at, lock))),
+                Locked::ByOther(_) if !used => run.stores[at].leader = false,
+                Locked::ByOther(other) => return Err(store_in_use(run, &layout.job(), &other)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Unlocks the stores that no dataset of this run will use, and in which nothing of use was found.
+    /// With `keep_all` something may be there that cannot be read now. Local.
+    pub fn unlock_unused(&mut self, run: &Run, cached: &CachedDatasets, keep_all: bool) {
+        let holds = |store| cached.entries.iter().any(|c| c.store == store);
+        self.stores
+            .retain(|(store, _)| keep_all || is_used(run, *store) || holds(*store));
+    }
+
+    /// Leaders: removes the directories of this run, this job and this user in each store, as far as
+    /// nothing is in them and no other run has the lock. Local.
+    pub fn remove_empty_directories(&self, run: &Run) {
+        for at in 0..run.stores.len() {
+            let Some(Store { layout, .. }) = run.led_store(at) else {
+                continue;
+            };
+            let held = self.stores.iter().any(|(store, _)| *store == at);
+            let again = match held {
+                true => Ok(None),
+                false => wait_for_lock(&*run.files, &layout.job(), Instant::now()).map(Some),
+            };
+            if matches!(again, Ok(Some(LockAttempt::HeldByOther)) | Err(_)) {
+                continue;
+            }
+            let gone = |dir: &Path| {
+                let _ = run.files.remove_dir(dir);
+                matches!(run.files.stat(dir), Ok(None))
+            };
+            let job = layout.job();
+            let empty = gone(&layout.root());
+            for name in run.files.list(&job).unwrap_or_default() {
+                let name = name.to_string_lossy();
+                if name.starts_with(REPORTED) || (empty && is_of_runs(&name)) {
+                    let _ = run.files.remove_file(&job.join(&*name));
+                }
+            }
+            if empty {
+                let _ = gone(&job) && job.parent().is_some_and(gone);
+            }
+        }
+    }
+}
+
+/// True for a file in a job's directory that no later run needs: what tells who has the store, and what a
+/// killed run has left of it.
+fn is_of_runs(name: &str) -> bool {
+    let name = temporary_of(name).unwrap_or(name);
+    name == OWNER || name == SHARED
+}
+
+/// True if a dataset of this run may be written to a store.
+fn is_used(run: &Run, store: usize) -> bool {
+    let schemes = &run.descriptors.schemes;
+    let mut here = schemes.iter().filter(|s| s.enabled && s.store == store);
+    here.any(|scheme| !scheme.bypass)
+}
+
+fn prefix_in_use(prefix: &Prefix) -> Error {
+    // The process is known only on its own node.
+    let who = holders::in_words(&prefix.meta()).map_or_else(String::new, |who| format!(" ({who})"));
+    Error::config(
+        prefix.root().display().to_string(),
+        format!(
+            "another run uses this prefix directory{who}; wait for its end, or give each run its \
+             own SCR_PREFIX"
+        ),
+    )
+}
+
+fn store_in_use(run: &Run, job: &Path, owner: &Owner) -> Error {
+    // The file may be missing, or name an earlier run, if there was no space to write it.
+    let other_run = match owner.prefix.is_empty() {
+        true => "another run".to_string(),
+        false => format!("a run in {}", owner.prefix.as_path().display()),
+    };
+    let who = match holders::in_words(job) {
+        Some(who) => format!("{who} of {other_run}"),
+        // The process is on another node or in another container.
+        None if owner.pid == 0 => other_run,
+        None => {
+            let Owner {
+                pid, node, rank, ..
+            } = owner;
+            format!("process {pid} on node {node} (rank {rank}) of {other_run}")
+        }
+    };
+    Error::config(
+        job.display().to_string(),
+        format!(
+            "on node {} this cache is held by {who} now; if that run was killed, end what is left \
+             of it (kill -9), else wait for its end, or give each run of a job its own SCR_JOB_ID, \
+             SCR_CACHE_BASE or nodes",
+            run.node()
+        ),
+    )
+}
+
+/// The identity of the run that a layout is for.
+fn run_name(layout: &Layout) -> Name {
+    let root = layout.root();
+    root.file_name().map(Name::from).unwrap_or_default()
+}
+
+/// Locks a job's directory, takes over what is in it, and then names this run as its owner.
+fn lock_store(files: &dyn Files, layout: &Layout, owner: &Owner, end: Instant) -> Result<Locked> {
+    let path = layout.job().join(OWNER);
+    loop {
+        let lock = match wait_for_lock(files, &layout.job(), Instant::now() + RETRY) {
+            Ok(LockAttempt::Acquired(lock)) => Some(lock),
+            Ok(LockAttempt::HeldByOther) => None,
+            Ok(LockAttempt::Unsupported) => {
+                take_over_earlier_runs(files, layout)?;
+                return Ok(Locked::ByThisRun(None));
+            }
+            Err(error) if error.is_not_found() => {
+                // It was removed meanwhile, as by `scr clean`. Without a lock it would be removed again.
+                let made = files.make_private_dirs(layout.base(), layout.below());
+                if made.is_ok() && Instant::now() < end {
+                    continue;
+                }
+                // It could not be made. Who writes to it later gets the reason.
+                return Ok(Locked::ByThisRun(None));
+            }
+            Err(error) => return Err(error),
+        };
+        if lock.is_some() && files.stat(&layout.job())?.is_none() {
+            // The last run has removed the directory when it ended.
+            files.make_private_dirs(layout.base(), layout.below())?;
+            continue;
+        }
+        if lock.is_some() {
+            take_over_earlier_runs(files, layout)?;
+            // Without the file other runs know less. A full file system must not stop this one.
+            let _ = format::write(files, &path, owner, Durability::Atomic);
+            return Ok(Locked::ByThisRun(lock));
+        }
+        let other = format::read::<Owner>(files, &path).unwrap_or_default();
+        if other.run == owner.run {
+            return Ok(Locked::ByThisRun(None));
+        }
+        if Instant::now() >= end {
+            // A rank of this run may have the lock and no space for the file.
+            let root = files.stat(&layout.root())?;
+            return Ok(match root.is_some_and(|s| s.kind == FileKind::Directory) {
+                true => Locked::ByThisRun(None),
+                false => Locked::ByOther(other),
+            });
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! `SCR_Init`: finds out the settings and who takes part, then recovers what the cache still has.
+
+pub(super) mod consistency;
+pub(super) mod exchange;
+pub(super) mod local_setup;
+pub(super) mod locks;
+pub(super) mod run_info;
+
+use super::{Ids, Session, log};
+use crate::comm::{Communicator, Term, collective};
+use crate::config::Config;
+use crate::config::descriptors::View;
+use crate::events::{Console, Severity, Sink, Speaker};
+use crate::format::{Dataset, Name, flush_file};
+use crate::job::Environment;
+use crate::policy::halt::FINALIZED;
+use crate::prefix::paths::Prefix;
+use crate::prefix::records;
+use crate::redundancy::topology::Note;
+use crate::session::datasets::cached::{CachedDataset, CachedDatasets, title};
+use crate::session::flush::background::BackgroundFlushes;
+use crate::session::flush::checksums::BackgroundChecksums;
+use crate::session::halt::HaltState;
+use crate::session::output::failures::FailureRate;
+use crate::session::output::interval::CheckpointInterval;
+use crate::session::output::shared_names::NameForms;
+use crate::session::output::stores::confirm_shared;
+use crate::session::restart::node_copies::NodeCopies;
+use crate::session::restart::restart_list::RestartLists;
+use crate::session::run::{Run, Store};
+use crate::session::start::exchange::exchange;
+use crate::session::start::local_setup::LocalSetup;
+use crate::session::start::run_info::{RootSetup, RootState, receive};
+use crate::session::state::State;
+use crate::session::statistics::Statistics;
+use crate::store::{Files, posix::Posix};
+use crate::text::counted;
+use crate::{Error, Result};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a run should wait for the lock of another run: after a kill, the last processes of that
+/// run may need a moment to end.
+pub const OTHER_RUN: Duration = Duration::from_secs(10);
+
+/// What a session is made from.
+pub struct Setup {
+    /// All ranks of the run; the session owns it.
+    pub comm: Box<dyn Communicator>,
+    /// File systems.
+    pub files: Arc<dyn Files>,
+    /// Receives events.
+    pub sink: Arc<dyn Sink>,
+    /// This process's environment.
+    pub environment: Environment,
+    /// How long to wait for the locks of another run; see [`OTHER_RUN`].
+    pub lock_timeout: Duration,
+}
+
+impl Setup {
+    /// The setup of a program: the real file system, this process's environment, messages on standard
+    /// error. `comm` is usually the result of `Mpi::dup_world`.
+    pub fn of_process(comm: impl Communicator + 'static) -> Self {
+        Setup {
+            comm: Box::new(comm),
+            files: Arc::new(Posix),
+            sink: Arc::new(Console::default()),
+            environment: Environment::of_process(),
+            lock_timeout: OTHER_RUN,
+        }
+    }
+}
+
+impl Session {
+    /// Starts a run; `None` if SCR is disabled (`SCR_ENABLE=0`). `config` holds what `SCR_Config`
+    /// has set, the same on all ranks. Collective.
+    ///
+    /// # Errors
+    /// A parameter or descriptor cannot be used, a directory cannot be made or belongs to somebody
+    /// else, or another run uses the prefix directory. All ranks return the same error.
+    pub fn init(setup: Setup, config: &mut Config) -> Result<Option<Session>> {
+        let Setup {
+            comm,
+            files,
+            sink,
+            environment,
+            lock_timeout,
+        } = setup;
+        let mut speaker = Speaker {
+            rank: comm.rank(),
+            node: environment.host.clone(),
+        };
+        let mut root = RootState::default();
+        let root_setup = RootSetup {
+            files: &*files,
+            sink: &*sink,
+            speaker: &speaker,
+            environment: &environment,
+            lock_timeout,
+        };
+        let Some(message) = share_run_info(&*comm, &root_setup, config, &mut root)? else {
+            return Ok(None);
+        };
+
+        // Each rank finds its own directories.
+        let received = receive(&message, &environment, config);
+        let environment = config.permitted(environment);
+        let local = received.and_then(|info| LocalSetup::find(&*files, &environment, config, info));
+        if let Ok(local) = &local {
+            speaker.node.clone_from(&local.node);
+        }
+        let LocalSetup {
+            info,
+            settings,
+            descriptors,
+            stores,
+            common,
+            ..
+        } = collective::agree(&*comm, &speaker.node, local)?;
+
+        // Rank 0 makes the sets, and finds out which ranks share a store.
+        let (assignment, sets, search) =
+            exchange(&*comm, &speaker.node, config, &descriptors, &common)?;
+        let of_store = stores.into_iter().zip(&descriptors.stores);
+        let stores: Vec<Store> = of_store
+            .zip(assignment.stores)
+            .map(|((layout, store), sharing)| Store {
+                layout: layout.at((store.view == View::Global).then_some(assignment.node)),
+                // A disabled store may be out of order: nobody looks into it.
+                leader: sharing.leader == comm.rank() && store.enabled,
+                sharing,
+            })
+            .collect();
+        let prefix = Prefix::new(&settings.prefix);
+        let files = prefix.confine(&*files, stores.iter().map(|store| store.layout.job()));
+        let shared = (&stores[..], &descriptors);
+        confirm_shared(&*comm, &*files, &speaker.node, shared, info.run)?;
+
+        let job = (info.user.to_string(), info.job.to_string());
+        let log = log::open(&*files, (&sink, &speaker), &settings, &prefix, job);
+        let mut ids = Ids::default();
+        ids.know(info.dataset, Some(info.checkpoint));
+        let mut session = Session {
+            cwd: environment.cwd.clone(),
+            state: State::Idle,
+            ids,
+            cached: CachedDatasets::default(),
+            search,
+            other_ranks: root.other_ranks.with(&settings),
+            lists: RestartLists::default(),
+            node_copies: NodeCopies::default(),
+            open: None,
+            name_forms: NameForms::default(),
+            interval: CheckpointInterval::new(None),
+            halt: HaltState::new(environment),
+            background: BackgroundFlushes::default(),
+            checksums: BackgroundChecksums::default(),
+            statistics: Statistics::new(),
+            computing: None,
+            reading: None,
+            trouble: None,
+            why_invalid: None,
+            locks: root.locks,
+            run: Run {
+                nodes: assignment.nodes,
+                of_node: assignment.of_node,
+                user: info.user,
+                job: info.job,
+                comm,
+                files,
+                sink,
+                speaker,
+                settings,
+                descriptors,
+                prefix,
+                stores,
+                sets,
+                tolerates: assignment.tolerates,
+                log,
+            },
+        };
+        let warnings = config.take_warnings();
+        session.tell_configuration(&assignment.notes);
+        session.tell_run();
+        session.interval = CheckpointInterval::new(FailureRate::find(&session.run));
+        session.log_start();
+        session.begin(lock_timeout, warnings, root.unfinished)?;
+        session.compute_starts();
+        config.freeze();
+        Ok(Some(session))
+    }
+
+    /// Tells who takes part and where datasets go.
+    fn tell_run(&self) {
+        let run = &self.run;
+        let (ranks, prefix) = (run.comm.size(), run.prefix.root().display());
+        let text = format!(
+            "{} on {}, prefix directory {prefix}",
+            counted(ranks, "rank"),
+            counted(run.nodes as usize, "node"),
+        );
+        run.tell_once(Severity::Debug(2), text);
+        for scheme in run.descriptors.schemes.iter().filter(|s| s.enabled) {
+            let text = match scheme.bypass {
+                true => "datasets are written to the prefix directory".to_string(),
+                false => format!(
+                    "datasets are written to {} with {} by {}; rank 0 is in a set of {}",
+                    run.stores[scheme.store].layout.root().display(),
+                    scheme.scheme.word(),
+                    scheme.group,
+                    counted(run.sets[scheme.index].size(), "rank")
+                ),
+            };
+            run.tell_once(Severity::Debug(2), format!("{}: {text}", scheme.place));
+        }
+    }
+
+    /// Tells the user about the configuration: warnings, redundancy descriptors that cannot protect
+    /// as configured here, and a cache size of one dataset.
+    fn tell_configuration(&self, notes: &[Note]) {
+        let run = &self.run;
+        for warning in &run.descriptors.warnings {
+            run.tell_once(Severity::Warning, warning.clone());
+        }
+        let schemes = &run.descriptors.schemes;
+        for Note { plan, text } in notes {
+            let Some(scheme) = schemes.get(*plan).filter(|s| s.enabled) else {
+                continue;
+            };
+            // In bypass the cache holds nothing that could be lost.
+            let severity = match scheme.bypass {
+                true => Severity::Debug(2),
+                false => Severity::Note,
+            };
+            let place = match schemes.len() {
+                1 => String::new(),
+                _ => format!("{}: ", scheme.place),
+            };
+            run.tell_once(severity, format!("{place}{text}"));
+        }
+        if run.settings.use_containers && schemes.iter().all(|s| s.bypass || !s.enabled) {
+            let text = "SCR_USE_CONTAINERS=1 has no effect with SCR_CACHE_BYPASS=1: the program \
+                        itself writes its files to the prefix directory";
+            run.tell_once(Severity::Note, text);
+        }
+        let mut cached = schemes.iter().filter(|s| s.enabled && !s.bypass);
+        let store = |at: usize| run.descriptors.stores.get(at);
+        let sole = cached.find_map(|scheme| store(scheme.store).filter(|s| s.count == 1));
+        if let Some(store) = sole {
+            let text = format!(
+                "STORE={} keeps one dataset (SCR_CACHE_SIZE=1): a failure while a checkpoint is \
+                 written loses the one before it, too, and the restart is from the prefix \
+                 directory; with room for two, set SCR_CACHE_SIZE=2",
+                store.dir.display()
+            );
+            run.tell_once(Severity::Note, text);
+        }
+    }
+
+    /// Recovers what the cache still has, and writes the records of this run. `warnings` are those of
+    /// this rank's settings; `unfinished` is rank 0's newest dataset in the index, if it is not complete.
+    fn begin(
+        &mut self,
+        lock_timeout: Duration,
+        warnings: Vec<String>,
+        unfinished: Option<Dataset>,
+    ) -> Result<()> {
+        let ended = self.end_earlier_transfers();
+        let locked = ended.and_then(|()| self.locks.lock_stores(&mut self.run, lock_timeout));
+        if self.run.settings.cache_purge || !self.run.settings.distribute {
+            self.purge_cache(locked.clone())?;
+        }
+        let purged = match self.run.settings.prefix_purge {
+            true => self.purge_prefix()?,
+            false => None,
+        };
+        self.restart().recover_newest(locked)?;
+        if let Some(purged) = purged {
+            self.tell_purged(&purged);
+        }
+        if let Some(unfinished) = unfinished {
+            self.tell_unfinished(&unfinished);
+        }
+        let keep_all = self.search.unavailable.is_some();
+        self.locks.unlock_unused(&self.run, &self.cached, keep_all);
+        let written = match self.run.rank() {
+            0 => self.write_records(),
+            _ => Ok(()),
+        };
+        self.tell_settings(written, warnings)?;
+        match self.flush_recovered() {
+            // The checkpoint is complete in the cache, so the program can go on with it.
+            Err(error @ Error::Dataset { .. }) => {
+                self.run.tell_once(Severity::Error, error.to_string());
+            }
+            other => other?,
+        }
+        // A checkpoint is offered only when the program asks for one.
+        self.search.offered = None;
+        self.flush_before_halt()?;
+        // Deletion starts last: the rounds of a start would be slower beside it.
+        self.cached.deletion.start_postponed(&self.run);
+        Ok(())
+    }
+
+    /// Tells what `SCR_PREFIX_PURGE` has deleted, and whether a restart is possible without it. Local.
+    fn tell_purged(&self, purged: &str) {
+        let found = self.search.offered.is_some() || self.search.unavailable.is_some();
+        let (severity, rest) = match found {
+            true => (Severity::Note, ""),
+            false => (
+                Severity::Warning,
+                "; the cache has no checkpoint either, so the program starts from the beginning",
+            ),
+        };
+        let text =
+            format!("SCR_PREFIX_PURGE=1 has deleted {purged} from the prefix directory{rest}");
+        self.run.tell_once(severity, text);
+    }
+
+    /// Tells of the newest dataset in the index, which is not complete there: the user must know what a
+    /// restart lacks. Local.
+    fn tell_unfinished(&self, dataset: &Dataset) {
+        let created = |c: &&CachedDataset| c.dataset.created == dataset.created;
+        let (severity, what) = match self.cached.entries.iter().find(created) {
+            Some(_) => (
+                Severity::Note,
+                "is not complete in the prefix directory, since a run ended or failed during its \
+                 flush; the cache has it",
+            ),
+            None => (
+                Severity::Warning,
+                "was being written when a run ended, or could not be completed; it is not used",
+            ),
+        };
+        self.run
+            .tell_once(severity, format!("{} {what}", title(dataset)));
+    }
+
+    /// Reports the warnings of the lowest rank that has some, since others mostly have the same. Fails
+    /// on all ranks if `local` is an error on one. Collective; one round.
+    fn tell_settings(&self, local: Result<()>, warnings: Vec<String>) -> Result<()> {
+        let run = &self.run;
+        let first = match warnings.is_empty() {
+            true => i64::MAX,
+            false => run.rank() as i64,
+        };
+        let mut terms = [Term::Min(first), Term::Sum((!warnings.is_empty()).into())];
+        let agreed = collective::agree_with(&*run.comm, run.node(), local, &mut terms);
+        let [first, count] = terms.map(|term| term.value());
+        if first == run.rank() as i64 {
+            for warning in warnings {
+                let others = match count {
+                    1 => String::new(),
+                    n => format!(" (warnings of {} other ranks are not shown)", n - 1),
+                };
+                run.tell(Severity::Warning, format!("{warning}{others}"));
+            }
+        }
+        agreed
+    }
+
+    /// Rank 0: writes the records of this run in the prefix directory. The run can do without them.
+    ///
+    /// # Errors
+    /// The halt file is damaged, and `SCR_HALT_SECONDS` must be written to it.
+    fn write_records(&self) -> Result<()> {
+        let (run, files, prefix) = (&self.run, &*self.run.files, &self.run.prefix);
+        run.keep_record(|| records::write_nodes(files, prefix, run.nodes));
+        let halt_seconds = run.settings.halt_seconds;
+        let halt_seconds = halt_seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
+        let update = || {
+            records::update_halt(files, prefix, |halt| {
+                if let Some(seconds) = halt_seconds {
+                    halt.halt_seconds = Some(seconds).filter(|seconds| *seconds > 0);
+                }
+                // The last run has ended normally. This one may be killed.
+                let normal_end = |reason: &Name| reason.to_string() == FINALIZED;
+                halt.exit_reason = halt.exit_reason.take().filter(|r| !normal_end(r));
+            })
+        };
+        match halt_seconds {
+            Some(1..) => {
+                match update() {
+                    Err(error @ Error::Io { .. }) => {
+                        let text = format!("SCR_HALT_SECONDS does not count: {error}");
+                        run.tell_once(Severity::Warning, text);
+                    }
+                    other => other?,
+                }
+                self.halt.end_of_allocation(run);
+            }
+            _ => run.keep_record(update),
+        }
+        // The record keeps what is in the cache and cannot be used now.
+        let mut record = records::read_flush_file(files, prefix).unwrap_or_default();
+        let kept = |id: &u64| self.cached.unusable.iter().any(|slot| slot.id == *id);
+        let in_bypass = |id: &u64| self.search.in_bypass.keys().any(|(other, _)| other == id);
+        record.datasets.retain(|id, _| kept(id) || in_bypass(id));
+        for cached in &self.cached.entries {
+            let mut entry = flush_file::FlushEntry::cached(cached.dataset.clone());
+            if cached.prefix.has_files() {
+                entry.set_flush(Some(flush_file::PFS));
+            } else if cached.prefix.flush_failed() {
+                entry.set_flush(Some(flush_file::FLUSH_FAILED));
+            }
+            record.datasets.insert(cached.dataset.id, entry);
+        }
+        run.keep_record(|| records::write_flush_file(files, prefix, &record));
+        Ok(())
+    }
+}
+
+/// Rank 0 finds out what is common to all ranks, and sends it to them; `None` if SCR is disabled.
+/// Collective; two rounds.
+fn share_run_info(
+    comm: &dyn Communicator,
+    setup: &RootSetup,
+    config: &mut Config,
+    root: &mut RootState,
+) -> Result<Option<Vec<u8>>> {
+    let found = match comm.rank() {
+        0 => setup.find(config, root).map(Some),
+        _ => Ok(None),
+    };
+    let enabled = matches!(found, Ok(Some(Some(_))) | Ok(None));
+    let mut terms = [Term::Min(enabled.into())];
+    let found = collective::agree_with(comm, &setup.speaker.node, found, &mut terms)?;
+    if terms[0].value() == 0 {
+        return Ok(None);
+    }
+    let mut message = found.flatten().unwrap_or_default();
+    collective::bcast(comm, 0, &mut message)?;
+    Ok(Some(message))
+}

@@ -1,0 +1,146 @@
+//! What rank 0 finds out in `SCR_Init` for all ranks: parameters, user, job, and the state of the
+//! prefix directory.
+
+use crate::Result;
+use crate::config::{Config, MAX_FILE, Settings};
+use crate::events::{Message, Severity, Sink, Speaker};
+use crate::format::index::Index;
+use crate::format::{Dataset, Name, from_tree, to_message, unpack};
+use crate::job::{self, Environment};
+use crate::prefix::index;
+use crate::prefix::paths::Prefix;
+use crate::prefix::records;
+use crate::session::datasets::other_ranks::OtherRanks;
+use crate::session::flush::finish::finish_flushes;
+use crate::session::run::record_not_written;
+use crate::session::start::locks::Locks;
+use crate::store::Files;
+use crate::system::process;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::Duration;
+
+/// Rank 0's message to all ranks; the settings follow it.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub(in crate::session) struct RunInfo {
+    pub user: Name,
+    pub job: Name,
+    /// The highest id of a dataset in the index.
+    pub dataset: u64,
+    /// The highest number of a checkpoint in the index.
+    pub checkpoint: u64,
+    /// A random number that identifies this run. Its directory in each store is named after it.
+    pub run: u64,
+}
+
+/// What rank 0 keeps for itself.
+#[derive(Default)]
+pub(in crate::session) struct RootState {
+    pub locks: Locks,
+    pub other_ranks: OtherRanks,
+    /// The newest dataset in the index, if it is not complete.
+    pub unfinished: Option<Dataset>,
+}
+
+/// Where rank 0 looks and whom it tells.
+pub(in crate::session) struct RootSetup<'a> {
+    pub files: &'a dyn Files,
+    pub sink: &'a dyn Sink,
+    pub speaker: &'a Speaker,
+    pub environment: &'a Environment,
+    pub lock_timeout: Duration,
+}
+
+impl RootSetup<'_> {
+    /// Rank 0: reads the parameters, locks the prefix directory and reads its index. Gives the
+    /// message that [`receive`] takes; `None` if SCR is disabled. Local.
+    pub fn find(&self, config: &mut Config, root: &mut RootState) -> Result<Option<Vec<u8>>> {
+        load(self.files, self.environment, config)?;
+        let settings = Settings::from(config);
+        for warning in config.take_warnings() {
+            self.tell(Severity::Warning, warning);
+        }
+        let settings = settings?;
+        if !settings.enable {
+            return Ok(None);
+        }
+        self.sink.set_debug(settings.debug);
+        let prefix = Prefix::new(&settings.prefix);
+        prefix.confine(self.files, []).make_dirs(&prefix.meta())?;
+        // Only now that the directory exists can symbolic links in its path be resolved.
+        let prefix = Prefix::new(&settings.prefix);
+        let files = &*prefix.confine(self.files, []);
+        root.locks = Locks::of_prefix(files, &prefix, self.lock_timeout)?;
+        // What is certified below `.scr` counts only if `.scr` itself is there after a power loss. No
+        // flush into containers syncs the directory in which it stands.
+        if let Err(error) = files.sync_dir(prefix.root()) {
+            self.tell(
+                Severity::Warning,
+                format!("{error}; a power loss may take the saved datasets away"),
+            );
+        }
+        let environment = &config.permitted(self.environment.clone());
+        let user = job::user_name(environment, &|_| settings.user_name.clone())?;
+        let job = job::job_id(environment, &|_| settings.job_id.clone(), prefix.real())?;
+        for (what, found) in [("user", &user), ("job", &job)] {
+            let text = format!("{what} {} ({})", found.value, found.source);
+            self.tell(Severity::Debug(2), text);
+        }
+        let set = [
+            ("app.conf", config.app_conf()),
+            ("env.conf", config.env_conf()),
+        ];
+        for (name, text) in set {
+            if let Err(error) = records::put(files, &prefix.file(name), text.as_bytes()) {
+                self.tell(Severity::Warning, record_not_written(&error));
+            }
+        }
+        for (severity, text) in finish_flushes(files, &prefix)? {
+            self.tell(severity, text);
+        }
+        let index = index::read(files, &prefix)?;
+        root.other_ranks = OtherRanks::new(&index);
+        root.unfinished = unfinished(&index);
+        let info = RunInfo {
+            user: user.value.as_str().into(),
+            job: job.value.as_str().into(),
+            dataset: index.max_dataset(),
+            checkpoint: index.max_checkpoint(),
+            run: process::random(),
+        };
+        Ok(Some([to_message(&info)?, config.to_message()?].concat()))
+    }
+
+    fn tell(&self, severity: Severity, text: String) {
+        self.sink
+            .take(self.speaker, &Message::of_run(severity, text));
+    }
+}
+
+/// The newest dataset in the index if it is not complete.
+fn unfinished(index: &Index) -> Option<Dataset> {
+    let (_, newest) = index.datasets().last_key_value()?;
+    newest.dataset.clone().filter(|_| !newest.complete)
+}
+
+/// Takes rank 0's message, and its settings into `config`. Local.
+pub(in crate::session) fn receive(
+    message: &[u8],
+    environment: &Environment,
+    config: &mut Config,
+) -> Result<RunInfo> {
+    let (tree, used) = unpack(message)?;
+    let settings = message.get(used..).unwrap_or_default();
+    config.take_over(settings, environment.clone())?;
+    from_tree(&tree)
+}
+
+/// Reads environment variables and configuration files into `config`. Local.
+pub fn load(files: &dyn Files, environment: &Environment, config: &mut Config) -> Result<()> {
+    let read_file = |path: &Path| match files.read(path, MAX_FILE) {
+        Err(error) if error.is_not_found() => Ok(None),
+        other => other.map(Some),
+    };
+    config.load(environment.clone(), &environment.cwd, &read_file)
+}
