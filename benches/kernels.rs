@@ -69,7 +69,7 @@ struct Column {
 
 impl Column {
     fn new() -> Option<Column> {
-        let code = Code::new(CodeKind::Rs, DATA + PARITY, PARITY)?;
+        let code = Code::new(CodeKind::Products, DATA + PARITY, PARITY)?;
         let all: Vec<usize> = (0..DATA + PARITY).collect();
         Some(Column {
             blocks: all.iter().map(|i| noise(i + 1, BUFFER)).collect(),
@@ -194,7 +194,7 @@ fn passes(criterion: &mut Criterion) -> Result<()> {
     let base = base.unwrap_or_else(std::env::temp_dir);
     let dir = tempfile::tempdir_in(&base).map_err(|e| Error::io("create", &base, e))?;
     let mut shares = Vec::new();
-    for (kind, failures) in [(CodeKind::Xor, 1), (CodeKind::Rs, 2)] {
+    for (kind, failures) in [(CodeKind::Sum, 1), (CodeKind::Products, 2)] {
         let Some(code) = Code::new(kind, MEMBERS, failures) else {
             continue;
         };
