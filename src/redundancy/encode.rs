@@ -28,11 +28,11 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
 
     // A list that cannot be serialized is sent empty, which the neighbours refuse.
     let list = local
-        .first
+        .error
         .keep(to_message(&record.files))
         .unwrap_or_default();
     let sizes = record.files.files.iter().map(|f| f.size);
-    let size = local.first.keep(total_size(sizes)).unwrap_or(0);
+    let size = local.error.keep(total_size(sizes)).unwrap_or(0);
     let dataset = &record.dataset;
     let mine = [dataset.id, dataset.created, context.piece as u64, size];
     let bytes = |steps| {
@@ -60,17 +60,17 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     let lefts = context.set.lefts(keepers).zip(context.set.left_indices());
     let partners =
         lefts.map(|(rank, index)| parse_file_list(all.get(index).map_or(&[], |a| a.1), rank));
-    let partners = local.first.keep(partners.collect::<Result<Vec<_>>>());
+    let partners = local.error.keep(partners.collect::<Result<Vec<_>>>());
     local.chunk = code.chunk(&sizes);
     let header = partners.map(|partners| header(context, record, local.chunk, partners));
     if let Some(header) = &header {
         let output = ParityWriter::create(context.files, path, header);
-        local.output = local.first.keep(output.map(WriteBehind::direct));
+        local.output = local.error.keep(output.map(WriteBehind::direct));
     }
     let reader = context
         .paths(&record.files)
         .and_then(|list| LogicalReader::new(context.files, list, true));
-    local.own.reader = local.first.keep(reader);
+    local.own.reader = local.error.keep(reader);
 
     let routes = routes(code)?;
     local.own.places = places(code, 0..code.members(), context.set.index);
@@ -86,21 +86,21 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     let MemberIo {
         own,
         output,
-        mut first,
+        mut error,
         ..
     } = local;
-    first.keep(own.data.result(()));
-    let output = output.and_then(|output| first.keep(output.finish()));
-    if let Some(reader) = own.reader.filter(|_| !first.failed()) {
-        let sums = first.keep(reader.finish());
-        sums.and_then(|sums| first.keep(record_checksums(context, &mut record.files, &sums)));
+    error.keep(own.data_error.result(()));
+    let output = output.and_then(|output| error.keep(output.finish()));
+    if let Some(reader) = own.reader.filter(|_| !error.failed()) {
+        let sums = error.keep(reader.finish());
+        sums.and_then(|sums| error.keep(record_checksums(context, &mut record.files, &sums)));
     }
-    let theirs = exchange_checksums(context, &mut first, keepers, header.as_ref(), record)?;
-    if let (Some(header), Some(output), false) = (header, output, first.failed()) {
+    let theirs = exchange_checksums(context, &mut error, keepers, header.as_ref(), record)?;
+    if let (Some(header), Some(output), false) = (header, output, error.failed()) {
         let header = complete(header, record, &theirs);
-        first.keep(header.and_then(|header| output.finish(context.files, header, context.sync)));
+        error.keep(header.and_then(|header| output.finish(context.files, header, context.sync)));
     }
-    first.result(())
+    error.result(())
 }
 
 /// One route for each column. The first member that keeps redundancy of it computes, also for the
@@ -150,7 +150,7 @@ fn tasks<'a>(
 /// nearest first. One round of messages.
 fn exchange_checksums(
     context: &Context,
-    first: &mut FirstError,
+    error: &mut FirstError,
     keepers: usize,
     header: Option<&ParityHeader>,
     record: &Record,
@@ -161,7 +161,7 @@ fn exchange_checksums(
         .iter()
         .flat_map(|f| f.crc.unwrap_or(0).to_le_bytes());
     let sums: Vec<u8> = sums.collect();
-    let text = first.text(FAILURE_LIMIT).into_bytes();
+    let text = error.text(FAILURE_LIMIT).into_bytes();
     let messages = context.exchange(|steps| {
         let own = if steps <= keepers { &sums[..] } else { &[] };
         [own, &text].concat()
@@ -183,12 +183,12 @@ fn exchange_checksums(
         }
         match message.split_at_checked(length) {
             Some((theirs, failure)) => {
-                first.take_over(context.member(index), failure, &record.dataset);
+                error.take_over(context.member(index), failure, &record.dataset);
                 if let Some(place) = sums.get_mut(index) {
                     *place = theirs.to_vec();
                 }
             }
-            None => first.take_over(
+            None => error.take_over(
                 context.member(index),
                 b"sent too few checksums",
                 &record.dataset,

@@ -30,7 +30,7 @@ pub struct MemberIo<'a> {
     /// Why moved files cannot be written.
     pub relocation: FirstError,
     /// Any other error.
-    pub first: FirstError,
+    pub error: FirstError,
 }
 
 /// The files of one member, open for reading.
@@ -43,9 +43,9 @@ pub struct PartReader<'a> {
     /// The redundancy.
     pub input: Option<ParityReader>,
     /// Why the data cannot be read, or are wrong.
-    pub data: FirstError,
+    pub data_error: FirstError,
     /// Why the redundancy cannot be read, or is wrong.
-    pub parity: FirstError,
+    pub parity_error: FirstError,
 }
 
 impl BlockSink for LogicalWriter<'_> {
@@ -80,8 +80,8 @@ impl PartReader<'_> {
         let place = self.place(route);
         let is_parity = matches!(place, Some(BlockPlace::Parity(_)));
         let failed = match is_parity {
-            true => self.parity.failed(),
-            false => self.data.failed(),
+            true => self.parity_error.failed(),
+            false => self.data_error.failed(),
         };
         let filled = match failed {
             true => return buffer.fill(0),
@@ -91,8 +91,8 @@ impl PartReader<'_> {
             buffer.fill(0);
         }
         match is_parity {
-            true => self.parity.keep(filled),
-            false => self.data.keep(filled),
+            true => self.parity_error.keep(filled),
+            false => self.data_error.keep(filled),
         };
     }
 
@@ -147,12 +147,12 @@ impl MemberBlocks for MemberIo<'_> {
             &mut self.data_relocated,
             &mut self.parity_relocated,
         ) {
-            (Some(BlockPlace::Data(_)), Some(_), _) if self.own.data.failed() => return,
+            (Some(BlockPlace::Data(_)), Some(_), _) if self.own.data_error.failed() => return,
             (Some(BlockPlace::Data(_)), Some(writer), _) => {
-                (writer.append(bytes), &mut self.own.data)
+                (writer.append(bytes), &mut self.own.data_error)
             }
             (Some(BlockPlace::Parity(number)), _, Some(output)) => {
-                (output.append(number, bytes), &mut self.own.parity)
+                (output.append(number, bytes), &mut self.own.parity_error)
             }
             _ => return,
         };
@@ -167,7 +167,7 @@ impl MemberBlocks for MemberIo<'_> {
             (Some(BlockPlace::Data(_)), Some(writer), _) => writer.put(0, bytes),
             (Some(BlockPlace::Parity(number)), _, Some(output)) => output.put(number, bytes),
             _ => {
-                self.first.keep::<()>(Err(unplanned()));
+                self.error.keep::<()>(Err(unplanned()));
                 Some(bytes)
             }
         }

@@ -27,19 +27,18 @@ mod verdict;
 mod verdict_tests;
 
 use self::restore::{RoundInput, restore};
-use self::verdict::{DATA, MemberState, PARITY, RECORD, UNVERIFIED, VERIFIED, judge};
+use self::verdict::{DATA, MemberState, PARITY, RECORD, UNVERIFIED, VERIFIED, Verdict, judge};
 use super::code::Code;
 use super::logical::{FileToWrite, total_size};
 use super::parity_file::{self, ParityReader, ParityWriter};
 use super::{
-    Context, FirstError, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Round,
-    Verification,
+    Context, FirstError, HeldPart, LocalPart, PartHealth, RebuildOutcome, Record, RedundancyScheme,
+    Round, Verification,
 };
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
-use crate::system::thread;
 use crate::{Error, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// See [`RedundancyScheme::rebuild`]; the set has at least two members.
 pub fn rebuild(
@@ -50,91 +49,127 @@ pub fn rebuild(
     mut held_part: Option<&mut HeldPart>,
 ) -> Result<(Record, RebuildOutcome)> {
     let context = &mut Context { ..*context };
-    let mut away = relocated::exchange_held_parts(
-        context,
-        code,
-        scheme.scheme(),
-        mine,
-        held_part.as_deref_mut(),
-    )?;
-    // In later rounds these files may be what was rebuilt.
+    let held = held_part.as_deref_mut();
+    let mut away = relocated::exchange_held_parts(context, code, scheme.scheme(), mine, held)?;
+    // In later rounds files without a record may be what was rebuilt.
     let mut first_round = true;
     // Each round but the last verifies content, examines files without a record, or finds a new
     // loss. So the number of rounds is limited.
     loop {
         let path = parity_file::path(context.meta_dir, context.set, scheme.scheme());
-        let (mut state, parity) =
-            local_state(context, code, path.clone(), mine.as_mut(), away.take());
-        if std::mem::take(&mut first_round)
-            && state.lacks(RECORD)
-            && orphans::has_files(context, &path)
-        {
-            state.has |= UNVERIFIED;
-        }
-        let messages = context.exchange(|_| state.to_bytes())?;
-        let read = |m: &Vec<u8>| MemberState::from_bytes(m, code.parities());
-        let all: Vec<MemberState> = messages.iter().map(read).collect();
-        let id = all.iter().find(|s| s.id != 0).map_or(0, |s| s.id);
-        let verdict = judge(context, code, scheme.scheme(), all).map_err(|what| {
-            let (dataset, here) = describe_damage(mine.as_ref());
-            Error::dataset(id, dataset, format!("{what}{here}"))
-        })?;
-        let outcome = match verdict.all.get(context.set.index) {
-            Some(me) if me.lacks(DATA) => RebuildOutcome::Restored,
-            _ if verdict.any_lacks(DATA) => RebuildOutcome::Helped,
-            _ if verdict.any_lacks(PARITY) => RebuildOutcome::Encoded,
-            _ => RebuildOutcome::Intact,
-        };
-        // A record that cannot be used counts as lost.
-        let record = mine.as_ref().filter(|_| !state.lacks(RECORD));
-        let record = record.map(|mine| mine.record.clone());
-        let verified = mine.as_ref().is_none_or(|mine| mine.verified);
+        let orphans = std::mem::take(&mut first_round);
+        let (state, parity) = announce(context, code, &path, mine.as_mut(), away.take(), orphans);
+        let verdict = exchange_states(context, code, scheme, mine.as_ref(), &state)?;
+        let outcome = outcome(context, &verdict);
         let verify_first = verdict.must_verify_first();
         let received = match verify_first {
             true => orphans::exchange_records(context, code, &verdict, parity.as_ref())?,
             false => None,
         };
+        let held = held_part.as_deref_mut();
+        let input = round_input(scheme, &state, mine.as_ref(), parity, held);
         let idle = verify_first || outcome == RebuildOutcome::Intact;
-        let (mut made, health) = if idle && context.relocated_members().is_empty() {
-            verify_all(context, scheme, record, verified)
-        } else {
-            let held_part = held_part.as_deref_mut();
-            let have = RoundInput {
-                scheme: scheme.scheme(),
-                record,
-                parity,
-                verified,
-                held_part,
-            };
-            let (context, rebuild) = (&*context, !verify_first);
-            thread::scope(|scope| restore(scope, context, code, path, &verdict, have, rebuild))?
+        let (made, findings) = match idle && context.relocated_members().is_empty() {
+            true => verify_all(context, scheme, input.record, input.verified),
+            false => restore(context, code, path, &verdict, input, !verify_first)?,
         };
         // Parts are moved only once.
         context.holders = &[];
-        let worse = mine
-            .as_mut()
-            .is_some_and(|mine| update_health(mine, health));
+        let worse = mine.as_mut().map(|mine| update_health(mine, findings));
+        let again = verify_first || worse == Some(true);
         if mine.is_none() && !state.lacks(UNVERIFIED) {
             *mine = received.and_then(|record| orphans::verify_files(context, scheme, record));
         }
-        let dataset = made.record.as_ref().map(|record| record.dataset.clone());
-        let dataset = dataset.unwrap_or_default();
-        let round = match made.relocation_failed {
-            true => Round::Stop,
-            false if verify_first || worse => Round::Again,
-            false => Round::Last,
-        };
-        if made.first.share_with_set(context, &dataset, round)? {
-            continue;
+        if let Some(record) = decide(context, made, again)? {
+            return Ok((record, outcome));
         }
-        if let (Some((output, header)), false) = (made.output, made.first.failed()) {
-            let done = output.finish(context.files, header, context.sync);
-            made.first.keep(done);
-        }
-        let lost = || Error::dataset(dataset.id, "", "a rank could not be restored");
-        let record = made.record.ok_or_else(lost);
-        return made.first.result(()).and(record).map(|r| (r, outcome));
     }
+}
+
+/// The state that this member announces, and its redundancy file. With `orphans`, the state tells
+/// whether there are files without a record.
+fn announce(
+    context: &Context,
+    code: &Code,
+    path: &Path,
+    mine: Option<&mut LocalPart>,
+    away: Option<ParityHeader>,
+    orphans: bool,
+) -> (MemberState, Option<Parity>) {
+    let (mut state, parity) = local_state(context, code, path.to_path_buf(), mine, away);
+    if orphans && state.lacks(RECORD) && orphans::has_files(context, path) {
+        state.has |= UNVERIFIED;
+    }
+    (state, parity)
+}
+
+/// Every member announces its state, and judges what all have announced. One round of messages.
+fn exchange_states(
+    context: &Context,
+    code: &Code,
+    scheme: &RedundancyScheme,
+    mine: Option<&LocalPart>,
+    state: &MemberState,
+) -> Result<Verdict> {
+    let messages = context.exchange(|_| state.to_bytes())?;
+    let read = |m: &Vec<u8>| MemberState::from_bytes(m, code.parities());
+    let all: Vec<MemberState> = messages.iter().map(read).collect();
+    let id = all.iter().find(|s| s.id != 0).map_or(0, |s| s.id);
+    judge(context, code, scheme.scheme(), all).map_err(|what| {
+        let (dataset, here) = describe_damage(mine);
+        Error::dataset(id, dataset, format!("{what}{here}"))
+    })
+}
+
+/// What a rebuild after this verdict does on this rank.
+fn outcome(context: &Context, verdict: &Verdict) -> RebuildOutcome {
+    match verdict.all.get(context.set.index) {
+        Some(me) if me.lacks(DATA) => RebuildOutcome::Restored,
+        _ if verdict.any_lacks(DATA) => RebuildOutcome::Helped,
+        _ if verdict.any_lacks(PARITY) => RebuildOutcome::Encoded,
+        _ => RebuildOutcome::Intact,
+    }
+}
+
+/// What this rank has at the start of a round. A record that cannot be used counts as lost.
+fn round_input<'h>(
+    scheme: &RedundancyScheme,
+    state: &MemberState,
+    mine: Option<&LocalPart>,
+    parity: Option<Parity>,
+    held_part: Option<&'h mut HeldPart>,
+) -> RoundInput<'h> {
+    let usable = mine.filter(|_| !state.lacks(RECORD));
+    RoundInput {
+        scheme: scheme.scheme(),
+        record: usable.map(|mine| mine.record.clone()),
+        parity,
+        verified: mine.is_none_or(|mine| mine.verified),
+        held_part,
+    }
+}
+
+/// The set decides whether another round is needed; `again` says that this member asks for one.
+/// `None` if it is. Otherwise the redundancy file gets its final name, and the record is returned.
+/// One round of messages.
+fn decide(context: &Context, mut made: RoundOutput, again: bool) -> Result<Option<Record>> {
+    let dataset = made.record.as_ref().map(|record| record.dataset.clone());
+    let dataset = dataset.unwrap_or_default();
+    let round = match made.relocation_failed {
+        true => Round::Stop,
+        false if again => Round::Again,
+        false => Round::Last,
+    };
+    if made.error.share_with_set(context, &dataset, round)? {
+        return Ok(None);
+    }
+    if let (Some((output, header)), false) = (made.output, made.error.failed()) {
+        let done = output.finish(context.files, header, context.sync);
+        made.error.keep(done);
+    }
+    let lost = || Error::dataset(dataset.id, "", "a rank could not be restored");
+    let record = made.record.ok_or_else(lost);
+    made.error.result(()).and(record).map(Some)
 }
 
 /// The redundancy file of this rank.
@@ -160,13 +195,13 @@ struct RoundOutput {
     /// A redundancy file without its header and its final name.
     output: Option<(ParityWriter, ParityHeader)>,
     /// The first error.
-    first: FirstError,
+    error: FirstError,
     /// True if a moved part could not be written.
     relocation_failed: bool,
 }
 
 /// Whether a survivor's data and redundancy are right, if that is known now.
-type Findings = Option<(Result<()>, Result<()>)>;
+type Findings = Option<PartHealth>;
 
 /// Verifies the content of a set that misses nothing.
 fn verify_all(
@@ -183,12 +218,12 @@ fn verify_all(
         record,
         ..RoundOutput::default()
     };
-    (made, health.map(|health| (health.data, health.parity)))
+    (made, health)
 }
 
 /// Enters what was found in `mine`. Returns true if that is a new loss.
 fn update_health(mine: &mut LocalPart, findings: Findings) -> bool {
-    let Some((data, parity)) = findings else {
+    let Some(PartHealth { data, parity }) = findings else {
         return false;
     };
     let mut worse = false;
@@ -223,15 +258,7 @@ fn local_state(
     mine: Option<&mut LocalPart>,
     away: Option<ParityHeader>,
 ) -> (MemberState, Option<Parity>) {
-    let mut state = MemberState {
-        has: 0,
-        id: 0,
-        created: 0,
-        piece: context.piece as u64,
-        chunk: 0,
-        size: 0,
-        lefts: vec![0; code.parities()],
-    };
+    let mut state = MemberState::of_nothing(context.piece, code.parities());
     let Some(LocalPart {
         record,
         health,
@@ -259,17 +286,7 @@ fn local_state(
     let parity = match away {
         Some(header) => Some(Parity::Away(header)),
         None if context.holder(context.set.index) != context.comm.rank() => None,
-        None => {
-            let open = |()| ParityReader::open(context, path, record, code.parities());
-            match health.parity.clone().and_then(open) {
-                Ok(input) => Some(Parity::Here(input)),
-                Err(error) => {
-                    // The verdict says only that it is missing, which an error that may pass is not.
-                    health.parity = Err(error);
-                    None
-                }
-            }
-        }
+        None => open_parity(context, code, path, record, health),
     };
     if let Some(header) = parity.as_ref().map(Parity::header) {
         state.has |= PARITY;
@@ -278,6 +295,25 @@ fn local_state(
         state.lefts = header.partners().map(|p| size(p).unwrap_or(0)).collect();
     }
     (state, parity)
+}
+
+/// Opens the redundancy file of this rank. If that fails, `health` knows why: the verdict says only that
+/// it is missing, which an error that may pass is not.
+fn open_parity(
+    context: &Context,
+    code: &Code,
+    path: PathBuf,
+    record: &Record,
+    health: &mut PartHealth,
+) -> Option<Parity> {
+    let open = |()| ParityReader::open(context, path, record, code.parities());
+    match health.parity.clone().and_then(open) {
+        Ok(input) => Some(Parity::Here(input)),
+        Err(error) => {
+            health.parity = Err(error);
+            None
+        }
+    }
 }
 
 /// The files of a rank, to be written.

@@ -12,7 +12,7 @@ pub(super) fn send_header(
     context: &Context,
     verdict: &Verdict,
     header: Option<&ParityHeader>,
-    first: &mut FirstError,
+    error: &mut FirstError,
 ) -> Result<()> {
     let asks = verdict.donors.iter().enumerate();
     let asking: Vec<usize> = asks
@@ -23,7 +23,7 @@ pub(super) fn send_header(
         return Ok(());
     }
     let message = header.map(to_message);
-    let message = message.and_then(|m| first.keep(m)).unwrap_or_default();
+    let message = message.and_then(|m| error.keep(m)).unwrap_or_default();
     let to = asking.into_iter().map(|rank| (rank, message.clone()));
     context.send_and_receive(to, std::iter::empty()).map(drop)
 }

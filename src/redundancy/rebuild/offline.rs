@@ -441,8 +441,12 @@ fn run_task(routes: &[Route], task: &PieceTask, locals: &mut [MemberIo]) -> Resu
 
 /// The error of a member that could not read or write.
 fn failure(local: &mut MemberIo) -> Result<()> {
-    let firsts = [&mut local.first, &mut local.own.data, &mut local.own.parity];
-    firsts
+    let errors = [
+        &mut local.error,
+        &mut local.own.data_error,
+        &mut local.own.parity_error,
+    ];
+    errors
         .into_iter()
-        .try_for_each(|first| std::mem::take(first).result(()))
+        .try_for_each(|error| std::mem::take(error).result(()))
 }

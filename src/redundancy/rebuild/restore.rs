@@ -16,9 +16,9 @@ use crate::redundancy::logical::{LogicalReader, LogicalWriter};
 use crate::redundancy::member_io::{MemberIo, PartReader, places};
 use crate::redundancy::parity_file::{ParityReader, ParityWriter, header};
 use crate::redundancy::pipeline;
-use crate::redundancy::{Context, HeldPart, Record};
+use crate::redundancy::{Context, FirstError, HeldPart, PartHealth, Record};
 use crate::store::write_behind::WriteBehind;
-use crate::system::thread::Scope;
+use crate::system::thread::{self, Scope};
 use crate::{Error, Result};
 use std::path::PathBuf;
 
@@ -34,133 +34,235 @@ pub(super) struct RoundInput<'h> {
 }
 
 /// Rebuilds what the verdict asks for. Without `rebuild`, only moves parts that other ranks hold.
-pub(super) fn restore<'scope, 'env>(
-    scope: &'scope Scope<'scope, 'env>,
-    context: &'env Context<'env>,
+pub(super) fn restore(
+    context: &Context,
     code: &Code,
     path: PathBuf,
     verdict: &Verdict,
-    have: RoundInput,
+    input: RoundInput,
     rebuild: bool,
 ) -> Result<(RoundOutput, Findings)> {
-    let me = context.set.index;
-    let RoundInput {
-        scheme,
-        record,
-        parity,
-        verified,
-        held_part,
-    } = have;
-    let lacks = |what| verdict.all.get(me).is_none_or(|s| s.lacks(what));
-    let is_away = context.holder(me) != context.comm.rank();
-    let mut local = MemberIo {
-        chunk: code.chunk(&verdict.sizes),
-        ..MemberIo::default()
+    let round = RestoreRound {
+        context,
+        code,
+        path,
+        verdict,
+        scheme: input.scheme,
+        verified: input.verified,
+        rebuild,
     };
-    let survivor = record.is_some();
-    let record = match record {
-        _ if !rebuild => record,
-        Some(record) => {
-            let header = parity.as_ref().map(Parity::header);
-            send_header(context, verdict, header, &mut local.first)?;
-            Some(record)
+    // Threads write what is rebuilt.
+    thread::scope(|scope| round.run(scope, input))
+}
+
+/// One round of a rebuild on this rank.
+struct RestoreRound<'r, 'env> {
+    context: &'env Context<'env>,
+    code: &'r Code,
+    /// The redundancy file.
+    path: PathBuf,
+    verdict: &'r Verdict,
+    scheme: Scheme,
+    /// True if the content is known to be right.
+    verified: bool,
+    /// False if parts are only moved.
+    rebuild: bool,
+}
+
+/// What is known when the files are open, and is needed to end the round.
+#[derive(Default)]
+struct Ready {
+    /// The header of the redundancy file that is rebuilt.
+    new_header: Option<ParityHeader>,
+    /// The header of a redundancy file that another rank sends.
+    relocated_header: Option<ParityHeader>,
+    /// The checksums that files which are read must have; `None` if they are not compared.
+    sums: Option<Vec<Option<u32>>>,
+}
+
+impl<'env> RestoreRound<'_, 'env> {
+    fn run<'scope>(
+        &self,
+        scope: &'scope Scope<'scope, 'env>,
+        input: RoundInput,
+    ) -> Result<(RoundOutput, Findings)> {
+        let (context, code, verdict) = (self.context, self.code, self.verdict);
+        let mut local = MemberIo {
+            chunk: code.chunk(&verdict.sizes),
+            ..MemberIo::default()
+        };
+        let survivor = input.record.is_some();
+        let record = self.exchange_headers(input.record, input.parity.as_ref(), &mut local)?;
+        let partners = match self.rebuild {
+            true => neighbours(context, code, verdict, record.as_ref(), &mut local)?,
+            false => None,
+        };
+        let mut ready = Ready {
+            relocated_header: self.open_parity(input.parity, &mut local),
+            ..Ready::default()
+        };
+        if let Some(record) = &record {
+            ready.sums = self.open_data(scope, record, survivor, &mut local);
+            let create = |partners| self.create_parity(scope, record, partners, &mut local);
+            ready.new_header = partners.map(create);
         }
-        None => {
-            let theirs = receive_header(context, verdict)?;
-            local
-                .first
-                .keep(theirs.and_then(|h| record_from_header(context, verdict, h, local.chunk)))
-        }
-    };
-    let partners = match rebuild {
-        true => neighbours(context, code, verdict, record.as_ref(), &mut local)?,
-        false => None,
-    };
-    let mut relocated_header = None;
-    match parity.filter(|_| !lacks(PARITY)) {
-        Some(Parity::Here(input)) => {
-            local.own.input = Some(if verified { input.trusted() } else { input });
-        }
-        Some(Parity::Away(header)) => {
-            let output = ParityWriter::create(context.files, path.clone(), &header);
-            local.parity_relocated = local.relocation.keep(output);
-            relocated_header = Some(header);
-        }
-        None => {}
+        self.move_blocks(record.as_ref(), input.held_part, &mut local)?;
+        let (made, findings) = verify(context, local, record, ready);
+        Ok((made, findings.filter(|_| survivor)))
     }
-    let mut new_header = None;
-    let files = record.iter().flat_map(|record| &record.files.files);
-    let sums: Vec<Option<u32>> = files.map(|file| file.crc).collect();
-    let mut summed = false;
-    if let Some(record) = &record {
-        if lacks(DATA) {
+
+    fn lacks(&self, what: u64) -> bool {
+        let me = self.verdict.all.get(self.context.set.index);
+        me.is_none_or(|state| state.lacks(what))
+    }
+
+    /// Survivors send their headers to the ranks that lost their records, which make new ones of
+    /// them. Returns this rank's record. One round of messages.
+    fn exchange_headers(
+        &self,
+        record: Option<Record>,
+        parity: Option<&Parity>,
+        local: &mut MemberIo,
+    ) -> Result<Option<Record>> {
+        let (context, verdict) = (self.context, self.verdict);
+        if !self.rebuild {
+            return Ok(record);
+        }
+        if record.is_some() {
+            let header = parity.map(Parity::header);
+            send_header(context, verdict, header, &mut local.error)?;
+            return Ok(record);
+        }
+        let theirs = receive_header(context, verdict)?;
+        let record = theirs.and_then(|h| record_from_header(context, verdict, h, local.chunk));
+        Ok(local.error.keep(record))
+    }
+
+    /// Opens the redundancy file that is here, or creates the one that another rank sends. Returns the
+    /// header of the latter.
+    fn open_parity(&self, parity: Option<Parity>, local: &mut MemberIo) -> Option<ParityHeader> {
+        match parity.filter(|_| !self.lacks(PARITY))? {
+            Parity::Here(input) => {
+                local.own.input = Some(match self.verified {
+                    true => input.trusted(),
+                    false => input,
+                });
+                None
+            }
+            Parity::Away(header) => {
+                let output = ParityWriter::create(self.context.files, self.path.clone(), &header);
+                local.parity_relocated = local.relocation.keep(output);
+                Some(header)
+            }
+        }
+    }
+
+    /// Opens the files that are here, or creates those that are rebuilt or that another rank sends.
+    /// Returns the checksums with which files that are here must be compared.
+    fn open_data<'scope>(
+        &self,
+        scope: &'scope Scope<'scope, 'env>,
+        record: &Record,
+        survivor: bool,
+        local: &mut MemberIo<'scope>,
+    ) -> Option<Vec<Option<u32>>> {
+        let context = self.context;
+        if self.lacks(DATA) {
             let make = || {
                 if !survivor {
                     orphans::remove_files(context, record)?;
                 }
                 new_files(context, record)
             };
-            let writer = rebuild.then(make);
-            let writer = writer.and_then(|writer| local.first.keep(writer));
+            let writer = self.rebuild.then(make);
+            let writer = writer.and_then(|writer| local.error.keep(writer));
             local.writer = writer.map(|writer| WriteBehind::start(scope, writer));
-        } else if is_away {
+            return None;
+        }
+        if context.holder(context.set.index) != context.comm.rank() {
             let writer = new_files(context, record);
             local.data_relocated = local.relocation.keep(writer);
-        } else {
-            summed = !verified && sums.iter().any(Option::is_some);
-            let list = context.paths(&record.files);
-            let reader = list.and_then(|list| LogicalReader::new(context.files, list, summed));
-            local.own.reader = local.own.data.keep(reader);
+            return None;
         }
-        if let Some(partners) = partners {
-            let new = header(context, record, local.chunk, partners);
-            let output = ParityWriter::create(context.files, path, &new);
-            local.output = local
-                .first
-                .keep(output.map(|o| WriteBehind::start(scope, o)));
-            new_header = Some(new);
-        }
+        let sums: Vec<Option<u32>> = record.files.files.iter().map(|file| file.crc).collect();
+        let summed = !self.verified && sums.iter().any(Option::is_some);
+        let list = context.paths(&record.files);
+        let reader = list.and_then(|list| LogicalReader::new(context.files, list, summed));
+        local.own.reader = local.own.data_error.keep(reader);
+        summed.then_some(sums)
     }
 
-    let away = context.relocated_members();
-    let to_rebuild = match rebuild {
-        true => ToRebuild::DataAndRedundancy,
-        false => ToRebuild::Nothing,
-    };
-    let (columns, routes) = plan_routes(code, &verdict.all, &away, to_rebuild)?;
-    let places = |member| places(code, columns.iter().copied(), member);
-    local.own.places = places(me);
-    if let (Some(part), Some(member)) = (&held_part, relocated::held_member(context)) {
-        let reader = held_reader(context, code, verdict, (scheme, part), member);
-        let places = places(member);
-        local.held = Some(PartReader { places, ..reader });
+    /// Creates the redundancy file that is rebuilt, and returns its header.
+    fn create_parity<'scope>(
+        &self,
+        scope: &'scope Scope<'scope, 'env>,
+        record: &Record,
+        partners: Vec<RankFiles>,
+        local: &mut MemberIo<'scope>,
+    ) -> ParityHeader {
+        let new = header(self.context, record, local.chunk, partners);
+        let output = ParityWriter::create(self.context.files, self.path.clone(), &new);
+        let output = output.map(|output| WriteBehind::start(scope, output));
+        local.output = local.error.keep(output);
+        new
     }
-    let (piece, window) = pipeline::shape(context.piece, code.members());
-    let sizes = &verdict.sizes;
-    if away.is_empty() {
-        let tasks = rebuild_tasks(code, &columns, &routes, sizes, piece);
-        pipeline::run(context, &routes, tasks, window, &mut local)?;
-    } else {
+
+    /// Moves blocks between the members, and computes lost ones on the way.
+    fn move_blocks(
+        &self,
+        record: Option<&Record>,
+        held_part: Option<&mut HeldPart>,
+        local: &mut MemberIo<'env>,
+    ) -> Result<()> {
+        let (context, code, verdict) = (self.context, self.code, self.verdict);
+        let away = context.relocated_members();
+        let to_rebuild = match self.rebuild {
+            true => ToRebuild::DataAndRedundancy,
+            false => ToRebuild::Nothing,
+        };
+        let (columns, routes) = plan_routes(code, &verdict.all, &away, to_rebuild)?;
+        let places = |member| places(code, columns.iter().copied(), member);
+        local.own.places = places(context.set.index);
+        if let (Some(part), Some(member)) = (&held_part, relocated::held_member(context)) {
+            let reader = held_reader(context, code, verdict, (self.scheme, part), member);
+            let places = places(member);
+            local.held = Some(PartReader { places, ..reader });
+        }
+        let (piece, window) = pipeline::shape(context.piece, code.members());
+        let sizes = &verdict.sizes;
+        if away.is_empty() {
+            let tasks = rebuild_tasks(code, &columns, &routes, sizes, piece);
+            return pipeline::run(context, &routes, tasks, window, local);
+        }
         let workers = workers(context, &routes);
         let tasks = relocation_tasks(code, &columns, &workers, sizes, piece);
-        pipeline::run(context, &routes, tasks, window, &mut local)?;
-        let held = local.held.take();
-        let read = held.as_ref();
-        let read = read.map_or((true, true), |h| (!h.data.failed(), !h.parity.failed()));
-        if let (Some(held), Some(part)) = (held, held_part) {
-            let errors = [held.data, held.parity].into_iter();
-            part.problems
-                .extend(errors.filter_map(|error| error.result(()).err()));
-        }
-        let dataset = record.as_ref().map(|record| record.dataset.clone());
-        let (data, parity) =
-            relocated::exchange_read_results(context, read, &dataset.unwrap_or_default())?;
-        local.own.data.keep(data);
-        local.own.parity.keep(parity);
+        pipeline::run(context, &routes, tasks, window, local)?;
+        report_read(context, record, held_part, local)
     }
-    let sums = summed.then_some(sums);
-    let (made, findings) = finish(context, local, record, (new_header, relocated_header), sums);
-    Ok((made, findings.filter(|_| survivor)))
+}
+
+/// Holders tell whether they could read what they sent. One round of messages.
+fn report_read(
+    context: &Context,
+    record: Option<&Record>,
+    held_part: Option<&mut HeldPart>,
+    local: &mut MemberIo,
+) -> Result<()> {
+    let held = local.held.take();
+    let read = held.as_ref().map_or((true, true), |held| {
+        (!held.data_error.failed(), !held.parity_error.failed())
+    });
+    if let (Some(held), Some(part)) = (held, held_part) {
+        let errors = [held.data_error, held.parity_error].into_iter();
+        part.problems
+            .extend(errors.filter_map(|error| error.result(()).err()));
+    }
+    let dataset = record.map(|record| record.dataset.clone());
+    let (data, parity) =
+        relocated::exchange_read_results(context, read, &dataset.unwrap_or_default())?;
+    local.own.data_error.keep(data);
+    local.own.parity_error.keep(parity);
+    Ok(())
 }
 
 /// Opens a held part for reading. If that fails, zeros are sent and the error is kept.
@@ -178,67 +280,85 @@ fn held_reader<'a>(
             .context(context)
             .paths(&held_part.part.record.files);
         let reader = list.and_then(|list| LogicalReader::new(context.files, list, false));
-        held_reader.reader = held_reader.data.keep(reader);
+        held_reader.reader = held_reader.data_error.keep(reader);
     }
     if has(PARITY) {
         let input = relocated::open(context, code, scheme, held_part);
-        held_reader.input = held_reader.parity.keep(input.map(ParityReader::trusted));
+        held_reader.input = held_reader
+            .parity_error
+            .keep(input.map(ParityReader::trusted));
     }
     held_reader
 }
 
-/// Ends the round after the exchange: compares with the checksums `sums`, if given, for which it
-/// reads what was not read yet, and waits for all writes. `relocated_header` is the header of a redundancy
-/// file that another rank sent.
-fn finish(
+/// Ends the round after the exchange: compares with the checksums, for which it reads what was not read
+/// yet, and waits for all writes.
+fn verify(
     context: &Context,
     local: MemberIo,
     record: Option<Record>,
-    (new_header, relocated_header): (Option<ParityHeader>, Option<ParityHeader>),
-    sums: Option<Vec<Option<u32>>>,
+    ready: Ready,
 ) -> (RoundOutput, Findings) {
     let MemberIo {
         own,
         writer,
         output,
-        data_relocated,
-        parity_relocated,
         mut relocation,
-        mut first,
+        mut error,
         ..
     } = local;
-    let (mut data, mut parity) = (own.data, own.parity);
-    if let (Some(reader), Some(sums), false) = (own.reader, sums, data.failed()) {
-        data.keep(reader.verify(sums));
+    let (mut data_error, mut parity_error) = (own.data_error, own.parity_error);
+    if let (Some(reader), Some(sums), false) = (own.reader, ready.sums, data_error.failed()) {
+        data_error.keep(reader.verify(sums));
     }
-    if let Some(mut input) = own.input.filter(|_| !parity.failed()) {
-        parity.keep(input.verify());
+    if let Some(mut input) = own.input.filter(|_| !parity_error.failed()) {
+        parity_error.keep(input.verify());
     }
-    if let Some(writer) = data_relocated.filter(|_| !data.failed() && !relocation.failed()) {
+    let moved = (
+        local.data_relocated,
+        local.parity_relocated.zip(ready.relocated_header),
+    );
+    let errors = (&mut data_error, &mut parity_error);
+    finish_moved(context, moved, &mut relocation, errors);
+    let relocation_failed = relocation.failed();
+    error.keep(relocation.result(()));
+    if let Some(writer) = writer {
+        error.keep(writer.finish().and_then(LogicalWriter::finish));
+    }
+    let output = output.and_then(|output| error.keep(output.finish()));
+    let made = RoundOutput {
+        record,
+        output: output.zip(ready.new_header),
+        error,
+        relocation_failed,
+    };
+    let findings = PartHealth {
+        data: data_error.result(()),
+        parity: parity_error.result(()),
+    };
+    (made, Some(findings))
+}
+
+/// Ends the files that another rank sent. Wrong content counts as a loss that was found; failed writes are
+/// errors of the relocation.
+fn finish_moved(
+    context: &Context,
+    (data, parity): (Option<LogicalWriter>, Option<(ParityWriter, ParityHeader)>),
+    relocation: &mut FirstError,
+    (data_error, parity_error): (&mut FirstError, &mut FirstError),
+) {
+    if let Some(writer) = data.filter(|_| !data_error.failed() && !relocation.failed()) {
         match writer.finish() {
-            wrong @ Err(Error::Corrupt { .. }) => data.keep(wrong),
+            wrong @ Err(Error::Corrupt { .. }) => data_error.keep(wrong),
             other => relocation.keep(other),
         };
     }
-    let wrong = parity.failed() || relocation.failed();
-    if let (Some(output), Some(header), false) = (parity_relocated, relocated_header, wrong)
-        && parity.keep(output.verify(&header)).is_some()
+    let wrong = parity_error.failed() || relocation.failed();
+    if let Some((output, header)) = parity.filter(|_| !wrong)
+        && parity_error.keep(output.verify(&header)).is_some()
     {
         relocation.keep(output.finish(context.files, header, context.sync));
     }
-    let relocation_failed = relocation.failed();
-    first.keep(relocation.result(()));
-    if let Some(writer) = writer {
-        first.keep(writer.finish().and_then(LogicalWriter::finish));
-    }
-    let output = output.and_then(|output| first.keep(output.finish()));
-    let made = RoundOutput {
-        record,
-        output: output.zip(new_header),
-        first,
-        relocation_failed,
-    };
-    (made, Some((data.result(()), parity.result(()))))
 }
 
 /// Exchanges file lists. Returns the files of the left neighbours on ranks that write a new
@@ -262,7 +382,7 @@ fn neighbours(
         .filter(|_| !asking.is_empty())
         .map(|r| to_message(&r.files));
     let message = message
-        .and_then(|m| local.first.keep(m))
+        .and_then(|m| local.error.keep(m))
         .unwrap_or_default();
     let to = asking.into_iter().map(|rank| (rank, message.clone()));
     let from = set.lefts(if needs(set.index) { keepers } else { 0 });
@@ -274,7 +394,7 @@ fn neighbours(
         .lefts(keepers)
         .zip(&heard)
         .map(|(rank, m)| parse_file_list(m, rank));
-    Ok(local.first.keep(lists.collect()))
+    Ok(local.error.keep(lists.collect()))
 }
 
 /// Makes the directories of a rank's files, and a writer for the files.

@@ -32,6 +32,19 @@ pub(super) struct MemberState {
 }
 
 impl MemberState {
+    /// The state of a member that has nothing.
+    pub fn of_nothing(piece: usize, neighbours: usize) -> MemberState {
+        MemberState {
+            has: 0,
+            id: 0,
+            created: 0,
+            piece: piece as u64,
+            chunk: 0,
+            size: 0,
+            lefts: vec![0; neighbours],
+        }
+    }
+
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut numbers = vec![
             self.has,
