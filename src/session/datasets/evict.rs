@@ -5,7 +5,6 @@ use crate::cache::plan::Slot;
 use crate::events::{Event, Severity};
 use crate::policy::eviction::{EvictionCandidate, awaited, select_evicted};
 use crate::session::Session;
-
 use crate::session::datasets::cached::{CachedDatasets, due_at_end, note};
 use crate::session::datasets::search::RestartSearch;
 use crate::session::run::Run;
