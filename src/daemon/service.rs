@@ -157,7 +157,11 @@ impl Service {
             // The daemon had nothing left to do, and has removed its files.
             return Ok(Finished::ByDaemon);
         }
-        let claim = self.control.claim()?;
+        let claim = match self.control.claim() {
+            // `scr transfer --stop` has removed the files meanwhile, as nothing was left to do.
+            Err(error) if error.is_not_found() && !self.exists()? => return Ok(Finished::ByDaemon),
+            claim => claim?,
+        };
         if self.daemon(process, &claim, true)? == Ended::Signal {
             return Ok(Finished::Interrupted("all was copied"));
         }
