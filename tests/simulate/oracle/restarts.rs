@@ -281,7 +281,11 @@ impl Oracle {
         }
         (self.chosen, self.chosen_is_known) = (None, false);
         let of_name = |one: &super::Dataset| one.name == name && one.checkpoint;
-        if let Some(at) = self.datasets.iter().rposition(of_name) {
+        // The index does not know a newer one of the name that was not completed.
+        let complete = |one: &super::Dataset| of_name(one) && one.is_finished();
+        let newest = self.datasets.iter().rposition(complete);
+        let newest = newest.or_else(|| self.datasets.iter().rposition(of_name));
+        if let Some(at) = newest {
             let one = &self.datasets[at];
             let key = one.is_whole().then_some(one.key);
             let window = self.plan.prefix_size as usize;
