@@ -50,6 +50,13 @@ pub fn seal(files: &dyn Files, prefix: &Prefix, dataset: &Dataset) -> Result<()>
     files.sync_dir(&prefix.meta())
 }
 
+/// Brings the records of a complete dataset to stable storage: the process that wrote them may have been
+/// killed before it did. Each record was synced before it got its name. Local.
+pub fn sync_records(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<()> {
+    files.sync_dir(&prefix.dataset(id))?;
+    files.sync_dir(&prefix.meta())
+}
+
 /// Which datasets are entered in the index as complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entering {
@@ -229,8 +236,9 @@ pub fn seal_if_whole(
         return Ok(None);
     }
     rank2file::complete_branches(files, &dir)?;
-    if !summary.complete {
-        seal(files, prefix, &summary.dataset)?;
+    match summary.complete {
+        true => sync_records(files, prefix, entry.id)?,
+        false => seal(files, prefix, &summary.dataset)?,
     }
     Ok(Some(summary.dataset))
 }

@@ -189,6 +189,9 @@ pub fn enter(
         // A deletion that was killed, or a power loss, may have left the summary alone.
         State::Complete => {
             let there = build::check_files(files, prefix, found.id, "");
+            if there.is_ok() {
+                finish::sync_records(files, prefix, found.id)?;
+            }
             there.is_ok().then(|| found.dataset.clone())
         }
         State::Unfinished => finish::seal_if_whole(files, prefix, &found.dataset)?,

@@ -185,6 +185,7 @@ pub fn read_complete(
         return Ok(None);
     }
     check_files(files, prefix, id, ", and its redundancy is gone")?;
+    finish::sync_records(files, prefix, id)?;
     Ok(Some((dataset, rank2file::ranks(files, &dir)?)))
 }
 
