@@ -110,11 +110,14 @@ impl CachedDatasets {
         !self.victims(run, search, store, false, 0).is_empty()
     }
 
-    /// Notes that a dataset is deleted from the cache to make room. Local; the same on all ranks.
+    /// Notes that a dataset is deleted from the cache to make room, or, in bypass, forgotten. Local; the same on
+    /// all ranks.
     pub fn note_evicted(&mut self, run: &Run, slot: &Slot) {
         let mut same = self.entries.iter().filter(|c| c.slot() == *slot);
         let evicted = same.next();
-        run.log_slot(Event::Evict, slot, evicted.map(|c| &c.dataset));
+        if !evicted.is_some_and(|c| c.bypass) {
+            run.log_slot(Event::Evict, slot, evicted.map(|c| &c.dataset));
+        }
         let saved = evicted.filter(|c| c.dataset.is_checkpoint() && c.prefix.is_saved());
         self.newest_evicted = self.newest_evicted.max(saved.map(|c| c.dataset.id));
     }
@@ -131,10 +134,12 @@ impl CachedDatasets {
         reused_by: Option<u64>,
     ) {
         let gone = self.victims(run, search, store, bypass, more);
-        for slot in gone.iter().filter(|_| !bypass) {
+        for slot in &gone {
             self.note_evicted(run, slot);
-            let dir = run.stores[slot.store].layout.dataset(slot.id);
-            run.tell_once(Severity::Debug(2), format!("{} is evicted", dir.display()));
+            if !bypass {
+                let dir = run.stores[slot.store].layout.dataset(slot.id);
+                run.tell_once(Severity::Debug(2), format!("{} is evicted", dir.display()));
+            }
         }
         self.remove_and_recycle(run, search, &gone, reused_by);
     }
