@@ -17,7 +17,7 @@ pub struct SchemeRow {
     pub word: &'static str,
     /// The word in commands, and at the end of the names of redundancy files.
     pub lower: &'static str,
-    /// What a set keeps in its redundancy files; `None` if there are none.
+    /// How the files of a set are protected; `None` for a scheme without redundancy files.
     pub redundancy: Option<Redundancy>,
 }
 

@@ -229,12 +229,10 @@ impl PartRecords<'_> {
             split,
             ..
         } = self.place;
-        // A part whose ranks are all in leaves has no last one; one without ranks has an empty leaf.
+        // Only a part without ranks has no last leaf. It writes an empty one.
         let last = self.cutter.last();
-        if last.is_some() || self.leaves.is_empty() {
-            let leaf = last.unwrap_or_else(|| Leaf::new(ranks, BTreeMap::new()));
-            self.write_leaf(copier, &leaf)?;
-        }
+        let last = last.unwrap_or_else(|| Leaf::new(ranks, BTreeMap::new()));
+        self.write_leaf(copier, &last)?;
         let write = |level, number, top: bool, children| {
             let branch = Branch::new(level, ranks, children);
             let number = (!top).then_some(number);

@@ -3,11 +3,13 @@
 use super::finish::{Entered, Entering};
 use super::names::owners;
 use super::paths::Prefix;
-use super::{finish, index, records};
+use super::{finish, index, rank2file, records};
 use crate::comm::threads;
 use crate::format::Dataset;
 use crate::format::flush_file::{FlushEntry, FlushFile};
+use crate::format::rank2file::RankEntry;
 use crate::store::Files;
+use crate::store::counting::CountingFiles;
 use crate::store::posix::Posix;
 use crate::system::thread;
 use crate::system::time::sleep;
@@ -270,6 +272,27 @@ fn what_is_taken_out_during_its_flush_stays_out() {
     index::update(&Posix, &prefix, drop_it).unwrap();
     assert_eq!(complete(), Entered::TakenOut);
     assert_eq!(entries(), 0);
+}
+
+/// A process was killed when it had put the complete summary in its place, and before it could sync the
+/// directory.
+#[test]
+fn what_another_process_completed_is_synced_before_it_is_entered() {
+    let (_dir, prefix) = prefix();
+    let whole = Dataset {
+        files: Some(0),
+        size: Some(0),
+        ..dataset(1, "a", 10)
+    };
+    finish::announce(&Posix, &prefix, &whole).unwrap();
+    let entries = vec![RankEntry::default()];
+    rank2file::write_all(&Posix, &prefix.dataset(1), entries).unwrap();
+    finish::seal(&Posix, &prefix, &whole).unwrap();
+    let files = CountingFiles::new(Posix);
+    let tally = files.tally();
+    let found = finish::seal_if_whole(&files, &prefix, &whole).unwrap();
+    assert_eq!(found.map(|dataset| dataset.id), Some(1));
+    assert_eq!(tally.take().get("sync"), Some(&2));
 }
 
 #[test]

@@ -188,11 +188,11 @@ pub fn enter(
     let there = match found.state {
         // A deletion that was killed, or a power loss, may have left the summary alone.
         State::Complete => {
-            let there = build::check_files(files, prefix, found.id, "");
-            if there.is_ok() {
+            let there = build::check_files(files, prefix, found.id, "").is_ok();
+            if there {
                 finish::sync_records(files, prefix, found.id)?;
             }
-            there.is_ok().then(|| found.dataset.clone())
+            there.then(|| found.dataset.clone())
         }
         State::Unfinished => finish::seal_if_whole(files, prefix, &found.dataset)?,
         State::NoSummary => certified(files, prefix, &found.dataset),

@@ -90,7 +90,10 @@ pub fn build(
         // A complete dataset needs no records any more.
         Err(error) => {
             let (dataset, ranks) = match read_complete(files, prefix, id) {
-                Ok(Some(finished)) => finished,
+                Ok(Some(finished)) => {
+                    finish::sync_records(files, prefix, id)?;
+                    finished
+                }
                 Err(why) if sources.is_err() => return Err(why),
                 _ if sources.is_err() && is_from_scr_v3(files, &dir)? => {
                     let found = scr_v3::read(files, prefix, id)?;
@@ -185,7 +188,6 @@ pub fn read_complete(
         return Ok(None);
     }
     check_files(files, prefix, id, ", and its redundancy is gone")?;
-    finish::sync_records(files, prefix, id)?;
     Ok(Some((dataset, rank2file::ranks(files, &dir)?)))
 }
 

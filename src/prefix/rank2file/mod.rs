@@ -1,9 +1,9 @@
 //! The rank2file: which rank wrote which files. It is a tree of small files, so that no rank reads or
 //! writes much more than a megabyte of it at once.
 //!
-//! Whoever saves a dataset writes leaves, by [`cut`](LeafCutter) or [`together`](write_leaves_together),
-//! and then the branches above them. The parts of a flush in the background write the branches as they
-//! end; see [`part`](super::part). All others write them when all leaves are there.
+//! The leaves are written first. One process cuts them ([`LeafCutter`]), or all ranks write them together
+//! ([`write_leaves_together`]). The branches above them follow when all leaves are there. In a flush in the
+//! background each part writes the branches that it is the last one below; see [`part`](super::part).
 
 mod read;
 mod together;

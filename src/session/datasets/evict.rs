@@ -5,10 +5,44 @@ use crate::cache::plan::Slot;
 use crate::events::{Event, Severity};
 use crate::policy::eviction::{EvictionCandidate, awaited, select_evicted};
 use crate::session::Session;
-use crate::session::datasets::cached::{CachedDatasets, due_at_end, note};
+use crate::session::datasets::cached::{CachedDataset, CachedDatasets, due_at_end, note};
 use crate::session::datasets::search::RestartSearch;
 use crate::session::run::Run;
 use crate::session::wait_for::WaitFor;
+
+/// What the choice of a dataset that leaves a store needs to know of a cached one. `here`: it takes room
+/// there; `offered`: the id of the checkpoint that is offered for a restart. Local.
+pub(in crate::session) fn candidate(
+    run: &Run,
+    cached: &CachedDataset,
+    here: bool,
+    offered: Option<u64>,
+) -> EvictionCandidate {
+    EvictionCandidate {
+        id: cached.dataset.id,
+        here,
+        usable: true,
+        checkpoint: cached.dataset.is_checkpoint(),
+        tolerates: cached.tolerates,
+        saved: cached.prefix.is_saved() && run.next_run_fetches(),
+        flushing: cached.prefix.is_flushing(),
+        offered: offered == Some(cached.dataset.id),
+    }
+}
+
+/// Like [`candidate`], for a directory that no restart can use.
+pub(in crate::session) fn unusable_candidate(slot: &Slot, here: bool) -> EvictionCandidate {
+    EvictionCandidate {
+        id: slot.id,
+        here,
+        usable: false,
+        checkpoint: false,
+        tolerates: 0,
+        saved: false,
+        flushing: false,
+        offered: false,
+    }
+}
 
 impl CachedDatasets {
     /// Removes datasets from the cache and from everything that refers to them. Never fails: a rank
@@ -61,30 +95,12 @@ impl CachedDatasets {
     ) -> (Vec<Slot>, Vec<EvictionCandidate>) {
         let offered = search.offered.as_ref().map(|files| files.dataset.id);
         let cached = self.entries.iter().map(|c| {
-            let entry = EvictionCandidate {
-                id: c.dataset.id,
-                here: c.store == store && c.bypass == bypass,
-                usable: true,
-                checkpoint: c.dataset.is_checkpoint(),
-                tolerates: c.tolerates,
-                saved: c.prefix.is_saved() && run.next_run_fetches(),
-                flushing: c.prefix.is_flushing(),
-                offered: offered == Some(c.dataset.id),
-            };
-            (c.slot(), entry)
+            let here = c.store == store && c.bypass == bypass;
+            (c.slot(), candidate(run, c, here, offered))
         });
         let unusable = self.unusable.iter().map(|slot| {
-            let entry = EvictionCandidate {
-                id: slot.id,
-                here: slot.store == store && !bypass,
-                usable: false,
-                checkpoint: false,
-                tolerates: 0,
-                saved: false,
-                flushing: false,
-                offered: false,
-            };
-            (*slot, entry)
+            let here = slot.store == store && !bypass;
+            (*slot, unusable_candidate(slot, here))
         });
         cached.chain(unusable).unzip()
     }
@@ -260,6 +276,21 @@ mod tests {
         let victims = |bypass| all.victims(&run, &search, 0, bypass, 0);
         assert_eq!(victims(true), [slot(2)]);
         assert_eq!(victims(false), [slot(1), slot(3)]);
+    }
+
+    #[test]
+    fn a_checkpoint_in_bypass_that_is_forgotten_is_known_to_be_the_newest() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, _) = run_in(&dir, &[("SCR_CACHE_SIZE", "1")]);
+        let mut all = CachedDatasets::default();
+        let mut search = RestartSearch::default();
+        let mut newest = cached(4);
+        (newest.bypass, newest.prefix) = (true, PrefixState::Saved);
+        all.insert(cached(3));
+        all.insert(newest);
+        all.evict(&run, &mut search, (0, true), 0, None);
+        assert!(all.get(4).is_none() && all.get(3).is_some());
+        assert_eq!(all.newest_evicted, Some(4));
     }
 
     #[test]

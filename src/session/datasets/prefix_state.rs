@@ -13,7 +13,7 @@ pub(in crate::session) enum PrefixState {
     FlushFailed,
     /// It is being flushed in the background.
     Flushing,
-    /// The same, after a flush that has failed.
+    /// It is being flushed in the background again, as the flush before has failed.
     FlushingAgain,
     /// All of it.
     Saved,

@@ -63,13 +63,8 @@ impl Flush<'_> {
             return Ok(());
         }
         let planned = self.plan(&flushable, way);
-        if let (
-            Way::Background(_),
-            Ok(Plan {
-                elsewhere: true, ..
-            }),
-        ) = (way, &planned)
-        {
+        let elsewhere = planned.as_ref().is_ok_and(|plan| plan.elsewhere);
+        if elsewhere && matches!(way, Way::Background(_)) {
             way = Way::Waited;
         }
         self.note_begun(way, &flushable.dataset);
@@ -158,7 +153,11 @@ impl Flush<'_> {
             false => None,
         };
         let paths_are_free = self.check_paths(&flushable.filemap)?;
-        let largest = paths_are_free.and_then(|()| full_size(&planned_entry(files, containers)));
+        // Only a part must know before it begins how large its entries may become.
+        let largest = paths_are_free.and_then(|()| match way {
+            Way::Background(_) => full_size(&planned_entry(files, containers)),
+            Way::InPlace | Way::Waited => Ok(0),
+        });
         let ranks = match together.leader == run.rank() {
             true => together.ranks(run.comm.size()).len() as i64,
             false => 0,

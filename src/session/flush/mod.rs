@@ -19,8 +19,7 @@ use super::Session;
 use crate::config::settings::FlushType;
 use crate::events::Event;
 use crate::policy::flush as policy;
-use crate::session::datasets::cached::due_at_end;
-use crate::session::datasets::cached::{CachedDataset, CachedDatasets};
+use crate::session::datasets::cached::{CachedDataset, CachedDatasets, due_at_end};
 use crate::session::datasets::other_ranks::OtherRanks;
 use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::datasets::search::RestartSearch;
@@ -68,7 +67,7 @@ impl Way {
         }
     }
 
-    /// The event of a transfer of files; `None` if the way has none.
+    /// The event that the log records for copied files; `None` if no file is copied.
     fn transfer(self) -> Option<Event> {
         match self {
             Way::InPlace => None,

@@ -24,7 +24,7 @@ pub(super) struct EndedFlush {
 pub(super) enum FlushResult {
     /// It is complete in the prefix directory.
     Saved,
-    /// The same, but the user has taken it out of the index meanwhile.
+    /// It is complete there, but the user has taken it out of the index meanwhile.
     Dropped,
     /// It was cancelled.
     Cancelled,

@@ -8,6 +8,7 @@ use crate::format::{Dataset, Name};
 use crate::policy::eviction::{EvictionCandidate, first_to_give_way};
 use crate::session::datasets::cached::CachedDataset;
 use crate::session::datasets::cached::titled;
+use crate::session::datasets::evict::{candidate, unusable_candidate};
 use crate::session::datasets::search::Restart;
 use crate::session::restart::recovery_plan::Remaining;
 use crate::session::run::Run;
@@ -90,31 +91,14 @@ impl Restart<'_> {
                 continue;
             }
             names.push((cached.slot(), cached.dataset.name.clone()));
-            entries.push(EvictionCandidate {
-                id: cached.dataset.id,
-                here: cached.store == needs.store,
-                usable: true,
-                checkpoint: cached.dataset.is_checkpoint(),
-                tolerates: cached.tolerates,
-                saved: cached.prefix.is_saved() && run.next_run_fetches(),
-                flushing: cached.prefix.is_flushing(),
-                offered: offered == Some(cached.dataset.id),
-            });
+            let here = cached.store == needs.store;
+            entries.push(candidate(run, cached, here, offered));
         }
         let unusable = found.unusable.iter().chain(&self.cached.unusable);
         for slot in unusable.filter(|slot| **slot != own) {
             if names.iter().all(|(other, _)| other != slot) {
                 names.push((*slot, Name::default()));
-                entries.push(EvictionCandidate {
-                    id: slot.id,
-                    here: slot.store == needs.store,
-                    usable: false,
-                    checkpoint: false,
-                    tolerates: 0,
-                    saved: false,
-                    flushing: false,
-                    offered: false,
-                });
+                entries.push(unusable_candidate(slot, slot.store == needs.store));
             }
         }
         if needs.verified {
