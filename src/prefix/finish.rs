@@ -19,6 +19,7 @@ use crate::format::summary::Summary;
 use crate::format::{self, Dataset, flush_file};
 use crate::prefix::records;
 use crate::store::{Durability, FileKind, Files};
+use crate::text::option;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -102,8 +103,8 @@ pub fn complete(
 /// current one, unless a newer good one is. Local.
 ///
 /// # Errors
-/// The index cannot be changed. Or a newer dataset has the name of one that was saved: it may have been
-/// entered since the records of this one were read.
+/// The index cannot be changed. Or a newer dataset has the name of one that was saved or is listed: it may
+/// have been entered since the records of this one were read.
 pub fn enter(
     files: &dyn Files,
     prefix: &Prefix,
@@ -126,7 +127,7 @@ pub fn enter(
                 }
                 check_name(index, dataset)?;
             }
-            Entering::Listed => {}
+            Entering::Listed => check_name(index, dataset)?,
         }
         index.set_complete(dataset.clone(), time());
         let newest = dataset.is_checkpoint() && !has_newer(index, dataset.id);
@@ -155,7 +156,12 @@ fn check_name(index: &Index, dataset: &Dataset) -> Result<()> {
         Some(newer) => Err(Error::dataset(
             dataset.id,
             dataset.name.to_string(),
-            format!("dataset {} has taken its name and its files", newer.id),
+            format!(
+                "dataset {} has taken its name and its files; if that one is not wanted, `scr index {}` takes it \
+                 out of the index",
+                newer.id,
+                option("--drop", newer.name.as_bytes())
+            ),
         )),
     }
 }

@@ -300,12 +300,15 @@ fn a_dataset_whose_name_has_gone_to_a_newer_one_is_not_entered_again() {
     let (_dir, prefix) = prefix();
     let older = dataset(1, "a", 10);
     finish::announce(&Posix, &prefix, &older).unwrap();
+    let enter = |entering| finish::enter(&Posix, &prefix, &older, entering, &|| "t".to_string());
     let saved = Entering::Saved { verified: true };
-    let enter = || finish::enter(&Posix, &prefix, &older, saved, &|| "t".to_string());
-    enter().unwrap();
+    enter(saved).unwrap();
     finish::announce(&Posix, &prefix, &dataset(2, "a", 11)).unwrap();
-    let text = enter().unwrap_err().to_string();
-    assert!(text.contains("dataset 2 has taken its name"), "{text}");
+    for entering in [saved, Entering::Listed] {
+        let text = enter(entering).unwrap_err().to_string();
+        assert!(text.contains("dataset 2 has taken its name"), "{text}");
+        assert!(text.contains("`scr index --drop a`"), "{text}");
+    }
     let index = index::read(&Posix, &prefix).unwrap();
     assert!(index.get(1).is_none() && index.current().is_none());
 }

@@ -7,7 +7,7 @@ use crate::files::{Shared, SimFiles, View};
 use crate::machine::{Disks, Hit};
 use crate::oracle::left::{FOREIGN_LOCAL, FOREIGN_SHARED, put_foreign};
 use crate::oracle::{Oracle, Promise};
-use crate::orphan::{Disturbs, Orphan};
+use crate::orphan::{Disturbs, GOES_ON, Orphan};
 use crate::places::LOCAL;
 use crate::plan::{Kill, Loss, Plan};
 use crate::program::Program;
@@ -240,7 +240,12 @@ impl Machine {
         loop {
             let steps = simulation.steps() - begun;
             if let Some((kind, text)) = disturbs.step(simulation, steps, &ranks) {
-                self.oracle.borrow_mut().reached.fault(kind);
+                let mut oracle = self.oracle.borrow_mut();
+                oracle.reached.fault(kind);
+                if kind == GOES_ON {
+                    oracle.earlier_rank_goes_on();
+                }
+                drop(oracle);
                 self.tell(text);
             }
             let due = matches!(run.kill, Kill::AtStep(at) if steps >= at) || disturbs.has_stopped();

@@ -5,6 +5,9 @@ use crate::faults::Faults;
 use crate::machine::{Disturbance, Moment};
 use scr::system::simulated::scheduler::{ProcessId, Simulation, TaskId, has_ended};
 
+/// The event of a stopped process that goes on.
+pub const GOES_ON: &str = "rank of the run before that goes on";
+
 /// A process of an earlier run that is stopped.
 #[derive(Debug, Clone)]
 pub struct Orphan {
@@ -87,7 +90,7 @@ impl<'a> Disturbs<'a> {
                 self.goes_on = true;
                 simulation.resume(orphan.process);
                 let text = format!("rank {} of the run before goes on", orphan.rank);
-                return Some(("rank of the run before that goes on", text));
+                return Some((GOES_ON, text));
             }
             if has_ended(orphan.main) {
                 simulation.kill(orphan.process);

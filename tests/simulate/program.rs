@@ -221,8 +221,7 @@ impl Program {
     /// A call has failed: that needs a reason, such as an error of a file system. Always false.
     fn reason(&self, call: &str, why: &str, other_reason: bool) -> bool {
         let mut oracle = self.oracle.borrow_mut();
-        let reason = other_reason || oracle.is_excused();
-        oracle.check(Promise::Reason, reason, || format!("{call}: {why}"));
+        oracle.call_failed(call, why, other_reason);
         false
     }
 

@@ -215,7 +215,7 @@ impl Beside {
                 let known = |id: u64| record.datasets.contains_key(&id);
                 let all_up = self.down.is_empty();
                 let mut oracle = self.login.oracle.borrow_mut();
-                oracle.must_be_saved(wanted, |id| known(id) || !all_up);
+                oracle.must_be_saved(wanted, saved.checkpoint, |id| known(id) || !all_up);
             }
         }
     }

@@ -250,7 +250,14 @@ impl Site {
         let all = add::datasets(&self.files, &self.prefix(), &mut |text| self.tell(&text))?;
         for found in all {
             add::check_number(&self.files, &self.prefix(), &found.dataset)?;
-            match add::enter(&self.files, &self.prefix(), &found, &|_| self.time()())? {
+            let entered = add::enter(&self.files, &self.prefix(), &found, &|_| self.time()());
+            if let Err(error) = &entered
+                && error.to_string().contains("has taken its name")
+            {
+                self.tell(&format!("not added: {error}"));
+                continue;
+            }
+            match entered? {
                 Some(dataset) => {
                     let name = dataset.name.to_string();
                     let mut oracle = self.oracle.borrow_mut();

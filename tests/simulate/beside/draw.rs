@@ -90,6 +90,12 @@ impl BesideRun {
         self.events.iter().any(stops)
     }
 
+    /// True if a transfer file is damaged.
+    pub fn damages_orders(&self) -> bool {
+        let damages = |event: &Event| matches!(event.what, What::DamageOrders(..));
+        self.events.iter().any(damages)
+    }
+
     /// True if a person orders the program to halt.
     pub fn halts(&self) -> bool {
         let (mut events, mut after) = (self.events.iter(), self.after.iter());

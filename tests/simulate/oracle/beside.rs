@@ -14,16 +14,33 @@ impl Oracle {
     /// A command has failed, and nothing else had.
     pub fn command_failed(&mut self, what: &str) {
         let mut runs = self.plan.runs.iter().take(self.run + 1);
+        let damaged = runs.any(|run| run.beside.damages_orders());
+        let damaged = damaged && what.contains("transfer.scrinfo");
+        let excused = damaged || self.is_locked_by_stopped(what) || !self.is_clear();
+        self.check(Promise::Command, excused, || what.to_string());
+    }
+
+    /// A call has failed: that needs a reason, such as an error of a file system.
+    pub fn call_failed(&mut self, call: &str, why: &str, other_reason: bool) {
+        let run = self.plan.runs.get(self.run);
+        let damaged = run.is_some_and(|run| run.beside.damages_orders());
+        // A hand-over only writes records in the cache, which may be damaged or full.
+        let not_handed = why.contains("could not be handed over") && (damaged || self.is_tight());
+        let locked = self.is_locked_by_stopped(why);
+        let reason = other_reason || not_handed || locked || self.is_excused();
+        self.check(Promise::Reason, reason, || format!("{call}: {why}"));
+    }
+
+    /// True if this error names a lock that a stopped process may have kept.
+    fn is_locked_by_stopped(&self, what: &str) -> bool {
+        let mut runs = self.plan.runs.iter().take(self.run + 1);
         let stops = runs.any(|run| run.disturbance.stop.is_some() || run.beside.stops_daemons());
-        // A process that is stopped keeps its locks.
         let waits = [
             "another process has kept the lock",
             "is locked by another process",
             "did not end within",
         ];
-        let locked = stops && waits.iter().any(|text| what.contains(text));
-        let excused = locked || !self.is_clear();
-        self.check(Promise::Command, excused, || what.to_string());
+        stops && waits.iter().any(|text| what.contains(text))
     }
 
     /// A command has reported a dataset as complete in the prefix directory.
@@ -130,6 +147,17 @@ impl Oracle {
         self.datasets.iter_mut().for_each(|one| one.saved = false);
     }
 
+    /// A rank of the run before goes on. It may announce again the flush of what that run wrote last, which
+    /// `scr postrun` has saved meanwhile.
+    pub fn earlier_rank_goes_on(&mut self) {
+        let before = self.run.checked_sub(1);
+        let mut newest = self.datasets.iter_mut().rev();
+        let last = newest.find(|one| Some(one.run) == before && one.is_finished());
+        if let Some(last) = last.filter(|last| last.saved) {
+            (last.saved, last.damaged) = (false, true);
+        }
+    }
+
     /// What was in the caches of nodes may be gone.
     pub fn caches_lost(&mut self) {
         self.datasets
@@ -144,14 +172,25 @@ impl Oracle {
 
     /// `scr postrun` has saved all that it found: that checkpoint, or a newer one, must be among it.
     /// A node that has come back empty makes one that is not `known` look as if it had never been completed.
-    pub fn must_be_saved(&mut self, wanted: Option<usize>, known: impl Fn(u64) -> bool) {
+    /// `newest`: the id of the one that it names. It may be one that was taken out of the index while a run had it
+    /// in the cache, or while SCR_Current was about to remove it there.
+    pub fn must_be_saved(
+        &mut self,
+        wanted: Option<usize>,
+        newest: Option<u64>,
+        known: impl Fn(u64) -> bool,
+    ) {
         let looks_complete = |at: &usize| {
             let one = &self.datasets[*at];
             !one.lost.contains(&true) || one.id.is_some_and(&known)
         };
         // It does not read what the index calls complete.
         let wanted = wanted.filter(|at| looks_complete(at) && !self.prefix_damaged);
-        let is_saved = |one: &Dataset| one.saved && one.checkpoint;
+        let turns_up = |one: &Dataset| {
+            let given_up = matches!(one.fate, Fate::Dropped | Fate::GivenUp);
+            given_up && one.is_finished() && one.id.is_some() && one.id == newest
+        };
+        let is_saved = |one: &Dataset| one.checkpoint && (one.saved || turns_up(one));
         let saved = self.datasets.iter().rposition(is_saved);
         let told = wanted.map_or(String::new(), |at| self.datasets[at].told());
         self.check(Promise::Postrun, saved >= wanted, || {

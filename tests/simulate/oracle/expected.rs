@@ -15,8 +15,13 @@ impl Oracle {
 
     pub(super) fn is_promised(&self, at: usize) -> bool {
         let one = &self.datasets[at];
-        let fits = !self.plan.anew || one.ranks() == self.node_of.len();
-        one.checkpoint && one.is_whole() && fits && (self.is_in_prefix(at) || self.is_in_cache(at))
+        let kept = self.is_in_prefix(at) || self.is_in_cache(at);
+        one.checkpoint && one.is_whole() && self.fits(one) && kept
+    }
+
+    /// The program can restart from it with the ranks of this run.
+    fn fits(&self, one: &Dataset) -> bool {
+        !self.plan.anew || one.ranks() == self.node_of.len()
     }
 
     /// It was reported as saved, and is not outside of the sliding window.
@@ -26,7 +31,7 @@ impl Oracle {
         // While one of these may be offered, it does not matter that they push this one out.
         let may_be_offered = |one: &Dataset| {
             let damaged = self.prefix_damaged && !one.saved;
-            one.fate == Fate::Counts && !damaged
+            one.fate == Fate::Counts && !damaged && self.fits(one)
         };
         let gone = newer.filter(|one| one.checkpoint && one.is_finished() && !may_be_offered(one));
         self.datasets[at].saved && self.plan.fetch && (window == 0 || gone.count() < window)
