@@ -293,7 +293,7 @@ fn is_whole(files: &dyn Files, prefix: &Prefix, summary: &Summary) -> Result<boo
     } = summary.dataset;
     let recorded = (n.unwrap_or(count), bytes.unwrap_or(size));
     let certified = all && sized && recorded == (count, size);
-    if !certified && !summary.complete {
+    if ranks == 0 || (!certified && !summary.complete) {
         return Ok(false);
     }
     for name in &leaves {

@@ -295,6 +295,21 @@ fn what_another_process_completed_is_synced_before_it_is_entered() {
     assert_eq!(tally.take().get("sync"), Some(&2));
 }
 
+/// A deletion that was killed has left the summary.
+#[test]
+fn a_dataset_without_its_rank2file_is_not_finished() {
+    let (_dir, prefix) = prefix();
+    let whole = Dataset {
+        files: Some(1),
+        size: Some(10),
+        ..dataset(1, "a", 10)
+    };
+    finish::announce(&Posix, &prefix, &whole).unwrap();
+    finish::seal(&Posix, &prefix, &whole).unwrap();
+    let found = finish::seal_if_whole(&Posix, &prefix, &whole).unwrap();
+    assert!(found.is_none());
+}
+
 #[test]
 fn a_dataset_whose_name_has_gone_to_a_newer_one_is_not_entered_again() {
     let (_dir, prefix) = prefix();

@@ -7,7 +7,7 @@ use crate::files::{Shared, SimFiles, View};
 use crate::machine::{Disks, Hit};
 use crate::oracle::left::{FOREIGN_LOCAL, FOREIGN_SHARED, put_foreign};
 use crate::oracle::{Oracle, Promise};
-use crate::orphan::{Disturbs, GOES_ON, Orphan};
+use crate::orphan::{Disturbs, Orphan};
 use crate::places::LOCAL;
 use crate::plan::{Kill, Loss, Plan};
 use crate::program::Program;
@@ -242,8 +242,8 @@ impl Machine {
             if let Some((kind, text)) = disturbs.step(simulation, steps, &ranks) {
                 let mut oracle = self.oracle.borrow_mut();
                 oracle.reached.fault(kind);
-                if kind == GOES_ON {
-                    oracle.earlier_rank_goes_on();
+                if disturbs.lets_rank_0_go_on() {
+                    oracle.earlier_rank_0_goes_on();
                 }
                 drop(oracle);
                 self.tell(text);

@@ -5,9 +5,6 @@ use crate::faults::Faults;
 use crate::machine::{Disturbance, Moment};
 use scr::system::simulated::scheduler::{ProcessId, Simulation, TaskId, has_ended};
 
-/// The event of a stopped process that goes on.
-pub const GOES_ON: &str = "rank of the run before that goes on";
-
 /// A process of an earlier run that is stopped.
 #[derive(Debug, Clone)]
 pub struct Orphan {
@@ -64,6 +61,12 @@ impl<'a> Disturbs<'a> {
             .is_none_or(|orphan| orphan.rank != rank)
     }
 
+    /// Rank 0 of the run before was stopped, and goes on.
+    pub fn lets_rank_0_go_on(&self) -> bool {
+        let rank_0 = self.orphan.as_ref().is_some_and(|orphan| orphan.rank == 0);
+        self.goes_on && rank_0
+    }
+
     /// Does what is due, and tells it. `ranks` are the processes of this run, with their
     /// first tasks and their nodes.
     pub fn step(
@@ -90,7 +93,7 @@ impl<'a> Disturbs<'a> {
                 self.goes_on = true;
                 simulation.resume(orphan.process);
                 let text = format!("rank {} of the run before goes on", orphan.rank);
-                return Some((GOES_ON, text));
+                return Some(("rank of the run before that goes on", text));
             }
             if has_ended(orphan.main) {
                 simulation.kill(orphan.process);

@@ -147,9 +147,9 @@ impl Oracle {
         self.datasets.iter_mut().for_each(|one| one.saved = false);
     }
 
-    /// A rank of the run before goes on. It may announce again the flush of what that run wrote last, which
+    /// Rank 0 of the run before goes on. It may announce again the flush of what that run wrote last, which
     /// `scr postrun` has saved meanwhile.
-    pub fn earlier_rank_goes_on(&mut self) {
+    pub fn earlier_rank_0_goes_on(&mut self) {
         let before = self.run.checked_sub(1);
         let mut newest = self.datasets.iter_mut().rev();
         let last = newest.find(|one| Some(one.run) == before && one.is_finished());
@@ -182,7 +182,7 @@ impl Oracle {
     ) {
         let looks_complete = |at: &usize| {
             let one = &self.datasets[*at];
-            !one.lost.contains(&true) || one.id.is_some_and(&known)
+            !one.damaged && (!one.lost.contains(&true) || one.id.is_some_and(&known))
         };
         // It does not read what the index calls complete.
         let wanted = wanted.filter(|at| looks_complete(at) && !self.prefix_damaged);
