@@ -18,12 +18,13 @@ use crate::prefix::flush::{
 use crate::prefix::flush_target::planned_entry;
 use crate::prefix::names::owners;
 use crate::prefix::part::may_split;
+use crate::prefix::permit;
 use crate::prefix::rank2file::full_size;
 use crate::session::datasets::cached::title;
 use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::progress::CopyProgress;
 use crate::session::run::{Run, time_now};
-use crate::system::time::Instant;
+use crate::system::time::{Instant, sleep};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -193,6 +194,10 @@ impl Flush<'_> {
         };
         let announced = made.and_then(|()| {
             collective::if_root(&*run.comm, || {
+                // The daemon of a flush that has failed may still copy a part, and would then record it.
+                if permit::revoke(&*run.files, &run.prefix, flushable.dataset.id)? {
+                    sleep(permit::GRACE);
+                }
                 finish::announce(&*run.files, &run.prefix, &flushable.dataset)?;
                 match way {
                     Way::Background(_) => grant(run, &flushable.dataset),
