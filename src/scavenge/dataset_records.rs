@@ -29,6 +29,8 @@ pub struct DatasetRecords {
     pub filemaps: BTreeMap<usize, Filemap>,
     /// Descriptions of records that were ignored.
     pub notes: Vec<String>,
+    /// Why a record could not be read, if that may pass: what seems to be lost may be there.
+    pub unread: Option<Error>,
 }
 
 /// Reads the records in `meta_dir`; with `id`, only the records of that dataset. Returns one
@@ -48,8 +50,9 @@ pub fn read(files: &dyn Files, meta_dir: &Path, id: Option<u64>) -> Result<Vec<D
     };
     let mut problems = Vec::new();
     let records = read_records(files, meta_dir, None, &mut problems)?;
-    let notes = problems.iter().map(|error| format!("{error}; ignored"));
-    found.notes.extend(notes);
+    problems
+        .into_iter()
+        .for_each(|error| found.cannot_read(error));
     for map in records.filemaps {
         found.filemap(&meta_dir.join(filemap_name(map.rank)), map);
     }
@@ -72,9 +75,17 @@ struct RecordCollector {
     records: Vec<CachedRecord>,
     filemaps: BTreeMap<usize, Filemap>,
     notes: Vec<String>,
+    unread: Option<Error>,
 }
 
 impl RecordCollector {
+    fn cannot_read(&mut self, error: Error) {
+        self.notes.push(format!("{error}; ignored"));
+        if error.is_transient() {
+            self.unread.get_or_insert(error);
+        }
+    }
+
     fn ignore(&mut self, path: &Path, what: &str) {
         self.notes
             .push(format!("{} {what}; ignored", path.display()));
@@ -117,7 +128,7 @@ impl RecordCollector {
                 };
                 self.keep(path, held);
             }
-            Err(error) => self.notes.push(format!("{error}; ignored")),
+            Err(error) => self.cannot_read(error),
         }
     }
 
@@ -178,6 +189,7 @@ impl RecordCollector {
             unknown,
             filemaps,
             notes,
+            unread: self.unread.clone(),
         }
     }
 }

@@ -183,7 +183,8 @@ impl RebuildPlan<'_> {
 
     fn fail(&mut self, error: Error) {
         if self.verdict.is_ok() {
-            self.verdict = Err(error);
+            // What a record that cannot be read now describes may be there.
+            self.verdict = Err(self.source.unread.clone().unwrap_or(error));
         }
     }
 

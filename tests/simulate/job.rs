@@ -242,8 +242,8 @@ impl Machine {
             if let Some((kind, text)) = disturbs.step(simulation, steps, &ranks) {
                 let mut oracle = self.oracle.borrow_mut();
                 oracle.reached.fault(kind);
-                if disturbs.lets_rank_0_go_on() {
-                    oracle.earlier_rank_0_goes_on();
+                if let Some(rank) = disturbs.earlier_rank() {
+                    oracle.earlier_rank_goes_on(rank);
                 }
                 drop(oracle);
                 self.tell(text);

@@ -61,10 +61,10 @@ impl<'a> Disturbs<'a> {
             .is_none_or(|orphan| orphan.rank != rank)
     }
 
-    /// Rank 0 of the run before was stopped, and goes on.
-    pub fn lets_rank_0_go_on(&self) -> bool {
-        let rank_0 = self.orphan.as_ref().is_some_and(|orphan| orphan.rank == 0);
-        self.goes_on && rank_0
+    /// The rank of the run before that was stopped, and goes on.
+    pub fn earlier_rank(&self) -> Option<usize> {
+        let orphan = self.orphan.as_ref().filter(|_| self.goes_on);
+        orphan.map(|orphan| orphan.rank)
     }
 
     /// Does what is due, and tells it. `ranks` are the processes of this run, with their

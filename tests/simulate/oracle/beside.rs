@@ -99,8 +99,10 @@ impl Oracle {
     /// A person is about to make a checkpoint the one to restart from, or has done so.
     pub fn made_current(&mut self, name: &str) {
         self.changes_index();
-        let newer = self.datasets.iter_mut().rev();
-        for one in newer.take_while(|one| one.name != name) {
+        // The index does not know a newer one of the name that is in the cache only.
+        let named = |one: &Dataset| one.name == name && one.is_finished();
+        let at = self.datasets.iter().position(named);
+        for one in self.datasets.iter_mut().skip(at.map_or(0, |at| at + 1)) {
             if one.fate == Fate::Counts && one.checkpoint {
                 one.fate = Fate::Dropped;
             }
@@ -147,14 +149,18 @@ impl Oracle {
         self.datasets.iter_mut().for_each(|one| one.saved = false);
     }
 
-    /// Rank 0 of the run before goes on. It may announce again the flush of what that run wrote last, which
-    /// `scr postrun` has saved meanwhile.
-    pub fn earlier_rank_0_goes_on(&mut self) {
+    /// A rank of the run before goes on. Rank 0 may announce again the flush of what that run wrote last, which
+    /// `scr postrun` has saved meanwhile; any rank may write to it where no permit is looked for.
+    pub fn earlier_rank_goes_on(&mut self, rank: usize) {
+        if rank > 0 && self.plan.background {
+            return;
+        }
         let before = self.run.checked_sub(1);
         let mut newest = self.datasets.iter_mut().rev();
         let last = newest.find(|one| Some(one.run) == before && one.is_finished());
         if let Some(last) = last.filter(|last| last.saved) {
             (last.saved, last.damaged) = (false, true);
+            self.prefix_damaged = true;
         }
     }
 
@@ -203,9 +209,9 @@ impl Oracle {
         self.halted = halted;
     }
 
-    /// The program must be told to exit.
+    /// The program must be told to exit. NFS may show the old halt file for some seconds.
     pub fn halt_is_due(&self) -> bool {
-        self.halted && self.is_clear()
+        self.halted && self.is_clear() && self.plan.shared != Profile::Nfs
     }
 
     /// What SCR_Should_exit has told rank 0, which `due` to be told so when it asked.

@@ -51,7 +51,11 @@ impl Oracle {
         if !places.stores[store].global && one.losses(&self.used) > tolerates {
             return false;
         }
-        let here = |other: &&Dataset| other.place.is_none_or(|place| place == Place::Store(store));
+        // One that was read in the prefix directory may still be here, too.
+        let here = |other: &&Dataset| match other.place {
+            Some(Place::Store(other)) => other == store,
+            _ => true,
+        };
         let newer = self.datasets.iter().skip(at + 1);
         let newest = !newer
             .clone()

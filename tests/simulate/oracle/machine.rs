@@ -58,7 +58,9 @@ impl Oracle {
     fn may_lack_checksums(&self, at: usize) -> bool {
         let one = &self.datasets[at];
         let mut later = self.datasets.iter().skip(at + 1);
-        let taken = later.any(|other| other.run == one.run && other.good > 0);
+        let later = later.any(|other| other.run == one.run && other.good > 0);
+        // An I/O error may have kept them from being taken.
+        let taken = later && !self.faults.any_hit();
         let at_once = match one.place {
             Some(Place::Store(store)) => {
                 let tolerates = |nodes| self.plan.places.tolerates(store, nodes);

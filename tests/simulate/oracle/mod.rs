@@ -203,17 +203,16 @@ impl Oracle {
         // What an earlier run has lost is not known any more.
         let one_session = self.plan.runs[self.run].again.is_none();
         let offered = |key: &Key| one_session && self.readings.values().any(|one| one.is_of(key));
-        // What was offered is not known if several have that name: here it counts as the newest.
-        let newest = |at: usize, one: &Dataset| {
-            let mut newer = self.datasets.iter().skip(at + 1);
-            !newer.any(|other| other.name == one.name && other.good > 0)
+        // What was offered is not known if several have that name.
+        let is_only = |one: &Dataset| {
+            let mut others = self.datasets.iter().filter(|other| other.key != one.key);
+            !others.any(|other| other.name == one.name && other.good > 0)
         };
-        let known = |at: usize, one: &Dataset| {
-            one.key >> 8 == key >> 8 || (one.good > 0 && offered(&one.key) && newest(at, one))
+        let known = |one: &&Dataset| {
+            one.key >> 8 == key >> 8 || (one.good > 0 && offered(&one.key) && is_only(one))
         };
-        let all = self.datasets.iter().enumerate();
-        let older = all.filter(|(at, one)| one.key != key && known(*at, one));
-        let highest = older.filter_map(|(_, one)| one.id).max();
+        let older = self.datasets.iter().filter(|one| one.key != key);
+        let highest = older.filter(known).filter_map(|one| one.id).max();
         let Some(one) = self.dataset(key) else {
             return;
         };
@@ -320,7 +319,9 @@ impl Oracle {
         let (size, excused) = (self.ranks(), self.is_excused());
         for one in self.datasets.iter_mut().filter(|one| these(one)) {
             one.taken_away += 1;
-            if one.taken_away % size == 0 && !excused && !one.wanted_again {
+            // A run on another number of ranks does not find what only a cache has.
+            let found = one.saved || one.ranks() == size;
+            if one.taken_away % size == 0 && !excused && !one.wanted_again && found {
                 one.fate = Fate::Gone;
             }
         }

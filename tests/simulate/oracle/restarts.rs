@@ -284,11 +284,16 @@ impl Oracle {
         let of_name = |one: &super::Dataset| one.name == name && one.checkpoint;
         // The index does not know a newer one of the name that was not completed.
         let complete = |one: &super::Dataset| of_name(one) && one.is_finished();
-        let newest = self.datasets.iter().rposition(complete);
+        let all = self.datasets.iter().filter(|one| complete(one)).count();
+        // Of several with this name only the index or the cache knows which it is.
+        let newest = match all > 1 {
+            true => self.datasets.iter().position(complete),
+            false => self.datasets.iter().rposition(complete),
+        };
         let newest = newest.or_else(|| self.datasets.iter().rposition(of_name));
         if let Some(at) = newest {
             let one = &self.datasets[at];
-            let key = one.is_whole().then_some(one.key);
+            let key = (one.is_whole() && all == 1).then_some(one.key);
             let window = self.plan.prefix_size as usize;
             let newer = self.datasets.iter().skip(at + 1);
             let newer = newer
