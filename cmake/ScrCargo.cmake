@@ -23,7 +23,7 @@ string(CONCAT SCR_RUST_ADVICE
     "needed), or with 'rustup update' if rustup is there, then run cmake again in a fresh build "
     "directory, or with -DSCR_CARGO_EXECUTABLE=/path/to/cargo.")
 if(NOT SCR_CARGO_EXECUTABLE)
-    message(FATAL_ERROR "cargo was not found. ${SCR_RUST_ADVICE}")
+    message(FATAL_ERROR "cargo was not found. ${SCR_RUST_ADVICE} (SCR-502)")
 endif()
 execute_process(COMMAND ${SCR_CARGO_EXECUTABLE} --version
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}

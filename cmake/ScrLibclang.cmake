@@ -33,5 +33,5 @@ endforeach()
 if(NOT _scr_libclang)
     message(FATAL_ERROR "libclang was not found ${_scr_where}. The bindings to MPI are made by it. "
         "Install it (Debian: apt-get install libclang-dev; Red Hat: dnf install clang-libs), or name "
-        "the directory of libclang.so with -DSCR_LIBCLANG_PATH=/path.")
+        "the directory of libclang.so with -DSCR_LIBCLANG_PATH=/path. (SCR-501)")
 endif()

@@ -65,7 +65,7 @@ elseif(SCR_ENABLE_FORTRAN)
             ${_scr_remedy} "...; -DSCR_ENABLE_FORTRAN=OFF leaves this message out.")
     else()
         message(FATAL_ERROR "No Fortran compiler was found. " ${_scr_remedy}
-            "..., or leave Fortran out with -DSCR_ENABLE_FORTRAN=OFF.")
+            "..., or leave Fortran out with -DSCR_ENABLE_FORTRAN=OFF. (SCR-503)")
     endif()
 endif()
 

@@ -22,6 +22,7 @@ mod delete;
 mod details;
 mod doctor;
 mod env;
+mod explain;
 mod extract;
 mod flush_file;
 mod get_jobstep_id;
@@ -87,6 +88,7 @@ pub const COMMANDS: &[Command] = &[
     print::COMMAND,
     params::COMMAND,
     doctor::COMMAND,
+    explain::COMMAND,
     import_config::COMMAND,
     crc32::COMMAND,
     copy::COMMAND,

@@ -76,6 +76,10 @@ pub const MANUALS: &[Manual] = &[
         ("scr doctor", "Check the configuration of this directory."),
         ("scr doctor --nodes 64 --ranks 32 --size 2g", "Check whether a run of this shape fits, and what it survives."),
     ], &["params", "check-node", "clean"]),
+    page("explain", &[
+        ("scr explain SCR-105", "Print cause and remedy of the message with this code."),
+        ("scr explain", "List all codes."),
+    ], &["doctor", "params"]),
     page("import-config", &[
         ("scr import-config config.fti", "Print a configuration of SCR for one of FTI."),
     ], &["params", "doctor"]),

@@ -3,6 +3,7 @@
 //! An error names the thing (file, parameter, dataset), the place (path, rank, node, offset) and the
 //! remedy, if there is one. Each layer adds what it knows.
 
+use crate::messages::{CALL_ORDER, COMMUNICATION_FAILED, DISK_FULL};
 use crate::text::{escaped, plural};
 use std::fmt;
 use std::io;
@@ -128,10 +129,12 @@ impl Error {
                 call,
                 state,
                 remedy,
-            } => format!("{call} is not allowed {state}; {remedy}"),
+            } => format!("{call} is not allowed {state}; {remedy} ({CALL_ORDER})"),
             Error::NotStarted { call } => format!("{call}: the start of this phase has failed"),
             Error::Usage { call, what } => format!("{call}: {what}"),
-            Error::Comm { call, what } => format!("communication failed in {call}: {what}"),
+            Error::Comm { call, what } => {
+                format!("communication failed in {call}: {what} ({COMMUNICATION_FAILED})")
+            }
             Error::Corrupt { path, what } => format!("{}: {what}", path.display()),
             Error::Dataset { id, name, what } => {
                 format!("dataset {id}{}: {what}", display_name(name))
@@ -285,7 +288,9 @@ impl Error {
 
 fn errno_text(errno: Option<i32>, text: &str) -> String {
     match errno {
-        Some(libc::ENOSPC) => format!("{text}; free space there or choose another directory"),
+        Some(libc::ENOSPC) => {
+            format!("{text}; free space there or choose another directory ({DISK_FULL})")
+        }
         Some(libc::EROFS) => format!("{text}; choose another directory"),
         _ => text.to_string(),
     }

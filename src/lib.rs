@@ -10,7 +10,7 @@
 //! session daemon scavenge policy
 //! prefix transfer cache redundancy
 //! log config job comm format store
-//! events error text version system
+//! events error messages text version system
 //! ```
 //!
 //! `docs/architecture.md` says what each module does, and `docs/glossary.md` what the words mean.
@@ -24,6 +24,7 @@ pub mod events;
 pub mod format;
 pub mod job;
 pub mod log;
+pub mod messages;
 pub mod policy;
 pub mod prefix;
 pub mod redundancy;

@@ -12,24 +12,25 @@ use std::path::{Path, PathBuf};
 /// only modules that stand below it here. `src/lib.rs` and `docs/architecture.md` have the same order.
 /// `cli` is the package of the commands.
 const LAYERS: &str = "
-    capi: session prefix config job comm format store events error version system
-    cli: daemon scavenge policy prefix transfer cache redundancy log config job format store events error text version system
-    session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error text system
-    daemon: prefix transfer cache job format store events error text system
+    capi: session prefix config job comm format store events error messages version system
+    cli: daemon scavenge policy prefix transfer cache redundancy log config job format store events error messages text version system
+    session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error messages text system
+    daemon: prefix transfer cache job format store events error messages text system
     scavenge: prefix transfer cache redundancy format store error text system
     policy: redundancy format
-    prefix: transfer config comm format store error text system
-    transfer: comm store error system
-    cache: redundancy comm format store error text system
-    redundancy: config comm format store error text system
+    prefix: transfer config comm format store error messages text system
+    transfer: comm store error messages system
+    cache: redundancy comm format store error messages text system
+    redundancy: config comm format store error messages text system
     log: config job store events error text system
-    config: job format error text
+    config: job format error messages text
     job: error text system
-    comm: format error system
+    comm: format error messages system
     format: store error text system
-    store: error system
+    store: error messages system
     events: text version system
-    error: text
+    error: messages text
+    messages:
     text:
     version:
     system:

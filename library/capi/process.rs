@@ -11,6 +11,7 @@ use crate::session::{Session, Setup, load};
 use crate::store::posix::Posix;
 use crate::system::time::Instant;
 use crate::{Error, Result};
+use scr_engine::messages::{SCR_IS_OFF, STOPPED_IN_FORTRAN};
 use std::fs::OpenOptions;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::ErrorKind;
@@ -272,8 +273,10 @@ impl Process {
     /// Says that SCR is off. Once, by rank 0.
     fn tell_disabled(&self) {
         if self.speaker().rank == 0 {
-            let text = "SCR is off (SCR_ENABLE=0): no checkpoint is offered, protected or copied, and \
-                        files are where the program names them";
+            let text = format!(
+                "SCR is off (SCR_ENABLE=0): no checkpoint is offered, protected or copied, and files are \
+                 where the program names them ({SCR_IS_OFF})"
+            );
             self.tell(&Message::of_run(Severity::Note, text));
         }
     }
@@ -509,7 +512,9 @@ pub fn stop_fortran(call: &str, reason: &str) -> ! {
                 _ => Some(format!("{call}: {reason}")),
             };
             let reason = reason.map_or(String::new(), |reason| reason + "; ");
-            let end = format!("SCR stops the program, which passes no ierror to {call}");
+            let end = format!(
+                "SCR stops the program, which passes no ierror to {call} ({STOPPED_IN_FORTRAN})"
+            );
             process.tell(&Message::new(Severity::Error, reason + &end));
             std::thread::sleep(BEFORE_ABORT);
         }

@@ -7,6 +7,7 @@
 
 use crate::format::dataset::HIGHEST;
 use crate::format::{Dataset, Filemap, Name, Reddesc};
+use crate::messages::OTHER_NUMBER_OF_RANKS;
 use crate::redundancy;
 use crate::text::ranks_in_words;
 use serde::{Deserialize, Serialize};
@@ -293,7 +294,7 @@ impl Candidate {
     pub fn recoverable(&self, size: usize) -> Result<(), String> {
         if self.ranks != size {
             return Err(format!(
-                "was written by {} ranks, this run has {size}",
+                "was written by {} ranks, this run has {size} ({OTHER_NUMBER_OF_RANKS})",
                 self.ranks
             ));
         }

@@ -227,7 +227,7 @@ fn losses_within_the_tolerance_are_recoverable_and_no_others() {
     assert_eq!(candidate.orders(&[0, 1, 2, 3]).unwrap()[2].source, None);
     assert_eq!(
         candidate.recoverable(3).unwrap_err(),
-        "was written by 4 ranks, this run has 3"
+        "was written by 4 ranks, this run has 3 (SCR-202)"
     );
     nodes.remove(1);
     assert_eq!(

@@ -8,6 +8,7 @@ use super::system_file::{ALLOWED_BASES, SITE_ONLY, chosen_file, installed_file};
 use super::table::{self, Parameter};
 use super::value::{Typed, ValueKind};
 use crate::job::Environment;
+use crate::messages::BAD_PARAMETER;
 use crate::text::excerpt;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
@@ -338,7 +339,7 @@ pub(super) fn malformed(name: &str, value: &Value, text: &str, kind: &ValueKind)
     Error::config(
         &value.place,
         format!(
-            "{name} is `{}` but must be {}; correct or remove it",
+            "{name} is `{}` but must be {}; correct or remove it ({BAD_PARAMETER})",
             excerpt(text, 60),
             kind.allowed()
         ),

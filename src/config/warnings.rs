@@ -8,6 +8,7 @@ use super::system_file::{ALLOWED_BASES, SITE_ONLY};
 use super::table::{self, Effect};
 use super::value::ValueKind;
 use crate::job::Environment;
+use crate::messages::UNKNOWN_PARAMETER;
 use std::collections::BTreeSet;
 
 /// Parameters that only some sources can set, because they tell where the other sources are, or what these
@@ -84,7 +85,7 @@ fn note_environment(environment: &Environment) -> impl Iterator<Item = String> {
     names.filter(unknown).filter_map(|name| {
         let near = table::nearest(name, table::names())?;
         Some(format!(
-            "environment: no parameter {name}; did you mean {near}?"
+            "environment: no parameter {name}; did you mean {near}? ({UNKNOWN_PARAMETER})"
         ))
     })
 }

@@ -2,6 +2,7 @@
 
 use super::control::{Control, LEFT_OUT, is_damage};
 use crate::format::transfer::{EXIT, PartId, RUN, STOP, Transfer, TransferPart};
+use crate::messages::SILENT_DAEMON;
 use crate::prefix::part::Copied;
 use crate::system::time::Instant;
 use crate::system::time::sleep;
@@ -292,7 +293,7 @@ impl Entry {
 /// A sentence about a daemon without progress.
 pub fn silent(who: Option<String>, patience: Duration) -> String {
     format!(
-        "the transfer daemon, {}, has shown no progress for {} s (SCR_FLUSH_DAEMON_TIMEOUT)",
+        "the transfer daemon, {}, has shown no progress for {} s (SCR_FLUSH_DAEMON_TIMEOUT) ({SILENT_DAEMON})",
         who.as_deref().unwrap_or("a process"),
         patience.as_secs()
     )

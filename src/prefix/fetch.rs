@@ -8,6 +8,7 @@ use crate::comm::{Term, collective};
 use crate::format::rank2file::{BASE, FileEntry, RankEntry};
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset, FileMeta, Name, RankFiles, from_message, to_message};
+use crate::messages::OTHER_NUMBER_OF_RANKS;
 use crate::store::{FileKind, Files};
 use crate::transfer::copy::{Content, Copier, CopyMode};
 use crate::transfer::turns::in_turns;
@@ -303,7 +304,7 @@ fn read_summary(access: &PrefixAccess, dir: &Path, wanted: &Wanted) -> Result<Da
     let ranks = rank2file::ranks(access.files, dir)?;
     if ranks != wanted.ranks {
         let what = format!(
-            "was written by {ranks} ranks, this run has {}; run with {ranks} ranks to use it",
+            "was written by {ranks} ranks, this run has {}; run with {ranks} ranks to use it ({OTHER_NUMBER_OF_RANKS})",
             access.comm.size()
         );
         return Err(Error::dataset(id, dataset.name.to_string(), what));

@@ -4,6 +4,7 @@ use super::paths::Prefix;
 use crate::format::index::Index;
 use crate::format::print::escaped;
 use crate::format::{Dataset, Name};
+use crate::messages::LOCKED;
 use crate::store::{Files, Lock, LockAttempt, retry, wait_for_lock};
 use crate::system::time::Instant;
 use crate::text::option;
@@ -149,7 +150,7 @@ pub fn lock(files: &dyn Files, path: &Path) -> Result<Option<Box<dyn Lock>>> {
         LockAttempt::HeldByOther => Err(Error::config(
             path.display().to_string(),
             format!(
-                "is locked by another process for {} seconds; end that process",
+                "is locked by another process for {} seconds; end that process ({LOCKED})",
                 LOCK_TIMEOUT.as_secs()
             ),
         )),

@@ -2,6 +2,7 @@
 
 use crate::config::fold_dots;
 use crate::format::Name;
+use crate::messages::OUTSIDE_OF_PREFIX;
 use crate::store::{FileKind, Files};
 use crate::{Error, Result};
 use std::ffi::OsStr;
@@ -87,7 +88,7 @@ impl Prefix {
             _ => Err(Error::usage(
                 "SCR_Route_file",
                 format!(
-                    "{} is not below the prefix directory {}; write there, or set SCR_PREFIX",
+                    "{} is not below the prefix directory {}; write there, or set SCR_PREFIX ({OUTSIDE_OF_PREFIX})",
                     path.display(),
                     self.root.display()
                 ),

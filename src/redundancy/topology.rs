@@ -4,6 +4,7 @@
 use crate::config::descriptors::{Descriptors, SchemeDescriptor};
 use crate::format::Name;
 use crate::format::Scheme;
+use crate::messages::WEAK_REDUNDANCY;
 use crate::redundancy::RedundancyScheme;
 use crate::redundancy::{self, EVERYTHING, Set};
 use crate::text;
@@ -359,7 +360,7 @@ fn sets(plan: &SetPlan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
     let note = match survived {
         0 => Some(format!(
             "{word} cannot keep the ranks of one failure group apart here: the loss of one \
-             {group} may lose a dataset; spread ranks evenly over nodes"
+             {group} may lose a dataset; spread ranks evenly over nodes ({WEAK_REDUNDANCY})"
         )),
         _ if survived < failures => Some(format!(
             "{word} is to survive {failures} losses, but with these ranks and nodes you survive \

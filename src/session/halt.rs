@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::events::{Event, Severity};
 use crate::format::{Name, flush_file};
 use crate::job::{Environment, clock, manager, signal};
+use crate::messages::{END_NOT_KNOWN, JOB_SHOULD_STOP};
 use crate::policy::halt;
 use crate::prefix::records;
 use crate::session::datasets::cached::due_at_end;
@@ -113,7 +114,7 @@ impl HaltState {
             };
             let text = format!(
                 "the end of the allocation is not known, so SCR_HALT_SECONDS does not count \
-                 (but before the time of scr_halt --before): {why}; set SCR_END_TIME"
+                 (but before the time of scr_halt --before): {why}; set SCR_END_TIME ({END_NOT_KNOWN})"
             );
             run.tell_once(Severity::Warning, text);
             None
@@ -212,13 +213,19 @@ impl Session {
             let reasons = self.halt.reasons(run)?;
             if let Some(reason) = reasons.first() {
                 self.halt.log(run, reason);
-                run.tell_once(Severity::Note, format!("the job should stop: {reason}"));
+                run.tell_once(
+                    Severity::Note,
+                    format!("the job should stop: {reason} ({JOB_SHOULD_STOP})"),
+                );
             }
             Ok(!reasons.is_empty())
         })?;
         if let Some(signal) = decision.signal() {
             self.halt.log(run, &signal);
-            run.tell_once(Severity::Note, format!("the job should stop: {signal}"));
+            run.tell_once(
+                Severity::Note,
+                format!("the job should stop: {signal} ({JOB_SHOULD_STOP})"),
+            );
         }
         Ok(decision.is_yes())
     }

@@ -8,6 +8,7 @@ use crate::config::settings::Settings;
 use crate::events::{Message, Severity, Sink, Speaker};
 use crate::format::{Dataset, Name};
 use crate::log::Log;
+use crate::messages::STALE_RECORD;
 use crate::prefix::access::PrefixAccess;
 use crate::prefix::paths::Prefix;
 use crate::redundancy::Set;
@@ -157,7 +158,7 @@ impl Run {
 
 /// The warning for a record that could not be written and that the run can do without.
 pub(super) fn record_not_written(error: &Error) -> String {
-    format!("a record of this run is not up to date: {error}")
+    format!("a record of this run is not up to date ({STALE_RECORD}): {error}")
 }
 
 /// Local time as the index shows it: `YYYY-MM-DDTHH:MM:SS`.

@@ -332,7 +332,7 @@ mod tests {
             assert_eq!(
                 state.after(Call::Init).unwrap_err().to_string(),
                 "SCR_Init is not allowed a second time; leave the call out, or call SCR_Finalize \
-                 first"
+                 first (SCR-110)"
             );
         }
     }

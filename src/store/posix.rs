@@ -5,6 +5,7 @@ use super::beneath::{self, At, HeldDirs};
 use super::file::{PosixFile, failed, refused};
 use super::{Durability, File, FileKind, Files, Lock, Space, Stat, private, tree};
 use crate::Result;
+use crate::messages::SYMBOLIC_LINK;
 use crate::system::time::sleep;
 use rustix::fd::{IntoRawFd, OwnedFd};
 use rustix::fs::{
@@ -104,7 +105,7 @@ fn open_regular(
             action,
             path,
             errno,
-            "it is a symbolic link, which is not followed here",
+            format!("it is a symbolic link, which is not followed here ({SYMBOLIC_LINK})"),
         ),
         // A FIFO without a reader, or a socket.
         Errno::NXIO => refused(action, path, errno, "it is not a regular file"),

@@ -3,6 +3,7 @@
 use super::beneath::At;
 use super::file::{failed, refused};
 use crate::Result;
+use crate::messages::UNSAFE_BASE;
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, fstat, mkdirat, openat};
 use rustix::io::{Errno, retry_on_intr};
@@ -83,14 +84,14 @@ fn check_base(directory: &OwnedFd, base: &Path) -> Result<()> {
         format!(
             "it belongs to user {}, not to us (user {us}) or root, and its owner can rename or \
              remove what we put there, also with a sticky bit; choose another base directory, or \
-             have this one given to root (chown root)",
+             have this one given to root (chown root) ({UNSAFE_BASE})",
             stat.st_uid
         )
     } else if !sticky && stat.st_mode & 0o002 != 0 {
         format!(
             "everybody may write to it (mode {:03o}), and it has no sticky bit, so what we put \
              there is not safe; choose another base directory, or have this one made sticky \
-             (chmod +t)",
+             (chmod +t) ({UNSAFE_BASE})",
             stat.st_mode & 0o777
         )
     } else {

@@ -1,5 +1,6 @@
 //! Copies files, and computes their checksums in the same pass.
 
+use crate::messages::{WRONG_CHECKSUM, WRONG_SIZE};
 use crate::store::{File, Files, Stat};
 use crate::system::size::scaled;
 use crate::{Error, Result};
@@ -24,13 +25,16 @@ impl Content {
         if self.size != recorded.size {
             return Err(Error::corrupt(
                 path,
-                format!("has {} bytes, {} were recorded", self.size, recorded.size),
+                format!(
+                    "has {} bytes, {} were recorded ({WRONG_SIZE})",
+                    self.size, recorded.size
+                ),
             ));
         }
         match (self.crc, recorded.crc) {
             (Some(found), Some(wanted)) if found != wanted => Err(Error::corrupt(
                 path,
-                format!("has CRC32 0x{found:08x}, 0x{wanted:08x} was recorded"),
+                format!("has CRC32 0x{found:08x}, 0x{wanted:08x} was recorded ({WRONG_CHECKSUM})"),
             )),
             _ => Ok(()),
         }

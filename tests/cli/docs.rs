@@ -42,11 +42,10 @@ fn code(page: &str) -> Vec<String> {
     found
 }
 
-/// The pages for users, with what they call commands by. Not those that are made from the commands and from
-/// all texts of the library.
+/// The pages for users, with what they call commands by. Not those that are made from the commands.
 fn pages() -> Vec<(PathBuf, Vec<String>)> {
     let mut pages = files("docs", ".md");
-    pages.retain(|page| !page.ends_with("docs/commands.md") && !page.ends_with("docs/messages.md"));
+    pages.retain(|page| !page.ends_with("docs/commands.md"));
     pages.extend(files("README.md", ".md"));
     let read = |path: PathBuf| {
         let code = code(&fs::read_to_string(&path).unwrap());

@@ -6,6 +6,7 @@
 use super::calls::check;
 use crate::{Error, Result};
 use mpi::ffi::MPI_Get_library_version;
+use scr_engine::messages::OTHER_MPI;
 use std::ffi::{CStr, c_char, c_int};
 
 /// Room for any MPI's version text (MPI_MAX_LIBRARY_VERSION_STRING is 256 or 8192).
@@ -71,7 +72,7 @@ fn compare(built: &str, running: &str) -> Result<()> {
                 format!(
                     "the program runs with {theirs}, but this SCR was built with {built}: compile \
                      and run the program with that MPI ({compiler}), or link an SCR that was built \
-                     with {theirs}"
+                     with {theirs} ({OTHER_MPI})"
                 ),
             ))
         }

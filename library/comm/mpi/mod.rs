@@ -29,6 +29,7 @@ use mpi::ffi::{
     RSMPI_COMM_WORLD, RSMPI_DATATYPE_NULL, RSMPI_ERRORS_RETURN, RSMPI_INT64_T, RSMPI_MAX,
     RSMPI_MESSAGE_NULL,
 };
+use scr_engine::messages::MPI_IS_OVER;
 use std::ffi::{c_int, c_void};
 
 /// MPI counts are `int`: longer messages travel as a derived type of blocks of this size.
@@ -72,7 +73,9 @@ impl Mpi {
             return Err(Error::usage("SCR_Init", what));
         }
         if Mpi::is_finalized() {
-            let what = "MPI is finalised already; call SCR between MPI_Init and MPI_Finalize";
+            let what = format!(
+                "MPI is finalised already; call SCR between MPI_Init and MPI_Finalize ({MPI_IS_OVER})"
+            );
             return Err(Error::usage("SCR_Init", what));
         }
         let mut mpi = Mpi {

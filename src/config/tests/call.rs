@@ -122,7 +122,8 @@ fn messages_name_everything() {
     let said = |config: &mut Config, text: &str| config.call(text).unwrap_err().to_string();
     assert_eq!(
         said(&mut config, "SCR_FLUSH=ten"),
-        "SCR_Config: SCR_FLUSH is `ten` but must be an integer from 0 to 2147483647; correct or remove it"
+        "SCR_Config: SCR_FLUSH is `ten` but must be an integer from 0 to 2147483647; correct or remove it \
+         (SCR-103)"
     );
     assert!(said(&mut config, "CKPT=0 TYPE=XO").contains("CKPT=0 TYPE is `XO` but must be one of"));
 }

@@ -3,6 +3,7 @@
 
 use crate::format::Name;
 use crate::format::rank2file::{BASE, FileEntry, RankEntry, Segment};
+use crate::messages::WRONG_CHECKSUM;
 use crate::store::{File, FileKind, Files, Stat};
 use crate::transfer::copy::{Content, Copier};
 use crate::{Error, Result};
@@ -218,7 +219,7 @@ impl<'a> Reader<'a> {
             None => {}
             Some(wanted) => {
                 let what = format!(
-                    "{name} has CRC32 0x{crc:08x}, 0x{wanted:08x} was recorded{}",
+                    "{name} has CRC32 0x{crc:08x}, 0x{wanted:08x} was recorded{} ({WRONG_CHECKSUM})",
                     segments.first().map_or(String::new(), |first| format!(
                         "; it begins at offset {} of this container",
                         first.offset

@@ -240,7 +240,7 @@ fn damage_is_refused_with_container_offset_and_file() {
         bytes[3] ^= 1;
         fs::write(&path, bytes).unwrap();
     });
-    let expected = "was recorded; it begins at offset 4 of this container";
+    let expected = "was recorded; it begins at offset 4 of this container (SCR-206)";
     assert!(
         text.starts_with("ctr.0.scr: f2 has CRC32 0x") && text.ends_with(expected),
         "{text}"

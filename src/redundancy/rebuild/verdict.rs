@@ -1,6 +1,7 @@
 //! The states that the members of a set announce, and the verdict that follows from them.
 
 use crate::format::Scheme;
+use crate::messages::TOO_MANY_LOSSES;
 use crate::redundancy::Context;
 use crate::redundancy::code::Code;
 use crate::redundancy::encode::{from_bytes, to_bytes};
@@ -196,5 +197,7 @@ fn describe_losses(context: &Context, code: &Code, scheme: Scheme, all: &[Member
         n => format!("any {n}"),
     };
     let set = list_of_ranks(&context.set.members);
-    format!("{what} are lost or damaged; {scheme} set {set} tolerates the loss of {tolerates}")
+    format!(
+        "{what} are lost or damaged; {scheme} set {set} tolerates the loss of {tolerates} ({TOO_MANY_LOSSES})"
+    )
 }

@@ -201,7 +201,7 @@ fn an_error_names_the_losses_and_the_tolerance() {
     assert_eq!(
         refused(&xor, all),
         "the files of ranks 11 and 13 are lost or damaged; RS set 10, 11, 12, 13 tolerates the loss \
-         of one"
+         of one (SCR-204)"
     );
     let mut all = whole(&rs);
     lose(&mut all[0]);
@@ -210,7 +210,7 @@ fn an_error_names_the_losses_and_the_tolerance() {
     assert_eq!(
         refused(&rs, all),
         "the files of ranks 10 and 11 and the redundancy of rank 12 are lost or damaged; RS set 10, \
-         11, 12, 13 tolerates the loss of any 2"
+         11, 12, 13 tolerates the loss of any 2 (SCR-204)"
     );
 }
 

@@ -6,6 +6,7 @@
 use crate::config::settings::Settings;
 use crate::format::index::{Index, IndexEntry};
 use crate::format::{Dataset, Name};
+use crate::messages::{OTHER_NUMBER_OF_RANKS, WOULD_OVERWRITE};
 use crate::prefix::{index, rank2file};
 use crate::session::datasets::cached::titled;
 use crate::session::run::Run;
@@ -40,7 +41,7 @@ pub(in crate::session) struct OtherRanksFound {
 
 /// Why a checkpoint of `ranks` ranks cannot be used by a run of `size` ranks.
 pub(in crate::session) fn wrong_ranks(ranks: u64, size: usize) -> String {
-    format!("was written by {ranks} ranks, this run has {size}")
+    format!("was written by {ranks} ranks, this run has {size} ({OTHER_NUMBER_OF_RANKS})")
 }
 
 /// Rank 0: the complete checkpoints in the prefix directory that another number of ranks wrote, and
@@ -126,7 +127,7 @@ impl OtherRanks {
                 call.name(),
                 format!(
                     "{} would overwrite a checkpoint in {} that {}; choose another name, run with \
-                     {ranks} ranks, or give it up: `scr index {}`, or SCR_START_ANEW=1",
+                     {ranks} ranks, or give it up: `scr index {}`, or SCR_START_ANEW=1 ({WOULD_OVERWRITE})",
                     name,
                     run.prefix.root().display(),
                     wrong_ranks(ranks, size),

@@ -7,6 +7,7 @@ use crate::comm::{Pending, Tag};
 use crate::config::descriptors::SchemeDescriptor;
 use crate::format::filemap::Filemap;
 use crate::format::{Dataset, FileMeta};
+use crate::messages::CACHE_FULL;
 use crate::policy::capacity::{
     Fit, additional_evictions, check_fit, space_wanted, with_redundancy,
 };
@@ -163,7 +164,7 @@ fn no_space(run: &Run, at: usize, next: &Dataset, need: u64, free: u64, deleted:
     let what = format!(
         "is not started: STORE={} on node {} has {free} bytes free{evicted}, and going by the last \
          dataset it needs {need}; make room, lower COUNT (now {}), configure another STORE, or set \
-         SCR_CACHE_CHECK=0 if this one is smaller",
+         SCR_CACHE_CHECK=0 if this one is smaller ({CACHE_FULL})",
         store.dir.display(),
         run.node(),
         store.count,

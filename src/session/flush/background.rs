@@ -11,6 +11,7 @@ use crate::daemon::client::Entry;
 use crate::daemon::part::copy_part;
 use crate::events::{Message, Severity};
 use crate::format::{Dataset, Name};
+use crate::messages::NO_DAEMON;
 use crate::prefix::part::Copied;
 use crate::prefix::permit::Permit;
 use crate::prefix::{finish, index, permit};
@@ -134,7 +135,7 @@ impl BackgroundFlushes {
             let why = match &given {
                 Err(error) => error.to_string(),
                 Ok(_) => format!(
-                    "no transfer daemon serves {} (scr run starts one, and so does scr transfer)",
+                    "no transfer daemon serves {} (scr run starts one, and so does scr transfer) ({NO_DAEMON})",
                     entry.control.dir().display()
                 ),
             };

@@ -9,6 +9,7 @@ use crate::comm::{Term, collective};
 use crate::events::Severity;
 use crate::format::Dataset;
 use crate::format::filemap::Filemap;
+use crate::messages::ROUTED_TWICE;
 use crate::prefix::access::PrefixAccess;
 use crate::prefix::containers::{self, ContainerPlace, Containers};
 use crate::prefix::finish;
@@ -289,7 +290,7 @@ pub(in crate::session) fn routed_twice(dataset: &Dataset, owner: usize, name: &P
     let what = format!(
         "rank {owner} has routed {} too, but in the cache each rank has a file of its own: a file that \
          ranks share needs SCR_CACHE_BYPASS=1, or a store with VIEW=GLOBAL; other files need a name for \
-         each rank",
+         each rank ({ROUTED_TWICE})",
         name.display()
     );
     Error::dataset(dataset.id, dataset.name.to_string(), what)

@@ -5,6 +5,7 @@ use super::{Flush, Way};
 use crate::events::{Event, Severity};
 use crate::format::filemap::Filemap;
 use crate::format::{Dataset, flush_file};
+use crate::messages::FLUSH_FAILED;
 use crate::prefix::index;
 use crate::session::datasets::cached::{CachedDataset, moved, note, title};
 use crate::session::datasets::prefix_state::PrefixState;
@@ -175,7 +176,10 @@ impl Flush<'_> {
         if let Some(cached) = entries.find(|c| c.dataset.id == dataset.id && !c.bypass) {
             cached.prefix.fail_flush();
         }
-        let what = format!("could not be flushed, {}: {error}", way.still());
+        let what = format!(
+            "could not be flushed, {} ({FLUSH_FAILED}): {error}",
+            way.still()
+        );
         Error::dataset(dataset.id, dataset.name.to_string(), what)
     }
 }

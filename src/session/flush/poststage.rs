@@ -2,6 +2,7 @@
 
 use super::Flush;
 use crate::events::Severity;
+use crate::messages::NOT_HANDED_OVER;
 use crate::session::datasets::cached::due_at_end;
 use crate::session::datasets::cached::title;
 use crate::session::wait_for::WaitFor;
@@ -38,7 +39,7 @@ impl Flush<'_> {
             Err(error) => {
                 let what = format!(
                     "the flush of {named} could not be handed over, and scr postrun must save it \
-                     from the cache: {error}"
+                     from the cache ({NOT_HANDED_OVER}): {error}"
                 );
                 result = result.and(Err(Error::config("SCR_FLUSH_POSTSTAGE", what)));
             }

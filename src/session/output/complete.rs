@@ -7,6 +7,7 @@ use crate::events::{Event, Severity};
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles};
+use crate::messages::NOT_WRITTEN;
 use crate::policy::flush;
 use crate::prefix::names::owners;
 use crate::prefix::paths::seen_by_program;
@@ -324,7 +325,7 @@ fn list_files(run: &Run, open: &OpenDataset) -> Result<Result<Vec<FileMeta>>> {
                 continue;
             }
             Ok(Some(_)) => "is not a regular file, though it was routed as one".to_string(),
-            Ok(None) => "was routed but not written".to_string(),
+            Ok(None) => format!("was routed but not written ({NOT_WRITTEN})"),
             Err(error) => return Ok(Err(error)),
         };
         return Ok(Err(Error::corrupt(path, what)));

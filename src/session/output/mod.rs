@@ -13,6 +13,7 @@ use crate::comm::{Term, collective};
 use crate::config::descriptors::choose;
 use crate::events::{Event, Severity};
 use crate::format::{Dataset, Name};
+use crate::messages::RANKS_DIFFER;
 use crate::policy::capacity::Fit;
 use crate::prefix::index;
 use crate::prefix::paths::MAX_FILENAME;
@@ -171,7 +172,9 @@ impl Session {
             true => Ok(target),
             false => Err(Error::usage(
                 call.name(),
-                "name or flags differ between ranks; give the same on all",
+                format!(
+                    "name or flags differ between ranks; give the same on all ({RANKS_DIFFER})"
+                ),
             )),
         });
         let (max_dataset, max_checkpoint) = (max_dataset as u64, max_checkpoint as u64);

@@ -2,6 +2,7 @@
 
 use crate::comm::{Communicator, Term, collective};
 use crate::config::descriptors::{Descriptors, StoreDescriptor};
+use crate::messages::STORE_IS_NO_DIRECTORY;
 use crate::session::run::Store;
 use crate::store::{Durability, FileKind, Files, Stat};
 use crate::{Error, Result};
@@ -23,7 +24,7 @@ pub(in crate::session) fn require_base(
         store.place.clone(),
         format!(
             "STORE={} is no directory on node {node}, and MKDIR=0 says that SCR must not make it; \
-             make it there, or set MKDIR=1",
+             make it there, or set MKDIR=1 ({STORE_IS_NO_DIRECTORY})",
             store.dir.display()
         ),
     ))

@@ -5,6 +5,7 @@ use crate::events::{Event, Severity};
 use crate::format::filemap::Filemap;
 use crate::format::index::Index;
 use crate::format::{self, Dataset, Name};
+use crate::messages::{CANNOT_FETCH_NOW, FETCH_FAILED};
 use crate::prefix::access::PrefixAccess;
 use crate::prefix::fetch::{FetchTarget, Fetched, RefusalReason, Refused, Wanted, fetch};
 use crate::prefix::{index, records};
@@ -395,7 +396,7 @@ impl Restart<'_> {
         let what = match why {
             RefusalReason::Bad => {
                 let text = format!(
-                    "cannot fetch {}: {error}; once its files are restored: scr index {}",
+                    "cannot fetch {}: {error}; once its files are restored: scr index {} ({FETCH_FAILED})",
                     title(dataset),
                     option("--add", dataset.name.as_bytes())
                 );
@@ -425,7 +426,7 @@ impl Restart<'_> {
             }
             RefusalReason::Trouble | RefusalReason::Full | RefusalReason::Link => format!(
                 "may be good, but cannot be fetched now: {error}; start again when that is mended, \
-                 or give it up by: scr index {}",
+                 or give it up by: scr index {} ({CANNOT_FETCH_NOW})",
                 option("--drop", dataset.name.as_bytes())
             ),
         };

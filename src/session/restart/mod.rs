@@ -13,6 +13,7 @@ use super::Session;
 use crate::comm::{Term, collective};
 use crate::events::{Event, Severity};
 use crate::format::{Dataset, Name};
+use crate::messages::{CHECKPOINT_REQUIRED, FILE_OF_OTHER_RANK, NO_CHECKPOINT};
 use crate::prefix::index;
 use crate::session::datasets::cached::{RestartFiles, title};
 use crate::session::datasets::search::Restart;
@@ -157,9 +158,10 @@ impl Session {
         if self.run.settings.require_restart {
             return Err(Error::config(
                 prefix.to_string(),
-                "has no checkpoint to restart from, and SCR_REQUIRE_RESTART=1 asks for \
-                       one; see the messages above, or unset it to start from the beginning"
-                    .to_string(),
+                format!(
+                    "has no checkpoint to restart from, and SCR_REQUIRE_RESTART=1 asks for one; see the \
+                     messages above, or unset it to start from the beginning ({CHECKPOINT_REQUIRED})"
+                ),
             ));
         }
         let without = match self.run.settings.fetch {
@@ -168,7 +170,7 @@ impl Session {
         };
         let text = format!(
             "no checkpoint to restart from in the cache or in {prefix}{without}: the program starts from \
-             the beginning"
+             the beginning ({NO_CHECKPOINT})"
         );
         self.run.tell_once(Severity::Note, text);
         Ok(None)
@@ -314,7 +316,7 @@ impl Session {
                     Call::RouteFile.name(),
                     format!(
                         "{} is not a file of rank {} in {}; use the name with which that rank has \
-                         written it{}",
+                         written it{} ({FILE_OF_OTHER_RANK})",
                         relative.display(),
                         self.run.rank(),
                         title(&offered.dataset),

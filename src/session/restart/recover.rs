@@ -9,6 +9,7 @@ use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
 use crate::events::{Event, Severity};
 use crate::format::{from_message, to_message};
+use crate::messages::NOT_VERIFIED;
 use crate::session::datasets::cached::{CachedDataset, title};
 use crate::session::datasets::deletion::Trash;
 use crate::session::datasets::search::{PassedOver, Rejected, Restart};
@@ -344,7 +345,7 @@ fn unverified(named: &str, ranks: usize) -> String {
     format!(
         "cached {named} is not verified: the last run ended before the checksums of {} were taken, so only \
          the sizes of these files were compared, and damage of their content goes unnoticed; \
-         SCR_COPY_TYPE=XOR takes checksums before a dataset counts",
+         SCR_COPY_TYPE=XOR takes checksums before a dataset counts ({NOT_VERIFIED})",
         counted(ranks, "rank")
     )
 }

@@ -6,6 +6,7 @@ use crate::cache::plan::{Candidate, RecoveryOrder, Slot};
 use crate::config::descriptors::StoreDescriptor;
 use crate::events::Severity;
 use crate::format::{Dataset, Name, to_message};
+use crate::messages::LOST_FILES;
 use crate::prefix::index;
 use crate::redundancy::EVERYTHING;
 use crate::session::datasets::cached::{CachedDataset, title};
@@ -180,7 +181,7 @@ impl Restart<'_> {
         let lost = candidate.lost();
         if !lost.is_empty() {
             let ranks = ranks_in_words(&lost);
-            let text = format!("cached {named} has lost the files of {ranks}");
+            let text = format!("cached {named} has lost the files of {ranks} ({LOST_FILES})");
             self.run.tell_once(Severity::Note, text);
         }
         let known = match self.known(candidate, true) {

@@ -6,6 +6,7 @@ use crate::cache::earlier_runs::take_over_earlier_runs;
 use crate::cache::layout::{Layout, temporary_of};
 use crate::format::{self, Name};
 use crate::job::holders;
+use crate::messages::{CACHE_IN_USE, PREFIX_IN_USE};
 use crate::prefix::paths::Prefix;
 use crate::session::datasets::cached::CachedDatasets;
 use crate::session::output::stores::SHARED;
@@ -185,7 +186,7 @@ fn prefix_in_use(prefix: &Prefix) -> Error {
         prefix.root().display().to_string(),
         format!(
             "another run uses this prefix directory{who}; wait for its end, or give each run its \
-             own SCR_PREFIX"
+             own SCR_PREFIX ({PREFIX_IN_USE})"
         ),
     )
 }
@@ -212,7 +213,7 @@ fn store_in_use(run: &Run, job: &Path, owner: &Owner) -> Error {
         format!(
             "on node {} this cache is held by {who} now; if that run was killed, end what is left \
              of it (kill -9), else wait for its end, or give each run of a job its own SCR_JOB_ID, \
-             SCR_CACHE_BASE or nodes",
+             SCR_CACHE_BASE or nodes ({CACHE_IN_USE})",
             run.node()
         ),
     )

@@ -13,6 +13,7 @@ use crate::config::descriptors::View;
 use crate::events::{Console, Severity, Sink, Speaker};
 use crate::format::{Dataset, Name, flush_file};
 use crate::job::Environment;
+use crate::messages::{CACHE_OF_ONE, INCOMPLETE_DATASET};
 use crate::policy::halt::FINALIZED;
 use crate::prefix::paths::Prefix;
 use crate::prefix::records;
@@ -250,7 +251,7 @@ impl Session {
             let text = format!(
                 "STORE={} keeps one dataset (SCR_CACHE_SIZE=1): a failure while a checkpoint is \
                  written loses the one before it, too, and the restart is from the prefix \
-                 directory; with room for two, set SCR_CACHE_SIZE=2",
+                 directory; with room for two, set SCR_CACHE_SIZE=2 ({CACHE_OF_ONE})",
                 store.dir.display()
             );
             run.tell_once(Severity::Note, text);
@@ -326,11 +327,15 @@ impl Session {
             Some(_) => (
                 Severity::Note,
                 "is not complete in the prefix directory, since a run ended or failed during its \
-                 flush; the cache has it",
+                 flush; the cache has it"
+                    .to_string(),
             ),
             None => (
                 Severity::Warning,
-                "was being written when a run ended, or could not be completed; it is not used",
+                format!(
+                    "was being written when a run ended, or could not be completed; it is not used \
+                     ({INCOMPLETE_DATASET})"
+                ),
             ),
         };
         self.run

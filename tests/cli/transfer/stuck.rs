@@ -56,7 +56,7 @@ fn a_daemon_that_does_nothing_is_left_out() {
     let told = events(&site);
     let who = format!("the transfer daemon, process {} on ", daemon.child.id());
     assert!(told.contains(&who), "{told}");
-    let why = "has shown no progress for 1 s (SCR_FLUSH_DAEMON_TIMEOUT); it is left out; a thread \
+    let why = "has shown no progress for 1 s (SCR_FLUSH_DAEMON_TIMEOUT) (SCR-313); it is left out; a thread \
                copies dataset 1, part 0";
     assert!(told.contains(why), "{told}");
     assert!(!told.contains("ERROR"), "{told}");

@@ -1,0 +1,106 @@
+//! Messages of a checkpoint and of its flush.
+
+use super::{Code, Explanation, Section, explained};
+
+explained! {
+    CHECKPOINT = "A checkpoint fails";
+    CACHE_FULL = 301 {
+        title: "The cache is full",
+        text: "is not started: STORE=... on node ... has ... bytes free..., and going by the last dataset it needs ...",
+        cause: "The store, by default the memory of the node (`/dev/shm`), has no room for another dataset.",
+        remedy: "Free memory, keep fewer datasets (`SCR_CACHE_SIZE`), or name another directory in `SCR_CACHE_BASE`. [Is \
+         there room?](user-guide.md#is-there-room) explains what is counted; `scr doctor --nodes 16 --ranks 8 --size \
+         4g` computes it.",
+    }
+    DISK_FULL = 302 {
+        title: "The disk is full",
+        text: "...; free space there or choose another directory",
+        cause: "The file system or the quota is full, most often that of the prefix directory.",
+        remedy: "Make room. A dataset that could not be flushed stays in the cache and is flushed again later. \
+         `SCR_PREFIX_SIZE` keeps only the newest checkpoints there.",
+    }
+    FLUSH_FAILED = 303 {
+        title: "A flush fails",
+        text: "could not be flushed, ...",
+        cause: "The prefix directory cannot be written: full, read-only, or out of order. The reason is at the end of the \
+         line.",
+        remedy: "As above. Do not let the allocation end before the dataset is flushed: `scr postrun` saves it by hand.",
+    }
+    NOT_WRITTEN = 304 {
+        title: "A file is missing in the checkpoint",
+        text: "was routed but not written",
+        cause: "The program has routed a file and has not written it to the path that it got, or has written nothing.",
+        remedy: "Write to the path that `SCR_Route_file` (`scr_routed`) gives, and route only what is written.",
+    }
+    ROUTED_TWICE = 305 {
+        title: "Two ranks write one file",
+        text: "rank ... has routed ... too, but in the cache each rank has a file of its own",
+        cause: "In the nodes' storage each rank has a directory of its own, so two ranks cannot share a file.",
+        remedy: "One file for each rank, with its number in the name; or `SCR_CACHE_BYPASS=1`.",
+    }
+    RANKS_DIFFER = 306 {
+        title: "Names or flags differ",
+        text: "name or flags differ between ranks; give the same on all",
+        cause: "`SCR_Start_output` is collective, and the processes do not agree. Often a step counter has gone apart.",
+        remedy: "Make the name from data that are the same on all processes.",
+    }
+    OUTSIDE_OF_PREFIX = 307 {
+        title: "A file is outside of the prefix directory",
+        text: "... is not below the prefix directory ...; write there, or set SCR_PREFIX",
+        cause: "SCR manages files below the prefix directory only.",
+        remedy: "Set `SCR_PREFIX` to a directory above all of them.",
+    }
+    WOULD_OVERWRITE = 308 {
+        title: "It would overwrite a checkpoint",
+        text: "... would overwrite a checkpoint in ... that ...; choose another name",
+        cause: "A checkpoint of another number of ranks has that name, and was not given up.",
+        remedy: "As the message says; see [another number of ranks](#another-number-of-ranks).",
+    }
+    SYMBOLIC_LINK = 309 {
+        title: "A symbolic link",
+        text: "it is a symbolic link, which is not followed here",
+        cause: "SCR follows no links below its own directories, so that nobody can lead it elsewhere.",
+        remedy: "Put the directory itself in place of the link. [Links and other \
+         users](failure-model.md#links-and-other-users) has the rules.",
+    }
+    CACHE_OF_ONE = 310 {
+        title: "The cache keeps one dataset",
+        text: "keeps one dataset (SCR_CACHE_SIZE=1): a failure while a checkpoint is written loses the one before it, too",
+        cause: "The new checkpoint takes the place of the last one before it is complete.",
+        remedy: "`SCR_CACHE_SIZE=2`, if there is room, or a flush of each checkpoint (`SCR_FLUSH=1`).",
+    }
+    LOCKED = 311 {
+        title: "A file cannot be locked",
+        text: "is locked by another process for ...",
+        cause: "Another process changes the same records, and hangs or is stopped. No record is changed by two at once.",
+        remedy: "Find that process on the nodes of the last run and on login nodes (`scr index`, a transfer daemon), and end \
+         it. The dataset stays in the cache and is flushed again.",
+    }
+    NO_DAEMON = 312 {
+        title: "There is no transfer daemon",
+        text: "no transfer daemon serves ...",
+        cause: "`SCR_FLUSH_TYPE=DAEMON` is set, and no daemon runs on that node.",
+        remedy: "Start the program with `scr run`, or a daemon on each node with `scr transfer`. Until then threads of the \
+         program copy.",
+    }
+    SILENT_DAEMON = 313 {
+        title: "The transfer daemon is silent",
+        text: "has shown no progress for ... s (SCR_FLUSH_DAEMON_TIMEOUT)",
+        cause: "The daemon was stopped, or hangs in a file system. A thread of the program copies in its place.",
+        remedy: "Look at that process on that node. If it only is slow, set `SCR_FLUSH_DAEMON_TIMEOUT` higher.",
+    }
+    NOT_HANDED_OVER = 314 {
+        title: "A flush is not handed over",
+        text: "could not be handed over, and scr postrun must save it",
+        cause: "With `SCR_FLUSH_POSTSTAGE=1` the end of the program leaves its flushes to `scr poststage`, and the order for \
+         it could not be written on a node.",
+        remedy: "Run `scr postrun` before the nodes are given back. It saves the dataset from the cache.",
+    }
+    STALE_RECORD = 315 {
+        title: "A record is not up to date",
+        text: "a record of this run is not up to date",
+        cause: "A file in `.scr` cannot be written. It records facts that SCR can find in other places, so that the run goes \
+         on.",
+        remedy: "Remove the cause at the end of the line. Until then `scr index` and `scr postrun` may show an older state.",
+    }
+}

@@ -1,0 +1,85 @@
+//! Messages of a start.
+
+use super::{Code, Explanation, Section, explained};
+
+explained! {
+    START = "The program does not start";
+    ALONE_IN_THE_WORLD = 101 {
+        title: "Every process says that it is rank 0",
+        text: "",
+        cause: "The launcher is of another MPI than the program: each process is alone in a world of its own. Where they run \
+         at the same time, all but one fail with [another run uses this prefix \
+         directory](#another-run-uses-the-prefix-directory).",
+        remedy: "Use the `mpiexec` or `srun` option of the MPI with which the program was compiled. On Debian `mpiexec.mpich` \
+         and `mpiexec.openmpi` are both there, and `mpiexec` is one of them.",
+    }
+    OTHER_MPI = 102 {
+        title: "The program runs with another MPI",
+        text: "the program runs with ..., but this SCR was built with ...: compile and run the program with that MPI",
+        cause: "The program, or the libraries that the loader finds at run time, are of another MPI than SCR.",
+        remedy: "`pkg-config --variable=mpicc scr` prints the compiler of SCR's MPI. Compile the program with it, or install \
+         an SCR for the other MPI. If both are the same, look at `LD_LIBRARY_PATH` and at the loaded modules.",
+    }
+    BAD_PARAMETER = 103 {
+        title: "A parameter is refused",
+        text: "... is ... but must be ...; correct or remove it",
+        cause: "This parameter cannot have that value. `SCR_Init` fails, since to go on with another value could cost data.",
+        remedy: "The message names the place, such as `environment` or a file and its line. `scr params` shows what each \
+         parameter takes.",
+    }
+    UNKNOWN_PARAMETER = 104 {
+        title: "A parameter is unknown",
+        text: "environment: no parameter ...; did you mean ...?",
+        cause: "A name that begins with `SCR_` is misspelt, or is of another release. It has no effect.",
+        remedy: "Correct it. `scr params --set` shows all that count.",
+    }
+    PREFIX_IN_USE = 105 {
+        title: "Another run uses the prefix directory",
+        text: "another run uses this prefix directory",
+        cause: "One run at a time uses a prefix directory, and there is one. Often it is a process of the last run that is \
+         still alive.",
+        remedy: "Wait for its end, or end it where the message says. For two runs at the same time give each its own \
+         `SCR_PREFIX`.",
+    }
+    CACHE_IN_USE = 106 {
+        title: "The cache is held by a process",
+        text: "on node ... this cache is held by ... now; if that run was killed, end what is left of it (kill -9)",
+        cause: "A process of the last run is alive on that node; perhaps it hangs in a file system or is stopped.",
+        remedy: "End it there. Two runs that share nodes at the same time need a `SCR_JOB_ID` each.",
+    }
+    UNSAFE_BASE = 107 {
+        title: "The base directory is not safe",
+        text: "everybody may write to it (mode ...), and it has no sticky bit, so what we put there is not safe",
+        cause: "Other users could replace files of SCR in that directory.",
+        remedy: "`chmod +t` on it, by its owner, or another directory in `SCR_CACHE_BASE` and `SCR_CNTL_BASE`. One that \
+         belongs to another user than root is not safe in any case: its owner can rename what is in it.",
+    }
+    STORE_IS_NO_DIRECTORY = 108 {
+        title: "A store is no directory",
+        text: "STORE=... is no directory on node ..., and MKDIR=0 says that SCR must not make it",
+        cause: "A disk of the node is not mounted, or the path is wrong.",
+        remedy: "Have the node looked at, leave it out (`SCR_EXCLUDE_NODES`), or correct the `STORE` line.",
+    }
+    SCR_IS_OFF = 109 {
+        title: "SCR is off",
+        text: "SCR is off (SCR_ENABLE=0): no checkpoint is offered, protected or copied, and files are where the program \
+         names them",
+        cause: "`SCR_ENABLE=0` is set, in the environment or in a file. `SCR_Init` returns 1.",
+        remedy: "`scr params --set` tells where. The program writes its files as without SCR.",
+    }
+    CALL_ORDER = 110 {
+        title: "A call is not allowed here",
+        text: "... is not allowed ...; call the SCR_Start_... that belongs to it first",
+        cause: "Calls are in the wrong order: a file is routed or a dataset is completed that was not started, or a \
+         checkpoint is started while another one is open.",
+        remedy: "The message says in which state the program is, and which call is missing. The order is in [the life of a \
+         checkpoint](user-guide.md#the-life-of-a-checkpoint).",
+    }
+    MPI_IS_OVER = 111 {
+        title: "MPI is over",
+        text: "MPI is finalised already; call SCR between MPI_Init and MPI_Finalize",
+        cause: "The program calls SCR before `MPI_Init` or after `MPI_Finalize`.",
+        remedy: "`SCR_Finalize` comes first, then `MPI_Finalize`. If it is the other way round, a warning says `MPI_Finalize \
+         was called before SCR_Finalize`, and the newest checkpoint may be only in the cache.",
+    }
+}
