@@ -22,6 +22,7 @@ use crate::store::{Durability, FileKind, Files};
 use crate::text::option;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::path::Path;
 
 /// Prepares a flush: enters the dataset in the index as not complete, empties its directory in
@@ -138,13 +139,20 @@ pub fn enter(
     })
 }
 
-/// True if the current checkpoint is a good one that is newer than `id`.
+/// True if the current checkpoint is a good one that is newer than `id`; if there is none, as after the index
+/// was made again, if any good one is newer.
 fn has_newer(index: &Index, id: u64) -> bool {
-    index.current_id().is_some_and(|current| {
-        let entry = index.get(current).filter(|_| current > id);
-        // The name may have passed to a dataset that is no checkpoint.
-        entry.is_some_and(|entry| entry.is_good() && entry.is_checkpoint())
-    })
+    let good = |entry: &IndexEntry| entry.is_good() && entry.is_checkpoint();
+    // The name may have passed to a dataset that is no checkpoint.
+    let current = index.current_id();
+    let current = current.filter(|current| index.get(*current).is_some_and(good));
+    match current {
+        Some(current) => current > id,
+        None => {
+            let newer = (Bound::Excluded(id), Bound::Unbounded);
+            index.datasets().range(newer).any(|(_, entry)| good(entry))
+        }
+    }
 }
 
 /// Fails if the name has gone to a newer dataset, complete or not: that one removes the files of this one.

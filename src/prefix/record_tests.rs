@@ -13,6 +13,7 @@ use crate::store::counting::CountingFiles;
 use crate::store::posix::Posix;
 use crate::system::thread;
 use crate::system::time::sleep;
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
@@ -293,6 +294,31 @@ fn what_another_process_completed_is_synced_before_it_is_entered() {
     let found = finish::seal_if_whole(&files, &prefix, &whole).unwrap();
     assert_eq!(found.map(|dataset| dataset.id), Some(1));
     assert_eq!(tally.take().get("sync"), Some(&2));
+}
+
+/// The index was made again, so that nothing is current, and then an older dataset is built.
+#[test]
+fn an_older_checkpoint_does_not_become_current_where_none_is() {
+    let (_dir, prefix) = prefix();
+    let enter = |dataset: &Dataset, entering| {
+        let time = || "t".to_string();
+        finish::complete(&Posix, &prefix, dataset, entering, &time).unwrap()
+    };
+    let checkpoint = |id, name, created| Dataset {
+        flag_ckpt: true,
+        ..dataset(id, name, created)
+    };
+    let saved = Entering::Saved { verified: true };
+    for id in [1, 2, 3] {
+        fs::create_dir_all(prefix.dataset(id)).unwrap();
+    }
+    enter(&checkpoint(2, "b", 11), Entering::Listed);
+    enter(&checkpoint(1, "a", 10), saved);
+    let index = index::read(&Posix, &prefix).unwrap();
+    assert_eq!(index.current_id(), None);
+    enter(&checkpoint(3, "c", 12), saved);
+    let index = index::read(&Posix, &prefix).unwrap();
+    assert_eq!(index.current_id(), Some(3));
 }
 
 /// A deletion that was killed has left the summary.

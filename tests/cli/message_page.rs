@@ -12,8 +12,8 @@ const HEAD: &str = "\
 <!-- Made from src/messages. After a change there:
 SCR_WRITE_DOCS=1 cargo test --no-default-features --features cli --test cli -- current -->
 
-By what you see: the message, its cause, and the remedy. In the messages here `...` stands for names and numbers. A message
-ends with its code, such as `SCR-105`; `scr explain SCR-105` prints what this page says of it.
+By what you see: the message, its cause, and the remedy. In the messages here `...` stands for names and numbers. Messages
+have their code in parentheses, such as `(SCR-105)`; `scr explain SCR-105` prints what this page says of it.
 [After a failure](after-a-failure.md) goes through a lost run step by step.
 
 Messages go to standard error and begin with `SCR v3.1.0 ERROR:`, `SCR v3.1.0 WARNING:`, or `SCR v3.1.0:` for a note. Each has

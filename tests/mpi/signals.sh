@@ -29,7 +29,7 @@ strikes() {
     kill -s "$2" "$target" || fail "$1: there was nothing to signal"
     bury || fail "SIG$2 to $3, $1"
     grep -q "^signals: stopped" log || fail "SIG$2 to $3, $1: it did not stop"
-    grep -q "the job should stop: SIG$2 came to rank $rank$" log || fail "$1: it does not say why"
+    grep -q "the job should stop: SIG$2 came to rank $rank (SCR-401)$" log || fail "$1: it does not say why"
 }
 
 export SCR_HALT_SIGNALS="USR1 usr2,TERM"

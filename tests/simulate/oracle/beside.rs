@@ -26,6 +26,7 @@ impl Oracle {
         let damaged = run.is_some_and(|run| run.beside.damages_orders());
         // A hand-over only writes records in the cache, which may be damaged or full.
         let not_handed = why.contains("could not be handed over") && (damaged || self.is_tight());
+        let not_handed = not_handed || damaged && why.contains("transfer.scrinfo");
         let locked = self.is_locked_by_stopped(why);
         let reason = other_reason || not_handed || locked || self.is_excused();
         self.check(Promise::Reason, reason, || format!("{call}: {why}"));
@@ -68,7 +69,7 @@ impl Oracle {
                 one.fate = Fate::Dropped;
             }
         }
-        self.chosen = None;
+        (self.chosen, self.chosen_is_known) = (None, false);
     }
 
     /// A person of this run has deleted an older dataset of this name, whose files are those that are written now.
@@ -108,7 +109,7 @@ impl Oracle {
             }
         }
         self.wants_again(name);
-        self.chosen = None;
+        (self.chosen, self.chosen_is_known) = (None, false);
     }
 
     /// A person wants what was rejected before. It may have been rejected while the command ran.
