@@ -24,7 +24,8 @@ explained! {
         text: "could not be flushed, ...",
         cause: "The prefix directory cannot be written: full, read-only, or out of order. The reason is at the end of the \
          line.",
-        remedy: "As above. Do not let the allocation end before the dataset is flushed: `scr postrun` saves it by hand.",
+        remedy: "Remove that cause. SCR flushes the dataset again from the cache. Do not let the allocation end before: \
+         `scr postrun` saves it by hand.",
     }
     NOT_WRITTEN = 304 {
         title: "A file is missing in the checkpoint",

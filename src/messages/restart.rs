@@ -55,7 +55,8 @@ explained! {
         title: "The size is another one",
         text: "has ... bytes, ... were recorded",
         cause: "The file was cut or written to after the checkpoint was complete.",
-        remedy: "As for a [checksum](#a-checksum-does-not-match).",
+        remedy: "SCR rebuilds it, or uses an older checkpoint. If the program still writes to its files after \
+         `SCR_Complete_output`, close them before.",
     }
     FETCH_FAILED = 208 {
         title: "A fetch fails",
