@@ -433,7 +433,7 @@ impl Machine {
                     beside.end_daemon(simulation, one);
                     beside.end_daemon(simulation, other);
                 }
-                Hit::Cache | Hit::Prefix(_) => {}
+                Hit::PowerOfNodes | Hit::Cache | Hit::Prefix(_) => {}
             }
             let mut oracle = self.oracle.borrow_mut();
             oracle.reached.fault(loss.kind());

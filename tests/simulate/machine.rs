@@ -75,6 +75,8 @@ impl Loss {
 pub enum Hit {
     /// All nodes and the shared file system have lost power.
     Power,
+    /// The nodes that count as lost have lost power only: their disks have what was synced.
+    PowerOfNodes,
     /// This node may have nothing any more of what it had.
     Node(usize),
     /// This node has what it had before an earlier run.
@@ -217,6 +219,9 @@ impl Disks<'_> {
                     if let Hit::Node(node) = hit {
                         self.lose_node(*node, loss);
                     }
+                }
+                if matches!(loss, Loss::PowerOf(_)) {
+                    hits.push(Hit::PowerOfNodes);
                 }
             }
             Loss::Power => {

@@ -11,6 +11,11 @@ impl Oracle {
     pub fn is_hit(&mut self, hit: &Hit) {
         match hit {
             Hit::Power => self.power_is_lost(),
+            Hit::PowerOfNodes => {
+                // What was renamed or removed in a cache without a sync may be there again.
+                self.may_turn_up();
+                self.may_be_torn();
+            }
             Hit::Node(node) | Hit::Old(node) => {
                 if matches!(hit, Hit::Old(_)) {
                     // What was removed there since is there again.
@@ -25,11 +30,7 @@ impl Oracle {
                     dataset.nodes_are_swapped(*one, *other);
                 }
             }
-            Hit::Cache => {
-                for at in 0..self.datasets.len() {
-                    self.datasets[at].unnoticed |= self.may_lack_checksums(at);
-                }
-            }
+            Hit::Cache => self.may_be_torn(),
             Hit::Prefix(path) => self.prefix_is_damaged(path),
         }
     }
@@ -37,12 +38,14 @@ impl Oracle {
     fn power_is_lost(&mut self) {
         // What was renamed or removed in a cache without a sync may be there again.
         self.may_turn_up();
+        self.may_be_torn();
+        self.caches_lost();
+    }
+
+    /// The bytes of files in a cache may be others, with the right sizes.
+    fn may_be_torn(&mut self) {
         for at in 0..self.datasets.len() {
-            // The sizes may be right all the same.
-            let lacks = self.may_lack_checksums(at);
-            let one = &mut self.datasets[at];
-            one.unnoticed |= lacks;
-            one.cache_lost = true;
+            self.datasets[at].unnoticed |= self.may_lack_checksums(at);
         }
     }
 
@@ -60,7 +63,8 @@ impl Oracle {
         let mut later = self.datasets.iter().skip(at + 1);
         let later = later.any(|other| other.run == one.run && other.good > 0);
         // An I/O error may have kept them from being taken.
-        let taken = later && !self.faults.any_hit();
+        let mut runs = self.plan.runs.iter().take(self.run + 1);
+        let taken = later && runs.all(|run| run.faults.one_in == 0);
         let at_once = match one.place {
             Some(Place::Store(store)) => {
                 let tolerates = |nodes| self.plan.places.tolerates(store, nodes);
