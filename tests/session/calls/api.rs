@@ -242,6 +242,34 @@ fn the_parameter_current_counts_once_an_allocation() {
     );
 }
 
+/// The flush of a newer checkpoint had no room for its entry in the index. It is entered before, and so does not
+/// become the current one after the call.
+#[test]
+fn current_enters_a_newer_checkpoint_first() {
+    let site = Site::new().set("SCR_FLUSH", "1");
+    let prefix = scr::prefix::paths::Prefix::new(&site.prefix());
+    site.run(&NODES, |rank| {
+        rank.restart();
+        rank.checkpoint("ck.1").unwrap();
+        rank.checkpoint("ck.2").unwrap();
+        if rank.rank == 0 {
+            scr::prefix::index::update(&Posix, &prefix, |index| {
+                let newest = index.get(2).unwrap().dataset.clone().unwrap();
+                index.add(newest);
+                Ok(())
+            })
+            .unwrap();
+        }
+        rank.session.current(&Name::from("ck.1")).unwrap();
+    });
+    assert_eq!(current(&site).as_deref(), Some("ck.1"));
+    assert!(index(&site).get(2).unwrap().complete);
+    lose_all(&site);
+    site.run(&NODES, |rank| {
+        assert_eq!(rank.restart().as_deref(), Some("ck.1"));
+    });
+}
+
 #[test]
 fn current_before_have_restart_decides() {
     for cached in [false, true] {
