@@ -139,8 +139,8 @@ pub fn enter(
     })
 }
 
-/// True if the current checkpoint is a good one that is newer than `id`; if there is none, as after the index
-/// was made again, if any good one is newer.
+/// True if a good checkpoint is newer than `id`. Only the current one counts, where it is good. Where none is
+/// current, as after the index was made again, all count.
 fn has_newer(index: &Index, id: u64) -> bool {
     let good = |entry: &IndexEntry| entry.is_good() && entry.is_checkpoint();
     // The name may have passed to a dataset that is no checkpoint.
@@ -277,6 +277,10 @@ pub fn is_same(one: &Dataset, other: &Dataset) -> bool {
 fn is_whole(files: &dyn Files, prefix: &Prefix, summary: &Summary) -> Result<bool> {
     let dir = prefix.dataset(summary.dataset.id);
     let leaves = rank2file::leaves_there(files, &dir)?;
+    // A deletion that was killed may have left the summary alone.
+    if leaves.is_empty() {
+        return Ok(false);
+    }
     let (mut ranks, mut seen) = (0, BTreeSet::new());
     let (mut count, mut size, mut sized) = (0u64, 0u64, true);
     for name in &leaves {
@@ -301,7 +305,7 @@ fn is_whole(files: &dyn Files, prefix: &Prefix, summary: &Summary) -> Result<boo
     } = summary.dataset;
     let recorded = (n.unwrap_or(count), bytes.unwrap_or(size));
     let certified = all && sized && recorded == (count, size);
-    if ranks == 0 || (!certified && !summary.complete) {
+    if !certified && !summary.complete {
         return Ok(false);
     }
     for name in &leaves {

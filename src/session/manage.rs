@@ -9,7 +9,7 @@ use crate::format::Name;
 use crate::prefix::delete::DeletionPlan;
 use crate::prefix::index;
 use crate::session::datasets::cached::CachedDataset;
-use crate::session::flush::finish::finish_flushes;
+use crate::session::flush::finish::finish_and_tell;
 use crate::session::flush::window::delete_from_prefix;
 use crate::session::run::Run;
 use crate::session::state::Call;
@@ -41,9 +41,7 @@ impl Session {
         let cached = cached.max_by_key(|c| c.dataset.id);
         let found: NamedCurrent = run.share_from_root(|| {
             // Else the end of a flush that lacks its entry in the index would make a newer one current.
-            for (severity, text) in finish_flushes(&*run.files, &run.prefix)? {
-                run.tell_once(severity, text);
-            }
+            finish_and_tell(run)?;
             index::update(&*run.files, &run.prefix, |index| {
                 // A newer one of the name may be in the cache only.
                 let replaced = cached.is_some_and(|c| index.id(name) < Some(c.dataset.id));

@@ -5,8 +5,19 @@ use crate::events::Severity;
 use crate::prefix::finish::finish_ended;
 use crate::prefix::paths::Prefix;
 use crate::session::datasets::cached::title;
-use crate::session::run::time_now;
+use crate::session::run::{Run, time_now};
 use crate::store::Files;
+
+/// Rank 0: finishes the flushes that ended while their run was killed, and tells of it. Local.
+///
+/// # Errors
+/// The index cannot be read.
+pub(in crate::session) fn finish_and_tell(run: &Run) -> Result<()> {
+    for (severity, text) in finish_flushes(&*run.files, &run.prefix)? {
+        run.tell_once(severity, text);
+    }
+    Ok(())
+}
 
 /// Rank 0: finishes the flushes that ended while their run was killed. Gives what there is to tell.
 /// Local.

@@ -16,7 +16,7 @@ use crate::session::datasets::record::{filemap, protect};
 use crate::session::datasets::search::{PassedOver, Restart, RestartSearch};
 use crate::session::datasets::space::{receive_sizes, send_size};
 use crate::session::datasets::unavailable::Unavailable;
-use crate::session::flush::finish::finish_flushes;
+use crate::session::flush::finish::finish_and_tell;
 use crate::session::progress::CopyProgress;
 use crate::session::restart::make_room::{Needs, agree_on_room};
 use crate::session::run::{Run, time_now};
@@ -59,9 +59,7 @@ impl RestartSearch {
         let first = self.fetch.is_none();
         if first {
             // What a background flush has left since the last search.
-            for (severity, text) in finish_flushes(&*run.files, &run.prefix)? {
-                run.tell_once(severity, text);
-            }
+            finish_and_tell(run)?;
         }
         let current = match first && run.settings.fetch {
             true => new_current(run),

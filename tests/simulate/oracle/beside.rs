@@ -24,11 +24,11 @@ impl Oracle {
     pub fn call_failed(&mut self, call: &str, why: &str, other_reason: bool) {
         let run = self.plan.runs.get(self.run);
         let damaged = run.is_some_and(|run| run.beside.damages_orders());
-        // A hand-over only writes records in the cache, which may be damaged or full.
-        let not_handed = why.contains("could not be handed over") && (damaged || self.is_tight());
-        let not_handed = not_handed || damaged && why.contains("transfer.scrinfo");
+        let of_orders = damaged && why.contains("transfer.scrinfo");
+        // A hand-over only writes records in the cache, which may be full.
+        let not_handed = self.is_tight() && why.contains("could not be handed over");
         let locked = self.is_locked_by_stopped(why);
-        let reason = other_reason || not_handed || locked || self.is_excused();
+        let reason = other_reason || of_orders || not_handed || locked || self.is_excused();
         self.check(Promise::Reason, reason, || format!("{call}: {why}"));
     }
 
