@@ -83,9 +83,9 @@ impl FlushEntry {
     }
 
     /// Sets how far its flush has come: [`PFS`] or one of the last three places, in place of the one
-    /// before; `None` if it is no longer flushed.
+    /// before; `None` if the prefix directory does not have it, and it is not flushed.
     pub fn set_flush(&mut self, place: Option<&str>) {
-        for other in [FLUSHING, SYNC_FLUSHING, FLUSH_FAILED] {
+        for other in [PFS, FLUSHING, SYNC_FLUSHING, FLUSH_FAILED] {
             self.locations.remove(&other.into());
         }
         self.locations.extend(place.map(Name::from));

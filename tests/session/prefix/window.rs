@@ -2,6 +2,7 @@
 
 use crate::site::Site;
 use scr::format::Name;
+use scr::format::flush_file::FlushFile;
 use scr::format::index::Index;
 use scr::store::posix::Posix;
 use std::collections::BTreeSet;
@@ -95,4 +96,24 @@ fn what_cannot_be_deleted_is_told_and_the_flush_is_good() {
     }
     assert!(index(&site).get(2).unwrap().is_good());
     assert!(site.prefix().join("ck.1/rank_0.dat").exists());
+}
+
+/// A command that saves what is left after the run would otherwise rely on files that were deleted.
+#[test]
+fn the_flush_file_does_not_have_what_left_the_window_as_saved() {
+    let site = Site::new()
+        .set("SCR_FLUSH", "1")
+        .set("SCR_CACHE_SIZE", "3")
+        .set("SCR_PREFIX_SIZE", "1");
+    site.run(&NODES, |rank| {
+        rank.checkpoint("ck.1").unwrap();
+        rank.checkpoint("ck.2").unwrap();
+        if rank.rank > 0 {
+            return;
+        }
+        let path = site.prefix().join(".scr/flush.scr");
+        let flush: FlushFile = scr::format::read(&Posix, &path).unwrap();
+        assert!(flush.datasets[&1].needs_flush());
+        assert!(!flush.datasets[&2].needs_flush());
+    });
 }
