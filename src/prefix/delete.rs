@@ -6,6 +6,7 @@
 //! work, and none holds all names.
 
 use super::access::PrefixAccess;
+use super::containers::unfinished;
 use super::names::{Names, exchange_names, rank_of};
 use super::{index, rank2file};
 use crate::comm::Term;
@@ -248,19 +249,26 @@ fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<
     let mut outgoing: BTreeMap<usize, Names> = BTreeMap::new();
     let mut sort = |entry: &RankEntry| {
         for (name, file) in &entry.files {
-            let path = prefix.absolute(name)?;
-            // What is in containers goes and stays with them. There may be a plain file that was
-            // extracted from them.
-            let contained = file.segments.is_some();
-            if contained && (!going || matches!(files.stat(&path), Ok(None))) {
-                continue;
-            }
             // Each path is spelled in one way: `./a//b` is `a/b`.
             let parts = name.as_path().components();
             let path: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();
-            let rank = rank_of(&path, comm.size());
-            let names = &mut outgoing.entry(rank).or_default().names;
-            names.push(path.as_os_str().into());
+            prefix.absolute(name)?;
+            // What is in containers goes and stays with them. There may be a plain file that was
+            // extracted from them, and what a killed extraction has left.
+            let paths = match (file.segments.is_some(), going) {
+                (false, _) => vec![path],
+                (true, false) => Vec::new(),
+                (true, true) => vec![unfinished(&path), path],
+            };
+            let absent = |path: &Path| matches!(files.stat(&prefix.root().join(path)), Ok(None));
+            for path in paths {
+                if file.segments.is_some() && absent(&path) {
+                    continue;
+                }
+                let rank = rank_of(&path, comm.size());
+                let names = &mut outgoing.entry(rank).or_default().names;
+                names.push(path.as_os_str().into());
+            }
         }
         Ok(())
     };

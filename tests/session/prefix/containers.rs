@@ -331,6 +331,21 @@ fn deletion_takes_the_containers_and_what_was_extracted_from_them() {
     assert!(index(&fetched).datasets().is_empty());
 }
 
+/// Nobody knows its name when the dataset is gone.
+#[test]
+fn deletion_takes_what_a_killed_extraction_has_left() {
+    let nodes = nodes(2);
+    let site = two(&nodes);
+    let dir = site.prefix().join("old");
+    std::fs::create_dir(&dir).unwrap();
+    let name = format!(".scr.extract.{:08x}.10", crc32fast::hash(b"rank_0.dat"));
+    std::fs::write(dir.join(name), "half").unwrap();
+    site.run(&nodes, |rank| {
+        rank.session.delete(&Name::from("old")).unwrap()
+    });
+    assert!(!dir.exists());
+}
+
 #[test]
 fn plain_files_go_though_a_dataset_in_containers_has_the_same_names() {
     // The same names in both datasets: the first is plain, the second in containers.

@@ -181,8 +181,10 @@ impl Oracle {
             };
             // The rename of an extracted file need not survive a power loss; then its old name is back.
             let power = self.plan.runs.iter().any(|run| run.loss == Loss::Power);
-            let old_name = power && text.contains("/.scr.extract.");
-            if !(fine || old_name) {
+            let extracted = text.contains("/.scr.extract.");
+            // A killed extraction leaves one beside the files of its dataset, until that is deleted.
+            let beside = path.parent().is_some_and(|dir| of_datasets.contains(dir));
+            if !(fine || extracted && (power || beside)) {
                 left.push(text.into_owned());
             }
         }
