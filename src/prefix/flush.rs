@@ -16,7 +16,7 @@ use crate::Result;
 use crate::comm::{Term, collective};
 use crate::format::rank2file::RankEntry;
 use crate::format::{Dataset, RankFiles};
-use crate::transfer::copy::Copier;
+use crate::transfer::copy::{Copier, TargetWatch};
 use crate::transfer::sync::Unsynced;
 use crate::transfer::turns::in_turns;
 use std::collections::BTreeSet;
@@ -27,10 +27,21 @@ use std::path::{Path, PathBuf};
 pub enum RankFlush<'a> {
     /// They are in the prefix directory (bypass), and stay where they are.
     InPlace,
-    /// From this directory in the cache to their paths. [`make_directories`] has made their directories.
-    ToPaths(&'a Path),
-    /// From this directory in the cache into containers.
-    ToContainers(&'a Path, ContainerPlace),
+    /// From the cache to their paths. [`make_directories`] has made their directories.
+    ToPaths(CacheFiles<'a>),
+    /// From the cache into containers.
+    ToContainers(CacheFiles<'a>, ContainerPlace),
+}
+
+/// A rank's files in the cache, and how they are copied.
+#[derive(Clone, Copy)]
+pub struct CacheFiles<'a> {
+    /// Their directory.
+    pub data: &'a Path,
+    /// Asked before each file: the permit of this flush.
+    pub targets: &'a dyn TargetWatch,
+    /// Make a new file for each copy; see [`Copier::replacing`].
+    pub replaces: bool,
 }
 
 /// Makes the directories of this rank's files in the prefix directory. Collective. The outer error is the
@@ -57,11 +68,11 @@ pub fn copy_together(
             let entry = rank2file::entry_of(list);
             Ok((with_or_without(entry, checksums), Unsynced::Nothing))
         }
-        RankFlush::ToPaths(data) => copy_out(access, list, data, checksums, None),
-        RankFlush::ToContainers(data, ContainerPlace { size, begin }) => {
+        RankFlush::ToPaths(from) => copy_out(access, list, from, checksums, None),
+        RankFlush::ToContainers(from, ContainerPlace { size, begin }) => {
             let dir = access.prefix.dataset(id);
             let writer = Writer::new(access.files, &dir, size, begin);
-            copy_out(access, list, data, checksums, Some(writer))
+            copy_out(access, list, from, checksums, Some(writer))
         }
     })?;
     let mut unsynced = [Term::Max(
@@ -78,14 +89,20 @@ pub fn copy_together(
     Ok(entry)
 }
 
-/// Writes the leaves of the rank2file, which certify the files: all of them are on stable storage. Rank 0
-/// gets the numbers of the leaves. Collective; all ranks return the same verdict.
-pub fn record_together(access: &PrefixAccess, id: u64, entry: &RankEntry) -> Result<Vec<u64>> {
+/// Writes the leaves of the rank2file, which certify the files: all of them are on stable storage. Each rank
+/// asks `targets` first. Rank 0 gets the numbers of the leaves. Collective; all ranks return the same verdict.
+pub fn record_together(
+    access: &PrefixAccess,
+    id: u64,
+    entry: &RankEntry,
+    targets: &dyn TargetWatch,
+) -> Result<Vec<u64>> {
     let &PrefixAccess {
         comm, files, node, ..
     } = access;
     let dir = access.prefix.dataset(id);
-    let leaves = rank2file::write_leaves_together(comm, files, &dir, entry)?;
+    let may_write = || targets.opened();
+    let leaves = rank2file::write_leaves_together(comm, files, &dir, entry, &may_write)?;
     collective::agree(comm, node, leaves)
 }
 
@@ -116,12 +133,11 @@ pub fn complete_together(
     Ok(taken_out[0].value() == 0)
 }
 
-/// Copies this rank's files from its directory `data` in the cache; with a `writer` into containers, which
-/// are synced. Gives the entry for the rank2file. Local.
+/// Copies this rank's files out of the cache; with a `writer` into containers, which are synced. Gives the entry for the rank2file. Local.
 fn copy_out(
     access: &PrefixAccess,
     list: &mut RankFiles,
-    data: &Path,
+    from: CacheFiles,
     checksums: bool,
     writer: Option<Writer>,
 ) -> Result<(RankEntry, Unsynced)> {
@@ -131,9 +147,15 @@ fn copy_out(
     };
     let sizes = list.files.iter().map(|file| file.size);
     sizes.for_each(|size| access.watch.expect(size));
+    let CacheFiles {
+        data,
+        targets,
+        replaces,
+    } = from;
     let held = access.files.holding(&[data, access.prefix.root()]);
     let files = &*held;
-    let mut copier = Copier::new(files, access.buffer).watched(&after_piece);
+    let copier = Copier::new(files, access.buffer).watched(&after_piece);
+    let mut copier = copier.deciding(targets).replacing(replaces);
     let target = FlushTarget {
         files,
         prefix: access.prefix,

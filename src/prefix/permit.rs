@@ -1,6 +1,7 @@
-//! The permit to write a dataset in the background. A transfer daemon may live on a node that the next run does
-//! not use and cannot tell to stop, and a process of a killed run may have been stopped and go on. So they look
-//! for the permit of their flush before they write, and every [`INTERVAL`] while they do ([`Permit`]). The permit
+//! The permit to copy a dataset to the prefix directory. A transfer daemon may live on a node that the next run
+//! does not use and cannot tell to stop, and a process of a killed run may have been stopped and go on. So ranks,
+//! threads and daemons look for the permit of their flush before they write a file or a record, and threads and
+//! daemons also every [`INTERVAL`] while they write ([`Permit`]). The permit
 //! goes with any new flush of the dataset, when it is scavenged ([`revoke`]), and with [`revoke_all`] at the
 //! start of the next run.
 
@@ -23,7 +24,7 @@ pub const INTERVAL: Duration = Duration::from_millis(200);
 /// How long to wait after permits were revoked, so that all who copy have noticed.
 pub const GRACE: Duration = Duration::from_secs(1);
 
-/// The file that is the permit of a run to have dataset `id` written in the background.
+/// The file that is the permit of a run to copy dataset `id`.
 pub fn path(prefix: &Prefix, id: u64, run: &Name) -> PathBuf {
     prefix.dataset(id).join(format!("{NAME}{run}"))
 }
@@ -123,10 +124,14 @@ impl TargetWatch for Permit<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{grant, path, revoke_all};
-    use crate::format::Dataset;
+    use super::{Permit, grant, path, revoke, revoke_all};
+    use crate::comm::threads;
+    use crate::format::{Dataset, FileMeta, RankFiles};
+    use crate::prefix::access::PrefixAccess;
     use crate::prefix::finish::announce;
+    use crate::prefix::flush::{CacheFiles, RankFlush, copy_together, record_together};
     use crate::prefix::paths::Prefix;
+    use crate::prefix::rank2file::entry_of;
     use crate::store::posix::Posix;
     use std::fs;
 
@@ -153,5 +158,57 @@ mod tests {
         assert!(!revoke_all(&*files, &prefix).unwrap());
         std::os::unix::fs::symlink(prefix.dataset(2), prefix.dataset(1)).unwrap();
         assert!(revoke_all(&*files, &prefix).is_err());
+    }
+
+    #[test]
+    fn a_rank_whose_permit_is_gone_writes_neither_files_nor_records() {
+        let dir = tempfile::tempdir().unwrap();
+        let prefix = Prefix::new(&dir.path().join("prefix"));
+        fs::create_dir_all(prefix.dataset(1)).unwrap();
+        let (data, saved) = (dir.path(), prefix.root().join("ck"));
+        fs::write(data.join("ck"), "old").unwrap();
+        fs::write(&saved, "new").unwrap();
+        let files = prefix.confine(&Posix, [data.to_path_buf()]);
+        grant(&*files, &prefix, 1, &"run".into()).unwrap();
+        let stat = files.stat(&data.join("ck")).unwrap().unwrap();
+        let list = RankFiles {
+            rank: 0,
+            files: vec![FileMeta::new("ck".into(), "ck".into(), &stat)],
+        };
+        for there in [false, true] {
+            if there {
+                grant(&*files, &prefix, 1, &"run".into()).unwrap();
+            } else {
+                assert!(revoke(&*files, &prefix, 1).unwrap());
+            }
+            let done = threads::run(1, |comm| {
+                let access = PrefixAccess {
+                    comm: &*comm,
+                    files: &*files,
+                    prefix: &prefix,
+                    node: "n0",
+                    first_of_node: true,
+                    width: 1,
+                    buffer: 4096,
+                    metadata: false,
+                    watch: &(),
+                };
+                let permit = Permit::new(&*files, path(&prefix, 1, &"run".into()));
+                let from = CacheFiles {
+                    data,
+                    targets: &permit,
+                    replaces: false,
+                };
+                let mut list = list.clone();
+                let flush = RankFlush::ToPaths(from);
+                let copied = copy_together(&access, 1, &mut list, flush, false).is_ok();
+                let entry = entry_of(&list);
+                (copied, record_together(&access, 1, &entry, &permit).is_ok())
+            });
+            assert_eq!(done, [(there, there)]);
+            let content = if there { "old" } else { "new" };
+            assert_eq!(fs::read_to_string(&saved).unwrap(), content);
+            assert_eq!(prefix.dataset(1).join("rank2file.0.0").exists(), there);
+        }
     }
 }

@@ -13,8 +13,8 @@ const ENTRIES: Tag = 0x20;
 const BEGINS: Tag = 0x21;
 
 /// Writes the leaves into `dir`, each by the rank whose number it has. `mine` are this rank's files by path
-/// relative to the prefix. Rank 0 gets the numbers of all leaves, ascending, for
-/// [`write_branches`](super::write_branches).
+/// relative to the prefix. A rank that writes a leaf asks `may_write` first. Rank 0 gets the numbers of all
+/// leaves, ascending, for [`write_branches`](super::write_branches).
 /// Collective. The outer error is the transport's. The inner result is this rank's; the caller must
 /// agree on it.
 ///
@@ -24,12 +24,13 @@ pub fn write_leaves_together(
     files: &dyn Files,
     dir: &Path,
     mine: &RankEntry,
+    may_write: &dyn Fn() -> Result<()>,
 ) -> Result<Result<Vec<u64>>> {
     let me = comm.rank();
     let group = find_group(comm, full_size(mine)?)?;
     let mut written = Ok(());
     if let Some(leaf) = gather(comm, &group, mine)? {
-        written = write_leaf(files, dir, me as u64, &leaf);
+        written = may_write().and_then(|()| write_leaf(files, dir, me as u64, &leaf));
     }
     if group.alone {
         return Ok(written.map(|()| vec![0]));

@@ -3,7 +3,7 @@
 use super::background::copied_together;
 use super::end::{Progress, note_flush};
 use super::outcome::{EndedFlush, FlushResult};
-use super::transfer::{PartShape, grant};
+use super::transfer::{PartShape, grant, permit_run};
 use super::{Flush, Way};
 use crate::comm::{Term, collective};
 use crate::events::Severity;
@@ -14,18 +14,19 @@ use crate::prefix::access::PrefixAccess;
 use crate::prefix::containers::{self, ContainerPlace, Containers};
 use crate::prefix::finish;
 use crate::prefix::flush::{
-    RankFlush, complete_together, copy_together, make_directories, record_together,
+    CacheFiles, RankFlush, complete_together, copy_together, make_directories, record_together,
 };
 use crate::prefix::flush_target::planned_entry;
 use crate::prefix::names::owners;
 use crate::prefix::part::may_split;
-use crate::prefix::permit;
+use crate::prefix::permit::{self, Permit};
 use crate::prefix::rank2file::full_size;
 use crate::session::datasets::cached::title;
 use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::progress::CopyProgress;
 use crate::session::run::{Run, time_now};
 use crate::system::time::{Instant, sleep};
+use crate::transfer::copy::TargetWatch;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -80,6 +81,9 @@ impl Flush<'_> {
         };
         let Way::Background(kind) = way else {
             let result = self.copy_waited(way, &mut flushable, &plan);
+            if way == Way::Waited && run.rank() == 0 {
+                permit::end(&*run.files, &run.prefix, id, &permit_run(run));
+            }
             return self.conclude(EndedFlush {
                 way,
                 dataset: flushable.dataset,
@@ -201,8 +205,8 @@ impl Flush<'_> {
                 }
                 finish::announce(&*run.files, &run.prefix, &flushable.dataset)?;
                 match way {
-                    Way::Background(_) => grant(run, &flushable.dataset),
-                    Way::InPlace | Way::Waited => Ok(()),
+                    Way::Background(_) | Way::Waited => grant(run, &flushable.dataset),
+                    Way::InPlace => Ok(()),
                 }
             })
         });
@@ -218,16 +222,29 @@ impl Flush<'_> {
             watch: &progress,
             ..run.prefix_access(run.settings.flush_width)
         };
+        let permit = permit::path(&run.prefix, dataset.id, &permit_run(run));
+        let permit = Permit::new(&*run.files, permit);
+        let targets: &dyn TargetWatch = match way {
+            Way::InPlace => &(),
+            Way::Waited | Way::Background(_) => &permit,
+        };
+        let cached = self.cached.get(dataset.id);
+        let from = CacheFiles {
+            data: &flushable.data,
+            targets,
+            // Who copied for the flush that has failed may have files open that this one is to make.
+            replaces: cached.is_some_and(|cached| cached.prefix.flush_failed()),
+        };
         let flush = match (way, plan.shape.containers) {
             (Way::InPlace, _) => RankFlush::InPlace,
-            (_, None) => RankFlush::ToPaths(&flushable.data),
-            (_, Some(place)) => RankFlush::ToContainers(&flushable.data, place),
+            (_, None) => RankFlush::ToPaths(from),
+            (_, Some(place)) => RankFlush::ToContainers(from, place),
         };
         let list = &mut flushable.filemap.files;
         let entry = copy_together(&access, dataset.id, list, flush, run.settings.crc_on_flush)?;
         // The checksums of the dataset before are recorded in its rank2file beside the copy.
         self.checksums.wait_for_recording();
-        let leaves = record_together(&access, dataset.id, &entry)?;
+        let leaves = record_together(&access, dataset.id, &entry, targets)?;
         match complete_together(&access, dataset, &leaves, &time_now)? {
             true => Ok(FlushResult::Saved),
             false => Ok(FlushResult::Dropped),

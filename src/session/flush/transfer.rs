@@ -92,7 +92,7 @@ pub(super) fn entry_of_part(
     }
 }
 
-/// Rank 0: permits threads and daemons to write a dataset that was announced. Local.
+/// Rank 0: permits ranks, threads and daemons to copy a dataset that was announced. Local.
 pub(super) fn grant(run: &Run, dataset: &Dataset) -> Result<()> {
     permit::grant(&*run.files, &run.prefix, dataset.id, &permit_run(run))
 }
@@ -120,7 +120,7 @@ impl Session {
                 Ok(true) => sleep(permit::GRACE),
                 Err(error) => run.tell(
                     Severity::Warning,
-                    format!("transfer daemons of an earlier run may go on: {error}"),
+                    format!("processes of an earlier run may go on to copy: {error}"),
                 ),
             }
         }

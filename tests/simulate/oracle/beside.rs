@@ -151,9 +151,9 @@ impl Oracle {
     }
 
     /// A rank of the run before goes on. Rank 0 may announce again the flush of what that run wrote last, which
-    /// `scr postrun` has saved meanwhile; any rank may write to it where no permit is looked for.
+    /// `scr postrun` has saved meanwhile. All others look for a permit before they write.
     pub fn earlier_rank_goes_on(&mut self, rank: usize) {
-        if rank > 0 && self.plan.background {
+        if rank > 0 {
             return;
         }
         let before = self.run.checked_sub(1);
