@@ -213,4 +213,10 @@ impl TargetWatch for Follower<'_> {
     fn keeps_failed(&self) -> bool {
         self.permit.keeps_failed() || !self.control.is_claimed()
     }
+
+    fn record(&self, path: &Path, write: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
+        // What was copied was synced, which may have taken long.
+        self.may_go_on()?;
+        self.permit.record(path, write)
+    }
 }

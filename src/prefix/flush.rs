@@ -11,7 +11,7 @@ use super::directories;
 use super::finish::{self, Entered, Entering, Time};
 use super::flush_target::{FlushTarget, with_or_without};
 use super::paths::{Prefix, dir_of_program, seen_by_program};
-use super::rank2file;
+use super::rank2file::{self, RecordTarget};
 use crate::Result;
 use crate::comm::{Term, collective};
 use crate::format::rank2file::RankEntry;
@@ -101,8 +101,12 @@ pub fn record_together(
         comm, files, node, ..
     } = access;
     let dir = access.prefix.dataset(id);
-    let may_write = || targets.opened();
-    let leaves = rank2file::write_leaves_together(comm, files, &dir, entry, &may_write)?;
+    let target = RecordTarget {
+        files,
+        dir: &dir,
+        targets,
+    };
+    let leaves = rank2file::write_leaves_together(comm, &target, entry)?;
     collective::agree(comm, node, leaves)
 }
 

@@ -10,7 +10,7 @@
 use super::containers::{ContainerPlace, Writer};
 use super::finish::{self, Entering, Time};
 use super::flush_target::FlushTarget;
-use super::rank2file::{LeafCutter, file_name, write_branch, write_leaf};
+use super::rank2file::{LeafCutter, RecordTarget, file_name};
 use crate::format::filemap::Filemap;
 use crate::format::rank2file::{BASE, Branch, Leaf, RankEntry, starts_group};
 use crate::format::{self, Dataset};
@@ -193,6 +193,14 @@ impl PartRecords<'_> {
         }
     }
 
+    fn records<'b>(&'b self, copier: &Copier<'b>) -> RecordTarget<'b> {
+        RecordTarget {
+            files: self.target.files,
+            dir: &self.dir,
+            targets: copier.targets(),
+        }
+    }
+
     fn add(&mut self, copier: &Copier, rank: u64, entry: RankEntry) -> Result<()> {
         match self.cutter.add(rank, entry)? {
             Some(leaf) => self.write_leaf(copier, &leaf),
@@ -209,14 +217,12 @@ impl PartRecords<'_> {
         if std::mem::take(&mut self.unsynced) {
             files.sync_fs(prefix.root())?;
         }
-        // The sync may have taken long.
-        copier.may_record()?;
         let number = match (self.place.split, leaf.entries.keys().next()) {
             (true, Some(rank)) => *rank,
             _ => self.place.part,
         };
         self.leaves.push(number);
-        write_leaf(files, &self.dir, number, leaf)
+        self.records(copier).write_leaf(number, leaf)
     }
 
     /// Writes the last leaf of this part, and the branches above it whose other records are there.
@@ -233,10 +239,11 @@ impl PartRecords<'_> {
         let last = self.cutter.last();
         let last = last.unwrap_or_else(|| Leaf::new(ranks, BTreeMap::new()));
         self.write_leaf(copier, &last)?;
+        let records = self.records(copier);
         let write = |level, number, top: bool, children| {
             let branch = Branch::new(level, ranks, children);
             let number = (!top).then_some(number);
-            write_branch(self.target.files, &self.dir, number, &branch)
+            records.write_branch(number, &branch)
         };
         let (mut level, mut number, mut count) = (0, part, parts);
         if split {

@@ -9,6 +9,7 @@ use super::index;
 use super::paths::Prefix;
 use crate::format::Name;
 use crate::store::{Durability, Files};
+use crate::system::process::random;
 use crate::system::time::Instant;
 use crate::transfer::copy::TargetWatch;
 use crate::{Error, Result};
@@ -52,18 +53,21 @@ pub fn revoke_all(files: &dyn Files, prefix: &Prefix) -> Result<bool> {
     Ok(any)
 }
 
-/// Takes the permits for one dataset. True if there were any: then wait for [`GRACE`]. Local.
+/// Takes the permits for one dataset, and the records that are not in their places yet. True if there were
+/// any: then wait for [`GRACE`]. Local.
 pub fn revoke(files: &dyn Files, prefix: &Prefix, id: u64) -> Result<bool> {
     let dir = prefix.dataset(id);
-    let names = match files.list(&dir) {
-        Err(error) if error.is_not_found() => return Ok(false),
-        other => other?,
-    };
     let mut any = false;
-    for name in names {
-        if name.as_encoded_bytes().starts_with(NAME.as_bytes()) {
+    // Twice, as a record may have been begun before the permit was gone.
+    for _ in 0..2 {
+        let mut names = match files.list(&dir) {
+            Err(error) if error.is_not_found() => return Ok(any),
+            other => other?,
+        };
+        names.retain(|name| name.as_encoded_bytes().starts_with(NAME.as_bytes()));
+        any |= !names.is_empty();
+        for name in names {
             files.remove_file(&dir.join(name))?;
-            any = true;
         }
     }
     Ok(any)
@@ -95,6 +99,12 @@ impl<'a> Permit<'a> {
         if seen.is_some_and(|seen| seen.elapsed() < INTERVAL) {
             return Ok(());
         }
+        self.look()?;
+        self.seen.set(Some(Instant::now()));
+        Ok(())
+    }
+
+    fn look(&self) -> Result<()> {
         if self.files.stat(&self.path)?.is_none() {
             return Err(Error::config(
                 self.path.display().to_string(),
@@ -102,7 +112,6 @@ impl<'a> Permit<'a> {
                  removed",
             ));
         }
-        self.seen.set(Some(Instant::now()));
         Ok(())
     }
 }
@@ -120,6 +129,25 @@ impl TargetWatch for Permit<'_> {
         // The process may have been stopped since the last look.
         !matches!(self.files.stat(&self.path), Ok(Some(_)))
     }
+
+    /// Writes beside the permit, then looks for that, then renames. [`revoke`] removes what was written before
+    /// the permit was gone, so that the rename fails, however long the process was stopped before it.
+    fn record(&self, path: &Path, write: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
+        // Two who are last write the same record.
+        let unique = random();
+        let mut beside = self.path.clone().into_os_string();
+        beside.push(format!(".{unique:016x}"));
+        let beside = PathBuf::from(beside);
+        let files = self.files;
+        let placed = write(&beside)
+            .and_then(|()| self.look())
+            .and_then(|()| files.rename(&beside, path));
+        if placed.is_err() {
+            // The first error is reported.
+            let _ = files.remove_file(&beside);
+        }
+        placed.and_then(|()| files.sync_dir(path.parent().unwrap_or(path)))
+    }
 }
 
 #[cfg(test)]
@@ -133,6 +161,7 @@ mod tests {
     use crate::prefix::paths::Prefix;
     use crate::prefix::rank2file::entry_of;
     use crate::store::posix::Posix;
+    use crate::transfer::copy::TargetWatch;
     use std::fs;
 
     #[test]
@@ -158,6 +187,32 @@ mod tests {
         assert!(!revoke_all(&*files, &prefix).unwrap());
         std::os::unix::fs::symlink(prefix.dataset(2), prefix.dataset(1)).unwrap();
         assert!(revoke_all(&*files, &prefix).is_err());
+    }
+
+    #[test]
+    fn a_record_that_was_begun_before_the_permit_was_taken_does_not_get_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let prefix = Prefix::new(dir.path());
+        let (of_dataset, files) = (prefix.dataset(1), &Posix);
+        fs::create_dir_all(&of_dataset).unwrap();
+        let record = of_dataset.join("rank2file.0.1");
+        let permit = Permit::new(files, path(&prefix, 1, &"run".into()));
+        let write = |text: &str, revoked: bool| {
+            grant(files, &prefix, 1, &"run".into()).unwrap();
+            permit.check().unwrap();
+            permit.record(&record, &|path| {
+                fs::write(path, text).unwrap();
+                if revoked {
+                    assert!(revoke(files, &prefix, 1)?);
+                    assert!(!path.exists());
+                }
+                Ok(())
+            })
+        };
+        write("new", false).unwrap();
+        assert!(write("old", true).is_err());
+        assert_eq!(fs::read_to_string(&record).unwrap(), "new");
+        assert_eq!(fs::read_dir(&of_dataset).unwrap().count(), 1);
     }
 
     #[test]

@@ -33,7 +33,7 @@ fn names(dir: &Path) -> Vec<OsString> {
 
 /// Writes the tree as a flush does: the leaves by all ranks, then the branches by rank 0.
 fn write(comm: &dyn Communicator, files: &dyn Files, dir: &Path, mine: &RankEntry) {
-    let leaves = write_leaves_together(comm, files, dir, mine, &|| Ok(())).unwrap();
+    let leaves = write_leaves_together(comm, &RecordTarget::new(files, dir), mine).unwrap();
     let leaves = leaves.unwrap();
     comm.barrier().unwrap();
     if comm.rank() == 0 {

@@ -80,6 +80,10 @@ pub trait TargetWatch {
 
     /// True if a file whose copy has failed must stay, since it may be another's now.
     fn keeps_failed(&self) -> bool;
+
+    /// Writes the record that is to be at `path`, by `write`, which gets the path that it writes to. Its error
+    /// leaves what is there as it is.
+    fn record(&self, path: &Path, write: &dyn Fn(&Path) -> Result<()>) -> Result<()>;
 }
 
 /// All are written, and removed after an error.
@@ -94,6 +98,10 @@ impl TargetWatch for () {
 
     fn keeps_failed(&self) -> bool {
         false
+    }
+
+    fn record(&self, path: &Path, write: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
+        write(path)
     }
 }
 
@@ -138,9 +146,9 @@ impl<'a> Copier<'a> {
         Copier { targets, ..self }
     }
 
-    /// Fails if what was copied must not be recorded, as the work is another's now.
-    pub fn may_record(&self) -> Result<()> {
-        self.targets.opened()
+    /// Who decides about the files, and about their records.
+    pub fn targets(&self) -> &'a dyn TargetWatch {
+        self.targets
     }
 
     /// Copies `from` over `to` (mode 0666 less the umask). The directory of `to` must exist. Holes

@@ -12,8 +12,7 @@ mod write;
 pub use read::{for_each, for_each_shared, leaves_there, ranks, read, read_leaf, remove};
 pub use together::{gather_leaf, write_leaves_together};
 pub use write::{
-    LeafCutter, complete_branches, write_all, write_branch, write_branches, write_leaf,
-    write_leaves,
+    LeafCutter, RecordTarget, complete_branches, write_all, write_branches, write_leaves,
 };
 
 use crate::Result;

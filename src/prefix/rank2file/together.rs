@@ -1,36 +1,32 @@
 //! Writes the leaves from the entries that all ranks have: each rank finds from sums over the ranks before
 //! it who writes its entry, so no rank holds more than one leaf.
 
-use super::{full_size, write_leaf};
+use super::{RecordTarget, full_size};
 use crate::Result;
 use crate::comm::{Communicator, Tag, Term, collective};
 use crate::format::rank2file::{Leaf, RankEntry, fits_in_one, starts_group};
 use crate::format::{from_message, to_message};
-use crate::store::Files;
-use std::path::Path;
 
 const ENTRIES: Tag = 0x20;
 const BEGINS: Tag = 0x21;
 
-/// Writes the leaves into `dir`, each by the rank whose number it has. `mine` are this rank's files by path
-/// relative to the prefix. A rank that writes a leaf asks `may_write` first. Rank 0 gets the numbers of all
-/// leaves, ascending, for [`write_branches`](super::write_branches).
+/// Writes the leaves to `target`, each by the rank whose number it has. `mine` are this rank's files by path
+/// relative to the prefix. Rank 0 gets the numbers of all leaves, ascending, for
+/// [`write_branches`](super::write_branches).
 /// Collective. The outer error is the transport's. The inner result is this rank's; the caller must
 /// agree on it.
 ///
 /// The leaves are the same with and without checksums, so they may be added later; see [`gather_leaf`].
 pub fn write_leaves_together(
     comm: &dyn Communicator,
-    files: &dyn Files,
-    dir: &Path,
+    target: &RecordTarget,
     mine: &RankEntry,
-    may_write: &dyn Fn() -> Result<()>,
 ) -> Result<Result<Vec<u64>>> {
     let me = comm.rank();
     let group = find_group(comm, full_size(mine)?)?;
     let mut written = Ok(());
     if let Some(leaf) = gather(comm, &group, mine)? {
-        written = may_write().and_then(|()| write_leaf(files, dir, me as u64, &leaf));
+        written = target.write_leaf(me as u64, &leaf);
     }
     if group.alone {
         return Ok(written.map(|()| vec![0]));
@@ -43,7 +39,7 @@ pub fn write_leaves_together(
 }
 
 /// Gathers the leaf that this rank writes, if it writes one: like [`write_leaves_together`], for a tree
-/// that is there already. [`write_leaf`] puts the leaf in its place. Collective.
+/// that is there already. [`RecordTarget::write_leaf`] puts the leaf in its place. Collective.
 pub fn gather_leaf(comm: &dyn Communicator, mine: &RankEntry) -> Result<Option<Leaf>> {
     let group = find_group(comm, full_size(mine)?)?;
     gather(comm, &group, mine)

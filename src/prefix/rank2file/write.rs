@@ -9,6 +9,8 @@ use crate::format::rank2file::{
     BASE, Branch, Leaf, RankEntry, branches, packed_size, starts_group,
 };
 use crate::store::{Durability, Files};
+use crate::transfer::copy::TargetWatch;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -55,28 +57,45 @@ impl LeafCutter {
     }
 }
 
-/// Writes the leaf of this number.
-pub fn write_leaf(files: &dyn Files, dir: &Path, number: u64, leaf: &Leaf) -> Result<()> {
-    format::write(
-        files,
-        &dir.join(file_name(0, number)),
-        leaf,
-        Durability::Synced,
-    )
+/// Where records of a dataset are written, and who decides whether they may be.
+#[derive(Clone, Copy)]
+pub struct RecordTarget<'a> {
+    /// The files in the prefix directory.
+    pub files: &'a dyn Files,
+    /// The dataset's directory in `.scr`.
+    pub dir: &'a Path,
+    /// Decides.
+    pub targets: &'a dyn TargetWatch,
 }
 
-/// Writes the branch of this number; `None` for the top of the tree.
-pub fn write_branch(
-    files: &dyn Files,
-    dir: &Path,
-    number: Option<u64>,
-    branch: &Branch,
-) -> Result<()> {
-    let name = match number {
-        None => BASE.to_string(),
-        Some(number) => file_name(branch.level, number),
-    };
-    format::write(files, &dir.join(name), branch, Durability::Synced)
+impl<'a> RecordTarget<'a> {
+    /// Records that are written in any case.
+    pub fn new(files: &'a dyn Files, dir: &'a Path) -> Self {
+        let targets = &();
+        RecordTarget {
+            files,
+            dir,
+            targets,
+        }
+    }
+
+    /// Writes the leaf of this number.
+    pub fn write_leaf(&self, number: u64, leaf: &Leaf) -> Result<()> {
+        self.write(&file_name(0, number), leaf)
+    }
+
+    /// Writes the branch of this number; `None` for the top of the tree.
+    pub fn write_branch(&self, number: Option<u64>, branch: &Branch) -> Result<()> {
+        match number {
+            None => self.write(BASE, branch),
+            Some(number) => self.write(&file_name(branch.level, number), branch),
+        }
+    }
+
+    fn write(&self, name: &str, record: &impl Serialize) -> Result<()> {
+        let write = |path: &Path| format::write(self.files, path, record, Durability::Synced);
+        self.targets.record(&self.dir.join(name), &write)
+    }
 }
 
 /// Writes the leaves for entries of a dataset of so many ranks, which come in ascending order. `number`
@@ -93,7 +112,7 @@ pub fn write_leaves(
     let mut write = |leaf: Leaf| {
         let number = leaf.entries.keys().next().map_or(0, |first| number(*first));
         numbers.push(number);
-        write_leaf(files, dir, number, &leaf)
+        RecordTarget::new(files, dir).write_leaf(number, &leaf)
     };
     for (rank, entry) in entries {
         cutter.add(rank, entry)?.map_or(Ok(()), &mut write)?;
@@ -109,7 +128,7 @@ pub fn write_branches(files: &dyn Files, dir: &Path, ranks: u64, leaves: &[u64])
     for (level, branches) in (1..).zip(&levels) {
         for (number, branch) in branches {
             let number = (level < top).then_some(*number);
-            write_branch(files, dir, number, branch)?;
+            RecordTarget::new(files, dir).write_branch(number, branch)?;
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use crate::format::filemap::Filemap;
 use crate::format::{Dataset, Name};
 use crate::prefix::index;
 use crate::prefix::paths::seen_by_program;
-use crate::prefix::rank2file::{self, entry_of};
+use crate::prefix::rank2file::{self, RecordTarget, entry_of};
 use crate::session::Session;
 use crate::session::datasets::cached::{CachedDatasets, title};
 use crate::session::run::Run;
@@ -223,7 +223,7 @@ impl BackgroundChecksums {
         };
         let (files, dir) = (run.files.clone(), run.prefix.dataset(dataset.id));
         let writer = run.rank() as u64;
-        let write = move |_: &Cancel| rank2file::write_leaf(&*files, &dir, writer, &leaf);
+        let write = move |_: &Cancel| RecordTarget::new(&*files, &dir).write_leaf(writer, &leaf);
         let dataset = dataset.clone();
         match self.recorder.submit(|| {}, write) {
             Ok(task) => self.recording = Some(Recording { dataset, task }),

@@ -283,6 +283,30 @@ impl Journal {
     fn note(&self, what: &'static str, path: &Path) {
         self.0.lock().unwrap().push((what, path.to_path_buf()));
     }
+
+    /// A file that was synced before has its new name durably when the directory is synced.
+    fn rename(&self, from: &Path, to: &Path) {
+        let mut events = self.0.lock().unwrap();
+        if events
+            .iter()
+            .any(|event| event.0 == "synced" && event.1 == from)
+        {
+            events.push(("renamed", to.to_path_buf()));
+        }
+    }
+
+    fn sync_dir(&self, dir: &Path) {
+        let mut events = self.0.lock().unwrap();
+        events.push(("sync_dir", dir.to_path_buf()));
+        let renamed =
+            |event: &&mut (&str, PathBuf)| event.0 == "renamed" && event.1.parent() == Some(dir);
+        let mut now = Vec::new();
+        for event in events.iter_mut().filter(renamed) {
+            event.0 = "was renamed";
+            now.push(("synced", event.1.clone()));
+        }
+        events.extend(now);
+    }
 }
 
 #[derive(Clone)]
@@ -395,7 +419,9 @@ impl Files for Noting {
         Posix.stat(path)
     }
     fn rename(&self, from: &Path, to: &Path) -> scr::Result<()> {
-        Posix.rename(from, to)
+        Posix.rename(from, to)?;
+        self.journal.rename(from, to);
+        Ok(())
     }
     fn remove_file(&self, path: &Path) -> scr::Result<()> {
         Posix.remove_file(path)
@@ -407,7 +433,7 @@ impl Files for Noting {
         Posix.remove_tree(path)
     }
     fn sync_dir(&self, path: &Path) -> scr::Result<()> {
-        self.journal.note("sync_dir", path);
+        self.journal.sync_dir(path);
         Posix.sync_dir(path)
     }
     fn sync_fs(&self, path: &Path) -> scr::Result<()> {

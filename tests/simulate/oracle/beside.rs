@@ -194,7 +194,8 @@ impl Oracle {
         // It does not read what the index calls complete.
         let wanted = wanted.filter(|at| looks_complete(at) && !self.prefix_damaged);
         let turns_up = |one: &Dataset| {
-            let given_up = matches!(one.fate, Fate::Dropped | Fate::GivenUp);
+            // One that is replaced is in the cache until the next of its name begins there.
+            let given_up = matches!(one.fate, Fate::Dropped | Fate::GivenUp | Fate::Replaced);
             given_up && one.is_finished() && one.id.is_some() && one.id == newest
         };
         let is_saved = |one: &Dataset| one.checkpoint && (one.saved || turns_up(one));
