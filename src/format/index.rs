@@ -46,6 +46,14 @@ pub struct Index {
     names: BTreeMap<Name, u64>,
     #[serde(rename = "DSET", default, deserialize_with = "with::ids")]
     datasets: BTreeMap<u64, IndexEntry>,
+    /// The highest id that was taken out, where no dataset has a higher one: no id is used again. Not in SCR
+    /// v3.1.0, which passes it over.
+    #[serde(rename = "LAST", default, skip_serializing_if = "is_zero")]
+    last: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The state of one dataset.
@@ -108,6 +116,7 @@ impl Default for Index {
             current: None,
             names,
             datasets,
+            last: 0,
         }
     }
 }
@@ -178,6 +187,10 @@ impl Index {
             ..IndexEntry::default()
         };
         self.datasets.insert(id, entry);
+        self.last = self.last.max(old.unwrap_or(0));
+        if self.last <= id {
+            self.last = 0;
+        }
     }
 
     /// Takes out the entry of `name` and gives its id. If it was current, the newest good
@@ -201,6 +214,9 @@ impl Index {
     /// Takes out the entry of an id with all names that lead to it, like [`Index::remove`].
     pub fn remove_id(&mut self, id: u64) {
         let was_current = self.current_id() == Some(id);
+        if id >= self.max_dataset() {
+            self.last = id;
+        }
         self.datasets.remove(&id);
         self.names.retain(|_, &mut other| other != id);
         if was_current {
@@ -354,9 +370,12 @@ impl Index {
         &self.datasets
     }
 
-    /// The highest dataset id, 0 if there is none.
+    /// The highest id that a dataset has, or had before it was taken out; 0 if there was none.
     pub fn max_dataset(&self) -> u64 {
-        self.datasets.keys().next_back().copied().unwrap_or(0)
+        let highest = self.datasets.keys().next_back().copied().unwrap_or(0);
+        // What is no C `int` was not given to a dataset by any SCR.
+        let last = Some(self.last).filter(|&last| i32::try_from(last).is_ok());
+        highest.max(last.unwrap_or(0))
     }
 
     /// The highest checkpoint number, 0 if there is none.

@@ -2,7 +2,7 @@
 
 use super::dataset::Dataset;
 use super::index::*;
-use super::{Name, Tree, from_tree};
+use super::{Name, Tree, from_tree, to_tree};
 
 fn checkpoint(id: u64, name: &str) -> Dataset {
     let (flag_ckpt, ckpt) = (true, Some(id));
@@ -95,7 +95,27 @@ fn removal_moves_current_to_an_older_good_one() {
     assert_eq!(index.remove(&"b".into()), Some(2));
     assert_eq!(current(&index), None);
     assert_eq!(index.remove(&"b".into()), None);
-    assert_eq!(index.max_dataset(), 3);
+}
+
+/// A command that deletes a dataset knows it by its id.
+#[test]
+fn no_id_is_used_again_after_its_dataset_was_taken_out() {
+    let mut index = index();
+    assert_eq!(index.remove(&"e".into()), Some(5));
+    assert_eq!(index.max_dataset(), 5);
+    index.remove_id(1);
+    let mut index = Index::from_tree(&to_tree(&index).unwrap()).unwrap();
+    assert_eq!(index.max_dataset(), 5);
+    index.remove_id(4);
+    assert_eq!(index.max_dataset(), 5);
+    index.add(checkpoint(6, "f"));
+    // Where the highest id is there, the file is as SCR v3.1.0 writes it.
+    assert!(to_tree(&index).unwrap().get("LAST").is_none());
+    index.set_complete(checkpoint(3, "f"), "t8");
+    assert_eq!(index.max_dataset(), 6);
+    let mut tree = to_tree(&Index::default()).unwrap();
+    tree.set_value("LAST", "4000000000");
+    assert_eq!(Index::from_tree(&tree).unwrap().max_dataset(), 0);
 }
 
 #[test]

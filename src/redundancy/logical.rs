@@ -260,8 +260,8 @@ impl<'a> LogicalWriter<'a> {
     /// Creates the remaining files of size 0. An error if bytes are missing.
     pub fn finish(mut self) -> Result<()> {
         self.append(&[])?;
-        match self.current {
-            Some((target, _, at, _)) => same_size(&target.path, at, target.stat.size),
+        match &self.current {
+            Some((target, _, at, _)) => same_size(&target.path, *at, target.stat.size),
             None => Ok(()),
         }
     }
@@ -272,8 +272,9 @@ impl<'a> LogicalWriter<'a> {
         };
         self.files.remove_file(&target.path)?;
         let file = self.files.create(&target.path, 0o600)?;
-        file.allocate(target.stat.size)?;
-        self.current = Some((target, file, 0, Hasher::new()));
+        let size = target.stat.size;
+        let (_, file, ..) = self.current.insert((target, file, 0, Hasher::new()));
+        file.allocate(size)?;
         Ok(true)
     }
 
@@ -282,13 +283,23 @@ impl<'a> LogicalWriter<'a> {
             return Ok(());
         };
         drop(file);
-        same_crc(&target.path, hasher.finalize(), target.crc)?;
         // Without its mode the file must not stay: its content would pass every later check.
-        self.files
-            .restore(&target.path, &target.stat)
+        same_crc(&target.path, hasher.finalize(), target.crc)
+            .and_then(|()| self.files.restore(&target.path, &target.stat))
             .inspect_err(|_| {
                 let _ = self.files.remove_file(&target.path);
             })
+    }
+}
+
+/// A file that is not whole does not stay: it would be in the way where the prefix directory is to get it.
+impl Drop for LogicalWriter<'_> {
+    fn drop(&mut self) {
+        if let Some((target, file, ..)) = self.current.take() {
+            drop(file);
+            // The error that ended the rebuild is reported.
+            let _ = self.files.remove_file(&target.path);
+        }
     }
 }
 
@@ -451,8 +462,11 @@ mod tests {
         let mut writer = LogicalWriter::new(&Posix, targets(true));
         let text = writer.append(&whole).unwrap_err().to_string();
         assert!(text.contains("f2: CRC32"), "{text}");
+        assert!(!list[2].0.exists());
         let mut writer = LogicalWriter::new(&Posix, targets(false));
         writer.append(&whole[..6]).unwrap();
         assert!(writer.finish().is_err());
+        // What is not whole does not stay.
+        assert!(list[0].0.exists() && !list[2].0.exists());
     }
 }

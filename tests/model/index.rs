@@ -37,6 +37,8 @@ impl Entry {
 pub struct Index {
     pub entries: BTreeMap<u64, Entry>,
     pub current: Option<String>,
+    /// The highest id of an entry that was removed.
+    pub removed: u64,
 }
 
 impl Index {
@@ -74,6 +76,7 @@ impl Index {
         let Some(entry) = self.entries.remove(&id) else {
             return;
         };
+        self.removed = self.removed.max(id);
         if self.current.as_ref() == Some(&entry.dataset.name) {
             let below = self.newest_good(Some(id));
             self.current = below.map(|id| self.entries[&id].dataset.name.clone());

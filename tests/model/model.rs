@@ -285,7 +285,8 @@ impl Model {
     fn meet(&mut self) {
         let cache = highest(self.cache.iter().map(|c| &c.dataset));
         let open = highest(self.phase.iter().map(|phase| &phase.dataset));
-        for (id, ckpt) in [self.index.highest(), cache, open] {
+        let removed = (self.index.removed, 0);
+        for (id, ckpt) in [self.index.highest(), removed, cache, open] {
             self.met = (self.met.0.max(id), self.met.1.max(ckpt));
         }
     }

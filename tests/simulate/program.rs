@@ -108,6 +108,7 @@ impl Program {
         if go == Go::Away || !(self.run.finalizes || go == Go::ToEnd) {
             return false;
         }
+        self.oracle.borrow_mut().is_finalizing();
         let done = session.finalize(config);
         self.answered("SCR_Finalize", &done);
         match done {

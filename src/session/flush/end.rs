@@ -4,6 +4,7 @@ use super::outcome::{EndedFlush, FlushResult};
 use super::{Flush, Way};
 use crate::events::{Event, Severity};
 use crate::format::filemap::Filemap;
+use crate::format::index::IndexEntry;
 use crate::format::{Dataset, flush_file};
 use crate::messages::FLUSH_FAILED;
 use crate::prefix::index;
@@ -185,12 +186,15 @@ impl Flush<'_> {
 }
 
 /// Makes a checkpoint current that was flushed for the first time and is the newest of this run. The index
-/// may have a newer one, if the program has gone back by `SCR_Current`. Local.
+/// may have a newer one, if the program has gone back by `SCR_Current`; that does not count, unless it is
+/// current. Local.
 fn make_current(run: &Run, dataset: &Dataset) {
     run.keep_record(|| {
         let (files, prefix) = (&*run.files, &run.prefix);
         let index = index::read(files, prefix)?;
-        if index.current_id() == Some(dataset.id) || index.id(&dataset.name) != Some(dataset.id) {
+        let current = index.current_id().filter(|id| *id >= dataset.id);
+        let is_behind = current.is_some_and(|id| index.get(id).is_some_and(IndexEntry::is_good));
+        if is_behind || index.id(&dataset.name) != Some(dataset.id) {
             return Ok(());
         }
         index::update(files, prefix, |index| {

@@ -373,7 +373,12 @@ impl Files for SimFiles {
             Some(FileKind::Directory) => {}
             Some(_) => return self.remove_file(path),
         }
-        for name in self.list(path)? {
+        // As the real one, which another process that removes the same does not disturb.
+        let names = match self.list(path) {
+            Err(error) if error.is_not_found() => return Ok(()),
+            other => other?,
+        };
+        for name in names {
             self.remove_tree(&path.join(name))?;
         }
         self.remove_dir(path).map(drop)

@@ -16,7 +16,11 @@ impl Oracle {
         let mut runs = self.plan.runs.iter().take(self.run + 1);
         let damaged = runs.any(|run| run.beside.damages_orders());
         let damaged = damaged && what.contains("transfer.scrinfo");
-        let excused = damaged || self.is_locked_by_stopped(what) || !self.is_clear();
+        // Another person has dropped or deleted it.
+        let is_gone =
+            self.people_delete() && what.contains("is not the name of a checkpoint there");
+        let stopped = self.is_locked_by_stopped(what);
+        let excused = damaged || is_gone || stopped || !self.is_clear();
         self.check(Promise::Command, excused, || what.to_string());
     }
 
@@ -91,8 +95,8 @@ impl Oracle {
         all.any(|one| reading.is_of(&one.key) && self.people.contains(&one.name))
     }
 
-    /// A person is about to change the index. Without locks a run may do so at the same time, and one of the
-    /// changes is lost.
+    /// A person, or a process of a flush in the background, is about to change the index. Without locks a run may
+    /// do so at the same time, and one of the changes is lost.
     pub fn changes_index(&mut self) {
         self.unlocked |= self.plan.shared == Profile::Nfs;
     }
@@ -152,7 +156,10 @@ impl Oracle {
 
     /// A rank of the run before goes on. Rank 0 may announce again the flush of what that run wrote last, which
     /// `scr postrun` has saved meanwhile. All others look for a permit before they write.
+    /// In bypass the program itself writes to a file that may have got its name in another dataset since.
     pub fn earlier_rank_goes_on(&mut self, rank: usize) {
+        let schemes = &self.plan.places.schemes;
+        self.prefix_damaged |= schemes.iter().any(|scheme| scheme.bypass);
         if rank > 0 {
             return;
         }

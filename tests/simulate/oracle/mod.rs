@@ -181,6 +181,9 @@ impl Oracle {
                 }
             }
             self.unlocked |= self.people.contains(&output.name);
+            if self.plan.background {
+                self.changes_index();
+            }
             let only = self.plan.places.only();
             let new = Dataset::new(key, output, self.run, &self.node_of, only);
             self.datasets.push(new);
@@ -259,6 +262,17 @@ impl Oracle {
         self.check(Promise::Refused, !worked, || {
             format!("{name} counts as complete")
         });
+    }
+
+    /// A rank is about to call SCR_Finalize: what has left the sliding window leaves the cache.
+    pub fn is_finalizing(&mut self) {
+        let finished = |one: &Dataset| one.checkpoint && one.is_finished();
+        if let Some(newest) = self.datasets.iter().rposition(finished)
+            && self.plan.prefix_size > 0
+        {
+            let older = self.datasets[..newest].iter_mut();
+            older.for_each(|one| one.cache_lost = true);
+        }
     }
 
     /// SCR_Finalize has succeeded on a rank, in its n-th session of this run.

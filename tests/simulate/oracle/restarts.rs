@@ -23,6 +23,8 @@ pub struct Reading {
     bad: bool,
     /// Ranks that have restarted from it.
     done: usize,
+    /// It had been given up, and was taken to be what is offered.
+    found: Option<Key>,
 }
 
 impl Reading {
@@ -90,9 +92,11 @@ impl Oracle {
             format!("{name} of {ranks} ranks is offered")
         });
         // It was found after all.
-        if self.datasets[newest].fate == Fate::GivenUp {
+        let found = self.datasets[newest].fate == Fate::GivenUp;
+        if found {
             self.datasets[newest].fate = Fate::Counts;
         }
+        let found = found.then_some(self.datasets[newest].key);
         let reading = Reading {
             name: name.to_string(),
             possible: all.iter().map(|at| self.datasets[*at].key).collect(),
@@ -100,6 +104,7 @@ impl Oracle {
             expected,
             known: self.datasets.len(),
             bad: false,
+            found,
             done: 0,
         };
         self.readings.insert(call, reading);
@@ -209,6 +214,13 @@ impl Oracle {
         let Some(reading) = self.readings.get_mut(&call) else {
             return;
         };
+        let found = reading.found.filter(|key| !reading.is_of(key));
+        // What was read is an older one of the name.
+        for one in self.datasets.iter_mut() {
+            if Some(one.key) == found && one.fate == Fate::Counts {
+                one.fate = Fate::GivenUp;
+            }
+        }
         match verdict {
             Verdict::Read => {}
             Verdict::Bad => {
