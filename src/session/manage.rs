@@ -71,6 +71,7 @@ impl Session {
         self.ids.know(id, ckpt);
         self.search.chosen = Some(id);
         self.cached.newest_evicted = None;
+        self.cached.went_back = true;
         // A cached one that is complete comes first. Else the current marker in the index decides,
         // and no older cached one may come before it.
         let complete = self.cached.get(id).is_some_and(|c| c.filemap.is_some());

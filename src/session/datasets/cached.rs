@@ -178,6 +178,9 @@ pub(in crate::session) struct CachedDatasets {
     /// The newest checkpoint that was evicted and is in the prefix directory; `None` if the user has given
     /// up a checkpoint since. The same on all ranks.
     pub newest_evicted: Option<u64>,
+    /// `SCR_Current` was called: what the index has as current may be what the program has gone back from. The
+    /// same on all ranks.
+    pub went_back: bool,
     /// Leaders: the size of the last dataset of each redundancy descriptor.
     pub sizes: BTreeMap<usize, DatasetSize>,
     /// How many datasets in a row could not be completed in the cache. The same on all ranks.

@@ -129,7 +129,7 @@ impl Flush<'_> {
             return false;
         };
         if is_newest && !dropped && !cached.prefix.flush_failed() {
-            make_current(self.run, dataset);
+            make_current(self.run, dataset, self.cached.went_back);
         }
         cached.prefix = match dropped {
             true => PrefixState::Dropped,
@@ -186,14 +186,14 @@ impl Flush<'_> {
 }
 
 /// Makes a checkpoint current that was flushed for the first time and is the newest of this run. The index
-/// may have a newer one, if the program has gone back by `SCR_Current`; that does not count, unless it is
-/// current. Local.
-fn make_current(run: &Run, dataset: &Dataset) {
+/// may have a newer one: that stays current, unless the program `went_back` by `SCR_Current`. Local.
+fn make_current(run: &Run, dataset: &Dataset, went_back: bool) {
     run.keep_record(|| {
         let (files, prefix) = (&*run.files, &run.prefix);
         let index = index::read(files, prefix)?;
         let current = index.current_id().filter(|id| *id >= dataset.id);
-        let is_behind = current.is_some_and(|id| index.get(id).is_some_and(IndexEntry::is_good));
+        let good = |id: &u64| !went_back && index.get(*id).is_some_and(IndexEntry::is_good);
+        let is_behind = current.is_some_and(|id| id == dataset.id || good(&id));
         if is_behind || index.id(&dataset.name) != Some(dataset.id) {
             return Ok(());
         }
