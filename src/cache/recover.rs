@@ -4,7 +4,7 @@
 use super::layout::Layout;
 use super::plan::{PartToSend, RecoveryOrder};
 use super::{dataset, relocate};
-use crate::comm::{Communicator, Tag, Term, collective};
+use crate::comm::{Agreed, Communicator, Tag, Term, collective};
 use crate::format;
 use crate::format::filemap::Filemap;
 use crate::redundancy::{
@@ -77,7 +77,7 @@ pub fn recover_dataset(
         ..
     } = access;
     let mut damage = Vec::new();
-    let moved = relocate::move_parts(comm, files, layout, order, piece, &mut damage)?;
+    let moved = relocate::move_parts(comm, files, layout, order, piece, &mut damage)?.result();
     let local = rebuild(access, order, moved, &mut damage);
 
     let beyond = |error: &Error| matches!(error, Error::Dataset { .. } | Error::Corrupt { .. });
@@ -100,10 +100,7 @@ pub fn recover_dataset(
         )),
         Term::Sum(local.as_ref().is_ok_and(lacks_checksum).into()),
     ];
-    if let Err(error @ Error::Comm { .. }) = local {
-        return Err(error);
-    }
-    match collective::agree_with(comm, node, local, &mut terms) {
+    match collective::agree_with(comm, node, local.verdict()?, &mut terms).verdict()? {
         Ok((filemap, _)) => {
             let id = order.dataset.id;
             let sent: Vec<PartToSend> = order.sends.iter().copied().chain(order.holds).collect();
@@ -116,7 +113,6 @@ pub fn recover_dataset(
                 unverified: terms[4].value() as usize,
             }))
         }
-        Err(error @ Error::Comm { .. }) => Err(error),
         Err(error) => Ok(Err(RecoveryFailure {
             error,
             damage,
@@ -218,9 +214,8 @@ fn rebuild(
     damage.extend(mine.into_iter().flat_map(|mine| mine.health.errors()));
     // Why files could not be moved here is more useful than the set's error that they are missing.
     // Their holder still has them.
-    if !matches!(rebuilt, Err(Error::Comm { .. }))
-        && let Err(error) = ready
-    {
+    let rebuilt = rebuilt.verdict()?;
+    if let Err(error) = ready {
         // All ranks may report the error of another rank.
         damage.push(error.clone());
         return Err(error);

@@ -9,7 +9,7 @@
 use super::dataset;
 use super::layout::Layout;
 use super::plan::{PartToSend, RecoveryOrder};
-use crate::comm::{Communicator, Pending, Tag};
+use crate::comm::{Communicator, Local, Pending, Tag};
 use crate::format::filemap::Filemap;
 use crate::format::{Name, from_message, to_message};
 use crate::store::{File, Files};
@@ -53,8 +53,7 @@ struct Manifest {
 /// files that were received. Read errors of sent files are added to `problems`. The sent copies are
 /// kept until the dataset is known to be good (see [`discard_sent_parts`]).
 ///
-/// Collective over all ranks. The outer error is a failure of communication. The inner result is
-/// local; the caller must agree on it.
+/// Collective over all ranks.
 pub fn move_parts(
     comm: &dyn Communicator,
     files: &dyn Files,
@@ -62,7 +61,7 @@ pub fn move_parts(
     order: &RecoveryOrder,
     piece: usize,
     problems: &mut Vec<Error>,
-) -> Result<Result<BTreeMap<PathBuf, u32>>> {
+) -> Result<Local<BTreeMap<PathBuf, u32>>> {
     let id = order.dataset.id;
     let (mut result, mut arrived) = (Ok(()), BTreeMap::new());
     for round in 0..order.rounds {
@@ -105,7 +104,7 @@ pub fn move_parts(
             Err(error) => result = result.and(Err(error)),
         }
     }
-    Ok(result.map(|()| arrived))
+    Ok(result.map(|()| arrived).into())
 }
 
 /// Paths and checksums of the files that were received in a round, and the first read error of the
@@ -465,6 +464,7 @@ mod tests {
                 // neighbour.
                 move_parts(&*comm, &Posix, &here, &order, piece, &mut Vec::new())
                     .unwrap()
+                    .result()
                     .unwrap();
                 comm.barrier().unwrap();
                 for at in 0..SIZES.len() {
@@ -517,6 +517,7 @@ mod tests {
             let here = layout(root, (rank + 1) % 3);
             move_parts(&*comm, &Posix, &here, &order(rank), 64, &mut Vec::new())
                 .unwrap()
+                .result()
                 .unwrap();
             let map: Result<Filemap> = format::read(&Posix, &here.filemap(ID, rank));
             assert_eq!(map.is_ok(), rank != 0);

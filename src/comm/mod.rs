@@ -6,9 +6,12 @@
 
 pub mod collective;
 pub mod counting;
+mod local;
 mod packet;
 pub mod solo;
 pub mod threads;
+
+pub use local::{Agreed, Local};
 
 use crate::{Error, Result};
 

@@ -9,8 +9,8 @@ use super::access::PrefixAccess;
 use super::containers::unfinished;
 use super::names::{Names, exchange_names, rank_of};
 use super::{index, rank2file};
-use crate::comm::Term;
 use crate::comm::collective::{self, if_root, on_root};
+use crate::comm::{Agreed, Term};
 use crate::format::index::Index;
 use crate::format::rank2file::{BASE, RankEntry};
 use crate::format::{Name, from_message, to_message};
@@ -183,14 +183,13 @@ fn share(access: &PrefixAccess, plan: &DeletionPlan) -> Result<FileShare> {
     let mut mine = BTreeSet::new();
     let (mut going, mut refused, mut any_listed) = (Vec::new(), Vec::new(), false);
     for known in &plan.going {
-        match names(access, known.id, true) {
+        match names(access, known.id, true).verdict()? {
             // A dataset that was not completely flushed may have no list; its files are unknown.
             Ok(names) => {
                 any_listed |= names.is_some();
                 mine.extend(names.unwrap_or_default());
                 going.push(known.id);
             }
-            Err(error @ Error::Comm { .. }) => return Err(error),
             Err(error) => refused.push(known.files_unknown("it stays", error)),
         }
     }
@@ -215,11 +214,10 @@ fn keep_shared(
 ) -> Result<()> {
     let so = "no other dataset is deleted, which may have the same files";
     for known in staying {
-        match names(access, known.id, false) {
+        match names(access, known.id, false).verdict()? {
             Ok(Some(names)) => names.iter().for_each(|name| {
                 mine.remove(name);
             }),
-            Err(error @ Error::Comm { .. }) => return Err(error),
             _ if !known.good => {}
             Ok(None) => {
                 let path = access.prefix.dataset(known.id);
@@ -275,7 +273,7 @@ fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<
     let top = if_root(comm, || files.stat(&dir.join(BASE)));
     let missing = matches!(top, Ok(Some(None)));
     let read = rank2file::for_each_shared(comm, files, &dir, |_, entry| sort(&entry))?;
-    let read = if missing { Ok(()) } else { read };
+    let read = if missing { Ok(()) } else { read.result() };
     let mut mine = BTreeSet::new();
     for (_, Names { names }) in exchange_names(comm, &outgoing)? {
         mine.extend(names.iter().map(|name| name.as_path().to_path_buf()));

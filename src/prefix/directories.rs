@@ -1,7 +1,7 @@
 //! Makes the directories of a dataset in the prefix directory: each one by one rank of the job.
 
 use super::names::{Names, exchange_names, rank_of};
-use crate::comm::{Communicator, Term};
+use crate::comm::{Communicator, Local, Term};
 use crate::store::Files;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,14 +11,13 @@ use std::path::{Path, PathBuf};
 /// rank gives the directories of its own files. The hash of its name tells which rank makes a
 /// directory, after all those above it were made.
 ///
-/// Collective: an exchange, an allreduce, and one for each level of directories below the first. The
-/// outer error is the transport's; the inner result is local.
+/// Collective: an exchange, an allreduce, and one for each level of directories below the first.
 pub fn make(
     comm: &dyn Communicator,
     files: &dyn Files,
     root: &Path,
     dirs: &BTreeSet<PathBuf>,
-) -> Result<Result<()>> {
+) -> Result<Local<()>> {
     let below = dirs.iter().filter_map(|dir| dir.strip_prefix(root).ok());
     let all: BTreeSet<&Path> = below
         .flat_map(Path::ancestors)
@@ -53,7 +52,7 @@ pub fn make(
             made = made.and_then(|()| files.make_dirs(dir));
         }
     }
-    Ok(made)
+    Ok(made.into())
 }
 
 #[cfg(test)]
@@ -72,7 +71,7 @@ mod tests {
         let files = CountingFiles::new(Posix);
         let results = threads::run(size, |comm| {
             let dirs = dirs(comm.rank()).iter().map(|dir| root.join(dir)).collect();
-            make(&*comm, &files, root, &dirs).unwrap()
+            make(&*comm, &files, root, &dirs).unwrap().result()
         });
         (results, files.tally().take()["make_dirs"])
     }

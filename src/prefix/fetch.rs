@@ -4,7 +4,7 @@ use super::access::PrefixAccess;
 use super::containers::{self, Reader, Restored};
 use super::paths::seen_by_program;
 use super::{fetch_share, rank2file};
-use crate::comm::{Term, collective};
+use crate::comm::{Agreed, Term, collective};
 use crate::format::rank2file::{BASE, FileEntry, RankEntry};
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset, FileMeta, Name, RankFiles, from_message, to_message};
@@ -179,9 +179,9 @@ pub fn fetch(
     let mut terms = [Term::Max(0)];
 
     let local = collective::if_root(comm, || read_summary(access, &dir, wanted));
-    let dataset = match verdict(access, local, &mut terms) {
+    let dataset = match verdict(access, local, &mut terms).verdict()? {
         Ok(dataset) => dataset,
-        Err(error) => return refuse(error, &terms),
+        Err(error) => return Ok(Err(refuse(error, &terms))),
     };
     let mut message = match &dataset {
         Some(dataset) => to_message(dataset)?,
@@ -192,16 +192,17 @@ pub fn fetch(
 
     let mut own = None;
     let part = if wanted.ranks == comm.size() as u64 {
-        let entry = rank2file::read(comm, files, &dir)?;
+        let entry = rank2file::read(comm, files, &dir)?.result();
         in_turns(comm, access.node, access.width, || {
             fetch_files(access, wanted, own.insert(entry?), cache)
         })?
     } else {
-        let share = fetch_share::entries(comm, files, &dir, wanted.ranks)?;
+        let share = fetch_share::entries(comm, files, &dir, wanted.ranks)?.result();
         in_turns(comm, access.node, access.width, || {
             verify(access, wanted, &share?)
         })?
-    };
+    }
+    .result();
     let (count, size, unverified) = part.as_ref().map_or((0, 0, 0), |part| {
         let files = &part.files.files;
         let size = files
@@ -224,7 +225,7 @@ pub fn fetch(
         let [_, _, count, size, ..] = terms.map(|term| term.value() as u64);
         check_totals(&dir, &dataset, count, size).map(|()| part)
     });
-    match part {
+    match part.verdict()? {
         Ok(FetchedPart { files, link, .. }) => Ok(Ok(Fetched {
             dataset,
             files,
@@ -240,7 +241,7 @@ pub fn fetch(
             if matches!(error, Error::Corrupt { .. }) {
                 terms[0] = Term::Max(RefusalReason::Bad as i64);
             }
-            refuse(error, &terms)
+            Ok(Err(refuse(error, &terms)))
         }
     }
 }
@@ -271,13 +272,10 @@ fn verdict<T>(access: &PrefixAccess, local: Result<T>, terms: &mut [Term]) -> Re
     collective::agree_with(access.comm, access.node, local, terms)
 }
 
-fn refuse(error: Error, terms: &[Term]) -> Result<std::result::Result<Fetched, Refused>> {
-    match error {
-        Error::Comm { .. } => Err(error),
-        error => Ok(Err(Refused {
-            error,
-            why: RefusalReason::from_term(terms[0]),
-        })),
+fn refuse(error: Error, terms: &[Term]) -> Refused {
+    Refused {
+        error,
+        why: RefusalReason::from_term(terms[0]),
     }
 }
 

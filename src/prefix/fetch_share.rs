@@ -1,7 +1,7 @@
 //! The files of a dataset that another number of ranks wrote, divided among the ranks that verify it.
 
 use super::rank2file;
-use crate::comm::{Communicator, Term, collective};
+use crate::comm::{Communicator, Local, Term, collective};
 use crate::format::rank2file::{BASE, RankEntry};
 use crate::format::{from_message, to_message};
 use crate::store::Files;
@@ -11,13 +11,13 @@ use std::path::Path;
 
 /// This rank's share of the files in the rank2file in `dir`, which `ranks` ranks wrote: parts of the
 /// entries of old ranks. One old rank may have written everything, so files are divided, not old ranks.
-/// Collective. The outer error is the transport's; the inner result is this rank's.
+/// Collective.
 pub(super) fn entries(
     comm: &dyn Communicator,
     files: &dyn Files,
     dir: &Path,
     ranks: u64,
-) -> Result<Result<Vec<RankEntry>>> {
+) -> Result<Local<Vec<RankEntry>>> {
     let size = comm.size();
     let (mut outgoing, mut listed, mut next) = (Vec::new(), 0, comm.rank());
     let read = rank2file::for_each_shared(comm, files, dir, |rank, entry| {
@@ -41,7 +41,8 @@ pub(super) fn entries(
             outgoing.push((to, to_message(&part)?));
         }
         Ok(())
-    })?;
+    })?
+    .result();
     let incoming = collective::exchange(comm, outgoing)?;
     let mut terms = [Term::Sum(listed), Term::Max(read.is_err().into())];
     comm.allreduce(&mut terms)?;
@@ -54,5 +55,6 @@ pub(super) fn entries(
         false => Ok(()),
     };
     let messages = incoming.iter().map(|(_, message)| from_message(message));
-    Ok(read.and(complete).and_then(|()| messages.collect()))
+    let entries = read.and(complete).and_then(|()| messages.collect());
+    Ok(entries.into())
 }

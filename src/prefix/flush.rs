@@ -13,7 +13,7 @@ use super::flush_target::{FlushTarget, with_or_without};
 use super::paths::{Prefix, dir_of_program, seen_by_program};
 use super::rank2file::{self, RecordTarget};
 use crate::Result;
-use crate::comm::{Term, collective};
+use crate::comm::{Local, Term, collective};
 use crate::format::rank2file::RankEntry;
 use crate::format::{Dataset, RankFiles};
 use crate::transfer::copy::{Copier, TargetWatch};
@@ -44,9 +44,8 @@ pub struct CacheFiles<'a> {
     pub replaces: bool,
 }
 
-/// Makes the directories of this rank's files in the prefix directory. Collective. The outer error is the
-/// transport's; the inner result is local.
-pub fn make_directories(access: &PrefixAccess, list: &RankFiles) -> Result<Result<()>> {
+/// Makes the directories of this rank's files in the prefix directory. Collective.
+pub fn make_directories(access: &PrefixAccess, list: &RankFiles) -> Result<Local<()>> {
     let dirs = directories_of(access.prefix, list);
     directories::make(access.comm, access.files, access.prefix.root(), &dirs)
 }
@@ -74,7 +73,8 @@ pub fn copy_together(
             let writer = Writer::new(access.files, &dir, size, begin);
             copy_out(access, list, from, checksums, Some(writer))
         }
-    })?;
+    })?
+    .result();
     let mut unsynced = [Term::Max(
         matches!(copied, Ok((_, Unsynced::FileSystem))).into(),
     )];
@@ -106,8 +106,7 @@ pub fn record_together(
         dir: &dir,
         targets,
     };
-    let leaves = rank2file::write_leaves_together(comm, &target, entry)?;
-    collective::agree(comm, node, leaves)
+    rank2file::write_leaves_together(comm, &target, entry)?.agree(comm, node)
 }
 
 /// Completes a dataset whose leaves were written. False if somebody has taken the dataset out of the index

@@ -34,7 +34,7 @@ fn names(dir: &Path) -> Vec<OsString> {
 /// Writes the tree as a flush does: the leaves by all ranks, then the branches by rank 0.
 fn write(comm: &dyn Communicator, files: &dyn Files, dir: &Path, mine: &RankEntry) {
     let leaves = write_leaves_together(comm, &RecordTarget::new(files, dir), mine).unwrap();
-    let leaves = leaves.unwrap();
+    let leaves = leaves.result().unwrap();
     comm.barrier().unwrap();
     if comm.rank() == 0 {
         write_branches(files, dir, comm.size() as u64, &leaves).unwrap();
@@ -70,7 +70,9 @@ fn each_rank_gets_its_own_entry_and_each_leaf_is_read_once() {
     let dir = dir.path();
     write_all(&Posix, dir, (0..4).map(large).collect()).unwrap();
     assert_eq!(ranks(&Posix, dir), Ok(4));
-    let entries = threads::run(4, |comm| read(&*comm, &Posix, dir).unwrap().unwrap());
+    let entries = threads::run(4, |comm| {
+        read(&*comm, &Posix, dir).unwrap().result().unwrap()
+    });
     assert!(entries.into_iter().eq((0..4).map(large)));
     let mut seen = BTreeMap::new();
     for_each(&Posix, dir, |rank, entry| {
@@ -96,7 +98,10 @@ fn each_rank_gets_its_own_entry_and_each_leaf_is_read_once() {
                 mine.push(rank);
                 Ok(())
             };
-            for_each_shared(&*comm, &Posix, dir, each).unwrap().unwrap();
+            for_each_shared(&*comm, &Posix, dir, each)
+                .unwrap()
+                .result()
+                .unwrap();
             mine
         });
         assert_eq!(found, readers);
@@ -108,12 +113,12 @@ fn more_ranks_than_wrote_it_are_told_that_they_have_no_entry() {
     let dir = tempfile::tempdir().unwrap();
     let small = |file: &str| entry([(Name::from(file), 1, None)]);
     write_all(&Posix, dir.path(), vec![small("a"), small("b")]).unwrap();
-    let got = threads::run(3, |comm| read(&*comm, &Posix, dir.path()).unwrap());
+    let got = threads::run(3, |comm| read(&*comm, &Posix, dir.path()).unwrap().result());
     assert_eq!(got[..2], [Ok(small("a")), Ok(small("b"))]);
     let text = got[2].as_ref().unwrap_err().to_string();
     assert!(text.ends_with("rank2file: rank 2 has no entry"), "{text}");
     // Fewer pass over what is not theirs.
-    let got = threads::run(1, |comm| read(&*comm, &Posix, dir.path()).unwrap());
+    let got = threads::run(1, |comm| read(&*comm, &Posix, dir.path()).unwrap().result());
     assert_eq!(got, [Ok(small("a"))]);
 }
 
@@ -146,7 +151,10 @@ fn no_rank_reads_or_writes_more_than_the_bound_and_the_content_is_that_of_one_pr
         write(&comm, &files, together.path(), &mine);
         let sent_to_write = comm.tally().take().bytes;
         comm.barrier().unwrap();
-        assert_eq!(read(&comm, &files, together.path()).unwrap(), Ok(mine));
+        assert_eq!(
+            read(&comm, &files, together.path()).unwrap().result(),
+            Ok(mine)
+        );
         let (read, written) = files.tally().bytes();
         [written, read, sent_to_write, comm.tally().take().bytes]
     });
@@ -210,7 +218,7 @@ fn entries_of_one_power_of_two_do_not_end_in_one_leaf() {
         let mine = of(comm.rank() as u64);
         assert_eq!(packed_size(&mine), Ok(1 << 17));
         write(&*comm, &Posix, dir.path(), &mine);
-        assert_eq!(read(&*comm, &Posix, dir.path()).unwrap(), Ok(mine));
+        assert_eq!(read(&*comm, &Posix, dir.path()).unwrap().result(), Ok(mine));
     });
     let leaves = [
         "rank2file",
@@ -243,7 +251,7 @@ fn a_deep_tree_is_read_by_all_ranks_together() {
     for ranks in [8, 3, 11] {
         let got = threads::run(ranks, |comm| {
             let files = CountingFiles::new(Posix);
-            let got = read(&*comm, &files, dir).unwrap();
+            let got = read(&*comm, &files, dir).unwrap().result();
             (got, files.tally().take().get("open").copied().unwrap_or(0))
         });
         for (rank, (got, opened)) in (0..).zip(&got) {
@@ -319,7 +327,7 @@ fn maps_that_lead_nowhere_or_in_a_circle_are_refused() {
             .to_string();
         assert!(text.contains(why), "{text}");
         // Only the rank that reads that part has the error; the other one has no files.
-        let got = threads::run(2, |comm| read(&*comm, &Posix, dir.path()).unwrap());
+        let got = threads::run(2, |comm| read(&*comm, &Posix, dir.path()).unwrap().result());
         assert!(got.iter().any(Result::is_err), "{why}");
         for got in got {
             match got {
@@ -332,11 +340,11 @@ fn maps_that_lead_nowhere_or_in_a_circle_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     put(dir.path(), BASE, &branch(16, &[".0.0"]));
     put(dir.path(), "rank2file.0.0", &leaf());
-    let got = threads::run(1, |comm| read(&*comm, &Posix, dir.path()).unwrap());
+    let got = threads::run(1, |comm| read(&*comm, &Posix, dir.path()).unwrap().result());
     assert_eq!(got, [Ok(RankEntry::default())]);
     put(dir.path(), BASE, &branch(16, &[".0.0", ".0.1"]));
     put(dir.path(), "rank2file.0.1", &leaf());
-    let got = threads::run(1, |comm| read(&*comm, &Posix, dir.path()).unwrap());
+    let got = threads::run(1, |comm| read(&*comm, &Posix, dir.path()).unwrap().result());
     let text = got[0].as_ref().unwrap_err().to_string();
     assert!(text.ends_with("rank 0 has more than one entry"), "{text}");
 }

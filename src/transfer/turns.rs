@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::comm::collective::{decode_verdict, encode_verdict};
-use crate::comm::{Communicator, Tag};
+use crate::comm::{Communicator, Local, Tag};
 
 /// To rank 0: this rank is done; with an error, the verdict.
 const DONE: Tag = 0x10;
@@ -14,7 +14,7 @@ const TURN: Tag = 0x11;
 /// begun get the error of the rank that failed as an
 /// [`Error::Remote`](crate::Error::Remote), which names it and which
 /// [`agree`](crate::comm::collective::agree) passes on as it is. `node` is the name of this rank's
-/// node in it. The outer error is a failure of communication; the inner result is local. Collective.
+/// node in it. Collective.
 ///
 /// With a width for all ranks there is no message, and all begin.
 pub fn in_turns<T>(
@@ -22,10 +22,10 @@ pub fn in_turns<T>(
     node: &str,
     width: usize,
     body: impl FnOnce() -> Result<T>,
-) -> Result<Result<T>> {
+) -> Result<Local<T>> {
     let (rank, width) = (comm.rank(), width.max(1));
     if width >= comm.size() {
-        return Ok(body());
+        return Ok(body().into());
     }
     if rank == 0 {
         return lead(comm, width, body);
@@ -34,7 +34,7 @@ pub fn in_turns<T>(
     if rank > width {
         let verdict = comm.recv(0, TURN)?;
         if !verdict.is_empty() {
-            return Ok(Err(decode_verdict(&verdict)));
+            return Ok(Err(decode_verdict(&verdict)).into());
         }
     }
     let done = body();
@@ -44,7 +44,7 @@ pub fn in_turns<T>(
         Err(error) => encode_verdict(rank, node, 1, error.clone()).unwrap_or(vec![0]),
     };
     comm.isend(0, DONE, verdict)?.wait()?;
-    Ok(done)
+    Ok(done.into())
 }
 
 /// Rank 0: gives each free place to the next rank, and takes the last one itself.
@@ -52,7 +52,7 @@ fn lead<T>(
     comm: &dyn Communicator,
     width: usize,
     body: impl FnOnce() -> Result<T>,
-) -> Result<Result<T>> {
+) -> Result<Local<T>> {
     let turn = |rank, verdict| comm.isend(rank, TURN, verdict)?.wait().map(drop);
     let mut waiting = width + 1..comm.size();
     let (mut running, mut failure) = (width, None);
@@ -76,7 +76,7 @@ fn lead<T>(
     for _ in 0..running {
         comm.recv_any(DONE)?;
     }
-    Ok(done)
+    Ok(done.into())
 }
 
 #[cfg(test)]
@@ -135,7 +135,7 @@ mod tests {
                     progress.change(|c| c.1 += 1);
                     Ok(comm.rank())
                 };
-                in_turns(&comm, "n", width, body).unwrap().unwrap()
+                in_turns(&comm, "n", width, body).unwrap().result().unwrap()
             });
             assert_eq!(results, (0..SIZE).collect::<Vec<_>>());
         }
@@ -154,7 +154,7 @@ mod tests {
                         progress.change(|c| c.1 += 1);
                         Ok(())
                     };
-                    in_turns(&comm, "n", width, body).unwrap().unwrap();
+                    in_turns(&comm, "n", width, body).unwrap().result().unwrap();
                 });
             }
         }
@@ -177,7 +177,7 @@ mod tests {
                     Ok(())
                 };
                 let node = format!("n{}", comm.rank());
-                let done = in_turns(&comm, &node, width, body).unwrap();
+                let done = in_turns(&comm, &node, width, body).unwrap().result();
                 if comm.rank() > at_first {
                     assert!(done.is_err());
                     progress.change(|c| c.1 += 1);
@@ -201,7 +201,10 @@ mod tests {
         for size in [1, 3] {
             let sent = threads::run(size, |comm| {
                 let comm = CountingComm::new(comm);
-                in_turns(&comm, "n", size, || Ok(())).unwrap().unwrap();
+                in_turns(&comm, "n", size, || Ok(()))
+                    .unwrap()
+                    .result()
+                    .unwrap();
                 comm.tally().counts().messages
             });
             assert_eq!(sent, vec![0; size]);

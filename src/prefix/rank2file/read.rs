@@ -1,7 +1,7 @@
 //! Reads the tree: each rank its own entry, or one process all of it.
 
 use super::file_name;
-use crate::comm::{Communicator, Term, collective};
+use crate::comm::{Communicator, Local, Term, collective};
 use crate::format::rank2file::{BASE, Branch, BranchChild, Leaf, Rank2File, RankEntry};
 use crate::format::{self, Name, from_message, to_message};
 use crate::store::Files;
@@ -13,18 +13,17 @@ use std::path::Path;
 /// More levels than any job needs: each branch holds tens of thousands of children.
 const MAX_LEVEL: u32 = 16;
 
-/// Reads the tree in `dir` and gives every rank its own entry. Collective. The outer error is the
-/// transport's. The inner result is this rank's; the caller must agree on it. If a rank cannot read
-/// its part of the tree, only that rank has an error. A rank whose entry is missing because of that
+/// Reads the tree in `dir` and gives every rank its own entry. Collective. If a rank cannot read its part of the tree, only that rank has an error. A rank whose entry is missing because of that
 /// gets an empty one.
-pub fn read(comm: &dyn Communicator, files: &dyn Files, dir: &Path) -> Result<Result<RankEntry>> {
+pub fn read(comm: &dyn Communicator, files: &dyn Files, dir: &Path) -> Result<Local<RankEntry>> {
     let mut outgoing = Vec::new();
     let read = for_each_shared(comm, files, dir, |rank, entry| {
         if rank < comm.size() as u64 {
             outgoing.push((rank as usize, to_message(&entry)?));
         }
         Ok(())
-    })?;
+    })?
+    .result();
     let incoming = collective::exchange(comm, outgoing)?;
     let mut unread = [Term::Max(read.is_err().into())];
     comm.allreduce(&mut unread)?;
@@ -34,19 +33,18 @@ pub fn read(comm: &dyn Communicator, files: &dyn Files, dir: &Path) -> Result<Re
         [] => Err(bad_entry(dir, comm.rank(), "has no entry")),
         _ => Err(bad_entry(dir, comm.rank(), "has more than one entry")),
     };
-    Ok(read.and(entry))
+    Ok(read.and(entry).into())
 }
 
 /// Calls `each` for every entry of the tree in `dir`. Each file of the tree is read by one rank, which
 /// its name tells, so each entry is seen by one rank: if there are as many ranks as wrote the tree, by
-/// the one that wrote the leaf; else the leaves are spread over all ranks. Collective. The outer error
-/// is the transport's; the inner result is this rank's.
+/// the one that wrote the leaf; else the leaves are spread over all ranks. Collective.
 pub fn for_each_shared(
     comm: &dyn Communicator,
     files: &dyn Files,
     dir: &Path,
     mut each: impl FnMut(u64, RankEntry) -> Result<()>,
-) -> Result<Result<()>> {
+) -> Result<Local<()>> {
     let mut reader = TreeReader::new(files, dir, comm.rank(), comm.size());
     let mut done = Ok(());
     if comm.rank() == 0 {
@@ -72,7 +70,7 @@ pub fn for_each_shared(
         });
         done = done.and(read);
     }
-    Ok(done)
+    Ok(done.into())
 }
 
 fn bad_entry(dir: &Path, rank: usize, what: &str) -> Error {

@@ -3,7 +3,7 @@
 
 use super::{RecordTarget, full_size};
 use crate::Result;
-use crate::comm::{Communicator, Tag, Term, collective};
+use crate::comm::{Communicator, Local, Tag, Term, collective};
 use crate::format::rank2file::{Leaf, RankEntry, fits_in_one, starts_group};
 use crate::format::{from_message, to_message};
 
@@ -13,15 +13,14 @@ const BEGINS: Tag = 0x21;
 /// Writes the leaves to `target`, each by the rank whose number it has. `mine` are this rank's files by path
 /// relative to the prefix. Rank 0 gets the numbers of all leaves, ascending, for
 /// [`write_branches`](super::write_branches).
-/// Collective. The outer error is the transport's. The inner result is this rank's; the caller must
-/// agree on it.
+/// Collective.
 ///
 /// The leaves are the same with and without checksums, so they may be added later; see [`gather_leaf`].
 pub fn write_leaves_together(
     comm: &dyn Communicator,
     target: &RecordTarget,
     mine: &RankEntry,
-) -> Result<Result<Vec<u64>>> {
+) -> Result<Local<Vec<u64>>> {
     let me = comm.rank();
     let group = find_group(comm, full_size(mine)?)?;
     let mut written = Ok(());
@@ -29,13 +28,13 @@ pub fn write_leaves_together(
         written = target.write_leaf(me as u64, &leaf);
     }
     if group.alone {
-        return Ok(written.map(|()| vec![0]));
+        return Ok(written.map(|()| vec![0]).into());
     }
     let told = (group.writer == me).then(|| (0, Vec::new()));
     let writers = collective::exchange(comm, told.into_iter().collect())?;
     let mut numbers: Vec<u64> = writers.iter().map(|(writer, _)| *writer as u64).collect();
     numbers.sort_unstable();
-    Ok(written.map(|()| numbers))
+    Ok(written.map(|()| numbers).into())
 }
 
 /// Gathers the leaf that this rank writes, if it writes one: like [`write_leaves_together`], for a tree

@@ -1,6 +1,7 @@
 //! Records of members that lost them. A right neighbour's redundancy file has them in its header.
 
 use super::verdict::{RECORD, Verdict};
+use crate::comm::Local;
 use crate::format::parity::ParityHeader;
 use crate::format::{from_message, to_message};
 use crate::redundancy::logical::total_size;
@@ -28,13 +29,13 @@ pub(super) fn send_header(
     context.send_and_receive(to, std::iter::empty()).map(drop)
 }
 
-/// Receives what [`send_header`] sends. The outer error is a failure of communication.
-pub(super) fn receive_header(context: &Context, verdict: &Verdict) -> Result<Result<ParityHeader>> {
+/// Receives what [`send_header`] sends.
+pub(super) fn receive_header(context: &Context, verdict: &Verdict) -> Result<Local<ParityHeader>> {
     let donor = verdict.donors.get(context.set.index).copied().flatten();
     let from = donor.map(|index| context.member(index));
     let heard = context.send_and_receive(std::iter::empty(), from.into_iter())?;
     let message = heard.first().map_or(&[][..], |m| m);
-    Ok(from_message(message))
+    Ok(from_message(message).into())
 }
 
 /// The record of this rank, which lost it, from a right neighbour's header. The header is checked.

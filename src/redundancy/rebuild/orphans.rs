@@ -30,7 +30,7 @@ pub(super) fn exchange_records(
 ) -> Result<Option<Record>> {
     let me = verdict.all.get(context.set.index);
     if me.is_some_and(|state| state.lacks(RECORD)) {
-        let theirs = receive_header(context, verdict)?;
+        let theirs = receive_header(context, verdict)?.result();
         let chunk = code.chunk(&verdict.sizes);
         let record = theirs.and_then(|theirs| record_from_header(context, verdict, theirs, chunk));
         return Ok(record.ok());

@@ -133,7 +133,7 @@ impl<'env> RestoreRound<'_, 'env> {
             send_header(context, verdict, header, &mut local.error)?;
             return Ok(record);
         }
-        let theirs = receive_header(context, verdict)?;
+        let theirs = receive_header(context, verdict)?.result();
         let record = theirs.and_then(|h| record_from_header(context, verdict, h, local.chunk));
         Ok(local.error.keep(record))
     }

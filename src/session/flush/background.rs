@@ -5,7 +5,7 @@
 use super::Way;
 use super::outcome::{EndedFlush, FlushResult};
 use super::transfer::{PartShape, entry_of_part, permit_run};
-use crate::comm::Term;
+use crate::comm::{Agreed, Term};
 use crate::config::settings::FlushType;
 use crate::daemon::client::Entry;
 use crate::daemon::part::copy_part;
@@ -220,10 +220,7 @@ impl BackgroundFlushes {
         ended
             .into_iter()
             .map(|flush| {
-                let result = match flush.result(run) {
-                    Err(error @ Error::Comm { .. }) => return Err(error),
-                    result => result,
-                };
+                let result = flush.result(run).verdict()?;
                 Ok(EndedFlush {
                     way: Way::Background(flush.kind),
                     dataset: flush.dataset,

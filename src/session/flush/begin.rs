@@ -5,7 +5,7 @@ use super::end::{Progress, note_flush};
 use super::outcome::{EndedFlush, FlushResult};
 use super::transfer::{PartShape, grant, permit_run};
 use super::{Flush, Way};
-use crate::comm::{Term, collective};
+use crate::comm::{Local, Term, collective};
 use crate::events::Severity;
 use crate::format::Dataset;
 use crate::format::filemap::Filemap;
@@ -158,7 +158,7 @@ impl Flush<'_> {
             }
             false => None,
         };
-        let paths_are_free = self.check_paths(&flushable.filemap)?;
+        let paths_are_free = self.check_paths(&flushable.filemap)?.result();
         // Only a part must know before it begins how large its entries may become.
         let largest = paths_are_free.and_then(|()| match way {
             Way::Background(_) => full_size(&planned_entry(files, containers)),
@@ -192,7 +192,7 @@ impl Flush<'_> {
         let made = match (way, plan.shape.containers) {
             (Way::Waited, None) => {
                 let access = run.prefix_access(run.settings.flush_width);
-                make_directories(&access, &flushable.filemap.files)?
+                make_directories(&access, &flushable.filemap.files)?.result()
             }
             // A part makes its directories itself.
             (Way::InPlace | Way::Waited | Way::Background(_), _) => Ok(()),
@@ -272,9 +272,9 @@ impl Flush<'_> {
         run.log_dataset(start, dataset);
     }
 
-    /// The inner result fails if another rank, or a checkpoint of another number of ranks, has a file
-    /// of the same path: one would overwrite the other. Collective; the inner result is local.
-    fn check_paths(&self, filemap: &Filemap) -> Result<Result<()>> {
+    /// Fails if another rank, or a checkpoint of another number of ranks, has a file of the same path: one
+    /// would overwrite the other. Collective.
+    fn check_paths(&self, filemap: &Filemap) -> Result<Local<()>> {
         let mut files = filemap.files.files.iter();
         let free =
             files.try_for_each(|file| self.other_ranks.check_path(self.run, file.file.as_path()));
@@ -287,10 +287,11 @@ impl Flush<'_> {
         let owners = owners(&*self.run.comm, &paths)?;
         let mut shared = paths.iter().zip(&owners);
         let shared = shared.find(|(_, owner)| **owner != self.run.rank());
-        Ok(match shared {
+        let free = match shared {
             None => free,
             Some((path, owner)) => Err(routed_twice(&filemap.dataset, *owner, path)),
-        })
+        };
+        Ok(free.into())
     }
 }
 

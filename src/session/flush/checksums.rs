@@ -2,7 +2,7 @@
 //! bypass, and of those with SINGLE. Their pages are mostly still in memory then.
 
 use crate::cache::dataset;
-use crate::comm::Term;
+use crate::comm::{Agreed, Term};
 use crate::events::Severity;
 use crate::format::filemap::Filemap;
 use crate::format::{Dataset, Name};
@@ -184,14 +184,10 @@ impl BackgroundChecksums {
         let Some(pending) = self.bypass.take() else {
             return Ok(());
         };
-        match self.record(run, &pending) {
-            Err(error @ Error::Comm { .. }) => Err(error),
-            Err(error) => {
-                run.tell_once(Severity::Warning, not_recorded(&pending.dataset, &error));
-                Ok(())
-            }
-            Ok(()) => Ok(()),
+        if let Err(error) = self.record(run, &pending).verdict()? {
+            run.tell_once(Severity::Warning, not_recorded(&pending.dataset, &error));
         }
+        Ok(())
     }
 
     /// Begins to add the checksums of all ranks to the rank2file of a dataset in bypass. Collective.

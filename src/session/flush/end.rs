@@ -2,6 +2,7 @@
 
 use super::outcome::{EndedFlush, FlushResult};
 use super::{Flush, Way};
+use crate::comm::Agreed;
 use crate::events::{Event, Severity};
 use crate::format::filemap::Filemap;
 use crate::format::index::IndexEntry;
@@ -25,10 +26,8 @@ impl Flush<'_> {
     /// Only those of the transport. A flush that failed is told; the dataset is still in the cache.
     pub fn settle(&mut self, wait: WaitFor) -> Result<()> {
         for ended in self.background.ended(self.run, wait)? {
-            match self.conclude(ended) {
-                Err(error @ Error::Comm { .. }) => return Err(error),
-                Err(error) => self.run.tell_once(Severity::Error, error.to_string()),
-                Ok(()) => {}
+            if let Err(error) = self.conclude(ended).verdict()? {
+                self.run.tell_once(Severity::Error, error.to_string());
             }
         }
         Ok(())

@@ -16,6 +16,8 @@ pub(super) mod transfer;
 pub(super) mod window;
 
 use super::Session;
+use crate::Result;
+use crate::comm::Agreed;
 use crate::config::settings::FlushType;
 use crate::events::Event;
 use crate::policy::flush as policy;
@@ -27,7 +29,6 @@ use crate::session::flush::checksums::BackgroundChecksums;
 use crate::session::run::Run;
 use crate::session::statistics::Statistics;
 use crate::session::wait_for::WaitFor;
-use crate::{Error, Result};
 use background::BackgroundFlushes;
 
 /// What a flush may use and change.
@@ -132,10 +133,7 @@ impl Flush<'_> {
                 true => self.now(id),
                 false => self.dataset(id),
             };
-            match flushed {
-                Err(error @ Error::Comm { .. }) => return Err(error),
-                other => result = result.and(other),
-            }
+            result = result.and(flushed.verdict()?);
         }
         result
     }
@@ -147,10 +145,7 @@ impl Flush<'_> {
             return self.hand_over();
         }
         self.settle(WaitFor::All)?;
-        let again = self.failed_again(true);
-        if let Err(Error::Comm { .. }) = again {
-            return again;
-        }
+        let again = self.failed_again(true).verdict()?;
         let newest = match due_at_end(self.run, self.cached).map(|dataset| dataset.id) {
             Some(id) => self.now(id),
             None => Ok(()),
@@ -200,14 +195,9 @@ impl Session {
     /// See [`Flush::newest`]. If all newer ones were rejected or deleted, it may be one that an earlier run
     /// has left in the cache, and is recovered first.
     pub(super) fn flush_newest(&mut self) -> Result<()> {
-        if let Err(error) = self.recover_due() {
-            // Flushes that go on must end in any case.
-            return match error {
-                Error::Comm { .. } => Err(error),
-                error => self.flush().newest().and(Err(error)),
-            };
-        }
-        self.flush().newest()
+        // Flushes that go on must end in any case.
+        let recovered = self.recover_due().verdict()?;
+        self.flush().newest().and(recovered)
     }
 
     /// Recovers the newest checkpoint in the cache that no newer one makes superfluous, if it is due at

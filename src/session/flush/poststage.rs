@@ -1,6 +1,7 @@
 //! `SCR_FLUSH_POSTSTAGE`: the end of a run that does not wait for its flushes.
 
 use super::Flush;
+use crate::comm::Agreed;
 use crate::events::Severity;
 use crate::messages::NOT_HANDED_OVER;
 use crate::session::datasets::cached::due_at_end;
@@ -13,15 +14,12 @@ impl Flush<'_> {
     /// ends, over to `scr poststage`, instead of waiting for them. Collective.
     pub(super) fn hand_over(&mut self) -> Result<()> {
         self.settle(WaitFor::Nothing)?;
-        let mut result = self.failed_again(false);
+        let mut result = self.failed_again(false).verdict()?;
         let newest = due_at_end(self.run, self.cached).map(|dataset| dataset.id);
         let newest =
             newest.filter(|id| !self.cached.get(*id).is_some_and(|c| c.prefix.is_flushing()));
-        if let Some(id) = newest.filter(|_| !matches!(result, Err(Error::Comm { .. }))) {
-            result = result.and(self.dataset(id));
-        }
-        if let Err(Error::Comm { .. }) = result {
-            return result;
+        if let Some(id) = newest {
+            result = result.and(self.dataset(id).verdict()?);
         }
         let run = self.run;
         let (datasets, handed) = self.background.hand_over(run);
@@ -30,12 +28,11 @@ impl Flush<'_> {
         }
         let named: Vec<String> = datasets.iter().map(title).collect();
         let named = named.join(", ");
-        match run.agree(handed) {
+        match run.agree(handed).verdict()? {
             Ok(()) => run.tell_once(
                 Severity::Note,
                 format!("scr poststage or scr postrun finishes the flush of {named}"),
             ),
-            Err(error @ Error::Comm { .. }) => return Err(error),
             Err(error) => {
                 let what = format!(
                     "the flush of {named} could not be handed over, and scr postrun must save it \

@@ -1,10 +1,11 @@
 //! What `SCR_Init` flushes of the datasets that it has found in the cache.
 
+use crate::Result;
 use crate::cache::plan::Slot;
+use crate::comm::Agreed;
 use crate::prefix::index;
 use crate::session::Session;
 use crate::session::datasets::cached::CachedDataset;
-use crate::{Error, Result};
 
 impl Session {
     /// After the recovery in `SCR_Init`: recovers and flushes the cached datasets that must be in the
@@ -27,10 +28,7 @@ impl Session {
                 true => self.flush_now(slot.id),
                 false => self.flush_dataset(slot.id),
             };
-            match flushed {
-                Err(error @ Error::Comm { .. }) => return Err(error),
-                other => result = result.and(other),
-            }
+            result = result.and(flushed.verdict()?);
         }
         if global && self.run.settings.fetch {
             // Datasets that could not be read now, or are not of this run, stay.

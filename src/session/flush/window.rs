@@ -1,5 +1,6 @@
 //! Which checkpoints stay in the prefix directory, and the deletion of others.
 
+use crate::comm::Agreed;
 use crate::events::Severity;
 use crate::format::index::Index;
 use crate::prefix::delete::{self, DeletionPlan};
@@ -30,11 +31,10 @@ pub(in crate::session) fn delete_outside_window(run: &Run, flushed: u64) -> Resu
         Err(error) => ("what is older".to_string(), Vec::new(), Err(error)),
     };
     let warn = |text| run.tell_once(Severity::Warning, format!("SCR_PREFIX_SIZE: {text}"));
-    match deleted {
+    match deleted.verdict()? {
         Ok(refused) => refused
             .iter()
             .for_each(|error| warn(format!("one could not be deleted: {error}"))),
-        Err(error @ Error::Comm { .. }) => return Err(error),
         Err(error) => warn(format!("{what} could not be deleted: {error}")),
     }
     Ok(ids)

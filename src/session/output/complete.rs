@@ -2,7 +2,7 @@
 
 use super::shared_names;
 use crate::cache::plan::Slot;
-use crate::comm::{Term, collective};
+use crate::comm::{Agreed, Local, Term, collective};
 use crate::events::{Event, Severity};
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
@@ -62,7 +62,7 @@ impl Session {
             return Err(Error::usage(call.name(), "no dataset is open"));
         };
         let called = Instant::now();
-        let list = list_files(&self.run, &open)?;
+        let list = list_files(&self.run, &open)?.result();
         let list = list.and_then(|list| match valid {
             true => Ok(list),
             false => Err(Error::dataset(
@@ -86,19 +86,19 @@ impl Session {
             Term::Sum(bytes),
             Term::Max(new_names.into()),
         ];
-        let list = match collective::agree_with(&*run.comm, run.node(), list, &mut terms) {
+        let list = collective::agree_with(&*run.comm, run.node(), list, &mut terms);
+        let list = match list.verdict()? {
             Ok(list) => list,
-            Err(error) if apart && !matches!(error, Error::Comm { .. }) => {
+            Err(error) if apart => {
                 // Ranks that try to make one file together fail for that reason.
-                let names = shared_names::check(run, &open)?;
-                let names = run.agree(names);
+                let names = run.agree(shared_names::check(run, &open)?.result());
                 return self.give_up(&open, error, names);
             }
             Err(error) => return self.give_up(&open, error, Ok(())),
         };
         let mut names = Ok(());
         if terms[2].value() > 0 {
-            names = shared_names::check(run, &open)?;
+            names = shared_names::check(run, &open)?.result();
         }
         open.dataset.files = Some(terms[0].value() as u64);
         open.dataset.size = Some(terms[1].value() as u64);
@@ -232,11 +232,9 @@ impl Session {
             self.start_checksums(dataset.id);
         }
         if ended.is_ok() {
-            match self.flush_failed_again() {
-                Err(error @ Error::Comm { .. }) => return Err(error),
-                // This dataset is all right.
-                Err(error) => self.run.tell_once(Severity::Warning, error.to_string()),
-                Ok(()) => {}
+            // This dataset is all right.
+            if let Err(error) = self.flush_failed_again().verdict()? {
+                self.run.tell_once(Severity::Warning, error.to_string());
             }
         }
         ended
@@ -293,8 +291,8 @@ fn log_failed(run: &Run, dataset: &Dataset, error: &Error) {
 }
 
 /// The files of this rank as they are now; where ranks can write one file together, only those that no
-/// lower rank has routed too. Collective there; the inner result is local.
-fn list_files(run: &Run, open: &OpenDataset) -> Result<Result<Vec<FileMeta>>> {
+/// lower rank has routed too. Collective there.
+fn list_files(run: &Run, open: &OpenDataset) -> Result<Local<Vec<FileMeta>>> {
     let paths: Vec<&Path> = open.files.keys().map(PathBuf::as_path).collect();
     let bypass = open.target.bypass;
     let layout = &run.stores[open.target.store].layout;
@@ -326,9 +324,9 @@ fn list_files(run: &Run, open: &OpenDataset) -> Result<Result<Vec<FileMeta>>> {
             }
             Ok(Some(_)) => "is not a regular file, though it was routed as one".to_string(),
             Ok(None) => format!("was routed but not written ({NOT_WRITTEN})"),
-            Err(error) => return Ok(Err(error)),
+            Err(error) => return Ok(Err(error).into()),
         };
-        return Ok(Err(Error::corrupt(path, what)));
+        return Ok(Err(Error::corrupt(path, what)).into());
     }
-    Ok(Ok(list))
+    Ok(Ok(list).into())
 }

@@ -3,6 +3,7 @@
 //! them could never be flushed. This is found when the dataset is completed.
 
 use crate::Result;
+use crate::comm::Local;
 use crate::prefix::names::owners;
 use crate::session::flush::begin;
 use crate::session::output::OpenDataset;
@@ -60,17 +61,17 @@ pub(in crate::session) fn may_share(run: &Run, open: &OpenDataset) -> bool {
     open.target.bypass || (layout.is_common() && sharing.all)
 }
 
-/// The inner result fails if a lower rank has routed a name of this rank, too. Collective; the inner
-/// result is local.
-pub(in crate::session) fn check(run: &Run, open: &OpenDataset) -> Result<Result<()>> {
+/// Fails if a lower rank has routed a name of this rank, too. Collective.
+pub(in crate::session) fn check(run: &Run, open: &OpenDataset) -> Result<Local<()>> {
     let names: Vec<&Path> = open.files.keys().map(PathBuf::as_path).collect();
     let owners = owners(&*run.comm, &names)?;
     let mut owned = names.iter().zip(owners);
     let other = owned.find(|(_, owner)| *owner != run.rank());
-    Ok(match other {
+    let free = match other {
         None => Ok(()),
         Some((name, owner)) => Err(begin::routed_twice(&open.dataset, owner, name)),
-    })
+    };
+    Ok(free.into())
 }
 
 #[cfg(test)]

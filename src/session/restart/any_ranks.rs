@@ -6,7 +6,7 @@
 //! job had ended and its dataset been scavenged.
 
 use crate::cache::plan::{Candidate, Slot};
-use crate::comm::{Term, collective};
+use crate::comm::{Agreed, Term, collective};
 use crate::events::Severity;
 use crate::format::{Dataset, to_message};
 use crate::prefix::index;
@@ -167,10 +167,7 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
     if let Err(error) = &built {
         terms[0] = Term::Max(is_trouble(error).into());
     }
-    let saved = collective::agree_with(&*run.comm, run.node(), built, &mut terms);
-    if let Err(error @ Error::Comm { .. }) = saved {
-        return Err(error);
-    }
+    let saved = collective::agree_with(&*run.comm, run.node(), built, &mut terms).verdict()?;
     Ok((saved.map(drop), trouble || terms[0].value() > 0))
 }
 

@@ -2,7 +2,7 @@
 //! fetched. Datasets go one at a time, and each time it is tried again.
 
 use crate::cache::plan::Slot;
-use crate::comm::{Term, collective};
+use crate::comm::{Agreed, Term, collective};
 use crate::events::Severity;
 use crate::format::{Dataset, Name};
 use crate::policy::eviction::{EvictionCandidate, first_to_give_way};
@@ -118,16 +118,14 @@ impl Restart<'_> {
     }
 }
 
-/// All ranks agree on a result, and on whether a file system was full. Collective; the outer error is
-/// the transport's.
+/// All ranks agree on a result, and on whether a file system was full. Collective.
 pub(in crate::session) fn agree_on_room<T>(
     run: &Run,
     local: Result<T>,
 ) -> Result<std::result::Result<T, (Error, bool)>> {
     let mut full = [Term::Max(local.as_ref().is_err_and(Error::is_full).into())];
-    match collective::agree_with(&*run.comm, run.node(), local, &mut full) {
-        Ok(done) => Ok(Ok(done)),
-        Err(error @ Error::Comm { .. }) => Err(error),
-        Err(error) => Ok(Err((error, full[0].value() > 0))),
-    }
+    let done = collective::agree_with(&*run.comm, run.node(), local, &mut full);
+    Ok(done
+        .verdict()?
+        .map_err(|error| (error, full[0].value() > 0)))
 }

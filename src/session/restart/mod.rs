@@ -10,7 +10,7 @@ pub(super) mod recovery_plan;
 pub(super) mod restart_list;
 
 use super::Session;
-use crate::comm::{Term, collective};
+use crate::comm::{Agreed, Term, collective};
 use crate::events::{Event, Severity};
 use crate::format::{Dataset, Name};
 use crate::messages::{CHECKPOINT_REQUIRED, FILE_OF_OTHER_RANK, NO_CHECKPOINT};
@@ -241,13 +241,13 @@ impl Session {
         let [a, b, c, d] = self.node_copies.terms();
         let mut terms = [a, b, c, d, Term::Max(unread.is_some().into())];
         let mut verdict =
-            collective::agree_with(&*self.run.comm, self.run.node(), local, &mut terms);
+            collective::agree_with(&*self.run.comm, self.run.node(), local, &mut terms)
+                .verdict()?;
         let [sums @ .., not_given_up] = terms;
-        let not_given_up = not_given_up.value() > 0 && !matches!(verdict, Err(Error::Comm { .. }));
+        let not_given_up = not_given_up.value() > 0;
         if not_given_up {
             // Not the lowest rank that failed has the reason, but one that could not read.
-            let why = match self.run.agree(unread.map_or(Ok(()), Err)) {
-                Err(error @ Error::Comm { .. }) => return Err(error),
+            let why = match self.run.agree(unread.map_or(Ok(()), Err)).verdict()? {
                 Err(error) => error.to_string(),
                 Ok(()) => String::new(),
             };
@@ -255,11 +255,9 @@ impl Session {
             verdict = Err(unavailable.error());
             self.search.unavailable = Some(unavailable);
         }
-        if !matches!(verdict, Err(Error::Comm { .. })) {
-            // No rank reads any more.
-            let deletion = &mut self.cached.deletion;
-            self.node_copies.end(&self.run, deletion, &offered, sums);
-        }
+        // No rank reads any more.
+        let deletion = &mut self.cached.deletion;
+        self.node_copies.end(&self.run, deletion, &offered, sums);
         let begun = self.reading.take();
         self.run.log(Event::RestartEnd, |record| {
             let mut record = record.of(&offered.dataset);

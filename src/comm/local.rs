@@ -1,0 +1,78 @@
+//! Which of two kinds a result is: of one rank, or of all.
+//!
+//! A function in which the ranks talk can fail in two ways. The transport fails: then the ranks are out of
+//! step, and the error must go up at once. Or this rank's part of the work fails: then the ranks must agree
+//! before any of them acts on it. `Result<Local<T>>` tells the two apart.
+
+use super::Communicator;
+use super::collective;
+use crate::{Error, Result};
+
+/// What one rank has found, on which the ranks have not agreed: another one may have failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "another rank may have failed: the ranks must agree"]
+pub struct Local<T>(Result<T>);
+
+impl<T> Local<T> {
+    /// The result of this rank alone, for what it does before the ranks agree.
+    pub fn result(self) -> Result<T> {
+        self.0
+    }
+
+    /// The same result on all ranks; see [`collective::agree`]. Collective.
+    pub fn agree(self, comm: &dyn Communicator, node: &str) -> Result<T> {
+        collective::agree(comm, node, self.0)
+    }
+}
+
+impl<T> From<Result<T>> for Local<T> {
+    fn from(result: Result<T>) -> Self {
+        Local(result)
+    }
+}
+
+/// Separates an error of the transport from a verdict.
+pub trait Agreed: Sized {
+    /// The verdict, on which all ranks have agreed. An error of the transport is the outer one, which `?` passes
+    /// on.
+    fn verdict(self) -> Result<Self>;
+}
+
+impl<T> Agreed for Result<T> {
+    fn verdict(self) -> Result<Self> {
+        match self {
+            Err(error @ Error::Comm { .. }) => Err(error),
+            verdict => Ok(verdict),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Agreed, Local};
+    use crate::comm::threads;
+    use crate::{Error, Result};
+
+    #[test]
+    fn an_error_of_the_transport_is_no_verdict() {
+        let failed: Result<()> = Err(Error::usage("call", "is wrong"));
+        assert_eq!(failed.clone().verdict().unwrap(), failed);
+        assert_eq!(Ok(1).verdict().unwrap(), Ok(1));
+        let lost: Result<()> = Err(Error::comm("exchange", "a rank is gone"));
+        assert!(lost.verdict().is_err());
+    }
+
+    #[test]
+    fn what_one_rank_could_not_do_fails_on_all() {
+        let verdicts = threads::run(3, |comm| {
+            let local = match comm.rank() {
+                1 => Err(Error::usage("call", "is wrong")),
+                rank => Ok(rank),
+            };
+            Local::from(local).agree(&*comm, "n0").verdict()
+        });
+        for verdict in verdicts {
+            assert!(verdict.unwrap().unwrap_err().to_string().contains("rank 1"));
+        }
+    }
+}
