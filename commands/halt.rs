@@ -6,7 +6,7 @@ use super::{Command, CommandGroup, Outcome, RunCommand, place};
 use scr_engine::format::print::escaped;
 use scr_engine::format::{Name, halt::Halt};
 use scr_engine::job::clock;
-use scr_engine::prefix::{index::lock, paths::Prefix, records};
+use scr_engine::prefix::{index::lock_prefix, paths::Prefix, records};
 use std::fmt;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -192,7 +192,7 @@ impl Options {
             writeln!(call.out, "Halt file: {}", path.display())?;
         }
         if self.remove {
-            let _lock = lock(files, prefix.root())?;
+            let _lock = lock_prefix(files, prefix)?;
             if files.stat(&path)?.is_some() {
                 files.remove_file(&path)?;
                 if printed {

@@ -307,7 +307,7 @@ fn lock_all(access: &PrefixAccess, going: &[u64]) -> Result<Vec<Box<dyn Lock>>> 
         match index::lock(access.files, &access.prefix.dataset(*id)) {
             // It has no records.
             Err(error) if error.is_not_found() => {}
-            other => locks.extend(other?),
+            other => locks.push(other?),
         }
     }
     Ok(locks)

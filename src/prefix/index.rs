@@ -5,7 +5,7 @@ use crate::format::index::Index;
 use crate::format::print::escaped;
 use crate::format::{Dataset, Name};
 use crate::messages::LOCKED;
-use crate::store::{Files, Lock, LockAttempt, retry, wait_for_lock};
+use crate::store::{Files, Lock, LockAttempt, lock_by_directory, retry, wait_for_lock};
 use crate::system::time::Instant;
 use crate::text::option;
 use crate::{Error, Result};
@@ -56,7 +56,7 @@ pub fn note<T>(
     prefix: &Prefix,
     change: impl FnOnce(&mut Index) -> Result<T>,
 ) -> Result<(T, Result<()>)> {
-    let _lock = lock(files, prefix.real())?;
+    let _lock = lock_prefix(files, prefix)?;
     let mut index = read(files, prefix)?;
     let before = index.clone();
     let result = change(&mut index)?;
@@ -138,21 +138,37 @@ pub fn no_such_dataset(prefix: &Prefix, index: &Index, name: &Name, what: &str) 
     Error::config(prefix.file("index.scr").display().to_string(), what)
 }
 
-/// Waits for the lock on `path`. `None` on a file system without locks, where changes by two
-/// processes at once cannot be prevented. Local.
+/// Waits for the lock on a dataset's directory in `.scr`. Local.
 ///
 /// # Errors
 /// Another process holds the lock for too long.
-pub fn lock(files: &dyn Files, path: &Path) -> Result<Option<Box<dyn Lock>>> {
-    match wait_for_lock(files, path, Instant::now() + LOCK_TIMEOUT)? {
-        LockAttempt::Acquired(lock) => Ok(Some(lock)),
-        LockAttempt::Unsupported => Ok(None),
-        LockAttempt::HeldByOther => Err(Error::config(
+pub fn lock(files: &dyn Files, dir: &Path) -> Result<Box<dyn Lock>> {
+    lock_at(files, dir, dir)
+}
+
+/// Waits for the lock under which the index and other records in `.scr` are changed. Local.
+///
+/// # Errors
+/// Another process holds the lock for too long.
+pub fn lock_prefix(files: &dyn Files, prefix: &Prefix) -> Result<Box<dyn Lock>> {
+    lock_at(files, prefix.real(), &prefix.meta())
+}
+
+/// Waits for the lock on `path`; on a file system without locks, for a directory in `dir` that stands for it.
+fn lock_at(files: &dyn Files, path: &Path, dir: &Path) -> Result<Box<dyn Lock>> {
+    let until = Instant::now() + LOCK_TIMEOUT;
+    let lock = match wait_for_lock(files, path, until)? {
+        LockAttempt::Acquired(lock) => Some(lock),
+        LockAttempt::HeldByOther => None,
+        LockAttempt::Unsupported => lock_by_directory(files, dir, until)?,
+    };
+    lock.ok_or_else(|| {
+        Error::config(
             path.display().to_string(),
             format!(
                 "is locked by another process for {} seconds; end that process ({LOCKED})",
                 LOCK_TIMEOUT.as_secs()
             ),
-        )),
-    }
+        )
+    })
 }

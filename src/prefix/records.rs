@@ -1,7 +1,7 @@
 //! The small records in `.scr` that rank 0 keeps during a run: flush file, halt file and nodes file.
 //! They are replaced atomically but not synced: an old one after a power loss does no harm.
 
-use super::index::lock;
+use super::index::lock_prefix;
 use super::paths::Prefix;
 use crate::format::flush_file::FlushFile;
 use crate::format::halt::Halt;
@@ -72,7 +72,7 @@ pub fn update_halt(
     prefix: &Prefix,
     change: impl FnOnce(&mut Halt),
 ) -> Result<()> {
-    let _lock = lock(files, prefix.real())?;
+    let _lock = lock_prefix(files, prefix)?;
     let mut halt = read_halt(files, prefix)?;
     let before = halt.clone();
     change(&mut halt);

@@ -10,6 +10,7 @@ pub mod counting;
 pub mod faulty;
 mod file;
 mod lock;
+mod lock_directory;
 pub mod posix;
 mod private;
 mod retry;
@@ -17,6 +18,7 @@ mod tree;
 pub mod write_behind;
 
 pub use lock::{LockAttempt, wait_for_lock, without_locks};
+pub use lock_directory::{NAME as LOCK_DIRECTORY, lock_by_directory};
 pub use posix::sync_fs_tells_errors;
 pub use retry::retry;
 

@@ -24,9 +24,7 @@ pub fn claim(
 ) -> Result<Option<Numbering>> {
     let size = size.max(1);
     check_number(bytes, size)?;
-    let Some(_lock) = index::lock(files, dir)? else {
-        return Ok(None);
-    };
+    let _lock = index::lock(files, dir)?;
     let step = step.max(1);
     let there = numbers(files, dir)?;
     let mut taken = there

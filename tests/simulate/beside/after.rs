@@ -311,7 +311,7 @@ impl Beside {
         let found = self.on_each(simulation, &[None], "the index", &mut fuse, check);
         let found = found.into_iter().flatten().next();
         let mut oracle = self.login.oracle.borrow_mut();
-        if !(oracle.prefix_damaged || oracle.unlocked) {
+        if !(oracle.prefix_damaged || oracle.deleted_meanwhile) {
             oracle.check(Promise::Index, found.is_none(), || {
                 found.unwrap_or_default()
             });

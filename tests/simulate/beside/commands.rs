@@ -227,7 +227,6 @@ impl Site {
             checksums: self.is_on("SCR_CRC_ON_FLUSH", true),
             watch: &(),
         };
-        self.oracle.borrow_mut().changes_index();
         let built = build(&self.files, &self.prefix(), id, how, &mut notes);
         notes.iter().for_each(|note| self.tell(note));
         let name = built?.dataset.name.to_string();

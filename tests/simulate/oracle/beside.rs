@@ -65,7 +65,6 @@ impl Oracle {
 
     /// A person is about to take a dataset out of the index, or has done so.
     pub fn taken_out(&mut self, name: &str) {
-        self.changes_index();
         self.people.insert(name.to_string());
         for one in self.datasets.iter_mut().filter(|one| one.name == name) {
             one.saved = false;
@@ -95,15 +94,8 @@ impl Oracle {
         all.any(|one| reading.is_of(&one.key) && self.people.contains(&one.name))
     }
 
-    /// A person, or a process of a flush in the background, is about to change the index. Without locks a run may
-    /// do so at the same time, and one of the changes is lost.
-    pub fn changes_index(&mut self) {
-        self.unlocked |= self.plan.shared == Profile::Nfs;
-    }
-
     /// A person is about to make a checkpoint the one to restart from, or has done so.
     pub fn made_current(&mut self, name: &str) {
-        self.changes_index();
         // The index does not know a newer one of the name that is in the cache only.
         let named = |one: &Dataset| one.name == name && one.is_finished();
         let at = self.datasets.iter().position(named);

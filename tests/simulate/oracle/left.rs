@@ -8,6 +8,7 @@ use crate::machine::Loss;
 use crate::volume::Volume;
 use scr::cache::layout::temporary_of;
 use scr::format::index::Index;
+use scr::store::LOCK_DIRECTORY;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -106,7 +107,7 @@ impl Oracle {
             };
             let files = (0..one.ranks()).flat_map(|rank| files_of(&one.name, rank));
             let whole = !plain || files.into_iter().all(|file| same(&file));
-            self.check(Promise::Output, listed && whole || self.unlocked, || {
+            self.check(Promise::Output, listed && whole, || {
                 format!(
                     "{} is in the index: {listed}; its files are there: {whole}",
                     one.name
@@ -224,7 +225,7 @@ impl Oracle {
     }
 }
 
-/// Files of `.scr`. What a killed process has left of a record that it replaced is never read, and stays.
+/// Entries of `.scr`, with the lock that a killed process has left where there is no `flock`. What a killed process has left of a record that it replaced is never read, and stays.
 fn is_record(name: &str) -> bool {
     let records = [
         "index.scr",
@@ -235,5 +236,5 @@ fn is_record(name: &str) -> bool {
         "env.conf",
     ];
     let name = temporary_of(name).unwrap_or(name);
-    records.contains(&name) || name.starts_with("log")
+    records.contains(&name) || name.starts_with("log") || name.starts_with(LOCK_DIRECTORY)
 }

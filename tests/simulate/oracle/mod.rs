@@ -60,8 +60,8 @@ pub struct Oracle {
     broken: bool,
     /// Something in the prefix directory was damaged.
     pub prefix_damaged: bool,
-    /// A person has changed an index that has no locks, or deleted a dataset while another of its name is written.
-    pub unlocked: bool,
+    /// A person has deleted a dataset while another of its name is written.
+    pub deleted_meanwhile: bool,
     /// The names of what commands have taken out in this run.
     people: BTreeSet<String>,
     /// `scr halt` was called.
@@ -93,7 +93,7 @@ impl Oracle {
             locked: false,
             broken: false,
             prefix_damaged: false,
-            unlocked: false,
+            deleted_meanwhile: false,
             people: BTreeSet::new(),
             halted: false,
             violations: Vec::new(),
@@ -180,10 +180,7 @@ impl Oracle {
                     older.fate = Fate::Replaced;
                 }
             }
-            self.unlocked |= self.people.contains(&output.name);
-            if self.plan.background {
-                self.changes_index();
-            }
+            self.deleted_meanwhile |= self.people.contains(&output.name);
             let only = self.plan.places.only();
             let new = Dataset::new(key, output, self.run, &self.node_of, only);
             self.datasets.push(new);
