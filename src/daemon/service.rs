@@ -138,6 +138,14 @@ impl Service {
     /// # Errors
     /// The transfer file, or the files of the daemon, cannot be used.
     pub fn finish(&self, process: &mut Process) -> Result<Finished> {
+        match self.finish_what_is_there(process) {
+            // `scr transfer --stop` has removed the directory meanwhile.
+            Err(error) if error.is_not_found() && !self.exists()? => Ok(Finished::NothingLeft),
+            finished => finished,
+        }
+    }
+
+    fn finish_what_is_there(&self, process: &mut Process) -> Result<Finished> {
         let left = self.exists()? && (self.control.living()?.is_some() || self.has_file()?);
         if !left {
             if self.exists()? {

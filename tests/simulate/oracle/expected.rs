@@ -65,13 +65,13 @@ impl Oracle {
         let harmless = |other: &Dataset| !other.checkpoint && newest && saved;
         let after = newer.filter(here).filter(|other| !harmless(other)).count();
         let count = places.stores[store].count as usize;
-        // The oldest leaves first, where all are protected alike.
+        // The oldest leaves first, where all are protected alike, and none is being flushed.
         let alike = |other: &Dataset| other.nodes == one.nodes;
         let all_alike = places.is_even(store) && self.datasets.iter().filter(here).all(alike);
         // A global restart brings only the newest to the prefix directory, unless it seems to be there, and empties
         // the cache.
         let kept = (newest && !one.damaged) || !self.plan.is_set("SCR_GLOBAL_RESTART");
-        let room = newest || self.runs_without_limit();
+        let room = newest || (self.runs_without_limit() && !self.plan.background);
         kept && (after == 0 || (after < count && all_alike && room))
     }
 
