@@ -6,6 +6,7 @@
 use super::system_file::{ALLOWED_BASES, SITE_ONLY};
 use super::value::ValueKind;
 use crate::format::Scheme;
+use strsim::levenshtein;
 
 /// Defaults that a site chooses when it builds the library, through CMake.
 const CACHE_BASE: &str = match option_env!("SCR_DEFAULT_CACHE_BASE") {
@@ -122,33 +123,15 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// The candidate that a mistyped `name` most likely means, if one is near enough: at most
 /// two letters inserted, removed or exchanged, and no more than half of the name.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let typed: Vec<char> = name
-        .chars()
-        .take(65)
-        .map(|c| c.to_ascii_uppercase())
-        .collect();
-    if typed.len() > 64 {
+    // Longer than any parameter; a file may have any bytes there.
+    let typed: String = name.to_ascii_uppercase();
+    let length = typed.chars().take(65).count();
+    if length > 64 {
         return None;
     }
-    let measured = candidates.map(|c| (distance(&typed, c), c));
+    let measured = candidates.map(|known| (levenshtein(&typed, known), known));
     let (steps, best) = measured.min_by_key(|(steps, _)| *steps)?;
-    (steps <= 2 && 2 * steps <= typed.len()).then_some(best)
-}
-
-/// Levenshtein distance, one row at a time; a swap of neighbours counts as two.
-fn distance(typed: &[char], known: &str) -> usize {
-    let mut row: Vec<usize> = (0..=typed.len()).collect();
-    for (i, k) in known.chars().enumerate() {
-        let mut next = vec![i + 1];
-        let mut left = i + 1;
-        for ((t, above_left), above) in typed.iter().zip(&row).zip(row.iter().skip(1)) {
-            let replaced = above_left + usize::from(*t != k);
-            left = replaced.min(above + 1).min(left + 1);
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or(0)
+    (steps <= 2 && 2 * steps <= length).then_some(best)
 }
 
 use Effect::{None as Never, Works};
