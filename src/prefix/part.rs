@@ -259,8 +259,10 @@ impl PartRecords<'_> {
             let children = above * group..count.min(above * group + group);
             for child in children.clone() {
                 let path = self.dir.join(file_name(level, child));
-                if self.target.files.stat(&path)?.is_none() {
-                    return Ok(false);
+                // Opened: NFS may know for seconds the size of a file that is gone.
+                match self.target.files.open(&path) {
+                    Err(error) if error.is_not_found() => return Ok(false),
+                    there => drop(there?),
                 }
             }
             (level, number, count) = (level + 1, above, count.div_ceil(group));
