@@ -73,7 +73,7 @@ explained! {
         cause: "Calls are in the wrong order: a file is routed or a dataset is completed that was not started, or a \
          checkpoint is started while another one is open.",
         remedy: "The message says in which state the program is, and which call is missing. The order is in [the life of a \
-         checkpoint](user-guide.md#the-life-of-a-checkpoint).",
+         checkpoint](first-use.md#the-life-of-a-checkpoint).",
     }
     MPI_IS_OVER = 111 {
         title: "MPI is over",

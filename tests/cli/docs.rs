@@ -179,29 +179,6 @@ fn long_options_in_the_documentation_exist() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-#[test]
-fn the_readme_lists_all_commands() {
-    let readme = text_of(&["README.md"], "");
-    let mut names: Vec<String> = Vec::new();
-    for line in readme.lines().filter(|line| line.starts_with("| `scr ")) {
-        let cells: Vec<&str> = line.split('|').take(3).collect();
-        let spans = |cell: &str| -> Vec<String> {
-            let spans = cell.split('`').skip(1).step_by(2);
-            spans
-                .map(|name| name.trim_start_matches("scr ").to_string())
-                .collect()
-        };
-        names.extend([spans(cells[1]), spans(cells[2])].concat());
-    }
-    let all = COMMANDS
-        .iter()
-        .flat_map(|c| c.classic.iter().chain([&c.name]));
-    let mut all: Vec<String> = all.map(ToString::to_string).collect();
-    names.sort();
-    all.sort();
-    assert_eq!(names, all);
-}
-
 /// Names of parameters, constants, options of CMake, and variables of tests.
 #[test]
 fn names_in_the_documentation_exist() {
