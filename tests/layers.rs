@@ -4,6 +4,7 @@
 
 #![allow(clippy::expect_used)] // A test may stop at what it did not expect.
 
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -85,8 +86,8 @@ struct Source {
     module: Module,
     /// The root of its package.
     package: Module,
-    /// The code, without comments, texts and tests; its lines are those of the file.
-    code: String,
+    /// The code without its tests.
+    code: Vec<TokenTree>,
 }
 
 /// One module that another one names.
@@ -126,103 +127,30 @@ fn rust_files(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Replaces comments and the content of texts by nothing, and keeps all ends of lines.
-fn without_comments(text: &str) -> String {
-    let mut code = String::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let length = match c {
-            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
-            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
-            '\'' => character(rest),
-            '"' => string(rest),
-            'r' if !code.ends_with(|c: char| c.is_alphanumeric() || c == '_') => raw_string(rest),
-            _ => 0,
-        };
-        let (skipped, kept) = match length {
-            0 => (c.len_utf8(), &rest[..c.len_utf8()]),
-            _ => (length, ""),
-        };
-        code.push_str(kept);
-        code.extend(rest[..length].chars().filter(|c| *c == '\n'));
-        rest = &rest[skipped..];
-    }
-    code
-}
-
-/// The length of the character literal with which `rest` begins; 0 if it is a lifetime.
-fn character(rest: &str) -> usize {
-    let inside = &rest[1..];
-    let skip = match inside.strip_prefix('\\') {
-        Some(_) => 2,
-        None => inside.chars().next().map_or(0, char::len_utf8),
-    };
-    match inside.get(skip..).and_then(|after| after.find('\'')) {
-        Some(0) => skip + 2,
-        // '\u{...}' and '\x..'
-        Some(end) if inside.starts_with('\\') && end < 9 => skip + end + 2,
-        _ => 0,
-    }
-}
-
-fn string(rest: &str) -> usize {
-    let mut escaped = false;
-    for (at, c) in rest.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '"' => return at + 1,
-            _ => {}
-        }
-    }
-    rest.len()
-}
-
-fn raw_string(rest: &str) -> usize {
-    let hashes = rest[1..].chars().take_while(|c| *c == '#').count();
-    match rest[1 + hashes..].starts_with('"') {
-        true => {
-            let end = format!("\"{}", "#".repeat(hashes));
-            let start = hashes + 2;
-            let found = rest[start..].find(&end);
-            found.map_or(rest.len(), |at| start + at + end.len())
-        }
-        false => 0,
-    }
-}
-
-/// Blanks each item that is only for tests. Returns the names of modules in files of their own
-/// among them, too.
-fn without_tests(code: &str) -> (String, Vec<String>) {
-    let mut kept = Vec::new();
-    let mut modules = Vec::new();
-    // The indentation of the item that is being left out.
-    let mut item: Option<String> = None;
-    for line in code.lines() {
-        let text = line.trim_start();
-        let indent = &line[..line.len() - text.len()];
-        if item.is_none() && text.starts_with("#[cfg(test)]") {
-            item = Some(indent.to_string());
-            kept.push("");
+/// Leaves out each item that is only for tests. Returns the names of modules in files of their own among them, too.
+fn without_tests(code: TokenStream) -> (Vec<TokenTree>, Vec<String>) {
+    let (mut kept, mut modules) = (Vec::new(), Vec::new());
+    let mut tokens = code.into_iter();
+    while let Some(token) = tokens.next() {
+        if !matches!(&token, TokenTree::Group(group) if group.to_string() == "[cfg (test)]") {
+            kept.push(token);
             continue;
         }
-        let Some(outer) = &item else {
-            kept.push(line);
-            continue;
-        };
-        kept.push("");
-        if indent != outer || text.starts_with("#[") {
-            continue;
-        }
-        let declared = text
-            .strip_suffix(';')
-            .and_then(|text| text.split("mod ").nth(1));
-        modules.extend(declared.map(str::to_string));
-        if text.ends_with([';', '}', ',']) {
-            item = None;
+        kept.pop(); // The `#`.
+        let mut name = None;
+        for token in tokens.by_ref() {
+            match token {
+                TokenTree::Group(body) if body.delimiter() == Delimiter::Brace => break,
+                TokenTree::Punct(mark) if mark.as_char() == ';' => {
+                    modules.extend(name);
+                    break;
+                }
+                TokenTree::Ident(word) => name = Some(word.to_string()),
+                _ => {}
+            }
         }
     }
-    (kept.join("\n"), modules)
+    (kept, modules)
 }
 
 /// All files that are not only for tests.
@@ -250,7 +178,8 @@ fn sources() -> Vec<Source> {
             let mut module: Module = package.iter().cloned().chain(names).collect();
             module.retain(|name| name != "mod" && name != "lib");
             let text = fs::read_to_string(&path).expect("a source file is text");
-            let (code, test_modules) = without_tests(&without_comments(&text));
+            let code = text.parse().expect("a source file is Rust");
+            let (code, test_modules) = without_tests(code);
             let test_modules = test_modules.into_iter();
             tests.extend(test_modules.map(|name| [&module[..], &[name]].concat()));
             sources.push(Source {
@@ -266,37 +195,66 @@ fn sources() -> Vec<Source> {
     sources
 }
 
-/// The paths of a `use` with braces, or of one without: `a::{b, c::d}` is `a::b` and `a::c::d`.
-/// Reads from the beginning of `code` on, and returns what is left of it.
-fn paths<'a>(code: &'a str, before: &[String], found: &mut Vec<Module>) -> &'a str {
-    let mut path = before.to_vec();
-    let mut rest = code.trim_start();
+/// Reads a path, or those of a `use` with braces: `a::{b, c::d}` is `a::b` and `a::c::d`. Returns what is left.
+fn read_paths<'a>(
+    code: &'a [TokenTree],
+    before: &[String],
+    found: &mut Vec<Module>,
+) -> &'a [TokenTree] {
+    let (mut path, mut rest) = (before.to_vec(), code);
     loop {
-        if let Some(inside) = rest.strip_prefix('{') {
-            rest = inside.trim_start();
-            while !rest.starts_with('}') && !rest.is_empty() {
-                rest = paths(rest, &path, found).trim_start();
-                // A name after `as`, a comma, or what cannot be read.
-                rest = rest.trim_start_matches(|c: char| c != ',' && c != '}');
-                rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+        match rest {
+            [TokenTree::Ident(name), after @ ..] => {
+                path.push(name.to_string());
+                rest = after;
             }
-            return rest.strip_prefix('}').unwrap_or(rest);
-        }
-        let word = rest
-            .find(|c: char| !c.is_alphanumeric() && c != '_')
-            .unwrap_or(rest.len());
-        if word == 0 {
-            found.push(path);
-            return rest;
-        }
-        path.push(rest[..word].to_string());
-        rest = &rest[word..];
-        match rest.strip_prefix("::") {
-            Some(after) => rest = after.trim_start(),
-            None => {
-                found.push(path);
-                return rest;
+            [TokenTree::Group(trees), after @ ..] if trees.delimiter() == Delimiter::Brace => {
+                let trees: Vec<TokenTree> = trees.stream().into_iter().collect();
+                for tree in trees.split(|token| is_mark(token, ',')) {
+                    read_paths(tree, &path, found);
+                }
+                return after;
             }
+            _ => break,
+        }
+        match rest {
+            [a, b, after @ ..] if is_mark(a, ':') && is_mark(b, ':') => rest = after,
+            _ => break,
+        }
+    }
+    found.push(path);
+    rest
+}
+
+fn is_mark(token: &TokenTree, mark: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
+}
+
+/// The paths in the code that begin with one of these names, with their lines.
+fn paths_from(first: &[&str], code: &[TokenTree]) -> Vec<(usize, Module)> {
+    let (mut all, mut rest) = (Vec::new(), code);
+    loop {
+        match rest {
+            [TokenTree::Ident(name), a, b, ..]
+                if is_mark(a, ':')
+                    && is_mark(b, ':')
+                    && first.iter().any(|first| name == first) =>
+            {
+                let line = name.span().start().line;
+                let mut found = Vec::new();
+                rest = read_paths(rest, &[], &mut found);
+                all.extend(found.into_iter().map(|path| (line, path)));
+            }
+            [TokenTree::Group(group), after @ ..] => {
+                let inside: Vec<TokenTree> = group.stream().into_iter().collect();
+                // `pub(in crate::x)` is no use.
+                if !matches!(inside.first(), Some(TokenTree::Ident(word)) if word == "in") {
+                    all.extend(paths_from(first, &inside));
+                }
+                rest = after;
+            }
+            [_, after @ ..] => rest = after,
+            [] => return all,
         }
     }
 }
@@ -317,45 +275,23 @@ fn module_of(path: &[String], modules: &BTreeSet<Module>) -> Module {
 
 /// What a file names, by paths that begin with `crate::`, `super::` or `scr_engine::`.
 fn uses(source: &Source, modules: &BTreeSet<Module>) -> Vec<Use> {
-    let mut uses = Vec::new();
-    for word in ["crate::", "super::", "scr_engine::"] {
-        for (at, _) in source.code.match_indices(word) {
-            let before = &source.code[..at];
-            let inside = before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
-            // `pub(in crate::x)` is no use, and `super::super::` was read at its first word.
-            if inside || before.ends_with("(in ") {
-                continue;
-            }
-            let line = before.matches('\n').count() + 1;
-            let mut found = Vec::new();
-            paths(&source.code[at..], &[], &mut found);
-            for path in found {
-                let mut start: Module = Vec::new();
-                let mut names = &path[..];
-                if word == "super::" {
-                    start.clone_from(&source.module);
-                    while names.first().is_some_and(|name| name == "super") {
-                        start.pop();
-                        names = &names[1..];
-                    }
-                } else {
-                    if word == "crate::" {
-                        start.clone_from(&source.package);
-                    }
-                    names = &names[1..];
-                }
-                let to = module_of(&[&start[..], names].concat(), modules);
-                let (file, from) = (source.file.clone(), source.module.clone());
-                uses.push(Use {
-                    file,
-                    line,
-                    from,
-                    to,
-                });
-            }
-        }
-    }
-    uses
+    let from_root = |path: Module| {
+        let above = path.iter().take_while(|name| *name == "super").count();
+        let start = match path[0].as_str() {
+            "super" => &source.module[..source.module.len().saturating_sub(above)],
+            "crate" => &source.package[..],
+            _ => &[],
+        };
+        [start, &path[above.max(1)..]].concat()
+    };
+    let found = paths_from(&["crate", "super", "scr_engine"], &source.code).into_iter();
+    let named = |(line, path)| Use {
+        file: source.file.clone(),
+        line,
+        from: source.module.clone(),
+        to: module_of(&from_root(path), modules),
+    };
+    found.map(named).collect()
 }
 
 fn all_uses() -> (BTreeSet<Module>, Vec<Use>) {
@@ -525,16 +461,17 @@ fn no_two_neighbours_use_each_other() {
 
 /// What waits or tells the time, and comes from the module `system` alone, so that a simulator can replace it.
 const OF_THE_SYSTEM: &[&str] = &[
-    "std::thread",
+    "std::collections::hash_map::RandomState",
+    "std::hash::RandomState",
     "std::process::id",
-    "Mutex",
-    "RwLock",
-    "Condvar",
-    "Barrier",
-    "mpsc",
-    "Instant",
-    "SystemTime",
-    "RandomState",
+    "std::sync::Barrier",
+    "std::sync::Condvar",
+    "std::sync::Mutex",
+    "std::sync::RwLock",
+    "std::sync::mpsc",
+    "std::thread",
+    "std::time::Instant",
+    "std::time::SystemTime",
 ];
 
 /// Code that is not simulated: what lies below `Communicator` and `Files`, and what is above
@@ -547,22 +484,6 @@ const NOT_SIMULATED: &[&str] = &[
     "src/system/",
 ];
 
-/// True if the code takes `name` from the standard library: `std::sync::Mutex`, or within
-/// `use std::sync::{Arc, Mutex}`.
-fn takes_from_std(statement: &str, name: &str) -> bool {
-    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
-    let of_std = |at: usize| {
-        let import = statement.trim_start().starts_with("use std::");
-        import
-            || statement[..at].ends_with("std::sync::")
-            || statement[..at].ends_with("std::time::")
-    };
-    statement.match_indices(name).any(|(at, _)| {
-        let alone = !statement[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        alone && ends(&statement[at + name.len()..]) && (name.starts_with("std::") || of_std(at))
-    })
-}
-
 #[test]
 fn threads_locks_and_time_come_from_the_module_system() {
     let mut wrong = Vec::new();
@@ -571,14 +492,23 @@ fn threads_locks_and_time_come_from_the_module_system() {
         if NOT_SIMULATED.iter().any(|place| file.starts_with(place)) {
             continue;
         }
-        for statement in source.code.split(';') {
-            let found = OF_THE_SYSTEM
-                .iter()
-                .find(|name| takes_from_std(statement, name));
-            wrong.extend(found.map(|name| format!("{file}: {name}: use the module system")));
+        for (line, path) in paths_from(&["std"], &source.code) {
+            let path = path.join("::");
+            let within = |name: &&&str| path == **name || path.starts_with(&format!("{name}::"));
+            let found = OF_THE_SYSTEM.iter().find(within);
+            wrong.extend(found.map(|name| format!("{file}:{line}: {name}: use the module system")));
         }
     }
     none(wrong);
+}
+
+/// The line of the first such name in the code.
+fn line_of(name: &str, code: &[TokenTree]) -> Option<usize> {
+    code.iter().find_map(|token| match token {
+        TokenTree::Ident(word) => (word == name).then(|| word.span().start().line),
+        TokenTree::Group(group) => line_of(name, &group.stream().into_iter().collect::<Vec<_>>()),
+        _ => None,
+    })
 }
 
 #[test]
@@ -590,12 +520,10 @@ fn commands_name_the_real_file_system_only_where_they_must() {
         .filter(|source| source.file.starts_with("commands"))
     {
         let file = source.file.to_string_lossy().into_owned();
-        let mut lines = source.code.lines().enumerate();
-        let Some((line, _)) = lines.find(|(_, line)| line.contains("Posix")) else {
+        let Some(line) = line_of("Posix", &source.code) else {
             continue;
         };
         if !REAL_FILES.contains(&file.as_str()) {
-            let line = line + 1;
             wrong.push(format!(
                 "{file}:{line}: names Posix; use place::files, or add it to REAL_FILES"
             ));
