@@ -1,9 +1,9 @@
 //! Output for people: on a terminal its lines fit the width, and some are coloured. Elsewhere (pipes,
 //! files) lines are whole and plain.
 
+use anstream::{AutoStream, ColorChoice};
 use clap::builder::styling::{AnsiColor, Style};
 use rustix::termios::tcgetwinsize;
-use std::ffi::OsStr;
 use std::io::{IsTerminal, stdout};
 use std::sync::OnceLock;
 use textwrap::{Options, WordSplitter, wrap};
@@ -105,11 +105,10 @@ impl Screen {
     fn look() -> Self {
         let terminal = stdout().is_terminal();
         let width = || Some(usize::from(tcgetwinsize(stdout()).ok()?.ws_col));
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let dumb = set("TERM").is_none_or(|term| term == OsStr::new("dumb"));
         Screen {
             width: terminal.then(width).flatten().filter(|width| *width > 0),
-            colour: terminal && !dumb && set("NO_COLOR").is_none(),
+            // As the help that clap prints.
+            colour: AutoStream::choice(&stdout()) != ColorChoice::Never,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Output on a terminal: it fits the width, and is coloured unless NO_COLOR is set.
+//! Output on a terminal: it fits the width, and is coloured unless NO_COLOR is set. CLICOLOR_FORCE colours it anywhere.
 
 use crate::sandbox::{Sandbox, program, said};
 use std::process::Command;
@@ -93,6 +93,11 @@ fn tables_fit_the_terminal_and_are_whole_elsewhere() {
         let letters = |text: &str| text.split_whitespace().collect::<String>();
         assert_eq!(letters(&fitted), letters(&list));
     }
+    let mut forced = program("scr", &["index"]);
+    forced.current_dir(sandbox.path()).env_remove("NO_COLOR");
+    let forced = said(forced.env("CLICOLOR_FORCE", "1").output().unwrap());
+    assert!(forced.out.contains('\x1b'), "{}", forced.out);
+    assert_eq!(plain(&forced.out), list);
     let json = on_terminal(&sandbox, false, "index --json").unwrap();
     assert_eq!(json, sandbox.run(&["index", "--json"]).out());
 }
