@@ -22,6 +22,7 @@
 !> codes that use mpif.h, mpi or mpi_f08. It may be compiled together with an application.
 !>
 !> SPDX-License-Identifier: MIT OR Apache-2.0
+! Made from scrf.F90.jinja in the sources of SCR.
 module scrf
     use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, &
         c_null_char, c_ptr, c_size_t
@@ -103,28 +104,30 @@ module scrf
     !> scr_allow_other_ranks(allowed, ierror): can this program restart from a checkpoint of another
     !> number of processes?
     interface scr_allow_other_ranks
-        module procedure :: allow_i32_i32, allow_i64_i32, allow_l32_i32, allow_l64_i32
-        module procedure :: allow_i32_i64, allow_i64_i64, allow_l32_i64, allow_l64_i64
+        module procedure :: allow_other_ranks_i32_i32, allow_other_ranks_i32_i64
+        module procedure :: allow_other_ranks_i64_i32, allow_other_ranks_i64_i64
+        module procedure :: allow_other_ranks_l32_i32, allow_other_ranks_l32_i64
+        module procedure :: allow_other_ranks_l64_i32, allow_other_ranks_l64_i64
     end interface scr_allow_other_ranks
 
     !> scr_restart_ranks(ranks, ierror): how many processes wrote the checkpoint that is being read?
     interface scr_restart_ranks
-        module procedure :: restart_ranks_i32_i32, restart_ranks_i64_i32
-        module procedure :: restart_ranks_i32_i64, restart_ranks_i64_i64
+        module procedure :: restart_ranks_i32_i32, restart_ranks_i32_i64
+        module procedure :: restart_ranks_i64_i32, restart_ranks_i64_i64
     end interface scr_restart_ranks
 
     !> scr_restart_file_count(rank, count, ierror): how many files of it did process rank write? The
     !> first is rank 0.
     interface scr_restart_file_count
-        module procedure :: restart_file_count_i32_i32, restart_file_count_i64_i32
-        module procedure :: restart_file_count_i32_i64, restart_file_count_i64_i64
+        module procedure :: restart_file_count_i32_i32, restart_file_count_i32_i64
+        module procedure :: restart_file_count_i64_i32, restart_file_count_i64_i64
     end interface scr_restart_file_count
 
     !> scr_restart_file(rank, index, name, ierror): the path of one of them in the prefix directory, for
     !> scr_routed. index is from 1 to count, in C one less.
     interface scr_restart_file
-        module procedure :: restart_file_i32_i32, restart_file_i64_i32
-        module procedure :: restart_file_i32_i64, restart_file_i64_i64
+        module procedure :: restart_file_i32_i32, restart_file_i32_i64
+        module procedure :: restart_file_i64_i32, restart_file_i64_i64
     end interface scr_restart_file
 
     !> scr_next_restart(name, valid, ierror): a function for a loop over the checkpoints, newest first.
@@ -139,18 +142,18 @@ module scrf
     !>         valid = status == 0
     !>     end do
     interface scr_next_restart
-        module procedure :: next_restart_i32_i32, next_restart_i64_i32
-        module procedure :: next_restart_l32_i32, next_restart_l64_i32
-        module procedure :: next_restart_i32_i64, next_restart_i64_i64
-        module procedure :: next_restart_l32_i64, next_restart_l64_i64
+        module procedure :: next_restart_i32_i32, next_restart_i32_i64
+        module procedure :: next_restart_i64_i32, next_restart_i64_i64
+        module procedure :: next_restart_l32_i32, next_restart_l32_i64
+        module procedure :: next_restart_l64_i32, next_restart_l64_i64
     end interface scr_next_restart
 
     !> scr_have_restart(flag, name, ierror): is there a checkpoint to read? name is optional.
     interface scr_have_restart
-        module procedure :: have_restart_i32_i32, have_restart_i64_i32
-        module procedure :: have_restart_l32_i32, have_restart_l64_i32
-        module procedure :: have_restart_i32_i64, have_restart_i64_i64
-        module procedure :: have_restart_l32_i64, have_restart_l64_i64
+        module procedure :: have_restart_i32_i32, have_restart_i32_i64
+        module procedure :: have_restart_i64_i32, have_restart_i64_i64
+        module procedure :: have_restart_l32_i32, have_restart_l32_i64
+        module procedure :: have_restart_l64_i32, have_restart_l64_i64
     end interface scr_have_restart
 
     !> scr_start_restart(name, ierror): begins to read a checkpoint. name is optional.
@@ -160,49 +163,49 @@ module scrf
 
     !> scr_need_checkpoint(flag, ierror): is it time for a checkpoint?
     interface scr_need_checkpoint
-        module procedure :: need_checkpoint_i32_i32, need_checkpoint_i64_i32
-        module procedure :: need_checkpoint_l32_i32, need_checkpoint_l64_i32
-        module procedure :: need_checkpoint_i32_i64, need_checkpoint_i64_i64
-        module procedure :: need_checkpoint_l32_i64, need_checkpoint_l64_i64
+        module procedure :: need_checkpoint_i32_i32, need_checkpoint_i32_i64
+        module procedure :: need_checkpoint_i64_i32, need_checkpoint_i64_i64
+        module procedure :: need_checkpoint_l32_i32, need_checkpoint_l32_i64
+        module procedure :: need_checkpoint_l64_i32, need_checkpoint_l64_i64
     end interface scr_need_checkpoint
 
     !> scr_should_exit(flag, ierror): should the program stop?
     interface scr_should_exit
-        module procedure :: should_exit_i32_i32, should_exit_i64_i32
-        module procedure :: should_exit_l32_i32, should_exit_l64_i32
-        module procedure :: should_exit_i32_i64, should_exit_i64_i64
-        module procedure :: should_exit_l32_i64, should_exit_l64_i64
+        module procedure :: should_exit_i32_i32, should_exit_i32_i64
+        module procedure :: should_exit_i64_i32, should_exit_i64_i64
+        module procedure :: should_exit_l32_i32, should_exit_l32_i64
+        module procedure :: should_exit_l64_i32, should_exit_l64_i64
     end interface scr_should_exit
 
     !> scr_complete_restart(valid, ierror): ends a restart; valid: did this process read its files?
     interface scr_complete_restart
-        module procedure :: complete_restart_i32_i32, complete_restart_i64_i32
-        module procedure :: complete_restart_l32_i32, complete_restart_l64_i32
-        module procedure :: complete_restart_i32_i64, complete_restart_i64_i64
-        module procedure :: complete_restart_l32_i64, complete_restart_l64_i64
+        module procedure :: complete_restart_i32_i32, complete_restart_i32_i64
+        module procedure :: complete_restart_i64_i32, complete_restart_i64_i64
+        module procedure :: complete_restart_l32_i32, complete_restart_l32_i64
+        module procedure :: complete_restart_l64_i32, complete_restart_l64_i64
     end interface scr_complete_restart
 
     !> scr_complete_checkpoint(valid, ierror): ends a checkpoint.
     interface scr_complete_checkpoint
-        module procedure :: complete_checkpoint_i32_i32, complete_checkpoint_i64_i32
-        module procedure :: complete_checkpoint_l32_i32, complete_checkpoint_l64_i32
-        module procedure :: complete_checkpoint_i32_i64, complete_checkpoint_i64_i64
-        module procedure :: complete_checkpoint_l32_i64, complete_checkpoint_l64_i64
+        module procedure :: complete_checkpoint_i32_i32, complete_checkpoint_i32_i64
+        module procedure :: complete_checkpoint_i64_i32, complete_checkpoint_i64_i64
+        module procedure :: complete_checkpoint_l32_i32, complete_checkpoint_l32_i64
+        module procedure :: complete_checkpoint_l64_i32, complete_checkpoint_l64_i64
     end interface scr_complete_checkpoint
 
     !> scr_complete_output(valid, ierror): ends a dataset; valid: did this process write its files?
     interface scr_complete_output
-        module procedure :: complete_output_i32_i32, complete_output_i64_i32
-        module procedure :: complete_output_l32_i32, complete_output_l64_i32
-        module procedure :: complete_output_i32_i64, complete_output_i64_i64
-        module procedure :: complete_output_l32_i64, complete_output_l64_i64
+        module procedure :: complete_output_i32_i32, complete_output_i32_i64
+        module procedure :: complete_output_i64_i32, complete_output_i64_i64
+        module procedure :: complete_output_l32_i32, complete_output_l32_i64
+        module procedure :: complete_output_l64_i32, complete_output_l64_i64
     end interface scr_complete_output
 
     !> scr_start_output(name, flags, ierror): begins a dataset. A blank name asks for one made
     !> from the dataset id. If it fails, write nothing.
     interface scr_start_output
-        module procedure :: start_output_i32_i32, start_output_i64_i32, start_output_i32_i64
-        module procedure :: start_output_i64_i64
+        module procedure :: start_output_i32_i32, start_output_i32_i64
+        module procedure :: start_output_i64_i32, start_output_i64_i64
     end interface scr_start_output
 
     !> scr_current(name, ierror): makes a checkpoint the one to restart from.
@@ -234,23 +237,160 @@ module scrf
 
     ! The C interface. An interface body has no implicit none but its own.
     interface
-        function c_init() bind(C, name="SCR_Init") result(status)
-            import :: c_int
+        function c_init() &
+            bind(C, name="SCR_Init") result(status)
+            import :: c_char, c_int
             implicit none
             integer(c_int) :: status
         end function c_init
 
-        function c_finalize() bind(C, name="SCR_Finalize") result(status)
-            import :: c_int
+        function c_finalize() &
+            bind(C, name="SCR_Finalize") result(status)
+            import :: c_char, c_int
             implicit none
             integer(c_int) :: status
         end function c_finalize
 
-        function c_start_checkpoint() bind(C, name="SCR_Start_checkpoint") result(status)
-            import :: c_int
+        function c_start_checkpoint() &
+            bind(C, name="SCR_Start_checkpoint") result(status)
+            import :: c_char, c_int
             implicit none
             integer(c_int) :: status
         end function c_start_checkpoint
+
+        function c_start_output(name, flags) &
+            bind(C, name="SCR_Start_output") result(status)
+            import :: c_char, c_int
+            implicit none
+            character(kind=c_char), dimension(*), intent(in) :: name
+            integer(c_int), value, intent(in) :: flags
+            integer(c_int) :: status
+        end function c_start_output
+
+        function c_route_file(name, file) &
+            bind(C, name="SCR_Route_file") result(status)
+            import :: c_char, c_int
+            implicit none
+            character(kind=c_char), dimension(*), intent(in) :: name
+            character(kind=c_char), dimension(*), intent(inout) :: file
+            integer(c_int) :: status
+        end function c_route_file
+
+        function c_complete_output(valid) &
+            bind(C, name="SCR_Complete_output") result(status)
+            import :: c_char, c_int
+            implicit none
+            integer(c_int), value, intent(in) :: valid
+            integer(c_int) :: status
+        end function c_complete_output
+
+        function c_complete_checkpoint(valid) &
+            bind(C, name="SCR_Complete_checkpoint") result(status)
+            import :: c_char, c_int
+            implicit none
+            integer(c_int), value, intent(in) :: valid
+            integer(c_int) :: status
+        end function c_complete_checkpoint
+
+        function c_have_restart(flag, name) &
+            bind(C, name="SCR_Have_restart") result(status)
+            import :: c_char, c_int
+            implicit none
+            integer(c_int), intent(inout) :: flag
+            character(kind=c_char), dimension(*), intent(inout) :: name
+            integer(c_int) :: status
+        end function c_have_restart
+
+        function c_start_restart(name) &
+            bind(C, name="SCR_Start_restart") result(status)
+            import :: c_char, c_int
+            implicit none
+            character(kind=c_char), dimension(*), intent(inout) :: name
+            integer(c_int) :: status
+        end function c_start_restart
+
+        function c_complete_restart(valid) &
+            bind(C, name="SCR_Complete_restart") result(status)
+            import :: c_char, c_int
+            implicit none
+            integer(c_int), value, intent(in) :: valid
+            integer(c_int) :: status
+        end function c_complete_restart
+
+        function c_allow_other_ranks(allowed) &
+            bind(C, name="SCR_Allow_other_ranks") result(status)
+            import :: c_char, c_int
+            implicit none
+            integer(c_int), value, intent(in) :: allowed
+            integer(c_int) :: status
+        end function c_allow_other_ranks
+
+        function c_restart_ranks(ranks) &
+            bind(C, name="SCR_Restart_ranks") result(status)
+            import :: c_char, c_int
+            implicit none
+            integer(c_int), intent(inout) :: ranks
+            integer(c_int) :: status
+        end function c_restart_ranks
+
+        function c_restart_file_count(rank, count) &
+            bind(C, name="SCR_Restart_file_count") result(status)
+            import :: c_char, c_int
+            implicit none
+            integer(c_int), value, intent(in) :: rank
+            integer(c_int), intent(inout) :: count
+            integer(c_int) :: status
+        end function c_restart_file_count
+
+        function c_restart_file(rank, index, name) &
+            bind(C, name="SCR_Restart_file") result(status)
+            import :: c_char, c_int
+            implicit none
+            integer(c_int), value, intent(in) :: rank
+            integer(c_int), value, intent(in) :: index
+            character(kind=c_char), dimension(*), intent(inout) :: name
+            integer(c_int) :: status
+        end function c_restart_file
+
+        function c_need_checkpoint(flag) &
+            bind(C, name="SCR_Need_checkpoint") result(status)
+            import :: c_char, c_int
+            implicit none
+            integer(c_int), intent(inout) :: flag
+            integer(c_int) :: status
+        end function c_need_checkpoint
+
+        function c_should_exit(flag) &
+            bind(C, name="SCR_Should_exit") result(status)
+            import :: c_char, c_int
+            implicit none
+            integer(c_int), intent(inout) :: flag
+            integer(c_int) :: status
+        end function c_should_exit
+
+        function c_current(name) &
+            bind(C, name="SCR_Current") result(status)
+            import :: c_char, c_int
+            implicit none
+            character(kind=c_char), dimension(*), intent(in) :: name
+            integer(c_int) :: status
+        end function c_current
+
+        function c_drop(name) &
+            bind(C, name="SCR_Drop") result(status)
+            import :: c_char, c_int
+            implicit none
+            character(kind=c_char), dimension(*), intent(in) :: name
+            integer(c_int) :: status
+        end function c_drop
+
+        function c_delete(name) &
+            bind(C, name="SCR_Delete") result(status)
+            import :: c_char, c_int
+            implicit none
+            character(kind=c_char), dimension(*), intent(in) :: name
+            integer(c_int) :: status
+        end function c_delete
 
         function c_config(config) bind(C, name="SCR_Config") result(val)
             import :: c_char, c_ptr
@@ -264,125 +404,6 @@ module scrf
             implicit none
             type(c_ptr) :: version
         end function c_get_version
-
-        function c_route_file(name, file) bind(C, name="SCR_Route_file") result(status)
-            import :: c_char, c_int
-            implicit none
-            character(kind=c_char), intent(in) :: name(*)
-            character(kind=c_char), intent(inout) :: file(*)
-            integer(c_int) :: status
-        end function c_route_file
-
-        function c_have_restart(flag, name) bind(C, name="SCR_Have_restart") result(status)
-            import :: c_char, c_int
-            implicit none
-            integer(c_int), intent(inout) :: flag
-            character(kind=c_char), intent(inout) :: name(*)
-            integer(c_int) :: status
-        end function c_have_restart
-
-        function c_start_restart(name) bind(C, name="SCR_Start_restart") result(status)
-            import :: c_char, c_int
-            implicit none
-            character(kind=c_char), intent(inout) :: name(*)
-            integer(c_int) :: status
-        end function c_start_restart
-
-        function c_allow_other_ranks(allowed) bind(C, name="SCR_Allow_other_ranks") &
-            result(status)
-            import :: c_int
-            implicit none
-            integer(c_int), value, intent(in) :: allowed
-            integer(c_int) :: status
-        end function c_allow_other_ranks
-
-        function c_restart_ranks(ranks) bind(C, name="SCR_Restart_ranks") result(status)
-            import :: c_int
-            implicit none
-            integer(c_int), intent(inout) :: ranks
-            integer(c_int) :: status
-        end function c_restart_ranks
-
-        function c_restart_file_count(rank, count) bind(C, name="SCR_Restart_file_count") &
-            result(status)
-            import :: c_int
-            implicit none
-            integer(c_int), value, intent(in) :: rank
-            integer(c_int), intent(inout) :: count
-            integer(c_int) :: status
-        end function c_restart_file_count
-
-        function c_restart_file(rank, index, name) bind(C, name="SCR_Restart_file") result(status)
-            import :: c_char, c_int
-            implicit none
-            integer(c_int), value, intent(in) :: rank, index
-            character(kind=c_char), intent(inout) :: name(*)
-            integer(c_int) :: status
-        end function c_restart_file
-
-        function c_need_checkpoint(flag) bind(C, name="SCR_Need_checkpoint") result(status)
-            import :: c_int
-            implicit none
-            integer(c_int), intent(inout) :: flag
-            integer(c_int) :: status
-        end function c_need_checkpoint
-
-        function c_should_exit(flag) bind(C, name="SCR_Should_exit") result(status)
-            import :: c_int
-            implicit none
-            integer(c_int), intent(inout) :: flag
-            integer(c_int) :: status
-        end function c_should_exit
-
-        function c_complete_restart(valid) bind(C, name="SCR_Complete_restart") result(status)
-            import :: c_int
-            implicit none
-            integer(c_int), value, intent(in) :: valid
-            integer(c_int) :: status
-        end function c_complete_restart
-
-        function c_complete_checkpoint(valid) bind(C, name="SCR_Complete_checkpoint") result(status)
-            import :: c_int
-            implicit none
-            integer(c_int), value, intent(in) :: valid
-            integer(c_int) :: status
-        end function c_complete_checkpoint
-
-        function c_complete_output(valid) bind(C, name="SCR_Complete_output") result(status)
-            import :: c_int
-            implicit none
-            integer(c_int), value, intent(in) :: valid
-            integer(c_int) :: status
-        end function c_complete_output
-
-        function c_start_output(name, flags) bind(C, name="SCR_Start_output") result(status)
-            import :: c_char, c_int
-            implicit none
-            character(kind=c_char), intent(in) :: name(*)
-            integer(c_int), value, intent(in) :: flags
-            integer(c_int) :: status
-        end function c_start_output
-
-        function c_current(name) bind(C, name="SCR_Current") result(status)
-            import :: c_char, c_int
-            implicit none
-            character(kind=c_char), intent(in) :: name(*)
-            integer(c_int) :: status
-        end function c_current
-
-        function c_drop(name) bind(C, name="SCR_Drop") result(status)
-            import :: c_char, c_int
-            implicit none
-            character(kind=c_char), intent(in) :: name(*)
-            integer(c_int) :: status
-        end function c_drop
-
-        function c_delete(name) bind(C, name="SCR_Delete") result(status)
-            import :: c_char, c_int
-            implicit none
-            character(kind=c_char), intent(in) :: name(*)
-            integer(c_int) :: status
-        end function c_delete
 
         !> Reports an error that C cannot see.
         subroutine c_report(call_name, reason) bind(C, name="scr_fortran_report")
@@ -415,7 +436,7 @@ module scrf
 
 contains
 
-    ! ---- Work: each function calls C and returns its status. ----
+    ! ---- Work: calls of C with names, buffers or state around them. Each returns the status of C. ----
 
     function do_init() result(status)
         integer(int32) :: status
@@ -506,21 +527,6 @@ contains
         if (present(name)) call pad(text_of(buffer), name, status)
     end function do_start_restart
 
-    function do_allow_other_ranks(allowed) result(status)
-        integer(c_int), intent(in) :: allowed
-        integer(int32) :: status
-
-        status = c_allow_other_ranks(allowed)
-    end function do_allow_other_ranks
-
-    function do_restart_ranks(ranks) result(status)
-        integer(c_int), intent(out) :: ranks
-        integer(int32) :: status
-
-        ranks = 0
-        status = c_restart_ranks(ranks)
-    end function do_restart_ranks
-
     function do_restart_file_count(rank, count) result(status)
         integer(int64), intent(in) :: rank
         integer(c_int), intent(out) :: count
@@ -549,22 +555,6 @@ contains
         clamped = int(max(-1_int64, min(number, int(huge(clamped), int64))), c_int)
     end function clamped
 
-    function do_need_checkpoint(flag) result(status)
-        integer(c_int), intent(out) :: flag
-        integer(int32) :: status
-
-        flag = 0
-        status = c_need_checkpoint(flag)
-    end function do_need_checkpoint
-
-    function do_should_exit(flag) result(status)
-        integer(c_int), intent(out) :: flag
-        integer(int32) :: status
-
-        flag = 0
-        status = c_should_exit(flag)
-    end function do_should_exit
-
     function do_start_output(name, flags) result(status)
         character(len=*), intent(in) :: name
         integer(c_int), intent(in) :: flags
@@ -576,12 +566,6 @@ contains
         status = TOO_LONG
         needed = 0
     end function do_start_output
-
-    function do_start_checkpoint() result(status)
-        integer(int32) :: status
-
-        status = c_start_checkpoint()
-    end function do_start_checkpoint
 
     function do_complete_restart(valid) result(status)
         integer(c_int), intent(in) :: valid
@@ -616,20 +600,6 @@ contains
         more = status == SCR_SUCCESS
         in_restart_loop = more
     end subroutine next_restart
-
-    function do_complete_checkpoint(valid) result(status)
-        integer(c_int), intent(in) :: valid
-        integer(int32) :: status
-
-        status = c_complete_checkpoint(valid)
-    end function do_complete_checkpoint
-
-    function do_complete_output(valid) result(status)
-        integer(c_int), intent(in) :: valid
-        integer(int32) :: status
-
-        status = c_complete_output(valid)
-    end function do_complete_output
 
     function do_current(name) result(status)
         character(len=*), intent(in) :: name
@@ -832,26 +802,8 @@ contains
     subroutine start_checkpoint_i32(ierror)
         integer(int32), intent(out), optional :: ierror
 
-        call conclude("scr_start_checkpoint", do_start_checkpoint(), MAY_GO_ON, ierror)
+        call conclude("scr_start_checkpoint", c_start_checkpoint(), MAY_GO_ON, ierror)
     end subroutine start_checkpoint_i32
-
-    subroutine init_i64(ierror)
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_init", do_init(), MUST_STOP, ierror)
-    end subroutine init_i64
-
-    subroutine finalize_i64(ierror)
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_finalize", c_finalize(), MAY_GO_ON, ierror)
-    end subroutine finalize_i64
-
-    subroutine start_checkpoint_i64(ierror)
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_start_checkpoint", do_start_checkpoint(), MAY_GO_ON, ierror)
-    end subroutine start_checkpoint_i64
 
     subroutine config_i32(cfg, val, ierror)
         character(len=*), intent(in) :: cfg
@@ -875,8 +827,8 @@ contains
         integer(int32) :: status
 
         status = do_route_file(name, file)
-        if (present(ierror) .or. index(file, NO_PATH) /= 1) &
-            call conclude("scr_route_file", status, MUST_STOP, ierror)
+        if (.not. present(ierror) .and. index(file, NO_PATH) == 1) return
+        call conclude("scr_route_file", status, MUST_STOP, ierror)
     end subroutine route_file_i32
 
     subroutine start_restart_i32(name, ierror)
@@ -922,6 +874,68 @@ contains
         call conclude("scr_next_restart", status, MUST_STOP, ierror)
     end function next_restart_i32_i32
 
+    subroutine have_restart_i32_i32(flag, name, ierror)
+        integer(int32), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine have_restart_i32_i32
+
+    subroutine need_checkpoint_i32_i32(flag, ierror)
+        integer(int32), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_need_checkpoint", c_need_checkpoint(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine need_checkpoint_i32_i32
+
+    subroutine should_exit_i32_i32(flag, ierror)
+        integer(int32), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_should_exit", c_should_exit(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine should_exit_i32_i32
+
+    subroutine complete_restart_i32_i32(valid, ierror)
+        integer(int32), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_complete_restart", do_complete_restart(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_restart_i32_i32
+
+    subroutine complete_checkpoint_i32_i32(valid, ierror)
+        integer(int32), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_complete_checkpoint", c_complete_checkpoint(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_checkpoint_i32_i32
+
+    subroutine complete_output_i32_i32(valid, ierror)
+        integer(int32), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_complete_output", c_complete_output(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_output_i32_i32
+
+    subroutine allow_other_ranks_i32_i32(allowed, ierror)
+        integer(int32), intent(in) :: allowed
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_allow_other_ranks", c_allow_other_ranks(as_int(allowed)), &
+            MAY_GO_ON, ierror)
+    end subroutine allow_other_ranks_i32_i32
+
     function next_restart_i64_i32(name, valid, ierror) result(more)
         character(len=*), intent(inout) :: name
         integer(int64), intent(inout) :: valid
@@ -936,6 +950,68 @@ contains
         call set_flag(valid, number)
         call conclude("scr_next_restart", status, MUST_STOP, ierror)
     end function next_restart_i64_i32
+
+    subroutine have_restart_i64_i32(flag, name, ierror)
+        integer(int64), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine have_restart_i64_i32
+
+    subroutine need_checkpoint_i64_i32(flag, ierror)
+        integer(int64), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_need_checkpoint", c_need_checkpoint(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine need_checkpoint_i64_i32
+
+    subroutine should_exit_i64_i32(flag, ierror)
+        integer(int64), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_should_exit", c_should_exit(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine should_exit_i64_i32
+
+    subroutine complete_restart_i64_i32(valid, ierror)
+        integer(int64), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_complete_restart", do_complete_restart(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_restart_i64_i32
+
+    subroutine complete_checkpoint_i64_i32(valid, ierror)
+        integer(int64), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_complete_checkpoint", c_complete_checkpoint(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_checkpoint_i64_i32
+
+    subroutine complete_output_i64_i32(valid, ierror)
+        integer(int64), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_complete_output", c_complete_output(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_output_i64_i32
+
+    subroutine allow_other_ranks_i64_i32(allowed, ierror)
+        integer(int64), intent(in) :: allowed
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_allow_other_ranks", c_allow_other_ranks(as_int(allowed)), &
+            MAY_GO_ON, ierror)
+    end subroutine allow_other_ranks_i64_i32
 
     function next_restart_l32_i32(name, valid, ierror) result(more)
         character(len=*), intent(inout) :: name
@@ -952,6 +1028,68 @@ contains
         call conclude("scr_next_restart", status, MUST_STOP, ierror)
     end function next_restart_l32_i32
 
+    subroutine have_restart_l32_i32(flag, name, ierror)
+        logical(int32), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine have_restart_l32_i32
+
+    subroutine need_checkpoint_l32_i32(flag, ierror)
+        logical(int32), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_need_checkpoint", c_need_checkpoint(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine need_checkpoint_l32_i32
+
+    subroutine should_exit_l32_i32(flag, ierror)
+        logical(int32), intent(out) :: flag
+        integer(int32), intent(out), optional :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_should_exit", c_should_exit(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine should_exit_l32_i32
+
+    subroutine complete_restart_l32_i32(valid, ierror)
+        logical(int32), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_complete_restart", do_complete_restart(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_restart_l32_i32
+
+    subroutine complete_checkpoint_l32_i32(valid, ierror)
+        logical(int32), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_complete_checkpoint", c_complete_checkpoint(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_checkpoint_l32_i32
+
+    subroutine complete_output_l32_i32(valid, ierror)
+        logical(int32), intent(in) :: valid
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_complete_output", c_complete_output(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_output_l32_i32
+
+    subroutine allow_other_ranks_l32_i32(allowed, ierror)
+        logical(int32), intent(in) :: allowed
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_allow_other_ranks", c_allow_other_ranks(as_int(allowed)), &
+            MAY_GO_ON, ierror)
+    end subroutine allow_other_ranks_l32_i32
+
     function next_restart_l64_i32(name, valid, ierror) result(more)
         character(len=*), intent(inout) :: name
         logical(int64), intent(inout) :: valid
@@ -967,36 +1105,6 @@ contains
         call conclude("scr_next_restart", status, MUST_STOP, ierror)
     end function next_restart_l64_i32
 
-    subroutine have_restart_i32_i32(flag, name, ierror)
-        integer(int32), intent(out) :: flag
-        character(len=*), intent(out), optional :: name
-        integer(int32), intent(out), optional :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine have_restart_i32_i32
-
-    subroutine have_restart_i64_i32(flag, name, ierror)
-        integer(int64), intent(out) :: flag
-        character(len=*), intent(out), optional :: name
-        integer(int32), intent(out), optional :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine have_restart_i64_i32
-
-    subroutine have_restart_l32_i32(flag, name, ierror)
-        logical(int32), intent(out) :: flag
-        character(len=*), intent(out), optional :: name
-        integer(int32), intent(out), optional :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine have_restart_l32_i32
-
     subroutine have_restart_l64_i32(flag, name, ierror)
         logical(int64), intent(out) :: flag
         character(len=*), intent(out), optional :: name
@@ -1007,230 +1115,74 @@ contains
         call set_flag(flag, number)
     end subroutine have_restart_l64_i32
 
-    subroutine need_checkpoint_i32_i32(flag, ierror)
-        integer(int32), intent(out) :: flag
-        integer(int32), intent(out), optional :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_need_checkpoint", do_need_checkpoint(number), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine need_checkpoint_i32_i32
-
-    subroutine need_checkpoint_i64_i32(flag, ierror)
-        integer(int64), intent(out) :: flag
-        integer(int32), intent(out), optional :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_need_checkpoint", do_need_checkpoint(number), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine need_checkpoint_i64_i32
-
-    subroutine need_checkpoint_l32_i32(flag, ierror)
-        logical(int32), intent(out) :: flag
-        integer(int32), intent(out), optional :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_need_checkpoint", do_need_checkpoint(number), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine need_checkpoint_l32_i32
-
     subroutine need_checkpoint_l64_i32(flag, ierror)
         logical(int64), intent(out) :: flag
         integer(int32), intent(out), optional :: ierror
         integer(c_int) :: number
 
-        call conclude("scr_need_checkpoint", do_need_checkpoint(number), MUST_STOP, ierror)
+        number = 0
+        call conclude("scr_need_checkpoint", c_need_checkpoint(number), MUST_STOP, ierror)
         call set_flag(flag, number)
     end subroutine need_checkpoint_l64_i32
-
-    subroutine should_exit_i32_i32(flag, ierror)
-        integer(int32), intent(out) :: flag
-        integer(int32), intent(out), optional :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_should_exit", do_should_exit(number), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine should_exit_i32_i32
-
-    subroutine should_exit_i64_i32(flag, ierror)
-        integer(int64), intent(out) :: flag
-        integer(int32), intent(out), optional :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_should_exit", do_should_exit(number), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine should_exit_i64_i32
-
-    subroutine should_exit_l32_i32(flag, ierror)
-        logical(int32), intent(out) :: flag
-        integer(int32), intent(out), optional :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_should_exit", do_should_exit(number), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine should_exit_l32_i32
 
     subroutine should_exit_l64_i32(flag, ierror)
         logical(int64), intent(out) :: flag
         integer(int32), intent(out), optional :: ierror
         integer(c_int) :: number
 
-        call conclude("scr_should_exit", do_should_exit(number), MUST_STOP, ierror)
+        number = 0
+        call conclude("scr_should_exit", c_should_exit(number), MUST_STOP, ierror)
         call set_flag(flag, number)
     end subroutine should_exit_l64_i32
-
-    subroutine complete_restart_i32_i32(valid, ierror)
-        integer(int32), intent(in) :: valid
-        integer(int32), intent(out), optional :: ierror
-
-        call conclude("scr_complete_restart", &
-            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_restart_i32_i32
-
-    subroutine complete_restart_i64_i32(valid, ierror)
-        integer(int64), intent(in) :: valid
-        integer(int32), intent(out), optional :: ierror
-
-        call conclude("scr_complete_restart", &
-            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_restart_i64_i32
-
-    subroutine complete_restart_l32_i32(valid, ierror)
-        logical(int32), intent(in) :: valid
-        integer(int32), intent(out), optional :: ierror
-
-        call conclude("scr_complete_restart", &
-            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_restart_l32_i32
 
     subroutine complete_restart_l64_i32(valid, ierror)
         logical(int64), intent(in) :: valid
         integer(int32), intent(out), optional :: ierror
 
-        call conclude("scr_complete_restart", &
-            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
+        call conclude("scr_complete_restart", do_complete_restart(as_int(valid)), &
+            MAY_GO_ON, ierror)
     end subroutine complete_restart_l64_i32
-
-    subroutine complete_checkpoint_i32_i32(valid, ierror)
-        integer(int32), intent(in) :: valid
-        integer(int32), intent(out), optional :: ierror
-
-        call conclude("scr_complete_checkpoint", &
-            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_checkpoint_i32_i32
-
-    subroutine complete_checkpoint_i64_i32(valid, ierror)
-        integer(int64), intent(in) :: valid
-        integer(int32), intent(out), optional :: ierror
-
-        call conclude("scr_complete_checkpoint", &
-            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_checkpoint_i64_i32
-
-    subroutine complete_checkpoint_l32_i32(valid, ierror)
-        logical(int32), intent(in) :: valid
-        integer(int32), intent(out), optional :: ierror
-
-        call conclude("scr_complete_checkpoint", &
-            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_checkpoint_l32_i32
 
     subroutine complete_checkpoint_l64_i32(valid, ierror)
         logical(int64), intent(in) :: valid
         integer(int32), intent(out), optional :: ierror
 
-        call conclude("scr_complete_checkpoint", &
-            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
+        call conclude("scr_complete_checkpoint", c_complete_checkpoint(as_int(valid)), &
+            MAY_GO_ON, ierror)
     end subroutine complete_checkpoint_l64_i32
-
-    subroutine complete_output_i32_i32(valid, ierror)
-        integer(int32), intent(in) :: valid
-        integer(int32), intent(out), optional :: ierror
-
-        call conclude("scr_complete_output", &
-            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_output_i32_i32
-
-    subroutine complete_output_i64_i32(valid, ierror)
-        integer(int64), intent(in) :: valid
-        integer(int32), intent(out), optional :: ierror
-
-        call conclude("scr_complete_output", &
-            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_output_i64_i32
-
-    subroutine complete_output_l32_i32(valid, ierror)
-        logical(int32), intent(in) :: valid
-        integer(int32), intent(out), optional :: ierror
-
-        call conclude("scr_complete_output", &
-            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_output_l32_i32
 
     subroutine complete_output_l64_i32(valid, ierror)
         logical(int64), intent(in) :: valid
         integer(int32), intent(out), optional :: ierror
 
-        call conclude("scr_complete_output", &
-            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
+        call conclude("scr_complete_output", c_complete_output(as_int(valid)), &
+            MAY_GO_ON, ierror)
     end subroutine complete_output_l64_i32
+
+    subroutine allow_other_ranks_l64_i32(allowed, ierror)
+        logical(int64), intent(in) :: allowed
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_allow_other_ranks", c_allow_other_ranks(as_int(allowed)), &
+            MAY_GO_ON, ierror)
+    end subroutine allow_other_ranks_l64_i32
 
     subroutine start_output_i32_i32(name, flags, ierror)
         character(len=*), intent(in) :: name
         integer(int32), intent(in) :: flags
         integer(int32), intent(out), optional :: ierror
 
-        call conclude("scr_start_output", &
-            do_start_output(name, int(flags, c_int)), MAY_GO_ON, ierror)
+        call conclude("scr_start_output", do_start_output(name, int(flags, c_int)), &
+            MAY_GO_ON, ierror)
     end subroutine start_output_i32_i32
-
-    subroutine start_output_i64_i32(name, flags, ierror)
-        character(len=*), intent(in) :: name
-        integer(int64), intent(in) :: flags
-        integer(int32), intent(out), optional :: ierror
-
-        call conclude("scr_start_output", &
-            do_start_output(name, int(flags, c_int)), MAY_GO_ON, ierror)
-    end subroutine start_output_i64_i32
-
-    subroutine allow_i32_i32(allowed, ierror)
-        integer(int32), intent(in) :: allowed
-        integer(int32), intent(out), optional :: ierror
-
-        call conclude("scr_allow_other_ranks", &
-            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
-    end subroutine allow_i32_i32
-
-    subroutine allow_i64_i32(allowed, ierror)
-        integer(int64), intent(in) :: allowed
-        integer(int32), intent(out), optional :: ierror
-
-        call conclude("scr_allow_other_ranks", &
-            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
-    end subroutine allow_i64_i32
-
-    subroutine allow_l32_i32(allowed, ierror)
-        logical(int32), intent(in) :: allowed
-        integer(int32), intent(out), optional :: ierror
-
-        call conclude("scr_allow_other_ranks", &
-            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
-    end subroutine allow_l32_i32
-
-    subroutine allow_l64_i32(allowed, ierror)
-        logical(int64), intent(in) :: allowed
-        integer(int32), intent(out), optional :: ierror
-
-        call conclude("scr_allow_other_ranks", &
-            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
-    end subroutine allow_l64_i32
 
     subroutine restart_ranks_i32_i32(ranks, ierror)
         integer(int32), intent(out) :: ranks
         integer(int32), intent(out), optional :: ierror
         integer(c_int) :: number
 
-        call conclude("scr_restart_ranks", do_restart_ranks(number), MUST_STOP, ierror)
+        number = 0
+        call conclude("scr_restart_ranks", c_restart_ranks(number), MUST_STOP, ierror)
         call set_flag(ranks, number)
     end subroutine restart_ranks_i32_i32
 
@@ -1254,12 +1206,22 @@ contains
             do_restart_file(int(rank, int64), int(index, int64), name), MUST_STOP, ierror)
     end subroutine restart_file_i32_i32
 
+    subroutine start_output_i64_i32(name, flags, ierror)
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in) :: flags
+        integer(int32), intent(out), optional :: ierror
+
+        call conclude("scr_start_output", do_start_output(name, int(flags, c_int)), &
+            MAY_GO_ON, ierror)
+    end subroutine start_output_i64_i32
+
     subroutine restart_ranks_i64_i32(ranks, ierror)
         integer(int64), intent(out) :: ranks
         integer(int32), intent(out), optional :: ierror
         integer(c_int) :: number
 
-        call conclude("scr_restart_ranks", do_restart_ranks(number), MUST_STOP, ierror)
+        number = 0
+        call conclude("scr_restart_ranks", c_restart_ranks(number), MUST_STOP, ierror)
         call set_flag(ranks, number)
     end subroutine restart_ranks_i64_i32
 
@@ -1283,6 +1245,24 @@ contains
             do_restart_file(int(rank, int64), int(index, int64), name), MUST_STOP, ierror)
     end subroutine restart_file_i64_i32
 
+    subroutine init_i64(ierror)
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_init", do_init(), MUST_STOP, ierror)
+    end subroutine init_i64
+
+    subroutine finalize_i64(ierror)
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_finalize", c_finalize(), MAY_GO_ON, ierror)
+    end subroutine finalize_i64
+
+    subroutine start_checkpoint_i64(ierror)
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_start_checkpoint", c_start_checkpoint(), MAY_GO_ON, ierror)
+    end subroutine start_checkpoint_i64
+
     subroutine config_i64(cfg, val, ierror)
         character(len=*), intent(in) :: cfg
         character(len=*), intent(out), optional :: val
@@ -1302,8 +1282,10 @@ contains
         character(len=*), intent(in) :: name
         character(len=*), intent(out) :: file
         integer(int64), intent(out) :: ierror
+        integer(int32) :: status
 
-        call conclude("scr_route_file", do_route_file(name, file), MUST_STOP, ierror)
+        status = do_route_file(name, file)
+        call conclude("scr_route_file", status, MUST_STOP, ierror)
     end subroutine route_file_i64
 
     subroutine start_restart_i64(name, ierror)
@@ -1349,6 +1331,68 @@ contains
         call conclude("scr_next_restart", status, MUST_STOP, ierror)
     end function next_restart_i32_i64
 
+    subroutine have_restart_i32_i64(flag, name, ierror)
+        integer(int32), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine have_restart_i32_i64
+
+    subroutine need_checkpoint_i32_i64(flag, ierror)
+        integer(int32), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_need_checkpoint", c_need_checkpoint(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine need_checkpoint_i32_i64
+
+    subroutine should_exit_i32_i64(flag, ierror)
+        integer(int32), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_should_exit", c_should_exit(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine should_exit_i32_i64
+
+    subroutine complete_restart_i32_i64(valid, ierror)
+        integer(int32), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_complete_restart", do_complete_restart(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_restart_i32_i64
+
+    subroutine complete_checkpoint_i32_i64(valid, ierror)
+        integer(int32), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_complete_checkpoint", c_complete_checkpoint(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_checkpoint_i32_i64
+
+    subroutine complete_output_i32_i64(valid, ierror)
+        integer(int32), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_complete_output", c_complete_output(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_output_i32_i64
+
+    subroutine allow_other_ranks_i32_i64(allowed, ierror)
+        integer(int32), intent(in) :: allowed
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_allow_other_ranks", c_allow_other_ranks(as_int(allowed)), &
+            MAY_GO_ON, ierror)
+    end subroutine allow_other_ranks_i32_i64
+
     function next_restart_i64_i64(name, valid, ierror) result(more)
         character(len=*), intent(inout) :: name
         integer(int64), intent(inout) :: valid
@@ -1363,6 +1407,68 @@ contains
         call set_flag(valid, number)
         call conclude("scr_next_restart", status, MUST_STOP, ierror)
     end function next_restart_i64_i64
+
+    subroutine have_restart_i64_i64(flag, name, ierror)
+        integer(int64), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine have_restart_i64_i64
+
+    subroutine need_checkpoint_i64_i64(flag, ierror)
+        integer(int64), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_need_checkpoint", c_need_checkpoint(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine need_checkpoint_i64_i64
+
+    subroutine should_exit_i64_i64(flag, ierror)
+        integer(int64), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_should_exit", c_should_exit(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine should_exit_i64_i64
+
+    subroutine complete_restart_i64_i64(valid, ierror)
+        integer(int64), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_complete_restart", do_complete_restart(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_restart_i64_i64
+
+    subroutine complete_checkpoint_i64_i64(valid, ierror)
+        integer(int64), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_complete_checkpoint", c_complete_checkpoint(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_checkpoint_i64_i64
+
+    subroutine complete_output_i64_i64(valid, ierror)
+        integer(int64), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_complete_output", c_complete_output(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_output_i64_i64
+
+    subroutine allow_other_ranks_i64_i64(allowed, ierror)
+        integer(int64), intent(in) :: allowed
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_allow_other_ranks", c_allow_other_ranks(as_int(allowed)), &
+            MAY_GO_ON, ierror)
+    end subroutine allow_other_ranks_i64_i64
 
     function next_restart_l32_i64(name, valid, ierror) result(more)
         character(len=*), intent(inout) :: name
@@ -1379,6 +1485,68 @@ contains
         call conclude("scr_next_restart", status, MUST_STOP, ierror)
     end function next_restart_l32_i64
 
+    subroutine have_restart_l32_i64(flag, name, ierror)
+        logical(int32), intent(out) :: flag
+        character(len=*), intent(out), optional :: name
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine have_restart_l32_i64
+
+    subroutine need_checkpoint_l32_i64(flag, ierror)
+        logical(int32), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_need_checkpoint", c_need_checkpoint(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine need_checkpoint_l32_i64
+
+    subroutine should_exit_l32_i64(flag, ierror)
+        logical(int32), intent(out) :: flag
+        integer(int64), intent(out) :: ierror
+        integer(c_int) :: number
+
+        number = 0
+        call conclude("scr_should_exit", c_should_exit(number), MUST_STOP, ierror)
+        call set_flag(flag, number)
+    end subroutine should_exit_l32_i64
+
+    subroutine complete_restart_l32_i64(valid, ierror)
+        logical(int32), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_complete_restart", do_complete_restart(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_restart_l32_i64
+
+    subroutine complete_checkpoint_l32_i64(valid, ierror)
+        logical(int32), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_complete_checkpoint", c_complete_checkpoint(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_checkpoint_l32_i64
+
+    subroutine complete_output_l32_i64(valid, ierror)
+        logical(int32), intent(in) :: valid
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_complete_output", c_complete_output(as_int(valid)), &
+            MAY_GO_ON, ierror)
+    end subroutine complete_output_l32_i64
+
+    subroutine allow_other_ranks_l32_i64(allowed, ierror)
+        logical(int32), intent(in) :: allowed
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_allow_other_ranks", c_allow_other_ranks(as_int(allowed)), &
+            MAY_GO_ON, ierror)
+    end subroutine allow_other_ranks_l32_i64
+
     function next_restart_l64_i64(name, valid, ierror) result(more)
         character(len=*), intent(inout) :: name
         logical(int64), intent(inout) :: valid
@@ -1394,36 +1562,6 @@ contains
         call conclude("scr_next_restart", status, MUST_STOP, ierror)
     end function next_restart_l64_i64
 
-    subroutine have_restart_i32_i64(flag, name, ierror)
-        integer(int32), intent(out) :: flag
-        character(len=*), intent(out), optional :: name
-        integer(int64), intent(out) :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine have_restart_i32_i64
-
-    subroutine have_restart_i64_i64(flag, name, ierror)
-        integer(int64), intent(out) :: flag
-        character(len=*), intent(out), optional :: name
-        integer(int64), intent(out) :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine have_restart_i64_i64
-
-    subroutine have_restart_l32_i64(flag, name, ierror)
-        logical(int32), intent(out) :: flag
-        character(len=*), intent(out), optional :: name
-        integer(int64), intent(out) :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_have_restart", do_have_restart(number, name), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine have_restart_l32_i64
-
     subroutine have_restart_l64_i64(flag, name, ierror)
         logical(int64), intent(out) :: flag
         character(len=*), intent(out), optional :: name
@@ -1434,230 +1572,74 @@ contains
         call set_flag(flag, number)
     end subroutine have_restart_l64_i64
 
-    subroutine need_checkpoint_i32_i64(flag, ierror)
-        integer(int32), intent(out) :: flag
-        integer(int64), intent(out) :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_need_checkpoint", do_need_checkpoint(number), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine need_checkpoint_i32_i64
-
-    subroutine need_checkpoint_i64_i64(flag, ierror)
-        integer(int64), intent(out) :: flag
-        integer(int64), intent(out) :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_need_checkpoint", do_need_checkpoint(number), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine need_checkpoint_i64_i64
-
-    subroutine need_checkpoint_l32_i64(flag, ierror)
-        logical(int32), intent(out) :: flag
-        integer(int64), intent(out) :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_need_checkpoint", do_need_checkpoint(number), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine need_checkpoint_l32_i64
-
     subroutine need_checkpoint_l64_i64(flag, ierror)
         logical(int64), intent(out) :: flag
         integer(int64), intent(out) :: ierror
         integer(c_int) :: number
 
-        call conclude("scr_need_checkpoint", do_need_checkpoint(number), MUST_STOP, ierror)
+        number = 0
+        call conclude("scr_need_checkpoint", c_need_checkpoint(number), MUST_STOP, ierror)
         call set_flag(flag, number)
     end subroutine need_checkpoint_l64_i64
-
-    subroutine should_exit_i32_i64(flag, ierror)
-        integer(int32), intent(out) :: flag
-        integer(int64), intent(out) :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_should_exit", do_should_exit(number), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine should_exit_i32_i64
-
-    subroutine should_exit_i64_i64(flag, ierror)
-        integer(int64), intent(out) :: flag
-        integer(int64), intent(out) :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_should_exit", do_should_exit(number), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine should_exit_i64_i64
-
-    subroutine should_exit_l32_i64(flag, ierror)
-        logical(int32), intent(out) :: flag
-        integer(int64), intent(out) :: ierror
-        integer(c_int) :: number
-
-        call conclude("scr_should_exit", do_should_exit(number), MUST_STOP, ierror)
-        call set_flag(flag, number)
-    end subroutine should_exit_l32_i64
 
     subroutine should_exit_l64_i64(flag, ierror)
         logical(int64), intent(out) :: flag
         integer(int64), intent(out) :: ierror
         integer(c_int) :: number
 
-        call conclude("scr_should_exit", do_should_exit(number), MUST_STOP, ierror)
+        number = 0
+        call conclude("scr_should_exit", c_should_exit(number), MUST_STOP, ierror)
         call set_flag(flag, number)
     end subroutine should_exit_l64_i64
-
-    subroutine complete_restart_i32_i64(valid, ierror)
-        integer(int32), intent(in) :: valid
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_complete_restart", &
-            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_restart_i32_i64
-
-    subroutine complete_restart_i64_i64(valid, ierror)
-        integer(int64), intent(in) :: valid
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_complete_restart", &
-            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_restart_i64_i64
-
-    subroutine complete_restart_l32_i64(valid, ierror)
-        logical(int32), intent(in) :: valid
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_complete_restart", &
-            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_restart_l32_i64
 
     subroutine complete_restart_l64_i64(valid, ierror)
         logical(int64), intent(in) :: valid
         integer(int64), intent(out) :: ierror
 
-        call conclude("scr_complete_restart", &
-            do_complete_restart(as_int(valid)), MAY_GO_ON, ierror)
+        call conclude("scr_complete_restart", do_complete_restart(as_int(valid)), &
+            MAY_GO_ON, ierror)
     end subroutine complete_restart_l64_i64
-
-    subroutine complete_checkpoint_i32_i64(valid, ierror)
-        integer(int32), intent(in) :: valid
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_complete_checkpoint", &
-            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_checkpoint_i32_i64
-
-    subroutine complete_checkpoint_i64_i64(valid, ierror)
-        integer(int64), intent(in) :: valid
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_complete_checkpoint", &
-            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_checkpoint_i64_i64
-
-    subroutine complete_checkpoint_l32_i64(valid, ierror)
-        logical(int32), intent(in) :: valid
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_complete_checkpoint", &
-            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_checkpoint_l32_i64
 
     subroutine complete_checkpoint_l64_i64(valid, ierror)
         logical(int64), intent(in) :: valid
         integer(int64), intent(out) :: ierror
 
-        call conclude("scr_complete_checkpoint", &
-            do_complete_checkpoint(as_int(valid)), MAY_GO_ON, ierror)
+        call conclude("scr_complete_checkpoint", c_complete_checkpoint(as_int(valid)), &
+            MAY_GO_ON, ierror)
     end subroutine complete_checkpoint_l64_i64
-
-    subroutine complete_output_i32_i64(valid, ierror)
-        integer(int32), intent(in) :: valid
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_complete_output", &
-            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_output_i32_i64
-
-    subroutine complete_output_i64_i64(valid, ierror)
-        integer(int64), intent(in) :: valid
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_complete_output", &
-            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_output_i64_i64
-
-    subroutine complete_output_l32_i64(valid, ierror)
-        logical(int32), intent(in) :: valid
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_complete_output", &
-            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
-    end subroutine complete_output_l32_i64
 
     subroutine complete_output_l64_i64(valid, ierror)
         logical(int64), intent(in) :: valid
         integer(int64), intent(out) :: ierror
 
-        call conclude("scr_complete_output", &
-            do_complete_output(as_int(valid)), MAY_GO_ON, ierror)
+        call conclude("scr_complete_output", c_complete_output(as_int(valid)), &
+            MAY_GO_ON, ierror)
     end subroutine complete_output_l64_i64
+
+    subroutine allow_other_ranks_l64_i64(allowed, ierror)
+        logical(int64), intent(in) :: allowed
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_allow_other_ranks", c_allow_other_ranks(as_int(allowed)), &
+            MAY_GO_ON, ierror)
+    end subroutine allow_other_ranks_l64_i64
 
     subroutine start_output_i32_i64(name, flags, ierror)
         character(len=*), intent(in) :: name
         integer(int32), intent(in) :: flags
         integer(int64), intent(out) :: ierror
 
-        call conclude("scr_start_output", &
-            do_start_output(name, int(flags, c_int)), MAY_GO_ON, ierror)
+        call conclude("scr_start_output", do_start_output(name, int(flags, c_int)), &
+            MAY_GO_ON, ierror)
     end subroutine start_output_i32_i64
-
-    subroutine start_output_i64_i64(name, flags, ierror)
-        character(len=*), intent(in) :: name
-        integer(int64), intent(in) :: flags
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_start_output", &
-            do_start_output(name, int(flags, c_int)), MAY_GO_ON, ierror)
-    end subroutine start_output_i64_i64
-
-    subroutine allow_i32_i64(allowed, ierror)
-        integer(int32), intent(in) :: allowed
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_allow_other_ranks", &
-            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
-    end subroutine allow_i32_i64
-
-    subroutine allow_i64_i64(allowed, ierror)
-        integer(int64), intent(in) :: allowed
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_allow_other_ranks", &
-            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
-    end subroutine allow_i64_i64
-
-    subroutine allow_l32_i64(allowed, ierror)
-        logical(int32), intent(in) :: allowed
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_allow_other_ranks", &
-            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
-    end subroutine allow_l32_i64
-
-    subroutine allow_l64_i64(allowed, ierror)
-        logical(int64), intent(in) :: allowed
-        integer(int64), intent(out) :: ierror
-
-        call conclude("scr_allow_other_ranks", &
-            do_allow_other_ranks(as_int(allowed)), MAY_GO_ON, ierror)
-    end subroutine allow_l64_i64
 
     subroutine restart_ranks_i32_i64(ranks, ierror)
         integer(int32), intent(out) :: ranks
         integer(int64), intent(out) :: ierror
         integer(c_int) :: number
 
-        call conclude("scr_restart_ranks", do_restart_ranks(number), MUST_STOP, ierror)
+        number = 0
+        call conclude("scr_restart_ranks", c_restart_ranks(number), MUST_STOP, ierror)
         call set_flag(ranks, number)
     end subroutine restart_ranks_i32_i64
 
@@ -1681,12 +1663,22 @@ contains
             do_restart_file(int(rank, int64), int(index, int64), name), MUST_STOP, ierror)
     end subroutine restart_file_i32_i64
 
+    subroutine start_output_i64_i64(name, flags, ierror)
+        character(len=*), intent(in) :: name
+        integer(int64), intent(in) :: flags
+        integer(int64), intent(out) :: ierror
+
+        call conclude("scr_start_output", do_start_output(name, int(flags, c_int)), &
+            MAY_GO_ON, ierror)
+    end subroutine start_output_i64_i64
+
     subroutine restart_ranks_i64_i64(ranks, ierror)
         integer(int64), intent(out) :: ranks
         integer(int64), intent(out) :: ierror
         integer(c_int) :: number
 
-        call conclude("scr_restart_ranks", do_restart_ranks(number), MUST_STOP, ierror)
+        number = 0
+        call conclude("scr_restart_ranks", c_restart_ranks(number), MUST_STOP, ierror)
         call set_flag(ranks, number)
     end subroutine restart_ranks_i64_i64
 
@@ -1709,4 +1701,5 @@ contains
         call conclude("scr_restart_file", &
             do_restart_file(int(rank, int64), int(index, int64), name), MUST_STOP, ierror)
     end subroutine restart_file_i64_i64
+
 end module scrf

@@ -1,5 +1,5 @@
 /* The Scalable Checkpoint / Restart library: C interface, compatible with SCR v3.1.0.
-   Generated from library/capi/mod.rs; see tests/header.rs. SPDX-License-Identifier: MIT OR Apache-2.0 */
+   Generated from library/capi/mod.rs; see tests/header. SPDX-License-Identifier: MIT OR Apache-2.0 */
 
 #ifndef SCR_H
 #define SCR_H

@@ -201,7 +201,7 @@ fn names_in_the_documentation_exist() {
                 "tests/simulate",
                 "src/config",
                 "python/scr",
-                "tests/header.rs",
+                "tests/header",
             ],
         ]
         .concat(),

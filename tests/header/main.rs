@@ -1,7 +1,9 @@
 //! `include/scr.h` is what cbindgen makes of `library/capi/mod.rs`, and the manual pages in `docs/man3` are
-//! made of the header, as is `docs/c-api.md`.
+//! made of the header, as is `docs/c-api.md`. The Fortran sources are made of templates.
 //!
 //! After a change there, `SCR_UPDATE_HEADER=1 cargo test --test header` rewrites all.
+
+mod fortran;
 
 use scr::version;
 use std::collections::BTreeMap;
@@ -11,7 +13,7 @@ use std::{env, fs};
 
 const HEAD: &str = "\
 /* The Scalable Checkpoint / Restart library: C interface, compatible with SCR v3.1.0.
-   Generated from library/capi/mod.rs; see tests/header.rs. SPDX-License-Identifier: MIT OR Apache-2.0 */";
+   Generated from library/capi/mod.rs; see tests/header. SPDX-License-Identifier: MIT OR Apache-2.0 */";
 
 /// What Rust cannot declare; defined in `library/capi/configf.c`.
 const CONFIGF: &str = r#"
@@ -56,7 +58,7 @@ fn header_matches_the_interface() {
 fn manual_pages_match_the_interface() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let directory = root.join("docs/man3");
-    let module = fs::read_to_string(root.join("fortran/scrf.F90")).unwrap();
+    let module = fortran::expand("scrf.F90.jinja").unwrap();
     let generated = pages(&generate(root).unwrap(), &module);
 
     if env::var_os("SCR_UPDATE_HEADER").is_some() {
@@ -81,49 +83,6 @@ fn manual_pages_match_the_interface() {
     assert_eq!(found.len(), 22);
     assert!(found["SCR_Init.3"].contains("call scr_init(ierror)"));
     assert!(found["SCR_Route_file.3"].contains("SCR_Route_file(const char *name, char *file)"));
-}
-
-/// `docs/fortran-api.md` has each call of the module with its arguments, and says what it does without
-/// `ierror`.
-#[test]
-fn the_page_of_the_fortran_interface_is_true() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
-    let (page, module) = (read("docs/fortran-api.md"), read("fortran/scrf.F90"));
-    let mut rows: BTreeMap<String, (String, String)> = BTreeMap::new();
-    for line in page.lines() {
-        let columns: Vec<&str> = line.split(" | ").collect();
-        if let [call, _, end] = columns[..]
-            && let Some((name, arguments)) = call.trim_start_matches("| `").split_once('(')
-            && name.starts_with("scr_")
-        {
-            let arguments = arguments.trim_end_matches('`').to_string();
-            let end = end.trim_end_matches(" |").to_string();
-            rows.insert(name.to_string(), (arguments, end));
-        }
-    }
-
-    let code: Vec<&str> = module.lines().map(str::trim).collect();
-    let code = code.join(" ").replace("& ", "");
-    let mut concluded = BTreeMap::new();
-    for call in code.split("call conclude(\"").skip(1) {
-        let (name, rest) = call.split_once('"').unwrap();
-        let stops = rest.find("MUST_STOP").unwrap_or(usize::MAX)
-            < rest.find("MAY_GO_ON").unwrap_or(usize::MAX);
-        let end = if stops { "stops" } else { "goes on" };
-        assert_eq!(concluded.insert(name.to_string(), end).unwrap_or(end), end);
-    }
-    assert!(concluded.len() > 21);
-    for (name, end) in &concluded {
-        let row = rows
-            .get(name)
-            .unwrap_or_else(|| panic!("no row for {name}"));
-        assert_eq!(row.1, *end, "{name}");
-        let signature = format!("!> {name}({}: ", row.0);
-        let documented = name == "scr_routed" || module.contains(&signature);
-        assert!(documented, "other arguments: {signature}");
-    }
-    assert_eq!(rows.len(), concluded.len());
 }
 
 /// A manual page for each function, by the name of its file: the comment and the declaration of the
@@ -240,41 +199,6 @@ fn roff(text: &str) -> String {
         }
     }
     out
-}
-
-/// A number that C, the Fortran module and the old Fortran header must agree on.
-#[test]
-fn fortran_has_the_same_constants() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
-    let (header, module, legacy) = (
-        read("include/scr.h"),
-        read("fortran/scrf.F90"),
-        read("include/scrf.h"),
-    );
-
-    let mut constants = 0;
-    for line in header.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let ["#define", name, value] = words[..] else {
-            continue;
-        };
-        if value.parse::<i32>().is_err() {
-            continue;
-        }
-        constants += 1;
-        let in_module = format!("parameter, public :: {name} = {value}\n");
-        assert!(
-            module.contains(&in_module),
-            "fortran/scrf.F90 lacks: {in_module}"
-        );
-        let in_legacy = format!("parameter ({name} = {value})\n");
-        assert!(
-            legacy.contains(&in_legacy),
-            "include/scrf.h lacks: {in_legacy}"
-        );
-    }
-    assert_eq!(constants, 6);
 }
 
 fn generate(root: &Path) -> Result<String, Box<dyn Error>> {
