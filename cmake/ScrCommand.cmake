@@ -37,16 +37,22 @@ foreach(shell IN ITEMS bash zsh fish)
         DESTINATION ${CMAKE_INSTALL_DATADIR}/${_scr_${shell}_directory})
 endforeach()
 
-# Each classic name has a manual page, made from the table that the command itself goes by
-# (a test keeps them the same), and only classic names have an underscore.
-file(GLOB _scr_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.1)
-foreach(page IN LISTS _scr_pages)
-    install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-    get_filename_component(name ${page} NAME_WE)
-    if(name MATCHES "_")
-        set(link ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name})
-        add_custom_command(TARGET scr_command POST_BUILD
-            COMMAND ${CMAKE_COMMAND} -E create_symlink scr ${link} VERBATIM)
-        install(FILES ${link} DESTINATION ${CMAKE_INSTALL_BINDIR})
-    endif()
+# The manual pages of all names, and of the calls of the library.
+set(_scr_manual ${PROJECT_BINARY_DIR}/man)
+add_custom_command(TARGET scr_command POST_BUILD
+    COMMAND ${SCR_COMMAND} manual --dir ${_scr_manual} --calls
+        ${PROJECT_SOURCE_DIR}/docs/c-api.md ${PROJECT_SOURCE_DIR}/fortran/scrf.F90 VERBATIM)
+install(DIRECTORY ${_scr_manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR})
+
+# The classic names. docs/commands.md has them in the rows of its table: a test compares it with the command.
+set(_scr_page ${PROJECT_SOURCE_DIR}/docs/commands.md)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_scr_page})
+file(STRINGS ${_scr_page} _scr_rows REGEX "^[|] .`scr ")
+string(REGEX MATCHALL "`[a-z0-9]+_[a-z0-9_]+`" _scr_names "${_scr_rows}")
+foreach(name IN LISTS _scr_names)
+    string(REPLACE "`" "" name ${name})
+    set(link ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name})
+    add_custom_command(TARGET scr_command POST_BUILD
+        COMMAND ${CMAKE_COMMAND} -E create_symlink scr ${link} VERBATIM)
+    install(FILES ${link} DESTINATION ${CMAKE_INSTALL_BINDIR})
 endforeach()

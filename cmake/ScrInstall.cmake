@@ -15,13 +15,11 @@ install(EXPORT scrTargets NAMESPACE scr:: DESTINATION ${SCR_PACKAGE_DIR})
 install(FILES ${SCR_GENERATED}/scr-config.cmake ${SCR_GENERATED}/scr-config-version.cmake
     DESTINATION ${SCR_PACKAGE_DIR})
 
-# Documentation, with the directories that links in it name; the manual pages of the calls are made
-# from the header. docs/scr.conf.sample has all parameters.
-install(DIRECTORY docs/man3/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 FILES_MATCHING PATTERN "*.3")
+# Documentation, with the directories that links in it name. docs/scr.conf.sample has all parameters.
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE-MIT LICENSE-APACHE
     THIRD-PARTY-NOTICES.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
-    FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "man" EXCLUDE PATTERN "man3" EXCLUDE)
+    FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 install(FILES docs/scr.conf.sample DESTINATION ${CMAKE_INSTALL_DATADIR}/scr)
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/scr/examples
     USE_SOURCE_PERMISSIONS

@@ -122,6 +122,7 @@ pub const COMMANDS: &[Command] = &[
     log_transfer::COMMAND,
     ckpt_interval::COMMAND,
     completions::COMMAND,
+    manual::command::COMMAND,
 ];
 
 /// What a command is for: the headings of `scr --help`.

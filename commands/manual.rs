@@ -1,6 +1,10 @@
 //! Examples and related pages of each command, for its help and its manual page. Tests parse the
 //! examples as command lines, and look for the related pages.
 
+mod calls;
+pub(crate) mod command;
+mod pages;
+
 /// What a manual page has besides the definition of the command.
 #[derive(Debug, Clone, Copy)]
 pub struct Manual {
@@ -195,5 +199,9 @@ pub const MANUALS: &[Manual] = &[
     page("completions", &[
         ("eval \"$(scr completions bash)\"", "In ~/.bashrc: complete command lines of scr."),
         ("scr completions zsh --dir ~/.zfunc", "Write the scripts for all names."),
-    ], &["params"]),
+    ], &["manual"]),
+    page("manual", &[
+        ("scr manual index", "Print the manual page of scr index, which man -l - shows."),
+        ("scr manual --dir ~/.local/share/man", "Write the pages of all names."),
+    ], &["completions"]),
 ];

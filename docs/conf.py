@@ -16,7 +16,6 @@ version = release
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 root_doc = "index"
-exclude_patterns = ["man", "man3"]
 nitpicky = True
 myst_heading_anchors = 4  # the anchors of headings are those of the repository's web view
 highlight_language = "none"  # a block that names no language: shell lines, settings, output

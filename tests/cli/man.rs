@@ -1,153 +1,43 @@
-//! The manual pages in `docs/man` are those of the commands.
+//! The manual pages, which `scr manual` makes, and what they are made from.
 
-use scr::cli::{COMMANDS, MANUALS, Manual, definition, manual};
-use std::collections::BTreeMap;
+use crate::sandbox::Sandbox;
+use scr::cli::{COMMANDS, MANUALS, definition, manual};
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 
-/// What `clap_mangen` writes before each section.
-const QUOTES: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
-
-/// Text for roff: nothing in it is a command.
-fn plain(text: &str) -> String {
-    let text = text.replace('\\', "\\e").replace('-', "\\-");
-    let guarded = text.starts_with(['.', '\'']);
-    if guarded { format!("\\&{text}") } else { text }
-}
-
-/// An argument as in a synopsis: `-p, --prefix DIR`, with `...` if it may be repeated.
-fn synopsis_of(arg: &clap::Arg) -> String {
-    let short = arg.get_short().map(|letter| format!("\\fB\\-{letter}\\fR"));
-    let long = arg
-        .get_long()
-        .map(|name| format!("\\fB{}\\fR", plain(&format!("--{name}"))));
-    let names: Vec<String> = short.into_iter().chain(long).collect();
-    let takes = arg.get_num_args().is_some_and(|range| range.takes_values());
-    let values = arg.get_value_names().filter(|_| takes).unwrap_or_default();
-    let values: Vec<String> = match values {
-        [] if takes => vec![arg.get_id().as_str().to_uppercase()],
-        values => values.iter().map(ToString::to_string).collect(),
-    };
-    let mut words = vec![names.join("|")];
-    words.extend(
-        values
-            .iter()
-            .map(|value| format!("\\fI{}\\fR", plain(value))),
-    );
-    words.retain(|word| !word.is_empty());
-    let mut text = words.join(" ");
-    if !arg.is_required_set() {
-        text = format!("[{text}]");
-    }
-    let repeated = matches!(arg.get_action(), clap::ArgAction::Append)
-        || arg
-            .get_num_args()
-            .is_some_and(|range| range.max_values() > 1);
-    if repeated { text + "..." } else { text }
-}
-
-/// The synopsis with the values of options, which `clap_mangen` leaves out.
-fn synopsis(command: &clap::Command) -> String {
-    let name = command.get_bin_name().unwrap_or(command.get_name());
-    let mut text = format!(".SH SYNOPSIS\n\\fB{}\\fR", plain(name));
-    let shown = |arg: &&clap::Arg| !arg.is_hide_set();
-    let options = command
-        .get_arguments()
-        .filter(shown)
-        .filter(|arg| !arg.is_positional());
-    let positionals = command.get_positionals().filter(shown);
-    for arg in options.chain(positionals) {
-        text.extend([" ", &synopsis_of(arg)]);
-    }
-    if command.has_subcommands() {
-        text.push_str(" \\fICOMMAND\\fR [\\fIARGUMENTS\\fR]...");
-    }
-    text + "\n"
-}
-
-/// Examples and related pages.
-fn more(manual: &Manual) -> String {
-    let mut text = String::from(".SH EXAMPLES\n");
-    for (line, what) in manual.examples {
-        text.push_str(&format!(".TP\n\\fB{}\\fR\n{}\n", plain(line), plain(what)));
-    }
-    let pages = manual.see_also.iter().map(|name| format!("scr-{name}"));
-    let pages = ["scr".to_string()].into_iter().chain(pages);
-    let pages: Vec<String> = pages
-        .map(|name| format!("\\fB{}\\fR(1)", plain(&name)))
-        .collect();
-    text + &format!(".SH \"SEE ALSO\"\n{}\n", pages.join(", "))
-}
-
-/// Pages by file name.
-fn pages() -> BTreeMap<String, String> {
-    let page = |mut command: clap::Command, manual: Option<&Manual>| {
-        command.build();
-        // Examples have a section of their own.
-        let command = match manual {
-            Some(_) => command.after_long_help(clap::builder::Resettable::Reset),
-            None => command,
-        };
-        let (synopsis, options) = (synopsis(&command), command.get_arguments().count() > 0);
-        let commands = command.has_subcommands();
-        let man = clap_mangen::Man::new(command);
-        let mut bytes = Vec::new();
-        man.render_title(&mut bytes).unwrap();
-        man.render_name_section(&mut bytes).unwrap();
-        bytes.extend(synopsis.as_bytes());
-        man.render_description_section(&mut bytes).unwrap();
-        if options {
-            man.render_options_section(&mut bytes).unwrap();
-        }
-        if commands {
-            man.render_subcommands_section(&mut bytes).unwrap();
-        }
-        bytes.extend(manual.map(more).unwrap_or_default().as_bytes());
-        man.render_version_section(&mut bytes).unwrap();
-        // Each section comes with the definition of quotes, which one of them gives to all.
-        let text = String::from_utf8(bytes).unwrap();
-        QUOTES.to_string() + &text.replace(QUOTES, "")
-    };
-    // The overview says the same as the page's own list of commands.
-    let top = definition()
-        .after_help(clap::builder::Resettable::Reset)
-        .disable_help_subcommand(true);
-    let mut pages = BTreeMap::from([("scr.1".to_string(), page(top, None))]);
-    for command in COMMANDS {
-        let file = format!("scr-{}.1", command.name);
-        let named = command
-            .definition(command.name)
-            .display_name(format!("scr-{}", command.name))
-            .bin_name(format!("scr {}", command.name));
-        for classic in command.classic {
-            pages.insert(format!("{classic}.1"), format!(".so man1/{file}\n"));
-        }
-        pages.insert(file, page(named, manual(command.name)));
-    }
-    pages
-}
-
+/// The pages of all commands, of their classic names and of the library's calls.
 #[test]
-fn the_committed_pages_are_current() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/man");
-    if std::env::var_os("SCR_WRITE_DOCS").is_some() {
-        let _ = std::fs::remove_dir_all(&dir);
-        std::fs::create_dir_all(&dir).unwrap();
-        for (name, text) in pages() {
-            std::fs::write(dir.join(name), text).unwrap();
-        }
+fn a_directory_gets_all_pages() {
+    let sandbox = Sandbox::empty();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = |file: &str| root.join(file).to_str().unwrap().to_string();
+    let (api, module) = (path("docs/c-api.md"), path("fortran/scrf.F90"));
+    let dir = sandbox.path().join("man");
+    let made = ["manual", "--dir", dir.to_str().unwrap(), "--calls", &api, &module];
+    sandbox.run(&made).out();
+
+    let names = |section: &str| -> BTreeSet<String> {
+        let entries = fs::read_dir(dir.join(section)).unwrap();
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    };
+    let mut expected = BTreeSet::from(["scr.1".to_string()]);
+    for command in COMMANDS {
+        expected.insert(format!("scr-{}.1", command.name));
+        expected.extend(command.classic.iter().map(|name| format!("{name}.1")));
     }
-    let committed: BTreeMap<String, String> = std::fs::read_dir(&dir)
-        .unwrap()
-        .map(|entry| {
-            let entry = entry.unwrap();
-            let name = entry.file_name().into_string().unwrap();
-            (name, std::fs::read_to_string(entry.path()).unwrap())
-        })
-        .collect();
-    assert!(
-        committed == pages(),
-        "stale: run SCR_WRITE_DOCS=1 cargo test --no-default-features --features cli, and commit"
-    );
+    assert_eq!(names("man1"), expected);
+    let read = |page: &str| fs::read_to_string(dir.join(page)).unwrap();
+    assert_eq!(read("man1/scr_index.1"), ".so man1/scr-index.1\n");
+
+    let api = fs::read_to_string(api).unwrap();
+    assert_eq!(names("man3").len(), api.matches("\n## SCR_").count());
+    let page = read("man3/SCR_Init.3");
+    assert!(page.contains(".B int SCR_Init(void);\n"), "{page}");
+    assert!(page.contains(".B call scr_init(ierror)\n"), "{page}");
+    assert!(page.contains(".SH RETURN VALUE\n"), "{page}");
 }
 
 #[test]
@@ -204,17 +94,21 @@ fn each_command_has_examples_that_it_takes_and_pages_that_exist() {
 }
 
 #[test]
-fn a_page_has_the_values_of_options() {
-    let page = &pages()["scr-index.1"];
-    assert!(
-        page.contains("[\\fB\\-c\\fR|\\fB\\-\\-current\\fR \\fINAME\\fR]"),
-        "{page}"
-    );
+fn a_page_has_the_values_of_options_and_a_title() {
+    let sandbox = Sandbox::empty();
+    let page = sandbox.run(&["manual", "index"]).out();
     for part in [
+        "[\\fB\\-c\\fR|\\fB\\-\\-current\\fR \\fINAME\\fR]",
         ".SH EXAMPLES",
         ".SH \"SEE ALSO\"",
         "\\fBscr\\-inspect\\fR(1)",
     ] {
-        assert!(page.contains(part), "{part}");
+        assert!(page.contains(part), "{part}: {page}");
     }
+    assert_eq!(sandbox.run(&["manual", "scr_index"]).out(), page);
+    let title = format!(".TH scr 1  \"scr {}", env!("CARGO_PKG_VERSION"));
+    let top = sandbox.run(&["manual"]).out();
+    assert!(top.contains(&title), "{top}");
+    let error = sandbox.run(&["manual", "nothing"]).failed();
+    assert!(error.contains("nothing: no such command"), "{error}");
 }

@@ -1,12 +1,11 @@
-//! `include/scr.h` is what cbindgen makes of `library/capi/mod.rs`, and the manual pages in `docs/man3` are
-//! made of the header, as is `docs/c-api.md`. The Fortran sources are made of templates.
+//! `include/scr.h` is what cbindgen makes of `library/capi/mod.rs`, and `docs/c-api.md` is made of the header. The
+//! Fortran sources are made of templates.
 //!
 //! After a change there, `SCR_UPDATE_HEADER=1 cargo test --test header` rewrites all.
 
 mod fortran;
 
 use scr::version;
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 use std::{env, fs};
@@ -52,47 +51,6 @@ fn header_matches_the_interface() {
         found == generated,
         "include/scr.h is stale: run SCR_UPDATE_HEADER=1 cargo test --test header"
     );
-}
-
-#[test]
-fn manual_pages_match_the_interface() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let directory = root.join("docs/man3");
-    let module = fortran::expand("scrf.F90.jinja").unwrap();
-    let generated = pages(&generate(root).unwrap(), &module);
-
-    if env::var_os("SCR_UPDATE_HEADER").is_some() {
-        let _ = fs::remove_dir_all(&directory);
-        fs::create_dir_all(&directory).unwrap();
-        for (name, page) in &generated {
-            fs::write(directory.join(name), page).unwrap();
-        }
-    }
-    let found: BTreeMap<String, String> = fs::read_dir(&directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .map(|path| {
-            let name = path.file_name().unwrap().to_str().unwrap().to_string();
-            (name, fs::read_to_string(path).unwrap())
-        })
-        .collect();
-    assert!(
-        found == generated,
-        "docs/man3 is stale: run SCR_UPDATE_HEADER=1 cargo test --test header"
-    );
-    assert_eq!(found.len(), 22);
-    assert!(found["SCR_Init.3"].contains("call scr_init(ierror)"));
-    assert!(found["SCR_Route_file.3"].contains("SCR_Route_file(const char *name, char *file)"));
-}
-
-/// A manual page for each function, by the name of its file: the comment and the declaration of the
-/// header, and the call of the Fortran module.
-fn pages(header: &str, module: &str) -> BTreeMap<String, String> {
-    let page = |call: Call| {
-        let page = page(&call.name, &call.comment, &call.declaration, module);
-        (format!("{}.3", call.name), page)
-    };
-    calls(header).into_iter().map(page).collect()
 }
 
 /// A function of the header.
@@ -158,47 +116,6 @@ fn the_page_of_the_c_interface_is_current() {
         "docs/c-api.md is stale: run SCR_UPDATE_HEADER=1 cargo test --test header"
     );
     assert!(page.contains("\n## SCR_Route_file\n\n    int SCR_Route_file("));
-}
-
-fn page(name: &str, comment: &str, declaration: &str, module: &str) -> String {
-    let end = comment.find([':', '.', ';']).unwrap_or(comment.len());
-    let summary = comment[..end].replace('\n', " ").replace('`', "");
-    let fortran = name.to_lowercase() + "(";
-    let fortran = module
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("!> ")?.split_once("): "))
-        .find(|(call, _)| call.starts_with(&fortran))
-        .map(|(call, _)| format!(".sp\n.B use scrf\n.br\n.B call {call})\n"))
-        .unwrap_or_default();
-    let paragraphs: Vec<&str> = comment.split("\n\n").collect();
-    let (interface, release) = (version::INTERFACE, version::RELEASE);
-    let code = match declaration.starts_with("int ") {
-        true => {
-            ".SH RETURN VALUE\nSCR_SUCCESS (0), or 1 if the call failed. One process tells why on \
-             standard error.\n"
-        }
-        false => "",
-    };
-    format!(
-        ".TH {name} 3 \"\" \"scr-rs {release}\" \"SCR {interface}\"\n\
-         .SH NAME\n{name} \\- {summary}\n\
-         .SH SYNOPSIS\n.B #include <scr.h>\n.sp\n.B {declaration};\n{fortran}\
-         .SH DESCRIPTION\n{}\n{code}\
-         .SH SEE ALSO\n.BR scr (1),\nand fortran-api.md in the documentation of scr-rs\n",
-        roff(&paragraphs.join("\n.PP\n"))
-    )
-}
-
-/// Text for roff: names of arguments in italics, and no line that begins like a request by chance.
-fn roff(text: &str) -> String {
-    let mut out = String::new();
-    for (at, part) in text.replace('\\', "\\e").split('`').enumerate() {
-        match at % 2 {
-            0 => out.push_str(part),
-            _ => out.push_str(&format!("\\fI{part}\\fR")),
-        }
-    }
-    out
 }
 
 fn generate(root: &Path) -> Result<String, Box<dyn Error>> {

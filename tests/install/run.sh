@@ -156,7 +156,7 @@ if command -v pkg-config >/dev/null; then
     fi
 fi
 
-for file in share/man/man3/SCR_Init.3 share/doc/scr/{README,CHANGELOG,THIRD-PARTY-NOTICES}.md \
+for file in share/man/man3/SCR_Init.3 share/man/man1/{scr,scr-index,scr_index}.1 share/doc/scr/{README,CHANGELOG,THIRD-PARTY-NOTICES}.md \
     share/doc/scr/LICENSE-{MIT,APACHE} share/doc/scr/docs/{index,user-guide,parameters,formats/README}.md \
     share/doc/scr/docs/images/{node-loss,demo,architecture}.svg \
     share/scr/scr.conf.sample share/scr/examples/jobs/slurm.sh; do

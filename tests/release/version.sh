@@ -21,7 +21,7 @@ has_none() {
 names "scr --version" "$("$scr" --version)"
 names CHANGELOG.md "$(grep -m 1 '^## \[' "$sources/CHANGELOG.md")"
 names README.md "$(grep '^Release ' "$sources/README.md")"
-names docs/man/scr.1 "$(grep -m 1 '^\.TH' "$sources/docs/man/scr.1")"
+names "the manual page" "$("$scr" manual | grep -m 1 '^\.TH')"
 names "the recipe for Spack" \
     "$(grep -E '^ *version\("[0-9]' "$sources/spack/spack_repo/scr_rs/packages/scr_rs/package.py")"
 has_none python/pyproject.toml '^version'
