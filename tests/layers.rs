@@ -27,7 +27,7 @@ const LAYERS: &str = "
     config: job format error messages text
     job: error text system
     comm: format error messages system
-    format: store error text system
+    format: store error messages text system
     store: error messages system
     events: text version system
     error: messages text

@@ -6,6 +6,7 @@ use super::system_file::{ALLOWED_BASES, ALWAYS, SITE_ONLY};
 use super::table;
 use super::value::{Typed, ValueKind};
 use crate::job::Environment;
+use crate::messages::{BASE_NOT_ALLOWED, SITE_KEEPS};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -82,7 +83,7 @@ impl Config {
             place,
             format!(
                 "{name} is {}{led}, but this site allows only directories in {} \
-                 ({ALLOWED_BASES}, {}); choose one of these, or one below them",
+                 ({ALLOWED_BASES}, {}); choose one of these, or one below them ({BASE_NOT_ALLOWED})",
                 dir.display(),
                 allowed.replace(':', ", "),
                 list.place
@@ -159,7 +160,9 @@ impl Config {
 }
 
 fn ignored(place: &str, name: &str, by: &str, counts: &str) -> String {
-    format!("{place}: {name} is ignored, as only the site sets it ({SITE_ONLY}, {by}); {counts}")
+    format!(
+        "{place}: {name} is ignored, as only the site sets it ({SITE_ONLY}, {by}); {counts} ({SITE_KEEPS})"
+    )
 }
 
 /// The names in the value of [`SITE_ONLY`].

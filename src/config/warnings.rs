@@ -8,7 +8,7 @@ use super::system_file::{ALLOWED_BASES, SITE_ONLY};
 use super::table::{self, Effect};
 use super::value::ValueKind;
 use crate::job::Environment;
-use crate::messages::UNKNOWN_PARAMETER;
+use crate::messages::{NO_EFFECT, UNKNOWN_PARAMETER};
 use std::collections::BTreeSet;
 
 /// Parameters that only some sources can set, because they tell where the other sources are, or what these
@@ -113,7 +113,7 @@ fn note_plain(source: ConfigSource, name: &str, value: &Value) -> Option<String>
             false => "the environment",
         };
         return Some(format!(
-            "{place}: {name} has no effect here; set it in {right}"
+            "{place}: {name} has no effect here; set it in {right} ({NO_EFFECT})"
         ));
     }
     if is_default(parameter.kind, value, parameter.default) {
@@ -174,6 +174,8 @@ fn unknown<'a>(
 fn note_effect(place: &str, name: &str, effect: Effect) -> Option<String> {
     match effect {
         Effect::Works => None,
-        Effect::None(why) => Some(format!("{place}: {name} has no effect: {why}")),
+        Effect::None(why) => Some(format!(
+            "{place}: {name} has no effect: {why} ({NO_EFFECT})"
+        )),
     }
 }

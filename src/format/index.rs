@@ -2,6 +2,7 @@
 
 use super::dataset::Dataset;
 use super::{Name, Tree, file, from_tree, with};
+use crate::messages::UNKNOWN_INDEX;
 use crate::store::{Durability, Files};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -148,12 +149,12 @@ impl Index {
                 0,
                 format!(
                     "the index has version {version}, this SCR knows version {VERSION}; \
-                     the file is left alone"
+                     the file is left alone ({UNKNOWN_INDEX})"
                 ),
             )),
             None => Err(Error::format(
                 0,
-                "the index has no version; the file is left alone",
+                format!("the index has no version; the file is left alone ({UNKNOWN_INDEX})"),
             )),
         }
     }

@@ -104,4 +104,38 @@ explained! {
          on.",
         remedy: "Remove the cause at the end of the line. Until then `scr index` and `scr postrun` may show an older state.",
     }
+    DROPPED = 316 {
+        title: "A dataset is dropped",
+        text: "is not complete, so it was dropped: ...",
+        cause: "`SCR_Complete_output` failed, for the reason at the end of the line. Earlier checkpoints that were not \
+         evicted are intact.",
+        remedy: "Remove that cause. The run goes on without this dataset.",
+    }
+    NOT_DELETED = 317 {
+        title: "An old checkpoint is not deleted",
+        text: "could not be deleted: ...",
+        cause: "`SCR_PREFIX_SIZE` is to delete an older checkpoint in the prefix directory. A file cannot be removed, is \
+         behind a link, or may belong to another dataset.",
+        remedy: "Remove the cause at the end of the line, or delete it by hand: `scr index --delete NAME`. Until then it \
+         takes space.",
+    }
+    NOT_CHECKSUMMED = 318 {
+        title: "Checksums are not recorded",
+        text: "has no checksums, so a restart from it compares only sizes: ...",
+        cause: "The files could not be read after the dataset was complete, or the record could not be written.",
+        remedy: "None, if the reason at the end of the line is gone by then: the next dataset has checksums again.",
+    }
+    DAMAGED_WHEN_DELETED = 319 {
+        title: "A file was damaged before it was deleted",
+        text: "was damaged before it was deleted from the cache: ...",
+        cause: "With `SCR_CRC_ON_DELETE=1` files are compared before they are deleted. The content of this one has changed \
+         since it was written.",
+        remedy: "Have storage and memory of that node checked.",
+    }
+    EARLIER_DAEMON = 320 {
+        title: "A transfer daemon of an earlier run does not end",
+        text: "...; end it (kill -9)",
+        cause: "The daemon was stopped, or hangs in a file system. It is left out.",
+        remedy: "End that process on that node.",
+    }
 }

@@ -103,4 +103,80 @@ explained! {
         remedy: "None, if the nodes only ended. After a power loss or with doubtful storage restart from an older checkpoint: \
          `SCR_CURRENT`. `SCR_COPY_TYPE=XOR` takes checksums before a dataset counts.",
     }
+    FEWER_LOSSES = 214 {
+        title: "It survives fewer losses than configured",
+        text: "is to survive ... losses, but with these ranks and nodes you survive the loss of any ...; use more nodes",
+        cause: "There are too few nodes for `SCR_SET_FAILURES`.",
+        remedy: "Use more nodes, or accept it.",
+    }
+    NO_RECORD_LEFT = 215 {
+        title: "No node has the checkpoint any more",
+        text: "cannot be used: no rank's record of it is left in the stores of this run's nodes",
+        cause: "The nodes that held it are not in this run, its store is not configured any more, or the job has another id. \
+         An older checkpoint is used.",
+        remedy: "Run on these nodes again, or configure the store (`STORE`, `SCR_CACHE_BASE`). Until then do not let the run \
+         write over what you need.",
+    }
+    NOT_COPIED = 216 {
+        title: "A checkpoint of the cache cannot be copied",
+        text: "cannot be copied from the cache to ...",
+        cause: "Another number of ranks wrote the checkpoint, and this run must read it in the prefix directory. The copy \
+         fails for the reason at the end of the line.",
+        remedy: "Remove that cause and start again. If more is lost than the redundancy tolerates, an older one is tried by \
+         itself.",
+    }
+    FILE_IN_THE_WAY = 217 {
+        title: "Another file is in the way",
+        text: "another file is there; move it away, or write over it",
+        cause: "A restart in bypass must extract a file from a container to this path, where a file with another content is.",
+        remedy: "Move it away, or run `scr extract --force NAME`, or restart from the cache (`SCR_CACHE_BYPASS=0`, \
+         `SCR_FETCH_BYPASS=0`).",
+    }
+    READ_IN_PLACE = 218 {
+        title: "A restart reads in the prefix directory",
+        text: "so it is read in place",
+        cause: "The cache has no room for the checkpoint, or does not work. All is right, but not as fast.",
+        remedy: "Give the store more room, if it matters; `scr doctor --size` computes what is needed.",
+    }
+    OUTPUT_LOST = 219 {
+        title: "Output of an earlier run is lost",
+        text: "is not in the prefix directory, and cannot be flushed: ...",
+        cause: "Output was only in the nodes, and more is lost than its redundancy tolerates; or a newer dataset has its \
+         name or number.",
+        remedy: "If a node with its files can come back, run there again. Otherwise that output is lost.",
+    }
+    PURGED = 220 {
+        title: "SCR_PREFIX_PURGE has deleted the checkpoints",
+        text: "SCR_PREFIX_PURGE=1 has deleted ...",
+        cause: "The parameter is set, so `SCR_Init` has deleted all datasets in the prefix directory.",
+        remedy: "Unset it before the next run, if that should go on from this one.",
+    }
+    NOT_RECOVERED = 221 {
+        title: "A cached checkpoint cannot be brought back",
+        text: "cannot be brought back: ...",
+        cause: "Its files were there, but could not be rebuilt or moved, for the reason at the end of the line. An older one \
+         is tried.",
+        remedy: "Remove that cause, such as a full store, if you need this checkpoint, and start again before the run writes \
+         new ones.",
+    }
+    NO_SUCH_CHECKPOINT = 222 {
+        title: "SCR_CURRENT names no checkpoint",
+        text: "SCR_CURRENT=...: there is no such checkpoint in the index",
+        cause: "The name is misspelt, or that dataset was deleted. The newest checkpoint is used.",
+        remedy: "`scr index` lists the names.",
+    }
+    WRONG_TOTALS = 223 {
+        title: "Files of a dataset are missing",
+        text: "records ... files with ... bytes, but there are ...",
+        cause: "A dataset in the prefix directory lacks files, or a file has another size. It is marked as failed, and the \
+         next older one is tried.",
+        remedy: "If a backup has the files, put them back and enter the checkpoint again: `scr index --add NAME`.",
+    }
+    NO_CHECKSUMS = 224 {
+        title: "Files have no checksums",
+        text: "unverified, since no checksums were recorded",
+        cause: "SCR v3.1.0 wrote the checkpoint, or a run with `SCR_CRC_ON_FLUSH=0`, or one in bypass that was killed before \
+         its [checksums](user-guide.md#checksums) were recorded. Only number and sizes of the files were compared.",
+        remedy: "None, if you trust the file system. Otherwise let the program check what it reads.",
+    }
 }

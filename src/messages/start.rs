@@ -82,4 +82,53 @@ explained! {
         remedy: "`SCR_Finalize` comes first, then `MPI_Finalize`. If it is the other way round, a warning says `MPI_Finalize \
          was called before SCR_Finalize`, and the newest checkpoint may be only in the cache.",
     }
+    STORE_DIFFERS = 112 {
+        title: "A shared store is not shared",
+        text: "is not the same directory for all of GROUP=...",
+        cause: "A `STORE` line says that nodes share the directory, but each has its own, or it is not mounted on one.",
+        remedy: "For storage in the nodes say `GROUP=NODE VIEW=PRIVATE`. Otherwise mount it on the node that the message \
+         names.",
+    }
+    SITE_KEEPS = 113 {
+        title: "Only the site sets a parameter",
+        text: "is ignored, as only the site sets it (...); ... counts",
+        cause: "The [system configuration file](administrators.md#what-users-cannot-set) keeps this parameter for the site.",
+        remedy: "Remove your setting; the message names both places. `scr params NAME` shows the value that counts.",
+    }
+    BASE_NOT_ALLOWED = 114 {
+        title: "The site does not allow a base directory",
+        text: "..., but this site allows only directories in ...; choose one of these, or one below them",
+        cause: "The [system configuration file](administrators.md#what-users-cannot-set) lists where caches and control \
+         directories may be.",
+        remedy: "Name one of these in `SCR_CACHE_BASE`, `SCR_CNTL_BASE` or the `STORE` line.",
+    }
+    NOT_OURS = 115 {
+        title: "A directory in the cache is not ours",
+        text: "it belongs to user ..., not to us (user ...); have it removed or choose another base directory",
+        cause: "Another user has made a directory at that path, may write to it, or it is a link. SCR puts nothing into it, \
+         since others could replace it.",
+        remedy: "Have it removed, or choose another base in `SCR_CACHE_BASE` and `SCR_CNTL_BASE`. If the base itself is a \
+         link, name the directory that it leads to.",
+    }
+    UNKNOWN_INDEX = 116 {
+        title: "The index is of another version",
+        text: "the index has version ..., this SCR knows version ...; the file is left alone",
+        cause: "Another version of SCR has written `.scr/index.scr`, or the file is damaged. SCR does not change it, and \
+         `SCR_Init` fails.",
+        remedy: "Use that version, or another `SCR_PREFIX`. A damaged index: move it away, and enter each dataset again by \
+         `scr index --add NAME`.",
+    }
+    NO_EFFECT = 117 {
+        title: "A parameter has no effect",
+        text: "... has no effect: ...",
+        cause: "The parameter does nothing in this release, for the reason at the end of the line.",
+        remedy: "Remove it, or ignore the message.",
+    }
+    KEPT_WITH_SINGLE = 118 {
+        title: "Datasets have no redundancy",
+        text: "..., so ...: datasets are kept with SINGLE",
+        cause: "All ranks run on one node, or in one failure group (`SCR_GROUP`), which takes all copies with it. Or all \
+         nodes share the store, which outlives them.",
+        remedy: "Use more nodes. With a shared store set `SCR_COPY_TYPE=SINGLE`, or ignore the message.",
+    }
 }

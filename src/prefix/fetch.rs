@@ -8,7 +8,7 @@ use crate::comm::{Agreed, Term, collective};
 use crate::format::rank2file::{BASE, FileEntry, RankEntry};
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset, FileMeta, Name, RankFiles, from_message, to_message};
-use crate::messages::OTHER_NUMBER_OF_RANKS;
+use crate::messages::{OTHER_NUMBER_OF_RANKS, WRONG_TOTALS};
 use crate::store::{FileKind, Files};
 use crate::transfer::copy::{Content, Copier, CopyMode};
 use crate::transfer::turns::in_turns;
@@ -256,7 +256,7 @@ fn check_totals(dir: &Path, dataset: &Dataset, count: u64, size: u64) -> Result<
     Err(Error::corrupt(
         dir.join("summary.scr"),
         format!(
-            "records {} files with {} bytes, but there are {count} with {size}",
+            "records {} files with {} bytes, but there are {count} with {size} ({WRONG_TOTALS})",
             recorded.0, recorded.1
         ),
     ))

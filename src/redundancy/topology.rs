@@ -4,7 +4,7 @@
 use crate::config::descriptors::{Descriptors, SchemeDescriptor};
 use crate::format::Name;
 use crate::format::Scheme;
-use crate::messages::WEAK_REDUNDANCY;
+use crate::messages::{FEWER_LOSSES, KEPT_WITH_SINGLE, WEAK_REDUNDANCY};
 use crate::redundancy::RedundancyScheme;
 use crate::redundancy::{self, EVERYTHING, Set};
 use crate::text;
@@ -337,7 +337,7 @@ fn sets(plan: &SetPlan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
             true => format!("{word} would add nothing"),
             false => format!("{word} could not survive its loss"),
         };
-        let note = format!("{why}, so {so}: datasets are kept with SINGLE");
+        let note = format!("{why}, so {so}: datasets are kept with SINGLE ({KEPT_WITH_SINGLE})");
         return (alone(), outlives, Some(note));
     }
     // Smaller sets protect better, so they replace sets that are too large for the code.
@@ -364,7 +364,7 @@ fn sets(plan: &SetPlan, groups: &[usize]) -> (Vec<Set>, usize, Option<String>) {
         )),
         _ if survived < failures => Some(format!(
             "{word} is to survive {failures} losses, but with these ranks and nodes you survive \
-             the loss of any {survived} {}, not of {}; use more nodes",
+             the loss of any {survived} {}, not of {}; use more nodes ({FEWER_LOSSES})",
             text::plural(survived, group),
             survived + 1
         )),

@@ -3,7 +3,7 @@
 use super::beneath::At;
 use super::file::{failed, refused};
 use crate::Result;
-use crate::messages::UNSAFE_BASE;
+use crate::messages::{NOT_OURS, UNSAFE_BASE};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, fstat, mkdirat, openat};
 use rustix::io::{Errno, retry_on_intr};
@@ -35,8 +35,10 @@ fn walk(roots: &[PathBuf], base: &Path, below: &Path, make: bool) -> Result<()> 
     let at = At::find(roots, ACTION, base)?;
     let mut directory: OwnedFd = at.open(flags).map_err(|errno| match errno {
         Errno::NOTDIR | Errno::LOOP => {
-            let text = "it is a symbolic link or a file where a base directory is needed; \
-                        name a directory, or the one that the link leads to";
+            let text = format!(
+                "it is a symbolic link or a file where a base directory is needed; name a \
+                 directory, or the one that the link leads to ({NOT_OURS})"
+            );
             refused(ACTION, base, errno, text)
         }
         _ => failed(ACTION, base, errno),
@@ -60,8 +62,10 @@ fn walk(roots: &[PathBuf], base: &Path, below: &Path, make: bool) -> Result<()> 
             retry_on_intr(|| openat(&directory, name, flags, Mode::empty())).map_err(|errno| {
                 match errno {
                     Errno::NOTDIR | Errno::LOOP => {
-                        let text = "it is a symbolic link or a file where a directory of ours is \
-                                needed; remove it or choose another base directory";
+                        let text = format!(
+                            "it is a symbolic link or a file where a directory of ours is needed; \
+                             remove it or choose another base directory ({NOT_OURS})"
+                        );
                         refused(ACTION, &path, errno, text)
                     }
                     _ => failed(ACTION, &path, errno),
@@ -116,7 +120,7 @@ fn check(directory: &OwnedFd, path: &Path) -> Result<()> {
     if stat.st_uid != us {
         let text = format!(
             "it belongs to user {}, not to us (user {us}); have it removed or choose another \
-             base directory",
+             base directory ({NOT_OURS})",
             stat.st_uid
         );
         return Err(refused(ACTION, path, Errno::ACCESS, text));
@@ -124,7 +128,7 @@ fn check(directory: &OwnedFd, path: &Path) -> Result<()> {
     if stat.st_mode & 0o022 != 0 {
         let text = format!(
             "it belongs to user {us}, but others may write to it (mode {:03o}); run chmod \
-             go-w on it or remove it",
+             go-w on it or remove it ({NOT_OURS})",
             stat.st_mode & 0o777
         );
         return Err(refused(ACTION, path, Errno::ACCESS, text));

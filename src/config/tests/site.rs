@@ -34,17 +34,20 @@ fn what_the_site_sets_alone_is_not_set_by_users() {
     assert_eq!(config.site_only("STORE"), Some("/etc/test.conf:2"));
     assert_eq!(config.site_only("SCR_DEBUG"), None);
     let why = "as only the site sets it (SCR_SITE_ONLY, /etc/test.conf:2)";
-    let flush = format!("SCR_FLUSH is ignored, {why}; the value of /etc/test.conf:1 counts");
+    let flush =
+        format!("SCR_FLUSH is ignored, {why}; the value of /etc/test.conf:1 counts (SCR-113)");
     let mut told = config.take_warnings();
     told.sort();
     assert_eq!(
         told,
         [
             format!("/home/u/.scrconf:1: {flush}"),
-            format!("/home/u/.scrconf:2: SCR_CACHE_SIZE is ignored, {why}; its default counts"),
-            format!("/home/u/.scrconf:3: STORE is ignored, {why}; the lines there count"),
+            format!(
+                "/home/u/.scrconf:2: SCR_CACHE_SIZE is ignored, {why}; its default counts (SCR-113)"
+            ),
+            format!("/home/u/.scrconf:3: STORE is ignored, {why}; the lines there count (SCR-113)"),
             "/home/u/.scrconf:4: SCR_SITE_ONLY has no effect here; set it in the system \
-             configuration file"
+             configuration file (SCR-117)"
                 .to_string(),
             format!("SCR_Config: {flush}"),
             format!("environment: {flush}"),

@@ -3,7 +3,7 @@
 
 use crate::format::Name;
 use crate::format::rank2file::{BASE, FileEntry, RankEntry, Segment};
-use crate::messages::WRONG_CHECKSUM;
+use crate::messages::{FILE_IN_THE_WAY, WRONG_CHECKSUM};
 use crate::store::{File, FileKind, Files, Stat};
 use crate::transfer::copy::{Content, Copier};
 use crate::{Error, Result};
@@ -327,7 +327,9 @@ pub fn other_file(path: &Path) -> Error {
         path: path.to_path_buf(),
         // It says nothing of the dataset.
         errno: None,
-        text: "another file is there; move it away, or write over it with `scr extract --force`"
-            .to_string(),
+        text: format!(
+            "another file is there; move it away, or write over it with `scr extract --force` \
+             ({FILE_IN_THE_WAY})"
+        ),
     }
 }

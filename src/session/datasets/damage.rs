@@ -3,6 +3,7 @@
 
 use crate::cache::inventory::read_records;
 use crate::cache::layout::{Layout, level};
+use crate::messages::DAMAGED_WHEN_DELETED;
 use crate::store::Files;
 use crate::text::ranks_in_words;
 use crate::transfer::copy::{Content, Copier};
@@ -31,7 +32,7 @@ impl Damage {
         };
         format!(
             "SCR_CRC_ON_DELETE: {of} was damaged before it was deleted from the cache: {}; {copy}\
-             the storage or the memory of this node may be bad",
+             the storage or the memory of this node may be bad ({DAMAGED_WHEN_DELETED})",
             self.error
         )
     }

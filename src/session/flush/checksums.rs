@@ -6,6 +6,7 @@ use crate::comm::{Agreed, Term};
 use crate::events::Severity;
 use crate::format::filemap::Filemap;
 use crate::format::{Dataset, Name};
+use crate::messages::NOT_CHECKSUMMED;
 use crate::prefix::index;
 use crate::prefix::paths::seen_by_program;
 use crate::prefix::rank2file::{self, RecordTarget, entry_of};
@@ -153,7 +154,9 @@ impl BackgroundChecksums {
                 Some(Ok(filemap)) => cached.set_filemap(filemap),
                 Some(Err(error)) => {
                     let named = title(&pending.dataset);
-                    let text = format!("{named} has no checksums in the cache: {error}");
+                    let text = format!(
+                        "{named} has no checksums in the cache: {error} ({NOT_CHECKSUMMED})"
+                    );
                     run.tell(Severity::Warning, text);
                 }
                 None => {}
@@ -247,7 +250,9 @@ impl BackgroundChecksums {
 
 fn not_recorded(dataset: &Dataset, error: &Error) -> String {
     let named = title(dataset);
-    format!("{named} has no checksums, so a restart from it compares only sizes: {error}")
+    format!(
+        "{named} has no checksums, so a restart from it compares only sizes: {error} ({NOT_CHECKSUMMED})"
+    )
 }
 
 /// The record with the checksums of its files below `root`, whose sizes must be as recorded. Local.

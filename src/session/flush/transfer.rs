@@ -7,6 +7,7 @@ use crate::daemon::control::Control;
 use crate::events::Severity;
 use crate::format::transfer::{PartId, TransferPart};
 use crate::format::{Dataset, Name};
+use crate::messages::EARLIER_DAEMON;
 use crate::prefix::containers::ContainerPlace;
 use crate::prefix::permit;
 use crate::redundancy::topology::Sharing;
@@ -111,7 +112,8 @@ impl Session {
         {
             let patience = Duration::from_secs(run.settings.flush_daemon_timeout);
             if let Some(why) = client::end_earlier(&control, patience)? {
-                run.tell(Severity::Warning, format!("{why}; end it (kill -9)"));
+                let text = format!("{why}; end it (kill -9) ({EARLIER_DAEMON})");
+                run.tell(Severity::Warning, text);
             }
         }
         if run.rank() == 0 {

@@ -3,6 +3,7 @@
 use crate::comm::Agreed;
 use crate::events::Severity;
 use crate::format::index::Index;
+use crate::messages::NOT_DELETED;
 use crate::prefix::delete::{self, DeletionPlan};
 use crate::prefix::index;
 use crate::session::run::Run;
@@ -34,8 +35,10 @@ pub(in crate::session) fn delete_outside_window(run: &Run, flushed: u64) -> Resu
     match deleted.verdict()? {
         Ok(refused) => refused
             .iter()
-            .for_each(|error| warn(format!("one could not be deleted: {error}"))),
-        Err(error) => warn(format!("{what} could not be deleted: {error}")),
+            .for_each(|error| warn(format!("one could not be deleted: {error} ({NOT_DELETED})"))),
+        Err(error) => warn(format!(
+            "{what} could not be deleted: {error} ({NOT_DELETED})"
+        )),
     }
     Ok(ids)
 }

@@ -7,7 +7,7 @@ use crate::events::{Event, Severity};
 use crate::format::filemap::Filemap;
 use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles};
-use crate::messages::NOT_WRITTEN;
+use crate::messages::{DROPPED, NOT_WRITTEN};
 use crate::policy::flush;
 use crate::prefix::names::owners;
 use crate::prefix::paths::seen_by_program;
@@ -156,7 +156,7 @@ impl Session {
         let also = names
             .err()
             .map_or(String::new(), |also| format!("; {also}"));
-        let what = format!("is not complete, so it was dropped: {error}{also}");
+        let what = format!("is not complete, so it was dropped: {error}{also} ({DROPPED})");
         Err(Error::dataset(*id, name.to_string(), what))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::comm::{Communicator, Term, collective};
 use crate::config::descriptors::{Descriptors, StoreDescriptor};
-use crate::messages::STORE_IS_NO_DIRECTORY;
+use crate::messages::{STORE_DIFFERS, STORE_IS_NO_DIRECTORY};
 use crate::session::run::Store;
 use crate::store::{Durability, FileKind, Files, Stat};
 use crate::{Error, Result};
@@ -76,7 +76,7 @@ pub(in crate::session) fn confirm_shared(
             format!(
                 "STORE={} is not the same directory for all of GROUP={}: node {node} does not see \
                  what rank {} has put there; say GROUP=NODE and VIEW=PRIVATE for storage in the \
-                 nodes",
+                 nodes ({STORE_DIFFERS})",
                 descriptor.dir.display(),
                 descriptor.group,
                 store.sharing.leader

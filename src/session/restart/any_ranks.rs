@@ -9,6 +9,7 @@ use crate::cache::plan::{Candidate, Slot};
 use crate::comm::{Agreed, Term, collective};
 use crate::events::Severity;
 use crate::format::{Dataset, to_message};
+use crate::messages::NOT_COPIED;
 use crate::prefix::index;
 use crate::scavenge::copy::CopySettings;
 use crate::scavenge::{BuildSettings, Redundancy, build, copy};
@@ -84,7 +85,7 @@ impl Restart<'_> {
     fn not_saved(&mut self, found: &OfOtherRanks, error: &Error, trouble: bool) {
         let dataset = &found.dataset;
         let text = format!(
-            "cannot be copied from the cache to {}: {error}",
+            "cannot be copied from the cache to {}: {error} ({NOT_COPIED})",
             self.run.prefix.root().display()
         );
         if !trouble {

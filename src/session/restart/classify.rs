@@ -5,6 +5,7 @@ use crate::cache::plan::{Candidate, Inventory, Slot, candidates};
 use crate::events::Severity;
 use crate::format::flush_file::{self, FlushFile};
 use crate::format::{Dataset, Name};
+use crate::messages::NO_RECORD_LEFT;
 use crate::prefix::records;
 use crate::session::datasets::cached::{CachedDatasets, title};
 use crate::session::datasets::search::{DatasetKey, Rejected, RestartSearch};
@@ -160,7 +161,7 @@ fn tell_lost(run: &Run, flush_file: &FlushFile, found: &[Candidate]) {
         let text = format!(
             "cached {} cannot be used: no rank's record of it is left in the stores of this run's \
              nodes, and it was not in the prefix directory; if its store is not configured or \
-             enabled any more, configure it again (STORE, SCR_CACHE_BASE)",
+             enabled any more, configure it again (STORE, SCR_CACHE_BASE) ({NO_RECORD_LEFT})",
             title(dataset)
         );
         run.tell_once(Severity::Warning, text);

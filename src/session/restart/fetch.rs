@@ -5,7 +5,9 @@ use crate::events::{Event, Severity};
 use crate::format::filemap::Filemap;
 use crate::format::index::Index;
 use crate::format::{self, Dataset, Name};
-use crate::messages::{CANNOT_FETCH_NOW, FETCH_FAILED};
+use crate::messages::{
+    CANNOT_FETCH_NOW, FETCH_FAILED, NO_CHECKSUMS, NO_SUCH_CHECKPOINT, READ_IN_PLACE,
+};
 use crate::prefix::access::PrefixAccess;
 use crate::prefix::fetch::{FetchTarget, Fetched, RefusalReason, Refused, Wanted, fetch};
 use crate::prefix::{index, records};
@@ -134,7 +136,9 @@ fn used_current(run: &Run) -> PathBuf {
 /// checkpoint. Local.
 fn remember_current(run: &Run, name: Name, known: bool, moved: bool) {
     if !known {
-        let text = format!("SCR_CURRENT={name}: there is no such checkpoint in the index");
+        let text = format!(
+            "SCR_CURRENT={name}: there is no such checkpoint in the index ({NO_SUCH_CHECKPOINT})"
+        );
         run.tell_once(Severity::Warning, text);
     }
     if moved {
@@ -283,7 +287,7 @@ impl Restart<'_> {
                 if let Some(error) = no_copy {
                     let named = title(wanted);
                     let text = format!(
-                        "{named} cannot be kept in the cache, so it is read in place: {error}"
+                        "{named} cannot be kept in the cache, so it is read in place: {error} ({READ_IN_PLACE})"
                     );
                     run.tell_once(Severity::Warning, text);
                 }
@@ -468,7 +472,7 @@ impl Restart<'_> {
                 _ => "files are",
             };
             let text = format!(
-                "{}: {unverified} {are} unverified, since no checksums were recorded",
+                "{}: {unverified} {are} unverified, since no checksums were recorded ({NO_CHECKSUMS})",
                 title(&dataset)
             );
             run.tell_once(Severity::Note, text);

@@ -12,6 +12,7 @@
 use crate::comm::Term;
 use crate::events::Severity;
 use crate::format::rank2file::FileEntry;
+use crate::messages::READ_IN_PLACE;
 use crate::prefix::paths::MAX_FILENAME;
 use crate::session::datasets::cached::{RestartFiles, title};
 use crate::session::datasets::deletion::BackgroundDeletion;
@@ -226,7 +227,7 @@ impl NodeCopies {
         if in_place > 0 {
             let text = format!(
                 "{title}: ranks read files in the prefix directory {in_place} times, because the cache \
-                 could not take them; SCR_DEBUG=1 tells why"
+                 could not take them; SCR_DEBUG=1 tells why ({READ_IN_PLACE})"
             );
             run.tell_once(Severity::Warning, text);
         }

@@ -9,7 +9,7 @@ use crate::cache::{dataset, inventory};
 use crate::comm::{Term, collective};
 use crate::events::{Event, Severity};
 use crate::format::{from_message, to_message};
-use crate::messages::NOT_VERIFIED;
+use crate::messages::{NOT_RECOVERED, NOT_VERIFIED};
 use crate::session::datasets::cached::{CachedDataset, title};
 use crate::session::datasets::deletion::Trash;
 use crate::session::datasets::search::{PassedOver, Rejected, Restart};
@@ -253,7 +253,10 @@ impl Restart<'_> {
                 Ok(true)
             }
             Err(failed) => {
-                let text = format!("cached {named} cannot be brought back: {}", failed.error);
+                let text = format!(
+                    "cached {named} cannot be brought back: {} ({NOT_RECOVERED})",
+                    failed.error
+                );
                 run.log(Event::RebuildFail, |record| {
                     let record = record.of(&order.dataset).note(failed.error.to_string());
                     record.since(begun)

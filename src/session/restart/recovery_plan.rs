@@ -6,7 +6,7 @@ use crate::cache::plan::{Candidate, RecoveryOrder, Slot};
 use crate::config::descriptors::StoreDescriptor;
 use crate::events::Severity;
 use crate::format::{Dataset, Name, to_message};
-use crate::messages::LOST_FILES;
+use crate::messages::{LOST_FILES, OUTPUT_LOST};
 use crate::prefix::index;
 use crate::redundancy::EVERYTHING;
 use crate::session::datasets::cached::{CachedDataset, title};
@@ -343,7 +343,7 @@ impl Restart<'_> {
                 continue;
             };
             let text = format!(
-                "cached {} is not in the prefix directory, and cannot be flushed: {why}",
+                "cached {} is not in the prefix directory, and cannot be flushed: {why} ({OUTPUT_LOST})",
                 title(&candidate.dataset)
             );
             self.run.tell_once(Severity::Warning, text);

@@ -13,7 +13,7 @@ use crate::config::descriptors::View;
 use crate::events::{Console, Severity, Sink, Speaker};
 use crate::format::{Dataset, Name, flush_file};
 use crate::job::Environment;
-use crate::messages::{CACHE_OF_ONE, INCOMPLETE_DATASET};
+use crate::messages::{CACHE_OF_ONE, INCOMPLETE_DATASET, PURGED};
 use crate::policy::halt::FINALIZED;
 use crate::prefix::paths::Prefix;
 use crate::prefix::records;
@@ -314,8 +314,9 @@ impl Session {
                 "; the cache has no checkpoint either, so the program starts from the beginning",
             ),
         };
-        let text =
-            format!("SCR_PREFIX_PURGE=1 has deleted {purged} from the prefix directory{rest}");
+        let text = format!(
+            "SCR_PREFIX_PURGE=1 has deleted {purged} from the prefix directory{rest} ({PURGED})"
+        );
         self.run.tell_once(severity, text);
     }
 
