@@ -43,7 +43,7 @@ fn compile_c(mpi: Option<&build_probe_mpi::Library>) {
         .files(["library/capi/configf.c", "library/comm/mpi/built_with.c"])
         .include("include")
         .std("c99");
-    // The same search, so the same MPI, as that of the bindings.
+    // By the search of the bindings, so that it is their MPI.
     if let Some(mpi) = mpi {
         match &mpi.mpicc {
             Some(mpicc) => build.compiler(mpicc),

@@ -41,7 +41,7 @@ fn plain_xor(dst: &mut [u8], src: &[u8]) {
     }
 }
 
-/// The same, for a processor with AVX2.
+/// What a compiler makes of that loop for a processor with AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn plain_xor_avx2(dst: &mut [u8], src: &[u8]) {
@@ -241,7 +241,7 @@ fn in_turns(calls: u32, mut a: impl FnMut(), mut b: impl FnMut()) -> (f64, f64) 
 
 fn ratios(column: &Column) {
     let speed = |seconds: f64| (DATA * BUFFER) as f64 / seconds / 1e9;
-    // The same buffers for both: where they lie decides how fast they are.
+    // Both use the same buffers: where they lie decides how fast they are.
     let (dst, src) = (RefCell::new(noise(1, BUFFER)), noise(2, BUFFER));
     let (mut one, mut two) = (vec![vec![0; BUFFER]; PARITY], vec![vec![0; BUFFER]; PARITY]);
     println!("\nratios, and GB/s of data");

@@ -38,7 +38,7 @@ elseif(CMAKE_MATCH_1 VERSION_LESS SCR_RUST_MINIMUM)
 endif()
 
 # One cargo target directory for each MPI and feature set: the bindings to one MPI must never
-# be taken for those to another, also when a build directory is configured anew.
+# be taken for those to another, also when a build directory is configured again.
 if(DEFINED ENV{CARGO_TARGET_DIR})
     set(_scr_default $ENV{CARGO_TARGET_DIR})
 else()

@@ -33,7 +33,7 @@ else()
 endif()
 
 # CMake wants a source in each library. This one counts as changed when the archive is, so that
-# everything is linked anew then.
+# everything is linked again then.
 set(_scr_empty ${PROJECT_BINARY_DIR}/scr_library.c)
 file(CONFIGURE OUTPUT ${_scr_empty} CONTENT "typedef int scr_library;\n")
 set_source_files_properties(${_scr_empty} PROPERTIES OBJECT_DEPENDS ${SCR_RUST_ARCHIVE})

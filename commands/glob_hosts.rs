@@ -38,10 +38,10 @@ struct Options {
     /// Take the hosts that are in both lists
     #[arg(short, long, value_name = "LIST:LIST", group = "source")]
     intersection: Option<String>,
-    /// The same as LIST
+    /// Another name of LIST
     #[arg(long, value_name = "LIST", group = "source")]
     hosts: Option<String>,
-    /// The same as LIST
+    /// Another name of LIST
     #[arg(short = 'C', long, value_name = "LIST", group = "source")]
     compress: Option<String>,
     /// Hosts

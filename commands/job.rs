@@ -37,7 +37,7 @@ impl Job {
         Job::of(load(prefix)?)
     }
 
-    /// The same with the parameters that the environment of the last run has set, where that of this process
+    /// The job of this process, with the parameters that the environment of the last run has set, where that of this process
     /// does not set them. Gives their names, too.
     pub fn of_last_run(prefix: Option<&Path>) -> Result<(Job, Vec<String>), Failure> {
         let job = Job::here(prefix)?;

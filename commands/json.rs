@@ -92,7 +92,7 @@ impl Stream {
     }
 }
 
-/// The same JSON with characters that act on a terminal as `\u` escapes. Only texts in quotes can have
+/// Gives the JSON with characters that act on a terminal as `\u` escapes. Only texts in quotes can have
 /// some, besides the newlines between the values.
 fn visible(json: &str) -> String {
     let mut text = String::with_capacity(json.len());

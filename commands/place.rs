@@ -18,7 +18,7 @@ pub(super) struct Dir {
     /// Prefix directory, instead of the current directory
     #[arg(short, long, alias = "prefix", value_name = "DIR")]
     dir: Option<PathBuf>,
-    // The same as --dir, as the SCR developer guide writes it.
+    // Stands for --dir, as the SCR developer guide writes it.
     #[arg(hide = true, conflicts_with = "dir")]
     place: Option<PathBuf>,
 }

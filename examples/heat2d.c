@@ -107,7 +107,7 @@ static void restart(void)
     for (;;) {
         int have = 0;
         char name[SCR_MAX_FILENAME], path[SCR_MAX_FILENAME];
-        /* To start anew where there may be a checkpoint could cost it. */
+        /* To start from the beginning where there may be a checkpoint could cost it. */
         if (SCR_Have_restart(&have, name) != SCR_SUCCESS) {
             give_up("SCR cannot tell whether there is a checkpoint;", "its messages say why");
         }

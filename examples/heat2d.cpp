@@ -74,7 +74,7 @@ public:
     // Reads the newest checkpoint that all ranks can read, if there is one.
     void restart()
     {
-        // To start anew where there may be a checkpoint could cost it: if SCR cannot tell whether there
+        // To start from the beginning where there may be a checkpoint could cost it: if SCR cannot tell whether there
         // is one, next() throws, and the program ends.
         while (auto checkpoint = scr::Restart::next()) {
             const std::optional<int> read = read_file(*checkpoint);

@@ -52,7 +52,7 @@ pub(super) struct Dataset {
     pub bypass: bool,
     /// It was copied to the prefix directory while the program waited.
     pub flushed: Option<Moved>,
-    /// The same in the background.
+    /// It was copied to the prefix directory in the background.
     pub flushed_behind: Option<Moved>,
     /// It was copied from the prefix directory.
     pub fetched: Option<Moved>,

@@ -63,7 +63,7 @@ impl Layout {
         }
     }
 
-    /// The same layout for the datasets of one run.
+    /// This layout for the datasets of one run.
     #[must_use]
     pub fn of_run(&self, run: u64) -> Self {
         Layout {
@@ -77,7 +77,7 @@ impl Layout {
         self.run
     }
 
-    /// The same layout with the parts of ranks below `node.<level>`, or without such a level.
+    /// This layout with the parts of ranks below `node.<level>`, or without such a level.
     #[must_use]
     pub fn at(&self, level: Option<usize>) -> Self {
         Layout {

@@ -262,7 +262,7 @@ fn the_set_description_with_most_records_counts() {
     }
 }
 
-/// The same if the false record comes first in every order that records are sorted by.
+/// Three records count also if the false one comes first in every order that records are sorted by.
 #[test]
 fn one_false_record_does_not_outvote_three() {
     let alone = |mut one: CachedRecord, scheme: Scheme| {

@@ -12,7 +12,7 @@ pub struct Counts {
     /// Synchronising rounds: barriers, allreduces and the operations of
     /// [`collective`](super::collective).
     pub rounds: u64,
-    /// The same by name: "barrier", "allreduce", "bcast", ...
+    /// Rounds by name: "barrier", "allreduce", "bcast", ...
     pub by_operation: BTreeMap<&'static str, u64>,
     /// Messages sent, those of collective operations included.
     pub messages: u64,

@@ -19,7 +19,7 @@ impl<T> Local<T> {
         self.0
     }
 
-    /// The same result on all ranks; see [`collective::agree`]. Collective.
+    /// Gives all ranks the same result; see [`collective::agree`]. Collective.
     pub fn agree(self, comm: &dyn Communicator, node: &str) -> Result<T> {
         collective::agree(comm, node, self.0)
     }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum View {
-    /// The same path is another directory on each node.
+    /// Each node has a directory of its own at this path.
     Private,
     /// One directory for all nodes, in which several ranks can write one file.
     Global,

@@ -20,7 +20,7 @@ pub enum FlushType {
     /// By threads, in the background if SCR_FLUSH_ASYNC=1 (PTHREAD; also DEFAULT, NATIVE, and without
     /// their hardware DATAWARP and BBAPI).
     Background,
-    /// The same by the transfer daemon of each node, where there is one (DAEMON).
+    /// In the background by the transfer daemon of each node, where there is one (DAEMON).
     Daemon,
 }
 
@@ -132,7 +132,7 @@ pub struct Settings {
     pub container_size: u64,
     /// Record and verify checksums in the prefix directory.
     pub crc_on_flush: bool,
-    /// The same for files that are fetched into the cache.
+    /// Verify checksums of files that are fetched into the cache.
     pub crc_on_copy: bool,
     /// Compare files with their checksums before they are deleted from the cache.
     pub crc_on_delete: bool,

@@ -7,7 +7,7 @@ pub enum ValueKind {
     Bool,
     /// Decimal integer from the first to the second number.
     Int(i64, i64),
-    /// The same, or this word in any case.
+    /// An integer from the first to the second number, or this word in any case.
     IntOr(i64, i64, &'static str),
     /// `number[k|m|g|t|p|e][b]`, powers of 1024, from the first to the second number of bytes.
     Bytes(u64, u64),

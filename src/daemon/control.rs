@@ -94,7 +94,7 @@ impl Control {
         }
     }
 
-    /// The same for those who give a daemon up that shows no progress for `patience`.
+    /// For those who give a daemon up that shows no progress for `patience`.
     pub fn with_patience(self, patience: Duration) -> Self {
         Control {
             lock_timeout: LOCK_TIMEOUT.min(patience),
@@ -164,7 +164,7 @@ impl Control {
         Ok(result)
     }
 
-    /// The same. A damaged file is put aside: by the daemon if one lives, since it must first stop to
+    /// Changes the transfer file as [`Control::update`] does. A damaged file is put aside: by the daemon if one lives, since it must first stop to
     /// copy what the file has told it, else at once. Datasets are not lost with it.
     pub fn update_repaired<T>(&self, mut change: impl FnMut(&mut Transfer) -> T) -> Result<T> {
         let end = Instant::now() + REPAIR;
@@ -315,7 +315,7 @@ impl Control {
         self.remove_if_done()
     }
 
-    /// The same if there is no daemon: one that was killed leaves its files. Local.
+    /// Cleans up if there is no daemon: one that was killed leaves its files. Local.
     pub fn sweep(&self) -> Result<()> {
         match self.is_used()? {
             true => self.without_daemon(|| self.remove_if_done()).map(drop),

@@ -107,7 +107,7 @@ pub struct Reddesc {
 }
 
 impl Reddesc {
-    /// The same descriptor as another member of the set has it.
+    /// The descriptor as another member of the set has it.
     pub fn of_member(&self, set_rank: usize) -> Option<Reddesc> {
         self.members.get(set_rank)?;
         Some(Reddesc {

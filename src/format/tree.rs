@@ -30,7 +30,7 @@ impl Name {
         &self.0
     }
 
-    /// The same bytes as a path.
+    /// The bytes as a path.
     pub fn as_path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))
     }

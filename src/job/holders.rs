@@ -16,7 +16,7 @@ pub fn holders(dir: &Path) -> Vec<u32> {
     found
 }
 
-/// The same in words, such as "process 12"; `None` if none is found. Local.
+/// The processes in words, such as "process 12"; `None` if none is found. Local.
 pub fn in_words(dir: &Path) -> Option<String> {
     let pids: Vec<String> = holders(dir).iter().map(u32::to_string).collect();
     match pids.as_slice() {

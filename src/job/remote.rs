@@ -65,7 +65,7 @@ enum RemoteShell {
     Flux(PathBuf),
     /// One parallel shell for all.
     Pdsh(PathBuf),
-    /// The same.
+    /// One parallel shell for all, of another kind.
     Clush(PathBuf),
     /// A shell for each node.
     Ssh(PathBuf),

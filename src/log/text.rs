@@ -56,7 +56,7 @@ impl Destination for TextFile {
     }
 }
 
-/// The same in the real file system.
+/// A log in the real file system.
 #[cfg(test)]
 pub fn text_file(origin: &Origin, most: u64) -> TextFile {
     TextFile::new(&crate::store::posix::Posix, origin, most)

@@ -146,7 +146,7 @@ pub fn seen_by_program<T>(
     unless_link(path, real, look)
 }
 
-/// The same for a directory with files of the program: to make or to sync it.
+/// Follows links in the path of a directory with files of the program, to make or to sync it.
 pub fn dir_of_program<T>(
     files: &dyn Files,
     dir: &Path,

@@ -277,7 +277,7 @@ impl ParityReader {
         self.read(from.saturating_add(offset), buffer)
     }
 
-    /// The same, with an offset from the end of the header.
+    /// Fills `buffer` from an offset that counts from the end of the header.
     fn read(&mut self, at: u64, buffer: &mut [u8]) -> Result<()> {
         self.file.read_at(self.start.saturating_add(at), buffer)?;
         if let Some(sums) = &mut self.sums {

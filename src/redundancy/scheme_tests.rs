@@ -259,7 +259,7 @@ fn every_subset(kind: Scheme, members: usize, k: usize) {
     every_nth_subset(kind, members, k, 1);
 }
 
-/// The same for every `step`-th subset only.
+/// Every `step`-th of these subsets.
 fn every_nth_subset(kind: Scheme, members: usize, k: usize, step: usize) {
     let bench = Bench::new(cluster(members, 96), scheme(kind, k));
     let mut salt = members;

@@ -96,7 +96,7 @@ impl Statistics {
         self.flushed.add(dataset, begun.elapsed());
     }
 
-    /// The same in the background. The program has waited for it for the time `held_up`.
+    /// Counts a dataset that was copied in the background. The program has waited for it for the time `held_up`.
     pub fn count_flushed_behind(&mut self, dataset: &Dataset, begun: Instant, held_up: Duration) {
         self.flushed_behind.add(dataset, begun.elapsed());
         self.held_up += held_up;

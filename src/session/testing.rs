@@ -102,7 +102,7 @@ pub(super) fn cached(id: u64) -> CachedDataset {
     }
 }
 
-/// The same with this rank's record, which has no files.
+/// A checkpoint of this run with this rank's record, which has no files.
 pub(super) fn recovered(id: u64) -> CachedDataset {
     let filemap = Filemap {
         rank: 0,

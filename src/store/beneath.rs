@@ -77,7 +77,7 @@ impl<'a> At<'a> {
         At::find_held(roots, None, action, path)
     }
 
-    /// The same. A directory that `held` holds is not opened again.
+    /// Resolves `path`. A directory that `held` has open is not opened again.
     pub fn find_held(
         roots: &[PathBuf],
         held: Option<&HeldDirs>,

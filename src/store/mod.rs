@@ -132,11 +132,11 @@ pub trait Lock: Send {}
 
 /// A file system. All paths are absolute. Every error names the path.
 pub trait Files: Send + Sync {
-    /// The same file system for use with `roots`: an operation on a path below one of these
+    /// This file system for use with `roots`: an operation on a path below one of these
     /// directories fails (`ELOOP`, with the name of the link) if a component below the root is a
     /// symbolic link. The roots themselves may be reached through links. `self` does not change.
     fn beneath(&self, roots: &[PathBuf]) -> Arc<dyn Files>;
-    /// The same file system, for work with many files in few directories. A directory stays open once a
+    /// This file system, for work with many files in few directories. A directory stays open once a
     /// file in it was opened, created or looked at, if it is one of `dirs` or below one, and below a root
     /// of [`Files::beneath`]. The next file is found there, even if the directory was renamed or
     /// replaced meanwhile, so this must not outlive the work. `self` does not change.

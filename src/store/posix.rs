@@ -25,7 +25,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Posix;
 
-/// The same file system, with directories below which no link is followed; see [`Files::beneath`].
+/// The real file system, with directories below which no link is followed; see [`Files::beneath`].
 #[derive(Debug, Clone, Default)]
 pub struct Beneath {
     roots: Vec<PathBuf>,
@@ -39,7 +39,7 @@ impl Beneath {
     }
 }
 
-/// The same, with directories that stay open; see [`Files::holding`].
+/// The real file system, with directories that stay open; see [`Files::holding`].
 struct Holding {
     roots: Vec<PathBuf>,
     held: HeldDirs,
@@ -441,7 +441,7 @@ pub fn sync_fs_tells_errors() -> bool {
     tells_errors(rustix::system::uname().release().to_str().unwrap_or(""))
 }
 
-/// The same for a kernel of this release, such as `6.1.0-13-amd64`.
+/// True if a kernel of this release tells of them, such as `6.1.0-13-amd64`.
 fn tells_errors(release: &str) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     let mut number = || numbers.next().and_then(|n| n.parse::<u32>().ok());

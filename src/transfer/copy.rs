@@ -164,7 +164,7 @@ impl<'a> Copier<'a> {
         self.copy_with(from, to, recorded, mode, None)
     }
 
-    /// The same. Then gives `to` the mode, owner (as far as permitted) and times of `attributes`, after
+    /// Copies, then gives `to` the mode, owner (as far as permitted) and times of `attributes`, after
     /// it was synced.
     pub fn copy_with(
         &mut self,

@@ -23,7 +23,7 @@ fn clean(site: &Site, args: &[&str]) -> Said {
     on(site, "n0", "scr", &[&["clean"], args].concat())
 }
 
-/// All paths below a directory, but temporary files: a live run writes records anew when it has taken checksums.
+/// All paths below a directory, but temporary files: a live run writes records again when it has taken checksums.
 fn tree(dir: &Path) -> Vec<PathBuf> {
     let (mut found, mut open) = (Vec::new(), vec![dir.to_path_buf()]);
     while let Some(dir) = open.pop() {

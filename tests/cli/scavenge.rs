@@ -74,7 +74,7 @@ fn a_killed_job_is_saved_node_by_node() {
     );
     let state = on(&site, "n0", "scr", &["inspect", "--id", "2"]).out();
     assert_eq!(state, "dataset 2 (ck.2), 8 ranks: complete\n");
-    // The same again, with empty caches.
+    // Also with empty caches.
     std::fs::remove_dir_all(site.node("x").parent().unwrap()).unwrap();
     site.expect_restart(&double_nodes(4), Some("ck.2"));
 }

@@ -11,7 +11,7 @@ fn trace(sandbox: &Sandbox, program: &str, args: &[&str]) -> Option<Vec<String>>
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-s", "0", "-o"]).arg(&file);
     command.arg(program).args(args).current_dir(sandbox.path());
-    // The same environment as in the other tests.
+    // With the environment of the other tests.
     command.env_clear();
     let plain = outside("scr", &[]);
     let set = plain.get_envs().filter_map(|(name, v)| Some((name, v?)));

@@ -37,7 +37,7 @@ impl Valid {
 pub enum Call {
     /// The first call of another process, after `SCR_Finalize`. A mistake in a run.
     Init,
-    /// The same in the process that has called `SCR_Finalize`.
+    /// `SCR_Init` in the process that has called `SCR_Finalize`.
     InitAgain,
     StartOutput {
         name: Option<String>,

@@ -47,7 +47,7 @@ impl Shown {
         self.again(one, &self.calls).unwrap_or(self)
     }
 
-    /// The same kind of difference in another sequence.
+    /// A difference of this kind in another sequence.
     fn again(&self, config: Config, calls: &[Call]) -> Option<Shown> {
         if calls.is_empty() {
             return None;

@@ -577,7 +577,7 @@ fn attributes_come_back() {
         (wanted.atime, wanted.mtime, wanted.mode)
     );
 
-    // The same through the open file, which has another mode and other times by then.
+    // Also through the open file, which has another mode and other times by then.
     fs::write(&path, "x").unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
     let file = Posix.rewrite(&path, 0o666).unwrap();

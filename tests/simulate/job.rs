@@ -83,12 +83,12 @@ pub fn simulate(seed: u64) -> Outcome {
     simulate_changed(seed, |_| ())
 }
 
-/// The same after a change of its plan.
+/// Simulates the job of a seed after a change of its plan.
 pub fn simulate_changed(seed: u64, change: impl FnOnce(&mut Plan)) -> Outcome {
     simulate_in_order(seed, 0, change)
 }
 
-/// The same with tasks in another order for each `order`.
+/// Simulates that job with tasks in another order for each `order`.
 pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) -> Outcome {
     let simulation = Simulation::new(seed);
     let mut plan = scheduler::draw(Plan::draw);

@@ -33,7 +33,7 @@ pub fn told(seed: u64, outcome: &Outcome) -> String {
     format!("{story}\n\nseed {seed}:\n{found}\n\nagain: SCR_SIM_SEED={seed}")
 }
 
-/// The same, after the story of the least job that fails likewise.
+/// That story, after the one of the least job that fails likewise.
 fn told_with_less(seed: u64) -> String {
     let whole = told(seed, &simulate(seed));
     if number("SCR_SIM_SHRINK") == Some(0) {

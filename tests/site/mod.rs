@@ -16,7 +16,7 @@ pub struct Site {
     pub dir: tempfile::TempDir,
     /// Parameters, as environment variables of every rank.
     pub vars: Vec<(String, String)>,
-    /// The same for the ranks of one node: node, name, value.
+    /// Parameters of the ranks of one node: node, name, value.
     pub of_node: Vec<(String, String, String)>,
     /// Receives the events of all runs.
     pub events: Arc<Memory>,
@@ -58,7 +58,7 @@ impl Site {
             .set("SCR_USER_NAME", "user1")
     }
 
-    /// The same with a parameter set.
+    /// This site with a parameter set.
     pub fn set(mut self, name: &str, value: &str) -> Self {
         self.vars.retain(|(other, _)| other != name);
         self.vars.push((name.to_string(), value.to_string()));
@@ -103,7 +103,7 @@ impl Site {
         })
     }
 
-    /// The same for runs that may not start.
+    /// Runs `body` on ranks whose session may not start.
     pub fn start<R: Send>(
         &self,
         nodes: &[&str],

@@ -77,7 +77,7 @@ fn the_limits_hold_on_all_ranks() {
     );
 }
 
-/// The same value as the site's needs no warning.
+/// A value that is the site's own needs no warning.
 #[test]
 fn a_user_who_sets_the_value_of_the_site_is_not_warned() {
     let mut config = load(&[("SCR_FLUSH", "4")], "", LIMITS);

@@ -19,7 +19,7 @@ use std::sync::{Arc, PoisonError};
 /// shown. Lists of directories, and what [`Files::beneath`] gives, do not have them.
 pub struct ContainedFiles<'a> {
     inner: &'a dyn Files,
-    /// The same for containers, which outlives this value.
+    /// The file system with the containers, which outlives this value.
     containers: Arc<dyn Files>,
     /// The dataset's directory.
     dir: PathBuf,
@@ -27,7 +27,7 @@ pub struct ContainedFiles<'a> {
 }
 
 impl<'a> ContainedFiles<'a> {
-    /// The same as `inner` at first. `id`: the dataset whose containers are read.
+    /// Shows what `inner` has, and no more at first. `id`: the dataset whose containers are read.
     pub fn new(inner: &'a dyn Files, prefix: &Prefix, id: u64) -> Self {
         ContainedFiles {
             inner,

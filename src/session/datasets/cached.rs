@@ -163,7 +163,7 @@ pub(in crate::session) fn titled(id: u64, name: &Name) -> String {
 pub(in crate::session) struct DatasetSize {
     /// The program's files, bytes.
     pub data: u64,
-    /// The same with redundancy and records, bytes.
+    /// The program's files, redundancy and records, bytes.
     pub all: u64,
     pub checkpoint: bool,
 }

@@ -89,7 +89,7 @@ impl OtherRanks {
         }
     }
 
-    /// The same, allowed if the parameters say so.
+    /// Allows them if the parameters say so.
     #[must_use]
     pub fn with(self, settings: &Settings) -> Self {
         OtherRanks {

@@ -236,7 +236,7 @@ impl BackgroundChecksums {
         self.recording.iter().for_each(|r| r.task.wait(PAUSE));
     }
 
-    /// The same, and tells if they could not be. Local.
+    /// Waits until checksums are recorded, and tells if they could not be. Local.
     pub fn end_recording(&mut self, run: &Run) {
         self.wait_for_recording();
         let Some(Recording { dataset, task }) = self.recording.take() else {
@@ -321,7 +321,7 @@ impl Session {
         Ok(())
     }
 
-    /// The same before a dataset is completed, which waits for all. They are recorded while its files
+    /// Begins to record all checksums, before a dataset is completed. They are recorded while its files
     /// are synced; [`BackgroundChecksums::end_recording`] must follow. Collective.
     pub(in crate::session) fn begin_recording_checksums(&mut self) -> Result<()> {
         let (run, cached) = (&self.run, &mut self.cached);

@@ -20,7 +20,7 @@ pub(in crate::session) struct CheckpointInterval {
     begun: Instant,
     /// The end of the last checkpoint.
     last: Instant,
-    /// The same with its flush.
+    /// The end of the last checkpoint with its flush.
     resumed: Instant,
     /// When the checkpoint began that is complete, and may still be flushed.
     counted: Option<Instant>,

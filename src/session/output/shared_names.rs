@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-/// A rank keeps no more forms than this; with more, it begins anew.
+/// A rank keeps no more forms than this; with more, it begins again.
 const MOST: usize = 10_000;
 
 /// The forms of names that are known to be of one rank each. Names are of one form if they differ in

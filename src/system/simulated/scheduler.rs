@@ -179,7 +179,7 @@ impl Simulation {
         self.stop_until(process, Duration::MAX);
     }
 
-    /// The same until a time of the virtual clock.
+    /// Lets no task of a process run until a time of the virtual clock.
     pub fn stop_until(&self, process: ProcessId, until: Duration) {
         self.0.borrow_mut().stopped.insert(process, until);
     }

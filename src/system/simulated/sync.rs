@@ -137,7 +137,7 @@ impl Condvar {
         lock.lock()
     }
 
-    /// The same, for some time at most.
+    /// Waits for some time at most.
     pub fn wait_timeout<'a, T: ?Sized>(
         &self,
         guard: MutexGuard<'a, T>,

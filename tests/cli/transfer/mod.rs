@@ -38,7 +38,7 @@ fn by_daemon() -> Site {
         .set("SCR_DEBUG", "1")
 }
 
-/// The same with one byte a second: what has begun does not end.
+/// By a daemon that copies one byte a second: what has begun does not end.
 fn slow() -> Site {
     by_daemon().set("SCR_FLUSH_ASYNC_BW", "1")
 }

@@ -98,7 +98,7 @@ fn the_next_run_stops_the_daemon_before_it_takes_the_cache_over() {
             assert_ne!(run_of(&site), first);
         }
         assert_eq!(rank.restart(), Some("a".to_string()));
-        // The same daemon serves this run.
+        // That daemon serves this run, too.
         rank.checkpoint("b").unwrap();
         finalize(rank);
     });

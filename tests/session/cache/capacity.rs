@@ -265,7 +265,7 @@ fn in_a_full_store_older_checkpoints_make_way_for_newer_ones() {
         for n in 3..8 {
             fill(rank, &faults);
             write(rank, &format!("ck.{n}"), 64 * KIB).unwrap();
-            // The same ones on all nodes, and not one more than must.
+            // All nodes have the same ones, and not one more than must be is gone.
             meet(rank);
             for node in ["a", "b"] {
                 let left = site.entries(node, "scr.dataset.");

@@ -17,7 +17,7 @@ fn shapes() -> Vec<Vec<&'static str>> {
     shapes
 }
 
-/// The same with a node replaced.
+/// The nodes with one replaced.
 fn replaced<'a>(nodes: &[&'a str], old: &str, new: &'a str) -> Vec<&'a str> {
     let swap = |node: &&'a str| if *node == old { new } else { *node };
     nodes.iter().map(swap).collect()
@@ -75,7 +75,7 @@ fn nothing_is_left_where_ranks_have_moved_from() {
     }
 }
 
-/// The same for one that is asked for when the newest has been read and refused, and for those
+/// Also for one that is asked for when the newest has been read and refused, and for those
 /// that only come back to be flushed.
 #[test]
 fn nothing_is_left_where_older_ones_have_moved_from() {

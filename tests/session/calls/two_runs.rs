@@ -179,7 +179,7 @@ fn what_is_left_of_a_run_neither_finds_nor_completes_what_the_next_has_restarted
             assert!(!old.exists());
         }
         rank.checkpoint("ck.2").unwrap();
-        // It may make directories anew, with anything in them: they are no dataset.
+        // It may make directories again, with anything in them: they are no dataset.
         if rank.rank == 0 {
             for dataset in ["scr.dataset.2", "scr.dataset.7"] {
                 let meta = old.join(dataset).join(".scr");

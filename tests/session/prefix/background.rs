@@ -135,7 +135,7 @@ fn what_the_user_drops_meanwhile_stays_dropped() {
     assert_eq!(saved(&site), ["b"]);
 }
 
-/// The same with the program waiting: the next dataset tries it again.
+/// While the program waits for a flush that fails: the next dataset tries it again.
 #[test]
 fn a_flush_that_fails_is_made_again_after_the_next_dataset() {
     let site = background()

@@ -19,7 +19,7 @@ fn site(size: &str) -> Site {
         .set("SCR_CONTAINER_SIZE", size)
 }
 
-/// The same in the foreground and in the background.
+/// Sites with flushes in the foreground and in the background.
 fn both(size: &str) -> [Site; 2] {
     let background = site(size)
         .set("SCR_FLUSH_ASYNC", "1")
@@ -348,7 +348,7 @@ fn deletion_takes_what_a_killed_extraction_has_left() {
 
 #[test]
 fn plain_files_go_though_a_dataset_in_containers_has_the_same_names() {
-    // The same names in both datasets: the first is plain, the second in containers.
+    // Both datasets have these names: the first is plain, the second in containers.
     let nodes = nodes(2);
     let mut site = site("1500").set("SCR_USE_CONTAINERS", "0");
     let write = |rank: &mut Rank, name: &str| {

@@ -436,7 +436,7 @@ fn what_a_restart_has_fetched_is_saved() {
 #[test]
 fn a_node_with_a_dataset_from_an_earlier_time_is_refused() {
     let site = killed("XOR", &["old"], &nodes(4));
-    // n3 goes away; the job begins anew on other nodes, and its first dataset has number 1 too.
+    // n3 goes away; the job begins again on other nodes, and its first dataset has number 1 too.
     let kept = site.node("kept");
     std::fs::rename(site.node("n3"), &kept).unwrap();
     for node in ["n0", "n1", "n2"] {

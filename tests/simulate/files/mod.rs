@@ -105,7 +105,7 @@ impl SimFiles {
         work(locked(volume).work_for(self.node), below).map_err(|errno| failed(action, path, errno))
     }
 
-    /// The same for what changes a directory: this node sees it at once.
+    /// Does what changes a directory: this node sees it at once.
     fn change<T>(
         &self,
         action: &'static str,

@@ -77,7 +77,7 @@ impl SimFile {
         done.map_err(|errno| failed(action, &self.path, errno))
     }
 
-    /// The same for what changes the file: a failure stays.
+    /// Does what changes the file: a failure stays.
     fn change(
         &self,
         action: &'static str,

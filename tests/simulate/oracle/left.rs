@@ -20,7 +20,7 @@ pub const FOREIGN_LOCAL: [&str; 4] = [
     "second/user1/notes",
 ];
 
-/// The same in the shared volume, beside the prefix directory and in it.
+/// Files that are not SCR's in the shared volume, beside the prefix directory and in it.
 pub const FOREIGN_SHARED: [&str; 4] = [
     "other/index.scr",
     "prefix/input.dat",
@@ -194,7 +194,7 @@ impl Oracle {
         });
     }
 
-    /// The same for a local volume.
+    /// Checks that a local volume is tidy.
     pub fn check_local_is_tidy(&mut self, volume: &Volume, node: usize) {
         let mut found = Content::new();
         walk(volume, Path::new(""), &mut found);

@@ -54,7 +54,7 @@ fn trees_in(files: &[Vec<u8>]) -> Vec<Vec<u8>> {
     trees.map(<[u8]>::to_vec).collect()
 }
 
-/// The same without header and checksum.
+/// The files without header and checksum.
 pub fn trees() -> Vec<Vec<u8>> {
     trees_in(&files())
 }
