@@ -136,9 +136,10 @@ impl Invocation {
                 let text = error.to_string();
                 let shown = escaped_lines(&text);
                 // A failure to print cannot be reported.
-                let _ = match shown == text {
-                    true => error.print(),
-                    false => io::stderr().write_all(shown.as_bytes()),
+                let _ = if shown == text {
+                    error.print()
+                } else {
+                    io::stderr().write_all(shown.as_bytes())
                 };
                 // clap does not show the usage for a wrong value.
                 if error.use_stderr() && !text.contains("Usage:") {

@@ -67,12 +67,13 @@ fn place(text: &str) -> std::result::Result<SizedDir, String> {
         }
         _ => (text, None),
     };
-    match Path::new(dir).is_absolute() {
-        true => Ok(SizedDir {
+    if Path::new(dir).is_absolute() {
+        Ok(SizedDir {
             dir: dir.into(),
             bytes,
-        }),
-        false => Err("a path that begins with / is needed".to_string()),
+        })
+    } else {
+        Err("a path that begins with / is needed".to_string())
     }
 }
 
@@ -101,9 +102,10 @@ fn check(place: &SizedDir, free: bool) -> Result<()> {
     Posix.make_dirs(&place.dir)?;
     if let Some(bytes) = place.bytes {
         let space = Posix.space(&place.dir)?;
-        let (have, what) = match free {
-            true => (space.free, "free"),
-            false => (space.total, "in all"),
+        let (have, what) = if free {
+            (space.free, "free")
+        } else {
+            (space.total, "in all")
         };
         if have < bytes {
             return Err(Error::config(

@@ -66,9 +66,10 @@ impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         let user = user_of(&job, self.user.as_deref())?;
-        let id = match self.all {
-            true => None,
-            false => Some(id_of(&job, self.job.as_deref())?),
+        let id = if self.all {
+            None
+        } else {
+            Some(id_of(&job, self.job.as_deref())?)
         };
         let bases = match &self.cache[..] {
             [] => node_bases(&job)?,
@@ -103,9 +104,10 @@ impl RunCommand for Options {
                     call.error(problem);
                     code = ExitCode::FAILURE;
                 }
-                match self.json {
-                    true => list.push(as_json(&cleaned)),
-                    false => print(call, &cleaned)?,
+                if self.json {
+                    list.push(as_json(&cleaned))
+                } else {
+                    print(call, &cleaned)?
                 }
             }
         }

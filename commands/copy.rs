@@ -186,12 +186,13 @@ impl Options {
             )));
         };
         let name = escaped(&dataset.name);
-        let saved = match self.partner {
-            true => String::new(),
-            false => format!(
+        let saved = if self.partner {
+            String::new()
+        } else {
+            format!(
                 "{} of this node saved, ",
                 counted(copied.ranks.len(), "rank")
-            ),
+            )
         };
         writeln!(
             call.out,
@@ -200,9 +201,10 @@ impl Options {
             counted(copied.files as usize, "file"),
             copied.bytes
         )?;
-        Ok(match copied.problems.is_empty() {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
+        Ok(if copied.problems.is_empty() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
         })
     }
 }

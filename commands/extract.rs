@@ -116,9 +116,10 @@ fn find(files: &dyn Files, prefix: &Prefix, name: &Name) -> std::result::Result<
     };
     let path = prefix.dataset(id).join("summary.scr");
     let summary: Summary = format::read(files, &path)?;
-    match summary.complete && summary.dataset.id == id {
-        true => Ok(summary.dataset),
-        false => Err(Error::corrupt(path, "does not describe a complete dataset").into()),
+    if summary.complete && summary.dataset.id == id {
+        Ok(summary.dataset)
+    } else {
+        Err(Error::corrupt(path, "does not describe a complete dataset").into())
     }
 }
 

@@ -304,13 +304,14 @@ fn refuse_beside_daemon(here: &caches::Here, dataset: &Dataset) -> Result<(), Fa
     }
     let file = Control::new(files, job).read()?.unwrap_or_default();
     let same = |part: &TransferPart| is_same(&part.dataset, dataset) && !part.is_done();
-    match file.parts().any(|(_, part)| same(part)) {
-        false => Ok(()),
-        true => Err(Failure::said(format!(
+    if file.parts().any(|(_, part)| same(part)) {
+        Err(Failure::said(format!(
             "the transfer daemon of this node has a part of dataset {} to copy; `scr transfer --finish` \
              copies it to its end, and `scr poststage` that of all nodes",
             dataset.id
-        ))),
+        )))
+    } else {
+        Ok(())
     }
 }
 

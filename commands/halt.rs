@@ -160,9 +160,10 @@ impl RunCommand for Options {
         let (mut code, changes) = (ExitCode::SUCCESS, self.changes());
         let mut halts = Vec::new();
         for dir in dirs {
-            let prefix = match changes.iter().any(Change::sets) {
-                true => place::begun(call, dir),
-                false => place::used(Some(dir)),
+            let prefix = if changes.iter().any(Change::sets) {
+                place::begun(call, dir)
+            } else {
+                place::used(Some(dir))
             };
             match prefix.and_then(|prefix| self.one(call, &prefix, &changes)) {
                 Err(Failure::Said(text)) => {

@@ -71,9 +71,10 @@ impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let root = root_of(&self.file)?;
         let changes = self.changes();
-        let prefix = match changes.iter().any(Change::sets) {
-            true => place::begun(call, &root)?,
-            false => place::used(Some(&root))?,
+        let prefix = if changes.iter().any(Change::sets) {
+            place::begun(call, &root)?
+        } else {
+            place::used(Some(&root))?
         };
         let halt = if changes.is_empty() {
             records::read_halt(&*place::files(&prefix), &prefix)?

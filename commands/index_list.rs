@@ -99,9 +99,10 @@ pub(super) fn list_json(
 ) -> std::result::Result<(), Failure> {
     let index = existing(prefix)?;
     let current = index.current_id();
-    let known = match long {
-        true => details(call, prefix, &index),
-        false => Vec::new(),
+    let known = if long {
+        details(call, prefix, &index)
+    } else {
+        Vec::new()
     };
     let one = |(at, (&id, entry)): (usize, (&u64, &IndexEntry))| {
         let details = known.get(at);
@@ -155,13 +156,14 @@ fn nothing_flushed(prefix: &Prefix) -> Failure {
             if held.len() > MANY {
                 words.push(format!("{} older ones", held.len() - MANY));
             }
-            match words.is_empty() {
-                true => "no run has recorded a dataset in a cache".to_string(),
-                false => format!(
+            if words.is_empty() {
+                "no run has recorded a dataset in a cache".to_string()
+            } else {
+                format!(
                     "the last run left in the caches of its nodes: {}; the next run of the job \
                      finds them there, and `scr postrun` saves the newest",
                     words.join(", ")
-                ),
+                )
             }
         }
     };

@@ -82,9 +82,10 @@ impl Options {
         if datasets.is_empty() {
             return Err(nothing(here));
         }
-        let times = match self.quiet {
-            true => Times::default(),
-            false => Times::read(call, &*here.files(), &here.job.prefix, is_written),
+        let times = if self.quiet {
+            Times::default()
+        } else {
+            Times::read(call, &*here.files(), &here.job.prefix, is_written)
         };
         let one = |held: &NodeDataset| cached_json(held, times.of(&held.dataset));
         Ok(InspectJson {

@@ -63,13 +63,14 @@ impl AskedNodes {
         }
         // The order of a node's own list; equal ids keep theirs.
         list.datasets.sort_by_key(|one| std::cmp::Reverse(one.id));
-        match list.datasets.is_empty() {
-            false => Ok(list),
-            true => Err(Failure::said(format!(
+        if list.datasets.is_empty() {
+            Err(Failure::said(format!(
                 "no dataset in the caches of {}; set user, job id and stores as in the run, or use \
                  --cntldir and --cache",
                 list.node
-            ))),
+            )))
+        } else {
+            Ok(list)
         }
     }
 

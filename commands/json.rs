@@ -79,9 +79,10 @@ impl Stream {
 
     /// Prints the end of the document.
     pub(super) fn end(self, call: &mut Invocation) -> Result<(), Failure> {
-        match self.begun {
-            true => writeln!(call.out, "\n  ]\n}}")?,
-            false => writeln!(call.out, "{}]\n}}", self.head())?,
+        if self.begun {
+            writeln!(call.out, "\n  ]\n}}")?
+        } else {
+            writeln!(call.out, "{}]\n}}", self.head())?
         }
         Ok(())
     }
@@ -97,14 +98,13 @@ impl Stream {
 fn visible(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {
-        match letter != '\n' && is_hidden(letter) {
-            false => text.push(letter),
-            true => {
-                for unit in letter.encode_utf16(&mut [0; 2]) {
-                    // Writing to a String cannot fail.
-                    let _ = write!(text, "\\u{unit:04x}");
-                }
+        if letter != '\n' && is_hidden(letter) {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                // Writing to a String cannot fail.
+                let _ = write!(text, "\\u{unit:04x}");
             }
+        } else {
+            text.push(letter)
         }
     }
     text

@@ -53,12 +53,11 @@ impl RunCommand for Options {
     fn run(&self, call: &mut Invocation) -> Outcome {
         let job = Job::here(self.prefix.as_deref())?;
         for base in bases(&job, self.which)? {
-            let dir = match self.base {
-                true => base,
-                false => {
-                    let user = user_of(&job, self.user.as_deref())?;
-                    Layout::new(&base, &user, &id_of(&job, self.jobid.as_deref())?).job()
-                }
+            let dir = if self.base {
+                base
+            } else {
+                let user = user_of(&job, self.user.as_deref())?;
+                Layout::new(&base, &user, &id_of(&job, self.jobid.as_deref())?).job()
             };
             call.out.write_all(dir.as_os_str().as_bytes())?;
             writeln!(call.out)?;

@@ -53,9 +53,12 @@ impl RunCommand for Options {
             return Ok(ExitCode::SUCCESS);
         }
         let mut printed = Printed::new(self.json);
-        let read = self.source.read(|record| match self.wants(&record) {
-            true => printed.add(call, &record),
-            false => Ok(()),
+        let read = self.source.read(|record| {
+            if self.wants(&record) {
+                printed.add(call, &record)
+            } else {
+                Ok(())
+            }
         })?;
         printed.end(call)?;
         read.warn(call);
@@ -91,9 +94,10 @@ enum Printed {
 
 impl Printed {
     fn new(json: bool) -> Self {
-        match json {
-            true => Printed::Json(json::Stream::new("log", "records")),
-            false => Printed::Lines,
+        if json {
+            Printed::Json(json::Stream::new("log", "records"))
+        } else {
+            Printed::Lines
         }
     }
 

@@ -63,9 +63,10 @@ impl RunCommand for Options {
                 continue;
             }
             let error = config.typed(p).err();
-            match self.json {
-                true => list.parameters.push(self.plain_json(&config, p, &error)),
-                false => call.show(&lines(&self.plain(&config, p)))?,
+            if self.json {
+                list.parameters.push(self.plain_json(&config, p, &error))
+            } else {
+                call.show(&lines(&self.plain(&config, p)))?
             }
             if let Some(error) = error {
                 call.error(&error);
@@ -76,9 +77,10 @@ impl RunCommand for Options {
             if self.set && config.items(m.name).len() == 0 {
                 continue;
             }
-            match self.json {
-                true => list.lines.push(items_json(&config, m)),
-                false => call.show(&lines(&items(&config, m)))?,
+            if self.json {
+                list.lines.push(items_json(&config, m))
+            } else {
+                call.show(&lines(&items(&config, m)))?
             }
         }
         if self.json {
@@ -167,9 +169,12 @@ impl Options {
 
 /// The lines of a text: names and values, and below them what is known of them.
 fn lines(text: &str) -> Vec<Line> {
-    let line = |text: &str| match text.starts_with(' ') {
-        true => Line::new(text),
-        false => Line::new(text).styled(HEADING),
+    let line = |text: &str| {
+        if text.starts_with(' ') {
+            Line::new(text)
+        } else {
+            Line::new(text).styled(HEADING)
+        }
     };
     text.lines().map(line).collect()
 }

@@ -57,9 +57,10 @@ impl RunCommand for Options {
         place::used(Some(job.prefix.root()))?;
         let launcher = job.launcher(self.joblauncher.as_deref())?;
         let known = expand(&self.down)?;
-        Ok(match finish(call, &job, launcher.as_ref(), &known)? {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
+        Ok(if finish(call, &job, launcher.as_ref(), &known)? {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
         })
     }
 }
@@ -161,9 +162,10 @@ fn description(item: &SaveCandidate) -> String {
         (true, false) => "checkpoint",
         (false, _) => "output",
     };
-    match item.saved {
-        true => format!("{kind}, in the prefix directory"),
-        false => format!("{kind}, in the caches only"),
+    if item.saved {
+        format!("{kind}, in the prefix directory")
+    } else {
+        format!("{kind}, in the caches only")
     }
 }
 

@@ -55,9 +55,10 @@ impl Display {
         self.shown = Some(now);
         let line = text(elapsed);
         // Nobody needs to know that it cannot be shown.
-        let _ = match self.terminal {
-            true => write!(stderr(), "\r{} {line}\x1b[K", bar(done, total)),
-            false => writeln!(stderr(), "{line}"),
+        let _ = if self.terminal {
+            write!(stderr(), "\r{} {line}\x1b[K", bar(done, total))
+        } else {
+            writeln!(stderr(), "{line}")
         };
     }
 }
@@ -248,9 +249,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Whether something is to be shown, `elapsed` after the beginning and `since` it was shown last.
 fn is_due(terminal: bool, elapsed: Duration, since: Option<Duration>) -> bool {
-    match terminal {
-        true => elapsed >= SHORT && since.is_none_or(|since| since >= REDRAW),
-        false => since.unwrap_or(elapsed) >= LINE,
+    if terminal {
+        elapsed >= SHORT && since.is_none_or(|since| since >= REDRAW)
+    } else {
+        since.unwrap_or(elapsed) >= LINE
     }
 }
 

@@ -117,12 +117,11 @@ impl Screen {
         let mut text = String::new();
         for line in lines {
             for part in self.fitted(line) {
-                match self.colour && line.style != Style::new() {
-                    true => {
-                        let (on, off) = (line.style.render(), line.style.render_reset());
-                        text.push_str(&format!("{on}{part}{off}\n"));
-                    }
-                    false => text.extend([part.as_str(), "\n"]),
+                if self.colour && line.style != Style::new() {
+                    let (on, off) = (line.style.render(), line.style.render_reset());
+                    text.push_str(&format!("{on}{part}{off}\n"));
+                } else {
+                    text.extend([part.as_str(), "\n"])
                 }
             }
         }

@@ -51,9 +51,10 @@ impl RunCommand for Options {
         for line in &missing {
             writeln!(call.out, "scr_test_runtime: {line}")?;
         }
-        Ok(match missing.is_empty() {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
+        Ok(if missing.is_empty() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
         })
     }
 }

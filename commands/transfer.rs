@@ -76,7 +76,7 @@ impl RunCommand for Options {
 }
 
 impl Options {
-    fn place(&self) -> Result<Place, Failure> {
+    fn place(&self) -> Result<NodeDaemon, Failure> {
         let job = Job::here(self.prefix.as_deref())?;
         let (user, id) = match &self.cntldir {
             Some(dir) => of_control(dir)?,
@@ -87,14 +87,14 @@ impl Options {
         let patience = job.number("SCR_FLUSH_DAEMON_TIMEOUT")?.unwrap_or_default();
         let patience = Duration::from_secs(patience.unsigned_abs());
         let service = Service::new(Arc::new(Posix), layout, (&user, &id), patience);
-        Ok(Place(service))
+        Ok(NodeDaemon(service))
     }
 }
 
 /// The daemon of this node.
-struct Place(Service);
+struct NodeDaemon(Service);
 
-impl Place {
+impl NodeDaemon {
     fn serve(&self, call: &mut Invocation) -> Outcome {
         // Caught before anybody can know of the daemon.
         let stop = signals()?;
@@ -138,9 +138,10 @@ impl Place {
             Finished::ByDaemon => false,
             Finished::Here(file) => report(call, &file)?,
         };
-        Ok(match failed {
-            false => ExitCode::SUCCESS,
-            true => ExitCode::FAILURE,
+        Ok(if failed {
+            ExitCode::FAILURE
+        } else {
+            ExitCode::SUCCESS
         })
     }
 
@@ -154,14 +155,8 @@ impl Place {
 
     fn status(&self, call: &mut Invocation) -> Outcome {
         let (there, control) = (self.0.exists()?, self.0.control());
-        let who = match there {
-            true => control.living()?,
-            false => None,
-        };
-        let file = match there {
-            true => control.read()?,
-            false => None,
-        };
+        let who = if there { control.living()? } else { None };
+        let file = if there { control.read()? } else { None };
         match who {
             Some(who) => writeln!(call.out, "daemon: {}", escaped_text(&who))?,
             None => writeln!(call.out, "daemon: none")?,

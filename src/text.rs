@@ -12,9 +12,10 @@ use std::fmt::Write;
 
 /// Escapes a text of one line.
 pub fn escaped(text: &str) -> Cow<'_, str> {
-    match text.contains(is_hidden) {
-        true => Cow::Owned(escaped_bytes(text.as_bytes())),
-        false => Cow::Borrowed(text),
+    if text.contains(is_hidden) {
+        Cow::Owned(escaped_bytes(text.as_bytes()))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
@@ -30,9 +31,10 @@ pub fn escaped_bytes(bytes: &[u8]) -> String {
     let mut out = String::new();
     for chunk in bytes.utf8_chunks() {
         for letter in chunk.valid().chars() {
-            match is_hidden(letter) {
-                true => hex(&mut out, letter.encode_utf8(&mut [0; 4]).as_bytes()),
-                false => out.push(letter),
+            if is_hidden(letter) {
+                hex(&mut out, letter.encode_utf8(&mut [0; 4]).as_bytes())
+            } else {
+                out.push(letter)
             }
         }
         hex(&mut out, chunk.invalid());
@@ -137,9 +139,10 @@ pub fn transferred(files: u64, size: u64, seconds: f64) -> String {
 
 /// Bytes, seconds and rate: "2.0 GiB in 0.500 s, 4.0 GiB/s".
 pub fn at_rate(size: u64, seconds: f64) -> String {
-    let rate = match seconds > 0.0 {
-        true => format!(", {}/s", bytes((size as f64 / seconds) as u64)),
-        false => String::new(),
+    let rate = if seconds > 0.0 {
+        format!(", {}/s", bytes((size as f64 / seconds) as u64))
+    } else {
+        String::new()
     };
     format!("{} in {seconds:.3} s{rate}", bytes(size))
 }

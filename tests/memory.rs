@@ -40,9 +40,10 @@ impl File for SparseFile {
         self.0.read_at(offset, buffer)
     }
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
-        match data.iter().any(|byte| *byte != 0) {
-            true => self.0.write_at(offset, data),
-            false => Ok(()),
+        if data.iter().any(|byte| *byte != 0) {
+            self.0.write_at(offset, data)
+        } else {
+            Ok(())
         }
     }
     fn allocate(&self, size: u64) -> Result<()> {

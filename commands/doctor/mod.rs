@@ -73,13 +73,15 @@ impl RunCommand for Options {
             let shape = RunShape::new(&job, nodes, self.nodes, self.ranks);
             self.examine(&job, &settings, &shape?, &mut report);
         }
-        match self.json {
-            true => json::print(call, "doctor", report.json())?,
-            false => call.show(&report.lines())?,
+        if self.json {
+            json::print(call, "doctor", report.json())?
+        } else {
+            call.show(&report.lines())?
         }
-        Ok(match report.is_good() {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
+        Ok(if report.is_good() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
         })
     }
 }
@@ -123,9 +125,10 @@ fn parameters(job: &Job, added: &[String], report: &mut DoctorReport) {
     let config = &job.config;
     for p in PARAMETERS {
         if let Some(value) = params::shown(config, p) {
-            let origin = match added.iter().any(|name| name == p.name) {
-                true => "environment of the last run".to_string(),
-                false => config.origin(p.name).to_string(),
+            let origin = if added.iter().any(|name| name == p.name) {
+                "environment of the last run".to_string()
+            } else {
+                config.origin(p.name).to_string()
             };
             report.line(format!("{} = {value} ({origin})", p.name));
         }

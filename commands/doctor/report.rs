@@ -95,9 +95,10 @@ impl DoctorReport {
             lines.extend(section.facts.iter().map(fact));
         }
         lines.push(Line::new(""));
-        match self.is_good() {
-            true => lines.push(Line::new("Nothing is wrong.")),
-            false => lines.push(Line::new("Problems").styled(WRONG.bold())),
+        if self.is_good() {
+            lines.push(Line::new("Nothing is wrong."))
+        } else {
+            lines.push(Line::new("Problems").styled(WRONG.bold()))
         }
         for (number, (what, remedy)) in (1..).zip(&self.problems) {
             let texts = what.lines().chain(remedy.lines()).map(escaped);

@@ -73,9 +73,10 @@ fn end(job: &Job, report: &mut DoctorReport) {
             let since = Duration::from_secs(u64::try_from(end).unwrap_or(0));
             let at = UNIX_EPOCH.checked_add(since).map(clock::local_time);
             report.fact("end", at.unwrap_or_default());
-            match end > clock::now() {
-                true => return,
-                false => "is past".to_string(),
+            if end > clock::now() {
+                return;
+            } else {
+                "is past".to_string()
             }
         }
         Ok(None) => {

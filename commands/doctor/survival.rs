@@ -78,9 +78,10 @@ impl RunShape {
             .items("GROUPS")
             .map(|item| item.key.clone())
             .collect();
-        let (first, then) = match self.of_job {
-            true => (self.listed.clone(), in_groups),
-            false => (in_groups, self.listed.clone()),
+        let (first, then) = if self.of_job {
+            (self.listed.clone(), in_groups)
+        } else {
+            (in_groups, self.listed.clone())
         };
         let made_up = (1..).map(|number| format!("another-node-{number}"));
         let all = first.into_iter().chain(then).chain(made_up);

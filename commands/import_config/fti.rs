@@ -118,12 +118,11 @@ pub(super) fn import(settings: &mut Settings) -> Result<Page, Failure> {
     let cached = l1 + l2 + l3 > 0;
     page.set(
         &local_shown,
-        match cached {
-            true => "Checkpoints are written there first. The nodes keep two, so that one is complete while \
-             the next is written.",
-            false => "Without levels 1 to 3 nothing is written there: checkpoints go straight to the prefix \
-             directory.",
-        },
+        if cached {
+"Checkpoints are written there first. The nodes keep two, so that one is complete while \
+             the next is written."} else {
+"Without levels 1 to 3 nothing is written there: checkpoints go straight to the prefix \
+             directory."},
         &[
             format!("SCR_CACHE_BYPASS = {}", u8::from(!cached)),
             format!("SCR_CACHE_BASE = {}", value_of(&local)),

@@ -81,8 +81,9 @@ impl Display for Page {
 pub(super) fn value_of(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+@,:~".contains(c);
-    match text.chars().all(plain) {
-        true => text,
-        false => format!("\"{}\"", text.replace('\\', "\\\\")),
+    if text.chars().all(plain) {
+        text
+    } else {
+        format!("\"{}\"", text.replace('\\', "\\\\"))
     }
 }

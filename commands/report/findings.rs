@@ -106,9 +106,12 @@ fn lost_seconds(run: &Run) -> f64 {
 /// The part of a phase that was lost, from 0 to 1.
 fn lost_share(run: &Run, phase: &Phase) -> f64 {
     let length = phase.end - phase.begin;
-    let lost = run.lost.iter().map(|(begin, end)| match length > 0.0 {
-        true => ((phase.end.min(*end) - phase.begin.max(*begin)) / length).max(0.0),
-        false => f64::from(u8::from(phase.end > *begin && phase.end <= *end)),
+    let lost = run.lost.iter().map(|(begin, end)| {
+        if length > 0.0 {
+            ((phase.end.min(*end) - phase.begin.max(*begin)) / length).max(0.0)
+        } else {
+            f64::from(u8::from(phase.end > *begin && phase.end <= *end))
+        }
     });
     lost.sum::<f64>().min(1.0)
 }

@@ -109,9 +109,10 @@ impl History {
             // The clock of a log may have whole seconds.
             let next = begins.get(number + 1);
             let followed = next.is_some_and(|next| *next + 1.0 >= run.end);
-            match followed || ended {
-                true => run.close(None),
-                false => run.end_of_log(),
+            if followed || ended {
+                run.close(None)
+            } else {
+                run.end_of_log()
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use super::run::Run;
 
-/// A place in the history: the number of a run, and a time.
-type Place = (usize, f64);
+/// A moment in the history: the number of a run, and a time.
+type Moment = (usize, f64);
 
 /// Notes in each run which times were lost. Gives the numbers of the runs after which it is not known what
 /// was lost, because the log does not have the checkpoint that was restarted from.
@@ -50,7 +50,7 @@ pub(super) fn find(runs: &mut [Run]) -> Vec<usize> {
 }
 
 /// Where the checkpoint was completed, or else, where an earlier run went on from it.
-fn place_of(before: &[Run], (id, name): &(u64, Option<String>)) -> Option<Place> {
+fn place_of(before: &[Run], (id, name): &(u64, Option<String>)) -> Option<Moment> {
     let same = |other: u64, named: &Option<String>| {
         other == *id && (named.is_none() || name.is_none() || named == name)
     };
@@ -69,14 +69,15 @@ fn place_of(before: &[Run], (id, name): &(u64, Option<String>)) -> Option<Place>
 }
 
 /// All from the place to the end of the run before `next` is lost, if it is not lost already.
-fn lose(runs: &mut [Run], (from, at): Place, next: usize) {
+fn lose(runs: &mut [Run], (from, at): Moment, next: usize) {
     let span = runs.iter_mut().enumerate().take(next).skip(from);
     for (number, run) in span {
         let mut begin = if number == from { at } else { run.begin };
-        let mut end = match run.ending.is_some_and(|ending| ending.is_failure()) {
-            true => run.end,
+        let mut end = if run.ending.is_some_and(|ending| ending.is_failure()) {
+            run.end
+        } else {
             // What it did after its last checkpoint was its end, such as to write results.
-            false => run.checkpoints.last().map_or(run.begin, |last| last.at),
+            run.checkpoints.last().map_or(run.begin, |last| last.at)
         };
         // Earlier losses reach to the same end.
         for (lost, _) in &run.lost {

@@ -65,9 +65,10 @@ impl RunCommand for Options {
         if let Some(file) = &self.html {
             write_page(file, &findings)?;
         }
-        match self.json {
-            true => super::json::print(call, "report", json::ReportJson::of(&findings))?,
-            false => call.show(&text::lines(&findings))?,
+        if self.json {
+            super::json::print(call, "report", json::ReportJson::of(&findings))?
+        } else {
+            call.show(&text::lines(&findings))?
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -194,9 +194,10 @@ impl Run {
         let Some((activity, is_end)) = phase_of(&record.event) else {
             return;
         };
-        match is_end {
-            false => self.open_phase(activity, record),
-            true => self.close_phase(activity, record),
+        if is_end {
+            self.close_phase(activity, record)
+        } else {
+            self.open_phase(activity, record)
         }
     }
 

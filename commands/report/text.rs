@@ -60,12 +60,13 @@ pub(super) fn title(findings: &Findings) -> String {
 
 /// What the program waited for, and what went on beside it.
 pub(super) fn waiting(findings: &Findings) -> String {
-    let behind = match findings.hidden > 0.0 {
-        true => format!(
+    let behind = if findings.hidden > 0.0 {
+        format!(
             " Flushes in the background took {}, while it went on.",
             duration(findings.hidden)
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     format!(
         "The program waited {} for checkpoints, flushes, restarts and SCR.{behind}",
@@ -196,9 +197,10 @@ pub(super) fn failure_rows(findings: &Findings) -> Vec<Vec<String>> {
             seconds(failure.down),
             seconds(failure.recovery),
             duration(failure.cost()),
-            match failure.nodes.is_empty() {
-                true => "-".to_string(),
-                false => escaped(&failure.nodes.join("; ")).into_owned(),
+            if failure.nodes.is_empty() {
+                "-".to_string()
+            } else {
+                escaped(&failure.nodes.join("; ")).into_owned()
             },
         ]);
     }
@@ -234,9 +236,10 @@ pub(super) fn level_rows(findings: &Findings) -> Vec<Vec<String>> {
     for level in &findings.levels {
         rows.push(vec![
             escaped(&level.name).into_owned(),
-            match level.store.is_empty() {
-                true => "-".to_string(),
-                false => escaped(&level.store).into_owned(),
+            if level.store.is_empty() {
+                "-".to_string()
+            } else {
+                escaped(&level.store).into_owned()
             },
             level.count.to_string(),
             duration(level.mean()),

@@ -9,9 +9,10 @@ pub(super) fn duration(seconds: f64) -> String {
     let two = |unit: f64, large: &str, small: &str, parts: f64| {
         let all = (seconds * parts / unit).round();
         let (first, second) = ((all / parts).floor(), all % parts);
-        match second > 0.0 {
-            true => format!("{first:.0} {large} {second:.0} {small}"),
-            false => format!("{first:.0} {large}"),
+        if second > 0.0 {
+            format!("{first:.0} {large} {second:.0} {small}")
+        } else {
+            format!("{first:.0} {large}")
         }
     };
     match seconds {

@@ -60,9 +60,10 @@ impl<'a> Steps<'a> {
         options: &'a Options,
         nodes: Vec<String>,
     ) -> Result<Self, Failure> {
-        let watchdog = match job.is_on("SCR_WATCHDOG")? {
-            true => limits(job)?,
-            false => None,
+        let watchdog = if job.is_on("SCR_WATCHDOG")? {
+            limits(job)?
+        } else {
+            None
         };
         if watchdog.is_none() && job.is_on("SCR_WATCHDOG")? {
             call.warn(&"SCR_WATCHDOG has no effect without SCR_WATCHDOG_TIMEOUT, in seconds");
@@ -278,9 +279,10 @@ impl<'a> Steps<'a> {
         self.state.code = Some(code);
         self.state.hung = hung;
         self.state.nodes = None;
-        self.fruitless = match self.newest() > before {
-            true => 0,
-            false => self.fruitless.saturating_add(1),
+        self.fruitless = if self.newest() > before {
+            0
+        } else {
+            self.fruitless.saturating_add(1)
         };
         self.say(&format!(
             "launch {number} ended with exit code {code} after {seconds:.0} s"

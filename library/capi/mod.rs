@@ -425,12 +425,13 @@ pub unsafe extern "C" fn SCR_Start_output(name: *const c_char, flags: c_int) -> 
         // SAFETY: the caller's promise.
         let name = unsafe { text::bytes(name) }.map(Name::from);
         let has = |flag: c_int| flags & flag != 0;
-        let kind = match has(!(SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT)) {
-            false => Ok((has(SCR_FLAG_CHECKPOINT), has(SCR_FLAG_OUTPUT))),
-            true => Err(Error::usage(
+        let kind = if has(!(SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT)) {
+            Err(Error::usage(
                 "SCR_Start_output",
                 format!("flags {flags} holds bits that are no flag of SCR"),
-            )),
+            ))
+        } else {
+            Ok((has(SCR_FLAG_CHECKPOINT), has(SCR_FLAG_OUTPUT)))
         };
         Ok(done(process::with(Call::StartOutput, |session| {
             session.start_output_as(name, kind)

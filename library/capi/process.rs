@@ -174,9 +174,10 @@ fn call_without_run(state: &mut State, call: Call) -> Result<()> {
 /// complete call or leave it out.
 fn call_while_disabled(state: &mut State, call: Call) -> Result<()> {
     let next = state.after(call)?;
-    *state = match call.starts() {
-        true => state.refused(call),
-        false => next,
+    *state = if call.starts() {
+        state.refused(call)
+    } else {
+        next
     };
     Ok(())
 }

@@ -162,13 +162,14 @@ impl Config {
     }
 
     fn writable(&self) -> Result<()> {
-        match self.frozen {
-            false => Ok(()),
-            true => Err(Error::State {
+        if self.frozen {
+            Err(Error::State {
                 call: PLACE,
                 state: "to set or unset a parameter after SCR_Init",
                 remedy: "call it before SCR_Init",
-            }),
+            })
+        } else {
+            Ok(())
         }
     }
 

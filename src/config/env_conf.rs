@@ -17,11 +17,12 @@ impl Config {
     /// The text of `<prefix>/.scr/env.conf`: the parameters that the environment of the run has set, for `scr
     /// doctor`. It has no password, and nothing that is only of this job or this node.
     pub fn env_conf(&self) -> String {
-        let told = |name: &str| name != table::SECRET && !OF_JOB.contains(&name);
-        let values = self.env.plain.iter();
-        let values = values.filter(|(name, _)| table::parameter(name).is_some() && told(name));
-        let values = values.filter(|(_, value)| !value.text.contains('\n'));
-        values
+        let is_shown = |name: &str| name != table::SECRET && !OF_JOB.contains(&name);
+        self.env
+            .plain
+            .iter()
+            .filter(|(name, _)| table::parameter(name).is_some() && is_shown(name))
+            .filter(|(_, value)| !value.text.contains('\n'))
             .map(|(name, value)| format!("{name}={}\n", value.text))
             .collect()
     }

@@ -129,15 +129,16 @@ impl Config {
         let mut problems = read(self, installed)?;
         let chosen = chosen_file(&self.environment, &self.cwd);
         if let Some(chosen) = chosen.filter(|chosen| *chosen != self.system_path) {
-            match self.has_limits() {
-                false => problems = read(self, chosen)?,
-                true => problems.push(format!(
+            if self.has_limits() {
+                problems.push(format!(
                     "environment: SCR_SYSTEM_CONF is ignored, as {} limits what users may set ({} \
                      or {})",
                     self.system_path.display(),
                     SITE_ONLY,
                     ALLOWED_BASES
-                )),
+                ))
+            } else {
+                problems = read(self, chosen)?
             }
         }
         self.problems.extend(problems);
@@ -220,9 +221,10 @@ impl Config {
     /// Converts a value. The error names the parameter, where it was set, what is allowed, and what
     /// to do.
     pub fn convert(&self, name: &str, value: &Value, kind: &ValueKind) -> Result<Typed> {
-        let text = match kind.has_variables() {
-            true => self.expand(name, value)?,
-            false => value.text.clone(),
+        let text = if kind.has_variables() {
+            self.expand(name, value)?
+        } else {
+            value.text.clone()
         };
         kind.parse(&text)
             .ok_or_else(|| malformed(name, value, &text, kind))
@@ -274,8 +276,8 @@ impl Config {
     /// It is a configuration file. It has no password, since others may read it.
     pub fn app_conf(&self) -> String {
         let mut out = String::new();
-        let told = |(name, _): &(&String, &Value)| *name != table::SECRET;
-        for (name, value) in self.call.plain.iter().filter(told) {
+        let is_shown = |(name, _): &(&String, &Value)| *name != table::SECRET;
+        for (name, value) in self.call.plain.iter().filter(is_shown) {
             out.push_str(&format!("{name}={}\n", quote(&value.text)));
         }
         for (parent, items) in &self.call.items {

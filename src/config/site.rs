@@ -75,9 +75,10 @@ impl Config {
         {
             return Ok(());
         }
-        let led = match found == dir {
-            true => String::new(),
-            false => format!(", which is {}", found.display()),
+        let led = if found == dir {
+            String::new()
+        } else {
+            format!(", which is {}", found.display())
         };
         Err(Error::config(
             place,

@@ -108,9 +108,10 @@ fn note_plain(source: ConfigSource, name: &str, value: &Value) -> Option<String>
     };
     let early = EARLY.iter().find(|(n, _)| *n == name);
     if let Some((_, sources)) = early.filter(|(_, sources)| !sources.contains(&source)) {
-        let right = match sources.contains(&ConfigSource::System) {
-            true => "the system configuration file",
-            false => "the environment",
+        let right = if sources.contains(&ConfigSource::System) {
+            "the system configuration file"
+        } else {
+            "the environment"
         };
         return Some(format!(
             "{place}: {name} has no effect here; set it in {right} ({NO_EFFECT})"

@@ -112,13 +112,12 @@ impl Entry {
         self.control.update_repaired(|file| {
             let there = file.part(self.at);
             let there = there.is_some_and(|part| part.is_same(&self.part) && !part.cancel);
-            match there {
-                true => {
-                    let part = file.part_mut(self.at);
-                    let again = part.filter(|part| part.has_ended() && !part.is_done());
-                    again.into_iter().for_each(TransferPart::restart);
-                }
-                false => self.insert(file),
+            if there {
+                let part = file.part_mut(self.at);
+                let again = part.filter(|part| part.has_ended() && !part.is_done());
+                again.into_iter().for_each(TransferPart::restart);
+            } else {
+                self.insert(file)
             }
         })
     }
@@ -233,16 +232,15 @@ impl Entry {
     /// Takes the result of the daemon.
     fn result(&self, part: &TransferPart) -> Result<Left> {
         self.control.update_repaired(|file| file.remove(self.at))?;
-        match part.is_done() {
-            true => Ok(Left::Copied(Copied {
+        if part.is_done() {
+            Ok(Left::Copied(Copied {
                 files: part.files.unwrap_or(0),
                 bytes: part.size.unwrap_or(0),
-            })),
-            false => {
-                let why = part.error.as_ref().map(ToString::to_string);
-                let why = why.unwrap_or_else(|| "it gave no reason".to_string());
-                Err(Error::config("the transfer daemon", why))
-            }
+            }))
+        } else {
+            let why = part.error.as_ref().map(ToString::to_string);
+            let why = why.unwrap_or_else(|| "it gave no reason".to_string());
+            Err(Error::config("the transfer daemon", why))
         }
     }
 

@@ -317,9 +317,10 @@ impl Control {
 
     /// Cleans up if there is no daemon: one that was killed leaves its files. Local.
     pub fn sweep(&self) -> Result<()> {
-        match self.is_used()? {
-            true => self.without_daemon(|| self.remove_if_done()).map(drop),
-            false => Ok(()),
+        if self.is_used()? {
+            self.without_daemon(|| self.remove_if_done()).map(drop)
+        } else {
+            Ok(())
         }
     }
 

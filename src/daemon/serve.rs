@@ -375,9 +375,10 @@ impl Daemon<'_> {
             let Some(work) = work else { return };
             let same = |part: &&mut TransferPart| part.is_same(&work.part);
             if let Some(part) = file.part_mut(work.at).filter(same) {
-                match part.cancel {
-                    true => file.remove(work.at),
-                    false => part.restart(),
+                if part.cancel {
+                    file.remove(work.at)
+                } else {
+                    part.restart()
                 }
             }
         });
@@ -510,14 +511,15 @@ fn let_go(work: &Work) {
 
 /// The limits in the file. There are none when the program has ended.
 fn limits(file: &Transfer) -> Limits {
-    match file.commands(FINISH) {
-        true => Limits {
+    if file.commands(FINISH) {
+        Limits {
             bandwidth: 0,
             percent: 0.0,
-        },
-        false => Limits {
+        }
+    } else {
+        Limits {
             bandwidth: file.bw as u64,
             percent: file.percent,
-        },
+        }
     }
 }

@@ -102,9 +102,10 @@ impl Sink for Console {
             Severity::Debug(_) => return,
         };
         let version = crate::version::INTERFACE;
-        let rank = match message.of_run {
-            true => String::new(),
-            false => format!("rank {} on {}: ", speaker.rank, escaped(&speaker.node)),
+        let rank = if message.of_run {
+            String::new()
+        } else {
+            format!("rank {} on {}: ", speaker.rank, escaped(&speaker.node))
         };
         let line = format!("SCR {version}{word}: {rank}{message}\n");
         // An error of the console cannot be reported.

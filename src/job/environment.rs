@@ -153,9 +153,10 @@ fn code_file() -> Option<PathBuf> {
         .file_name()
         .is_some_and(|name| name.as_bytes().starts_with(b"libscr.so"));
     // For the program itself the loader knows only how it was called.
-    match is_library {
-        true => path.canonicalize().ok(),
-        false => std::env::current_exe().ok(),
+    if is_library {
+        path.canonicalize().ok()
+    } else {
+        std::env::current_exe().ok()
     }
 }
 

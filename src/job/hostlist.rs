@@ -268,9 +268,12 @@ fn ranges(numbers: &[&str]) -> String {
             _ => found.push((number, number)),
         }
     }
-    let texts = found.iter().map(|(low, high)| match low == high {
-        true => (*low).to_string(),
-        false => format!("{low}-{high}"),
+    let texts = found.iter().map(|(low, high)| {
+        if low == high {
+            (*low).to_string()
+        } else {
+            format!("{low}-{high}")
+        }
     });
     texts.collect::<Vec<String>>().join(",")
 }

@@ -163,9 +163,10 @@ pub fn ask(
     let program = need(environment, name)?;
     let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
     let finished = run(&program, &arguments, set, PATIENCE)?;
-    match finished.good() {
-        true => Ok(finished.out),
-        false => Err(failed(name, finished.why())),
+    if finished.good() {
+        Ok(finished.out)
+    } else {
+        Err(failed(name, finished.why()))
     }
 }
 

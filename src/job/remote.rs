@@ -104,13 +104,11 @@ impl Remote {
             "CLUSH" => program("clush").map(RemoteShell::Clush),
             "SSH" => program("ssh").map(RemoteShell::Ssh),
             "LAUNCHER" => by_launcher(manager, launcher, environment),
-            "AUTO" | "" => {
-                let scheduler = by_scheduler(manager, environment);
-                let way = scheduler.or_else(|| program("pdsh").map(RemoteShell::Pdsh));
-                let way = way.or_else(|| program("clush").map(RemoteShell::Clush));
-                let way = way.or_else(|| program("ssh").map(RemoteShell::Ssh));
-                way.or_else(|| by_launcher(manager, launcher, environment))
-            }
+            "AUTO" | "" => by_scheduler(manager, environment)
+                .or_else(|| program("pdsh").map(RemoteShell::Pdsh))
+                .or_else(|| program("clush").map(RemoteShell::Clush))
+                .or_else(|| program("ssh").map(RemoteShell::Ssh))
+                .or_else(|| by_launcher(manager, launcher, environment)),
             _ => {
                 return Err(failed(
                     &word,
@@ -205,9 +203,10 @@ impl Remote {
             self.way,
             Some(RemoteShell::Ssh(_) | RemoteShell::Mpirun(..))
         );
-        let groups: Vec<&[String]> = match alone {
-            true => far.chunks(1).collect(),
-            false => far.chunks(far.len().max(1)).collect(),
+        let groups: Vec<&[String]> = if alone {
+            far.chunks(1).collect()
+        } else {
+            far.chunks(far.len().max(1)).collect()
         };
         for group in groups {
             let started = match &self.way {

@@ -41,9 +41,10 @@ pub fn read_end(
     let mut all = NotRead::default();
     while let Some((path, bytes)) = parts.pop() {
         let not_read = each_record(&mut &bytes[..], &path, &mut each)?;
-        match alone {
-            true => all = not_read,
-            false => all.add(not_read),
+        if alone {
+            all = not_read
+        } else {
+            all.add(not_read)
         }
     }
     Ok(all)

@@ -96,9 +96,10 @@ fn open(path: &Path) -> Result<(File, (u64, u64))> {
         .open(path)
         .map_err(failed)?;
     let about = file.metadata().map_err(failed)?;
-    match about.is_file() {
-        true => Ok((file, (about.dev(), about.ino()))),
-        false => Err(Error::corrupt(path, "is not a regular file")),
+    if about.is_file() {
+        Ok((file, (about.dev(), about.ino())))
+    } else {
+        Err(Error::corrupt(path, "is not a regular file"))
     }
 }
 

@@ -59,9 +59,10 @@ pub fn read_text<E: From<Error>>(
     let mut all = NotRead::default();
     for (path, file) in files {
         let not_read = each_record(&mut BufReader::new(file), &path, &mut each)?;
-        match alone {
-            true => all = not_read,
-            false => all.add(not_read),
+        if alone {
+            all = not_read
+        } else {
+            all.add(not_read)
         }
     }
     Ok(all)

@@ -213,9 +213,10 @@ pub fn local_time(time: i64) -> String {
 /// Bare where that is clear, else in quotes.
 pub(super) fn plain(text: &str) -> String {
     let clear = |c: char| !is_hidden(c) && !c.is_whitespace() && !matches!(c, ',' | '"' | '\\');
-    match !text.is_empty() && text.chars().all(clear) {
-        true => text.to_string(),
-        false => quoted(text),
+    if !text.is_empty() && text.chars().all(clear) {
+        text.to_string()
+    } else {
+        quoted(text)
     }
 }
 

@@ -81,9 +81,10 @@ impl Writer {
     pub fn write(&self, record: Arc<Record>) {
         let mut state = self.shared.lock();
         let full = state.queue.len() >= LONGEST_QUEUE;
-        match full || state.ended || state.ending {
-            true => state.lost += 1,
-            false => state.queue.push_back(record),
+        if full || state.ended || state.ending {
+            state.lost += 1
+        } else {
+            state.queue.push_back(record)
         }
         self.shared.changed.notify_all();
     }

@@ -53,9 +53,10 @@ pub fn best(rules: &Rules, history: &History) -> Option<Best> {
     }
     let cost = history.waited / history.checkpoints as f64;
     let best = Formula::Daly.interval(cost, between);
-    let least = match rules.overhead > 0.0 {
-        true => cost * (100.0 / rules.overhead - 1.0),
-        false => 0.0,
+    let least = if rules.overhead > 0.0 {
+        cost * (100.0 / rules.overhead - 1.0)
+    } else {
+        0.0
     };
     Some(Best {
         seconds: best.max(least),

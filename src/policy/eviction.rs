@@ -136,9 +136,10 @@ pub fn awaited(entries: &[EvictionCandidate], count: usize, more: usize) -> Vec<
             ..*entry
         })
         .collect();
-    match select_evicted(&hoped, count, more) == gone {
-        true => Vec::new(),
-        false => (0..entries.len()).filter(flushing).collect(),
+    if select_evicted(&hoped, count, more) == gone {
+        Vec::new()
+    } else {
+        (0..entries.len()).filter(flushing).collect()
     }
 }
 

@@ -29,9 +29,10 @@ fn mean_where(most: u64, probability: f64) -> f64 {
     let logarithm = log_factorial(most);
     for _ in 0..100 {
         let mean = (low + high) / 2.0;
-        match at_most(most, mean, logarithm) > probability {
-            true => low = mean,
-            false => high = mean,
+        if at_most(most, mean, logarithm) > probability {
+            low = mean
+        } else {
+            high = mean
         }
     }
     (low + high) / 2.0

@@ -349,9 +349,10 @@ mod tests {
                 nodes: Some(nodes),
                 ..after(1)
             };
-            let expected = match launches {
-                true => NextStep::Launch,
-                false => NextStep::Stop(StopReason::TooFewNodes(nodes)),
+            let expected = if launches {
+                NextStep::Launch
+            } else {
+                NextStep::Stop(StopReason::TooFewNodes(nodes))
             };
             assert_eq!(next_step(&state), expected);
         }

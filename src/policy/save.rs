@@ -117,9 +117,10 @@ pub fn save<E>(
             return Ok(true);
         }
         let good = save(id)?;
-        match good {
-            true => done.new.push(id),
-            false => done.failed.push(id),
+        if good {
+            done.new.push(id)
+        } else {
+            done.failed.push(id)
         }
         Ok(good)
     };

@@ -111,9 +111,10 @@ impl Faults {
 
     /// Returns an error if there is no space for something `new`.
     fn room(&self, action: &'static str, path: &Path, new: bool) -> Result<()> {
-        match new && self.state().full.is_some_and(|full| full(path)) {
-            true => Err(injected(action, path, libc::ENOSPC)),
-            false => Ok(()),
+        if new && self.state().full.is_some_and(|full| full(path)) {
+            Err(injected(action, path, libc::ENOSPC))
+        } else {
+            Ok(())
         }
     }
 

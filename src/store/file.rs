@@ -236,9 +236,10 @@ fn reserve(fd: &OwnedFd, size: u64) -> rustix::io::Result<()> {
         // A tmpfs without a limit has no blocks.
         let free = system.f_bavail.saturating_mul(system.f_bsize as u64);
         let held = allocated(&fstat(fd)?);
-        return match system.f_blocks == 0 || size <= free.saturating_add(held) {
-            true => Ok(()),
-            false => Err(Errno::NOSPC),
+        return if system.f_blocks == 0 || size <= free.saturating_add(held) {
+            Ok(())
+        } else {
+            Err(Errno::NOSPC)
         };
     }
     match fallocate(fd, FallocateFlags::empty(), 0, size) {

@@ -197,9 +197,12 @@ impl<'a> Copier<'a> {
                 Some(recorded) => found.check(recorded, from).map(|()| found),
                 None => Ok(found),
             })
-            .and_then(|found| match mode.sync {
-                true => target.sync().map(|()| found),
-                false => Ok(found),
+            .and_then(|found| {
+                if mode.sync {
+                    target.sync().map(|()| found)
+                } else {
+                    Ok(found)
+                }
             })
             .and_then(|found| match attributes {
                 Some(stat) => target.restore(stat).map(|()| found),
@@ -306,9 +309,10 @@ impl<'a> Copier<'a> {
                     started = end;
                 }
             }
-            run = match offset < size {
-                true => source.data_from(offset)?,
-                false => None,
+            run = if offset < size {
+                source.data_from(offset)?
+            } else {
+                None
             };
         }
         let now = source.size()?;

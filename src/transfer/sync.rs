@@ -53,9 +53,10 @@ impl SyncPlan {
     /// What is to be done after all files were copied. If it is [`Unsynced::FileSystem`],
     /// directories need no sync of their own.
     pub fn rest(self) -> Unsynced {
-        match self.together {
-            true => Unsynced::FileSystem,
-            false => Unsynced::Nothing,
+        if self.together {
+            Unsynced::FileSystem
+        } else {
+            Unsynced::Nothing
         }
     }
 }

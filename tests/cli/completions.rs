@@ -131,9 +131,10 @@ fn split(line: &str, at_signs: bool) -> Vec<String> {
                 continue;
             }
             ('=' | ':', None) if at_signs => {
-                match last.is_empty() {
-                    true => last.push(letter),
-                    false => words.push(letter.to_string()),
+                if last.is_empty() {
+                    last.push(letter)
+                } else {
+                    words.push(letter.to_string())
                 }
                 words.push(String::new());
                 continue;

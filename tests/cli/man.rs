@@ -14,7 +14,14 @@ fn a_directory_gets_all_pages() {
     let path = |file: &str| root.join(file).to_str().unwrap().to_string();
     let (api, module) = (path("docs/c-api.md"), path("fortran/scrf.F90"));
     let dir = sandbox.path().join("man");
-    let made = ["manual", "--dir", dir.to_str().unwrap(), "--calls", &api, &module];
+    let made = [
+        "manual",
+        "--dir",
+        dir.to_str().unwrap(),
+        "--calls",
+        &api,
+        &module,
+    ];
     sandbox.run(&made).out();
 
     let names = |section: &str| -> BTreeSet<String> {

@@ -134,12 +134,13 @@ fn notices() -> Option<String> {
     texts.sort_by(|a, b| a.1.cmp(&b.1));
     for (text, names) in texts {
         let names = names.join(", ");
-        match text.is_empty() {
-            true => writeln!(
+        if text.is_empty() {
+            writeln!(
                 out,
                 "\n## {names}\n\nThe crate has no file with its licence; its source has it."
-            ),
-            false => writeln!(out, "\n## {names}\n\n```text\n{text}\n```"),
+            )
+        } else {
+            writeln!(out, "\n## {names}\n\n```text\n{text}\n```")
         }
         .unwrap();
     }

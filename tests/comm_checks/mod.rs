@@ -308,9 +308,10 @@ fn verdicts(comm: &dyn Communicator) -> Check {
     let choices = 1_usize..(1 << size.min(3));
     for failing in choices.chain((3..size).map(|rank| 1 << rank)) {
         let fails = |rank: usize| failing >> rank & 1 == 1;
-        let local: Result<()> = match fails(me) {
-            true => Err(Error::dataset(7, "ckpt", format!("broken on {me}"))),
-            false => Ok(()),
+        let local: Result<()> = if fails(me) {
+            Err(Error::dataset(7, "ckpt", format!("broken on {me}")))
+        } else {
+            Ok(())
         };
         let mut terms = [Term::Sum(1), Term::Max(me as i64)];
         let verdict = agree_with(comm, &node, local, &mut terms);

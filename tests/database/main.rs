@@ -322,9 +322,10 @@ fn a_server_that_hangs_or_has_ended_loses_rows_and_no_more() {
             .and_then(|(_, after)| after.split(' ').next()?.parse().ok())
             .unwrap();
         let mut server = server.into_inner().unwrap();
-        match hangs {
-            true => server.signal(libc::SIGCONT),
-            false => server.start_again(),
+        if hangs {
+            server.signal(libc::SIGCONT)
+        } else {
+            server.start_again()
         }
         // A row may have been written just before the server hung, without an answer.
         let there = server.count();

@@ -187,9 +187,10 @@ fn answer(site: &Site, rank: &mut Rank, call: &Call, expected: &Expected) -> Ans
             told(session.start_output(name, *checkpoint, *output), ok)
         }
         Call::StartRefused { name, on } => {
-            let kind = match *on == id {
-                true => Err(scr::Error::usage("SCR_Start_output", "wrong flags")),
-                false => Ok((true, false)),
+            let kind = if *on == id {
+                Err(scr::Error::usage("SCR_Start_output", "wrong flags"))
+            } else {
+                Ok((true, false))
             };
             told(
                 session.start_output_as(name.as_deref().map(Name::from), kind),
@@ -275,9 +276,10 @@ fn place(site: &Site, path: &Path) -> Place {
 
 fn index_line(site: &Site) -> String {
     let path: PathBuf = site.prefix().join(".scr/index.scr");
-    let index = match path.exists() {
-        true => Index::read(&Posix, &path).expect("the index can be read"),
-        false => Index::default(),
+    let index = if path.exists() {
+        Index::read(&Posix, &path).expect("the index can be read")
+    } else {
+        Index::default()
     };
     let entry = |(id, entry): (&u64, &scr::format::index::IndexEntry)| {
         let name = index

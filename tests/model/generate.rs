@@ -61,9 +61,12 @@ pub fn sequence(seed: u64) -> (Config, Vec<Call>) {
 
 /// One call, or a few that belong together.
 fn some(random: &mut Random, model: &Model, config: Config) -> Vec<Call> {
-    let valid = |random: &mut Random, percent| match random.percent(percent) {
-        true => Valid::OnAll,
-        false => Valid::NotOn(random.below(config.ranks)),
+    let valid = |random: &mut Random, percent| {
+        if random.percent(percent) {
+            Valid::OnAll
+        } else {
+            Valid::NotOn(random.below(config.ranks))
+        }
     };
     if random.percent(6) {
         return vec![any(random, config)];
@@ -115,17 +118,19 @@ fn some(random: &mut Random, model: &Model, config: Config) -> Vec<Call> {
 /// The calls from start to complete.
 fn dataset(random: &mut Random, config: Config) -> Vec<Call> {
     let start = start(random);
-    let valid = match random.percent(75) {
-        true => Valid::OnAll,
-        false => Valid::NotOn(random.below(config.ranks)),
+    let valid = if random.percent(75) {
+        Valid::OnAll
+    } else {
+        Valid::NotOn(random.below(config.ranks))
     };
     let complete = match start {
         Call::StartCheckpoint => Call::CompleteCheckpoint(valid),
         _ => Call::CompleteOutput(valid),
     };
-    match random.percent(92) {
-        true => vec![start, Call::File, complete],
-        false => vec![start, complete],
+    if random.percent(92) {
+        vec![start, Call::File, complete]
+    } else {
+        vec![start, complete]
     }
 }
 
@@ -182,9 +187,10 @@ fn name(random: &mut Random) -> String {
 
 /// Any call, in any state.
 fn any(random: &mut Random, config: Config) -> Call {
-    let valid = match random.percent(50) {
-        true => Valid::OnAll,
-        false => Valid::NotOn(random.below(config.ranks)),
+    let valid = if random.percent(50) {
+        Valid::OnAll
+    } else {
+        Valid::NotOn(random.below(config.ranks))
     };
     let calls = [
         Call::Init,

@@ -126,13 +126,12 @@ impl Model {
         // Any call that is allowed outside of a failed phase ends it.
         let before = self.state;
         self.state = before.outside();
-        let answer = match self.allows(call) {
-            true => self.carry_out(call),
-            false => {
-                let ends = self.ends(before, call);
-                self.state = if ends { before.outside() } else { before };
-                self.refuse(call)
-            }
+        let answer = if self.allows(call) {
+            self.carry_out(call)
+        } else {
+            let ends = self.ends(before, call);
+            self.state = if ends { before.outside() } else { before };
+            self.refuse(call)
         };
         self.meet();
         answer
@@ -251,9 +250,10 @@ impl Model {
             self.cache.retain(|c| !fetch && known(c));
         }
         (self.phase, self.loaded, self.asked) = (None, None, None);
-        let (ids, needs) = match counts_on {
-            true => (self.ids, self.needs),
-            false => ((0, 0), 0),
+        let (ids, needs) = if counts_on {
+            (self.ids, self.needs)
+        } else {
+            ((0, 0), 0)
         };
         (self.ids, self.met, self.needs) = ((0, 0), (0, 0), needs);
         self.state = State::Idle;

@@ -425,9 +425,10 @@ fn files_are_replaced_where_they_have_other_names(dir: &Path) {
             fs::write(&file, "precious").unwrap();
             let _ = fs::remove_file(&other);
             fs::hard_link(&file, &other).unwrap();
-            let opened = match rewrite {
-                true => files.rewrite(&file, 0o600),
-                false => files.create(&file, 0o600),
+            let opened = if rewrite {
+                files.rewrite(&file, 0o600)
+            } else {
+                files.create(&file, 0o600)
             };
             opened.unwrap().write_at(0, b"new").unwrap();
             assert_eq!(fs::read(&other).unwrap(), b"precious");

@@ -171,9 +171,10 @@ fn operate(scratch: &Path) {
     for (number, (beneath, (name, run))) in all.chain(plain.map(|o| (false, o))).enumerate() {
         let root = scratch.join(format!("{number:02}"));
         prepare(&root);
-        let files: Box<dyn Files> = match beneath {
-            true => Box::new(Beneath::new(std::slice::from_ref(&root))),
-            false => Box::new(Posix),
+        let files: Box<dyn Files> = if beneath {
+            Box::new(Beneath::new(std::slice::from_ref(&root)))
+        } else {
+            Box::new(Posix)
         };
         let how = if beneath { "" } else { ", links followed" };
         let _ = fs::File::open(format!("{MARK}{name}{how}"));
@@ -269,9 +270,10 @@ fn call_of(line: &str, root: &Path) -> Call {
     let line = line.trim_start_matches(|c: char| c.is_ascii_digit()).trim();
     let (call, result) = line.rsplit_once(" = ").unwrap_or((line, ""));
     let call = call.trim_end();
-    let number = match call.starts_with("close(") {
-        true => without_numbers(call).0,
-        false => without_numbers(result).0,
+    let number = if call.starts_with("close(") {
+        without_numbers(call).0
+    } else {
+        without_numbers(result).0
     };
     let failure = result.strip_prefix("-1 ");
     let failure = failure.and_then(|text| text.split_whitespace().next());
@@ -316,12 +318,11 @@ fn listed(trace: &str, scratch: &Path) -> String {
         if let Some((_, rest)) = line.split_once(&mark) {
             let name = rest.split('"').next().unwrap_or_default();
             inside = !name.is_empty();
-            match inside {
-                true => list.push_str(&format!("{name}\n")),
-                false => {
-                    list.push('\n');
-                    number += 1;
-                }
+            if inside {
+                list.push_str(&format!("{name}\n"))
+            } else {
+                list.push('\n');
+                number += 1;
             }
             writable.clear();
             continue;

@@ -44,14 +44,18 @@ pub enum Said {
 
 impl Said {
     pub fn draw(random: &mut Random) -> Vec<Said> {
-        let count = match random.once_in(8) {
-            true => random.between(1, 2),
-            false => 0,
+        let count = if random.once_in(8) {
+            random.between(1, 2)
+        } else {
+            0
         };
         let rank = |random: &mut Random| random.below(12) as usize;
-        let one = |random: &mut Random| match random.once_in(3) {
-            true => Said::NotRead(rank(random)),
-            false => Said::Bad(rank(random)),
+        let one = |random: &mut Random| {
+            if random.once_in(3) {
+                Said::NotRead(rank(random))
+            } else {
+                Said::Bad(rank(random))
+            }
         };
         (0..count).map(|_| one(random)).collect()
     }
@@ -78,9 +82,10 @@ impl Output {
     }
 
     fn draw(random: &mut Random, name: String, names: &[String]) -> Output {
-        let name = match random.once_in(25) && !names.is_empty() {
-            true => random.one_of(names).clone(),
-            false => name,
+        let name = if random.once_in(25) && !names.is_empty() {
+            random.one_of(names).clone()
+        } else {
+            name
         };
         let kind = random.below(12);
         Output {

@@ -65,9 +65,10 @@ enum Operation {
 fn path(random: &mut Random) -> PathBuf {
     let mut path = PathBuf::new();
     for _ in 0..random.between(1, 3) {
-        match random.once_in(60) {
-            true => path.push("n".repeat(256)),
-            false => path.push(random.one_of(&["a", "b", "c"])),
+        if random.once_in(60) {
+            path.push("n".repeat(256))
+        } else {
+            path.push(random.one_of(&["a", "b", "c"]))
         }
     }
     path
@@ -332,9 +333,10 @@ fn compare(seed: u64, root: &Path) -> Option<String> {
         faults: Arc::default(),
         view: Arc::default(),
     };
-    let real: Box<dyn Files> = match random.once_in(2) {
-        true => Box::new(Posix),
-        false => Box::new(Beneath::new(&[root.to_path_buf()])),
+    let real: Box<dyn Files> = if random.once_in(2) {
+        Box::new(Posix)
+    } else {
+        Box::new(Beneath::new(&[root.to_path_buf()]))
     };
     let side = |files: Box<dyn Files>, root: &Path| Side {
         files,

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// A part of what a node sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum FaultScope {
     /// The prefix directory with all in it.
     Prefix,
     /// The directory of SCR in it.
@@ -20,14 +20,14 @@ pub enum Place {
     Cache,
 }
 
-impl Place {
-    const ALL: [Place; 3] = [Place::Prefix, Place::Records, Place::Cache];
+impl FaultScope {
+    const ALL: [FaultScope; 3] = [FaultScope::Prefix, FaultScope::Records, FaultScope::Cache];
 
     fn has(self, path: &Path) -> bool {
         match self {
-            Place::Prefix => path.starts_with(PREFIX),
-            Place::Records => path.starts_with(Path::new(PREFIX).join(".scr")),
-            Place::Cache => path.starts_with(LOCAL),
+            FaultScope::Prefix => path.starts_with(PREFIX),
+            FaultScope::Records => path.starts_with(Path::new(PREFIX).join(".scr")),
+            FaultScope::Cache => path.starts_with(LOCAL),
         }
     }
 }
@@ -51,7 +51,7 @@ const ACTIONS: [&str; 11] = [
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Only {
     pub node: Option<usize>,
-    pub place: Option<Place>,
+    pub place: Option<FaultScope>,
     pub action: Option<&'static str>,
 }
 
@@ -64,7 +64,7 @@ impl Only {
         let node = random.once_in(2).then(|| random.below(nodes as u64));
         Only {
             node: node.map(|node| node as usize),
-            place: random.once_in(2).then(|| *random.one_of(&Place::ALL)),
+            place: random.once_in(2).then(|| *random.one_of(&FaultScope::ALL)),
             action: random.once_in(2).then(|| *random.one_of(&ACTIONS)),
         }
     }
@@ -97,7 +97,7 @@ impl Budget {
         if random.once_in(6) {
             let only = Only {
                 node: Some(random.below(nodes as u64) as usize),
-                place: Some(*random.one_of(&Place::ALL)),
+                place: Some(*random.one_of(&FaultScope::ALL)),
                 action: Some(*random.one_of(&ACTIONS)),
             };
             return Budget {

@@ -106,9 +106,10 @@ fn many(first: u64, jobs: u64, until: Option<Instant>) -> Total {
 fn jobs_keep_what_the_failure_model_promises() {
     if let Some(seed) = number("SCR_SIM_SEED") {
         let outcome = simulate(seed);
-        match outcome.violations.is_empty() {
-            true => println!("{}", outcome.story()),
-            false => panic!("{}", told_with_less(seed)),
+        if outcome.violations.is_empty() {
+            println!("{}", outcome.story())
+        } else {
+            panic!("{}", told_with_less(seed))
         }
         return;
     }

@@ -100,9 +100,10 @@ pub enum Moment {
 
 impl Moment {
     fn draw(random: &mut Random, most: u64) -> Moment {
-        match random.once_in(3) {
-            true => Moment::Step(random.below(most)),
-            false => Moment::Change(random.between(1, 50)),
+        if random.once_in(3) {
+            Moment::Step(random.below(most))
+        } else {
+            Moment::Change(random.between(1, 50))
         }
     }
 
@@ -142,9 +143,10 @@ pub struct Disturbance {
 /// right; all others do what they will.
 fn clock(random: &mut Random, node: usize, node_of: &[usize]) -> Duration {
     const YEARS: u64 = 2 * 365 * 24 * 3600 * 1000;
-    match node_of.first() == Some(&node) {
-        true => Duration::ZERO,
-        false => Duration::from_millis(random.below(YEARS)),
+    if node_of.first() == Some(&node) {
+        Duration::ZERO
+    } else {
+        Duration::from_millis(random.below(YEARS))
     }
 }
 
@@ -178,11 +180,12 @@ impl Disturbance {
             let most = Duration::from_micros(1 << random.between(8, 21));
             (random.below(ranks) as usize, most)
         });
-        let ahead = match random.once_in(4) {
-            true => (0..nodes)
+        let ahead = if random.once_in(4) {
+            (0..nodes)
                 .map(|node| clock(random, node, node_of))
-                .collect(),
-            false => Vec::new(),
+                .collect()
+        } else {
+            Vec::new()
         };
         let jump = random.once_in(10).then(|| {
             let node = random.below(nodes as u64) as usize;
@@ -254,9 +257,10 @@ impl Disks<'_> {
                 }
             }
             Loss::Damage(damage, shared) => {
-                let (volume, of_scr): (_, fn(&Path) -> bool) = match shared {
-                    true => (self.shared, is_of_prefix),
-                    false => (&self.local[first], is_of_cache),
+                let (volume, of_scr): (_, fn(&Path) -> bool) = if shared {
+                    (self.shared, is_of_prefix)
+                } else {
+                    (&self.local[first], is_of_cache)
                 };
                 let mut volume = volume.lock().unwrap();
                 match scheduler::draw(|random| volume.damage(damage, of_scr, random)) {

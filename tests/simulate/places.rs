@@ -179,9 +179,12 @@ impl Places {
 
     /// Where all datasets go, if that is the same place for all.
     pub fn only(&self) -> Option<Place> {
-        let place = |scheme: &Scheme| match scheme.bypass {
-            true => Place::Prefix,
-            false => Place::Store(scheme.store),
+        let place = |scheme: &Scheme| {
+            if scheme.bypass {
+                Place::Prefix
+            } else {
+                Place::Store(scheme.store)
+            }
         };
         let first = place(&self.schemes[0]);
         self.schemes

@@ -85,17 +85,19 @@ impl Plan {
         let mut names = Vec::new();
         let node_of = draw_ranks(random, plan.nodes);
         for number in 0..random.between(1, 3) as usize {
-            let node_of = match random.once_in(16) {
-                true => draw_other_ranks(random, &node_of, plan.nodes),
-                false => node_of.clone(),
+            let node_of = if random.once_in(16) {
+                draw_other_ranks(random, &node_of, plan.nodes)
+            } else {
+                node_of.clone()
             };
             let run = Run::draw(random, number, node_of, &plan, &mut names);
             plan.runs.push(run);
         }
         let number = plan.runs.len();
-        let last = match random.once_in(12) {
-            true => draw_other_ranks(random, &node_of, plan.nodes),
-            false => plan.runs[number - 1].node_of.clone(),
+        let last = if random.once_in(12) {
+            draw_other_ranks(random, &node_of, plan.nodes)
+        } else {
+            plan.runs[number - 1].node_of.clone()
         };
         let mut end = Run::quiet(&last, acts::checkpoints(number, 1));
         end.allows = random.once_in(2);
@@ -158,13 +160,15 @@ impl Plan {
             more.push(("SCR_LOG_TXT_SIZE", random.between(0, 4000).to_string()));
             more.push(("SCR_CHECKPOINT_INTERVAL", "auto".to_string()));
         }
-        let nodes = match random.once_in(4) {
-            true => random.between(1, 6),
-            false => random.between(1, 4),
+        let nodes = if random.once_in(4) {
+            random.between(1, 6)
+        } else {
+            random.between(1, 4)
         };
-        let remote = match random.once_in(5) {
-            true => Profile::Nfs,
-            false => Profile::Weakest,
+        let remote = if random.once_in(5) {
+            Profile::Nfs
+        } else {
+            Profile::Weakest
         };
         let profiles = [Profile::Ordered, Profile::Weakest, remote];
         Plan {
@@ -381,9 +385,10 @@ impl Run {
         let kill = match random.below(12) {
             0..4 => Kill::Never,
             4 if disturbance.stop.is_none() => {
-                loss = match random.once_in(2) {
-                    true => Loss::Power,
-                    false => Loss::Nodes(plan.nodes),
+                loss = if random.once_in(2) {
+                    Loss::Power
+                } else {
+                    Loss::Nodes(plan.nodes)
                 };
                 Kill::WhenSaved(random.between(1, 3))
             }
@@ -401,9 +406,10 @@ impl Run {
             again,
             allows: random.once_in(2),
             kill,
-            faults: match random.once_in(5) {
-                true => Budget::draw(random, plan.nodes, most),
-                false => Budget::default(),
+            faults: if random.once_in(5) {
+                Budget::draw(random, plan.nodes, most)
+            } else {
+                Budget::default()
             },
             disturbance,
             capacity: None,

@@ -101,9 +101,10 @@ impl Program {
                 return self.reason("SCR_Init", &error.to_string(), locked);
             }
         };
-        let go = match session.must_exit() {
-            true => Go::ToEnd,
-            false => self.acts(&mut session, number, acts),
+        let go = if session.must_exit() {
+            Go::ToEnd
+        } else {
+            self.acts(&mut session, number, acts)
         };
         if go == Go::Away || !(self.run.finalizes || go == Go::ToEnd) {
             return false;
@@ -201,10 +202,7 @@ impl Program {
         if self.rank == 0 {
             self.oracle.borrow_mut().has_asked(due, exits);
         }
-        match exits {
-            true => Go::ToEnd,
-            false => Go::On,
-        }
+        if exits { Go::ToEnd } else { Go::On }
     }
 
     /// All ranks must be told the same.
@@ -429,9 +427,10 @@ impl Program {
                 return Go::Away;
             }
         }
-        match session.must_exit() {
-            true => Go::ToEnd,
-            false => Go::On,
+        if session.must_exit() {
+            Go::ToEnd
+        } else {
+            Go::On
         }
     }
 

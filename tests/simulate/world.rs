@@ -294,12 +294,13 @@ impl Communicator for SimRank {
             (0..self.world.size).for_each(|rank| self.world.wake(rank));
         }
         drop(state);
-        let result = self
-            .world
-            .wait(self.rank, |state| match state.round > number {
-                true => Look::Found(state.finished.clone()),
-                false => Look::Never,
-            })?;
+        let result = self.world.wait(self.rank, |state| {
+            if state.round > number {
+                Look::Found(state.finished.clone())
+            } else {
+                Look::Never
+            }
+        })?;
         let result =
             result.ok_or_else(|| Error::comm("allreduce", "ranks passed different terms"))?;
         terms.copy_from_slice(&result);

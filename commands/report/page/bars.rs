@@ -92,12 +92,13 @@ impl Chart<'_> {
             out += &label(x, bottom + 17.0, "middle", bar.first);
         }
         let middle = LEFT + (WIDTH - LEFT - RIGHT) / 2.0;
-        let words = match self.values.len() > MOST_BARS {
-            false => "id of the dataset".to_string(),
-            true => format!(
+        let words = if self.values.len() > MOST_BARS {
+            format!(
                 "id of the dataset; each bar is the mean of up to {}",
                 self.values.len().div_ceil(MOST_BARS)
-            ),
+            )
+        } else {
+            "id of the dataset".to_string()
         };
         out + &label(middle, bottom + 35.0, "middle", &words)
     }
@@ -122,9 +123,10 @@ impl Chart<'_> {
 
 impl Bar<'_> {
     fn name(&self) -> String {
-        match self.first == self.last {
-            true => format!("dataset {}", self.first),
-            false => format!("mean of datasets {} to {}", self.first, self.last),
+        if self.first == self.last {
+            format!("dataset {}", self.first)
+        } else {
+            format!("mean of datasets {} to {}", self.first, self.last)
         }
     }
 }

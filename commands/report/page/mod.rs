@@ -23,9 +23,10 @@ const MOST_ROWS: usize = 5000;
 /// The whole page.
 pub(super) fn page(findings: &Findings) -> String {
     let title = words::title(findings);
-    let about = match findings.runs.is_empty() {
-        true => String::new(),
-        false => body(findings),
+    let about = if findings.runs.is_empty() {
+        String::new()
+    } else {
+        body(findings)
     };
     fill(
         TEMPLATE,
@@ -53,15 +54,14 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
 }
 
 fn list(items: &[String]) -> String {
-    match items.is_empty() {
-        true => String::new(),
-        false => {
-            let items: String = items
-                .iter()
-                .map(|i| format!("<li>{}</li>", text(i)))
-                .collect();
-            format!("<ul class=\"notes\">{items}</ul>")
-        }
+    if items.is_empty() {
+        String::new()
+    } else {
+        let items: String = items
+            .iter()
+            .map(|i| format!("<li>{}</li>", text(i)))
+            .collect();
+        format!("<ul class=\"notes\">{items}</ul>")
     }
 }
 

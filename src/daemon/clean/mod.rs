@@ -153,12 +153,13 @@ fn in_use(directory: &JobDirectory, force: bool, locks: &mut Vec<Box<dyn Lock>>)
         Err(error) => return Err(error),
     };
     let open = transfer.parts().filter(|(_, part)| !part.is_done()).count();
-    Ok(match open > 0 && !force {
-        false => Use::Free,
-        true => Use::Kept(format!(
+    Ok(if open > 0 && !force {
+        Use::Kept(format!(
             "scr poststage has to finish {} of it; --force removes them",
             counted(open, "transfer")
-        )),
+        ))
+    } else {
+        Use::Free
     })
 }
 
@@ -198,9 +199,10 @@ impl Removal<'_> {
     fn dataset(&mut self, dir: &Path) {
         self.entries(dir, |removal, path, name, kind| {
             let ours = rank_of_dir(name).is_some() || level(name).is_some() || name == "files";
-            match ours && kind == FileKind::Directory {
-                true => removal.tree(path),
-                false => removal.foreign(path),
+            if ours && kind == FileKind::Directory {
+                removal.tree(path)
+            } else {
+                removal.foreign(path)
             }
         });
         self.empty(dir);

@@ -106,10 +106,11 @@ fn end_process(step: &str) -> Result<()> {
 fn send(pid: i32, number: i32) -> Result<()> {
     // SAFETY: a plain system call on a number.
     let leads = unsafe { libc::getpgid(pid) } == pid;
-    let sent = match leads {
-        true => signal(pid.unsigned_abs(), number),
+    let sent = if leads {
+        signal(pid.unsigned_abs(), number)
+    } else {
         // SAFETY: as above; `pid` is above 1, so it names one process.
-        false => unsafe { libc::kill(pid, number) == 0 },
+        unsafe { libc::kill(pid, number) == 0 }
     };
     let error = std::io::Error::last_os_error();
     if sent || error.raw_os_error() == Some(libc::ESRCH) {

@@ -47,9 +47,10 @@ pub(super) fn labelled(nodes: &[String], names: &[String], finished: &Finished) 
             let of_node = err.iter().filter(|(label, _)| same_host(label, node));
             let lines: Vec<&str> = of_node.flat_map(|(_, lines)| lines.clone()).collect();
             let mut answer = lost(node);
-            answer.err = match lines.is_empty() {
-                true => finished.err.clone(),
-                false => lines.join("\n"),
+            answer.err = if lines.is_empty() {
+                finished.err.clone()
+            } else {
+                lines.join("\n")
             };
             answer
         });

@@ -326,9 +326,10 @@ impl State {
             TaskState::Ready => Some(Duration::ZERO),
             TaskState::Waiting(_, until) => until,
         }?;
-        let resumed = match self.stopped.is_empty() {
-            true => None,
-            false => self.stopped.get(&task.process).copied(),
+        let resumed = if self.stopped.is_empty() {
+            None
+        } else {
+            self.stopped.get(&task.process).copied()
         };
         (resumed != Some(Duration::MAX)).then(|| wakes.max(resumed.unwrap_or_default()))
     }

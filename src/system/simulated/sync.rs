@@ -47,9 +47,10 @@ impl<T: ?Sized> Mutex<T> {
                 Ok(value) => (value, false),
                 Err(TryLockError::Poisoned(poison)) => (poison.into_inner(), true),
                 Err(TryLockError::WouldBlock) => {
-                    match scheduler::is_dead() {
-                        true => scheduler::unwind(self.holder()),
-                        false => drop(scheduler::wait(key(self), None)),
+                    if scheduler::is_dead() {
+                        scheduler::unwind(self.holder());
+                    } else {
+                        scheduler::wait(key(self), None);
                     }
                     continue;
                 }
@@ -60,9 +61,10 @@ impl<T: ?Sized> Mutex<T> {
                 lock: self,
                 value: Some(value),
             };
-            return match poisoned {
-                true => Err(PoisonError::new(guard)),
-                false => Ok(guard),
+            return if poisoned {
+                Err(PoisonError::new(guard))
+            } else {
+                Ok(guard)
             };
         }
     }

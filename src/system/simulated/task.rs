@@ -33,9 +33,10 @@ pub(super) fn take<T>(slot: &Slot<T>) -> Result<T> {
 pub(super) fn wait_for_end(task: TaskId) {
     scheduler::pause();
     while !scheduler::has_ended(task) {
-        match scheduler::is_dead() {
-            true => return scheduler::unwind(task),
-            false => scheduler::wait(scheduler::end_of(task), None),
+        if scheduler::is_dead() {
+            return scheduler::unwind(task);
+        } else {
+            scheduler::wait(scheduler::end_of(task), None)
         };
     }
 }

@@ -23,9 +23,10 @@ impl Model {
             self.index.current = Some(name.to_string());
         }
         let Some(dataset) = newer.or(indexed) else {
-            return match self.differs(Difference::UnknownCurrent) {
-                true => Answer::Error,
-                false => Answer::Ok,
+            return if self.differs(Difference::UnknownCurrent) {
+                Answer::Error
+            } else {
+                Answer::Ok
             };
         };
         (self.loaded, self.last) = (None, dataset.id);

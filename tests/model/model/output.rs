@@ -65,9 +65,10 @@ impl Model {
             let (id, ckpt) = self.index.highest();
             self.ids = (self.ids.0.max(id), self.ids.1.max(ckpt));
         }
-        let last = match self.differs(Difference::Ids) {
-            true => self.met,
-            false => self.ids,
+        let last = if self.differs(Difference::Ids) {
+            self.met
+        } else {
+            self.ids
         };
         (last.0 + 1, last.1 + 1)
     }
@@ -75,9 +76,12 @@ impl Model {
     /// Evicts datasets so that there is a place for one more in the cache.
     pub(super) fn make_room(&mut self) {
         while self.cache.len() >= self.config.size {
-            let worth = |c: &Cached| match self.differs(Difference::Eviction) {
-                true => (self.worth(c), c.dataset.id),
-                false => (0, c.dataset.id),
+            let worth = |c: &Cached| {
+                if self.differs(Difference::Eviction) {
+                    (self.worth(c), c.dataset.id)
+                } else {
+                    (0, c.dataset.id)
+                }
             };
             let all = self.cache.iter().map(worth).enumerate();
             let Some((least, _)) = all.min_by_key(|(_, worth)| *worth) else {
@@ -149,9 +153,10 @@ impl Model {
             };
         };
         phase.missing = true;
-        let place = match self.config.bypass {
-            true => Place::Prefix,
-            false => Place::Cache(phase.dataset.id),
+        let place = if self.config.bypass {
+            Place::Prefix
+        } else {
+            Place::Cache(phase.dataset.id)
         };
         Answer::Path(place, None)
     }
@@ -227,11 +232,11 @@ impl Model {
     pub(super) fn finalize(&mut self) -> Answer {
         self.state = State::Uninit;
         let last = self.cache.iter().find(|c| c.dataset.id == self.last);
-        let unsaved = match self.differs(Difference::FlushedAtEnd) {
-            true => self.due(),
-            false => last
-                .filter(|last| !last.flushed && self.config.flush > 0)
-                .map(|last| last.dataset.id),
+        let unsaved = if self.differs(Difference::FlushedAtEnd) {
+            self.due()
+        } else {
+            last.filter(|last| !last.flushed && self.config.flush > 0)
+                .map(|last| last.dataset.id)
         };
         if let Some(id) = unsaved {
             self.flush(id);

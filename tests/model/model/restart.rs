@@ -71,9 +71,10 @@ impl Model {
         let current = self.index.current.as_ref() == Some(&cached.name) && self.index.has(cached);
         let differs = self.differs(Difference::OldCacheLoses) && self.config.fetch && !current;
         let mut entries = self.index.entries.values();
-        match differs && entries.any(|entry| newer(entry) && untried(entry)) {
-            true => None,
-            false => Some(cached.id),
+        if differs && entries.any(|entry| newer(entry) && untried(entry)) {
+            None
+        } else {
+            Some(cached.id)
         }
     }
 

@@ -33,9 +33,10 @@ pub fn refused(tree: &Path, placed: &[Placed]) -> Result<BTreeSet<At>> {
             refused.extend(at(placed, row, column));
         }
     }
-    match refused.is_empty() && !output.status.success() {
-        true => Err(format!("the tree does not compile:\n{said}")),
-        false => Ok(refused),
+    if refused.is_empty() && !output.status.success() {
+        Err(format!("the tree does not compile:\n{said}"))
+    } else {
+        Ok(refused)
     }
 }
 

@@ -174,13 +174,15 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         if is_compiled(&item.attrs) {
             // An implementation within a function is named after the function, too.
             let function = std::mem::take(&mut self.function);
-            let name = match function.is_empty() {
-                true => name,
-                false => format!("{function}::{name}"),
+            let name = if function.is_empty() {
+                name
+            } else {
+                format!("{function}::{name}")
             };
-            let outer = match function.is_empty() {
-                true => self.within.clone(),
-                false => std::mem::take(&mut self.within),
+            let outer = if function.is_empty() {
+                self.within.clone()
+            } else {
+                std::mem::take(&mut self.within)
             };
             self.within.push(name);
             visit::visit_item_impl(self, item);

@@ -52,9 +52,10 @@ pub fn of_module(tree: &Path, module: &str) -> Result<Vec<Source>> {
 }
 
 fn inner_modules(tree: &Path, path: &Path, items: &[Item]) -> Vec<PathBuf> {
-    let folder = match path.file_name().is_some_and(|name| name == "mod.rs") {
-        true => path.with_file_name(""),
-        false => path.with_extension(""),
+    let folder = if path.file_name().is_some_and(|name| name == "mod.rs") {
+        path.with_file_name("")
+    } else {
+        path.with_extension("")
     };
     let inner = items.iter().filter_map(|item| match item {
         Item::Mod(module) if module.content.is_none() && is_compiled(&module.attrs) => {

@@ -104,12 +104,11 @@ fn inodes(dir: &Path) -> BTreeMap<PathBuf, u64> {
     while let Some(at) = todo.pop() {
         for entry in std::fs::read_dir(at).unwrap() {
             let (path, meta) = entry.map(|e| (e.path(), e.metadata().unwrap())).unwrap();
-            match meta.is_dir() {
-                true => todo.push(path),
-                false => {
-                    let below = path.strip_prefix(dir).unwrap().to_path_buf();
-                    found.insert(below, meta.ino());
-                }
+            if meta.is_dir() {
+                todo.push(path)
+            } else {
+                let below = path.strip_prefix(dir).unwrap().to_path_buf();
+                found.insert(below, meta.ino());
             }
         }
     }

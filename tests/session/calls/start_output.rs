@@ -100,9 +100,10 @@ fn refused(rank: &mut Rank, why: usize) -> Error {
             .session
             .start_output(name(if odd { "a" } else { "b" }), true, false),
         1 => {
-            let kind = match odd {
-                true => Err(Error::usage("a test", "no such flag")),
-                false => Ok((true, false)),
+            let kind = if odd {
+                Err(Error::usage("a test", "no such flag"))
+            } else {
+                Ok((true, false))
             };
             rank.session.start_output_as(name("ck.1"), kind)
         }

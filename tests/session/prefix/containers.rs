@@ -67,9 +67,10 @@ fn files_below(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => found.extend(files_below(&path)),
-            false => found.push(path),
+        if path.is_dir() {
+            found.extend(files_below(&path))
+        } else {
+            found.push(path)
         }
     }
     found

@@ -46,9 +46,10 @@ fn the_checkpoint_before_a_rejected_or_deleted_one_is_flushed_at_the_end() {
                 rank.checkpoint("ck.3").unwrap();
             });
             site.run(&NODES, |rank| {
-                match deleted {
-                    true => rank.session.delete(&Name::from("ck.3")).unwrap(),
-                    false => reject(rank),
+                if deleted {
+                    rank.session.delete(&Name::from("ck.3")).unwrap()
+                } else {
+                    reject(rank)
                 }
                 rank.finalize().unwrap();
             });

@@ -18,9 +18,10 @@ fn listing(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     while let Some(dir) = todo.pop() {
         for entry in std::fs::read_dir(dir).unwrap() {
             let (path, kind) = entry.map(|e| (e.path(), e.file_type().unwrap())).unwrap();
-            match kind.is_dir() {
-                true => todo.push(path.clone()),
-                false => found.push((path.clone(), std::fs::read(&path).unwrap())),
+            if kind.is_dir() {
+                todo.push(path.clone())
+            } else {
+                found.push((path.clone(), std::fs::read(&path).unwrap()))
             }
         }
     }

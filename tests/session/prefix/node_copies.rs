@@ -115,9 +115,10 @@ fn what_all_ranks_read_is_read_once_a_node() {
                 let alone = nodes.iter().filter(|n| **n == nodes[rank.rank]).count() == 1;
                 for file in all_files() {
                     let path = read(rank, &file);
-                    let place = match alone {
-                        true => site.prefix(),
-                        false => site.cache(nodes[rank.rank]),
+                    let place = if alone {
+                        site.prefix()
+                    } else {
+                        site.cache(nodes[rank.rank])
                     };
                     assert!(path.starts_with(&place), "{}", path.display());
                     assert_eq!(rank.session.route(Path::new(&file.0)).unwrap(), path);

@@ -231,9 +231,10 @@ fn output_is_saved_though_the_flush_file_is_lost() {
             rank.session.abandon();
         });
         let record = site.prefix().join(".scr/flush.scr");
-        match damaged {
-            true => std::fs::write(record, "nothing of it").unwrap(),
-            false => std::fs::remove_file(record).unwrap(),
+        if damaged {
+            std::fs::write(record, "nothing of it").unwrap()
+        } else {
+            std::fs::remove_file(record).unwrap()
         }
         let site = site.set("SCR_FLUSH_ASYNC", "0");
         site.run(&NODES, |_| ());

@@ -237,9 +237,10 @@ fn a_program_that_could_not_open_it_hears_of_the_names() {
             }
             let ended = rank.session.complete_output(valid[rank.rank]);
             let text = ended.unwrap_err().to_string();
-            let why = match valid[0] {
-                false => "valid=0",
-                true => "was routed but not written",
+            let why = if valid[0] {
+                "was routed but not written"
+            } else {
+                "valid=0"
             };
             for part in [why, "rank 0 has routed ck/shared too", "SCR_CACHE_BYPASS=1"] {
                 assert!(text.contains(part), "{part}: {text}");

@@ -212,9 +212,10 @@ impl Site {
                     continue;
                 }
                 let stat = Posix.stat(&path).unwrap().unwrap();
-                let (mode, time) = match path.starts_with(self.meta()) {
-                    true => (0, (0, 0)),
-                    false => (stat.mode, stat.mtime),
+                let (mode, time) = if path.starts_with(self.meta()) {
+                    (0, (0, 0))
+                } else {
+                    (stat.mode, stat.mtime)
                 };
                 let bytes = std::fs::read(&path).unwrap();
                 found.insert(path, (bytes, mode, time));

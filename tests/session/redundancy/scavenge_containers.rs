@@ -197,9 +197,10 @@ fn containers_that_are_cut_short_or_lost_are_rebuilt() {
         let site = killed("XOR", &["ck.1"], &nodes(4));
         nodes(4).iter().for_each(|node| drop(copied(&site, node)));
         let name = prefix(&site).dataset(1).join("ctr.2.scr");
-        match damage {
-            true => std::fs::write(&name, "short").unwrap(),
-            false => std::fs::remove_file(&name).unwrap(),
+        if damage {
+            std::fs::write(&name, "short").unwrap()
+        } else {
+            std::fs::remove_file(&name).unwrap()
         }
         assert_eq!(built(&site).unwrap().rebuilt, [2]);
         assert_eq!(contained(&site), [0, 1, 3]);

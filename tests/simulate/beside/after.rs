@@ -237,9 +237,10 @@ impl Beside {
         for needed in [false, true] {
             let down = down.clone();
             let copied = self.on_each(simulation, &nodes, "scr copy", fuse, move |site| {
-                let redundancy = match needed {
-                    true => Redundancy::Needed(&down),
-                    false => Redundancy::None,
+                let redundancy = if needed {
+                    Redundancy::Needed(&down)
+                } else {
+                    Redundancy::None
                 };
                 site.copy(id, redundancy).unwrap_or(false)
             });

@@ -384,9 +384,10 @@ impl Site {
     }
 
     fn finish(&self) -> Result<String> {
-        match self.finish_node()? {
-            true => Ok("all was copied".to_string()),
-            false => Ok("not all was copied".to_string()),
+        if self.finish_node()? {
+            Ok("all was copied".to_string())
+        } else {
+            Ok("not all was copied".to_string())
         }
     }
 

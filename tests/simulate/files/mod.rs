@@ -76,9 +76,10 @@ impl SimFiles {
         if let Some(time) = self.faults.delay(self.node, path) {
             sleep(time);
         }
-        match scheduler::is_dead() {
-            true => Err(libc::EIO),
-            false => self.faults.check(action, self.node, path),
+        if scheduler::is_dead() {
+            Err(libc::EIO)
+        } else {
+            self.faults.check(action, self.node, path)
         }
     }
 
@@ -181,9 +182,10 @@ impl SimFiles {
             match volume.make(below, true, mode, time()) {
                 Err(libc::EEXIST) => {
                     let ino = volume.find(below)?;
-                    match volume.inode(ino)?.directory {
-                        true => Ok(()),
-                        false => Err(libc::EEXIST),
+                    if volume.inode(ino)?.directory {
+                        Ok(())
+                    } else {
+                        Err(libc::EEXIST)
                     }
                 }
                 other => other.map(drop),
@@ -218,14 +220,15 @@ impl Files for SimFiles {
             .map_err(|errno| failed("open", path, errno))?;
         let directory = there.inode(ino).is_ok_and(|inode| inode.directory);
         drop(there);
-        match directory {
-            true => Err(refused(
+        if directory {
+            Err(refused(
                 "open",
                 path,
                 libc::EISDIR,
                 "it is a directory, not a file",
-            )),
-            false => Ok(self.opened(path, volume, (ino, false))),
+            ))
+        } else {
+            Ok(self.opened(path, volume, (ino, false)))
         }
     }
 
@@ -324,9 +327,10 @@ impl Files for SimFiles {
                 Err(libc::ENOENT) => Ok(None),
                 Err(errno) => Err(errno),
             };
-            match remote {
-                true => self.view.lock().unwrap().stat(path, look),
-                false => look(),
+            if remote {
+                self.view.lock().unwrap().stat(path, look)
+            } else {
+                look()
             }
         });
         match found {
@@ -387,9 +391,10 @@ impl Files for SimFiles {
     fn sync_dir(&self, path: &Path) -> Result<()> {
         self.on("sync", path, |volume, below| {
             let ino = volume.find(below)?;
-            match volume.inode(ino)?.directory {
-                true => volume.sync(ino),
-                false => Err(libc::ENOTDIR),
+            if volume.inode(ino)?.directory {
+                volume.sync(ino)
+            } else {
+                Err(libc::ENOTDIR)
             }
         })
     }

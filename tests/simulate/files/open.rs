@@ -69,9 +69,10 @@ impl SimFile {
         let done = self.files.fault(action, &self.path).and_then(|()| {
             let mut volume = locked(&self.volume);
             volume.work_for(self.files.node);
-            match volume.is_stale(self.ino) {
-                true => Err(libc::ESTALE),
-                false => work(&mut volume),
+            if volume.is_stale(self.ino) {
+                Err(libc::ESTALE)
+            } else {
+                work(&mut volume)
             }
         });
         done.map_err(|errno| failed(action, &self.path, errno))

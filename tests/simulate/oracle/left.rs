@@ -42,9 +42,10 @@ fn walk(volume: &Volume, below: &Path, found: &mut Content) {
             .find(&path)
             .and_then(|ino| volume.inode(ino))
             .unwrap();
-        match inode.directory {
-            true => walk(volume, &path, found),
-            false => drop(found.insert(path, Some(inode.data().to_vec()))),
+        if inode.directory {
+            walk(volume, &path, found)
+        } else {
+            drop(found.insert(path, Some(inode.data().to_vec())))
         }
     }
 }

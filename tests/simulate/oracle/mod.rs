@@ -240,9 +240,10 @@ impl Oracle {
         let Some(one) = self.dataset(key) else {
             return;
         };
-        match worked {
-            true => one.good += 1,
-            false => one.failed += 1,
+        if worked {
+            one.good += 1
+        } else {
+            one.failed += 1
         }
         let in_place = one.place == Some(Place::Prefix);
         let due = one.output || (one.checkpoint && flush == 1);

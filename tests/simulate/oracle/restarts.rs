@@ -263,9 +263,10 @@ impl Oracle {
         let node_of = self.node_of.clone();
         let one = &mut self.datasets[at];
         // What another number of ranks has written is copied to the prefix directory, and read there.
-        let place = match one.ranks() == size {
-            true => place.or(one.place).unwrap_or(Place::Prefix),
-            false => Place::Prefix,
+        let place = if one.ranks() == size {
+            place.or(one.place).unwrap_or(Place::Prefix)
+        } else {
+            Place::Prefix
         };
         one.was_read(place, &node_of);
         self.goes_on_from(Some(at), known);
@@ -298,9 +299,10 @@ impl Oracle {
         let complete = |one: &super::Dataset| of_name(one) && one.is_finished();
         let all = self.datasets.iter().filter(|one| complete(one)).count();
         // Of several with this name only the index or the cache knows which it is.
-        let newest = match all > 1 {
-            true => self.datasets.iter().position(complete),
-            false => self.datasets.iter().rposition(complete),
+        let newest = if all > 1 {
+            self.datasets.iter().position(complete)
+        } else {
+            self.datasets.iter().rposition(complete)
         };
         let newest = newest.or_else(|| self.datasets.iter().rposition(of_name));
         if let Some(at) = newest {

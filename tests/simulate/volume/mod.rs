@@ -107,9 +107,10 @@ pub struct Inode {
 
 impl Inode {
     pub fn kind(&self) -> FileKind {
-        match self.directory {
-            true => FileKind::Directory,
-            false => FileKind::File,
+        if self.directory {
+            FileKind::Directory
+        } else {
+            FileKind::File
         }
     }
 
@@ -120,9 +121,10 @@ impl Inode {
 
     /// What a name stands for in this directory.
     fn entry(&self, name: &OsStr) -> Outcome<Option<Ino>> {
-        match name.len() > LONGEST_NAME {
-            true => Err(libc::ENAMETOOLONG),
-            false => Ok(self.entries.get(name).copied()),
+        if name.len() > LONGEST_NAME {
+            Err(libc::ENAMETOOLONG)
+        } else {
+            Ok(self.entries.get(name).copied())
         }
     }
 
@@ -252,9 +254,10 @@ impl Volume {
         }
         let parent = self.find(Path::new(OsStr::from_bytes(parent)))?;
         let name = OsStr::from_bytes(name);
-        match self.inode(parent)?.directory {
-            true => Ok((parent, name)),
-            false => Err(libc::ENOTDIR),
+        if self.inode(parent)?.directory {
+            Ok((parent, name))
+        } else {
+            Err(libc::ENOTDIR)
         }
     }
 
@@ -327,9 +330,10 @@ impl Volume {
 
     pub fn list(&self, path: &Path) -> Outcome<Vec<OsString>> {
         let inode = self.inode(self.find(path)?)?;
-        match inode.directory {
-            true => Ok(inode.entries.keys().cloned().collect()),
-            false => Err(libc::ENOTDIR),
+        if inode.directory {
+            Ok(inode.entries.keys().cloned().collect())
+        } else {
+            Err(libc::ENOTDIR)
         }
     }
 

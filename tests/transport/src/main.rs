@@ -72,9 +72,10 @@ fn large(comm: &dyn Communicator) -> scr::Result<()> {
         data[mark] = me as u8 + 1;
     }
     for known in [true, false] {
-        let posted = match known {
-            true => Some(comm.irecv(from, 1, vec![0; length])?),
-            false => None,
+        let posted = if known {
+            Some(comm.irecv(from, 1, vec![0; length])?)
+        } else {
+            None
         };
         let send = comm.isend(to, 1, data)?;
         let message = match posted {

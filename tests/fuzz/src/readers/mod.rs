@@ -117,12 +117,11 @@ fn files_below(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     while let Some(here) = todo.pop() {
         for entry in std::fs::read_dir(&here).expect("a directory") {
             let path = entry.expect("an entry").path();
-            match path.is_dir() {
-                true => todo.push(path),
-                false => {
-                    let name = path.strip_prefix(dir).expect("below it").to_path_buf();
-                    found.push((name, std::fs::read(&path).expect("a file")));
-                }
+            if path.is_dir() {
+                todo.push(path)
+            } else {
+                let name = path.strip_prefix(dir).expect("below it").to_path_buf();
+                found.push((name, std::fs::read(&path).expect("a file")));
             }
         }
     }
