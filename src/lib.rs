@@ -36,6 +36,15 @@ pub mod text;
 pub mod transfer;
 pub mod version;
 
+// The test doubles of the package scr-testing, for unit tests: that package has them for the engine as a library, whose
+// traits are others than those of its unit tests.
+#[cfg(test)]
+#[path = "../testing/counting.rs"]
+pub mod counting;
+#[cfg(test)]
+#[path = "../testing/faulty/mod.rs"]
+pub mod faulty;
+
 pub use config::Config;
 pub use error::{Error, Result};
 pub use format::Name;

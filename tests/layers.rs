@@ -26,7 +26,7 @@ const LAYERS: &str = "
     log: config job store events error text system
     config: job format error messages text
     job: error text system
-    comm: format error messages system
+    comm: format error messages
     format: store error messages text system
     store: error messages system
     events: text version system

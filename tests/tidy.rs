@@ -16,12 +16,14 @@ const MOST_LINES_OF_TESTS: usize = 850;
 const LONGEST_LINE: usize = 200;
 
 /// The folders with code in Rust.
-const RUST: &[&str] = &["src", "library", "commands", "benches", "tests", "examples"];
+const RUST: &[&str] = &[
+    "src", "library", "commands", "testing", "benches", "tests", "examples",
+];
 
 /// The folders with texts of any kind.
 const TEXTS: &[&str] = &[
-    "src", "library", "commands", "benches", "tests", "examples", "fortran", "include", "cmake",
-    "scripts", "docs", "python", "spack",
+    "src", "library", "commands", "testing", "benches", "tests", "examples", "fortran", "include",
+    "cmake", "scripts", "docs", "python", "spack",
 ];
 
 /// Words that say nothing to most readers, or that are left from work that is not done.

@@ -5,7 +5,6 @@
 //! threads and in a single process.
 
 pub mod collective;
-pub mod counting;
 mod local;
 mod packet;
 pub mod solo;

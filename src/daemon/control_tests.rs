@@ -1,8 +1,8 @@
 //! What goes wrong with the files of the transfer daemon: damage, locks, and others who remove them.
 
 use super::*;
+use crate::faulty::{Faults, Faulty};
 use crate::format::transfer::{RUN, STOP};
-use crate::store::faulty::{Faults, Faulty};
 use crate::store::posix::Posix;
 use crate::system::thread;
 use std::fs;

@@ -2,8 +2,8 @@
 //! that nobody would write.
 
 use super::rank2file::*;
-use crate::comm::counting::CountingComm;
 use crate::comm::{Communicator, threads};
+use crate::counting::CountingComm;
 use crate::format::rank2file::{BASE, Branch, BranchChild, Leaf, RankEntry, packed_size};
 use crate::format::{self, FileMeta, Name, RankFiles};
 use crate::store::counting::CountingFiles;

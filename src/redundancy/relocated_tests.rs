@@ -4,11 +4,11 @@ use super::testing::{Cluster, flip};
 use super::{
     Context, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
 };
-use crate::comm::counting::CountingComm;
 use crate::comm::threads;
+use crate::counting::CountingComm;
+use crate::faulty::Faulty;
 use crate::format::Scheme;
 use crate::store::Files;
-use crate::store::faulty::Faulty;
 use crate::store::posix::Posix;
 use crate::{Error, Result};
 use std::collections::BTreeMap;

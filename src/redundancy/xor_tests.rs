@@ -3,13 +3,13 @@
 
 use super::testing::{Cluster, Snapshot, flip};
 use super::{LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification};
-use crate::comm::counting::CountingComm;
 use crate::comm::threads;
+use crate::counting::CountingComm;
+use crate::faulty::Faulty;
 use crate::format::Scheme;
 use crate::format::parity::ParityHeader;
 use crate::format::{Name, encode, read_header, to_tree};
 use crate::store::Files;
-use crate::store::faulty::Faulty;
 use crate::store::posix::Posix;
 use crate::{Error, Result};
 

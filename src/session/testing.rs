@@ -6,6 +6,7 @@ use crate::comm::solo::Solo;
 use crate::config::describe::descriptors;
 use crate::config::{Config, Settings};
 use crate::events::{Memory, Speaker};
+use crate::faulty::Faulty;
 use crate::format::Scheme;
 use crate::format::filemap::Filemap;
 use crate::format::{Dataset, RankFiles, Reddesc};
@@ -16,7 +17,6 @@ use crate::redundancy::Set;
 use crate::redundancy::topology::Sharing;
 use crate::session::datasets::cached::CachedDataset;
 use crate::session::run::{Run, Store};
-use crate::store::faulty::Faulty;
 use crate::store::posix::Posix;
 use std::sync::Arc;
 

@@ -7,7 +7,6 @@ mod attributes;
 mod beneath;
 pub mod block_signals;
 pub mod counting;
-pub mod faulty;
 mod file;
 mod lock;
 mod lock_directory;

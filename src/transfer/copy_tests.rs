@@ -1,5 +1,5 @@
 use super::*;
-use crate::store::faulty::Faulty;
+use crate::faulty::Faulty;
 use crate::store::posix::Posix;
 use std::cell::Cell;
 use std::fs;

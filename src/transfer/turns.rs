@@ -84,8 +84,8 @@ mod tests {
     use super::*;
     use crate::Error;
     use crate::comm::collective::agree;
-    use crate::comm::counting::CountingComm;
     use crate::comm::threads;
+    use crate::counting::CountingComm;
     use crate::system::sync::{Condvar, Mutex};
     use std::time::Duration;
 

@@ -2,10 +2,10 @@
 
 use crate::comm_checks;
 use scr::comm::collective::{agree, bcast, exchange, gather, scatter};
-use scr::comm::counting::{CountingComm, Counts};
 use scr::comm::solo::Solo;
 use scr::comm::{Communicator, threads};
 use scr::{Error, Result};
+use scr_testing::counting::{CountingComm, Counts};
 
 #[test]
 fn threads_pass_the_checks() {

@@ -1,9 +1,9 @@
 //! The trait `Files` on a real file system, and with faults.
 
 use scr::Error;
-use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
 use scr::store::{Durability, FileKind, Files};
+use scr_testing::faulty::Faulty;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

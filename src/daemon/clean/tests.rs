@@ -1,7 +1,7 @@
 //! What cannot be looked at or removed is told, and never removed on a guess.
 
 use super::*;
-use crate::store::faulty::{Faults, Faulty};
+use crate::faulty::{Faults, Faulty};
 use crate::store::posix::Posix;
 use std::fs;
 use std::sync::Arc;

@@ -273,9 +273,9 @@ pub(in crate::session) fn share_size(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::faulty::{Faults, Faulty};
     use crate::session::datasets::prefix_state::PrefixState;
     use crate::session::testing::{cached, checkpoint, run_in};
-    use crate::store::faulty::{Faults, Faulty};
     use crate::store::posix::Posix;
     use std::sync::Arc;
 

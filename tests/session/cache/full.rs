@@ -2,8 +2,8 @@
 //! Neither costs a checkpoint.
 
 use crate::site::{Rank, Site, content, nodes, of_run};
-use scr::store::faulty::{Faults, Faulty};
 use scr::store::posix::Posix;
+use scr_testing::faulty::{Faults, Faulty};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -4,8 +4,8 @@
 use crate::checkpoints::double_nodes;
 use crate::site::{Site, nodes};
 use scr::format::index::Index;
-use scr::store::faulty::{Faults, Faulty};
 use scr::store::posix::Posix;
+use scr_testing::faulty::{Faults, Faulty};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use crate::site::{Rank, Site, content};
 use scr::store::Files;
-use scr::store::faulty::{Faults, Faulty};
 use scr::store::posix::Posix;
+use scr_testing::faulty::{Faults, Faulty};
 use std::path::Path;
 use std::sync::Arc;
 

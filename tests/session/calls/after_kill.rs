@@ -2,13 +2,13 @@
 
 use crate::site::Site;
 use scr::store::Files;
-use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
+use scr_testing::faulty::Faulty;
 use std::sync::Arc;
 
 const NODES: [&str; 3] = ["n0", "n1", "n2"];
 
-fn faulty(site: &mut Site) -> scr::store::faulty::Faults {
+fn faulty(site: &mut Site) -> scr_testing::faulty::Faults {
     let files = Faulty::new(Posix);
     let faults = files.faults();
     site.files = Arc::new(files) as Arc<dyn Files>;

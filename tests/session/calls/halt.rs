@@ -2,13 +2,14 @@
 //! the next run.
 
 use crate::site::{Site, nodes};
-use scr::comm::{Communicator, counting::CountingComm, threads};
+use scr::comm::{Communicator, threads};
 use scr::config::Config;
 use scr::format::halt::Halt;
 use scr::format::read;
 use scr::job::clock;
 use scr::session::{Session, Setup};
 use scr::store::posix::Posix;
+use scr_testing::counting::CountingComm;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;

@@ -2,12 +2,12 @@
 //! in `docs/architecture.md` is compared row by row.
 
 use crate::site::{Site, nodes};
-use scr::comm::counting::{CommTally, CountingComm, Counts};
 use scr::comm::threads;
 use scr::config::Config;
 use scr::session::{Session, Setup};
-use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
+use scr_testing::counting::{CommTally, CountingComm, Counts};
+use scr_testing::faulty::Faulty;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 use crate::site::{Rank, Site, content, nodes};
 use scr::format::Name;
 use scr::format::index::Index;
-use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
+use scr_testing::faulty::Faulty;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -413,7 +413,8 @@ fn a_dataset_in_containers_is_completed_without_its_index_entry() {
 
 #[test]
 fn a_full_prefix_file_system_leaves_the_dataset_in_the_cache_and_the_next_flush_succeeds() {
-    use scr::store::{self, faulty::Faulty};
+    use scr::store;
+    use scr_testing::faulty::Faulty;
     let nodes = nodes(2);
     let files = Faulty::new(Posix);
     let faults = files.faults();

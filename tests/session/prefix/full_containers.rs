@@ -4,8 +4,8 @@
 use crate::sampled::sampled;
 use crate::site::{Site, nodes};
 use scr::format::index::Index;
-use scr::store::faulty::{Faults, Faulty};
 use scr::store::posix::Posix;
+use scr_testing::faulty::{Faults, Faulty};
 use std::path::Path;
 use std::sync::Arc;
 

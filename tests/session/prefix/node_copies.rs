@@ -7,8 +7,8 @@ use scr::format::index::Index;
 use scr::scavenge::caches::list_datasets;
 use scr::store::Files;
 use scr::store::counting::{CountingFiles, FileTally};
-use scr::store::faulty::{Faults, Faulty};
 use scr::store::posix::Posix;
+use scr_testing::faulty::{Faults, Faulty};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Barrier};
 

@@ -8,8 +8,8 @@ use scr::format::index::Index;
 use scr::prefix::paths::Prefix;
 use scr::prefix::records;
 use scr::store::Files;
-use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
+use scr_testing::faulty::Faulty;
 use std::sync::Arc;
 
 const NODES: [&str; 3] = ["n0", "n1", "n2"];

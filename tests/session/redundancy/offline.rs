@@ -12,9 +12,9 @@ use scr::redundancy::{Context, Record, RedundancyScheme, Set};
 use scr::scavenge::dataset_records;
 use scr::scavenge::locations::CacheLocation;
 use scr::scavenge::rebuild::{Scope, choose};
-use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
 use scr::store::{Durability, Files, Stat};
+use scr_testing::faulty::Faulty;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -13,9 +13,9 @@ use scr::prefix::{rank2file, records};
 use scr::scavenge::caches::list_datasets;
 use scr::scavenge::copy::{CopyResult, CopySettings};
 use scr::scavenge::{BuildSettings, Built, Redundancy, build, copy, save};
-use scr::store::faulty::Faulty;
 use scr::store::posix::Posix;
 use scr::store::{Durability, Files};
+use scr_testing::faulty::Faulty;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Counts rounds, messages and bytes: costs that do not depend on the machine.
 
-use super::{Communicator, Pending, Tag, Term};
 use crate::Result;
+use crate::comm::{Communicator, Pending, Tag, Term};
 use crate::system::sync::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Synchronising rounds: barriers, allreduces and the operations of
-    /// [`collective`](super::collective).
+    /// [`collective`](crate::comm::collective).
     pub rounds: u64,
     /// Rounds by name: "barrier", "allreduce", "bcast", ...
     pub by_operation: BTreeMap<&'static str, u64>,

@@ -26,7 +26,7 @@ mod file;
 mod hold;
 mod reads;
 
-use super::{Durability, File, FileKind, Files, Lock, Space, Stat};
+use crate::store::{Durability, File, FileKind, Files, Lock, Space, Stat};
 use crate::system::sync::{Mutex, MutexGuard};
 use crate::{Error, Result};
 use file::FaultyFile;

@@ -1,7 +1,7 @@
 //! An open file of a [`Faulty`](super::Faulty) file system.
 
-use super::super::{File, Stat};
 use super::{Faults, half, injected};
+use crate::store::{File, Stat};
 use crate::{Error, Result};
 use rustix::fd::BorrowedFd;
 use std::cell::RefCell;
