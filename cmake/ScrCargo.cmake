@@ -1,10 +1,9 @@
 # Runs cargo, and knows where its products are.
 #
-# scr_cargo_build(<target> OUTPUT <file> ARGS <arg>... [DIRECTORY <name>] [LINK_FLAGS <flags>])
+# scr_cargo_build(<target> OUTPUT <file> ARGS <arg>... [LINK_FLAGS <flags>])
 #   A target that always runs `cargo rustc ARGS`; cargo itself knows what is out of date.
-#   <file> is the product, relative to the profile's directory below the cargo target
-#   directory <name>; its absolute path is returned in <target>_OUTPUT. The product is linked
-#   with LINK_FLAGS, in the words of a command line.
+#   <file> is the product, relative to SCR_CARGO_PRODUCTS; its absolute path is returned in
+#   <target>_OUTPUT. The product is linked with LINK_FLAGS, in the words of a command line.
 #
 # cargo runs in the source directory, so that it reads .cargo/config.toml there. It takes part in the
 # job server of make; CARGO_BUILD_JOBS limits its processes with other programs.
@@ -66,6 +65,12 @@ else()
     set(_scr_profile_directory ${SCR_CARGO_PROFILE})
 endif()
 
+# Where cargo builds the library and all that is made of the same engine, and the arguments that say so.
+# ScrCorrosion.cmake has others.
+set(SCR_CARGO_DIRECTORY ${SCR_CARGO_TARGET_DIR}/${SCR_CARGO_MPI_DIRECTORY})
+set(SCR_CARGO_PRODUCTS ${SCR_CARGO_DIRECTORY}/${_scr_profile_directory})
+set(SCR_CARGO_PLACE --target-dir ${SCR_CARGO_DIRECTORY})
+
 # The system configuration file, from the directories of commands and of the library.
 foreach(_scr_kind IN ITEMS BIN LIB)
     file(RELATIVE_PATH _scr_config_from_${_scr_kind}
@@ -93,9 +98,8 @@ if(CMAKE_GENERATOR MATCHES "Makefiles")
 endif()
 
 function(scr_cargo_build target)
-    cmake_parse_arguments(arg "" "OUTPUT;DIRECTORY;LINK_FLAGS" "ARGS" ${ARGN})
-    set(directory ${SCR_CARGO_TARGET_DIR}/${arg_DIRECTORY})
-    set(output ${directory}/${_scr_profile_directory}/${arg_OUTPUT})
+    cmake_parse_arguments(arg "" "OUTPUT;LINK_FLAGS" "ARGS" ${ARGN})
+    set(output ${SCR_CARGO_PRODUCTS}/${arg_OUTPUT})
     list(JOIN arg_ARGS " " words)
     set(link "")
     string(STRIP "${arg_LINK_FLAGS}" flags)
@@ -105,7 +109,7 @@ function(scr_cargo_build target)
     add_custom_target(${target} ALL
         COMMAND ${CMAKE_COMMAND} -E env ${SCR_CARGO_ENVIRONMENT}
             ${SCR_CARGO_EXECUTABLE} rustc --locked --profile ${SCR_CARGO_PROFILE}
-            --target-dir ${directory} ${arg_ARGS} ${link}
+            ${SCR_CARGO_PLACE} ${arg_ARGS} ${link}
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
         BYPRODUCTS ${output}
         COMMENT "cargo rustc ${words}"

@@ -5,8 +5,7 @@ set(_scr_command_features cli)
 if(SCR_ENABLE_MYSQL)
     set(_scr_command_features cli,mysql)
 endif()
-# In the same directory as the library, since both are made of the same engine.
-scr_cargo_build(scr_command DIRECTORY ${SCR_CARGO_MPI_DIRECTORY} OUTPUT scr
+scr_cargo_build(scr_command OUTPUT scr
     ARGS -p scr-rs --bin scr --no-default-features --features ${_scr_command_features}
     LINK_FLAGS "${CMAKE_EXE_LINKER_FLAGS}")
 add_dependencies(scr_command ${SCR_RUST_TARGET})

@@ -88,4 +88,18 @@ if(SCR_WITH_CORROSION)
         message(FATAL_ERROR "This build directory is for another MPI; take a new one.")
     endif()
     set(SCR_CONFIGURED_MPI ${SCR_CARGO_MPI_DIRECTORY} CACHE INTERNAL "")
+
+    # The command is built where Corrosion has cargo build, with the same linker, so that both are made of one
+    # compilation of the engine. Corrosion does not tell the directory. If another version of it takes another one,
+    # the engine is compiled twice, which ctest -R cmake.corrosion finds.
+    get_filename_component(_scr_manifest ${PROJECT_SOURCE_DIR}/Cargo.toml REALPATH)
+    get_filename_component(_scr_folder ${PROJECT_SOURCE_DIR} NAME)
+    string(SHA1 _scr_hash ${_scr_manifest})
+    string(SUBSTRING ${_scr_hash} 0 5 _scr_hash)
+    set(SCR_CARGO_DIRECTORY ${CMAKE_BINARY_DIR}/cargo/${_scr_folder}_${_scr_hash})
+    set(SCR_CARGO_PRODUCTS ${SCR_CARGO_DIRECTORY}/${Rust_CARGO_TARGET_CACHED}/${_scr_profile_directory})
+    set(SCR_CARGO_PLACE --target-dir ${SCR_CARGO_DIRECTORY} --target ${Rust_CARGO_TARGET_CACHED})
+    string(TOUPPER ${Rust_CARGO_TARGET_CACHED} _scr_triple)
+    string(REPLACE "-" "_" _scr_triple ${_scr_triple})
+    list(APPEND SCR_CARGO_ENVIRONMENT CARGO_TARGET_${_scr_triple}_LINKER=${CMAKE_C_COMPILER})
 endif()

@@ -26,7 +26,7 @@ if(SCR_WITH_CORROSION)
     set(SCR_RUST_ARCHIVE ${_scr_directory}/libscr.a)
     set(SCR_RUST_TARGET cargo-build_scr)
 else()
-    scr_cargo_build(scr_rust DIRECTORY ${SCR_CARGO_MPI_DIRECTORY} OUTPUT libscr.a
+    scr_cargo_build(scr_rust OUTPUT libscr.a
         ARGS -p scr-rs --lib --no-default-features --features ${_scr_words})
     set(SCR_RUST_ARCHIVE ${scr_rust_OUTPUT})
     set(SCR_RUST_TARGET scr_rust)

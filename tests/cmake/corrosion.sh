@@ -84,13 +84,14 @@ used fetched -DSCR_USE_CORROSION=ON -DSCR_CORROSION_URL="file://$PWD/corrosion.t
 [[ ${1:-} == build ]] || exit 0
 shift
 used built -DCORROSION_SOURCE="$corrosion" -DCMAKE_BUILD_TYPE=Debug -DSCR_ENABLE_TESTS=ON
-"$cmake" --build built -j2 --target scr_shared test_c_api test_c_api_static \
+"$cmake" --build built -j2 --target scr_shared scr_command test_c_api test_c_api_static \
     cargo-build_transport-check >log 2>&1 || fail "it is not built"
-for package in scr-engine scr-rs; do
-    times=$(grep -c "Compiling $package " log)
-    [[ $times -eq 1 ]] || fail "$package is compiled $times times"
+# The library and the command are of one package, with other features.
+for each in scr-engine:1 scr-rs:2; do
+    times=$(grep -c "Compiling ${each%:*} " log)
+    [[ $times -eq ${each#*:} ]] || fail "${each%:*} is compiled $times times, not ${each#*:}"
 done
 for program in transport-check test_c_api test_c_api_static; do
     "$@" 2 "built/bin/$program" >log 2>&1 || fail "$program fails"
 done
-echo "built by Corrosion: the library is compiled once, and passes"
+echo "built by Corrosion: the engine is compiled once, and the library passes"
