@@ -364,15 +364,15 @@ impl Process {
         // The program may have changed the environment since.
         let variables = Some(environment_print());
         let stale = self.config.needs_load() || self.variables != variables;
-        let mut terms = [Term::Max(print), Term::Min(print), Term::Max(stale.into())];
-        comm.allreduce(&mut terms)?;
-        if terms[0].value() != terms[1].value() {
+        let terms = [Term::Max(print), Term::Min(print), Term::Max(stale.into())];
+        let [most, least, stale] = collective::combine(comm, terms)?;
+        if most != least {
             return Err(Error::usage(
                 "SCR_Config",
                 "the text differs between ranks; pass the same on all",
             ));
         }
-        if terms[2].value() == 0 {
+        if !stale.on_any() {
             return Ok(());
         }
         let loaded = match comm.rank() {

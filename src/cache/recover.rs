@@ -4,7 +4,7 @@
 use super::layout::Layout;
 use super::plan::{PartToSend, RecoveryOrder};
 use super::{dataset, relocate};
-use crate::comm::{Agreed, Communicator, Tag, Term, collective};
+use crate::comm::{Agreement, Communicator, Tag, Term, VerdictExt, collective};
 use crate::format;
 use crate::format::filemap::Filemap;
 use crate::redundancy::{
@@ -89,7 +89,7 @@ pub fn recover_dataset(
     let lacks_checksum = |(filemap, _): &(Filemap, RebuildOutcome)| {
         filemap.files.files.iter().any(|file| file.crc.is_none())
     };
-    let mut terms = [
+    let terms = [
         Term::Sum(restored),
         Term::Sum(encoded),
         Term::Max(i64::from(
@@ -100,7 +100,9 @@ pub fn recover_dataset(
         )),
         Term::Sum(local.as_ref().is_ok_and(lacks_checksum).into()),
     ];
-    match collective::agree_with(comm, node, local.verdict()?, &mut terms).verdict()? {
+    let Agreement { verdict, terms } = collective::agree_with(comm, node, local.verdict()?, terms)?;
+    let [restored, encoded, passing, full, unverified] = terms;
+    match verdict {
         Ok((filemap, _)) => {
             let id = order.dataset.id;
             let sent: Vec<PartToSend> = order.sends.iter().copied().chain(order.holds).collect();
@@ -108,16 +110,16 @@ pub fn recover_dataset(
             Ok(Ok(Recovered {
                 filemap,
                 damage,
-                restored: terms[0].value() as usize,
-                encoded: terms[1].value() as usize,
-                unverified: terms[4].value() as usize,
+                restored: restored.count() as usize,
+                encoded: encoded.count() as usize,
+                unverified: unverified.count() as usize,
             }))
         }
         Err(error) => Ok(Err(RecoveryFailure {
             error,
             damage,
-            beyond_repair: terms[2].value() == 0,
-            full: terms[3].value() > 0,
+            beyond_repair: !passing.on_any(),
+            full: full.on_any(),
         })),
     }
 }

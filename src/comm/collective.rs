@@ -9,10 +9,10 @@
 //! of step, and the group cannot be used any more.
 
 use super::packet::{Packet, pack, unpack};
-use super::{Communicator, FIRST_RESERVED_TAG, Pending, Tag, Term};
+use super::{Agreed, Agreement, AtRoot, Communicator, FIRST_RESERVED_TAG, Pending, Tag, Term};
 use crate::format::{from_message, to_message};
 use crate::{Error, Result};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 use std::hash::{DefaultHasher, Hasher};
 
 const BCAST: Tag = FIRST_RESERVED_TAG;
@@ -130,35 +130,6 @@ pub fn scatter(
         .ok_or_else(|| Error::comm("scatter", "nothing for this rank came from the root"))
 }
 
-/// Gives each rank its message of those that `make` returns on rank 0, one for each. If it fails, all ranks
-/// return the same [`Error::Remote`].
-///
-/// Collective; one round.
-pub fn scatter_from_root(
-    comm: &dyn Communicator,
-    node: &str,
-    make: impl FnOnce() -> Result<Vec<Vec<u8>>>,
-) -> Result<Vec<u8>> {
-    const MADE: u8 = 0;
-    const FAILED: u8 = 1;
-    let marked = |mut message: Vec<u8>, mark| {
-        message.push(mark);
-        message
-    };
-    let messages = match if_root(comm, make) {
-        Ok(made) => made.map(|all| all.into_iter().map(|one| marked(one, MADE)).collect()),
-        Err(error) => {
-            let verdict = encode_verdict(comm.rank(), node, 1, error).unwrap_or_default();
-            Some(vec![marked(verdict, FAILED); comm.size()])
-        }
-    };
-    let mut message = scatter(comm, 0, messages)?;
-    match message.pop() {
-        Some(MADE) => Ok(message),
-        _ => Err(decode_verdict(&message)),
-    }
-}
-
 /// Sends each `(destination, bytes)` to its destination. Returns the messages for this rank as
 /// `(source, bytes)`, sorted by source. Messages of one pair of ranks keep their order. A rank may
 /// send nothing, send to itself, or send several messages to one destination.
@@ -252,73 +223,87 @@ pub fn exscan(comm: &dyn Communicator, terms: &mut [Term]) -> Result<()> {
 ///
 /// Collective: one allreduce, and a broadcast if a rank failed.
 pub fn agree<T>(comm: &dyn Communicator, node: &str, local: Result<T>) -> Result<T> {
-    agree_with(comm, node, local, &mut [])
+    agree_with(comm, node, local, [])?.verdict
+}
+
+/// Combines each term over all ranks. Collective; one allreduce.
+pub fn combine<const N: usize>(
+    comm: &dyn Communicator,
+    mut terms: [Term; N],
+) -> Result<[Agreed<i64>; N]> {
+    comm.allreduce(&mut terms)?;
+    Ok(terms.map(|term| Agreed::new(term.value())))
+}
+
+/// [`combine`] for a number of terms that all ranks know. Collective; one allreduce.
+pub fn combine_all(comm: &dyn Communicator, mut terms: Vec<Term>) -> Result<Vec<Agreed<i64>>> {
+    comm.allreduce(&mut terms)?;
+    let values = terms.into_iter().map(|term| Agreed::new(term.value()));
+    Ok(values.collect())
 }
 
 /// Like [`agree`], and combines `terms` over all ranks in the same allreduce. They are combined even
 /// if a rank failed; the ranks that failed pass terms too.
-pub fn agree_with<T>(
+///
+/// # Errors
+/// Only those of the transport.
+pub fn agree_with<T, const N: usize>(
     comm: &dyn Communicator,
     node: &str,
     local: Result<T>,
-    terms: &mut [Term],
-) -> Result<T> {
+    mut terms: [Term; N],
+) -> Result<Agreement<T, N>> {
     let (me, size) = (comm.rank(), comm.size());
     let failed = local.is_err();
-    let mut all = Vec::with_capacity(terms.len() + 2);
-    all.push(Term::Sum(i64::from(failed)));
-    all.push(Term::Min(if failed { me as i64 } else { i64::MAX }));
-    all.extend_from_slice(terms);
+    let count = Term::Sum(i64::from(failed));
+    let first = Term::Min(if failed { me as i64 } else { i64::MAX });
+    let mut all = [&[count, first], &terms[..]].concat();
     comm.allreduce(&mut all)?;
-    let (verdict, rest) = all.split_at(2);
+    let (failures, rest) = all.split_at(2);
     terms.copy_from_slice(rest);
-    let (count, first) = match verdict {
-        [count, first] if count.value() != 0 => (count.value(), first.value()),
-        _ => return local,
+    let terms = terms.map(|term| Agreed::new(term.value()));
+    let verdict = match failures {
+        [count, first] if count.value() != 0 => {
+            let count = usize::try_from(count.value()).unwrap_or(size);
+            let first = usize::try_from(first.value()).unwrap_or(size);
+            Err(share_failure(comm, node, local.err(), first, count)?)
+        }
+        _ => local,
     };
-    let count = usize::try_from(count).unwrap_or(size);
-    let first = usize::try_from(first).unwrap_or(size);
+    Ok(Agreement { verdict, terms })
+}
 
+/// The error of rank `first` on all ranks, of which so many have failed. Collective; a broadcast.
+fn share_failure(
+    comm: &dyn Communicator,
+    node: &str,
+    local: Option<Error>,
+    first: usize,
+    count: usize,
+) -> Result<Error> {
+    let me = comm.rank();
     let mut message = match local {
-        Err(error) if me == first => encode_verdict(me, node, count, error).unwrap_or_default(),
+        Some(error) if me == first => encode_verdict(me, node, count, error).unwrap_or_default(),
         _ => Vec::new(),
     };
     bcast(comm, first, &mut message)?;
-    Err(decode_verdict(&message))
+    Ok(decode_verdict(&message))
 }
 
-/// Calls `work` on rank 0; the others get `None`. Local.
-pub fn if_root<T>(comm: &dyn Communicator, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
-    match comm.rank() {
-        0 => work().map(Some),
-        _ => Ok(None),
-    }
+/// Calls `work` on rank 0. Local.
+pub fn if_root<T>(comm: &dyn Communicator, work: impl FnOnce() -> Result<T>) -> Result<AtRoot<T>> {
+    AtRoot::new(comm, work).transpose()
 }
 
-/// Calls `work` on rank 0, and all ranks agree on whether it succeeded. Rank 0 gets its result, the
-/// others `None`.
+/// Calls `work` on rank 0, and all ranks agree on whether it succeeded.
 ///
 /// Collective; rounds as for [`agree`].
 pub fn on_root<T>(
     comm: &dyn Communicator,
     node: &str,
     work: impl FnOnce() -> Result<T>,
-) -> Result<Option<T>> {
+) -> Result<AtRoot<T>> {
     agree(comm, node, if_root(comm, work))
-}
-
-/// Gives all ranks the value that `make` returns on rank 0.
-///
-/// Collective; rounds as for [`agree`], and a broadcast.
-pub fn from_root<T: Serialize + DeserializeOwned>(
-    comm: &dyn Communicator,
-    node: &str,
-    make: impl FnOnce() -> Result<T>,
-) -> Result<T> {
-    let made = on_root(comm, node, || to_message(&make()?))?;
-    let mut message = made.unwrap_or_default();
-    bcast(comm, 0, &mut message)?;
-    from_message(&message)
 }
 
 /// A verdict as the lowest rank that failed sends it to all.

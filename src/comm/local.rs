@@ -1,8 +1,9 @@
-//! Which of two kinds a result is: of one rank, or of all.
+//! Whose a value is: of one rank, or the same on all.
 //!
 //! A function in which the ranks talk can fail in two ways. The transport fails: then the ranks are out of
 //! step, and the error must go up at once. Or this rank's part of the work fails: then the ranks must agree
-//! before any of them acts on it. `Result<Local<T>>` tells the two apart.
+//! before any of them acts on it. `Result<Local<T>>` tells the two apart. What they have agreed on is an
+//! [`Agreed`] value, or the verdict of an [`Agreement`]. Nothing else makes one.
 
 use super::Communicator;
 use super::collective;
@@ -31,14 +32,64 @@ impl<T> From<Result<T>> for Local<T> {
     }
 }
 
+/// A value that is the same on all ranks, so that all take the same decision by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Agreed<T>(T);
+
+impl<T> Agreed<T> {
+    /// Of an agreement of the ranks.
+    pub(super) fn new(value: T) -> Self {
+        Agreed(value)
+    }
+
+    /// The value.
+    pub fn get(self) -> T {
+        self.0
+    }
+
+    /// What follows from the value alone, which is the same on all ranks, too.
+    pub fn map<R>(self, follow: impl FnOnce(T) -> R) -> Agreed<R> {
+        Agreed(follow(self.0))
+    }
+}
+
+impl Agreed<i64> {
+    /// For a term that is 1 on ranks for which something holds, and 0 on others: true if it holds on any.
+    pub fn on_any(self) -> bool {
+        self.0 > 0
+    }
+
+    /// For a term that is never negative.
+    pub fn count(self) -> u64 {
+        self.0 as u64
+    }
+}
+
+/// What the ranks have agreed on. An error of the transport is none.
+#[derive(Debug)]
+#[must_use = "a rank may have failed"]
+pub struct Agreement<T, const N: usize> {
+    /// This rank's result if no rank has failed, else the error of the lowest rank that has.
+    pub verdict: Result<T>,
+    /// The terms of all ranks together, also of those that have failed.
+    pub terms: [Agreed<i64>; N],
+}
+
+impl<T, const N: usize> Agreement<T, N> {
+    /// For a caller that cannot go on if a rank has failed.
+    pub fn all_done(self) -> Result<(T, [Agreed<i64>; N])> {
+        Ok((self.verdict?, self.terms))
+    }
+}
+
 /// Separates an error of the transport from a verdict.
-pub trait Agreed: Sized {
+pub trait VerdictExt: Sized {
     /// The verdict, on which all ranks have agreed. An error of the transport is the outer one, which `?` passes
     /// on.
     fn verdict(self) -> Result<Self>;
 }
 
-impl<T> Agreed for Result<T> {
+impl<T> VerdictExt for Result<T> {
     fn verdict(self) -> Result<Self> {
         match self {
             Err(error @ Error::Comm { .. }) => Err(error),
@@ -49,7 +100,7 @@ impl<T> Agreed for Result<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Agreed, Local};
+    use super::{Local, VerdictExt};
     use crate::comm::threads;
     use crate::{Error, Result};
 

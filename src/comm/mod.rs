@@ -4,13 +4,15 @@
 //! once over it, in [`collective`]. So every algorithm of the crate runs the same on MPI ranks, on
 //! threads and in a single process.
 
+mod at_root;
 pub mod collective;
 mod local;
 mod packet;
 pub mod solo;
 pub mod threads;
 
-pub use local::{Agreed, Local};
+pub use at_root::AtRoot;
+pub use local::{Agreed, Agreement, Local, VerdictExt};
 
 use crate::{Error, Result};
 

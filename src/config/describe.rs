@@ -268,26 +268,10 @@ impl<'a> Make<'a> {
             // It is not used, so its values are not checked.
             return Some(made);
         }
-        let at = dir.display();
-        match stores.iter().find(|s| s.dir == dir) {
-            Some(store) if store.enabled => made.store = store.index,
-            Some(_) => {
-                let what = format!(
-                    "{name} uses STORE={at}, which is not enabled; set ENABLED=1 there, or \
-                     ENABLED=0 here"
-                );
-                self.fail(&item.place, what);
-                return None;
-            }
-            None => {
-                let known: Vec<String> =
-                    stores.iter().map(|s| s.dir.display().to_string()).collect();
-                let what = format!(
-                    "{name} uses STORE={at}, which is not configured (there is {}); add a line \
-                     `STORE={at}`",
-                    known.join(", ")
-                );
-                self.fail(&item.place, what);
+        match enabled_store(stores, &dir) {
+            Ok(store) => made.store = store,
+            Err(why) => {
+                self.fail(&item.place, format!("{name} uses STORE={why}"));
                 return None;
             }
         }
@@ -464,5 +448,23 @@ impl ChildReader<'_, '_, '_> {
     fn path(&mut self, child: &str) -> Option<PathBuf> {
         self.word(child)
             .map(|path| self.make.config.absolute(&path))
+    }
+}
+
+/// The index of the store in this directory. The error is the reason why it cannot be used.
+fn enabled_store(stores: &[StoreDescriptor], dir: &Path) -> std::result::Result<usize, String> {
+    let at = dir.display();
+    match stores.iter().find(|store| store.dir == dir) {
+        Some(store) if store.enabled => Ok(store.index),
+        Some(_) => Err(format!(
+            "{at}, which is not enabled; set ENABLED=1 there, or ENABLED=0 here"
+        )),
+        None => {
+            let known: Vec<String> = stores.iter().map(|s| s.dir.display().to_string()).collect();
+            Err(format!(
+                "{at}, which is not configured (there is {}); add a line `STORE={at}`",
+                known.join(", ")
+            ))
+        }
     }
 }

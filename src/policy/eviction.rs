@@ -33,52 +33,80 @@ pub struct EvictionCandidate {
     /// True if it is in the store that needs space. Datasets in other stores only count for
     /// comparison.
     pub here: bool,
-    /// False if no restart can use it: quarantined, or written by another number of ranks.
-    pub usable: bool,
-    /// True if a program can restart from it.
-    pub checkpoint: bool,
+    /// What it is good for.
+    pub kind: Kind,
     /// How many failure groups may be lost, whichever they are; at most [`EVERYTHING`].
     pub tolerates: usize,
-    /// True if it is also in the prefix directory, where a restart finds it.
-    pub saved: bool,
-    /// True if it is being flushed.
-    pub flushing: bool,
+    /// What the prefix directory has of it.
+    pub copy: PrefixCopy,
     /// True if it is offered to the program for a restart.
     pub offered: bool,
 }
 
+/// What a cached dataset is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Nothing: quarantined, or written by another number of ranks.
+    Unusable,
+    /// Output that is no checkpoint.
+    Output,
+    /// A program can restart from it.
+    Checkpoint,
+}
+
+/// What the prefix directory has of a cached dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrefixCopy {
+    /// Nothing that a restart finds.
+    None,
+    /// It is being flushed.
+    OnTheWay,
+    /// All of it, and a restart finds it there.
+    Saved,
+}
+
 impl EvictionCandidate {
+    fn is_usable(&self) -> bool {
+        self.kind != Kind::Unusable
+    }
+
+    fn is_saved(&self) -> bool {
+        self.copy == PrefixCopy::Saved
+    }
+
+    fn is_flushing(&self) -> bool {
+        self.copy == PrefixCopy::OnTheWay
+    }
+
     /// The number of losses after which a restart still finds it.
     fn safety(&self) -> usize {
-        if self.saved {
-            EVERYTHING
-        } else {
-            self.tolerates
+        match self.is_saved() {
+            true => EVERYTHING,
+            false => self.tolerates,
         }
     }
 
     /// True if a restart always prefers this dataset to the other.
     fn replaces(&self, other: &EvictionCandidate) -> bool {
-        let counts = self.usable && self.checkpoint;
-        counts && self.id > other.id && self.safety() >= other.safety()
+        self.kind == Kind::Checkpoint && self.id > other.id && self.safety() >= other.safety()
     }
 
     /// Its class, from 1 to 6, in the order of the module's documentation.
     fn class(&self, all: &[EvictionCandidate]) -> u8 {
-        match self.class_without_flush(all) {
-            _ if self.flushing => 4,
-            class => class,
+        match self.copy {
+            PrefixCopy::OnTheWay => 4,
+            PrefixCopy::None | PrefixCopy::Saved => self.class_without_flush(all),
         }
     }
 
     /// Its class if its flush fails, or if it is not being flushed.
     fn class_without_flush(&self, all: &[EvictionCandidate]) -> u8 {
-        match () {
-            () if !self.usable => 1,
-            () if !self.checkpoint && self.saved => 2,
-            () if self.checkpoint && (self.saved || all.iter().any(|o| o.replaces(self))) => 3,
-            () if !self.checkpoint => 5,
-            () => 6,
+        match self.kind {
+            Kind::Unusable => 1,
+            Kind::Output if self.is_saved() => 2,
+            Kind::Checkpoint if self.is_saved() || all.iter().any(|o| o.replaces(self)) => 3,
+            Kind::Output => 5,
+            Kind::Checkpoint => 6,
         }
     }
 
@@ -120,7 +148,7 @@ pub fn select_evicted(entries: &[EvictionCandidate], count: usize, more: usize) 
 /// Indices in `entries` of the datasets whose flush must end before datasets are evicted as
 /// [`select_evicted`] says; it must be asked again then. Empty if nothing must be waited for.
 pub fn awaited(entries: &[EvictionCandidate], count: usize, more: usize) -> Vec<usize> {
-    let flushing = |at: &usize| entries.get(*at).is_some_and(|e| e.flushing);
+    let flushing = |at: &usize| entries.get(*at).is_some_and(EvictionCandidate::is_flushing);
     let gone = select_evicted(entries, count, more);
     let evicted: Vec<usize> = gone.iter().copied().filter(flushing).collect();
     let needed = |at: &usize| entries.get(*at).is_some_and(|e| !e.is_dispensable(entries));
@@ -131,8 +159,10 @@ pub fn awaited(entries: &[EvictionCandidate], count: usize, more: usize) -> Vec<
     let hoped: Vec<EvictionCandidate> = entries
         .iter()
         .map(|entry| EvictionCandidate {
-            saved: entry.saved || entry.flushing,
-            flushing: false,
+            copy: match entry.copy {
+                PrefixCopy::OnTheWay => PrefixCopy::Saved,
+                other => other,
+            },
             ..*entry
         })
         .collect();
@@ -149,25 +179,26 @@ pub fn awaited(entries: &[EvictionCandidate], count: usize, more: usize) -> Vec<
 /// there.
 pub fn first_to_give_way(entries: &[EvictionCandidate]) -> Option<usize> {
     let candidates = entries.iter().enumerate();
-    let candidates = candidates.filter(|(_, e)| e.here && !e.flushing && e.is_dispensable(entries));
-    let first = candidates.min_by_key(|(_, e)| (e.usable, !e.saved, e.id))?;
+    let candidates =
+        candidates.filter(|(_, e)| e.here && !e.is_flushing() && e.is_dispensable(entries));
+    let first = candidates.min_by_key(|(_, e)| (e.is_usable(), !e.is_saved(), e.id))?;
     Some(first.0)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{EVERYTHING, EvictionCandidate, awaited, first_to_give_way, select_evicted};
+    use super::{
+        EVERYTHING, EvictionCandidate, Kind, PrefixCopy, awaited, first_to_give_way, select_evicted,
+    };
 
     /// A checkpoint in the store that tolerates so many losses.
     fn ck(id: u64, tolerates: usize) -> EvictionCandidate {
         EvictionCandidate {
             id,
             here: true,
-            usable: true,
-            checkpoint: true,
+            kind: Kind::Checkpoint,
             tolerates,
-            saved: false,
-            flushing: false,
+            copy: PrefixCopy::None,
             offered: false,
         }
     }
@@ -188,7 +219,7 @@ mod tests {
     #[test]
     fn unusable_datasets_are_evicted_first() {
         let unusable = EvictionCandidate {
-            usable: false,
+            kind: Kind::Unusable,
             ..ck(9, 0)
         };
         assert_eq!(ids(&[ck(5, 0), unusable], 2), [9]);
@@ -197,7 +228,7 @@ mod tests {
     #[test]
     fn dispensable_datasets_are_evicted_if_space_is_short_but_never_the_last_good_one() {
         let unusable = |id| EvictionCandidate {
-            usable: false,
+            kind: Kind::Unusable,
             ..ck(id, 0)
         };
         let entries = [unusable(2), ck(5, 0), unusable(1)];
@@ -216,11 +247,11 @@ mod tests {
         assert_eq!(select_evicted(&entries, 4, 1), [0, 2]);
         // Saved datasets are evicted, but not offered ones, nor output that is nowhere else.
         let saved = |entry| EvictionCandidate {
-            saved: true,
+            copy: PrefixCopy::Saved,
             ..entry
         };
         let output = EvictionCandidate {
-            checkpoint: false,
+            kind: Kind::Output,
             ..ck(3, 0)
         };
         let offered = EvictionCandidate {
@@ -245,7 +276,7 @@ mod tests {
         };
         assert_eq!(ids(&[ck(4, 1), ck(7, 0), elsewhere], 2), [4]);
         let saved = EvictionCandidate {
-            saved: true,
+            copy: PrefixCopy::Saved,
             ..ck(5, 0)
         };
         assert_eq!(ids(&[ck(4, 1), saved, ck(7, 0)], 2), [4, 5]);
@@ -254,7 +285,7 @@ mod tests {
     #[test]
     fn with_one_scheme_the_oldest_goes_though_the_prefix_directory_has_it() {
         let saved = |id| EvictionCandidate {
-            saved: true,
+            copy: PrefixCopy::Saved,
             ..ck(id, 1)
         };
         assert_eq!(ids(&[saved(1), ck(2, 1), ck(3, 1)], 3), [1]);
@@ -265,7 +296,7 @@ mod tests {
 
     fn flushing(entry: EvictionCandidate) -> EvictionCandidate {
         EvictionCandidate {
-            flushing: true,
+            copy: PrefixCopy::OnTheWay,
             ..entry
         }
     }
@@ -277,7 +308,7 @@ mod tests {
             found.map(|at| entries[at].id).collect::<Vec<u64>>()
         };
         let output = EvictionCandidate {
-            checkpoint: false,
+            kind: Kind::Output,
             ..ck(4, 0)
         };
         for (entries, gone, awaited) in [
@@ -310,8 +341,11 @@ mod tests {
     #[test]
     fn output_goes_before_the_last_checkpoint_and_saved_output_before_any() {
         let output = |id, saved| EvictionCandidate {
-            checkpoint: false,
-            saved,
+            kind: Kind::Output,
+            copy: match saved {
+                true => PrefixCopy::Saved,
+                false => PrefixCopy::None,
+            },
             ..ck(id, 0)
         };
         let all = [ck(1, 0), output(2, false), ck(3, 0), output(4, true)];
@@ -330,11 +364,11 @@ mod tests {
     #[test]
     fn for_a_restart_unusable_then_saved_then_replaced_ones_give_way() {
         let saved = |entry| EvictionCandidate {
-            saved: true,
+            copy: PrefixCopy::Saved,
             ..entry
         };
         let unusable = EvictionCandidate {
-            usable: false,
+            kind: Kind::Unusable,
             ..ck(9, 0)
         };
         let elsewhere = EvictionCandidate {
@@ -372,15 +406,17 @@ mod tests {
         let newest = |losses: usize| {
             let found = (0..entries.len()).filter(|at| {
                 let e = &entries[*at];
-                let there = kept(at) && e.tolerates >= losses || e.saved;
-                e.usable && e.checkpoint && there
+                let there = kept(at) && e.tolerates >= losses || e.is_saved();
+                e.kind == Kind::Checkpoint && there
             });
             found.map(|at| entries[at].id).max().unwrap_or(0)
         };
         let mut all = vec![count(&|e| e.offered)];
         all.extend([EVERYTHING, 3, 2, 1, 0].map(newest));
-        all.push(count(&|e| e.usable && !e.checkpoint && !e.saved));
-        all.push(count(&|e| e.usable && (e.checkpoint || !e.saved)));
+        all.push(count(&|e| e.kind == Kind::Output && !e.is_saved()));
+        all.push(count(&|e| {
+            e.kind == Kind::Checkpoint || (e.kind == Kind::Output && !e.is_saved())
+        }));
         all
     }
 
@@ -415,19 +451,25 @@ mod tests {
         let mut entries: Vec<EvictionCandidate> = (1..=size)
             .map(|id| EvictionCandidate {
                 here: random(4) > 0,
-                usable: random(5) > 0,
-                checkpoint: random(5) > 0,
-                saved: random(6) == 0,
+                kind: match (random(5), random(5)) {
+                    (0, _) => Kind::Unusable,
+                    (_, 0) => Kind::Output,
+                    _ => Kind::Checkpoint,
+                },
+                copy: match random(6) {
+                    0 => PrefixCopy::Saved,
+                    _ => PrefixCopy::None,
+                },
                 ..ck(id, tolerates[random(6) as usize])
             })
             .collect();
         entries
             .iter_mut()
-            .filter(|e| !e.usable)
-            .for_each(|e| e.saved = false);
+            .filter(|e| !e.is_usable())
+            .for_each(|e| e.copy = PrefixCopy::None);
         if random(3) == 0 {
             let at = random(size) as usize;
-            entries[at].offered = entries[at].usable && entries[at].checkpoint;
+            entries[at].offered = entries[at].kind == Kind::Checkpoint;
         }
         entries.rotate_left(random(size) as usize);
         entries
@@ -440,13 +482,19 @@ mod tests {
             let mut entries = random_entries(&mut random);
             entries.iter_mut().for_each(|e| {
                 e.offered = false;
-                e.flushing = e.usable && !e.saved && random(2) == 0;
+                if e.is_usable() && !e.is_saved() && random(2) == 0 {
+                    e.copy = PrefixCopy::OnTheWay;
+                }
             });
             let before = entries.clone();
             let count = random(entries.len() as u64 + 1) as usize;
             let outcome = random(2) == 0;
             let mut end = |entry: &mut EvictionCandidate| {
-                entry.saved |= std::mem::take(&mut entry.flushing) && outcome;
+                entry.copy = match (entry.copy, outcome) {
+                    (PrefixCopy::OnTheWay, true) => PrefixCopy::Saved,
+                    (PrefixCopy::OnTheWay, false) => PrefixCopy::None,
+                    (other, _) => other,
+                };
             };
             loop {
                 let ended = awaited(&entries, count, 0);
@@ -456,7 +504,7 @@ mod tests {
                 ended.into_iter().for_each(|at| end(&mut entries[at]));
             }
             let gone = select_evicted(&entries, count, 0);
-            assert!(gone.iter().all(|at| !entries[*at].flushing));
+            assert!(gone.iter().all(|at| !entries[*at].is_flushing()));
             entries.iter_mut().for_each(&mut end);
             let here: Vec<usize> = (0..entries.len()).filter(|at| entries[*at].here).collect();
             let without_count = |gone: &[usize]| {

@@ -10,7 +10,7 @@ use super::containers::unfinished;
 use super::names::{Names, exchange_names, rank_of};
 use super::{index, rank2file};
 use crate::comm::collective::{self, if_root, on_root};
-use crate::comm::{Agreed, Term};
+use crate::comm::{Term, VerdictExt};
 use crate::format::index::Index;
 use crate::format::rank2file::{BASE, RankEntry};
 use crate::format::{Name, from_message, to_message};
@@ -141,14 +141,15 @@ pub fn delete(access: &PrefixAccess, plan: &DeletionPlan) -> Result<Deleted> {
     if going.is_empty() {
         return Ok(deleted);
     }
-    let mut shared = [Term::Sum(shared as i64)];
     let forgotten = if_root(access.comm, || {
         let locks = lock_all(access, &going)?;
         remove_from_index(access, &going)?;
         Ok(locks)
     });
-    let _locks = collective::agree_with(access.comm, access.node, forgotten, &mut shared)?;
-    deleted.shared = shared[0].value() as u64;
+    let shared = [Term::Sum(shared as i64)];
+    let agreement = collective::agree_with(access.comm, access.node, forgotten, shared)?;
+    let (_locks, [shared]) = agreement.all_done()?;
+    deleted.shared = shared.count();
 
     let unlinked = unlink(access, &mine);
     let dirs = parent_dirs(access, &mine)?;
@@ -156,7 +157,7 @@ pub fn delete(access: &PrefixAccess, plan: &DeletionPlan) -> Result<Deleted> {
     let cleared = on_root(access.comm, access.node, || {
         remove_dirs(access, dirs, &going)
     });
-    deleted.dirs = cleared?.unwrap_or_default();
+    deleted.dirs = cleared?.take().unwrap_or_default();
     Ok(deleted)
 }
 
@@ -271,7 +272,7 @@ fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<
         Ok(())
     };
     let top = if_root(comm, || files.stat(&dir.join(BASE)));
-    let missing = matches!(top, Ok(Some(None)));
+    let missing = top.as_ref().is_ok_and(|top| top.get() == Some(&None));
     let read = rank2file::for_each_shared(comm, files, &dir, |_, entry| sort(&entry))?;
     let read = if missing { Ok(()) } else { read.result() };
     let mut mine = BTreeSet::new();
@@ -282,9 +283,10 @@ fn names(access: &PrefixAccess, id: u64, going: bool) -> Result<Option<BTreeSet<
         true => check_no_link(access, &mine),
         false => Ok(()),
     };
-    let mut absent = [Term::Max(missing.into())];
-    collective::agree_with(comm, node, top.and(read).and(reachable), &mut absent)?;
-    Ok((absent[0].value() == 0).then_some(mine))
+    let read = top.and(read).and(reachable);
+    let agreement = collective::agree_with(comm, node, read, [Term::Max(missing.into())])?;
+    let ((), [absent]) = agreement.all_done()?;
+    Ok((!absent.on_any()).then_some(mine))
 }
 
 /// Fails if a symbolic link is on the path to a file. One stat for each directory.

@@ -1,7 +1,7 @@
 //! Makes the directories of a dataset in the prefix directory: each one by one rank of the job.
 
 use super::names::{Names, exchange_names, rank_of};
-use crate::comm::{Communicator, Local, Term};
+use crate::comm::{Communicator, Local, Term, collective};
 use crate::store::Files;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,9 +42,8 @@ pub fn make(
         }
     }
     let deepest = levels.keys().next_back().copied().unwrap_or(0);
-    let mut terms = [Term::Max(deepest as i64)];
-    comm.allreduce(&mut terms)?;
-    for level in 1..=terms[0].value() as usize {
+    let [deepest] = collective::combine(comm, [Term::Max(deepest as i64)])?;
+    for level in 1..=deepest.count() as usize {
         if level > 1 {
             comm.barrier()?;
         }

@@ -4,7 +4,7 @@ use super::access::PrefixAccess;
 use super::containers::{self, Reader, Restored};
 use super::paths::seen_by_program;
 use super::{fetch_share, rank2file};
-use crate::comm::{Agreed, Term, collective};
+use crate::comm::{Agreed, Agreement, Term, collective};
 use crate::format::rank2file::{BASE, FileEntry, RankEntry};
 use crate::format::summary::Summary;
 use crate::format::{self, Dataset, FileMeta, Name, RankFiles, from_message, to_message};
@@ -140,7 +140,7 @@ impl RefusalReason {
     }
 
     /// From the combined term of all ranks.
-    fn from_term(term: Term) -> Self {
+    fn from_term(term: Agreed<i64>) -> Self {
         let all = [
             RefusalReason::Bad,
             RefusalReason::Unfit,
@@ -148,7 +148,7 @@ impl RefusalReason {
             RefusalReason::Full,
         ];
         let mut all = all.into_iter();
-        all.find(|why| term.value() >= *why as i64)
+        all.find(|why| term.get() >= *why as i64)
             .unwrap_or(RefusalReason::Trouble)
     }
 }
@@ -176,14 +176,16 @@ pub fn fetch(
         ..
     } = access;
     let dir = prefix.dataset(wanted.id);
-    let mut terms = [Term::Max(0)];
-
     let local = collective::if_root(comm, || read_summary(access, &dir, wanted));
-    let dataset = match verdict(access, local, &mut terms).verdict()? {
+    let Agreement {
+        verdict,
+        terms: [why],
+    } = agree_on(access, local, [REASON])?;
+    let dataset = match verdict {
         Ok(dataset) => dataset,
-        Err(error) => return Ok(Err(refuse(error, &terms))),
+        Err(error) => return Ok(Err(refuse(error, why))),
     };
-    let mut message = match &dataset {
+    let mut message = match dataset.get() {
         Some(dataset) => to_message(dataset)?,
         None => Vec::new(),
     };
@@ -213,35 +215,36 @@ pub fn fetch(
     let me = comm.rank() as i64;
     let linked = part.as_ref().is_ok_and(|part| part.link.is_some());
     let extracted = part.as_ref().map_or(0, |part| part.extracted);
-    let mut terms = [
-        terms[0],
+    let terms = [
+        REASON,
         Term::Sum(unverified),
         Term::Sum(count),
         Term::Sum(size),
         Term::Min(if linked { me } else { i64::MAX }),
         Term::Sum(extracted),
     ];
-    let part = verdict(access, part, &mut terms).and_then(|part| {
-        let [_, _, count, size, ..] = terms.map(|term| term.value() as u64);
-        check_totals(&dir, &dataset, count, size).map(|()| part)
-    });
-    match part.verdict()? {
+    let Agreement { verdict, terms } = agree_on(access, part, terms)?;
+    let [why, unverified, count, size, linked, extracted] = terms;
+    let part = verdict
+        .and_then(|part| check_totals(&dir, &dataset, count.count(), size.count()).map(|()| part));
+    match part {
         Ok(FetchedPart { files, link, .. }) => Ok(Ok(Fetched {
             dataset,
             files,
-            unverified: terms[1].value() as u64,
-            link: link.filter(|_| terms[4].value() == me),
-            extracted: terms[5].value() as u64,
+            unverified: unverified.count(),
+            link: link.filter(|_| linked.get() == me),
+            extracted: extracted.count(),
         })),
         Err(error) => {
             if let (Some(target), Some(own)) = (cache, &own) {
                 // If this fails, the files have no record, so nobody takes them for a dataset.
                 let _ = target.clear(files, own);
             }
-            if matches!(error, Error::Corrupt { .. }) {
-                terms[0] = Term::Max(RefusalReason::Bad as i64);
-            }
-            Ok(Err(refuse(error, &terms)))
+            let why = match &error {
+                Error::Corrupt { .. } => why.map(|_| RefusalReason::Bad as i64),
+                _ => why,
+            };
+            Ok(Err(refuse(error, why)))
         }
     }
 }
@@ -262,8 +265,15 @@ fn check_totals(dir: &Path, dataset: &Dataset, count: u64, size: u64) -> Result<
     ))
 }
 
+/// Stands for the term with the [`RefusalReason`] of a rank.
+const REASON: Term = Term::Max(0);
+
 /// Agrees on a result. The first term becomes the most serious [`RefusalReason`] of all ranks.
-fn verdict<T>(access: &PrefixAccess, local: Result<T>, terms: &mut [Term]) -> Result<T> {
+fn agree_on<T, const N: usize>(
+    access: &PrefixAccess,
+    local: Result<T>,
+    mut terms: [Term; N],
+) -> Result<Agreement<T, N>> {
     let error = local.as_ref().err();
     let why = error.map_or(RefusalReason::Trouble, |e| {
         RefusalReason::of(e, access.prefix.root())
@@ -272,10 +282,10 @@ fn verdict<T>(access: &PrefixAccess, local: Result<T>, terms: &mut [Term]) -> Re
     collective::agree_with(access.comm, access.node, local, terms)
 }
 
-fn refuse(error: Error, terms: &[Term]) -> Refused {
+fn refuse(error: Error, why: Agreed<i64>) -> Refused {
     Refused {
         error,
-        why: RefusalReason::from_term(terms[0]),
+        why: RefusalReason::from_term(why),
     }
 }
 

@@ -44,10 +44,10 @@ pub(super) fn entries(
     })?
     .result();
     let incoming = collective::exchange(comm, outgoing)?;
-    let mut terms = [Term::Sum(listed), Term::Max(read.is_err().into())];
-    comm.allreduce(&mut terms)?;
-    let [listed, unread] = terms.map(|term| term.value());
-    let complete = match unread == 0 && listed as u64 != ranks {
+    let terms = [Term::Sum(listed), Term::Max(read.is_err().into())];
+    let [listed, unread] = collective::combine(comm, terms)?;
+    let listed = listed.count();
+    let complete = match !unread.on_any() && listed != ranks {
         true => Err(Error::corrupt(
             dir.join(BASE),
             format!("lists files of {listed} ranks, {ranks} expected"),

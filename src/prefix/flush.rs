@@ -75,11 +75,10 @@ pub fn copy_together(
         }
     })?
     .result();
-    let mut unsynced = [Term::Max(
-        matches!(copied, Ok((_, Unsynced::FileSystem))).into(),
-    )];
-    let (entry, _) = collective::agree_with(comm, node, copied, &mut unsynced)?;
-    if unsynced[0].value() > 0 {
+    let unsynced = matches!(copied, Ok((_, Unsynced::FileSystem)));
+    let agreement = collective::agree_with(comm, node, copied, [Term::Max(unsynced.into())])?;
+    let ((entry, _), [unsynced]) = agreement.all_done()?;
+    if unsynced.on_any() {
         let synced = match access.first_of_node {
             true => access.files.sync_fs(access.prefix.root()),
             false => Ok(()),
@@ -124,16 +123,17 @@ pub fn complete_together(
         node,
         ..
     } = access;
-    let mut taken_out = [Term::Max(0)];
+    let mut taken_out = false;
     let completed = collective::if_root(comm, || {
         let (dir, ranks) = (prefix.dataset(dataset.id), comm.size() as u64);
         rank2file::write_branches(files, &dir, ranks, leaves)?;
         let entered = finish::complete(files, prefix, dataset, Entering::Announced, time)?;
-        taken_out[0] = Term::Max((entered == Entered::TakenOut).into());
+        taken_out = entered == Entered::TakenOut;
         Ok(())
     });
-    collective::agree_with(comm, node, completed, &mut taken_out)?;
-    Ok(taken_out[0].value() == 0)
+    let agreement = collective::agree_with(comm, node, completed, [Term::Max(taken_out.into())])?;
+    let (_, [taken_out]) = agreement.all_done()?;
+    Ok(!taken_out.on_any())
 }
 
 /// Copies this rank's files out of the cache; with a `writer` into containers, which are synced. Gives the entry for the rank2file. Local.

@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::Result;
-use crate::comm::{Term, collective};
+use crate::comm::Term;
 use crate::config::Config;
 use crate::events::{Event, Severity};
 use crate::format::{Name, flush_file};
@@ -78,14 +78,14 @@ impl HaltState {
             0 => 0,
             signal => (run.rank() as i64) << 8 | i64::from(signal),
         };
-        let mut terms = [
+        let terms = [
             Term::Max(local.as_ref().is_ok_and(|yes| *yes).into()),
             Term::Max(signal),
         ];
-        collective::agree_with(&*run.comm, run.node(), local, &mut terms)?;
+        let (_, [yes, signal]) = run.agree_with(local, terms)?.all_done()?;
         Ok(Decision {
-            yes: terms[0].value() > 0,
-            signal: terms[1].value(),
+            yes: yes.on_any(),
+            signal: signal.get(),
         })
     }
 
@@ -246,7 +246,7 @@ impl Session {
     /// flush file keeps the datasets, without the location of the cache. Local; the same on all ranks.
     fn empty_saved_cache(&mut self) {
         let cached = &mut self.cached;
-        let is_saved = |c: &CachedDataset| c.bypass || c.prefix.is_saved();
+        let is_saved = |c: &CachedDataset| c.location.is_bypass() || c.prefix.is_saved();
         // In the prefix directory there were as many newer ones as the user wants to keep.
         let was_saved = |c: &CachedDataset| {
             let newer = |other: &CachedDataset| is_saved(other) && other.dataset.id > c.dataset.id;
@@ -256,12 +256,12 @@ impl Session {
             && cached.unusable.is_empty()
             && cached.entries.iter().all(|c| is_saved(c) || was_saved(c))
         {
-            let slots = cached.slots(|c| !c.bypass);
+            let slots = cached.slots(|c| !c.location.is_bypass());
             if slots.is_empty() {
                 return;
             }
             cached.discard(&self.run, &slots, None);
-            cached.entries.retain(|c| c.bypass);
+            cached.entries.retain(|c| c.location.is_bypass());
             note(&self.run, |record| {
                 for slot in &slots {
                     if let Some(entry) = record.datasets.get_mut(&slot.id) {
@@ -294,7 +294,7 @@ impl Session {
         let recorded = self.end_checksums();
         let flushed = self.flush_newest();
         self.empty_saved_cache();
-        self.cached.deletion.finish();
+        self.cached.led.deletion.finish();
         self.locks.remove_empty_directories(&self.run);
         self.state = State::Uninit;
         self.log_end(None);
@@ -309,7 +309,7 @@ impl Session {
     pub fn abandon(&mut self) {
         self.background.abandon();
         self.checksums.cancel();
-        self.cached.deletion.finish();
+        self.cached.led.deletion.finish();
         self.state = State::Uninit;
         self.log_end(Some("MPI_Finalize was called before SCR_Finalize"));
         let rest = match due_at_end(&self.run, &self.cached) {

@@ -2,40 +2,37 @@
 
 use super::Session;
 use crate::cache::plan::Slot;
-use crate::config::settings::Settings;
-use crate::events::{Event, Message, Sink, Speaker};
+use crate::events::{Event, Message};
 use crate::format::Dataset;
 use crate::log::{Log, Origin, Record, Tell};
 use crate::policy::halt::FINALIZED;
-use crate::prefix::paths::Prefix;
-use crate::session::datasets::record::Target;
+use crate::session::datasets::location::Location;
 use crate::session::run::Run;
-use crate::store::Files;
 use crate::system::time::Instant;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The log of a run that begins; `None` on ranks other than 0, and if nothing is recorded. `job` is the
-/// user and the job id. Local.
-pub(super) fn open(
-    files: &dyn Files,
-    (sink, speaker): (&Arc<dyn Sink>, &Speaker),
-    settings: &Settings,
-    prefix: &Prefix,
-    (user, job): (String, String),
-) -> Option<Log> {
-    let wanted = settings.log.as_ref().filter(|_| speaker.rank == 0)?;
+/// From where to where files were copied or written.
+#[derive(Clone, Copy)]
+pub(super) struct FromTo<'a> {
+    pub from: &'a Path,
+    pub to: &'a Path,
+}
+
+/// The log of a run that begins; `None` on ranks other than 0, and if nothing is recorded. Local.
+pub(super) fn open(run: &Run) -> Option<Log> {
+    let wanted = run.settings.log.as_ref().filter(|_| run.rank() == 0)?;
     let origin = Origin {
-        host: speaker.node.clone(),
-        job,
-        user,
-        prefix: prefix.root().to_path_buf(),
-        file: prefix.file("log"),
+        host: run.node().to_string(),
+        job: run.job.to_string(),
+        user: run.user.to_string(),
+        prefix: run.prefix.root().to_path_buf(),
+        file: run.prefix.file("log"),
     };
-    let (sink, speaker) = (sink.clone(), speaker.clone());
+    let (sink, speaker) = (run.sink.clone(), run.speaker.clone());
     let tell: Tell =
         Arc::new(move |severity, text| sink.take(&speaker, &Message::of_run(severity, text)));
-    Log::open(wanted, files, origin, tell)
+    Log::open(wanted, &*run.files, origin, tell)
 }
 
 impl Run {
@@ -53,10 +50,10 @@ impl Run {
     }
 
     /// The directory of a store, or the prefix directory.
-    pub fn base_of(&self, target: Target) -> &Path {
-        match self.descriptors.stores.get(target.store) {
-            Some(store) if !target.bypass => &store.dir,
-            _ => self.prefix.root(),
+    pub fn base_of(&self, location: Location) -> &Path {
+        match location {
+            Location::Cache(store) => &self.descriptors.stores[store].dir,
+            Location::Bypass(_) => self.prefix.root(),
         }
     }
 
@@ -74,14 +71,8 @@ impl Run {
     }
 
     /// Records that the files of a dataset were copied, or written by the program, since `begun`. Local.
-    pub fn log_transfer(
-        &self,
-        event: Event,
-        dataset: &Dataset,
-        (from, to): (&Path, &Path),
-        begun: Instant,
-    ) {
-        self.log(event, |record| record.moved(dataset, (from, to), begun));
+    pub fn log_transfer(&self, event: Event, dataset: &Dataset, paths: FromTo, begun: Instant) {
+        self.log(event, |record| record.moved(dataset, paths, begun));
     }
 }
 
@@ -99,7 +90,7 @@ impl Record {
     pub(super) fn moved(
         self,
         dataset: &Dataset,
-        (from, to): (&Path, &Path),
+        FromTo { from, to }: FromTo,
         begun: Instant,
     ) -> Self {
         let path = |path: &Path| Some(path.to_string_lossy().into_owned());

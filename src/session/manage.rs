@@ -1,7 +1,7 @@
 //! Datasets by name: `SCR_Current`, `SCR_Drop`, `SCR_Delete`; and the purges at the start of a run.
 
 use super::Session;
-use super::datasets::damage;
+use super::datasets::damage::{self, MovedTo};
 use crate::cache::dataset;
 use crate::cache::layout::{CacheEntry, Layout};
 use crate::events::Severity;
@@ -64,20 +64,21 @@ impl Session {
         };
         let newer = self.cached.slots(|c| c.dataset.id > id);
         self.cached.remove(run, &mut self.search, &newer);
-        self.search
-            .forget_bypass_of_last_run(run, |other| other > id);
-        self.search.offered = None;
-        self.search.unavailable = None;
+        if let Some(survey) = self.search.survey.get_mut() {
+            survey.last_run.forget_bypass(run, |other| other > id);
+        }
+        self.search.offer.files = None;
+        self.search.offer.unavailable = None;
         self.ids.know(id, ckpt);
-        self.search.chosen = Some(id);
+        self.search.offer.chosen = Some(id);
         self.cached.newest_evicted = None;
         self.cached.went_back = true;
         // A cached one that is complete comes first. Else the current marker in the index decides,
         // and no older cached one may come before it.
-        let complete = self.cached.get(id).is_some_and(|c| c.filemap.is_some());
-        if !complete {
+        let complete = self.cached.get(id).is_some_and(CachedDataset::is_whole);
+        if let (false, Some(survey)) = (complete, self.search.survey.get_mut()) {
             let indexed = found.id.is_some();
-            let candidates = &mut self.search.cached;
+            let candidates = &mut survey.cached;
             candidates.retain(|c| c.dataset.id == id || (!indexed && c.dataset.id < id));
         }
         Ok(())
@@ -87,7 +88,7 @@ impl Session {
     /// says so. Collective.
     pub fn drop_dataset(&mut self, name: &Name) -> Result<()> {
         self.state.allow(Call::Drop)?;
-        self.search.unavailable = None;
+        self.search.offer.unavailable = None;
         self.cached.newest_evicted = None;
         let run = &self.run;
         run.on_root(|| {
@@ -119,7 +120,7 @@ impl Session {
         self.state.allow(Call::Delete)?;
         self.settle_cancelled(&self.background.ids_of_name(name, 0))?;
         self.checksums.cancel_bypass(Some(name));
-        self.search.unavailable = None;
+        self.search.offer.unavailable = None;
         self.cached.newest_evicted = None;
         let run = &self.run;
         let cached = self.cached.slots(|c| c.dataset.name == *name);
@@ -185,7 +186,11 @@ fn tell_damage(run: &Run, layout: &Layout) -> Result<()> {
             CacheEntry::Quarantine(id) => (id, layout.quarantine(id)),
             CacheEntry::Trash(_) | CacheEntry::Restart => continue,
         };
-        for found in damage::find(&*run.files, layout, id, (&dir, &dir)) {
+        let stays = MovedTo {
+            dir: &dir,
+            shown: &dir,
+        };
+        for found in damage::find(&*run.files, layout, id, stays) {
             run.tell(Severity::Warning, found.told(None));
         }
     }

@@ -5,11 +5,11 @@
 //!
 //! | call | file | what it uses |
 //! |---|---|---|
-//! | `SCR_Init` | `start` | `run_info`, `local_setup`, `exchange`, `stores`, `locks`, `classify`, `recovery_plan`, `recover`, `make_room`, `flush` |
+//! | `SCR_Init` | `start` | `join`, `run_info`, `local_setup`, `exchange`, `stores`, `locks`, `classify`, `recovery_plan`, `recover`, `make_room`, `flush` |
 //! | `SCR_Start_output` | `output` | `space`, `evict` |
 //! | `SCR_Route_file` | `route` | `other_ranks`, `node_copies` |
 //! | `SCR_Complete_output` | `complete` | `space`, `flush`, `background`, `checksums`, `halt` |
-//! | `SCR_Have_restart`, ... | `restart` | `search`, `recover`, `fetch`, `unavailable`, `any_ranks` |
+//! | `SCR_Have_restart`, ... | `restart` | `search`, `survey`, `recover`, `fetch`, `unavailable`, `any_ranks` |
 //! | `SCR_Allow_other_ranks`, `SCR_Restart_ranks`, ... | `restart_list` | `any_ranks` |
 //! | `SCR_Need_checkpoint` | `interval` | `failures`, `halt` |
 //! | `SCR_Should_exit`, `SCR_Finalize` | `halt` | `flush` |

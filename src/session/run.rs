@@ -2,7 +2,7 @@
 //! how a rank reports to the user, and how the ranks agree.
 
 use crate::cache::layout::Layout;
-use crate::comm::{Communicator, collective};
+use crate::comm::{Agreement, AtRoot, Communicator, Term, collective};
 use crate::config::descriptors::{Descriptors, SchemeDescriptor, choose};
 use crate::config::settings::Settings;
 use crate::events::{Message, Severity, Sink, Speaker};
@@ -117,8 +117,23 @@ impl Run {
         collective::agree(&*self.comm, self.node(), local)
     }
 
+    /// Agrees on a result, and combines `terms` over all ranks. Collective; one round.
+    pub fn agree_with<T, const N: usize>(
+        &self,
+        local: Result<T>,
+        terms: [Term; N],
+    ) -> Result<Agreement<T, N>> {
+        collective::agree_with(&*self.comm, self.node(), local, terms)
+    }
+
+    /// True if `local` is true on any rank. Collective; one round.
+    pub fn on_any(&self, local: bool) -> Result<bool> {
+        let [any] = collective::combine(&*self.comm, [Term::Max(local.into())])?;
+        Ok(any.on_any())
+    }
+
     /// Runs `work` on rank 0; all ranks learn whether it failed. Collective; one round.
-    pub fn on_root<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
+    pub fn on_root<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<AtRoot<T>> {
         collective::on_root(&*self.comm, self.node(), work)
     }
 
@@ -127,7 +142,15 @@ impl Run {
         &self,
         make: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        collective::from_root(&*self.comm, self.node(), make)
+        self.share(AtRoot::new(&*self.comm, make))
+    }
+
+    /// Gives what rank 0 has to all ranks. Collective; two rounds.
+    pub fn share<T: serde::Serialize + serde::de::DeserializeOwned>(
+        &self,
+        made: AtRoot<Result<T>>,
+    ) -> Result<T> {
+        made.share(&*self.comm, self.node())
     }
 
     /// Runs `write` on rank 0, for a record that the run can do without: a failure is only reported.

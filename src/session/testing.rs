@@ -15,7 +15,7 @@ use crate::prefix::paths::Prefix;
 use crate::prefix::records;
 use crate::redundancy::Set;
 use crate::redundancy::topology::Sharing;
-use crate::session::datasets::cached::CachedDataset;
+use crate::session::datasets::cached::{CachedDataset, OwnPart};
 use crate::session::run::{Run, Store};
 use crate::store::posix::Posix;
 use std::sync::Arc;
@@ -115,8 +115,13 @@ pub(super) fn recovered(id: u64) -> CachedDataset {
         reddesc: single(0),
         files: RankFiles::default(),
     };
+    let own = OwnPart {
+        filemap,
+        level: None,
+        bytes: None,
+    };
     CachedDataset {
-        filemap: Some(filemap),
+        own: Some(own),
         ..cached(id)
     }
 }

@@ -4,7 +4,7 @@
 //! on threads and by `tests/transport` under mpiexec.
 
 use scr::comm::collective::{agree, agree_with, bcast, exchange, exscan, gather, scatter};
-use scr::comm::{Communicator, Term};
+use scr::comm::{Agreed, Agreement, Communicator, Term};
 use scr::{Error, Result};
 
 type Check = std::result::Result<(), String>;
@@ -313,8 +313,8 @@ fn verdicts(comm: &dyn Communicator) -> Check {
         } else {
             Ok(())
         };
-        let mut terms = [Term::Sum(1), Term::Max(me as i64)];
-        let verdict = agree_with(comm, &node, local, &mut terms);
+        let terms = [Term::Sum(1), Term::Max(me as i64)];
+        let Agreement { verdict, terms } = agree_with(comm, &node, local, terms).map_err(text)?;
         let lowest = failing.trailing_zeros() as usize;
         let expected = Error::Remote {
             rank: lowest,
@@ -323,10 +323,8 @@ fn verdicts(comm: &dyn Communicator) -> Check {
             error: format!("dataset 7 (ckpt): broken on {lowest}"),
         };
         ensure!(verdict == Err(expected), "{failing:b} failing: {verdict:?}");
-        ensure!(
-            terms == [Term::Sum(size as i64), Term::Max(size as i64 - 1)],
-            "{terms:?}"
-        );
+        let terms = terms.map(Agreed::get);
+        ensure!(terms == [size as i64, size as i64 - 1], "{terms:?}");
         // A verdict handed to the next agreement stays what it is.
         let again = agree(comm, &node, verdict.clone());
         ensure!(again == verdict, "{failing:b} again: {again:?}");

@@ -9,7 +9,7 @@
 
 mod world;
 
-use self::world::{Side, Transfer, World};
+use self::world::{Ends, Side, Transfer, World};
 use super::{Communicator, Pending, Tag, Term, check_length, check_rank};
 use crate::Result;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
@@ -89,13 +89,14 @@ impl ThreadRank {
         length: Option<usize>,
     ) -> Result<Box<dyn Pending>> {
         check_rank("receive", from, self.size())?;
-        self.begin(Side::Receive, (from, self.rank), tag, buffer, length)
+        let to = self.rank;
+        self.begin(Side::Receive, Ends { from, to }, tag, buffer, length)
     }
 
     fn begin(
         &self,
         side: Side,
-        ends: (usize, usize),
+        ends: Ends,
         tag: Tag,
         buffer: Vec<u8>,
         length: Option<usize>,
@@ -119,7 +120,8 @@ impl Communicator for ThreadRank {
 
     fn isend(&self, to: usize, tag: Tag, data: Vec<u8>) -> Result<Box<dyn Pending>> {
         check_rank("send", to, self.size())?;
-        self.begin(Side::Send, (self.rank, to), tag, data, None)
+        let from = self.rank;
+        self.begin(Side::Send, Ends { from, to }, tag, data, None)
     }
 
     fn irecv(&self, from: usize, tag: Tag, buffer: Vec<u8>) -> Result<Box<dyn Pending>> {

@@ -17,6 +17,13 @@ pub(super) enum Side {
     Receive,
 }
 
+/// The ranks of a message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ends {
+    pub from: usize,
+    pub to: usize,
+}
+
 /// A send or a receive that somebody may wait for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transfer {
@@ -261,7 +268,7 @@ impl World {
     pub fn begin(
         &self,
         side: Side,
-        (from, to): (usize, usize),
+        Ends { from, to }: Ends,
         tag: Tag,
         buffer: Vec<u8>,
     ) -> Result<Transfer> {

@@ -58,9 +58,8 @@ pub fn file_name(number: u64) -> String {
 /// # Errors
 /// The dataset would need too many containers.
 pub fn place(comm: &dyn Communicator, containers: &Containers, bytes: u64) -> Result<u64> {
-    let mut total = [Term::Sum(bytes as i64)];
-    comm.allreduce(&mut total)?;
-    check_number(total[0].value() as u64, containers.size)?;
+    let [total] = collective::combine(comm, [Term::Sum(bytes as i64)])?;
+    check_number(total.count(), containers.size)?;
 
     let to_leader = vec![(containers.leader, bytes.to_be_bytes().to_vec())];
     let of_node = collective::exchange(comm, to_leader)?;

@@ -25,11 +25,10 @@ pub fn read(comm: &dyn Communicator, files: &dyn Files, dir: &Path) -> Result<Lo
     })?
     .result();
     let incoming = collective::exchange(comm, outgoing)?;
-    let mut unread = [Term::Max(read.is_err().into())];
-    comm.allreduce(&mut unread)?;
+    let [unread] = collective::combine(comm, [Term::Max(read.is_err().into())])?;
     let entry = match incoming.as_slice() {
         [(_, message)] => from_message(message),
-        [] if unread[0].value() > 0 => Ok(RankEntry::default()),
+        [] if unread.on_any() => Ok(RankEntry::default()),
         [] => Err(bad_entry(dir, comm.rank(), "has no entry")),
         _ => Err(bad_entry(dir, comm.rank(), "has more than one entry")),
     };
@@ -51,9 +50,9 @@ pub fn for_each_shared(
         done = reader.top();
     }
     loop {
-        let mut more = [Term::Max((!reader.outgoing.is_empty()).into())];
-        comm.allreduce(&mut more)?;
-        if more[0].value() == 0 {
+        let more = [Term::Max((!reader.outgoing.is_empty()).into())];
+        let [more] = collective::combine(comm, more)?;
+        if !more.on_any() {
             break;
         }
         let messages = std::mem::take(&mut reader.outgoing).into_iter();

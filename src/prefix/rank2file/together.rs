@@ -83,9 +83,8 @@ struct Group {
 /// Finds the leaf of this rank's entry, which has `size` packed bytes. Collective; it cuts as
 /// [`LeafCutter`](super::LeafCutter) does in one process.
 fn find_group(comm: &dyn Communicator, size: u64) -> Result<Group> {
-    let mut total = [Term::Sum(size as i64)];
-    comm.allreduce(&mut total)?;
-    if fits_in_one(total[0].value() as u64) {
+    let [total] = collective::combine(comm, [Term::Sum(size as i64)])?;
+    if fits_in_one(total.count()) {
         return Ok(Group {
             writer: 0,
             alone: true,

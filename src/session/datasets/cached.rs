@@ -10,6 +10,7 @@ use crate::policy::flush as policy;
 use crate::prefix::paths::seen_by_program;
 use crate::prefix::records;
 use crate::session::datasets::deletion::{BackgroundDeletion, Trash};
+use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::run::Run;
 use crate::store::Files;
@@ -23,45 +24,58 @@ use std::path::{Path, PathBuf};
 /// A dataset that counts against the cache size.
 #[derive(Debug, Clone, Default)]
 pub(in crate::session) struct CachedDataset {
-    /// Index of its store.
-    pub store: usize,
+    pub location: Location,
     pub dataset: Dataset,
-    /// The program wrote it to the prefix directory; the store has none of its files.
-    pub bypass: bool,
+    pub writers: Writers,
     pub prefix: PrefixState,
     /// How many failure groups may be lost without losing it.
     pub tolerates: usize,
-    /// The level of nodes below which this rank's files lie; see [`Layout`](crate::cache::layout).
+    /// `None`, on all ranks, for a dataset of an earlier run that has not been recovered.
+    pub own: Option<OwnPart>,
+}
+
+/// What one rank has of a dataset.
+#[derive(Debug, Clone)]
+pub(in crate::session) struct OwnPart {
+    /// The rank's record.
+    pub filemap: Filemap,
+    /// The level of nodes below which its files lie; see [`Layout`](crate::cache::layout).
     pub level: Option<usize>,
-    /// Leaders: bytes in the store on this node, if known.
+    /// On a leader, the bytes of all ranks in the store on its node, if known.
     pub bytes: Option<u64>,
-    /// This rank's record. `None` for a dataset of an earlier run that has not been recovered.
-    pub filemap: Option<Filemap>,
 }
 
 impl CachedDataset {
     /// Its directory in the cache.
     pub fn slot(&self) -> Slot {
         Slot {
-            store: self.store,
+            store: self.location.store(),
             id: self.dataset.id,
         }
     }
 
+    /// True if each rank has its part. The same on all ranks.
+    pub fn is_whole(&self) -> bool {
+        self.own.is_some()
+    }
+
     /// This rank's part of it, to be offered for a restart. `None` if it was not recovered.
     pub fn restart_files(&self, run: &Run) -> Option<RestartFiles> {
-        let filemap = self.filemap.as_ref()?;
-        let layout = run.stores[self.store].layout.at(self.level);
-        let root = match self.bypass {
-            true => run.prefix.root().to_path_buf(),
-            false => layout.data(self.dataset.id, run.rank()),
+        let OwnPart { filemap, level, .. } = self.own.as_ref()?;
+        let (root, common) = match self.location {
+            Location::Cache(store) => {
+                let layout = run.stores[store].layout.at(*level);
+                let root = layout.data(self.dataset.id, run.rank());
+                (root, layout.is_common())
+            }
+            Location::Bypass(_) => (run.prefix.root().to_path_buf(), true),
         };
         Some(RestartFiles {
             dataset: self.dataset.clone(),
-            ranks: filemap.ranks as u64,
+            writers: self.writers,
             root,
-            bypass: self.bypass,
-            common: self.bypass || layout.is_common(),
+            bypass: self.location.is_bypass(),
+            common,
             files: paths(filemap),
             places: OnceCell::new(),
         })
@@ -72,8 +86,7 @@ impl CachedDataset {
 #[derive(Debug, Clone)]
 pub(in crate::session) struct RestartFiles {
     pub dataset: Dataset,
-    /// How many ranks wrote it.
-    pub ranks: u64,
+    pub writers: Writers,
     /// Directory below which the files lie: this rank's own in the cache, or the prefix directory.
     pub root: PathBuf,
     /// The files are read in the prefix directory.
@@ -168,26 +181,31 @@ pub(in crate::session) struct DatasetSize {
     pub checkpoint: bool,
 }
 
-/// All datasets in this run's caches. The entries are the same on all ranks, but for `level`,
-/// `bytes` and `filemap`.
+/// All datasets in this run's caches. The same on all ranks, but for their own parts of the entries and for
+/// `led`.
 #[derive(Default)]
 pub(in crate::session) struct CachedDatasets {
     pub entries: Vec<CachedDataset>,
-    /// Directories that no restart can use. They are evicted first. The same on all ranks.
+    /// Directories that no restart can use. They are evicted first.
     pub unusable: Vec<Slot>,
     /// The newest checkpoint that was evicted and is in the prefix directory; `None` if the user has given
-    /// up a checkpoint since. The same on all ranks.
+    /// up a checkpoint since.
     pub newest_evicted: Option<u64>,
-    /// `SCR_Current` was called: what the index has as current may be what the program has gone back from. The
-    /// same on all ranks.
+    /// `SCR_Current` was called: what the index has as current may be what the program has gone back from.
     pub went_back: bool,
-    /// Leaders: the size of the last dataset of each redundancy descriptor.
-    pub sizes: BTreeMap<usize, DatasetSize>,
-    /// How many datasets in a row could not be completed in the cache. The same on all ranks.
+    /// How many datasets in a row could not be completed in the cache.
     pub failures: u32,
-    pub deletion: BackgroundDeletion,
-    /// Leaders: redundancy files of evicted datasets whose space the open dataset reuses.
+    pub led: LedStores,
+}
+
+/// What a leader knows of the stores that it leads, and does there.
+#[derive(Default)]
+pub(in crate::session) struct LedStores {
+    /// The size of the last dataset of each redundancy descriptor.
+    pub sizes: BTreeMap<usize, DatasetSize>,
+    /// Redundancy files of evicted datasets whose space the open dataset reuses.
     pub recycled: Vec<PathBuf>,
+    pub deletion: BackgroundDeletion,
 }
 
 impl CachedDatasets {
@@ -197,9 +215,11 @@ impl CachedDatasets {
 
     /// Replaces this rank's record of a dataset, if the dataset is still there. Local.
     pub fn set_filemap(&mut self, filemap: Filemap) {
+        let created = filemap.dataset.created;
         let mut entries = self.entries.iter_mut();
-        if let Some(cached) = entries.find(|c| c.dataset.created == filemap.dataset.created) {
-            cached.filemap = Some(filemap);
+        let cached = entries.find(|cached| cached.dataset.created == created);
+        if let Some(own) = cached.and_then(|cached| cached.own.as_mut()) {
+            own.filemap = filemap;
         }
     }
 
@@ -246,7 +266,7 @@ impl CachedDatasets {
     /// directory, which is not complete there any more. Local; the same on all ranks.
     pub fn name_is_reused(&mut self, run: &Run, id: u64, name: &Name) {
         let other = |c: &CachedDataset| c.dataset.name == *name && c.dataset.id != id;
-        self.forget(run, |c| other(c) && c.bypass);
+        self.forget(run, |c| other(c) && c.location.is_bypass());
         for cached in self.entries.iter_mut().filter(|c| other(c)) {
             cached.prefix.lose_name(cached.dataset.id < id);
         }
@@ -274,7 +294,7 @@ impl CachedDatasets {
             run.tell_not_removed(dataset::discard(&*run.files, &layout, slot.id));
             if let Some(id) = reused_by {
                 let moved = dataset::recycle_redundancy(&*run.files, &layout, slot.id, id);
-                self.recycled.extend(moved);
+                self.led.recycled.extend(moved);
             }
             let mut same = self.entries.iter().filter(|c| c.slot() == *slot);
             trash.push(Trash {
@@ -283,7 +303,7 @@ impl CachedDatasets {
                 saved: same.next().map(|c| c.prefix.has_files()),
             });
         }
-        self.deletion.start(run, trash);
+        self.led.deletion.start(run, trash);
     }
 }
 
@@ -294,7 +314,7 @@ pub(in crate::session) fn due_at_end<'a>(
     cached: &'a CachedDatasets,
 ) -> Option<&'a Dataset> {
     let checkpoints = cached.entries.iter().filter(|cached| {
-        let found = cached.filemap.is_some() || cached.prefix.has_files();
+        let found = cached.is_whole() || cached.prefix.has_files();
         cached.dataset.is_checkpoint() && !cached.prefix.is_given_up() && found
     });
     let newest = checkpoints.max_by_key(|cached| cached.dataset.id)?;
@@ -312,7 +332,7 @@ mod tests {
 
     fn cached(store: usize, id: u64, name: &str) -> CachedDataset {
         CachedDataset {
-            store,
+            location: Location::Cache(store),
             dataset: Dataset {
                 id,
                 name: name.into(),
@@ -344,7 +364,7 @@ mod tests {
         let paths = ["d/a", "e/a", "d/b", "a"].map(PathBuf::from);
         let files = RestartFiles {
             dataset: Dataset::default(),
-            ranks: 1,
+            writers: Writers::AsManyAsNow,
             root: PathBuf::new(),
             bypass: false,
             common: false,

@@ -38,14 +38,20 @@ impl Damage {
     }
 }
 
-/// Compares the files of dataset `id` of a store, which is in `dir` now, with sizes and checksums in
-/// their records. Errors name the files by their paths below `shown`, where the dataset was before.
-/// Local.
+/// Where a dataset is that may have been moved.
+#[derive(Clone, Copy)]
+pub(in crate::session) struct MovedTo<'a> {
+    pub dir: &'a Path,
+    /// Where it was before: errors name files by their paths below it.
+    pub shown: &'a Path,
+}
+
+/// Compares the files of dataset `id` of a store with sizes and checksums in their records. Local.
 pub(in crate::session) fn find(
     files: &dyn Files,
     layout: &Layout,
     id: u64,
-    (dir, shown): (&Path, &Path),
+    MovedTo { dir, shown }: MovedTo,
 ) -> Vec<Damage> {
     let dataset = layout.dataset(id);
     let mut found = Vec::new();

@@ -1,6 +1,6 @@
 //! Deletion of cached datasets in background threads, at a lower priority than the program.
 
-use super::damage;
+use super::damage::{self, MovedTo};
 use crate::cache::dataset;
 use crate::cache::layout::Layout;
 use crate::events::{Message, Severity};
@@ -53,8 +53,11 @@ impl BackgroundDeletion {
         self.spawn(move || {
             for Trash { layout, id, saved } in trash {
                 if verify {
-                    let (dir, before) = (layout.trash(id), layout.dataset(id));
-                    for found in damage::find(&*files, &layout, id, (&dir, &before)) {
+                    let moved = MovedTo {
+                        dir: &layout.trash(id),
+                        shown: &layout.dataset(id),
+                    };
+                    for found in damage::find(&*files, &layout, id, moved) {
                         let text = found.told(saved);
                         sink.take(&speaker, &Message::new(Severity::Warning, text));
                     }

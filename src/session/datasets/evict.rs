@@ -3,10 +3,11 @@
 use crate::Result;
 use crate::cache::plan::Slot;
 use crate::events::{Event, Severity};
-use crate::policy::eviction::{EvictionCandidate, awaited, select_evicted};
+use crate::policy::eviction::{EvictionCandidate, Kind, PrefixCopy, awaited, select_evicted};
 use crate::session::Session;
 use crate::session::datasets::cached::{CachedDataset, CachedDatasets, due_at_end, note};
-use crate::session::datasets::search::RestartSearch;
+use crate::session::datasets::location::Location;
+use crate::session::datasets::search::{Offer, RestartSearch};
 use crate::session::run::Run;
 use crate::session::wait_for::WaitFor;
 
@@ -21,11 +22,16 @@ pub(in crate::session) fn candidate(
     EvictionCandidate {
         id: cached.dataset.id,
         here,
-        usable: true,
-        checkpoint: cached.dataset.is_checkpoint(),
+        kind: match cached.dataset.is_checkpoint() {
+            true => Kind::Checkpoint,
+            false => Kind::Output,
+        },
         tolerates: cached.tolerates,
-        saved: cached.prefix.is_saved() && run.next_run_fetches(),
-        flushing: cached.prefix.is_flushing(),
+        copy: match cached.prefix {
+            prefix if prefix.is_flushing() => PrefixCopy::OnTheWay,
+            prefix if prefix.is_saved() && run.next_run_fetches() => PrefixCopy::Saved,
+            _ => PrefixCopy::None,
+        },
         offered: offered == Some(cached.dataset.id),
     }
 }
@@ -35,11 +41,9 @@ pub(in crate::session) fn unusable_candidate(slot: &Slot, here: bool) -> Evictio
     EvictionCandidate {
         id: slot.id,
         here,
-        usable: false,
-        checkpoint: false,
+        kind: Kind::Unusable,
         tolerates: 0,
-        saved: false,
-        flushing: false,
+        copy: PrefixCopy::None,
         offered: false,
     }
 }
@@ -84,22 +88,21 @@ impl CachedDatasets {
         run.comm.barrier()
     }
 
-    /// The datasets that count when one is written to `store`, as eviction looks at them. Datasets in
+    /// The datasets that count when one is written `to` a location, as eviction looks at them. Datasets in
     /// bypass take no space, so they count only among themselves. The same on all ranks.
     fn candidates(
         &self,
         run: &Run,
-        search: &RestartSearch,
-        store: usize,
-        bypass: bool,
+        offer: &Offer,
+        to: Location,
     ) -> (Vec<Slot>, Vec<EvictionCandidate>) {
-        let offered = search.offered.as_ref().map(|files| files.dataset.id);
-        let cached = self.entries.iter().map(|c| {
-            let here = c.store == store && c.bypass == bypass;
-            (c.slot(), candidate(run, c, here, offered))
-        });
+        let offered = offer.id();
+        let cached = self
+            .entries
+            .iter()
+            .map(|c| (c.slot(), candidate(run, c, c.location == to, offered)));
         let unusable = self.unusable.iter().map(|slot| {
-            let here = slot.store == store && !bypass;
+            let here = Location::Cache(slot.store) == to;
             (*slot, unusable_candidate(slot, here))
         });
         cached.chain(unusable).unzip()
@@ -107,23 +110,18 @@ impl CachedDatasets {
 
     /// What leaves a store before a new dataset comes, so that the store stays within its count; and
     /// up to `more` datasets that a restart can do without. The same on all ranks.
-    pub fn victims(
-        &self,
-        run: &Run,
-        search: &RestartSearch,
-        store: usize,
-        bypass: bool,
-        more: usize,
-    ) -> Vec<Slot> {
-        let (slots, entries) = self.candidates(run, search, store, bypass);
-        let count = run.descriptors.stores[store].count as usize;
+    pub fn victims(&self, run: &Run, offer: &Offer, to: Location, more: usize) -> Vec<Slot> {
+        let (slots, entries) = self.candidates(run, offer, to);
+        let count = run.descriptors.stores[to.store()].count as usize;
         let gone = select_evicted(&entries, count, more).into_iter();
         gone.filter_map(|at| slots.get(at).copied()).collect()
     }
 
     /// True if a new dataset in a store would evict another one.
-    pub fn would_evict(&self, run: &Run, search: &RestartSearch, store: usize) -> bool {
-        !self.victims(run, search, store, false, 0).is_empty()
+    pub fn would_evict(&self, run: &Run, offer: &Offer, store: usize) -> bool {
+        !self
+            .victims(run, offer, Location::Cache(store), 0)
+            .is_empty()
     }
 
     /// Notes that a dataset is deleted from the cache to make room, or, in bypass, forgotten. Local; the same on
@@ -131,7 +129,7 @@ impl CachedDatasets {
     pub fn note_evicted(&mut self, run: &Run, slot: &Slot) {
         let mut same = self.entries.iter().filter(|c| c.slot() == *slot);
         let evicted = same.next();
-        if !evicted.is_some_and(|c| c.bypass) {
+        if !evicted.is_some_and(|c| c.location.is_bypass()) {
             run.log_slot(Event::Evict, slot, evicted.map(|c| &c.dataset));
         }
         let saved = evicted.filter(|c| c.dataset.is_checkpoint() && c.prefix.is_saved());
@@ -145,14 +143,14 @@ impl CachedDatasets {
         &mut self,
         run: &Run,
         search: &mut RestartSearch,
-        (store, bypass): (usize, bool),
+        to: Location,
         more: usize,
         reused_by: Option<u64>,
     ) {
-        let gone = self.victims(run, search, store, bypass, more);
+        let gone = self.victims(run, &search.offer, to, more);
         for slot in &gone {
             self.note_evicted(run, slot);
-            if !bypass {
+            if !to.is_bypass() {
                 let dir = run.stores[slot.store].layout.dataset(slot.id);
                 run.tell_once(Severity::Debug(2), format!("{} is evicted", dir.display()));
             }
@@ -167,16 +165,12 @@ impl Session {
     ///
     /// # Errors
     /// The flush has failed. The checkpoint is still in the cache.
-    pub(in crate::session) fn save_displaced(
-        &mut self,
-        (store, bypass): (usize, bool),
-        more: usize,
-    ) -> Result<()> {
+    pub(in crate::session) fn save_displaced(&mut self, to: Location, more: usize) -> Result<()> {
         let (run, cached) = (&self.run, &self.cached);
         let Some(id) = due_at_end(run, cached).map(|dataset| dataset.id) else {
             return Ok(());
         };
-        let gone = cached.victims(run, &self.search, store, bypass, more);
+        let gone = cached.victims(run, &self.search.offer, to, more);
         match gone.iter().any(|slot| slot.id == id) {
             true => self.flush_now(id),
             false => Ok(()),
@@ -185,16 +179,10 @@ impl Session {
 
     /// Waits for the flushes whose end must be known before a new dataset evicts others from a store; see
     /// [`awaited`]. Collective; without a round if nothing is waited for.
-    pub(in crate::session) fn settle_victims(
-        &mut self,
-        (store, bypass): (usize, bool),
-        more: usize,
-    ) -> Result<()> {
-        let count = self.run.descriptors.stores[store].count as usize;
+    pub(in crate::session) fn settle_victims(&mut self, to: Location, more: usize) -> Result<()> {
+        let count = self.run.descriptors.stores[to.store()].count as usize;
         loop {
-            let (slots, entries) = self
-                .cached
-                .candidates(&self.run, &self.search, store, bypass);
+            let (slots, entries) = self.cached.candidates(&self.run, &self.search.offer, to);
             let awaited = awaited(&entries, count, more).into_iter();
             let ids: Vec<u64> = awaited
                 .filter_map(|at| slots.get(at).map(|slot| slot.id))
@@ -234,14 +222,14 @@ mod tests {
                 record.datasets.insert(id, entry);
             });
         }
-        search.offered = recovered(2).restart_files(&run);
+        search.offer.files = recovered(2).restart_files(&run);
 
         all.remove(&run, &mut search, &[slot(1)]);
-        assert!(search.offered.is_some(), "the other one stays offered");
+        assert!(search.offer.files.is_some(), "the other one stays offered");
         assert_eq!(ids_in_flush_file(&run), [2]);
         all.remove(&run, &mut search, &[slot(2)]);
-        all.deletion.finish();
-        assert!(search.offered.is_none() && all.entries.is_empty());
+        all.led.deletion.finish();
+        assert!(search.offer.files.is_none() && all.entries.is_empty());
         assert_eq!(ids_in_flush_file(&run), [0; 0]);
         assert!(!layout.dataset(1).exists() && !layout.dataset(2).exists());
     }
@@ -267,15 +255,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (run, _) = run_in(&dir, &[("SCR_CACHE_SIZE", "2")]);
         let mut all = CachedDatasets::default();
-        let search = RestartSearch::default();
+        let offer = Offer::default();
         for id in 1..=5 {
             let mut one = cached(id);
-            one.bypass = id % 2 == 0;
+            if id % 2 == 0 {
+                one.location = Location::Bypass(0);
+            }
             all.insert(one);
         }
-        let victims = |bypass| all.victims(&run, &search, 0, bypass, 0);
-        assert_eq!(victims(true), [slot(2)]);
-        assert_eq!(victims(false), [slot(1), slot(3)]);
+        let victims = |to| all.victims(&run, &offer, to, 0);
+        assert_eq!(victims(Location::Bypass(0)), [slot(2)]);
+        assert_eq!(victims(Location::Cache(0)), [slot(1), slot(3)]);
     }
 
     #[test]
@@ -285,10 +275,10 @@ mod tests {
         let mut all = CachedDatasets::default();
         let mut search = RestartSearch::default();
         let mut newest = cached(4);
-        (newest.bypass, newest.prefix) = (true, PrefixState::Saved);
+        (newest.location, newest.prefix) = (Location::Bypass(0), PrefixState::Saved);
         all.insert(cached(3));
         all.insert(newest);
-        all.evict(&run, &mut search, (0, true), 0, None);
+        all.evict(&run, &mut search, Location::Bypass(0), 0, None);
         assert!(all.get(4).is_none() && all.get(3).is_some());
         assert_eq!(all.newest_evicted, Some(4));
     }
@@ -298,18 +288,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (run, _) = run_in(&dir, &[("SCR_CACHE_SIZE", "2")]);
         let mut all = CachedDatasets::default();
-        let mut search = RestartSearch::default();
+        let mut offer = Offer::default();
         let one = recovered(1);
-        search.offered = one.restart_files(&run);
+        offer.files = one.restart_files(&run);
         all.insert(one);
         all.insert(cached(2));
-        assert_eq!(all.victims(&run, &search, 0, false, 0), [slot(2)]);
-        search.offered = None;
+        assert_eq!(all.victims(&run, &offer, Location::Cache(0), 0), [slot(2)]);
+        offer.files = None;
         // Dataset 1 tolerates a lost node, 2 does not; only while 2 is in the prefix directory it is safer.
         all.entries[0].tolerates = 1;
         all.entries[1].prefix = PrefixState::Saved;
-        assert_eq!(all.victims(&run, &search, 0, false, 0), [slot(1)]);
+        assert_eq!(all.victims(&run, &offer, Location::Cache(0), 0), [slot(1)]);
         all.entries[1].prefix = PrefixState::Dropped;
-        assert_eq!(all.victims(&run, &search, 0, false, 0), [slot(2)]);
+        assert_eq!(all.victims(&run, &offer, Location::Cache(0), 0), [slot(2)]);
     }
 }

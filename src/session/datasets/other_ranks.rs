@@ -3,12 +3,14 @@
 //! does not use them, and overwrites none of them unless the user gives them up (`SCR_START_ANEW=1`,
 //! or `scr index --drop`).
 
+use crate::comm::AtRoot;
 use crate::config::settings::Settings;
 use crate::format::index::{Index, IndexEntry};
 use crate::format::{Dataset, Name};
 use crate::messages::{OTHER_NUMBER_OF_RANKS, WOULD_OVERWRITE};
 use crate::prefix::{index, rank2file};
 use crate::session::datasets::cached::titled;
+use crate::session::datasets::location::Writers;
 use crate::session::run::Run;
 use crate::session::state::Call;
 use crate::store::retry;
@@ -18,17 +20,20 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What a run knows of such checkpoints.
+/// What a run knows of such checkpoints. The same on all ranks.
 #[derive(Debug, Default)]
 pub(in crate::session) struct OtherRanks {
-    /// They can be read like those of this number of ranks. The same on all ranks.
+    /// They can be read like those of this number of ranks.
     pub allowed: bool,
-    /// Rank 0: the names of good checkpoints that were in the index when the run began. Their numbers
-    /// of ranks are looked up when the run wants to use such a name.
-    names: BTreeSet<Name>,
-    /// The ids that a search has found. The same on all ranks.
+    /// The ids that a search has found.
     pub ids: Vec<u64>,
+    names: AtRoot<KnownNames>,
 }
+
+/// The names of good checkpoints that were in the index when the run began. Their numbers of ranks are looked
+/// up when the run wants to use such a name.
+#[derive(Debug, Default)]
+pub(in crate::session) struct KnownNames(BTreeSet<Name>);
 
 /// Rank 0's message about all of them.
 #[derive(Default, Serialize, Deserialize)]
@@ -51,7 +56,7 @@ pub(in crate::session) fn find(run: &Run, id: u64) -> Result<OtherRanksFound> {
     let size = run.comm.size();
     let ranks = |id| rank2file::ranks(&*run.files, &run.prefix.dataset(id));
     let complete = index.datasets().iter().rev().filter(|(_, e)| is_usable(e));
-    let other = |id: &u64| ranks(*id).is_ok_and(|ranks| ranks != size as u64);
+    let other = |id: &u64| ranks(*id).is_ok_and(|ranks| Writers::new(run, ranks).are_others());
     let ids: Vec<u64> = complete.map(|(id, _)| *id).filter(other).collect();
     let needed = ranks(id)?;
     let more = match ids.iter().filter(|other| **other != id).count() {
@@ -74,27 +79,25 @@ fn is_usable(entry: &IndexEntry) -> bool {
     entry.is_good() && entry.is_checkpoint()
 }
 
-impl OtherRanks {
-    /// Rank 0: with the names in the index at the beginning of the run.
+impl KnownNames {
+    /// Those in the index.
     pub fn new(index: &Index) -> Self {
         let usable = index
             .datasets()
             .iter()
             .filter(|(_, entry)| is_usable(entry));
         let names = usable.filter_map(|(id, _)| index.name(*id).cloned());
-        OtherRanks {
-            allowed: false,
-            names: names.collect(),
-            ids: Vec::new(),
-        }
+        KnownNames(names.collect())
     }
+}
 
-    /// Allows them if the parameters say so.
-    #[must_use]
-    pub fn with(self, settings: &Settings) -> Self {
+impl OtherRanks {
+    /// At the beginning of a run: allowed if the parameters say so.
+    pub fn new(settings: &Settings, names: AtRoot<KnownNames>) -> Self {
         OtherRanks {
             allowed: settings.fetch_bypass && !settings.start_anew,
-            ..self
+            ids: Vec::new(),
+            names,
         }
     }
 
@@ -112,31 +115,34 @@ impl OtherRanks {
     /// Refuses the name of a complete checkpoint that another number of ranks wrote. Local: rank 0
     /// looks, the other ranks agree.
     pub fn check_name(&mut self, run: &Run, call: Call, name: &Name) -> Result<()> {
-        if self.allowed || run.settings.start_anew || !self.names.contains(name) {
+        let Some(KnownNames(names)) = self.names.get_mut() else {
+            return Ok(());
+        };
+        if self.allowed || run.settings.start_anew || !names.contains(name) {
             return Ok(());
         }
-        let size = run.comm.size();
         let index = index::read(&*run.files, &run.prefix)?;
         let usable = |id: &u64| index.get(*id).is_some_and(is_usable);
         let ranks = match index.id(name).filter(usable) {
-            Some(id) => retry(|| rank2file::ranks(&*run.files, &run.prefix.dataset(id))),
-            None => Ok(size as u64),
+            Some(id) => retry(|| rank2file::ranks(&*run.files, &run.prefix.dataset(id)))
+                .map(|ranks| Writers::new(run, ranks)),
+            None => Ok(Writers::AsManyAsNow),
         };
         match ranks {
-            Ok(ranks) if ranks != size as u64 => Err(Error::usage(
+            Ok(Writers::Others(ranks)) => Err(Error::usage(
                 call.name(),
                 format!(
                     "{} would overwrite a checkpoint in {} that {}; choose another name, run with \
                      {ranks} ranks, or give it up: `scr index {}`, or SCR_START_ANEW=1 ({WOULD_OVERWRITE})",
                     name,
                     run.prefix.root().display(),
-                    wrong_ranks(ranks, size),
+                    wrong_ranks(ranks, run.comm.size()),
                     option("--drop", name.as_bytes())
                 ),
             )),
             Err(error) if error.is_transient() => Err(error),
             _ => {
-                self.names.remove(name);
+                names.remove(name);
                 Ok(())
             }
         }

@@ -2,9 +2,11 @@
 
 use crate::cache::dataset;
 use crate::comm::Tag;
+use crate::config::descriptors::SchemeDescriptor;
 use crate::format::filemap::Filemap;
 use crate::format::{Dataset, Name, RankFiles, Reddesc, Scheme};
 use crate::redundancy::{self, Context, Record, RedundancyScheme};
+use crate::session::datasets::location::Location;
 use crate::session::run::Run;
 use crate::store::Files;
 use crate::{Error, Result};
@@ -18,18 +20,24 @@ const ENCODE: Tag = 0x40;
 pub(in crate::session) struct Target {
     /// Index of the redundancy descriptor.
     pub scheme: usize,
-    /// Index of the store.
-    pub store: usize,
-    /// The files go to the prefix directory.
-    pub bypass: bool,
+    pub location: Location,
 }
 
-/// This rank's record of a dataset that was written by redundancy descriptor `scheme`. Local.
+impl Target {
+    /// Where the datasets of a redundancy descriptor go.
+    pub fn of(descriptor: &SchemeDescriptor) -> Self {
+        Target {
+            scheme: descriptor.index,
+            location: Location::of(descriptor),
+        }
+    }
+}
+
+/// This rank's record of a dataset. Local.
 pub(in crate::session) fn filemap(
     run: &Run,
     dataset: &Dataset,
-    scheme: usize,
-    bypass: bool,
+    Target { scheme, location }: Target,
     files: RankFiles,
 ) -> Filemap {
     let descriptor = &run.descriptors.schemes[scheme];
@@ -47,7 +55,7 @@ pub(in crate::session) fn filemap(
         ranks: run.comm.size(),
         node: run.node().into(),
         prefix: Some(Name::from(run.prefix.real())),
-        bypass,
+        bypass: location.is_bypass(),
         contained: None,
         dataset: dataset.clone(),
         reddesc: Reddesc {

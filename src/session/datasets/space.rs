@@ -14,7 +14,9 @@ use crate::policy::capacity::{
 use crate::redundancy::RedundancyScheme;
 use crate::redundancy::topology::Sharing;
 use crate::session::datasets::cached::{CachedDatasets, DatasetSize};
-use crate::session::datasets::search::RestartSearch;
+use crate::session::datasets::location::Location;
+use crate::session::datasets::record::Target;
+use crate::session::datasets::search::Offer;
 use crate::session::run::{Run, Store};
 use crate::{Error, Result};
 
@@ -39,9 +41,7 @@ pub(in crate::session) struct SizeReport {
 #[derive(Clone, Copy)]
 pub(in crate::session) struct Planned<'a> {
     pub dataset: &'a Dataset,
-    /// Index of its redundancy descriptor.
-    pub scheme: usize,
-    pub bypass: bool,
+    pub target: Target,
 }
 
 impl CachedDatasets {
@@ -50,34 +50,37 @@ impl CachedDatasets {
     ///
     /// # Errors
     /// The store has no room, not even after evictions.
-    pub fn check_space(&mut self, run: &Run, search: &RestartSearch, next: Planned) -> Result<Fit> {
-        let at = run.descriptors.schemes[next.scheme].store;
+    pub fn check_space(&mut self, run: &Run, offer: &Offer, next: Planned) -> Result<Fit> {
+        let Target { scheme, location } = next.target;
+        let Location::Cache(at) = location else {
+            return Ok(Fit::Now);
+        };
         let Store { layout, leader, .. } = &run.stores[at];
-        if next.bypass || !leader || !run.settings.cache_check {
+        if !leader || !run.settings.cache_check {
             return Ok(Fit::Now);
         }
         let job = layout.job();
         // A file system that does not tell its free space can only be tried.
         let free = || run.files.space(&job).map_or(u64::MAX, |s| s.free);
-        let need = self.expected(run, next.scheme, next.dataset.is_checkpoint());
-        let demanded = self.victims(run, search, at, false, 0);
-        let nothing_to_delete = demanded.is_empty() && !self.deletion.is_running();
+        let need = self.expected(run, scheme, next.dataset.is_checkpoint());
+        let demanded = self.victims(run, offer, location, 0);
+        let nothing_to_delete = demanded.is_empty() && !self.led.deletion.is_running();
         // After failures more space is asked for than the last complete dataset took.
         let wanted = need.map(|need| space_wanted(need, self.failures));
         let verdict = check_fit(wanted, free(), nothing_to_delete.then_some(0));
         let (Some(need), Some(wanted)) = (need, wanted) else {
             return Ok(match self.failures {
                 0 => verdict,
-                _ => Fit::AfterEvicting(self.dispensable(run, search, at)),
+                _ => Fit::AfterEvicting(self.dispensable(run, offer, at)),
             });
         };
         if verdict == Fit::Now {
             return Ok(verdict);
         }
         // The guess says no: find out exactly, which takes time.
-        self.deletion.finish();
+        self.led.deletion.finish();
         let left = free();
-        let all = self.victims(run, search, at, false, usize::MAX);
+        let all = self.victims(run, offer, location, usize::MAX);
         let sizes: Vec<u64> = all.iter().map(|slot| self.size_of(run, *slot)).collect();
         let (first, rest) = sizes.split_at(demanded.len().min(sizes.len()));
         let then = first
@@ -86,25 +89,27 @@ impl CachedDatasets {
         match additional_evictions(need, wanted, then, rest) {
             Some(0) => Ok(Fit::AfterDeletion),
             Some(count) => Ok(Fit::AfterEvicting(count)),
-            None => Err(no_space(
-                run,
-                at,
-                next.dataset,
-                need,
-                left,
-                sizes.iter().sum(),
-            )),
+            None => {
+                let short = Shortage {
+                    need,
+                    free: left,
+                    evictable: sizes.iter().sum(),
+                };
+                Err(short.error(run, at, next.dataset))
+            }
         }
     }
 
     /// How many datasets may be evicted beyond those that the count of the store demands, after
     /// failures where no size is known: first those that no restart can use, then all that a
     /// restart can do without.
-    fn dispensable(&self, run: &Run, search: &RestartSearch, store: usize) -> usize {
-        let demanded = self.victims(run, search, store, false, 0).len();
+    fn dispensable(&self, run: &Run, offer: &Offer, store: usize) -> usize {
+        let demanded = self.victims(run, offer, Location::Cache(store), 0).len();
         let all = match self.failures {
             1 => self.unusable.iter().filter(|s| s.store == store).count(),
-            _ => self.victims(run, search, store, false, usize::MAX).len(),
+            _ => self
+                .victims(run, offer, Location::Cache(store), usize::MAX)
+                .len(),
         };
         all.saturating_sub(demanded)
     }
@@ -112,13 +117,13 @@ impl CachedDatasets {
     /// The bytes that the next dataset of a descriptor will probably take on this node: as many as
     /// its last one. Without one, as many as the data of another descriptor's last checkpoint need.
     fn expected(&self, run: &Run, scheme: usize, checkpoint: bool) -> Option<u64> {
-        if let Some(size) = self.sizes.get(&scheme) {
+        if let Some(size) = self.led.sizes.get(&scheme) {
             return Some(size.all);
         }
         let schemes = &run.descriptors.schemes;
         let sharing = |scheme: usize| Some(&run.stores.get(schemes.get(scheme)?.store)?.sharing);
         let alike = |other: &usize| checkpoint && sharing(*other) == sharing(scheme);
-        let mut others = self.sizes.iter();
+        let mut others = self.led.sizes.iter();
         let (_, size) = others.find(|(other, size)| size.checkpoint && alike(other))?;
         let members = run.sets.get(scheme)?.size();
         let SchemeDescriptor {
@@ -134,7 +139,7 @@ impl CachedDatasets {
     /// The bytes that a dataset takes in a store on this node. Local.
     fn size_of(&self, run: &Run, slot: Slot) -> u64 {
         let mut same = self.entries.iter().filter(|c| c.slot() == slot);
-        if let Some(bytes) = same.find_map(|c| c.bytes) {
+        if let Some(bytes) = same.find_map(|c| c.own.as_ref()?.bytes) {
             return bytes;
         }
         let Some(Store { layout, .. }) = run.stores.get(slot.store) else {
@@ -150,26 +155,37 @@ impl CachedDatasets {
     /// Remembers the size of a dataset for the next one of its descriptor.
     pub fn remember_size(&mut self, scheme: usize, size: Option<DatasetSize>) {
         if let Some(size) = size {
-            self.sizes.insert(scheme, size);
+            self.led.sizes.insert(scheme, size);
         }
     }
 }
 
-fn no_space(run: &Run, at: usize, next: &Dataset, need: u64, free: u64, deleted: u64) -> Error {
-    let store = &run.descriptors.stores[at];
-    let evicted = match deleted {
-        0 => String::new(),
-        bytes => format!(" and would have {bytes} more once old datasets are evicted"),
-    };
-    let what = format!(
-        "is not started: STORE={} on node {} has {free} bytes free{evicted}, and going by the last \
-         dataset it needs {need}; make room, lower COUNT (now {}), configure another STORE, or set \
-         SCR_CACHE_CHECK=0 if this one is smaller ({CACHE_FULL})",
-        store.dir.display(),
-        run.node(),
-        store.count,
-    );
-    Error::dataset(next.id, next.name.to_string(), what)
+/// A store has too little room, bytes.
+struct Shortage {
+    need: u64,
+    free: u64,
+    /// What would be free besides once old datasets are evicted.
+    evictable: u64,
+}
+
+impl Shortage {
+    fn error(&self, run: &Run, at: usize, next: &Dataset) -> Error {
+        let Shortage { need, free, .. } = self;
+        let store = &run.descriptors.stores[at];
+        let evicted = match self.evictable {
+            0 => String::new(),
+            bytes => format!(" and would have {bytes} more once old datasets are evicted"),
+        };
+        let what = format!(
+            "is not started: STORE={} on node {} has {free} bytes free{evicted}, and going by the last \
+             dataset it needs {need}; make room, lower COUNT (now {}), configure another STORE, or set \
+             SCR_CACHE_CHECK=0 if this one is smaller ({CACHE_FULL})",
+            store.dir.display(),
+            run.node(),
+            store.count,
+        );
+        Error::dataset(next.id, next.name.to_string(), what)
+    }
 }
 
 /// Sends to the leader of the store what this rank has in it of a dataset. Local; the leader must
@@ -274,8 +290,9 @@ pub(in crate::session) fn share_size(
 mod tests {
     use super::*;
     use crate::faulty::{Faults, Faulty};
+    use crate::session::datasets::cached::CachedDataset;
     use crate::session::datasets::prefix_state::PrefixState;
-    use crate::session::testing::{cached, checkpoint, run_in};
+    use crate::session::testing::{cached, checkpoint, recovered, run_in};
     use crate::store::posix::Posix;
     use std::sync::Arc;
 
@@ -292,10 +309,18 @@ mod tests {
     fn check(all: &mut CachedDatasets, run: &Run) -> Result<Fit> {
         let planned = Planned {
             dataset: &checkpoint(9),
-            scheme: 0,
-            bypass: false,
+            target: Target {
+                scheme: 0,
+                location: Location::Cache(0),
+            },
         };
-        all.check_space(run, &RestartSearch::default(), planned)
+        all.check_space(run, &Offer::default(), planned)
+    }
+
+    fn of_size(id: u64, bytes: u64) -> CachedDataset {
+        let mut one = recovered(id);
+        one.own.as_mut().unwrap().bytes = Some(bytes);
+        one
     }
 
     fn last_one_took(bytes: u64) -> CachedDatasets {
@@ -326,8 +351,11 @@ mod tests {
             let meta = FileMeta::new(name.into(), name.into(), &stat);
             list.files.push(meta);
         }
-        let filemap =
-            crate::session::datasets::record::filemap(&run, &checkpoint(3), 0, false, list);
+        let target = Target {
+            scheme: 0,
+            location: Location::Cache(0),
+        };
+        let filemap = crate::session::datasets::record::filemap(&run, &checkpoint(3), target, list);
         let (space, all) = own_size(&run, layout, &filemap);
         assert!((9000 + 4096..100_000).contains(&space), "{space}");
         assert_eq!(all, space);
@@ -369,9 +397,7 @@ mod tests {
         }
         // With what the count of the store demands anyway it fits.
         for id in 1..=2 {
-            let mut one = cached(id);
-            one.bytes = Some(1);
-            all.insert(one);
+            all.insert(of_size(id, 1));
         }
         assert_eq!(check(&mut all, &run), Ok(Fit::AfterDeletion));
     }
@@ -381,9 +407,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (run, _) = run_with(&dir, 60);
         let mut all = last_one_took(100);
-        let mut saved = cached(1);
+        let mut saved = of_size(1, 50);
         saved.prefix = PrefixState::Saved;
-        saved.bytes = Some(50);
         all.insert(saved);
         assert_eq!(check(&mut all, &run), Ok(Fit::AfterEvicting(1)));
         all.entries[0].prefix = PrefixState::Absent;
@@ -395,9 +420,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (run, _) = run_with(&dir, 150);
         let mut all = last_one_took(100);
-        let mut saved = cached(1);
+        let mut saved = of_size(1, 10);
         saved.prefix = PrefixState::Saved;
-        saved.bytes = Some(10);
         all.insert(saved);
         assert_eq!(check(&mut all, &run), Ok(Fit::Now));
         all.failures = 1;
@@ -411,7 +435,7 @@ mod tests {
         let all = last_one_took(100);
         assert_eq!(all.expected(&run, 0, true), Some(100));
         let mut other = CachedDatasets::default();
-        other.sizes.insert(7, all.sizes[&0]);
+        other.led.sizes.insert(7, all.led.sizes[&0]);
         assert_eq!(other.expected(&run, 0, true), None, "no such descriptor");
         assert_eq!(other.expected(&run, 0, false), None);
     }

@@ -13,27 +13,33 @@ pub(in crate::session) struct Unavailable {
     pub name: Name,
     /// Its time of creation, microseconds since the epoch, if known.
     pub created: Option<u64>,
-    /// True if it was found in the prefix directory, which the next search reads again. The cache
-    /// is read only in `SCR_Init`.
-    pub in_prefix: bool,
-    /// Another number of ranks wrote it: it can be used if the program allows that.
-    pub of_other_ranks: bool,
-    /// It was offered in this run, which could not read it for a reason that says nothing of it. So it
-    /// is not offered again: the program would try for ever.
-    pub was_offered: bool,
+    pub cause: Cause,
     /// Why it cannot be used, and what the user can do.
     pub why: String,
 }
 
+/// How it came about that a checkpoint is unavailable, and so when it may be used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(in crate::session) enum Cause {
+    /// It is in the prefix directory, which the next search reads again.
+    InPrefix,
+    /// It is in the cache, which is read only in `SCR_Init`.
+    InCache,
+    /// It is in the cache, and another number of ranks wrote it: it can be used if the program allows that.
+    OfOtherRanks,
+    /// It was offered in this run, which could not read it for a reason that says nothing of it. So it
+    /// is not offered again: the program would try for ever.
+    NotRead,
+}
+
 impl Unavailable {
-    pub fn new(dataset: &Dataset, in_prefix: bool, why: String) -> Self {
+    pub fn new(dataset: &Dataset, cause: Cause, why: String) -> Self {
         Unavailable {
             id: dataset.id,
             name: dataset.name.clone(),
             created: Some(dataset.created),
-            in_prefix,
-            of_other_ranks: false,
-            was_offered: false,
+            cause,
             why,
         }
     }
@@ -50,16 +56,16 @@ impl Unavailable {
             Some(created) => dataset.created.cmp(&created),
             None => dataset.id.cmp(&self.id),
         };
-        match self.was_offered {
-            true => same_or_newer.is_gt(),
-            false => same_or_newer.is_ge(),
+        match self.cause {
+            Cause::NotRead => same_or_newer.is_gt(),
+            Cause::InPrefix | Cause::InCache | Cause::OfOtherRanks => same_or_newer.is_ge(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Unavailable;
+    use super::{Cause, Unavailable};
     use crate::format::Dataset;
 
     #[test]
@@ -69,14 +75,14 @@ mod tests {
             created,
             ..Dataset::default()
         };
-        let mut unavailable = Unavailable::new(&dataset(5, 100), true, String::new());
+        let mut unavailable = Unavailable::new(&dataset(5, 100), Cause::InPrefix, String::new());
         assert!(unavailable.allows(&dataset(5, 100)), "itself");
         assert!(unavailable.allows(&dataset(4, 101)));
         assert!(!unavailable.allows(&dataset(6, 99)));
-        unavailable.was_offered = true;
+        unavailable.cause = Cause::NotRead;
         assert!(!unavailable.allows(&dataset(5, 100)), "itself again");
         assert!(unavailable.allows(&dataset(4, 101)));
-        unavailable.was_offered = false;
+        unavailable.cause = Cause::InCache;
         unavailable.created = None;
         assert!(unavailable.allows(&dataset(5, 0)), "itself");
         assert!(!unavailable.allows(&dataset(4, 101)));

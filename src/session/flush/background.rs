@@ -2,11 +2,10 @@
 //! of all ranks that share it, in a thread that makes no MPI call; see
 //! [`part`](crate::prefix::part). The ranks agree on what has ended in later calls of the program.
 
-use super::Way;
 use super::outcome::{EndedFlush, FlushResult};
 use super::transfer::{PartShape, entry_of_part, permit_run};
-use crate::comm::{Agreed, Term};
-use crate::config::settings::FlushType;
+use super::{Copiers, Way};
+use crate::comm::{Term, VerdictExt, collective};
 use crate::daemon::client::Entry;
 use crate::daemon::part::copy_part;
 use crate::events::{Message, Severity};
@@ -34,20 +33,34 @@ pub(in crate::session) struct BackgroundFlushes {
     told: bool,
 }
 
-/// A dataset on its way to the prefix directory. The same on all ranks, except for `task` and times.
+/// A flush that begins. The same on all ranks, except for where the part goes in containers.
+pub(super) struct Starting<'a> {
+    pub dataset: &'a Dataset,
+    pub copiers: Copiers,
+    pub shape: PartShape,
+    /// When it began to hold up the program.
+    pub begun: Instant,
+}
+
+/// A dataset on its way to the prefix directory. The same on all ranks, except for times and `part`.
 struct Flushing {
     dataset: Dataset,
-    kind: FlushType,
+    copiers: Copiers,
     begun: Instant,
     /// How long the program was held up for it.
     blocked: Duration,
-    /// Leaders: the copy of their part.
-    task: Option<Task<Result<Copied>>>,
-    /// Leaders: their part, as an entry of the transfer file.
-    entry: Option<Entry>,
-    /// Asks the task to leave a part to the daemon that has it.
-    stay: Cancel,
     cancelled: bool,
+    /// On a leader.
+    part: Option<LeaderPart>,
+}
+
+/// A leader's part of a flush.
+struct LeaderPart {
+    task: Task<Result<Copied>>,
+    /// The part as it is in the transfer file.
+    entry: Entry,
+    /// Asks the task to leave the part to the daemon that has it.
+    stay: Cancel,
 }
 
 /// The ranks whose files one rank copies for a dataset in `store`: those of the node in a store with
@@ -84,44 +97,38 @@ impl BackgroundFlushes {
 
     /// Starts the flush of a dataset in `store`, after
     /// [`announce`](finish::announce): by the daemon of the node if the store is flushed so and there is
-    /// one, else by a thread. `begun`: when the flush began to hold up the program. Local; all ranks call
-    /// it.
+    /// one, else by a thread. Local; all ranks call it.
     ///
     /// # Errors
     /// This rank leads the store, and cannot start a thread.
-    pub(super) fn start(
-        &mut self,
-        run: &Run,
-        store: &Store,
-        dataset: &Dataset,
-        (kind, shape): (FlushType, PartShape),
-        begun: Instant,
-    ) -> Result<()> {
-        let together = copied_together(run, store);
-        let (mut task, mut entry, stay) = (None, None, Cancel::default());
-        let mut started = Ok(());
-        if together.leader == run.rank() {
-            let own = entry_of_part(run, store, together, dataset, shape);
-            let by_daemon = kind == FlushType::Daemon && self.give(run, &own);
-            let work = work_of(run, store, own.clone(), by_daemon, stay.clone());
-            let cores = run.settings.flush_async_cores.clone();
-            match self.worker.submit(move || lower_priority(&cores), work) {
-                Ok(running) => task = Some(running),
-                Err(error) => started = Err(error),
-            }
-            entry = Some(own);
-        }
+    pub(super) fn start(&mut self, run: &Run, store: &Store, starting: Starting) -> Result<()> {
+        let leads = copied_together(run, store).leader == run.rank();
+        let started = leads.then(|| self.start_part(run, store, &starting));
+        let (part, result) = match started.transpose() {
+            Ok(part) => (part, Ok(())),
+            Err(error) => (None, Err(error)),
+        };
         self.flushes.push(Flushing {
-            dataset: dataset.clone(),
-            kind,
-            begun,
-            blocked: begun.elapsed(),
-            task,
-            entry,
-            stay,
+            dataset: starting.dataset.clone(),
+            copiers: starting.copiers,
+            begun: starting.begun,
+            blocked: starting.begun.elapsed(),
             cancelled: false,
+            part,
         });
-        started
+        result
+    }
+
+    /// Starts the copy of this leader's part. Local.
+    fn start_part(&mut self, run: &Run, store: &Store, starting: &Starting) -> Result<LeaderPart> {
+        let together = copied_together(run, store);
+        let entry = entry_of_part(run, store, together, starting.dataset, starting.shape);
+        let by_daemon = starting.copiers == Copiers::Daemon && self.give(run, &entry);
+        let stay = Cancel::default();
+        let work = work_of(run, store, entry.clone(), by_daemon, stay.clone());
+        let cores = run.settings.flush_async_cores.clone();
+        let task = self.worker.submit(move || lower_priority(&cores), work)?;
+        Ok(LeaderPart { task, entry, stay })
     }
 
     /// Enters a part for the daemon. False if there is none that takes it; rank 0 tells so once.
@@ -152,18 +159,15 @@ impl BackgroundFlushes {
     pub fn hand_over(&mut self, run: &Run) -> (Vec<Dataset>, Result<()>) {
         let pause = Duration::from_micros(run.settings.flush_async_usleep);
         let mut flushes = std::mem::take(&mut self.flushes);
-        for flush in &flushes {
-            flush.stay.cancel();
-            flush.task.iter().for_each(Task::cancel);
+        for part in flushes.iter().filter_map(|flush| flush.part.as_ref()) {
+            part.stay.cancel();
+            part.task.cancel();
         }
         let mut result = Ok(());
-        for flush in &mut flushes {
-            let (Some(task), Some(entry)) = (flush.task.take(), flush.entry.take()) else {
-                continue;
-            };
-            task.wait(pause);
-            if !matches!(task.take(), Some(Ok(_))) {
-                result = result.and(entry.leave());
+        for part in flushes.iter_mut().filter_map(|flush| flush.part.take()) {
+            part.task.wait(pause);
+            if !matches!(part.task.take(), Some(Ok(_))) {
+                result = result.and(part.entry.leave());
             }
         }
         (
@@ -177,14 +181,15 @@ impl BackgroundFlushes {
         for flush in &mut self.flushes {
             if which.includes(&flush.dataset) {
                 flush.cancelled = true;
-                flush.task.iter().for_each(Task::cancel);
+                flush.part.iter().for_each(|part| part.task.cancel());
             }
         }
     }
 
     /// Ends what this process does for flushes. Daemons go on. Local.
     pub fn abandon(&mut self) {
-        self.flushes.iter().for_each(|flush| flush.stay.cancel());
+        let parts = self.flushes.iter().filter_map(|flush| flush.part.as_ref());
+        parts.for_each(|part| part.stay.cancel());
         self.cancel(WaitFor::All);
     }
 
@@ -199,21 +204,22 @@ impl BackgroundFlushes {
         let mut terms: Vec<Term> = Vec::new();
         for flush in &self.flushes {
             if wait.includes(&flush.dataset) {
-                flush.task.iter().for_each(|task| task.wait(pause));
+                flush.part.iter().for_each(|part| part.task.wait(pause));
             }
-            let running = flush.task.as_ref().is_some_and(Task::is_running);
+            let part = flush.part.as_ref();
+            let running = part.is_some_and(|part| part.task.is_running());
             terms.push(Term::Max(running.into()));
         }
-        run.comm.allreduce(&mut terms)?;
+        let running = collective::combine_all(&*run.comm, terms)?;
         let waited = begun.elapsed();
         let (mut ended, mut flushes) = (Vec::new(), Vec::new());
-        for (mut flush, term) in self.flushes.drain(..).zip(terms) {
+        for (mut flush, term) in self.flushes.drain(..).zip(running) {
             if wait.includes(&flush.dataset) {
                 flush.blocked += waited;
             }
-            match term.value() {
-                0 => ended.push(flush),
-                _ => flushes.push(flush),
+            match term.on_any() {
+                false => ended.push(flush),
+                true => flushes.push(flush),
             }
         }
         self.flushes = flushes;
@@ -222,7 +228,7 @@ impl BackgroundFlushes {
             .map(|flush| {
                 let result = flush.result(run).verdict()?;
                 Ok(EndedFlush {
-                    way: Way::Background(flush.kind),
+                    way: Way::Background(flush.copiers),
                     dataset: flush.dataset,
                     begun: flush.begun,
                     blocked: flush.blocked,
@@ -251,7 +257,7 @@ impl Flushing {
             let interrupted = std::io::ErrorKind::Other.into();
             Err(Error::io("copy", "a part of the dataset", interrupted))
         };
-        run.agree(match self.task.as_ref().map(Task::take) {
+        run.agree(match self.part.as_ref().map(|part| part.task.take()) {
             Some(done) => done.unwrap_or_else(given_up),
             None => Ok(Copied::default()),
         })?;

@@ -1,6 +1,6 @@
 //! The beginning of a flush: which files go where, the announcement, and who copies.
 
-use super::background::copied_together;
+use super::background::{Starting, copied_together};
 use super::end::{Progress, note_flush};
 use super::outcome::{EndedFlush, FlushResult};
 use super::transfer::{PartShape, grant, permit_run};
@@ -21,7 +21,7 @@ use crate::prefix::names::owners;
 use crate::prefix::part::may_split;
 use crate::prefix::permit::{self, Permit};
 use crate::prefix::rank2file::full_size;
-use crate::session::datasets::cached::title;
+use crate::session::datasets::cached::{OwnPart, title};
 use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::progress::CopyProgress;
 use crate::session::run::{Run, time_now};
@@ -79,7 +79,7 @@ impl Flush<'_> {
             Ok(plan) => plan,
             Err(error) => return Err(self.failed(way, &flushable.dataset, error)),
         };
-        let Way::Background(kind) = way else {
+        let Way::Background(copiers) = way else {
             let result = self.copy_waited(way, &mut flushable, &plan);
             if way == Way::Waited && run.rank() == 0 {
                 permit::end(&*run.files, &run.prefix, id, &permit_run(run));
@@ -94,10 +94,13 @@ impl Flush<'_> {
             });
         };
         let (dataset, store) = (&flushable.dataset, &run.stores[flushable.store]);
-        let kind_and_shape = (kind, plan.shape);
-        let started = self
-            .background
-            .start(run, store, dataset, kind_and_shape, begun);
+        let starting = Starting {
+            dataset,
+            copiers,
+            shape: plan.shape,
+            begun,
+        };
+        let started = self.background.start(run, store, starting);
         self.cached.note_prefix(id, PrefixState::begin_flush);
         if let Err(error) = run.agree(started) {
             self.settle_cancelled(&[id])?;
@@ -120,16 +123,16 @@ impl Flush<'_> {
         let Some(cached) = self.cached.get(id) else {
             return Ok(None);
         };
-        let Some(filemap) = cached.filemap.clone() else {
+        let Some(OwnPart { filemap, level, .. }) = cached.own.clone() else {
             return Ok(None);
         };
-        let layout = run.stores[cached.store].layout.at(cached.level);
+        let store = cached.location.store();
         Ok(Some(Flushable {
             dataset: cached.dataset.clone(),
             filemap,
-            store: cached.store,
-            level: cached.level,
-            data: layout.data(id, run.rank()),
+            store,
+            level,
+            data: run.stores[store].layout.at(level).data(id, run.rank()),
         }))
     }
 
@@ -168,20 +171,20 @@ impl Flush<'_> {
             true => together.ranks(run.comm.size()).len() as i64,
             false => 0,
         };
-        let mut terms = [
+        let terms = [
             Term::Max(largest.as_ref().map_or(0, |size| *size as i64)),
             Term::Max(ranks),
             // After a recovery a rank's files may lie at the level of another node.
             Term::Max((flushable.level != store.layout.level()).into()),
         ];
-        collective::agree_with(&*run.comm, run.node(), largest, &mut terms)?;
-        let [largest, ranks, elsewhere] = terms.map(|term| term.value() as u64);
+        let (_, terms) = run.agree_with(largest, terms)?.all_done()?;
+        let [largest, ranks, elsewhere] = terms;
         Ok(Plan {
             shape: PartShape {
-                split: may_split(ranks, largest),
+                split: may_split(ranks.count(), largest.count()),
                 containers,
             },
-            elsewhere: elsewhere > 0,
+            elsewhere: elsewhere.on_any(),
         })
     }
 

@@ -2,7 +2,7 @@
 //! bypass, and of those with SINGLE. Their pages are mostly still in memory then.
 
 use crate::cache::dataset;
-use crate::comm::{Agreed, Term};
+use crate::comm::VerdictExt;
 use crate::events::Severity;
 use crate::format::filemap::Filemap;
 use crate::format::{Dataset, Name};
@@ -12,6 +12,7 @@ use crate::prefix::paths::seen_by_program;
 use crate::prefix::rank2file::{self, RecordTarget, entry_of};
 use crate::session::Session;
 use crate::session::datasets::cached::{CachedDatasets, title};
+use crate::session::datasets::location::Location;
 use crate::session::run::Run;
 use crate::session::wait_for::WaitFor;
 use crate::store::Files;
@@ -179,9 +180,7 @@ impl BackgroundChecksums {
         if wait {
             pending.task.iter().for_each(|task| task.wait(PAUSE));
         }
-        let mut running = [Term::Max(pending.is_running().into())];
-        run.comm.allreduce(&mut running)?;
-        if running[0].value() > 0 {
+        if run.on_any(pending.is_running())? {
             return Ok(());
         }
         let Some(pending) = self.bypass.take() else {
@@ -300,12 +299,12 @@ impl Session {
         let Some(cached) = self.cached.get(id) else {
             return;
         };
-        match &cached.filemap {
-            Some(filemap) if !cached.bypass => {
-                self.checksums.start_cached(run, cached.store, filemap);
+        match (&cached.own, cached.location) {
+            (Some(own), Location::Cache(store)) => {
+                self.checksums.start_cached(run, store, &own.filemap);
             }
-            Some(filemap) if run.settings.crc_on_flush => {
-                self.checksums.start_bypass(run, filemap);
+            (Some(own), Location::Bypass(_)) if run.settings.crc_on_flush => {
+                self.checksums.start_bypass(run, &own.filemap);
             }
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use super::outcome::{EndedFlush, FlushResult};
 use super::{Flush, Way};
-use crate::comm::Agreed;
+use crate::comm::VerdictExt;
 use crate::events::{Event, Severity};
 use crate::format::filemap::Filemap;
 use crate::format::index::IndexEntry;
@@ -12,6 +12,7 @@ use crate::prefix::index;
 use crate::session::datasets::cached::{CachedDataset, moved, note, title};
 use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::flush::window::delete_outside_window;
+use crate::session::log::FromTo;
 use crate::session::run::Run;
 use crate::session::wait_for::WaitFor;
 use crate::system::time::Instant;
@@ -105,10 +106,13 @@ impl Flush<'_> {
     fn log_copied(&self, way: Way, dataset: &Dataset, begun: Instant) {
         let run = self.run;
         let cached = self.cached.get(dataset.id);
-        let store = cached.and_then(|cached| run.stores.get(cached.store));
+        let store = cached.and_then(|cached| run.stores.get(cached.location.store()));
         if let (Some(store), Some(event)) = (store, way.transfer()) {
-            let from = store.layout.dataset(dataset.id);
-            run.log_transfer(event, dataset, (&from, run.prefix.root()), begun);
+            let paths = FromTo {
+                from: &store.layout.dataset(dataset.id),
+                to: run.prefix.root(),
+            };
+            run.log_transfer(event, dataset, paths, begun);
         }
     }
 
@@ -134,15 +138,20 @@ impl Flush<'_> {
             true => PrefixState::Dropped,
             false => PrefixState::Saved,
         };
-        cached.filemap = filemap.or(cached.filemap.take());
-        !cached.bypass
+        if let (Some(own), Some(filemap)) = (&mut cached.own, filemap) {
+            own.filemap = filemap;
+        }
+        !cached.location.is_bypass()
     }
 
     /// Output that is no checkpoint leaves the cache when the prefix directory has it: no restart needs
     /// it. Local; the same on all ranks.
     fn remove_output(&mut self, id: u64) {
         let output = |c: &CachedDataset| {
-            c.dataset.id == id && c.prefix.has_files() && !c.bypass && !c.dataset.is_checkpoint()
+            c.dataset.id == id
+                && c.prefix.has_files()
+                && !c.location.is_bypass()
+                && !c.dataset.is_checkpoint()
         };
         let slots = self.cached.slots(output);
         self.cached.remove(self.run, self.search, &slots);
@@ -152,8 +161,9 @@ impl Flush<'_> {
     /// has them; what is in bypass is nowhere any more. Collective.
     fn delete_outside_window(&mut self, flushed: u64) -> Result<()> {
         let gone = delete_outside_window(self.run, flushed)?;
-        let lost =
-            |c: &CachedDataset| c.bypass && c.prefix.has_files() && gone.contains(&c.dataset.id);
+        let lost = |c: &CachedDataset| {
+            c.location.is_bypass() && c.prefix.has_files() && gone.contains(&c.dataset.id)
+        };
         self.cached.forget(self.run, lost);
         let entries = self.cached.entries.iter_mut();
         for cached in entries.filter(|c| c.prefix.has_files() && gone.contains(&c.dataset.id)) {
@@ -173,7 +183,9 @@ impl Flush<'_> {
         self.run
             .log(failure, |record| record.of(dataset).note(error.to_string()));
         let mut entries = self.cached.entries.iter_mut();
-        if let Some(cached) = entries.find(|c| c.dataset.id == dataset.id && !c.bypass) {
+        if let Some(cached) =
+            entries.find(|c| c.dataset.id == dataset.id && !c.location.is_bypass())
+        {
             cached.prefix.fail_flush();
         }
         let what = format!(

@@ -17,11 +17,12 @@ pub(super) mod window;
 
 use super::Session;
 use crate::Result;
-use crate::comm::Agreed;
+use crate::comm::VerdictExt;
 use crate::config::settings::FlushType;
 use crate::events::Event;
 use crate::policy::flush as policy;
 use crate::session::datasets::cached::{CachedDataset, CachedDatasets, due_at_end};
+use crate::session::datasets::location::Location;
 use crate::session::datasets::other_ranks::OtherRanks;
 use crate::session::datasets::prefix_state::PrefixState;
 use crate::session::datasets::search::RestartSearch;
@@ -49,8 +50,17 @@ enum Way {
     InPlace,
     /// All ranks copy their files while the program waits.
     Waited,
-    /// The leaders' threads, or daemons, copy the files while the program goes on.
-    Background(FlushType),
+    /// The files are copied while the program goes on.
+    Background(Copiers),
+}
+
+/// Who copies files in the background.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Copiers {
+    /// Threads of the leaders.
+    Threads,
+    /// The transfer daemons, and threads where there is none.
+    Daemon,
 }
 
 impl Way {
@@ -100,23 +110,24 @@ impl Flush<'_> {
     /// certifies what is there. A checkpoint stays in the cache in any case. Collective.
     pub fn now(&mut self, id: u64) -> Result<()> {
         self.settle(WaitFor::Ids(&[id]))?;
-        match self.cached.get(id).map(|cached| cached.bypass) {
-            Some(true) => self.flush(id, Way::InPlace),
-            Some(false) => self.flush(id, Way::Waited),
+        match self.cached.get(id).map(|cached| cached.location) {
+            Some(Location::Bypass(_)) => self.flush(id, Way::InPlace),
+            Some(Location::Cache(_)) => self.flush(id, Way::Waited),
             None => Ok(()),
         }
     }
 
     /// The way that the user wants for a dataset. The same on all ranks.
     fn way(&self, cached: &CachedDataset) -> Way {
-        let store = self.run.descriptors.stores.get(cached.store);
-        let kind = store.map_or(FlushType::Sync, |store| store.flush);
-        match cached.bypass {
-            true => Way::InPlace,
-            false if self.run.settings.flush_async && kind != FlushType::Sync => {
-                Way::Background(kind)
+        let Location::Cache(store) = cached.location else {
+            return Way::InPlace;
+        };
+        match self.run.descriptors.stores[store].flush {
+            FlushType::Background if self.run.settings.flush_async => {
+                Way::Background(Copiers::Threads)
             }
-            false => Way::Waited,
+            FlushType::Daemon if self.run.settings.flush_async => Way::Background(Copiers::Daemon),
+            FlushType::Sync | FlushType::Background | FlushType::Daemon => Way::Waited,
         }
     }
 
@@ -209,12 +220,15 @@ impl Session {
         newest.sort_unstable_by_key(|c| std::cmp::Reverse(c.dataset.id));
         for cached in newest {
             let due = policy::due_at_end(cached.prefix.has_files(), self.run.settings.flush);
-            if !due || cached.filemap.is_some() {
+            if !due || cached.is_whole() {
                 break;
             }
-            let (run, search) = (&self.run, &self.search);
-            let newer = || Ok(search.newer_in_prefix(run, &cached.dataset)?.is_some());
-            if run.share_from_root(newer)? || self.restart().recover(cached.slot())? {
+            let run = &self.run;
+            let newer = self.search.survey.as_ref().map(|survey| {
+                let newer = survey.newer_in_prefix(run, &cached.dataset)?;
+                Ok(newer.is_some())
+            });
+            if run.share(newer)? || self.restart().recover(cached.slot())? {
                 break;
             }
         }

@@ -1,7 +1,7 @@
 //! `SCR_FLUSH_POSTSTAGE`: the end of a run that does not wait for its flushes.
 
 use super::Flush;
-use crate::comm::Agreed;
+use crate::comm::VerdictExt;
 use crate::events::Severity;
 use crate::messages::NOT_HANDED_OVER;
 use crate::session::datasets::cached::due_at_end;

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::cache::plan::Slot;
-use crate::comm::Agreed;
+use crate::comm::VerdictExt;
 use crate::prefix::index;
 use crate::session::Session;
 use crate::session::datasets::cached::CachedDataset;
@@ -20,7 +20,7 @@ impl Session {
         self.keep_newest_current(&due);
         let mut result = Ok(());
         for slot in due {
-            let here = |c: &CachedDataset| c.slot() == slot && c.filemap.is_some();
+            let here = |c: &CachedDataset| c.slot() == slot && c.is_whole();
             if !self.cached.entries.iter().any(here) && !self.restart().recover(slot)? {
                 continue;
             }
@@ -34,8 +34,10 @@ impl Session {
             // Datasets that could not be read now, or are not of this run, stay.
             let saved = self.cached.slots(|cached| cached.prefix.has_files());
             self.cached.remove(&self.run, &mut self.search, &saved);
-            self.search.cached.clear();
-            self.search.offered = None;
+            if let Some(survey) = self.search.survey.get_mut() {
+                survey.cached.clear();
+            }
+            self.search.offer.files = None;
         }
         result
     }
@@ -43,7 +45,7 @@ impl Session {
     /// Makes the recovered checkpoint current again if the prefix directory has it, so that none of the
     /// older ones that are about to come there is. Local.
     fn keep_newest_current(&self, due: &[Slot]) {
-        let newest = self.search.offered.as_ref();
+        let newest = self.search.offer.files.as_ref();
         let newest = newest.and_then(|files| self.cached.get(files.dataset.id));
         if let Some(newest) = newest.filter(|c| c.prefix.is_saved() && !due.is_empty()) {
             let run = &self.run;
@@ -61,13 +63,20 @@ impl Session {
     /// checkpoints only those up to the one that was recovered: later ones cannot be used. The same on
     /// all ranks.
     fn due_after_recovery(&self, on_restart: bool) -> Vec<Slot> {
-        let newest = self.search.offered.as_ref().filter(|files| !files.bypass);
+        let newest = self
+            .search
+            .offer
+            .files
+            .as_ref()
+            .filter(|files| !files.bypass);
         let newest = newest.map_or(0, |files| files.dataset.id);
         let due = |c: &CachedDataset| {
             let wanted = c.dataset.flag_output
                 || (c.dataset.is_checkpoint() && (c.prefix.flush_failed() || on_restart));
             let may_be_whole = !c.dataset.is_checkpoint() || c.dataset.id <= newest;
-            wanted && may_be_whole && !(c.bypass || c.prefix.has_files() || c.prefix.is_given_up())
+            wanted
+                && may_be_whole
+                && !(c.location.is_bypass() || c.prefix.has_files() || c.prefix.is_given_up())
         };
         let mut slots = self.cached.slots(due);
         slots.sort_unstable_by_key(|slot| slot.id);

@@ -1,6 +1,6 @@
 //! Which checkpoints stay in the prefix directory, and the deletion of others.
 
-use crate::comm::Agreed;
+use crate::comm::VerdictExt;
 use crate::events::Severity;
 use crate::format::index::Index;
 use crate::messages::NOT_DELETED;

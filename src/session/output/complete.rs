@@ -2,9 +2,8 @@
 
 use super::shared_names;
 use crate::cache::plan::Slot;
-use crate::comm::{Agreed, Local, Term, collective};
+use crate::comm::{Agreement, Local, Term, VerdictExt};
 use crate::events::{Event, Severity};
-use crate::format::filemap::Filemap;
 use crate::format::flush_file;
 use crate::format::{Dataset, FileMeta, Name, RankFiles};
 use crate::messages::{DROPPED, NOT_WRITTEN};
@@ -12,15 +11,16 @@ use crate::policy::flush;
 use crate::prefix::names::owners;
 use crate::prefix::paths::seen_by_program;
 use crate::session::Session;
-use crate::session::datasets::cached::{CachedDataset, moved, note, title};
+use crate::session::datasets::cached::{CachedDataset, OwnPart, moved, note, title};
+use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::prefix_state::PrefixState;
-use crate::session::datasets::record::{filemap, protect};
+use crate::session::datasets::record::{Target, filemap, protect};
 use crate::session::datasets::space::{receive_sizes, send_size};
 use crate::session::halt::count_down;
+use crate::session::log::FromTo;
 use crate::session::output::OpenDataset;
 use crate::session::run::Run;
 use crate::session::state::Call;
-use crate::session::statistics::Statistics;
 use crate::session::wait_for::WaitFor;
 use crate::store::FileKind;
 use crate::system::time::Instant;
@@ -71,6 +71,35 @@ impl Session {
                 self.invalid(call),
             )),
         });
+        let (files, names) = self.agree_on_files(&mut open, list)?;
+        let run = &self.run;
+        log_written(run, &open, called);
+        let files = RankFiles {
+            rank: run.rank(),
+            files,
+        };
+        let filemap = filemap(run, &open.dataset, open.target, files);
+        let mut own = OwnPart {
+            filemap,
+            level: run.stores[open.target.location.store()].layout.level(),
+            bytes: None,
+        };
+        if let Location::Cache(store) = open.target.location {
+            self.make_redundancy(&open, store, &mut own, names)?;
+        }
+        self.commit(&open, own)
+    }
+
+    /// The ranks agree that they have their files, whose number and bytes go into the description of the
+    /// dataset. Gives also what this rank knows of names that several ranks have routed. Collective.
+    ///
+    /// # Errors
+    /// The dataset was given up.
+    fn agree_on_files(
+        &mut self,
+        open: &mut OpenDataset,
+        list: Result<Vec<FileMeta>>,
+    ) -> Result<(Vec<FileMeta>, Local<()>)> {
         let files = list.as_ref().map_or(0, Vec::len) as i64;
         let bytes = list
             .as_ref()
@@ -78,78 +107,84 @@ impl Session {
         let run = &self.run;
         // Where each rank has files of its own, names are compared when they are new. In a store outside
         // of the nodes a program may take a file of several ranks for one at any time.
-        let apart = run.comm.size() > 1 && !shared_names::may_share(run, &open);
-        let outside = run.descriptors.stores[open.target.store].outlives_nodes();
-        let new_names = apart && (outside || self.name_forms.are_new(&open));
-        let mut terms = [
+        let apart = run.comm.size() > 1 && !shared_names::may_share(run, open);
+        let store = open.target.location.store();
+        let outside = run.descriptors.stores[store].outlives_nodes();
+        let new_names = apart && (outside || self.name_forms.are_new(open));
+        let terms = [
             Term::Sum(files),
             Term::Sum(bytes),
             Term::Max(new_names.into()),
         ];
-        let list = collective::agree_with(&*run.comm, run.node(), list, &mut terms);
-        let list = match list.verdict()? {
+        let Agreement { verdict, terms } = run.agree_with(list, terms)?;
+        let [files, bytes, new_names] = terms;
+        let list = match verdict {
             Ok(list) => list,
-            Err(error) if apart => {
+            Err(error) => {
                 // Ranks that try to make one file together fail for that reason.
-                let names = run.agree(shared_names::check(run, &open)?.result());
-                return self.give_up(&open, error, names);
+                let names = match apart {
+                    true => run.agree(shared_names::check(run, open)?.result()),
+                    false => Ok(()),
+                };
+                return Err(self.give_up(open, error, names));
             }
-            Err(error) => return self.give_up(&open, error, Ok(())),
         };
-        let mut names = Ok(());
-        if terms[2].value() > 0 {
-            names = shared_names::check(run, &open)?.result();
-        }
-        open.dataset.files = Some(terms[0].value() as u64);
-        open.dataset.size = Some(terms[1].value() as u64);
+        let names = match new_names.on_any() {
+            true => shared_names::check(run, open)?,
+            false => Ok(()).into(),
+        };
+        open.dataset.files = Some(files.count());
+        open.dataset.size = Some(bytes.count());
         open.dataset.complete = Some(true);
-        log_written(run, &open, called);
+        Ok((list, names))
+    }
 
-        let files = RankFiles {
-            rank: run.rank(),
-            files: list,
-        };
-        let (scheme, store) = (open.target.scheme, open.target.store);
-        let mut filemap = filemap(run, &open.dataset, scheme, open.target.bypass, files);
-        let mut bytes = None;
-        if !open.target.bypass {
-            let begun = Instant::now();
-            let done = protect(run, store, &mut filemap).and(names);
-            let level = run.stores[store].layout.level();
-            let report = send_size(run, store, level, &filemap)?;
-            let done = run.agree(done);
-            let size = receive_sizes(run, store, report, &open.dataset)?;
-            if let Err(error) = done {
-                return self.give_up(&open, error, Ok(()));
-            }
-            self.name_forms.know(&open);
-            let seconds = begun.elapsed().as_secs_f64();
-            let word = filemap.reddesc.scheme.word();
-            let text = format!("{word} redundancy was made and recorded in {seconds:.3} s");
-            run.tell_once(Severity::Debug(2), text);
-            bytes = size.map(|size| size.all);
-            let target = open.target;
-            let to = run.stores[store].layout.dataset(open.dataset.id);
-            let paths = (run.base_of(target), to.as_path());
-            run.log(Event::Encode, |record| {
-                record.note(word).moved(&open.dataset, paths, begun)
-            });
-            self.cached.remember_size(scheme, size);
+    /// Makes and records the redundancy of a dataset in a store, unless several ranks have routed one of its
+    /// `names`. Collective.
+    ///
+    /// # Errors
+    /// The dataset was given up.
+    fn make_redundancy(
+        &mut self,
+        open: &OpenDataset,
+        store: usize,
+        own: &mut OwnPart,
+        names: Local<()>,
+    ) -> Result<()> {
+        let (run, begun) = (&self.run, Instant::now());
+        let done = protect(run, store, &mut own.filemap).and(names.result());
+        let report = send_size(run, store, own.level, &own.filemap)?;
+        let done = run.agree(done);
+        let size = receive_sizes(run, store, report, &open.dataset)?;
+        if let Err(error) = done {
+            return Err(self.give_up(open, error, Ok(())));
         }
-        self.commit(&open, filemap, bytes)
+        self.name_forms.know(open);
+        let seconds = begun.elapsed().as_secs_f64();
+        let word = own.filemap.reddesc.scheme.word();
+        let text = format!("{word} redundancy was made and recorded in {seconds:.3} s");
+        run.tell_once(Severity::Debug(2), text);
+        own.bytes = size.map(|size| size.all);
+        let location = open.target.location;
+        let paths = FromTo {
+            from: run.base_of(location),
+            to: &location.directory(run, open.dataset.id),
+        };
+        run.log(Event::Encode, |record| {
+            record.note(word).moved(&open.dataset, paths, begun)
+        });
+        self.cached.remember_size(open.target.scheme, size);
+        Ok(())
     }
 
     /// The dataset could not be completed: it is deleted, and all others stay. `names` fails if several
-    /// ranks have routed one name, which may be the reason. Always an error. Local.
-    fn give_up(&mut self, open: &OpenDataset, error: Error, names: Result<()>) -> Result<()> {
+    /// ranks have routed one name, which may be the reason. Gives the error for the program. Local.
+    fn give_up(&mut self, open: &OpenDataset, error: Error, names: Result<()>) -> Error {
         let Dataset { id, name, .. } = &open.dataset;
-        self.cached.recycled.clear();
-        if !open.target.bypass {
+        self.cached.led.recycled.clear();
+        if let Location::Cache(store) = open.target.location {
             self.cached.failures = self.cached.failures.saturating_add(1);
-            let slot = Slot {
-                store: open.target.store,
-                id: *id,
-            };
+            let slot = Slot { store, id: *id };
             self.cached.discard(&self.run, &[slot], None);
         }
         log_failed(&self.run, &open.dataset, &error);
@@ -157,75 +192,37 @@ impl Session {
             .err()
             .map_or(String::new(), |also| format!("; {also}"));
         let what = format!("is not complete, so it was dropped: {error}{also} ({DROPPED})");
-        Err(Error::dataset(*id, name.to_string(), what))
+        Error::dataset(*id, name.to_string(), what)
     }
 
     /// All ranks have their records: the dataset counts. Flushes it if that is due. Collective.
-    fn commit(&mut self, open: &OpenDataset, filemap: Filemap, bytes: Option<u64>) -> Result<()> {
-        let run = &self.run;
-        let dataset = filemap.dataset.clone();
-        let (scheme, store, bypass) = (open.target.scheme, open.target.store, open.target.bypass);
-        self.cached.failures = 0;
+    fn commit(&mut self, open: &OpenDataset, own: OwnPart) -> Result<()> {
+        let dataset = own.filemap.dataset.clone();
+        let bypass = open.target.location.is_bypass();
+        let without_checksums = own.filemap.files.files.iter().any(|f| f.crc.is_none());
         let how = match bypass {
             true => "in the prefix directory, without redundancy".to_string(),
-            false => filemap.reddesc.scheme.to_string(),
-        };
-        let count_written = |run: &Run, statistics: &mut Statistics| {
-            let (named, amount) = (title(&dataset), moved(&dataset, open.begun));
-            run.tell_once(Severity::Debug(1), format!("{named}: {amount}, {how}"));
-            statistics.count_written(&dataset, open.begun);
-            log_complete(run, open, &dataset);
+            false => own.filemap.reddesc.scheme.to_string(),
         };
         if !bypass {
-            count_written(run, &mut self.statistics);
+            self.count_written(open, &dataset, &how);
         }
-        // The files whose space was reused have other names by now.
-        for unused in std::mem::take(&mut self.cached.recycled) {
-            run.tell_not_removed(run.files.remove_file(&unused));
-        }
-        let entry = flush_file::FlushEntry::cached(dataset.clone());
-        note(run, |record| {
-            record.datasets.insert(dataset.id, entry);
-        });
-        let without_checksums = filemap.files.files.iter().any(|file| file.crc.is_none());
-        self.cached.insert(CachedDataset {
-            store,
-            dataset: dataset.clone(),
-            bypass,
-            prefix: PrefixState::Absent,
-            tolerates: run.tolerates.get(scheme).copied().unwrap_or(0),
-            level: run.stores[store].layout.level(),
-            bytes,
-            filemap: Some(filemap),
-        });
+        self.add_written(open.target, &dataset, own);
         let mut ended = Ok(());
         if dataset.is_checkpoint() {
             self.interval.count(open.begun);
-            count_down(run);
+            count_down(&self.run);
             ended = self.flush_before_halt();
         }
         let due = flush::due(dataset.ckpt, dataset.flag_output, self.run.settings.flush);
         // Before a halt it may have been flushed already, or handed over to `scr poststage`.
-        let is_saved = |session: &Session| {
-            let cached = session.cached.get(dataset.id);
-            cached.is_some_and(|cached| cached.prefix.has_files() || cached.prefix.is_flushing())
-        };
-        if (bypass || due) && ended.is_ok() && !is_saved(self) {
+        if (bypass || due) && ended.is_ok() && !self.is_flushed(dataset.id) {
             ended = self.flush_dataset(dataset.id);
         }
-        if bypass && ended.is_ok() {
-            count_written(&self.run, &mut self.statistics);
-        }
-        if bypass && ended.is_err() && !is_saved(self) {
-            // After an error of a sync the data may be lost without another error. So the dataset must
-            // not be certified later, and no restart may use it.
-            self.cached.entries.retain(|c| c.dataset.id != dataset.id);
-            if let Err(error) = &ended {
-                log_failed(&self.run, &dataset, error);
-            }
-            note(&self.run, |record| {
-                record.datasets.retain(|id, _| *id != dataset.id);
-            });
+        match &ended {
+            Ok(()) if bypass => self.count_written(open, &dataset, &how),
+            Err(error) if bypass && !self.is_flushed(dataset.id) => self.disown(&dataset, error),
+            _ => {}
         }
         // In bypass all ranks take part, also those without a file.
         if bypass || without_checksums {
@@ -239,29 +236,69 @@ impl Session {
         }
         ended
     }
+
+    /// Adds a dataset that is complete to those of the cache. Local; the same on all ranks, but for `own`.
+    fn add_written(&mut self, target: Target, dataset: &Dataset, own: OwnPart) {
+        let run = &self.run;
+        self.cached.failures = 0;
+        // The files whose space was reused have other names by now.
+        for unused in std::mem::take(&mut self.cached.led.recycled) {
+            run.tell_not_removed(run.files.remove_file(&unused));
+        }
+        let entry = flush_file::FlushEntry::cached(dataset.clone());
+        note(run, |record| {
+            record.datasets.insert(dataset.id, entry);
+        });
+        self.cached.insert(CachedDataset {
+            location: target.location,
+            dataset: dataset.clone(),
+            writers: Writers::AsManyAsNow,
+            prefix: PrefixState::Absent,
+            tolerates: run.tolerates.get(target.scheme).copied().unwrap_or(0),
+            own: Some(own),
+        });
+    }
+
+    /// Tells that the program has written a dataset, and counts it. Local.
+    fn count_written(&mut self, open: &OpenDataset, dataset: &Dataset, how: &str) {
+        let (named, amount) = (title(dataset), moved(dataset, open.begun));
+        let text = format!("{named}: {amount}, {how}");
+        self.run.tell_once(Severity::Debug(1), text);
+        self.statistics.count_written(dataset, open.begun);
+        log_complete(&self.run, open, dataset);
+    }
+
+    /// True if the prefix directory has a dataset, or it is on the way there. Local; the same on all ranks.
+    fn is_flushed(&self, id: u64) -> bool {
+        let cached = self.cached.get(id);
+        cached.is_some_and(|cached| cached.prefix.has_files() || cached.prefix.is_flushing())
+    }
+
+    /// A dataset in bypass was not certified: after an error of a sync its data may be lost without another
+    /// error. So it must not be certified later, and no restart may use it. Local; the same on all ranks.
+    fn disown(&mut self, dataset: &Dataset, error: &Error) {
+        self.cached.entries.retain(|c| c.dataset.id != dataset.id);
+        log_failed(&self.run, dataset, error);
+        note(&self.run, |record| {
+            record.datasets.retain(|id, _| *id != dataset.id);
+        });
+    }
 }
 
 /// Records how long the program has written the files of a dataset, until `called`. Local.
 fn log_written(run: &Run, open: &OpenDataset, called: Instant) {
-    let base = run.base_of(open.target);
-    let to = written_to(run, open);
+    let location = open.target.location;
+    let paths = FromTo {
+        from: run.base_of(location),
+        to: &location.directory(run, open.dataset.id),
+    };
     run.log(Event::Write, |record| {
         let written = called.saturating_duration_since(open.started);
         crate::log::Record {
             secs: Some(written.as_secs_f64()),
-            ..record.moved(&open.dataset, (base, &to), open.started)
+            ..record.moved(&open.dataset, paths, open.started)
         }
     });
-}
-
-/// The directory of a dataset in the cache; in bypass, the prefix directory.
-fn written_to(run: &Run, open: &OpenDataset) -> PathBuf {
-    match open.target.bypass {
-        true => run.base_of(open.target).to_path_buf(),
-        false => run.stores[open.target.store]
-            .layout
-            .dataset(open.dataset.id),
-    }
 }
 
 /// Records that a dataset is complete, and what the program has written. Local.
@@ -270,15 +307,19 @@ fn log_complete(run: &Run, open: &OpenDataset, dataset: &Dataset) {
         true => (Event::CheckpointEnd, Event::Checkpoint),
         false => (Event::OutputEnd, Event::Output),
     };
-    let base = run.base_of(open.target);
-    let to = written_to(run, open);
+    let location = open.target.location;
+    let base = run.base_of(location);
     run.log(end, |record| {
         record
             .of(dataset)
             .note(base.display().to_string())
             .since(open.begun)
     });
-    run.log_transfer(transfer, dataset, (base, &to), open.begun);
+    let paths = FromTo {
+        from: base,
+        to: &location.directory(run, open.dataset.id),
+    };
+    run.log_transfer(transfer, dataset, paths, open.begun);
 }
 
 /// Records that a dataset could not be completed. Local.
@@ -294,16 +335,12 @@ fn log_failed(run: &Run, dataset: &Dataset, error: &Error) {
 /// lower rank has routed too. Collective there.
 fn list_files(run: &Run, open: &OpenDataset) -> Result<Local<Vec<FileMeta>>> {
     let paths: Vec<&Path> = open.files.keys().map(PathBuf::as_path).collect();
-    let bypass = open.target.bypass;
-    let layout = &run.stores[open.target.store].layout;
+    let location = open.target.location;
     let owners = match shared_names::may_share(run, open) {
         true => owners(&*run.comm, &paths)?,
         false => Vec::new(),
     };
-    let root = match bypass {
-        true => run.prefix.root().to_path_buf(),
-        false => layout.data(open.dataset.id, run.rank()),
-    };
+    let root = location.root(run, open.dataset.id);
     let held = run.files.holding(&[&root]);
     let files = &*held;
     let mut list = Vec::with_capacity(paths.len());
@@ -312,9 +349,9 @@ fn list_files(run: &Run, open: &OpenDataset) -> Result<Local<Vec<FileMeta>>> {
             continue;
         }
         let path = root.join(relative);
-        let stat = match bypass {
-            true => seen_by_program(files, &path, |path| files.stat(path)),
-            false => files.stat(&path),
+        let stat = match location {
+            Location::Bypass(_) => seen_by_program(files, &path, |path| files.stat(path)),
+            Location::Cache(_) => files.stat(&path),
         };
         let what = match stat {
             Ok(Some(stat)) if stat.kind == FileKind::File => {

@@ -9,7 +9,7 @@ pub(super) mod stores;
 
 use super::Session;
 use crate::cache::dataset;
-use crate::comm::{Term, collective};
+use crate::comm::{Agreed, Agreement, Term, collective};
 use crate::config::descriptors::choose;
 use crate::events::{Event, Severity};
 use crate::format::{Dataset, Name};
@@ -18,6 +18,7 @@ use crate::policy::capacity::Fit;
 use crate::prefix::index;
 use crate::prefix::paths::MAX_FILENAME;
 use crate::session::datasets::cached::title;
+use crate::session::datasets::location::Location;
 use crate::session::datasets::record::Target;
 use crate::session::datasets::space::Planned;
 use crate::session::output::stores::require_base;
@@ -41,6 +42,67 @@ pub(super) struct OpenDataset {
     pub begun: Instant,
     /// When the program went on.
     pub started: Instant,
+}
+
+/// What the program asks for.
+struct StartRequest {
+    call: Call,
+    name: Option<Name>,
+    /// Checkpoint and output. An error if a rank's are none.
+    flags: Result<(bool, bool)>,
+}
+
+/// What a rank has prepared before the ranks agree.
+struct Prepared {
+    /// Where the dataset would be written.
+    target: Option<Target>,
+    wait: StartWait,
+    /// Where, if this rank is ready.
+    ready: Result<Target>,
+}
+
+/// What the start of a dataset waits for. Of what the ranks have found, the last in this order counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StartWait {
+    Nothing,
+    /// For the deletion of what is evicted: so many datasets beyond those that must leave the store.
+    Eviction {
+        more: usize,
+    },
+    /// For the end of the flushes, after which datasets may leave the store: then it is tried again.
+    Flushes,
+}
+
+impl StartWait {
+    /// The term whose maximum is what all ranks wait for.
+    fn term(self) -> Term {
+        Term::Max(match self {
+            StartWait::Nothing => 0,
+            StartWait::Eviction { more } => i64::try_from(more)
+                .map_or(i64::MAX, |more| more.saturating_add(1))
+                .min(i64::MAX - 1),
+            StartWait::Flushes => i64::MAX,
+        })
+    }
+
+    /// From the maximum of all ranks.
+    fn of_all(term: Agreed<i64>) -> Agreed<StartWait> {
+        term.map(|term| match term {
+            0 => StartWait::Nothing,
+            i64::MAX => StartWait::Flushes,
+            one_more => StartWait::Eviction {
+                more: usize::try_from(one_more - 1).unwrap_or(0),
+            },
+        })
+    }
+
+    /// How many datasets are evicted beyond those that must leave the store.
+    fn more(self) -> usize {
+        match self {
+            StartWait::Eviction { more } => more,
+            StartWait::Nothing | StartWait::Flushes => 0,
+        }
+    }
 }
 
 impl Session {
@@ -84,9 +146,10 @@ impl Session {
         flags: Result<(bool, bool)>,
     ) -> Result<()> {
         let open = self.state.allow(call)?;
-        let mut started = self.try_start(call, &name, &flags);
+        let request = StartRequest { call, name, flags };
+        let mut started = self.try_start(&request);
         while matches!(started, Ok(false)) {
-            started = self.try_start(call, &name, &flags);
+            started = self.try_start(&request);
         }
         self.state = match started {
             Ok(_) => open,
@@ -98,91 +161,51 @@ impl Session {
     /// False if it must be tried again, and nothing was started: another process, such as
     /// `scr index --add`, has added higher ids to the index, which all ranks know now; or a store was
     /// full, and the flushes of what is in it have ended now. Collective.
-    fn try_start(
-        &mut self,
-        call: Call,
-        name: &Option<Name>,
-        flags: &Result<(bool, bool)>,
-    ) -> Result<bool> {
+    fn try_start(&mut self, request: &StartRequest) -> Result<bool> {
         let begun = Instant::now();
         // A program that writes has read what it wanted. The next search starts again.
-        self.search.offered = None;
-        self.search.chosen = None;
-        let (id, count) = self.ids.next(call.name())?;
-        let (checkpoint, output) = flags.as_ref().copied().unwrap_or_default();
-        let given = name.clone().filter(|name| !name.is_empty());
-        let name = given.unwrap_or_else(|| format!("scr.dataset.{id}").as_str().into());
-        let mut dataset = self.describe(id, name, checkpoint.then_some(count), output);
+        self.search.offer.files = None;
+        self.search.offer.chosen = None;
+        let (id, count) = self.ids.next(request.call.name())?;
+        let mut dataset = self.describe(request, id, count);
+        let Prepared {
+            target,
+            wait,
+            ready,
+        } = self.prepare(request, &dataset);
 
-        let target = flags.clone().and_then(|_| self.check_start(call, &dataset));
-        let room = target.clone().and_then(|target| {
-            let planned = Planned {
-                dataset: &dataset,
-                scheme: target.scheme,
-                bypass: target.bypass,
-            };
-            self.cached.check_space(&self.run, &self.search, planned)
-        });
-        // How many datasets more must be evicted, plus one; 0 if there is room without waiting.
-        let evict = match &room {
-            Ok(Fit::AfterDeletion) => 1,
-            Ok(Fit::AfterEvicting(count)) => {
-                i64::try_from(*count).map_or(i64::MAX, |n| n.saturating_add(1))
-            }
-            _ => 0,
+        let print = dataset_print(&dataset);
+        let (created, indexed) = match self.search.survey.get_mut() {
+            Some(survey) => (dataset.created as i64, survey.highest_in_index(&self.run)),
+            None => (0, (0, 0)),
         };
-        // What is being flushed may go when it is in the prefix directory.
-        let no_room = target.is_ok() && room.is_err() && self.background.is_busy();
-        let ready = room.and(target.clone()).and_then(|target| {
-            make_directories(&self.run, &dataset, target)?;
-            Ok(target)
-        });
-
-        let flags = [dataset.flag_ckpt, dataset.flag_output].map(u8::from);
-        let asked = [&flags[..], dataset.name.as_bytes()].concat();
-        let fingerprint = collective::fingerprint(&asked) as i64;
-        let (created, indexed) = match self.run.rank() {
-            0 => (
-                dataset.created as i64,
-                self.search.highest_in_index(&self.run),
-            ),
-            _ => (0, (0, 0)),
-        };
-        let mut terms = [
-            Term::Max(fingerprint),
-            Term::Min(fingerprint),
+        let terms = [
+            Term::Max(print),
+            Term::Min(print),
             Term::Max(created),
-            Term::Max(evict),
+            wait.term(),
             Term::Max(indexed.0 as i64),
             Term::Max(indexed.1 as i64),
-            Term::Max(no_room.into()),
         ];
-        let run = &self.run;
-        let ready = collective::agree_with(&*run.comm, run.node(), ready, &mut terms);
-        let [
-            most,
-            least,
-            created,
-            evict,
-            max_dataset,
-            max_checkpoint,
-            no_room,
-        ] = terms.map(|term| term.value());
-        let ready = ready.and_then(|target| match most == least {
+        let Agreement { verdict, terms } = self.run.agree_with(ready, terms)?;
+        let [most, least, created, wait, max_dataset, max_checkpoint] = terms;
+        let ready = verdict.and_then(|target| match most == least {
             true => Ok(target),
             false => Err(Error::usage(
-                call.name(),
+                request.call.name(),
                 format!(
                     "name or flags differ between ranks; give the same on all ({RANKS_DIFFER})"
                 ),
             )),
         });
-        let (max_dataset, max_checkpoint) = (max_dataset as u64, max_checkpoint as u64);
-        let ids_are_taken = max_dataset >= id || (checkpoint && max_checkpoint >= count);
-        if let (true, Ok(target)) = (ids_are_taken || ready.is_err(), &target) {
-            self.remove_directories(target, id);
+        let (max_dataset, max_checkpoint) = (max_dataset.count(), max_checkpoint.count());
+        let ids_are_taken =
+            max_dataset >= id || (dataset.is_checkpoint() && max_checkpoint >= count);
+        if let (true, Some(target)) = (ids_are_taken || ready.is_err(), target) {
+            self.remove_directories(target.location, id);
         }
-        if no_room > 0 {
+        let wait = StartWait::of_all(wait);
+        if wait.get() == StartWait::Flushes {
             self.settle(WaitFor::All)?;
             return Ok(false);
         }
@@ -191,68 +214,74 @@ impl Session {
             self.ids.know(max_dataset, Some(max_checkpoint));
             return Ok(false);
         }
-        dataset.created = created as u64;
-        self.open(dataset, target, evict, begun)?;
+        dataset.created = created.count();
+        self.open(dataset, target, wait, begun)?;
         Ok(true)
     }
 
+    /// What this rank does before the ranks agree on the start: it looks for room, and makes its directories.
+    /// Local.
+    fn prepare(&mut self, request: &StartRequest, dataset: &Dataset) -> Prepared {
+        let flags = request.flags.clone();
+        let target = flags.and_then(|_| self.check_start(request.call, dataset));
+        let room = target.clone().and_then(|target| {
+            let planned = Planned { dataset, target };
+            self.cached
+                .check_space(&self.run, &self.search.offer, planned)
+        });
+        let wait = match &room {
+            // What is being flushed may go when it is in the prefix directory.
+            Err(_) if target.is_ok() && self.background.is_busy() => StartWait::Flushes,
+            Ok(Fit::AfterDeletion) => StartWait::Eviction { more: 0 },
+            Ok(Fit::AfterEvicting(more)) => StartWait::Eviction { more: *more },
+            Ok(Fit::Now | Fit::Never) | Err(_) => StartWait::Nothing,
+        };
+        let ready = room.and(target.clone()).and_then(|target| {
+            make_directories(&self.run, dataset, target.location)?;
+            Ok(target)
+        });
+        Prepared {
+            target: target.ok(),
+            wait,
+            ready,
+        }
+    }
+
     /// Removes the directories in the cache of a dataset that is not begun. Local.
-    fn remove_directories(&self, target: &Target, id: u64) {
+    fn remove_directories(&self, location: Location, id: u64) {
         let run = &self.run;
-        if !target.bypass {
-            let layout = &run.stores[target.store].layout;
+        if let Location::Cache(store) = location {
+            let layout = &run.stores[store].layout;
             let removed = dataset::remove_directories(&*run.files, layout, id, run.rank());
             run.tell_not_removed(removed);
         }
     }
 
-    /// All ranks are ready: enters the dataset, and evicts what must go for it. `evict` is one more
-    /// than the number of datasets that go beyond the count of the store, or 0 if nothing must be
-    /// waited for. Collective.
-    fn open(&mut self, dataset: Dataset, target: Target, evict: i64, begun: Instant) -> Result<()> {
-        let Target { store, bypass, .. } = target;
-        let tight = evict > 0;
-        let more = usize::try_from(evict - 1).unwrap_or(0);
-        if bypass {
+    /// All ranks are ready: enters the dataset, and evicts what must go for it. Collective.
+    fn open(
+        &mut self,
+        dataset: Dataset,
+        target: Target,
+        wait: Agreed<StartWait>,
+        begun: Instant,
+    ) -> Result<()> {
+        let location = target.location;
+        if location.is_bypass() {
             // What is copied there in the background would overwrite the files of the new one.
             let same_name = self.background.ids_of_name(&dataset.name, dataset.id);
             self.settle_cancelled(&same_name)?;
             self.checksums.cancel_bypass(Some(&dataset.name));
         }
-        self.settle_victims((store, bypass), more)?;
+        let more = wait.get().more();
+        self.settle_victims(location, more)?;
         if !dataset.is_checkpoint()
-            && let Err(error) = self.save_displaced((store, bypass), more)
+            && let Err(error) = self.save_displaced(location, more)
         {
-            self.remove_directories(&target, dataset.id);
+            self.remove_directories(location, dataset.id);
             return Err(error);
         }
-        let run = &self.run;
-        if bypass {
-            // An older entry of this name is lost by this, so it must not happen earlier.
-            run.on_root(|| index::enter(&*run.files, &run.prefix, &dataset))?;
-        }
-        self.ids.know(dataset.id, dataset.ckpt);
-        if bypass {
-            self.cached.name_is_reused(run, dataset.id, &dataset.name);
-        }
-        let place = match bypass {
-            true => run.prefix.root().to_path_buf(),
-            false => run.stores[store].layout.dataset(dataset.id),
-        };
-        let text = format!("{} is written to {}", title(&dataset), place.display());
-        run.tell_once(Severity::Debug(2), text);
-        // Where room is short the space of evicted parity must become free.
-        let reused_by = (!bypass && !tight).then_some(dataset.id);
-        let search = &mut self.search;
-        self.cached
-            .evict(run, search, (store, bypass), more, reused_by);
-        if bypass {
-            search.limit_bypass_of_last_run(run, &self.cached, store, &dataset.name);
-        }
-        if tight {
-            self.cached.deletion.finish();
-            run.comm.barrier()?;
-        }
+        self.enter(&dataset, location)?;
+        self.make_way(&dataset, location, wait)?;
         let event = match dataset.is_checkpoint() {
             true => Event::CheckpointStart,
             false => Event::OutputStart,
@@ -263,7 +292,7 @@ impl Session {
         self.run.log(event, |record| {
             record
                 .of(&dataset)
-                .note(self.run.base_of(target).display().to_string())
+                .note(self.run.base_of(location).display().to_string())
         });
         self.open = Some(OpenDataset {
             dataset,
@@ -273,6 +302,47 @@ impl Session {
             begun,
             started: Instant::now(),
         });
+        Ok(())
+    }
+
+    /// The id of a dataset is used from now on, and in bypass its name. Collective.
+    fn enter(&mut self, dataset: &Dataset, location: Location) -> Result<()> {
+        let run = &self.run;
+        if location.is_bypass() {
+            // An older entry of this name is lost by this, so it must not happen earlier.
+            run.on_root(|| index::enter(&*run.files, &run.prefix, dataset))?;
+        }
+        self.ids.know(dataset.id, dataset.ckpt);
+        if location.is_bypass() {
+            self.cached.name_is_reused(run, dataset.id, &dataset.name);
+        }
+        let directory = location.directory(run, dataset.id);
+        let text = format!("{} is written to {}", title(dataset), directory.display());
+        run.tell_once(Severity::Debug(2), text);
+        Ok(())
+    }
+
+    /// Evicts what must go for a new dataset. Collective.
+    fn make_way(
+        &mut self,
+        dataset: &Dataset,
+        location: Location,
+        wait: Agreed<StartWait>,
+    ) -> Result<()> {
+        let (run, search) = (&self.run, &mut self.search);
+        let tight = wait.get() != StartWait::Nothing;
+        // Where room is short the space of evicted parity must become free.
+        let reused_by = (!location.is_bypass() && !tight).then_some(dataset.id);
+        let more = wait.get().more();
+        self.cached.evict(run, search, location, more, reused_by);
+        if let (Location::Bypass(store), Some(survey)) = (location, search.survey.get_mut()) {
+            let last_run = &mut survey.last_run;
+            last_run.limit_bypass(run, &self.cached, store, &dataset.name);
+        }
+        if tight {
+            self.cached.led.deletion.finish();
+            run.comm.barrier()?;
+        }
         Ok(())
     }
 
@@ -290,11 +360,7 @@ impl Session {
         }
         let schemes = &self.run.descriptors.schemes;
         let descriptor = choose(schemes, dataset.ckpt, dataset.flag_output);
-        let target = descriptor.map(|s| Target {
-            scheme: s.index,
-            store: s.store,
-            bypass: s.bypass,
-        });
+        let target = descriptor.map(Target::of);
         let target =
             target.ok_or_else(|| Error::usage(call.name(), "no redundancy descriptor fits"))?;
         self.other_ranks
@@ -302,9 +368,12 @@ impl Session {
         Ok(target)
     }
 
-    /// The description of a dataset that starts now. Local.
-    fn describe(&self, id: u64, name: Name, ckpt: Option<u64>, output: bool) -> Dataset {
+    /// The description of a dataset that starts now. If it is a checkpoint, its number is `count`. Local.
+    fn describe(&self, request: &StartRequest, id: u64, count: u64) -> Dataset {
         let run = &self.run;
+        let (checkpoint, output) = request.flags.as_ref().copied().unwrap_or_default();
+        let given = request.name.clone().filter(|name| !name.is_empty());
+        let name = given.unwrap_or_else(|| format!("scr.dataset.{id}").as_str().into());
         // The time of creation tells which of two datasets is newer, so it never goes back.
         let cached = self.cached.entries.iter();
         let newest = cached.map(|c| c.dataset.created as i64).max();
@@ -315,26 +384,57 @@ impl Session {
         Dataset {
             id,
             name,
-            flag_ckpt: ckpt.is_some(),
+            flag_ckpt: checkpoint,
             flag_output: output,
             created: micros as u64,
             user: run.user.clone(),
             jobname: run.settings.job_name.as_deref().map(Name::from),
             jobid: run.job.clone(),
             cluster: run.settings.cluster_name.as_deref().map(Name::from),
-            ckpt,
+            ckpt: checkpoint.then_some(count),
             ..Dataset::default()
         }
     }
 }
 
+/// A number by which the ranks see that all start the same dataset.
+fn dataset_print(dataset: &Dataset) -> i64 {
+    let flags = [dataset.flag_ckpt, dataset.flag_output].map(u8::from);
+    let asked = [&flags[..], dataset.name.as_bytes()].concat();
+    collective::fingerprint(&asked) as i64
+}
+
 /// Makes this rank's directories in the cache. Local.
-fn make_directories(run: &Run, dataset: &Dataset, target: Target) -> Result<()> {
-    if target.bypass {
+fn make_directories(run: &Run, dataset: &Dataset, location: Location) -> Result<()> {
+    let Location::Cache(store) = location else {
         return Ok(());
-    }
-    let descriptor = &run.descriptors.stores[target.store];
+    };
+    let descriptor = &run.descriptors.stores[store];
     require_base(&*run.files, descriptor, run.node())?;
-    let layout = &run.stores[target.store].layout;
+    let layout = &run.stores[store].layout;
     dataset::make_empty_directories(&*run.files, layout, dataset.id, run.rank())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StartWait;
+    use crate::comm::{collective, threads};
+
+    #[test]
+    fn all_ranks_wait_for_what_the_last_of_them_must() {
+        let (nothing, flushes) = (StartWait::Nothing, StartWait::Flushes);
+        let eviction = |more| StartWait::Eviction { more };
+        for (waits, all) in [
+            ([nothing, nothing], nothing),
+            ([nothing, eviction(0)], eviction(0)),
+            ([eviction(3), eviction(1)], eviction(3)),
+            ([flushes, eviction(usize::MAX)], flushes),
+        ] {
+            let agreed = threads::run(2, |comm| {
+                let [term] = collective::combine(&*comm, [waits[comm.rank()].term()]).unwrap();
+                StartWait::of_all(term).get()
+            });
+            assert_eq!(agreed, [all, all]);
+        }
+    }
 }

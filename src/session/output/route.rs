@@ -4,6 +4,7 @@ use crate::config::fold_dots;
 use crate::format::Name;
 use crate::prefix::paths::{MAX_FILENAME, dir_of_program};
 use crate::session::Session;
+use crate::session::datasets::location::Location;
 use crate::session::state::{Call, State};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ impl Session {
         if name.as_os_str().is_empty() {
             return Err(Error::usage(call, "the name is empty"));
         }
-        let path = match &self.search.offered {
+        let path = match &self.search.offer.files {
             _ if self.open.is_some() => self.route_output(name)?,
             Some(_) if self.state == State::Restart => {
                 let path = self.route_restart(name);
@@ -55,25 +56,30 @@ impl Session {
             return Ok(name.to_path_buf());
         };
         let id = open.dataset.id;
-        let layout = &run.stores[open.target.store].layout;
-        let path = match open.target.bypass {
-            true => fold_dots(&self.cwd.join(name)),
-            false => layout.data(id, run.rank()).join(&relative),
+        let location = open.target.location;
+        let path = match location {
+            Location::Bypass(_) => fold_dots(&self.cwd.join(name)),
+            Location::Cache(_) => location.root(run, id).join(&relative),
         };
         if path.as_os_str().len() >= MAX_FILENAME || open.files.contains_key(&relative) {
             return Ok(path);
         }
-        if open.target.bypass {
+        if location.is_bypass() {
             self.other_ranks.check_path(run, &relative)?;
         }
         let parent = relative.parent().unwrap_or(Path::new(""));
         if !open.directories.contains(parent) {
-            if open.target.bypass {
-                let (files, dir) = (&*run.files, run.prefix.root().join(parent));
-                dir_of_program(files, &dir, |dir| files.make_dirs(dir))?;
-            } else if !parent.as_os_str().is_empty() {
-                let below = layout.data_below(id, run.rank()).join(parent);
-                run.files.make_private_dirs(layout.base(), &below)?;
+            match location {
+                Location::Bypass(_) => {
+                    let (files, dir) = (&*run.files, run.prefix.root().join(parent));
+                    dir_of_program(files, &dir, |dir| files.make_dirs(dir))?;
+                }
+                Location::Cache(_) if parent.as_os_str().is_empty() => {}
+                Location::Cache(store) => {
+                    let layout = &run.stores[store].layout;
+                    let below = layout.data_below(id, run.rank()).join(parent);
+                    run.files.make_private_dirs(layout.base(), &below)?;
+                }
             }
             open.directories.insert(parent.to_path_buf());
         }

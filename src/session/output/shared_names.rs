@@ -5,6 +5,7 @@
 use crate::Result;
 use crate::comm::Local;
 use crate::prefix::names::owners;
+use crate::session::datasets::location::Location;
 use crate::session::flush::begin;
 use crate::session::output::OpenDataset;
 use crate::session::run::{Run, Store};
@@ -55,10 +56,15 @@ fn form(name: &Path) -> u64 {
 /// True if several ranks can write one file together: in bypass, and in a store with one directory for
 /// all ranks.
 pub(in crate::session) fn may_share(run: &Run, open: &OpenDataset) -> bool {
-    let Store {
-        layout, sharing, ..
-    } = &run.stores[open.target.store];
-    open.target.bypass || (layout.is_common() && sharing.all)
+    match open.target.location {
+        Location::Bypass(_) => true,
+        Location::Cache(store) => {
+            let Store {
+                layout, sharing, ..
+            } = &run.stores[store];
+            layout.is_common() && sharing.all
+        }
+    }
 }
 
 /// Fails if a lower rank has routed a name of this rank, too. Collective.

@@ -1,9 +1,9 @@
 //! Checks of the stores' directories on this node.
 
-use crate::comm::{Communicator, Term, collective};
-use crate::config::descriptors::{Descriptors, StoreDescriptor};
+use crate::comm::Term;
+use crate::config::descriptors::StoreDescriptor;
 use crate::messages::{STORE_DIFFERS, STORE_IS_NO_DIRECTORY};
-use crate::session::run::Store;
+use crate::session::run::{Run, Store};
 use crate::store::{Durability, FileKind, Files, Stat};
 use crate::{Error, Result};
 
@@ -31,28 +31,24 @@ pub(in crate::session) fn require_base(
 }
 
 /// Verifies that a store which is configured as shared by several nodes is: the other ranks must see
-/// the file that the leader writes. Otherwise data would seem to be lost at each restart on other
+/// the file that the leader writes, with the `number` of the run. Otherwise data would seem to be lost at each restart on other
 /// nodes. Collective; two rounds if there is such a store, one if one of them is full.
 ///
 /// # Errors
 /// A rank does not see the file of its leader.
-pub(in crate::session) fn confirm_shared(
-    comm: &dyn Communicator,
-    files: &dyn Files,
-    node: &str,
-    (stores, descriptors): (&[Store], &Descriptors),
-    run: u64,
-) -> Result<()> {
-    let shared: Vec<(&Store, &StoreDescriptor)> = stores
+pub(in crate::session) fn confirm_shared(run: &Run, number: u64) -> Result<()> {
+    let files = &*run.files;
+    let shared: Vec<(&Store, &StoreDescriptor)> = run
+        .stores
         .iter()
-        .zip(&descriptors.stores)
+        .zip(&run.descriptors.stores)
         .filter(|(_, store)| store.enabled && store.outlives_nodes())
         .collect();
     if shared.is_empty() {
         return Ok(());
     }
     let path = |store: &Store| store.layout.job().join(SHARED);
-    let text = |store: &Store| format!("{run:016x} {}", store.sharing.leader).into_bytes();
+    let text = |store: &Store| format!("{number:016x} {}", store.sharing.leader).into_bytes();
     let mut led = shared.iter().filter(|(store, _)| store.leader);
     let written = led
         .try_for_each(|(store, _)| files.replace(&path(store), &text(store), Durability::Atomic));
@@ -60,10 +56,10 @@ pub(in crate::session) fn confirm_shared(
     // needed, so the check is left out.
     let is_full = |error: &Error| error.is_full() || error.is_not_found();
     let full = written.as_ref().is_err_and(is_full);
-    let mut terms = [Term::Max(full.into())];
     let written = if full { Ok(()) } else { written };
-    collective::agree_with(comm, node, written, &mut terms)?;
-    if terms[0].value() > 0 {
+    let agreement = run.agree_with(written, [Term::Max(full.into())])?;
+    let ((), [full]) = agreement.all_done()?;
+    if full.on_any() {
         return Ok(());
     }
     let seen = shared.iter().try_for_each(|(store, descriptor)| {
@@ -74,14 +70,15 @@ pub(in crate::session) fn confirm_shared(
         Err(Error::config(
             descriptor.place.clone(),
             format!(
-                "STORE={} is not the same directory for all of GROUP={}: node {node} does not see \
+                "STORE={} is not the same directory for all of GROUP={}: node {} does not see \
                  what rank {} has put there; say GROUP=NODE and VIEW=PRIVATE for storage in the \
                  nodes ({STORE_DIFFERS})",
                 descriptor.dir.display(),
                 descriptor.group,
+                run.node(),
                 store.sharing.leader
             ),
         ))
     });
-    collective::agree(comm, node, seen)
+    run.agree(seen)
 }

@@ -6,7 +6,7 @@
 //! job had ended and its dataset been scavenged.
 
 use crate::cache::plan::{Candidate, Slot};
-use crate::comm::{Agreed, Term, collective};
+use crate::comm::{Agreement, Term, collective};
 use crate::events::Severity;
 use crate::format::{Dataset, to_message};
 use crate::messages::NOT_COPIED;
@@ -14,17 +14,20 @@ use crate::prefix::index;
 use crate::scavenge::copy::CopySettings;
 use crate::scavenge::{BuildSettings, Redundancy, build, copy};
 use crate::session::datasets::cached::title;
-use crate::session::datasets::search::{PassedOver, Restart};
-use crate::session::datasets::unavailable::Unavailable;
+use crate::session::datasets::location::Writers;
+use crate::session::datasets::search::Restart;
+use crate::session::datasets::survey::PassedOver;
+use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::progress::CopyProgress;
-use crate::session::restart::recovery_plan::{NextStep, OfOtherRanks, cannot_be_used_now};
+use crate::session::restart::recovery_plan::{Planner, cannot_be_used_now};
+use crate::session::restart::step::{NextStep, OfOtherRanks};
 use crate::session::run::{Run, time_now};
 use crate::system::time::Instant;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 
-impl Restart<'_> {
-    /// Rank 0: the messages to use a candidate that another number of ranks wrote. Local.
+impl Planner<'_> {
+    /// The messages to use a candidate that another number of ranks wrote. Local.
     pub fn orders_of_other_ranks(&mut self, candidate: Candidate) -> Result<Vec<Vec<u8>>> {
         let run = self.run;
         let Dataset { id, created, .. } = candidate.dataset;
@@ -37,15 +40,17 @@ impl Restart<'_> {
             ranks: candidate.ranks as u64,
             in_prefix: entry.is_some_and(|entry| entry.dataset.as_ref().is_some_and(same)),
         };
-        self.search.tried = Some(candidate);
+        self.survey.tried = Some(candidate);
         let step = NextStep {
-            rejected: std::mem::take(&mut self.search.rejected),
+            rejected: std::mem::take(&mut self.survey.rejected),
             of_other_ranks: Some(found),
             ..NextStep::default()
         };
         Ok(vec![to_message(&step)?; run.comm.size()])
     }
+}
 
+impl Restart<'_> {
     /// Brings a dataset to the prefix directory; a checkpoint is offered from there. True if it is
     /// offered now. Collective.
     pub fn use_other_ranks(&mut self, found: &OfOtherRanks) -> Result<bool> {
@@ -76,7 +81,7 @@ impl Restart<'_> {
         if !dataset.is_checkpoint() {
             return Ok(false);
         }
-        self.fetch_dataset(dataset, found.ranks)
+        self.fetch_dataset(dataset, Writers::new(run, found.ranks))
     }
 
     /// A dataset could not be brought to the prefix directory: it is passed over if it is damaged, and
@@ -89,19 +94,20 @@ impl Restart<'_> {
             self.run.prefix.root().display()
         );
         if !trouble {
-            self.search.passed_over.push(PassedOver {
+            self.search.pass_over(PassedOver {
                 severity: Severity::Error,
                 named: title(dataset),
                 text: format!("cached {} {text}", title(dataset)),
             });
             return;
         }
-        let tried = self.search.tried.take();
-        self.search.failed_for_now.extend(tried);
+        if let Some(survey) = self.search.survey.get_mut() {
+            survey.put_off();
+        }
         if dataset.is_checkpoint() {
             let why = cannot_be_used_now(&text);
-            self.search
-                .cannot_use(Unavailable::new(dataset, false, why));
+            let unavailable = Unavailable::new(dataset, Cause::InCache, why);
+            self.search.offer.cannot_use(unavailable);
         }
     }
 }
@@ -130,7 +136,6 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
         let led = run.led_store(store);
         let copied = led.map(|store| copy(&settings, std::slice::from_ref(&store.layout), id));
         let problems = copied.map_or(Vec::new(), |copied| copied.problems);
-        let mut terms = [Term::Max(problems.iter().any(is_trouble).into())];
         for text in problems.iter().map(ToString::to_string) {
             // Both passes look at the files of a rank that could not be copied.
             if told.insert(text.clone()) {
@@ -139,37 +144,40 @@ fn save(run: &Run, found: &OfOtherRanks) -> Result<(Result<()>, bool)> {
             }
         }
         // What is needed of the second pass is known when the first has ended on all nodes.
-        run.comm.allreduce(&mut terms)?;
-        trouble |= terms[0].value() > 0;
+        trouble |= run.on_any(problems.iter().any(is_trouble))?;
     }
-    let mut terms = [Term::Max(0)];
-    let built = collective::if_root(&*run.comm, || {
-        let mut notes = Vec::new();
-        let how = BuildSettings {
-            node: run.node(),
-            time: &time_now(),
-            checksums: run.settings.crc_on_flush,
-            watch: &(),
-        };
-        let built = build(&*run.files, &run.prefix, id, how, &mut notes);
-        for note in notes {
-            run.tell(Severity::Warning, note);
-        }
-        let built = built?.dataset;
-        match built.created == found.dataset.created {
-            true => Ok(()),
-            false => Err(Error::dataset(
-                id,
-                built.name.to_string(),
-                "was found in its place, of another time",
-            )),
-        }
-    });
-    if let Err(error) = &built {
-        terms[0] = Term::Max(is_trouble(error).into());
+    let built = collective::if_root(&*run.comm, || build_saved(run, found));
+    let not_built = [Term::Max(built.as_ref().is_err_and(is_trouble).into())];
+    let Agreement {
+        verdict,
+        terms: [not_built],
+    } = run.agree_with(built, not_built)?;
+    Ok((verdict.map(drop), trouble || not_built.on_any()))
+}
+
+/// Rank 0: rebuilds what is lost of a dataset that was copied to the prefix directory, and completes it. Local.
+fn build_saved(run: &Run, found: &OfOtherRanks) -> Result<()> {
+    let id = found.slot.id;
+    let mut notes = Vec::new();
+    let how = BuildSettings {
+        node: run.node(),
+        time: &time_now(),
+        checksums: run.settings.crc_on_flush,
+        watch: &(),
+    };
+    let built = build(&*run.files, &run.prefix, id, how, &mut notes);
+    for note in notes {
+        run.tell(Severity::Warning, note);
     }
-    let saved = collective::agree_with(&*run.comm, run.node(), built, &mut terms).verdict()?;
-    Ok((saved.map(drop), trouble || terms[0].value() > 0))
+    let built = built?.dataset;
+    match built.created == found.dataset.created {
+        true => Ok(()),
+        false => Err(Error::dataset(
+            id,
+            built.name.to_string(),
+            "was found in its place, of another time",
+        )),
+    }
 }
 
 /// True for errors that say nothing of the dataset: a full disk, an I/O error. A file that is not there is lost.

@@ -3,79 +3,60 @@
 
 use crate::cache::plan::{Candidate, Inventory, Slot, candidates};
 use crate::events::Severity;
-use crate::format::flush_file::{self, FlushFile};
+use crate::format::flush_file::{self, FlushEntry, FlushFile};
 use crate::format::{Dataset, Name};
 use crate::messages::NO_RECORD_LEFT;
 use crate::prefix::records;
-use crate::session::datasets::cached::{CachedDatasets, title};
-use crate::session::datasets::search::{DatasetKey, Rejected, RestartSearch};
+use crate::session::datasets::cached::title;
+use crate::session::datasets::survey::{DatasetKey, LastRun, Rejected, Survey};
 use crate::session::run::Run;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-impl RestartSearch {
-    /// Rank 0: fills the search, and the list of unusable directories, from the inventories of the
-    /// leaders. Local.
-    pub fn classify(
-        &mut self,
-        run: &Run,
-        cached: &mut CachedDatasets,
-        inventories: &[(usize, Inventory)],
-    ) {
+impl Survey {
+    /// Takes in the inventories of the leaders: what can be tried, what no restart can use, and what is to be
+    /// removed. Local.
+    pub fn classify(&mut self, run: &Run, inventories: &[(usize, Inventory)]) {
         let flush_file = records::read_flush_file(&*run.files, &run.prefix);
         if let Err(error) = &flush_file {
             let text = format!("{error}; a new one is written");
             run.tell_once(Severity::Warning, text);
         }
         let flush_file = flush_file.unwrap_or_default();
-        let key = |(id, entry): (&u64, &flush_file::FlushEntry)| -> Option<DatasetKey> {
-            Some((*id, entry.dataset.as_ref()?.created))
-        };
-        self.completed = flush_file.datasets.iter().filter_map(key).collect();
-        // What was purged now is in the cache only.
-        let purged = run.settings.prefix_purge;
-        let saved = flush_file.datasets.iter();
-        let saved = saved.filter(|(_, e)| !purged && !e.needs_flush());
-        self.saved = saved.filter_map(key).collect();
-        let interrupted = flush_file.datasets.iter();
-        let interrupted = interrupted.filter(|(_, entry)| entry.is_interrupted());
-        self.interrupted = interrupted.filter_map(key).collect();
+        self.last_run = LastRun::of(run, &flush_file);
         let mut found = candidates(inventories);
         found.reverse();
-        self.in_bypass = in_prefix_of_last_run(run, &flush_file);
         tell_lost(run, &flush_file, &found);
-        let mut present: Vec<Slot> = inventories
-            .iter()
-            .flat_map(|(_, i)| i.present.iter().copied())
-            .collect();
+        // What cannot be read now may be whole the next time.
+        let each = |of: fn(&Inventory) -> &Vec<Slot>| -> Vec<Slot> {
+            let all = inventories.iter().flat_map(|(_, inventory)| of(inventory));
+            all.copied().collect()
+        };
+        self.unread = each(|inventory| &inventory.unread);
+        let mut present = each(|inventory| &inventory.present);
         present.sort();
         present.dedup();
         present.retain(|slot| !found.iter().any(|candidate| candidate.slot() == *slot));
-        // What cannot be read now may be whole the next time.
-        let unread = inventories.iter().flat_map(|(_, i)| &i.unread);
-        let unread: Vec<Slot> = unread.copied().collect();
-        present.retain(|slot| !unread.contains(slot));
+        present.retain(|slot| !self.unread.contains(slot));
         let of_other_runs = self.leave_other_runs(run, &mut found);
         // Without a readable record only the id tells whether a dataset was complete once.
         let (quarantine, discard): (Vec<Slot>, Vec<Slot>) = present
             .into_iter()
             .partition(|slot| flush_file.datasets.contains_key(&slot.id));
         tell_unfinished(run, &discard);
-        let unusable = inventories
-            .iter()
-            .flat_map(|(_, i)| i.quarantined.iter().copied())
-            .chain(unread.iter().copied())
-            .chain(of_other_runs)
-            .chain(quarantine.iter().copied());
-        cached.set_unusable(unusable.collect());
+        let quarantined = each(|inventory| &inventory.quarantined);
+        self.unusable = [&quarantined, &self.unread, &of_other_runs, &quarantine]
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect();
         self.rejected = Rejected {
             discard,
             quarantine,
         };
-        self.unread = unread;
         self.cached = found;
     }
 
-    /// Rank 0: takes out of `found` what a run of the same job wrote for another prefix directory.
+    /// Takes out of `found` what a run of the same job wrote for another prefix directory.
     /// A dataset in the flush file of this prefix directory is of this run nevertheless: the
     /// directory was moved, or has several names. Local.
     fn leave_other_runs(&self, run: &Run, found: &mut Vec<Candidate>) -> Vec<Slot> {
@@ -85,7 +66,7 @@ impl RestartSearch {
             let Some(other) = candidate.other_prefix.as_ref() else {
                 return true;
             };
-            if self.completed.contains(&(id, created)) {
+            if self.last_run.completed.contains(&(id, created)) {
                 return true;
             }
             let text = format!(
@@ -103,6 +84,25 @@ impl RestartSearch {
     }
 }
 
+impl LastRun {
+    fn of(run: &Run, flush_file: &FlushFile) -> Self {
+        let keys = |wanted: &dyn Fn(&FlushEntry) -> bool| -> BTreeSet<DatasetKey> {
+            let entries = flush_file.datasets.iter().filter(|(_, e)| wanted(e));
+            entries
+                .filter_map(|(id, e)| Some((*id, e.dataset.as_ref()?.created)))
+                .collect()
+        };
+        // What was purged now is in the cache only.
+        let purged = run.settings.prefix_purge;
+        LastRun {
+            completed: keys(&|_| true),
+            saved: keys(&|entry| !purged && !entry.needs_flush()),
+            interrupted: keys(&|entry| entry.is_interrupted()),
+            in_bypass: in_prefix_of_last_run(run, flush_file),
+        }
+    }
+}
+
 /// Rank 0: what the last run of this job wrote in bypass, for datasets that this run writes in
 /// bypass, too. SCR v3.1.0 has records of them in the cache, and restarts from them without a fetch.
 /// With `SCR_FETCH=0` also what that run has removed from its cache in `SCR_Finalize`.
@@ -110,7 +110,7 @@ fn in_prefix_of_last_run(run: &Run, flush_file: &FlushFile) -> BTreeMap<DatasetK
     if run.settings.cache_purge || !run.settings.distribute {
         return BTreeMap::new();
     }
-    let is_used = |entry: &&flush_file::FlushEntry| {
+    let is_used = |entry: &&FlushEntry| {
         let dataset = entry.dataset.as_ref();
         let bypass = || {
             dataset

@@ -2,25 +2,28 @@
 
 use crate::cache::plan::Slot;
 use crate::events::{Event, Severity};
-use crate::format::filemap::Filemap;
 use crate::format::index::Index;
-use crate::format::{self, Dataset, Name};
+use crate::format::{self, Dataset, Name, RankFiles};
 use crate::messages::{
     CANNOT_FETCH_NOW, FETCH_FAILED, NO_CHECKSUMS, NO_SUCH_CHECKPOINT, READ_IN_PLACE,
 };
 use crate::prefix::access::PrefixAccess;
 use crate::prefix::fetch::{FetchTarget, Fetched, RefusalReason, Refused, Wanted, fetch};
 use crate::prefix::{index, records};
-use crate::session::datasets::cached::{CachedDataset, moved, note, title};
+use crate::session::datasets::cached::{CachedDataset, OwnPart, moved, note, title};
+use crate::session::datasets::location::{Location, Writers};
 use crate::session::datasets::other_ranks::{self, OtherRanksFound};
 use crate::session::datasets::prefix_state::PrefixState;
-use crate::session::datasets::record::{filemap, protect};
-use crate::session::datasets::search::{PassedOver, Restart, RestartSearch};
+use crate::session::datasets::record::{Target, filemap, protect};
+use crate::session::datasets::search::Restart;
 use crate::session::datasets::space::{receive_sizes, send_size};
-use crate::session::datasets::unavailable::Unavailable;
+use crate::session::datasets::survey::PassedOver;
+use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::flush::finish::finish_and_tell;
+use crate::session::log::FromTo;
 use crate::session::progress::CopyProgress;
-use crate::session::restart::make_room::{Needs, agree_on_room};
+use crate::session::restart::make_room::{Fitted, Needs, agree_on_room};
+use crate::session::restart::recovery_plan::Planner;
 use crate::session::run::{Run, time_now};
 use crate::system::time::Instant;
 use crate::system::time::sleep;
@@ -55,10 +58,11 @@ struct NextFetch {
     max_checkpoint: u64,
 }
 
-impl RestartSearch {
-    /// Rank 0: the next dataset to try; the index marks it as fetched. Local.
-    fn next_fetch(&mut self, run: &Run) -> Result<NextFetch> {
-        let first = self.fetch.is_none();
+impl Planner<'_> {
+    /// The next dataset to try; the index marks it as fetched. Local.
+    fn next_fetch(&mut self) -> Result<NextFetch> {
+        let run = self.run;
+        let first = self.survey.fetch.is_none();
         if first {
             // What a background flush has left since the last search.
             finish_and_tell(run)?;
@@ -68,22 +72,22 @@ impl RestartSearch {
             false => None,
         };
         let mut known = true;
-        let mut queue = self.fetch.take();
-        let (next, written) = index::note(&*run.files, &run.prefix, |index| {
+        let mut queue = self.survey.fetch.take();
+        let (mut next, written) = index::note(&*run.files, &run.prefix, |index| {
             if let Some(name) = &current {
                 known = index.set_current(name);
             }
             let mut next = NextFetch {
                 dataset: None,
-                ranks: run.comm.size() as u64,
+                ranks: 0,
                 max_dataset: index.max_dataset(),
                 max_checkpoint: index.max_checkpoint(),
             };
-            let queue = queue.get_or_insert_with(|| self.fetch_order(run, index).into());
+            let queue = queue.get_or_insert_with(|| self.fetch_order(index).into());
             while let Some(id) = queue.pop_front() {
                 // It may have been dropped since the search began.
                 let dataset = index.get(id).and_then(|entry| entry.dataset.clone());
-                next.dataset = dataset.filter(|dataset| self.may_offer(dataset));
+                next.dataset = dataset.filter(|dataset| self.offer.allows(dataset));
                 if next.dataset.is_some() {
                     index.mark_fetched(id, time_now().as_str());
                     break;
@@ -91,7 +95,8 @@ impl RestartSearch {
             }
             Ok(next)
         })?;
-        self.fetch = queue;
+        self.survey.fetch = queue;
+        next.ranks = self.other_ranks.ranks_of(run, next.dataset.as_ref());
         let moved = written.is_ok();
         // The marks only tell what was done. Where they cannot be written the fetch goes on.
         run.keep_record(|| written);
@@ -101,16 +106,21 @@ impl RestartSearch {
         Ok(next)
     }
 
-    /// Rank 0: the ids that a search tries, in order. With `SCR_FETCH=0` these are the checkpoints
+    /// The ids that a search tries, in order. With `SCR_FETCH=0` these are the checkpoints
     /// that the last run of this job wrote in bypass, since they count as its cache.
-    fn fetch_order(&self, run: &Run, index: &Index) -> Vec<u64> {
-        if run.settings.fetch {
+    fn fetch_order(&self, index: &Index) -> Vec<u64> {
+        if self.run.settings.fetch {
             return index.candidates();
         }
         let is_of_last_run = |id: &u64| {
             let entry = index.get(*id).filter(|entry| entry.is_good());
             let dataset = entry.and_then(|entry| entry.dataset.as_ref());
-            let known = |d: &Dataset| self.in_bypass.contains_key(&(d.id, d.created));
+            let known = |d: &Dataset| {
+                self.survey
+                    .last_run
+                    .in_bypass
+                    .contains_key(&(d.id, d.created))
+            };
             dataset.is_some_and(|d| known(d) && d.is_checkpoint())
         };
         let ids = index.datasets().keys().rev().copied();
@@ -149,31 +159,41 @@ fn remember_current(run: &Run, name: Name, known: bool, moved: bool) {
     }
 }
 
+/// A dataset that is about to be fetched.
+#[derive(Clone, Copy)]
+struct Sought<'a> {
+    dataset: &'a Dataset,
+    writers: Writers,
+    /// Index of the redundancy descriptor by which a dataset like it is written now.
+    scheme: usize,
+    /// Index of the store of that descriptor.
+    store: usize,
+    begun: Instant,
+}
+
 /// Where the files of a dataset go.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Destination {
-    /// This store.
-    Store(usize),
+    /// The store.
+    Store,
     /// Nowhere: the program reads them in the prefix directory. Files in containers are extracted there.
     InPlace,
     /// Nowhere: it is only found out whether they are good.
     Verified,
 }
 
-/// Fetches into a store, or verifies the files in the prefix directory. The latter is repeated after
-/// transient errors; for trouble with a store there is another way, to do without it. `ranks` as in
-/// [`Wanted`]. Collective; the inner result is the same on all ranks.
+/// Fetches into the store, or verifies the files in the prefix directory. The latter is repeated after
+/// transient errors; for trouble with a store there is another way, to do without it.
+/// Collective; the inner result is the same on all ranks.
 fn fetch_to(
     run: &Run,
-    (dataset, ranks): (&Dataset, u64),
+    sought: Sought,
     to: Destination,
 ) -> Result<std::result::Result<Fetched, Refused>> {
-    let store = match to {
-        Destination::Store(store) => Some(store),
-        _ => None,
-    };
-    let layout = store.map(|store| &run.stores[store].layout);
-    let target = layout.map(|layout| FetchTarget {
+    let dataset = sought.dataset;
+    let to_store = to == Destination::Store;
+    let layout = &run.stores[sought.store].layout;
+    let target = to_store.then(|| FetchTarget {
         base: layout.base(),
         below: layout.data_below(dataset.id, run.rank()),
         common: layout.is_common(),
@@ -181,9 +201,9 @@ fn fetch_to(
     let wanted = Wanted {
         id: dataset.id,
         name: &dataset.name,
-        checksums: run.settings.crc_on_flush || (store.is_some() && run.settings.crc_on_copy),
+        checksums: run.settings.crc_on_flush || (to_store && run.settings.crc_on_copy),
         in_place: to == Destination::InPlace,
-        ranks,
+        ranks: sought.writers.count(run),
     };
     let progress = CopyProgress::new(run, format!("the fetch of {}", title(dataset)));
     let access = PrefixAccess {
@@ -192,7 +212,7 @@ fn fetch_to(
     };
     for pause in PAUSES {
         match fetch(&access, &wanted, target.as_ref())? {
-            Err(refused) if refused.why == RefusalReason::Trouble && store.is_none() => {
+            Err(refused) if refused.why == RefusalReason::Trouble && !to_store => {
                 let text = format!("{} is read again: {}", title(dataset), refused.error);
                 run.tell_once(Severity::Debug(1), text);
                 sleep(pause);
@@ -212,12 +232,9 @@ fn room_for(dataset: &Dataset, store: usize) -> Needs<'_> {
     }
 }
 
-/// This rank's record of a dataset in a store; on a leader, with the bytes that it takes there.
-type StoreRecord = (Filemap, Option<u64>);
-
-/// Result of a fetch into a store. The same on all ranks, but for the record.
+/// Result of a fetch into a store. The same on all ranks, but for the part.
 enum InStore {
-    Done(Box<Fetched>, Box<StoreRecord>),
+    Done(Box<Fetched>, Box<OwnPart>),
     /// The dataset cannot be fetched, wherever to.
     Refused(Refused),
     /// The store cannot take it, for this reason.
@@ -227,160 +244,174 @@ enum InStore {
 impl Restart<'_> {
     /// Fetches the next checkpoint of this search from the prefix directory. Collective.
     pub fn fetch_next(&mut self) -> Result<Attempt> {
-        let next = match self.run.rank() {
-            0 => self.search.next_fetch(self.run).map(|next| NextFetch {
-                ranks: self.other_ranks.ranks_of(self.run, next.dataset.as_ref()),
-                ..next
-            }),
-            _ => Ok(NextFetch::default()),
-        };
-        let next: NextFetch = self.run.share_from_root(|| next)?;
+        let run = self.run;
+        let next = self.planner().map(|mut planner| planner.next_fetch());
+        let next = run.share(next)?;
         self.ids.know(next.max_dataset, Some(next.max_checkpoint));
         // Whether or not the one that SCR_Current named can be used, others follow.
-        self.search.chosen = None;
+        self.search.offer.chosen = None;
+        let writers = Writers::new(run, next.ranks);
         match next.dataset {
-            Some(dataset) if self.fetch_dataset(&dataset, next.ranks)? => Ok(Attempt::Fetched),
+            Some(dataset) if self.fetch_dataset(&dataset, writers)? => Ok(Attempt::Fetched),
             Some(_) => Ok(Attempt::Failed),
             None => Ok(Attempt::NoneLeft),
         }
     }
 
-    /// Fetches one dataset, which `ranks` ranks wrote; true if it is offered now. One of another number
-    /// of ranks stays in the prefix directory, where each rank can read every file. Collective.
-    pub fn fetch_dataset(&mut self, wanted: &Dataset, ranks: u64) -> Result<bool> {
+    /// Fetches one dataset; true if it is offered now. One of another number of ranks stays in the prefix
+    /// directory, where each rank can read every file. Collective.
+    pub fn fetch_dataset(&mut self, dataset: &Dataset, writers: Writers) -> Result<bool> {
         let begun = Instant::now();
-        let (run, id) = (self.run, wanted.id);
-        run.tell_once(Severity::Debug(2), format!("{} is fetched", title(wanted)));
-        let Some(descriptor) = run.descriptor_of(wanted) else {
+        let run = self.run;
+        run.tell_once(Severity::Debug(2), format!("{} is fetched", title(dataset)));
+        let Some(descriptor) = run.descriptor_of(dataset) else {
             return Ok(false);
         };
-        run.log_dataset(Event::FetchStart, wanted);
-        let (scheme, store) = (descriptor.index, descriptor.store);
-        let same_ranks = ranks == run.comm.size() as u64;
-        let bypass = descriptor.bypass || run.settings.fetch_bypass || !same_ranks;
-        let replaces = !self.cached.slots_of_id(id).is_empty()
-            || self.cached.would_evict(run, self.search, store);
-        if !bypass && replaces {
-            // Nothing leaves the cache before it is certain that the dataset can be fetched.
-            if let Err(refused) = fetch_to(run, (wanted, ranks), Destination::Verified)? {
-                return self.pass_over(wanted, refused);
-            }
-            self.cached.remove_id(run, self.search, id)?;
+        run.log_dataset(Event::FetchStart, dataset);
+        let sought = Sought {
+            dataset,
+            writers,
+            scheme: descriptor.index,
+            store: descriptor.store,
+            begun,
+        };
+        if descriptor.bypass || run.settings.fetch_bypass || writers.are_others() {
+            let location = Location::Bypass(sought.store);
+            self.cached.evict(run, self.search, location, 0, None);
+            return self.fetch_in_place(sought, None);
         }
-        self.cached
-            .evict(run, self.search, (store, bypass), 0, None);
-        let mut no_copy = None;
-        if !bypass {
-            // The fetch may need the space of what is being deleted in the background.
-            self.cached.deletion.finish();
-            run.comm.barrier()?;
-            match self.fetch_into_store((wanted, ranks), (scheme, store), replaces)? {
-                InStore::Done(fetched, record) => {
-                    return self.is_ready(*fetched, Some(*record), (scheme, ranks), store, begun);
-                }
-                InStore::Refused(refused) => return self.pass_over(wanted, refused),
-                InStore::NoCopy(error) => no_copy = Some(error),
-            }
-        }
-        match fetch_to(run, (wanted, ranks), Destination::InPlace)? {
-            Ok(fetched) => {
-                if let Some(error) = no_copy {
-                    let named = title(wanted);
-                    let text = format!(
-                        "{named} cannot be kept in the cache, so it is read in place: {error} ({READ_IN_PLACE})"
-                    );
-                    run.tell_once(Severity::Warning, text);
-                }
-                self.is_ready(fetched, None, (scheme, ranks), store, begun)
-            }
-            Err(refused) => self.pass_over(wanted, refused),
+        match self.fetch_into_store(sought)? {
+            InStore::Done(fetched, own) => self.is_ready(sought, *fetched, Some(*own)),
+            InStore::Refused(refused) => self.pass_over(dataset, refused),
+            InStore::NoCopy(error) => self.fetch_in_place(sought, Some(error)),
         }
     }
 
-    /// Fetches a dataset into a store and makes its redundancy there. While the store is full, what a
-    /// restart can best do without makes room. Unless it is `Done`, the store has nothing of it. `verified`
-    /// as in [`Needs`]. Collective; the same on all ranks.
-    fn fetch_into_store(
-        &mut self,
-        (wanted, ranks): (&Dataset, u64),
-        (scheme, store): (usize, usize),
-        mut verified: bool,
-    ) -> Result<InStore> {
-        let run = self.run;
-        let slot = Slot {
-            store,
-            id: wanted.id,
+    /// Offers a dataset that the program reads in the prefix directory; with `no_copy`, since it cannot be
+    /// kept in the cache for this reason. Collective.
+    fn fetch_in_place(&mut self, sought: Sought, no_copy: Option<Error>) -> Result<bool> {
+        let fetched = match fetch_to(self.run, sought, Destination::InPlace)? {
+            Ok(fetched) => fetched,
+            Err(refused) => return self.pass_over(sought.dataset, refused),
         };
-        let fetched = loop {
-            let refused = match fetch_to(run, (wanted, ranks), Destination::Store(store))? {
-                Ok(fetched) => break fetched,
+        if let Some(error) = no_copy {
+            let named = title(sought.dataset);
+            let text = format!(
+                "{named} cannot be kept in the cache, so it is read in place: {error} ({READ_IN_PLACE})"
+            );
+            self.run.tell_once(Severity::Warning, text);
+        }
+        self.is_ready(sought, fetched, None)
+    }
+
+    /// Fetches a dataset into the store and makes its redundancy there. Unless it is `Done`, the store has
+    /// nothing of it. Collective; the same on all ranks.
+    fn fetch_into_store(&mut self, sought: Sought) -> Result<InStore> {
+        let (run, store, id) = (self.run, sought.store, sought.dataset.id);
+        let verified = !self.cached.slots_of_id(id).is_empty()
+            || self.cached.would_evict(run, &self.search.offer, store);
+        if verified {
+            // Nothing leaves the cache before it is certain that the dataset can be fetched.
+            if let Err(refused) = fetch_to(run, sought, Destination::Verified)? {
+                return Ok(InStore::Refused(refused));
+            }
+            self.cached.remove_id(run, self.search, id)?;
+        }
+        let location = Location::Cache(store);
+        self.cached.evict(run, self.search, location, 0, None);
+        // The fetch may need the space of what is being deleted in the background.
+        self.cached.led.deletion.finish();
+        run.comm.barrier()?;
+        let fetched = match self.copy_into_store(sought, verified)? {
+            Ok(fetched) => fetched,
+            Err(failed) => return Ok(failed),
+        };
+        let target = Target {
+            scheme: sought.scheme,
+            location,
+        };
+        let filemap = filemap(run, &fetched.dataset, target, fetched.files.clone());
+        let mut own = OwnPart {
+            filemap,
+            level: run.stores[store].layout.level(),
+            bytes: None,
+        };
+        loop {
+            let error = match self.protect_fetched(sought, &mut own)? {
+                Fitted::Done(()) => return Ok(InStore::Done(Box::new(fetched), Box::new(own))),
+                Fitted::Full(_) if self.make_room(room_for(&fetched.dataset, store))? => continue,
+                Fitted::Full(error) | Fitted::Failed(error) => error,
+            };
+            self.cached.discard(run, &[Slot { store, id }], None);
+            return Ok(InStore::NoCopy(error));
+        }
+    }
+
+    /// Copies the files into the store. While it is full, what a restart can best do without makes room.
+    /// `verified` as in [`Needs`]. Collective; the same on all ranks.
+    fn copy_into_store(
+        &mut self,
+        sought: Sought,
+        mut verified: bool,
+    ) -> Result<std::result::Result<Fetched, InStore>> {
+        let (run, store) = (self.run, sought.store);
+        let id = sought.dataset.id;
+        let failed = loop {
+            let refused = match fetch_to(run, sought, Destination::Store)? {
+                Ok(fetched) => return Ok(Ok(fetched)),
                 Err(refused) => refused,
             };
             let full = refused.why == RefusalReason::Full;
             if full && !verified {
-                if let Err(refused) = fetch_to(run, (wanted, ranks), Destination::Verified)? {
-                    self.cached.discard(run, &[slot], None);
-                    return Ok(InStore::Refused(refused));
+                if let Err(refused) = fetch_to(run, sought, Destination::Verified)? {
+                    break InStore::Refused(refused);
                 }
                 verified = true;
             }
-            if full && self.make_room(room_for(wanted, store))? {
+            if full && self.make_room(room_for(sought.dataset, store))? {
                 continue;
             }
-            self.cached.discard(run, &[slot], None);
-            return Ok(match refused.why {
+            break match refused.why {
                 RefusalReason::Trouble | RefusalReason::Full => InStore::NoCopy(refused.error),
                 _ => InStore::Refused(refused),
-            });
+            };
         };
-        let mut filemap = filemap(run, &fetched.dataset, scheme, false, fetched.files.clone());
-        loop {
-            match self.protect_fetched(store, scheme, &mut filemap)? {
-                Ok(bytes) => {
-                    let record = Box::new((filemap, bytes));
-                    return Ok(InStore::Done(Box::new(fetched), record));
-                }
-                Err((_, true)) if self.make_room(room_for(&fetched.dataset, store))? => {}
-                Err((error, _)) => {
-                    self.cached.discard(run, &[slot], None);
-                    return Ok(InStore::NoCopy(error));
-                }
-            }
-        }
+        self.cached.discard(run, &[Slot { store, id }], None);
+        Ok(Err(failed))
     }
 
-    /// Tells that a dataset was fetched, and offers it. `record`: of its copy in the store, if there is one.
+    /// Tells that a dataset was fetched, and offers it. `own`: of its copy in the store, if there is one.
     /// Always true. Collective.
-    fn is_ready(
-        &mut self,
-        fetched: Fetched,
-        record: Option<StoreRecord>,
-        (scheme, ranks): (usize, u64),
-        store: usize,
-        begun: Instant,
-    ) -> Result<bool> {
-        let (run, dataset) = (self.run, fetched.dataset.clone());
-        let prefix = run.prefix.root().display();
+    fn is_ready(&mut self, sought: Sought, fetched: Fetched, own: Option<OwnPart>) -> Result<bool> {
+        let (run, dataset, begun) = (self.run, fetched.dataset.clone(), sought.begun);
+        let prefix = run.prefix.root();
         let read = moved(&dataset, begun);
-        let text = format!("{} was read from {prefix}: {read}", title(&dataset));
+        let text = format!(
+            "{} was read from {}: {read}",
+            title(&dataset),
+            prefix.display()
+        );
         run.tell_once(Severity::Debug(1), text);
         self.statistics.count_fetched(&dataset, begun);
-        let cached = record.is_some();
-        self.add_fetched(fetched, record, (scheme, ranks), store)?;
+        let cached = own.is_some();
+        self.add_fetched(sought, fetched, own)?;
         run.log(Event::FetchSuccess, |record| {
             record.of(&dataset).since(begun)
         });
         if cached {
-            let to = run.stores[store].layout.dataset(dataset.id);
-            run.log_transfer(Event::Fetch, &dataset, (run.prefix.root(), &to), begun);
+            let paths = FromTo {
+                from: prefix,
+                to: &run.stores[sought.store].layout.dataset(dataset.id),
+            };
+            run.log_transfer(Event::Fetch, &dataset, paths, begun);
         }
-        let how = match cached {
-            _ if ranks != run.comm.size() as u64 => format!(
+        let how = match (cached, sought.writers) {
+            (_, Writers::Others(ranks)) => format!(
                 "in the prefix directory: {ranks} ranks wrote it, and this run has {}",
                 run.comm.size()
             ),
-            true => "fetched into the cache".to_string(),
-            false => "in the prefix directory".to_string(),
+            (true, Writers::AsManyAsNow) => "fetched into the cache".to_string(),
+            (false, Writers::AsManyAsNow) => "in the prefix directory".to_string(),
         };
         run.tell_timed(format!("{} is ready, {how}", title(&dataset)), begun);
         Ok(true)
@@ -402,7 +433,7 @@ impl Restart<'_> {
                     title(dataset),
                     option("--add", dataset.name.as_bytes())
                 );
-                self.search.passed_over.push(PassedOver {
+                self.search.pass_over(PassedOver {
                     severity: Severity::Error,
                     named: title(dataset),
                     text,
@@ -432,64 +463,30 @@ impl Restart<'_> {
                 option("--drop", dataset.name.as_bytes())
             ),
         };
-        self.search
-            .cannot_use(Unavailable::new(dataset, true, what));
+        let unavailable = Unavailable::new(dataset, Cause::InPrefix, what);
+        self.search.offer.cannot_use(unavailable);
         Ok(false)
     }
 
     /// Offers a dataset that was fetched. Collective.
     fn add_fetched(
         &mut self,
+        sought: Sought,
         fetched: Fetched,
-        record: Option<StoreRecord>,
-        (scheme, ranks): (usize, u64),
-        store: usize,
+        own: Option<OwnPart>,
     ) -> Result<()> {
         let run = self.run;
-        if let Some(text) = fetched.link_note() {
-            run.tell(Severity::Note, text);
-        }
-        let Fetched {
-            dataset,
-            files,
-            unverified,
-            extracted,
-            ..
-        } = fetched;
-        if extracted > 0 {
-            let text = format!(
-                "{}: extracted {} from containers to the prefix directory, for the program to read \
-                 there; where the cache takes a checkpoint (without SCR_FETCH_BYPASS and \
-                 SCR_CACHE_BYPASS, on as many ranks), a restart fetches into it instead",
-                title(&dataset),
-                counted(extracted as usize, "file")
-            );
-            run.tell_once(Severity::Note, text);
-        }
-        if unverified > 0 {
-            let are = match unverified {
-                1 => "file is",
-                _ => "files are",
-            };
-            let text = format!(
-                "{}: {unverified} {are} unverified, since no checksums were recorded ({NO_CHECKSUMS})",
-                title(&dataset)
-            );
-            run.tell_once(Severity::Note, text);
-        }
-        let bypass = record.is_none();
-        let (filemap, bytes) = record.unwrap_or_else(|| {
-            let mut filemap = filemap(run, &dataset, scheme, bypass, files);
-            if ranks != run.comm.size() as u64 {
-                // No file belongs to a rank of this run: each looks its files up when it needs them.
-                filemap.ranks = usize::try_from(ranks).unwrap_or(usize::MAX);
-                filemap.files.files.clear();
+        tell_of(run, &fetched);
+        let Fetched { dataset, files, .. } = fetched;
+        let store = sought.store;
+        let (location, own) = match own {
+            Some(own) => (Location::Cache(store), own),
+            None => {
+                self.cached.remove_id(run, self.search, dataset.id)?;
+                let location = Location::Bypass(store);
+                (location, own_in_place(run, sought, &dataset, files))
             }
-            (filemap, None)
-        });
-        if bypass {
-            self.cached.remove_id(run, self.search, dataset.id)?;
-        }
+        };
         run.keep_record(|| {
             index::update(&*run.files, &run.prefix, |index| {
                 index.mark_good(dataset.id);
@@ -503,46 +500,86 @@ impl Restart<'_> {
         });
         self.ids.know(dataset.id, dataset.ckpt);
         let cached = CachedDataset {
-            store,
+            location,
             dataset,
-            bypass,
+            writers: sought.writers,
             prefix: PrefixState::Saved,
-            tolerates: run.tolerates.get(scheme).copied().unwrap_or(0),
-            level: run.stores[store].layout.level(),
-            bytes,
-            filemap: Some(filemap),
+            tolerates: run.tolerates.get(sought.scheme).copied().unwrap_or(0),
+            own: Some(own),
         };
-        self.search.offered = cached.restart_files(run);
+        self.search.offer.files = cached.restart_files(run);
         self.cached.insert(cached);
         Ok(())
     }
 
-    /// Makes the redundancy data of a dataset that was fetched into a store. On a leader, gives the
-    /// bytes that it takes there. The inner error says whether a store was full. Collective; all ranks
+    /// Makes the redundancy data of a dataset that was fetched into the store. Collective; all ranks
     /// agree on the inner result.
-    fn protect_fetched(
-        &mut self,
-        store: usize,
-        scheme: usize,
-        filemap: &mut Filemap,
-    ) -> Result<std::result::Result<Option<u64>, (Error, bool)>> {
-        let run = self.run;
-        let dataset = filemap.dataset.clone();
+    fn protect_fetched(&mut self, sought: Sought, own: &mut OwnPart) -> Result<Fitted<()>> {
+        let (run, store) = (self.run, sought.store);
+        let dataset = own.filemap.dataset.clone();
         let layout = &run.stores[store].layout;
         let ready = run
             .files
             .make_private_dirs(layout.base(), &layout.meta_below(dataset.id));
-        if let Err(failed) = agree_on_room(run, ready)? {
-            return Ok(Err(failed));
+        match agree_on_room(run, ready)? {
+            Fitted::Done(()) => {}
+            failed => return Ok(failed),
         }
-        let done = protect(run, store, filemap);
-        let report = send_size(run, store, layout.level(), filemap)?;
+        let done = protect(run, store, &mut own.filemap);
+        let report = send_size(run, store, own.level, &own.filemap)?;
         let done = agree_on_room(run, done)?;
         let size = receive_sizes(run, store, report, &dataset)?;
-        if let Err(failed) = done {
-            return Ok(Err(failed));
+        if let Fitted::Done(()) = done {
+            own.bytes = size.map(|size| size.all);
+            self.cached.remember_size(sought.scheme, size);
         }
-        self.cached.remember_size(scheme, size);
-        Ok(Ok(size.map(|size| size.all)))
+        Ok(done)
+    }
+}
+
+/// This rank's part of a dataset that is read in the prefix directory.
+fn own_in_place(run: &Run, sought: Sought, dataset: &Dataset, files: RankFiles) -> OwnPart {
+    let target = Target {
+        scheme: sought.scheme,
+        location: Location::Bypass(sought.store),
+    };
+    let mut filemap = filemap(run, dataset, target, files);
+    if let Writers::Others(ranks) = sought.writers {
+        // No file belongs to a rank of this run: each looks its files up when it needs them.
+        filemap.ranks = usize::try_from(ranks).unwrap_or(usize::MAX);
+        filemap.files.files.clear();
+    }
+    OwnPart {
+        filemap,
+        level: run.stores[sought.store].layout.level(),
+        bytes: None,
+    }
+}
+
+/// Tells what is special of a dataset that was fetched. Local.
+fn tell_of(run: &Run, fetched: &Fetched) {
+    if let Some(text) = fetched.link_note() {
+        run.tell(Severity::Note, text);
+    }
+    let named = title(&fetched.dataset);
+    if fetched.extracted > 0 {
+        let text = format!(
+            "{named}: extracted {} from containers to the prefix directory, for the program to read \
+             there; where the cache takes a checkpoint (without SCR_FETCH_BYPASS and \
+             SCR_CACHE_BYPASS, on as many ranks), a restart fetches into it instead",
+            counted(fetched.extracted as usize, "file")
+        );
+        run.tell_once(Severity::Note, text);
+    }
+    if fetched.unverified > 0 {
+        let are = match fetched.unverified {
+            1 => "file is",
+            _ => "files are",
+        };
+        let text = format!(
+            "{named}: {} {are} unverified, since no checksums were recorded ({NO_CHECKSUMS})",
+            fetched.unverified
+        );
+        run.tell_once(Severity::Note, text);
     }
 }

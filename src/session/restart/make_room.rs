@@ -2,15 +2,17 @@
 //! fetched. Datasets go one at a time, and each time it is tried again.
 
 use crate::cache::plan::Slot;
-use crate::comm::{Agreed, Term, collective};
+use crate::comm::{Agreement, Term};
 use crate::events::Severity;
 use crate::format::{Dataset, Name};
-use crate::policy::eviction::{EvictionCandidate, first_to_give_way};
+use crate::policy::eviction::{EvictionCandidate, Kind, PrefixCopy, first_to_give_way};
 use crate::session::datasets::cached::CachedDataset;
 use crate::session::datasets::cached::titled;
 use crate::session::datasets::evict::{candidate, unusable_candidate};
+use crate::session::datasets::location::Location;
 use crate::session::datasets::search::Restart;
-use crate::session::restart::recovery_plan::Remaining;
+use crate::session::restart::recovery_plan::Planner;
+use crate::session::restart::step::Remaining;
 use crate::session::run::Run;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -42,14 +44,14 @@ impl Restart<'_> {
     /// Collective.
     pub fn make_room(&mut self, needs: Needs) -> Result<bool> {
         let run = self.run;
-        let mut waited = [Term::Max((!self.cached.deletion.is_idle()).into())];
-        self.cached.deletion.start_postponed(run);
-        self.cached.deletion.finish();
-        run.comm.allreduce(&mut waited)?;
-        if waited[0].value() > 0 {
+        let waited = !self.cached.led.deletion.is_idle();
+        self.cached.led.deletion.start_postponed(run);
+        self.cached.led.deletion.finish();
+        if run.on_any(waited)? {
             return Ok(true);
         }
-        let chosen = run.share_from_root(|| self.choose_to_go(needs))?;
+        let chosen = self.planner().map(|planner| planner.choose_to_go(needs));
+        let chosen = run.share(chosen)?;
         let Some(GivesWay { slot, name }) = chosen else {
             return Ok(false);
         };
@@ -65,36 +67,36 @@ impl Restart<'_> {
         run.tell_once(Severity::Note, text);
         self.cached.note_evicted(run, &slot);
         self.cached.remove(run, self.search, &[slot]);
-        self.cached.deletion.finish();
+        self.cached.led.deletion.finish();
         run.comm.barrier()?;
         Ok(true)
     }
+}
 
-    /// Rank 0: what goes; `None` if everything in the store may be needed. Local.
-    fn choose_to_go(&mut self, needs: Needs) -> Result<Option<GivesWay>> {
+impl Planner<'_> {
+    /// What goes; `None` if everything in the store may be needed. Local.
+    fn choose_to_go(&self, needs: Needs) -> Result<Option<GivesWay>> {
         let run = self.run;
-        let found = self.remaining_but(&BTreeSet::new())?;
-        // These are for the next message to all ranks.
-        self.search.rejected = found.rejected;
+        let found = self.rest(&BTreeSet::new())?;
         let own = Slot {
             store: needs.store,
             id: needs.dataset.id,
         };
-        let offered = self.search.offered.as_ref().map(|files| files.dataset.id);
+        let offered = self.offer.id();
         let mut names = Vec::new();
         let mut entries = Vec::new();
         let known = self.cached.entries.iter();
         let remaining: Vec<CachedDataset> =
             found.remaining.into_iter().map(Remaining::cached).collect();
-        for cached in known.chain(&remaining).filter(|c| !c.bypass) {
+        for cached in known.chain(&remaining).filter(|c| !c.location.is_bypass()) {
             if names.iter().any(|(slot, _)| *slot == cached.slot()) || cached.slot() == own {
                 continue;
             }
             names.push((cached.slot(), cached.dataset.name.clone()));
-            let here = cached.store == needs.store;
+            let here = cached.location == Location::Cache(needs.store);
             entries.push(candidate(run, cached, here, offered));
         }
-        let unusable = found.unusable.iter().chain(&self.cached.unusable);
+        let unusable = found.unusable.iter();
         for slot in unusable.filter(|slot| **slot != own) {
             if names.iter().all(|(other, _)| other != slot) {
                 names.push((*slot, Name::default()));
@@ -105,11 +107,9 @@ impl Restart<'_> {
             entries.push(EvictionCandidate {
                 id: needs.dataset.id,
                 here: false,
-                usable: true,
-                checkpoint: true,
+                kind: Kind::Checkpoint,
                 tolerates: 0,
-                saved: true,
-                flushing: false,
+                copy: PrefixCopy::Saved,
                 offered: false,
             });
         }
@@ -118,14 +118,24 @@ impl Restart<'_> {
     }
 }
 
+/// Result of work that needs room in a store. The same on all ranks.
+pub(in crate::session) enum Fitted<T> {
+    Done(T),
+    /// A store had no room.
+    Full(Error),
+    Failed(Error),
+}
+
 /// All ranks agree on a result, and on whether a file system was full. Collective.
-pub(in crate::session) fn agree_on_room<T>(
-    run: &Run,
-    local: Result<T>,
-) -> Result<std::result::Result<T, (Error, bool)>> {
-    let mut full = [Term::Max(local.as_ref().is_err_and(Error::is_full).into())];
-    let done = collective::agree_with(&*run.comm, run.node(), local, &mut full);
-    Ok(done
-        .verdict()?
-        .map_err(|error| (error, full[0].value() > 0)))
+pub(in crate::session) fn agree_on_room<T>(run: &Run, local: Result<T>) -> Result<Fitted<T>> {
+    let full = [Term::Max(local.as_ref().is_err_and(Error::is_full).into())];
+    let Agreement {
+        verdict,
+        terms: [full],
+    } = run.agree_with(local, full)?;
+    Ok(match verdict {
+        Ok(done) => Fitted::Done(done),
+        Err(error) if full.on_any() => Fitted::Full(error),
+        Err(error) => Fitted::Failed(error),
+    })
 }

@@ -8,16 +8,17 @@ pub(super) mod node_copies;
 pub(super) mod recover;
 pub(super) mod recovery_plan;
 pub(super) mod restart_list;
+pub(super) mod step;
 
 use super::Session;
-use crate::comm::{Agreed, Term, collective};
+use crate::comm::{Agreement, Term, VerdictExt};
 use crate::events::{Event, Severity};
 use crate::format::{Dataset, Name};
 use crate::messages::{CHECKPOINT_REQUIRED, FILE_OF_OTHER_RANK, NO_CHECKPOINT};
 use crate::prefix::index;
 use crate::session::datasets::cached::{RestartFiles, title};
 use crate::session::datasets::search::Restart;
-use crate::session::datasets::unavailable::Unavailable;
+use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::restart::fetch::Attempt;
 use crate::session::run::time_now;
 use crate::session::state::{Call, State};
@@ -61,21 +62,19 @@ impl Restart<'_> {
     /// Begins a new search, and offers the newest checkpoint of this run if nothing comes before it.
     /// Collective.
     fn offer_of_run(&mut self) -> Result<()> {
-        self.search.unavailable.take_if(|newest| newest.in_prefix);
-        self.search.fetch = None;
-        self.search.offered = self.search.newest_of_run(self.run, self.cached)?;
+        self.search.begin();
+        self.search.offer.files = self.search.newest_of_run(self.run, self.cached)?;
         Ok(())
     }
 
     fn search_newest_first(&mut self) -> Result<()> {
-        self.search.unavailable.take_if(|newest| newest.in_prefix);
-        self.search.fetch = None;
+        self.search.begin();
         let mut fetched_all = false;
         loop {
             // Neither of the first two offers what is older than the next one in the prefix
             // directory.
-            self.search.offered = self.search.newest_of_run(self.run, self.cached)?;
-            let found = self.search.offered.is_some()
+            self.search.offer.files = self.search.newest_of_run(self.run, self.cached)?;
+            let found = self.search.offer.files.is_some()
                 || (self.run.settings.distribute && self.search_cache()?);
             if found || fetched_all {
                 return Ok(());
@@ -133,10 +132,10 @@ impl Session {
     /// is offered. The next call searches again.
     pub fn have_restart(&mut self) -> Result<Option<Name>> {
         self.state.allow(Call::HaveRestart)?;
-        if self.search.offered.is_none() && self.background.is_busy() {
+        if self.search.offer.files.is_none() && self.background.is_busy() {
             self.restart().offer_of_run()?;
         }
-        if self.search.offered.is_none() {
+        if self.search.offer.files.is_none() {
             // The search may evict and fetch, which a flush must not get in the way of.
             self.settle(WaitFor::All)?;
             let computing = self.computing.is_some();
@@ -147,11 +146,11 @@ impl Session {
             }
             found?;
         }
-        if let Some(offered) = &self.search.offered {
-            self.search.chosen = None;
+        if let Some(offered) = &self.search.offer.files {
+            self.search.offer.chosen = None;
             return Ok(Some(offered.dataset.name.clone()));
         }
-        if let Some(unavailable) = &self.search.unavailable {
+        if let Some(unavailable) = &self.search.offer.unavailable {
             return Err(unavailable.error());
         }
         let prefix = self.run.prefix.root().display();
@@ -183,7 +182,7 @@ impl Session {
     /// No checkpoint is offered: a failed phase begins, as after [`Session::start_output`].
     pub fn start_restart(&mut self) -> Result<Name> {
         let state = self.state.allow(Call::StartRestart)?;
-        let Some(offered) = &self.search.offered else {
+        let Some(offered) = &self.search.offer.files else {
             self.state = self.state.refused(Call::StartRestart);
             return Err(Error::usage(
                 Call::StartRestart.name(),
@@ -216,35 +215,25 @@ impl Session {
         self.state.end_phase(call)?;
         self.lists.forget();
         let trouble = self.trouble.take();
-        let Some(offered) = self.search.offered.take() else {
+        let Some(offered) = self.search.offer.files.take() else {
             return Err(Error::usage(call.name(), "no checkpoint is open"));
         };
         let read = read.into();
-        let unread = match (read, trouble) {
-            (Verdict::Read, _) | (Verdict::Bad, None) => None,
-            (_, Some(trouble)) => Some(trouble),
-            (Verdict::NotRead, None) => {
-                let said = self.why_invalid.clone();
-                let what = said.unwrap_or_else(|| "the program called it with SCR_NOT_READ".into());
-                Some(Error::usage(call.name(), what))
-            }
-        };
+        let unread = self.why_not_read(read, trouble);
         let dataset = &offered.dataset;
         let local = match read {
             Verdict::Read => Ok(()),
-            _ => Err(Error::dataset(
+            Verdict::Bad | Verdict::NotRead => Err(Error::dataset(
                 dataset.id,
                 dataset.name.to_string(),
                 format!("cannot be read: {}", self.invalid(call)),
             )),
         };
         let [a, b, c, d] = self.node_copies.terms();
-        let mut terms = [a, b, c, d, Term::Max(unread.is_some().into())];
-        let mut verdict =
-            collective::agree_with(&*self.run.comm, self.run.node(), local, &mut terms)
-                .verdict()?;
+        let terms = [a, b, c, d, Term::Max(unread.is_some().into())];
+        let Agreement { mut verdict, terms } = self.run.agree_with(local, terms)?;
         let [sums @ .., not_given_up] = terms;
-        let not_given_up = not_given_up.value() > 0;
+        let not_given_up = not_given_up.on_any();
         if not_given_up {
             // Not the lowest rank that failed has the reason, but one that could not read.
             let why = match self.run.agree(unread.map_or(Ok(()), Err)).verdict()? {
@@ -253,10 +242,10 @@ impl Session {
             };
             let unavailable = could_not_read(dataset, &why);
             verdict = Err(unavailable.error());
-            self.search.unavailable = Some(unavailable);
+            self.search.offer.unavailable = Some(unavailable);
         }
         // No rank reads any more.
-        let deletion = &mut self.cached.deletion;
+        let deletion = &mut self.cached.led.deletion;
         self.node_copies.end(&self.run, deletion, &offered, sums);
         let begun = self.reading.take();
         self.run.log(Event::RestartEnd, |record| {
@@ -276,10 +265,23 @@ impl Session {
         verdict
     }
 
+    /// Why this rank could not read the checkpoint, if that says nothing of it. Local.
+    fn why_not_read(&self, read: Verdict, trouble: Option<Error>) -> Option<Error> {
+        match (read, trouble) {
+            (Verdict::Read, _) | (Verdict::Bad, None) => None,
+            (_, Some(trouble)) => Some(trouble),
+            (Verdict::NotRead, None) => {
+                let said = self.why_invalid.clone();
+                let what = said.unwrap_or_else(|| "the program called it with SCR_NOT_READ".into());
+                Some(Error::usage(Call::CompleteRestart.name(), what))
+            }
+        }
+    }
+
     /// In a restart, the path at which a file should be for which [`Session::route`] has failed: SCR
     /// v3.1.0 gives this path, too. Local.
     pub fn restart_path(&self, name: &Path) -> Option<PathBuf> {
-        let offered = self.search.offered.as_ref();
+        let offered = self.search.offer.files.as_ref();
         let offered = offered.filter(|_| self.state == State::Restart)?;
         let relative = self.run.prefix.relative(name, &self.cwd).ok()?;
         let file = offered.find(&relative).unwrap_or(&relative);
@@ -339,8 +341,5 @@ fn could_not_read(dataset: &Dataset, why: &str) -> Unavailable {
          that is mended, or give it up by: scr index {}",
         option("--drop", dataset.name.as_bytes())
     );
-    Unavailable {
-        was_offered: true,
-        ..Unavailable::new(dataset, false, why)
-    }
+    Unavailable::new(dataset, Cause::NotRead, why)
 }

@@ -9,7 +9,7 @@
 //! copied. A copy gets its name when it is complete and found to be as recorded. What cannot be copied is
 //! read in the prefix directory.
 
-use crate::comm::Term;
+use crate::comm::{Agreed, Term};
 use crate::events::Severity;
 use crate::format::rank2file::FileEntry;
 use crate::messages::READ_IN_PLACE;
@@ -89,7 +89,7 @@ impl NodeCopies {
     }
 
     fn find_place(&self, run: &Run, offered: &RestartFiles) -> Option<Place> {
-        if offered.ranks == run.comm.size() as u64 || run.settings.fetch_bypass {
+        if !offered.writers.are_others() || run.settings.fetch_bypass {
             return None;
         }
         let scheme = run.descriptor_of(&offered.dataset)?;
@@ -200,9 +200,9 @@ impl NodeCopies {
         run: &Run,
         deletion: &mut BackgroundDeletion,
         offered: &RestartFiles,
-        sums: [Term; 4],
+        sums: [Agreed<i64>; 4],
     ) {
-        self.tell(run, offered, sums.map(|sum| sum.value()));
+        self.tell(run, offered, sums.map(Agreed::count));
         let Some(place) = self.place.take() else {
             return;
         };
@@ -212,8 +212,8 @@ impl NodeCopies {
         }
     }
 
-    fn tell(&self, run: &Run, offered: &RestartFiles, sums: [i64; 4]) {
-        let [copied, size, taken, in_place] = sums.map(|sum| u64::try_from(sum).unwrap_or(0));
+    fn tell(&self, run: &Run, offered: &RestartFiles, sums: [u64; 4]) {
+        let [copied, size, taken, in_place] = sums;
         let title = title(&offered.dataset);
         if copied > 0 {
             let text = format!(

@@ -10,13 +10,16 @@ use crate::comm::{Term, collective};
 use crate::events::{Event, Severity};
 use crate::format::{from_message, to_message};
 use crate::messages::{NOT_RECOVERED, NOT_VERIFIED};
-use crate::session::datasets::cached::{CachedDataset, title};
+use crate::session::datasets::cached::{CachedDataset, OwnPart, title};
 use crate::session::datasets::deletion::Trash;
-use crate::session::datasets::search::{PassedOver, Rejected, Restart};
+use crate::session::datasets::location::{Location, Writers};
+use crate::session::datasets::search::Restart;
 use crate::session::datasets::space::share_size;
-use crate::session::datasets::unavailable::Unavailable;
+use crate::session::datasets::survey::{PassedOver, Rejected};
+use crate::session::datasets::unavailable::{Cause, Unavailable};
 use crate::session::restart::make_room::Needs;
-use crate::session::restart::recovery_plan::{Known, NextStep, Remaining, cannot_be_used_now};
+use crate::session::restart::recovery_plan::{Planner, cannot_be_used_now};
+use crate::session::restart::step::{Known, NextStep, Rest, Step};
 use crate::session::run::Store;
 use crate::system::time::Instant;
 use crate::text::counted;
@@ -32,14 +35,14 @@ impl Restart<'_> {
         let any = found
             .as_ref()
             .is_ok_and(|found| *found != Inventory::default());
-        let mut terms = [Term::Max(any.into())];
-        let found = collective::agree_with(&*run.comm, run.node(), found, &mut terms)?;
+        let agreement = run.agree_with(found, [Term::Max(any.into())])?;
+        let (found, [any]) = agreement.all_done()?;
         for note in &found.notes {
             run.tell(Severity::Warning, note.to_string());
         }
-        if terms[0].value() == 0 {
-            if run.rank() == 0 {
-                self.search.classify(run, self.cached, &[]);
+        if !any.on_any() {
+            if let Some(survey) = self.search.survey.get_mut() {
+                survey.classify(run, &[]);
             }
             return Ok(());
         }
@@ -54,16 +57,19 @@ impl Restart<'_> {
                     }
                 }
             }
-            self.search.classify(run, self.cached, &inventories);
+            if let Some(survey) = self.search.survey.get_mut() {
+                survey.classify(run, &inventories);
+            }
         }
         let begun = Instant::now();
         let found = self.try_candidates();
         self.search.tell_passed_over(run);
-        match (&found, &self.search.offered) {
+        let survey = self.search.survey.get();
+        match (&found, &self.search.offer.files) {
             (Ok(true), Some(offered)) => run.log(Event::RestartSuccess, |record| {
                 record.of(&offered.dataset).since(begun)
             }),
-            (Ok(false), _) if self.search.rebuilds > 0 => {
+            (Ok(false), _) if survey.is_some_and(|survey| survey.rebuilds > 0) => {
                 run.log(Event::RestartFail, |record| record.since(begun));
             }
             _ => {}
@@ -75,50 +81,45 @@ impl Restart<'_> {
     /// recovered. Collective.
     pub fn search_cache(&mut self) -> Result<bool> {
         let found = self.try_candidates();
-        self.cached.deletion.start_postponed(self.run);
+        self.cached.led.deletion.start_postponed(self.run);
         found
     }
 
     fn try_candidates(&mut self) -> Result<bool> {
         loop {
-            let step = self.next_step(Self::choose_candidate)?;
-            if let Some(found) = &step.of_other_ranks {
-                if self.use_other_ranks(found)? {
-                    break;
+            let usable = match self.next_step(|planner| planner.choose_candidate())? {
+                Step::Recover(order, known) => {
+                    self.carry_out(&order, known)? && self.search.offer.files.is_some()
                 }
-                continue;
-            }
-            let Some(order) = step.order else {
-                if let Some(unavailable) = step.unavailable {
-                    self.search.cannot_use(unavailable);
+                Step::UseOtherRanks(found) => self.use_other_ranks(&found)?,
+                Step::End(rest) => {
+                    self.add_rest(rest);
+                    return Ok(false);
                 }
-                self.add_remaining(step.remaining, step.unusable);
-                return Ok(false);
             };
-            if self.carry_out(&order, step.known)? && self.search.offered.is_some() {
-                break;
+            if usable {
+                self.share_rest()?;
+                return Ok(true);
             }
         }
-        self.share_remaining()?;
-        Ok(true)
     }
 
     /// Recovers one cached dataset that is not the one that is offered. True if it is complete now.
     /// Collective, with the same slot on all ranks.
     pub fn recover(&mut self, slot: Slot) -> Result<bool> {
-        let step = self.next_step(|restart| restart.orders_for(slot))?;
-        let offered = self.search.offered.clone();
-        let complete = match &step.order {
-            Some(order) => self.carry_out(order, step.known)?,
-            None => false,
+        let step = self.next_step(|planner| planner.orders_for(slot))?;
+        let offered = self.search.offer.files.clone();
+        let complete = match step {
+            Step::Recover(order, known) => self.carry_out(&order, known)?,
+            Step::UseOtherRanks(_) | Step::End(_) => false,
         };
-        self.search.offered = offered;
+        self.search.offer.files = offered;
         self.search.tell_passed_over(self.run);
         if !complete {
             self.cached.entries.retain(|cached| cached.slot() != slot);
-            self.share_remaining()?;
+            self.share_rest()?;
         }
-        self.cached.deletion.start_postponed(self.run);
+        self.cached.led.deletion.start_postponed(self.run);
         self.cached.entries.sort_by_key(|cached| cached.dataset.id);
         Ok(complete)
     }
@@ -126,25 +127,24 @@ impl Restart<'_> {
     /// Sends the steps that rank 0 makes to the ranks, and removes what they reject. Collective.
     fn next_step(
         &mut self,
-        make: impl FnOnce(&mut Self) -> Result<Vec<Vec<u8>>>,
-    ) -> Result<NextStep> {
+        make: impl FnOnce(&mut Planner) -> Result<Vec<Vec<u8>>>,
+    ) -> Result<Step> {
         let run = self.run;
-        let message = collective::scatter_from_root(&*run.comm, run.node(), || make(self))?;
-        let step: NextStep = from_message(&message)?;
-        self.remove_rejected(&step.rejected);
-        Ok(step)
+        let made = self.planner().map(|mut planner| make(&mut planner));
+        let message = made.scatter(&*run.comm, run.node())?;
+        let next: NextStep = from_message(&message)?;
+        self.remove_rejected(&next.rejected);
+        Ok(next.step())
     }
 
     /// Tells all ranks what remains in the cache, so that all know what is evicted first.
     /// Collective.
-    fn share_remaining(&mut self) -> Result<()> {
-        let remaining = match self.run.rank() {
-            0 => self.remaining(),
-            _ => Ok(NextStep::default()),
-        };
-        let step = self.run.share_from_root(|| remaining)?;
-        self.remove_rejected(&step.rejected);
-        self.add_remaining(step.remaining, step.unusable);
+    fn share_rest(&mut self) -> Result<()> {
+        let run = self.run;
+        let last = self.planner().map(|mut planner| planner.last_step());
+        let last = run.share(last)?;
+        self.remove_rejected(&last.rejected);
+        self.add_rest(last.rest);
         Ok(())
     }
 
@@ -156,7 +156,7 @@ impl Restart<'_> {
             if let Some(Store { layout, .. }) = run.led_store(slot.store) {
                 run.tell_not_removed(dataset::discard(&*run.files, layout, slot.id));
                 let trash = Trash::new(layout, slot.id);
-                self.cached.deletion.postpone(trash);
+                self.cached.led.deletion.postpone(trash);
             }
         }
         for slot in &rejected.quarantine {
@@ -179,18 +179,24 @@ impl Restart<'_> {
     }
 
     /// Adds the datasets that were not recovered to the cache. The same on all ranks.
-    fn add_remaining(&mut self, remaining: Vec<Remaining>, unusable: Vec<Slot>) {
-        for one in remaining {
+    fn add_rest(&mut self, rest: Rest) {
+        if let Some(unavailable) = rest.unavailable {
+            self.search.offer.cannot_use(unavailable);
+        }
+        for one in rest.remaining {
             self.ids.know(one.dataset.id, one.dataset.ckpt);
             if self.cached.get(one.dataset.id).is_none() {
                 self.cached.insert(one.cached());
             }
         }
         self.cached.entries.sort_by_key(|cached| cached.dataset.id);
-        for slot in &unusable {
+        for slot in &rest.unusable {
             self.ids.know(slot.id, None);
         }
-        self.cached.set_unusable(unusable);
+        self.cached.set_unusable(rest.unusable);
+        if let Some(survey) = self.search.survey.get_mut() {
+            survey.unusable.clear();
+        }
     }
 
     /// Recovers one dataset by rank 0's order. True if it is complete now. Collective.
@@ -205,33 +211,13 @@ impl Restart<'_> {
             Some(_) => store.layout.at(order.level),
             None => store.layout.clone(),
         };
-        let access = CacheAccess {
-            comm: &*run.comm,
-            files: &*run.files,
-            layout: &layout,
-            node: run.node(),
-            prefix: run.prefix.real(),
-            piece: run.settings.mpi_buf_size,
-        };
         let named = title(&order.dataset);
         run.log_dataset(Event::RebuildStart, &order.dataset);
-        self.search.rebuilds += 1;
+        if let Some(survey) = self.search.survey.get_mut() {
+            survey.rebuilds += 1;
+        }
         run.tell_once(Severity::Debug(2), format!("cached {named} is recovered"));
-        let needs = Needs {
-            dataset: &order.dataset,
-            store: order.store,
-            verified: false,
-        };
-        let result = loop {
-            let result = recover::recover_dataset(&access, order)?;
-            if let Err(failed) = &result
-                && failed.full
-                && self.make_room(needs)?
-            {
-                continue;
-            }
-            break result;
-        };
+        let result = self.recover_in(&layout, order)?;
         let damage = match &result {
             Ok(Recovered { damage, .. }) | Err(RecoveryFailure { damage, .. }) => damage,
         };
@@ -253,21 +239,41 @@ impl Restart<'_> {
                 Ok(true)
             }
             Err(failed) => {
-                let text = format!(
-                    "cached {named} cannot be brought back: {} ({NOT_RECOVERED})",
-                    failed.error
-                );
                 run.log(Event::RebuildFail, |record| {
                     let record = record.of(&order.dataset).note(failed.error.to_string());
                     record.since(begun)
                 });
-                self.search.passed_over.push(PassedOver {
-                    severity: Severity::Error,
-                    named,
-                    text,
-                });
                 self.recovery_failed(order, &failed);
                 Ok(false)
+            }
+        }
+    }
+
+    /// Recovers one dataset in its store. While the store is full, what a restart can best do without makes
+    /// room. Collective; the inner result is the same on all ranks.
+    fn recover_in(
+        &mut self,
+        layout: &Layout,
+        order: &RecoveryOrder,
+    ) -> Result<std::result::Result<Recovered, RecoveryFailure>> {
+        let run = self.run;
+        let access = CacheAccess {
+            comm: &*run.comm,
+            files: &*run.files,
+            layout,
+            node: run.node(),
+            prefix: run.prefix.real(),
+            piece: run.settings.mpi_buf_size,
+        };
+        let needs = Needs {
+            dataset: &order.dataset,
+            store: order.store,
+            verified: false,
+        };
+        loop {
+            match recover::recover_dataset(&access, order)? {
+                Err(failed) if failed.full && self.make_room(needs)? => {}
+                result => return Ok(result),
             }
         }
     }
@@ -276,22 +282,30 @@ impl Restart<'_> {
     /// Local; what all ranks know stays the same on all.
     fn recovery_failed(&mut self, order: &RecoveryOrder, failed: &RecoveryFailure) {
         let dataset = &order.dataset;
+        let named = title(dataset);
+        let text = format!(
+            "cached {named} cannot be brought back: {} ({NOT_RECOVERED})",
+            failed.error
+        );
+        self.search.pass_over(PassedOver {
+            severity: Severity::Error,
+            named,
+            text,
+        });
         let slot = Slot {
             store: order.store,
             id: dataset.id,
         };
-        match (failed.beyond_repair, self.run.rank()) {
-            (true, 0) => self.discard_or_quarantine(slot, dataset),
-            (false, 0) => {
-                let tried = self.search.tried.take();
-                self.search.failed_for_now.extend(tried);
+        if let Some(mut planner) = self.planner().take() {
+            match failed.beyond_repair {
+                true => planner.discard_or_quarantine(slot, dataset),
+                false => planner.survey.put_off(),
             }
-            _ => {}
         }
         if !failed.beyond_repair && dataset.is_checkpoint() {
             let why = cannot_be_used_now(&failed.error.to_string());
-            self.search
-                .cannot_use(Unavailable::new(dataset, false, why));
+            let unavailable = Unavailable::new(dataset, Cause::InCache, why);
+            self.search.offer.cannot_use(unavailable);
         }
     }
 
@@ -315,18 +329,20 @@ impl Restart<'_> {
         }
         self.ids.know(dataset.id, dataset.ckpt);
         let cached = CachedDataset {
-            store,
-            bypass: false,
+            location: Location::Cache(store),
+            dataset,
+            writers: Writers::AsManyAsNow,
             prefix: known.prefix,
             tolerates: known.tolerates,
-            level: layout.level(),
-            bytes: size.map(|size| size.all),
-            filemap: Some(filemap),
-            dataset,
+            own: Some(OwnPart {
+                filemap,
+                level: layout.level(),
+                bytes: size.map(|size| size.all),
+            }),
         };
         // Output that is no checkpoint is recovered only to be flushed.
         if cached.dataset.is_checkpoint() {
-            self.search.offered = cached.restart_files(run);
+            self.search.offer.files = cached.restart_files(run);
         }
         self.cached.insert(cached);
         let id = order.dataset.id;
@@ -337,7 +353,7 @@ impl Restart<'_> {
             run.tell_not_removed(strays.map(drop));
         }
         if trash {
-            self.cached.deletion.postpone(Trash::new(layout, id));
+            self.cached.led.deletion.postpone(Trash::new(layout, id));
         }
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! Restarts on any number of ranks, as the program sees them: `SCR_Allow_other_ranks`, and the lists of
 //! the files of a checkpoint by the ranks that wrote them.
 
-use crate::comm::Term;
+use crate::comm::{Term, collective::combine};
 use crate::prefix::file_lists::FileLists;
 use crate::session::Session;
 use crate::session::datasets::cached::{RestartFiles, title};
-use crate::session::datasets::search::RestartSearch;
+use crate::session::datasets::location::Writers;
+use crate::session::datasets::search::Offer;
+use crate::session::datasets::unavailable::Cause;
 use crate::session::restart::node_copies::Wanted;
 use crate::session::run::Run;
 use crate::session::state::{Call, State};
@@ -59,10 +61,9 @@ impl Session {
         let call = Call::AllowOtherRanks;
         self.state.allow(call)?;
         let number = i64::from(allowed);
-        let mut terms = [Term::Max(number), Term::Min(number)];
         let run = &self.run;
-        run.comm.allreduce(&mut terms)?;
-        if terms[0].value() != terms[1].value() {
+        let [most, least] = combine(&*run.comm, [Term::Max(number), Term::Min(number)])?;
+        if most != least {
             return Err(Error::usage(
                 call.name(),
                 "the argument differs between ranks; give the same on all",
@@ -70,15 +71,16 @@ impl Session {
         }
         self.other_ranks.allowed = allowed && !run.settings.start_anew;
         if self.other_ranks.allowed {
-            self.search.unavailable.take_if(|one| one.of_other_ranks);
-        } else {
-            let ours = run.comm.size();
-            let fits = |ranks: usize| ranks == ours;
-            let entries = &mut self.cached.entries;
-            entries.retain(|c| c.filemap.as_ref().is_none_or(|map| fits(map.ranks)));
             self.search
-                .offered
-                .take_if(|offered| offered.ranks != ours as u64);
+                .offer
+                .unavailable
+                .take_if(|one| one.cause == Cause::OfOtherRanks);
+        } else {
+            self.cached.entries.retain(|c| !c.writers.are_others());
+            self.search
+                .offer
+                .files
+                .take_if(|offered| offered.writers.are_others());
         }
         Ok(())
     }
@@ -88,7 +90,8 @@ impl Session {
     /// # Errors
     /// None is being read.
     pub fn restart_ranks(&mut self) -> Result<u64> {
-        Ok(reading(&mut self.state, &self.search, Call::RestartRanks)?.ranks)
+        let offered = reading(&mut self.state, &self.search.offer, Call::RestartRanks)?;
+        Ok(offered.writers.count(&self.run))
     }
 
     /// The files that rank `rank` of the run that wrote the checkpoint has written
@@ -111,9 +114,9 @@ impl Session {
 
     /// Reads the list of the files of rank `rank`, which is then the [last](RestartLists::last) one. Local.
     fn read_list(&mut self, call: Call, rank: u64) -> Result<()> {
-        let offered = reading(&mut self.state, &self.search, call)?;
+        let offered = reading(&mut self.state, &self.search.offer, call)?;
         let (run, lists) = (&self.run, &mut self.lists);
-        let ranks = offered.ranks;
+        let ranks = offered.writers.count(run);
         if rank >= ranks {
             let what = format!("{ranks} ranks wrote {}", title(&offered.dataset));
             return Err(Error::usage(
@@ -147,7 +150,8 @@ impl Session {
     pub fn restart_files(
         &mut self,
     ) -> Result<impl Iterator<Item = Result<(u64, PathBuf)>> + use<'_>> {
-        let ranks = reading(&mut self.state, &self.search, Call::RestartFile)?.ranks;
+        let offered = reading(&mut self.state, &self.search.offer, Call::RestartFile)?;
+        let ranks = offered.writers.count(&self.run);
         Ok(
             (0..ranks).flat_map(|rank| match self.restart_files_of(rank) {
                 Ok(files) => files.iter().map(|file| Ok((rank, file.clone()))).collect(),
@@ -160,12 +164,12 @@ impl Session {
     /// directory, or a copy for this node. Local.
     pub(in crate::session) fn route_restart(&mut self, name: &Path) -> Result<PathBuf> {
         let run = &self.run;
-        let Some(offered) = &self.search.offered else {
+        let Some(offered) = &self.search.offer.files else {
             return Ok(name.to_path_buf());
         };
-        if offered.ranks == run.comm.size() as u64 {
+        let Writers::Others(ranks) = offered.writers else {
             return self.route_own(offered, name);
-        }
+        };
         let relative = run.prefix.relative(name, &self.cwd)?;
         let lists = self.lists.in_prefix(run, offered)?;
         // A leaf that was read is held, so the second search reads none.
@@ -174,10 +178,9 @@ impl Session {
             return Err(Error::usage(
                 Call::RouteFile.name(),
                 format!(
-                    "{} is not a file of {}, which {} ranks wrote; SCR_Restart_file lists its files",
+                    "{} is not a file of {}, which {ranks} ranks wrote; SCR_Restart_file lists its files",
                     relative.display(),
-                    title(&offered.dataset),
-                    offered.ranks
+                    title(&offered.dataset)
                 ),
             ));
         };
@@ -200,15 +203,11 @@ impl Session {
 }
 
 /// The checkpoint that is being read. Local.
-fn reading<'a>(
-    state: &mut State,
-    search: &'a RestartSearch,
-    call: Call,
-) -> Result<&'a RestartFiles> {
+fn reading<'a>(state: &mut State, offer: &'a Offer, call: Call) -> Result<&'a RestartFiles> {
     if *state == State::FailedRestart {
         return Err(Error::NotStarted { call: call.name() });
     }
     state.allow(call)?;
-    let offered = search.offered.as_ref();
+    let offered = offer.files.as_ref();
     offered.ok_or_else(|| Error::usage(call.name(), "no checkpoint is being read"))
 }

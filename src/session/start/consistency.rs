@@ -21,16 +21,24 @@ pub fn pack(settings: &Settings, descriptors: &Descriptors) -> Result<Vec<u8>> {
     to_message(&(settings, stores, control, schemes))
 }
 
-/// The error of a rank that has other settings than rank 0, which is on node `root`. It names the first
-/// parameter that differs; one that is set somewhere comes before one with a default. `mine` and
-/// `theirs` are from [`pack`]. Local.
+/// The settings of rank 0, as another rank gets them.
+pub struct RootSettings<'a> {
+    /// Where rank 0 is.
+    pub node: &'a Name,
+    /// From [`pack`].
+    pub packed: &'a [u8],
+}
+
+/// The error of a rank that has other settings than rank 0. It names the first
+/// parameter that differs; one that is set somewhere comes before one with a default. `mine` is from
+/// [`pack`]. Local.
 pub fn difference(
     mine: &[u8],
-    (root, theirs): (&Name, &[u8]),
+    root: &RootSettings,
     config: &Config,
     descriptors: &Descriptors,
 ) -> Error {
-    let (mine, theirs) = match (values(mine), values(theirs)) {
+    let (mine, theirs) = match (values(mine), values(root.packed)) {
         (Ok(mine), Ok(theirs)) => (mine, theirs),
         (Err(error), _) | (_, Err(error)) => return error,
     };
@@ -57,16 +65,18 @@ pub fn difference(
     };
     let what = match named.name {
         Some(name) => format!(
-            "{name} is {} here but {} on rank 0 on node {root}: a variable in the configuration has \
+            "{name} is {} here but {} on rank 0 on node {}: a variable in the configuration has \
              another value there. Let it be the same for all processes; only directories of the \
              cache, SCR_NODE_NAME and GROUPS may differ",
             shown(mine.get(path)),
             shown(theirs.get(path)),
+            root.node,
         ),
         None => format!(
-            "other STORE or CKPT descriptors than on rank 0 on node {root}; make SCR_CACHE_BASE, \
+            "other STORE or CKPT descriptors than on rank 0 on node {}; make SCR_CACHE_BASE, \
              SCR_CNTL_BASE and the STORE of a CKPT line name the same configured stores on all \
-             processes, or none on all"
+             processes, or none on all",
+            root.node
         ),
     };
     Error::config(named.place, what)
@@ -165,7 +175,11 @@ mod tests {
         let (config, settings, descriptors) = loaded(mine);
         let mine = pack(&settings, &descriptors).unwrap();
         assert_ne!(fingerprint(&mine), fingerprint(&theirs));
-        difference(&mine, (&"n0".into(), &theirs), &config, &descriptors).to_string()
+        let root = RootSettings {
+            node: &"n0".into(),
+            packed: &theirs,
+        };
+        difference(&mine, &root, &config, &descriptors).to_string()
     }
 
     #[test]
@@ -253,8 +267,11 @@ mod tests {
             (&[], "the tree ends before a count of elements"),
             (&mine, "rank 0 takes equal settings for different ones"),
         ] {
-            let root = (&Name::from("n0"), theirs);
-            let text = difference(&mine, root, &config, &descriptors).to_string();
+            let root = RootSettings {
+                node: &Name::from("n0"),
+                packed: theirs,
+            };
+            let text = difference(&mine, &root, &config, &descriptors).to_string();
             assert!(text.contains(words), "{text}");
         }
     }

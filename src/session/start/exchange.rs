@@ -1,9 +1,9 @@
 //! Each rank reports to rank 0, which answers with its redundancy sets and with whom it shares its
 //! stores.
 
-use super::consistency;
+use super::consistency::{RootSettings, difference};
 use crate::Result;
-use crate::comm::{Communicator, collective};
+use crate::comm::{AtRoot, Communicator, collective};
 use crate::config::Config;
 use crate::config::descriptors::Descriptors;
 use crate::format::{from_message, from_tree, to_message, unpack};
@@ -11,9 +11,9 @@ use crate::redundancy::Set;
 use crate::redundancy::topology::{
     RankAssignment, RankReport, SetMembership, SetPlan, assign, domains_of_nodes, first_different,
 };
-use crate::session::datasets::search::RestartSearch;
+use crate::session::datasets::survey::Survey;
 
-/// Exchanges report and answer. Gives the answer and this rank's sets; on rank 0 the search knows all
+/// Exchanges report and answer. Gives the answer and this rank's sets; the survey knows all
 /// leaders and failure domains. `common` is what must be the same on all ranks. Collective.
 ///
 /// # Errors
@@ -24,31 +24,18 @@ pub(in crate::session) fn exchange(
     config: &Config,
     descriptors: &Descriptors,
     common: &[u8],
-) -> Result<(RankAssignment, Vec<Set>, RestartSearch)> {
+) -> Result<(RankAssignment, Vec<Set>, AtRoot<Survey>)> {
     let report = RankReport::new(node, descriptors, collective::fingerprint(common));
-    let mut failed = None;
-    let mut search = RestartSearch::default();
-    let mut messages = None;
-    if let Some(reports) = collective::gather(comm, 0, to_message(&report)?)? {
-        match answers(&reports, descriptors, common) {
-            Ok((answers, found)) => {
-                search = found;
-                messages = Some(answers);
-            }
-            // The other ranks wait for an answer: they get an empty one.
-            Err(error) => {
-                failed = Some(error);
-                messages = Some(vec![to_message(&RankAssignment::default())?; comm.size()]);
-            }
-        }
-    }
-    let message = collective::scatter(comm, 0, messages)?;
-    let received = match failed {
-        Some(error) => Err(error),
-        None => read_answer(&message, config, descriptors, common),
-    };
+    let reports = collective::gather(comm, 0, to_message(&report)?)?;
+    let mut survey = AtRoot::new(comm, Survey::default);
+    let messages = survey.as_mut().map(|survey| {
+        let reports = reports.unwrap_or_default();
+        answers(&reports, descriptors, common, survey)
+    });
+    let message = messages.scatter(comm, node)?;
+    let received = read_answer(&message, config, descriptors, common);
     let (assignment, sets) = collective::agree(comm, node, received)?;
-    Ok((assignment, sets, search))
+    Ok((assignment, sets, survey))
 }
 
 /// This rank's assignment and sets. Local.
@@ -60,30 +47,26 @@ fn read_answer(
 ) -> Result<(RankAssignment, Vec<Set>)> {
     let (tree, used) = unpack(message)?;
     let assignment = from_tree::<RankAssignment>(&tree)?;
-    if let Some(root) = &assignment.first_different {
-        let theirs = message.get(used..).unwrap_or_default();
-        return Err(consistency::difference(
-            common,
-            (root, theirs),
-            config,
-            descriptors,
-        ));
+    if let Some(node) = &assignment.first_different {
+        let packed = message.get(used..).unwrap_or_default();
+        let root = RootSettings { node, packed };
+        return Err(difference(common, &root, config, descriptors));
     }
     let sets = assignment.sets.iter().cloned().map(SetMembership::set);
     let sets = sets.collect::<Result<_>>()?;
     Ok((assignment, sets))
 }
 
-/// Rank 0: the answers to the reports of all ranks, and the search with what they tell. If ranks have
+/// Rank 0: the answers to the reports of all ranks, which tell the survey where they are. If ranks have
 /// other settings than rank 0, the first of them gets rank 0's, so that it can name the difference.
 fn answers(
     reports: &[Vec<u8>],
     descriptors: &Descriptors,
     common: &[u8],
-) -> Result<(Vec<Vec<u8>>, RestartSearch)> {
+    survey: &mut Survey,
+) -> Result<Vec<Vec<u8>>> {
     let read = reports.iter().map(|bytes| from_message(bytes));
     let reports = read.collect::<Result<Vec<RankReport>>>()?;
-    let mut search = RestartSearch::default();
     if let Some(rank) = first_different(&reports) {
         let mut messages = vec![to_message(&RankAssignment::default())?; reports.len()];
         let reply = RankAssignment {
@@ -93,16 +76,15 @@ fn answers(
         if let Some(message) = messages.get_mut(rank) {
             *message = [&to_message(&reply)?, common].concat();
         }
-        return Ok((messages, search));
+        return Ok(messages);
     }
     let answers = assign(&reports, &SetPlan::all(descriptors))?;
     for store in 0..descriptors.stores.len() {
         let sharing = answers.iter().filter_map(|a| a.stores.get(store));
-        search
+        survey
             .leaders
             .push(sharing.map(|sharing| sharing.leader).collect());
-        search.domains.push(domains_of_nodes(&reports, store));
+        survey.domains.push(domains_of_nodes(&reports, store));
     }
-    let messages = answers.iter().map(to_message).collect::<Result<_>>()?;
-    Ok((messages, search))
+    answers.iter().map(to_message).collect()
 }

@@ -2,36 +2,35 @@
 
 pub(super) mod consistency;
 pub(super) mod exchange;
+pub(super) mod join;
 pub(super) mod local_setup;
 pub(super) mod locks;
 pub(super) mod run_info;
 
-use super::{Ids, Session, log};
-use crate::comm::{Communicator, Term, collective};
+use super::Session;
+use crate::comm::{Agreed, Agreement, Communicator, Term};
 use crate::config::Config;
-use crate::config::descriptors::View;
-use crate::events::{Console, Severity, Sink, Speaker};
+use crate::events::{Console, Severity, Sink};
 use crate::format::{Dataset, Name, flush_file};
 use crate::job::Environment;
 use crate::messages::{CACHE_OF_ONE, INCOMPLETE_DATASET, PURGED};
 use crate::policy::halt::FINALIZED;
-use crate::prefix::paths::Prefix;
 use crate::prefix::records;
 use crate::redundancy::topology::Note;
 use crate::session::datasets::cached::{CachedDataset, CachedDatasets, title};
+use crate::session::datasets::other_ranks::OtherRanks;
+use crate::session::datasets::search::{Offer, RestartSearch};
+use crate::session::datasets::survey::Survey;
 use crate::session::flush::background::BackgroundFlushes;
 use crate::session::flush::checksums::BackgroundChecksums;
 use crate::session::halt::HaltState;
 use crate::session::output::failures::FailureRate;
 use crate::session::output::interval::CheckpointInterval;
 use crate::session::output::shared_names::NameForms;
-use crate::session::output::stores::confirm_shared;
 use crate::session::restart::node_copies::NodeCopies;
 use crate::session::restart::restart_list::RestartLists;
-use crate::session::run::{Run, Store};
-use crate::session::start::exchange::exchange;
-use crate::session::start::local_setup::LocalSetup;
-use crate::session::start::run_info::{RootSetup, RootState, receive};
+use crate::session::start::join::Joined;
+use crate::session::start::locks::Locks;
 use crate::session::state::State;
 use crate::session::statistics::Statistics;
 use crate::store::{Files, posix::Posix};
@@ -80,74 +79,34 @@ impl Session {
     /// A parameter or descriptor cannot be used, a directory cannot be made or belongs to somebody
     /// else, or another run uses the prefix directory. All ranks return the same error.
     pub fn init(setup: Setup, config: &mut Config) -> Result<Option<Session>> {
-        let Setup {
-            comm,
-            files,
-            sink,
-            environment,
-            lock_timeout,
-        } = setup;
-        let mut speaker = Speaker {
-            rank: comm.rank(),
-            node: environment.host.clone(),
-        };
-        let mut root = RootState::default();
-        let root_setup = RootSetup {
-            files: &*files,
-            sink: &*sink,
-            speaker: &speaker,
-            environment: &environment,
-            lock_timeout,
-        };
-        let Some(message) = share_run_info(&*comm, &root_setup, config, &mut root)? else {
+        let lock_timeout = setup.lock_timeout;
+        let Some(joined) = Joined::new(setup, config)? else {
             return Ok(None);
         };
-
-        // Each rank finds its own directories.
-        let received = receive(&message, &environment, config);
-        let environment = config.permitted(environment);
-        let local = received.and_then(|info| LocalSetup::find(&*files, &environment, config, info));
-        if let Ok(local) = &local {
-            speaker.node.clone_from(&local.node);
-        }
-        let LocalSetup {
-            info,
-            settings,
-            descriptors,
-            stores,
-            common,
-            ..
-        } = collective::agree(&*comm, &speaker.node, local)?;
-
-        // Rank 0 makes the sets, and finds out which ranks share a store.
-        let (assignment, sets, search) =
-            exchange(&*comm, &speaker.node, config, &descriptors, &common)?;
-        let of_store = stores.into_iter().zip(&descriptors.stores);
-        let stores: Vec<Store> = of_store
-            .zip(assignment.stores)
-            .map(|((layout, store), sharing)| Store {
-                layout: layout.at((store.view == View::Global).then_some(assignment.node)),
-                // A disabled store may be out of order: nobody looks into it.
-                leader: sharing.leader == comm.rank() && store.enabled,
-                sharing,
-            })
-            .collect();
-        let prefix = Prefix::new(&settings.prefix);
-        let files = prefix.confine(&*files, stores.iter().map(|store| store.layout.job()));
-        let shared = (&stores[..], &descriptors);
-        confirm_shared(&*comm, &*files, &speaker.node, shared, info.run)?;
-
-        let job = (info.user.to_string(), info.job.to_string());
-        let log = log::open(&*files, (&sink, &speaker), &settings, &prefix, job);
-        let mut ids = Ids::default();
-        ids.know(info.dataset, Some(info.checkpoint));
+        let Joined {
+            run,
+            ids,
+            root,
+            survey,
+            notes,
+            environment,
+        } = joined;
+        let (mut locks, mut unfinished) = (Locks::default(), None);
+        let names = root.map(|root| {
+            locks = root.locks;
+            unfinished = root.unfinished;
+            root.names
+        });
         let mut session = Session {
             cwd: environment.cwd.clone(),
             state: State::Idle,
             ids,
             cached: CachedDatasets::default(),
-            search,
-            other_ranks: root.other_ranks.with(&settings),
+            search: RestartSearch {
+                offer: Offer::default(),
+                survey,
+            },
+            other_ranks: OtherRanks::new(&run.settings, names),
             lists: RestartLists::default(),
             node_copies: NodeCopies::default(),
             open: None,
@@ -161,31 +120,15 @@ impl Session {
             reading: None,
             trouble: None,
             why_invalid: None,
-            locks: root.locks,
-            run: Run {
-                nodes: assignment.nodes,
-                of_node: assignment.of_node,
-                user: info.user,
-                job: info.job,
-                comm,
-                files,
-                sink,
-                speaker,
-                settings,
-                descriptors,
-                prefix,
-                stores,
-                sets,
-                tolerates: assignment.tolerates,
-                log,
-            },
+            locks,
+            run,
         };
         let warnings = config.take_warnings();
-        session.tell_configuration(&assignment.notes);
+        session.tell_configuration(&notes);
         session.tell_run();
         session.interval = CheckpointInterval::new(FailureRate::find(&session.run));
         session.log_start();
-        session.begin(lock_timeout, warnings, root.unfinished)?;
+        session.begin(lock_timeout, warnings, unfinished)?;
         session.compute_starts();
         config.freeze();
         Ok(Some(session))
@@ -282,12 +225,10 @@ impl Session {
         if let Some(unfinished) = unfinished {
             self.tell_unfinished(&unfinished);
         }
-        let keep_all = self.search.unavailable.is_some();
+        let keep_all = self.search.offer.unavailable.is_some();
         self.locks.unlock_unused(&self.run, &self.cached, keep_all);
-        let written = match self.run.rank() {
-            0 => self.write_records(),
-            _ => Ok(()),
-        };
+        let survey = self.search.survey.get();
+        let written = survey.map_or(Ok(()), |survey| self.write_records(survey));
         self.tell_settings(written, warnings)?;
         match self.flush_recovered() {
             // The checkpoint is complete in the cache, so the program can go on with it.
@@ -297,16 +238,16 @@ impl Session {
             other => other?,
         }
         // A checkpoint is offered only when the program asks for one.
-        self.search.offered = None;
+        self.search.offer.files = None;
         self.flush_before_halt()?;
         // Deletion starts last: the rounds of a start would be slower beside it.
-        self.cached.deletion.start_postponed(&self.run);
+        self.cached.led.deletion.start_postponed(&self.run);
         Ok(())
     }
 
     /// Tells what `SCR_PREFIX_PURGE` has deleted, and whether a restart is possible without it. Local.
     fn tell_purged(&self, purged: &str) {
-        let found = self.search.offered.is_some() || self.search.unavailable.is_some();
+        let found = self.search.offer.files.is_some() || self.search.offer.unavailable.is_some();
         let (severity, rest) = match found {
             true => (Severity::Note, ""),
             false => (
@@ -351,9 +292,9 @@ impl Session {
             true => i64::MAX,
             false => run.rank() as i64,
         };
-        let mut terms = [Term::Min(first), Term::Sum((!warnings.is_empty()).into())];
-        let agreed = collective::agree_with(&*run.comm, run.node(), local, &mut terms);
-        let [first, count] = terms.map(|term| term.value());
+        let terms = [Term::Min(first), Term::Sum((!warnings.is_empty()).into())];
+        let Agreement { verdict, terms } = run.agree_with(local, terms)?;
+        let [first, count] = terms.map(Agreed::get);
         if first == run.rank() as i64 {
             for warning in warnings {
                 let others = match count {
@@ -363,14 +304,14 @@ impl Session {
                 run.tell(Severity::Warning, format!("{warning}{others}"));
             }
         }
-        agreed
+        verdict
     }
 
     /// Rank 0: writes the records of this run in the prefix directory. The run can do without them.
     ///
     /// # Errors
     /// The halt file is damaged, and `SCR_HALT_SECONDS` must be written to it.
-    fn write_records(&self) -> Result<()> {
+    fn write_records(&self, survey: &Survey) -> Result<()> {
         let (run, files, prefix) = (&self.run, &*self.run.files, &self.run.prefix);
         run.keep_record(|| records::write_nodes(files, prefix, run.nodes));
         let halt_seconds = run.settings.halt_seconds;
@@ -401,7 +342,13 @@ impl Session {
         // The record keeps what is in the cache and cannot be used now.
         let mut record = records::read_flush_file(files, prefix).unwrap_or_default();
         let kept = |id: &u64| self.cached.unusable.iter().any(|slot| slot.id == *id);
-        let in_bypass = |id: &u64| self.search.in_bypass.keys().any(|(other, _)| other == id);
+        let in_bypass = |id: &u64| {
+            survey
+                .last_run
+                .in_bypass
+                .keys()
+                .any(|(other, _)| other == id)
+        };
         record.datasets.retain(|id, _| kept(id) || in_bypass(id));
         for cached in &self.cached.entries {
             let mut entry = flush_file::FlushEntry::cached(cached.dataset.clone());
@@ -415,27 +362,4 @@ impl Session {
         run.keep_record(|| records::write_flush_file(files, prefix, &record));
         Ok(())
     }
-}
-
-/// Rank 0 finds out what is common to all ranks, and sends it to them; `None` if SCR is disabled.
-/// Collective; two rounds.
-fn share_run_info(
-    comm: &dyn Communicator,
-    setup: &RootSetup,
-    config: &mut Config,
-    root: &mut RootState,
-) -> Result<Option<Vec<u8>>> {
-    let found = match comm.rank() {
-        0 => setup.find(config, root).map(Some),
-        _ => Ok(None),
-    };
-    let enabled = matches!(found, Ok(Some(Some(_))) | Ok(None));
-    let mut terms = [Term::Min(enabled.into())];
-    let found = collective::agree_with(comm, &setup.speaker.node, found, &mut terms)?;
-    if terms[0].value() == 0 {
-        return Ok(None);
-    }
-    let mut message = found.flatten().unwrap_or_default();
-    collective::bcast(comm, 0, &mut message)?;
-    Ok(Some(message))
 }

@@ -10,7 +10,7 @@ use crate::job::{self, Environment};
 use crate::prefix::index;
 use crate::prefix::paths::Prefix;
 use crate::prefix::records;
-use crate::session::datasets::other_ranks::OtherRanks;
+use crate::session::datasets::other_ranks::KnownNames;
 use crate::session::flush::finish::finish_flushes;
 use crate::session::run::record_not_written;
 use crate::session::start::locks::Locks;
@@ -35,10 +35,9 @@ pub(in crate::session) struct RunInfo {
 }
 
 /// What rank 0 keeps for itself.
-#[derive(Default)]
 pub(in crate::session) struct RootState {
     pub locks: Locks,
-    pub other_ranks: OtherRanks,
+    pub names: KnownNames,
     /// The newest dataset in the index, if it is not complete.
     pub unfinished: Option<Dataset>,
 }
@@ -53,9 +52,9 @@ pub(in crate::session) struct RootSetup<'a> {
 }
 
 impl RootSetup<'_> {
-    /// Rank 0: reads the parameters, locks the prefix directory and reads its index. Gives the
+    /// Rank 0: reads the parameters, locks the prefix directory and reads its index. Gives also the
     /// message that [`receive`] takes; `None` if SCR is disabled. Local.
-    pub fn find(&self, config: &mut Config, root: &mut RootState) -> Result<Option<Vec<u8>>> {
+    pub fn find(&self, config: &mut Config) -> Result<Option<(RootState, Vec<u8>)>> {
         load(self.files, self.environment, config)?;
         let settings = Settings::from(config);
         for warning in config.take_warnings() {
@@ -71,7 +70,7 @@ impl RootSetup<'_> {
         // Only now that the directory exists can symbolic links in its path be resolved.
         let prefix = Prefix::new(&settings.prefix);
         let files = &*prefix.confine(self.files, []);
-        root.locks = Locks::of_prefix(files, &prefix, self.lock_timeout)?;
+        let locks = Locks::of_prefix(files, &prefix, self.lock_timeout)?;
         // What is certified below `.scr` counts only if `.scr` itself is there after a power loss. No
         // flush into containers syncs the directory in which it stands.
         if let Err(error) = files.sync_dir(prefix.root()) {
@@ -100,8 +99,6 @@ impl RootSetup<'_> {
             self.tell(severity, text);
         }
         let index = index::read(files, &prefix)?;
-        root.other_ranks = OtherRanks::new(&index);
-        root.unfinished = unfinished(&index);
         let info = RunInfo {
             user: user.value.as_str().into(),
             job: job.value.as_str().into(),
@@ -109,7 +106,13 @@ impl RootSetup<'_> {
             checkpoint: index.max_checkpoint(),
             run: process::random(),
         };
-        Ok(Some([to_message(&info)?, config.to_message()?].concat()))
+        let message = [to_message(&info)?, config.to_message()?].concat();
+        let root = RootState {
+            locks,
+            names: KnownNames::new(&index),
+            unfinished: unfinished(&index),
+        };
+        Ok(Some((root, message)))
     }
 
     fn tell(&self, severity: Severity, text: String) {

@@ -1,0 +1,92 @@
+//! Where a dataset is, and who wrote it.
+
+use crate::config::descriptors::SchemeDescriptor;
+use crate::session::run::Run;
+use std::path::PathBuf;
+
+/// Where the files of a dataset are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) enum Location {
+    /// In the cache, in the store with this index.
+    Cache(usize),
+    /// In the prefix directory (bypass). It takes no room in this store, and counts only among the other ones
+    /// that bypass it.
+    Bypass(usize),
+}
+
+impl Default for Location {
+    fn default() -> Self {
+        Location::Cache(0)
+    }
+}
+
+impl Location {
+    /// Where the datasets of a redundancy descriptor are.
+    pub fn of(descriptor: &SchemeDescriptor) -> Self {
+        match descriptor.bypass {
+            true => Location::Bypass(descriptor.store),
+            false => Location::Cache(descriptor.store),
+        }
+    }
+
+    /// The index of the store against whose count it counts.
+    pub fn store(self) -> usize {
+        match self {
+            Location::Cache(store) | Location::Bypass(store) => store,
+        }
+    }
+
+    pub fn is_bypass(self) -> bool {
+        matches!(self, Location::Bypass(_))
+    }
+
+    /// The directory of dataset `id` in the cache; in bypass, the prefix directory.
+    pub fn directory(self, run: &Run, id: u64) -> PathBuf {
+        match self {
+            Location::Cache(store) => run.stores[store].layout.dataset(id),
+            Location::Bypass(_) => run.prefix.root().to_path_buf(),
+        }
+    }
+
+    /// The directory below which this rank has its files of dataset `id`, with their paths in the prefix
+    /// directory.
+    pub fn root(self, run: &Run, id: u64) -> PathBuf {
+        match self {
+            Location::Cache(store) => run.stores[store].layout.data(id, run.rank()),
+            Location::Bypass(_) => run.prefix.root().to_path_buf(),
+        }
+    }
+}
+
+/// How many ranks wrote a dataset. The same on all ranks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::session) enum Writers {
+    /// As many as this run has: each rank has files of its own.
+    #[default]
+    AsManyAsNow,
+    /// Another number: no file belongs to a rank of this run.
+    Others(u64),
+}
+
+impl Writers {
+    /// Of a dataset that so many `ranks` wrote.
+    pub fn new(run: &Run, ranks: u64) -> Self {
+        match ranks == run.comm.size() as u64 {
+            true => Writers::AsManyAsNow,
+            false => Writers::Others(ranks),
+        }
+    }
+
+    /// True if no file belongs to a rank of this run.
+    pub fn are_others(self) -> bool {
+        matches!(self, Writers::Others(_))
+    }
+
+    /// Their number.
+    pub fn count(self, run: &Run) -> u64 {
+        match self {
+            Writers::AsManyAsNow => run.comm.size() as u64,
+            Writers::Others(ranks) => ranks,
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! What rank 0 has found of datasets in the caches and in the prefix directory, for a search for a restart.
+//! No other rank has it: they get rank 0's orders.
+
+use crate::Result;
+use crate::cache::plan::{Candidate, Slot};
+use crate::events::Severity;
+use crate::format::index::{Index, IndexEntry};
+use crate::format::{Dataset, Name};
+use crate::prefix::index;
+use crate::session::datasets::cached::{CachedDatasets, note};
+use crate::session::datasets::location::Location;
+use crate::session::run::Run;
+use crate::text::plural;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Size of a file, and times of the last change of its content and of its inode.
+type FileStamp = (u64, (i64, u32), (i64, u32));
+
+/// A dataset at one time of its id: id, and time of creation in microseconds since the epoch.
+pub(in crate::session) type DatasetKey = (u64, u64);
+
+/// What rank 0 has found, and what is left to try.
+#[derive(Default)]
+pub(in crate::session) struct Survey {
+    /// For each store, the leader of each rank.
+    pub leaders: Vec<Vec<usize>>,
+    /// For each store, the failure domain of each rank; see
+    /// [`domains_of_nodes`](crate::redundancy::topology::domains_of_nodes).
+    pub domains: Vec<Vec<usize>>,
+    pub last_run: LastRun,
+    /// Cached datasets that were not tried yet, newest last.
+    pub cached: Vec<Candidate>,
+    /// The cached dataset that is being tried.
+    pub tried: Option<Candidate>,
+    /// Cached datasets that could not be recovered, for a reason that may pass.
+    pub failed_for_now: Vec<Candidate>,
+    /// Directories with a record that cannot be read now.
+    pub unread: Vec<Slot>,
+    /// Directories that no restart can use, and of which the other ranks do not know yet.
+    pub unusable: Vec<Slot>,
+    /// Directories to delete or to quarantine with the next message to all ranks.
+    pub rejected: Rejected,
+    /// Checkpoints that were passed over and not reported yet, newest first.
+    pub passed_over: Vec<PassedOver>,
+    /// How many datasets of the cache were tried.
+    pub rebuilds: u32,
+    /// Ids in the prefix directory that were not tried yet, in the order in which they are tried.
+    /// `None` until the index has been read.
+    pub fetch: Option<VecDeque<u64>>,
+    /// The highest ids of the index file, and the stamp that the file had then.
+    indexed: (Option<FileStamp>, (u64, u64)),
+}
+
+/// What the flush file tells of the datasets of the last run.
+#[derive(Default)]
+pub(in crate::session) struct LastRun {
+    /// Datasets that were complete when it ended.
+    pub completed: BTreeSet<DatasetKey>,
+    /// Those of them that were in the prefix directory.
+    pub saved: BTreeSet<DatasetKey>,
+    /// Those of them whose flush had failed or had not ended.
+    pub interrupted: BTreeSet<DatasetKey>,
+    /// What it wrote in bypass in this job. Such datasets have no record in a cache.
+    pub in_bypass: BTreeMap<DatasetKey, Name>,
+}
+
+/// What the prefix directory has of a cached dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) enum InPrefix {
+    /// All of it, and it is good.
+    Complete,
+    /// It had all of it, and the user has taken it out of the index.
+    Dropped,
+    /// Its id, or its name, belongs to another dataset now. A flush would overwrite that one.
+    Superseded,
+    /// Nothing, or a part of it, or a copy that a restart could not use.
+    Absent,
+}
+
+/// A checkpoint that a search has passed over.
+pub(in crate::session) struct PassedOver {
+    pub severity: Severity,
+    pub named: String,
+    /// The message if it is the only one.
+    pub text: String,
+}
+
+/// Directories of cached datasets that cannot be used any more.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub(in crate::session) struct Rejected {
+    /// Never completed: to be deleted.
+    pub discard: Vec<Slot>,
+    /// Completed once: to be kept aside until room is needed.
+    pub quarantine: Vec<Slot>,
+}
+
+impl Survey {
+    /// The cached datasets of earlier runs that may still be used.
+    pub fn untried(&self) -> impl DoubleEndedIterator<Item = &Candidate> {
+        self.cached.iter().chain(&self.failed_for_now)
+    }
+
+    /// What was tried could not be recovered, for a reason that may pass.
+    pub fn put_off(&mut self) {
+        self.failed_for_now.extend(self.tried.take());
+    }
+
+    /// Forgets directories that were removed.
+    pub fn forget(&mut self, slots: &[Slot]) {
+        self.cached.retain(|c| !slots.contains(&c.slot()));
+        self.failed_for_now.retain(|c| !slots.contains(&c.slot()));
+        self.unusable.retain(|slot| !slots.contains(slot));
+    }
+
+    /// What the prefix directory has of a cached dataset, by the flush file and by `index`. Local.
+    pub fn find_in_prefix(&self, index: &Index, dataset: &Dataset) -> InPrefix {
+        let key = (dataset.id, dataset.created);
+        let same = |d: &&Dataset| (d.id, d.created) == key;
+        let entry = index.get(dataset.id);
+        let described = entry.and_then(|entry| entry.dataset.as_ref());
+        if entry.is_some_and(IndexEntry::is_good) && described.filter(same).is_some() {
+            return InPrefix::Complete;
+        }
+        if self.last_run.saved.contains(&key) && described.filter(same).is_none() {
+            return InPrefix::Dropped;
+        }
+        let id_is_taken = described.is_some_and(|d| d.created != dataset.created);
+        let newer = index.id(&dataset.name).and_then(|id| index.get(id));
+        let newer = newer.and_then(|entry| entry.dataset.as_ref());
+        match id_is_taken || newer.is_some_and(|d| d.created > dataset.created) {
+            true => InPrefix::Superseded,
+            false => InPrefix::Absent,
+        }
+    }
+
+    /// Reports the checkpoints that were passed over: the newest with the reason, the others in the
+    /// same line. Local.
+    pub fn tell_passed_over(&mut self, run: &Run) {
+        let mut all = std::mem::take(&mut self.passed_over).into_iter();
+        let Some(PassedOver { severity, text, .. }) = all.next() else {
+            return;
+        };
+        let others: Vec<PassedOver> = all.collect();
+        let mut more = String::new();
+        if !others.is_empty() {
+            const MOST: usize = 4;
+            let names: Vec<&str> = others.iter().map(|o| o.named.as_str()).collect();
+            let listed = &names[..names.len().min(MOST)];
+            let dots = if names.len() > MOST { ", ..." } else { "" };
+            more = format!(
+                "; {} more {} cannot be used: {}{dots} (SCR_DEBUG=1 tells why)",
+                names.len(),
+                plural(names.len(), "checkpoint"),
+                listed.join(", ")
+            );
+        }
+        run.tell_once(severity, format!("{text}{more}"));
+        for other in others {
+            run.tell_once(Severity::Debug(1), other.text);
+        }
+    }
+
+    /// True if the cache or the prefix directory has a checkpoint that is newer than `dataset`, and was not
+    /// tried yet. Local.
+    pub fn has_newer(&self, run: &Run, dataset: &Dataset) -> Result<bool> {
+        // One that a flush needed may have been recovered before.
+        let newer = |c: &Candidate| {
+            c.dataset.is_checkpoint()
+                && c.dataset.created > dataset.created
+                && c.recoverable(run.comm.size()).is_ok()
+        };
+        Ok(self.cached.iter().any(newer) || self.newer_in_prefix(run, dataset)?.is_some())
+    }
+
+    /// The newest good checkpoint in the prefix directory that was created after `dataset`
+    /// and was not tried yet. A cached dataset that is older than it was left by an earlier job, and
+    /// must not be used. `None` if `dataset` is current in the index: the user has chosen it. Local.
+    pub fn newer_in_prefix(&self, run: &Run, dataset: &Dataset) -> Result<Option<Dataset>> {
+        if !run.settings.fetch {
+            return Ok(None);
+        }
+        let index = index::read(&*run.files, &run.prefix)?;
+        let current = index.current().and_then(|name| index.get(index.id(name)?));
+        let current = current.and_then(|entry| entry.dataset.as_ref());
+        let same = |d: &Dataset| (&d.name, d.created) == (&dataset.name, dataset.created);
+        if current.is_some_and(same) {
+            return Ok(None);
+        }
+        let untried = |id: &u64| self.fetch.as_ref().is_none_or(|queue| queue.contains(id));
+        let good = index
+            .datasets()
+            .iter()
+            .filter(|(id, entry)| entry.is_good() && entry.is_checkpoint() && untried(id));
+        let newest = good
+            .filter_map(|(_, entry)| entry.dataset.as_ref())
+            .max_by_key(|other| other.created);
+        let newer = newest.filter(|other| other.created > dataset.created);
+        Ok(newer.cloned())
+    }
+
+    /// The highest ids of datasets and of checkpoints in the index. The file is read only if
+    /// it has changed. If it cannot be read now, these are the ids of the last time: whoever changes
+    /// the index will report the error. Local.
+    pub fn highest_in_index(&mut self, run: &Run) -> (u64, u64) {
+        let stat = run.files.stat(&run.prefix.file("index.scr"));
+        let stamp = stat.ok().flatten().map(|s| (s.size, s.mtime, s.ctime));
+        if stamp != self.indexed.0
+            && let Ok(index) = index::read(&*run.files, &run.prefix)
+        {
+            self.indexed = (stamp, (index.max_dataset(), index.max_checkpoint()));
+        }
+        self.indexed.1
+    }
+}
+
+impl LastRun {
+    /// Datasets that it wrote in bypass count as cached, as long as the count of
+    /// the store has room for them beside the datasets of this run. The others are forgotten, and
+    /// any of the name `name`, whose files are about to be overwritten. Local.
+    pub fn limit_bypass(&mut self, run: &Run, cached: &CachedDatasets, store: usize, name: &Name) {
+        self.in_bypass
+            .retain(|(id, _), _| cached.get(*id).is_none());
+        let same = self.bypass_ids(|other| other == name);
+        let others = self.bypass_ids(|other| other != name);
+        let of_this_run = cached
+            .slots(|c| c.location == Location::Bypass(store))
+            .len();
+        let count = run.descriptors.stores[store].count as usize;
+        let room = count.saturating_sub(1 + of_this_run);
+        let oldest = others
+            .get(..others.len().saturating_sub(room))
+            .unwrap_or_default();
+        self.forget_bypass(run, |id| oldest.contains(&id) || same.contains(&id));
+    }
+
+    /// The ids of what it wrote in bypass under such names, ascending.
+    fn bypass_ids(&self, named: impl Fn(&Name) -> bool) -> Vec<u64> {
+        let all = self.in_bypass.iter();
+        all.filter(|(_, name)| named(name))
+            .map(|((id, _), _)| *id)
+            .collect()
+    }
+
+    /// Some of what it wrote in bypass no longer counts as cached. Local.
+    pub fn forget_bypass(&mut self, run: &Run, gone: impl Fn(u64) -> bool) {
+        let mut ids = self.bypass_ids(|_| true);
+        ids.retain(|id| gone(*id));
+        self.in_bypass.retain(|(id, _), _| !ids.contains(id));
+        if !ids.is_empty() {
+            note(run, |record| {
+                record.datasets.retain(|id, _| !ids.contains(id));
+            });
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What the ranks do next at a restart, and rank 0's messages about it.
+
+use crate::cache::plan::{RecoveryOrder, Slot};
+use crate::format::Dataset;
+use crate::session::datasets::cached::CachedDataset;
+use crate::session::datasets::location::Location;
+use crate::session::datasets::prefix_state::PrefixState;
+use crate::session::datasets::survey::Rejected;
+use crate::session::datasets::unavailable::Unavailable;
+use serde::{Deserialize, Serialize};
+
+/// What the ranks do next. The same on all, but for their orders.
+pub(in crate::session) enum Step {
+    /// They recover a dataset.
+    Recover(Box<RecoveryOrder>, Known),
+    /// They use a dataset that another number of ranks wrote.
+    UseOtherRanks(OfOtherRanks),
+    /// Nothing is left to try.
+    End(Rest),
+}
+
+/// Rank 0's message to each rank about its next [`Step`].
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub(in crate::session) struct NextStep {
+    pub rejected: Rejected,
+    pub order: Option<RecoveryOrder>,
+    /// Of the dataset of the order.
+    pub known: Known,
+    pub of_other_ranks: Option<OfOtherRanks>,
+    pub rest: Rest,
+}
+
+impl NextStep {
+    pub fn step(self) -> Step {
+        match (self.order, self.of_other_ranks) {
+            (Some(order), _) => Step::Recover(Box::new(order), self.known),
+            (None, Some(found)) => Step::UseOtherRanks(found),
+            (None, None) => Step::End(self.rest),
+        }
+    }
+}
+
+/// What is left in the cache at the end of a search.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub(in crate::session) struct Rest {
+    /// Datasets that were not recovered.
+    pub remaining: Vec<Remaining>,
+    /// Directories that no restart can use, but that stay until room is needed.
+    pub unusable: Vec<Slot>,
+    /// A dataset that may be complete and cannot be used, so that no older one may be.
+    pub unavailable: Option<Unavailable>,
+}
+
+/// What only rank 0 knows of a dataset that is recovered.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub(in crate::session) struct Known {
+    /// How many failure groups may be lost once it is recovered.
+    pub tolerates: usize,
+    pub prefix: PrefixState,
+}
+
+/// Rank 0's message about a dataset of an earlier run that stays in the cache as it is.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", default)]
+pub(in crate::session) struct Remaining {
+    /// Index of its store.
+    pub store: usize,
+    pub dataset: Dataset,
+    pub known: Known,
+}
+
+impl Remaining {
+    /// It counts against the cache size.
+    pub fn cached(self) -> CachedDataset {
+        CachedDataset {
+            location: Location::Cache(self.store),
+            dataset: self.dataset,
+            tolerates: self.known.tolerates,
+            prefix: self.known.prefix,
+            ..CachedDataset::default()
+        }
+    }
+}
+
+/// Rank 0's message about a dataset in the cache that another number of ranks wrote.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(in crate::session) struct OfOtherRanks {
+    pub slot: Slot,
+    pub dataset: Dataset,
+    /// How many ranks wrote it.
+    pub ranks: u64,
+    /// It is good in the prefix directory, too.
+    pub in_prefix: bool,
+}
