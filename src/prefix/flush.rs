@@ -40,8 +40,6 @@ pub struct CacheFiles<'a> {
     pub data: &'a Path,
     /// Asked before each file: the permit of this flush.
     pub targets: &'a dyn TargetWatch,
-    /// Make a new file for each copy; see [`Copier::replacing`].
-    pub replaces: bool,
 }
 
 /// Makes the directories of this rank's files in the prefix directory. Collective.
@@ -150,15 +148,11 @@ fn copy_out(
     };
     let sizes = list.files.iter().map(|file| file.size);
     sizes.for_each(|size| access.watch.expect(size));
-    let CacheFiles {
-        data,
-        targets,
-        replaces,
-    } = from;
+    let CacheFiles { data, targets } = from;
     let held = access.files.holding(&[data, access.prefix.root()]);
     let files = &*held;
     let copier = Copier::new(files, access.buffer).watched(&after_piece);
-    let mut copier = copier.deciding(targets).replacing(replaces);
+    let mut copier = copier.deciding(targets);
     let target = FlushTarget {
         files,
         prefix: access.prefix,

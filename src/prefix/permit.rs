@@ -252,7 +252,6 @@ mod tests {
                 let from = CacheFiles {
                     data,
                     targets: &permit,
-                    replaces: false,
                 };
                 let mut list = list.clone();
                 let flush = RankFlush::ToPaths(from);

@@ -97,10 +97,7 @@ pub fn copy(settings: &CopySettings, stores: &[Layout], id: u64) -> CopyResult {
         id,
         dir: settings.prefix.dataset(id),
         complete: false,
-        // A process of a killed run that was stopped may have files open that are made now.
-        copier: Copier::new(settings.files, settings.buffer)
-            .watched(&after_piece)
-            .replacing(true),
+        copier: Copier::new(settings.files, settings.buffer).watched(&after_piece),
         done: CopyResult::default(),
     };
     let mut parts = Vec::new();

@@ -1,7 +1,7 @@
 //! Copies files, and computes their checksums in the same pass.
 
 use crate::messages::{WRONG_CHECKSUM, WRONG_SIZE};
-use crate::store::{File, Files, Stat};
+use crate::store::{File, FileKind, Files, Stat};
 use crate::system::size::scaled;
 use crate::{Error, Result};
 use crc32fast::Hasher;
@@ -65,7 +65,6 @@ pub struct Copier<'a> {
     most: usize,
     after_piece: &'a dyn Fn(u64) -> Result<()>,
     targets: &'a dyn TargetWatch,
-    replaces: bool,
 }
 
 /// Decides about each file that is copied.
@@ -122,14 +121,7 @@ impl<'a> Copier<'a> {
             most: buffer.clamp(1, scaled(PIECE)),
             after_piece: &|_| Ok(()),
             targets: &(),
-            replaces: false,
         }
-    }
-
-    /// Makes a new file for each copy, in place of one that is there: another process may have that open,
-    /// and write to it later.
-    pub fn replacing(self, replaces: bool) -> Self {
-        Copier { replaces, ..self }
     }
 
     /// Calls `after_piece` with the number of bytes after each piece of a file, so that it can limit
@@ -151,7 +143,7 @@ impl<'a> Copier<'a> {
         self.targets
     }
 
-    /// Copies `from` over `to` (mode 0666 less the umask). The directory of `to` must exist. Holes
+    /// Copies `from` to a new file `to` (mode 0666 less the umask), in place of one that is there. The directory of `to` must exist. Holes
     /// stay holes. If the content differs from `recorded`, this is an error. After an error `to` is
     /// removed. The returned checksum is `None` if none was asked for and none recorded. Local.
     pub fn copy(
@@ -178,7 +170,12 @@ impl<'a> Copier<'a> {
         self.targets.begin(from)?;
         // As it will be, but such that another copy can write over it if this one is killed.
         let permissions = attributes.map_or(0o666, |stat| stat.mode & 0o777 | 0o600);
-        if self.replaces {
+        // Another process, which was stopped, may have a file that is there open, and write to it later.
+        if self
+            .files
+            .stat(to)?
+            .is_some_and(|stat| stat.kind == FileKind::File)
+        {
             self.files.remove_file(to)?;
         }
         // If this process was stopped until now, the file may be another's.

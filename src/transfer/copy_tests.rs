@@ -220,3 +220,15 @@ fn a_checksum_is_taken_if_it_is_wanted_or_recorded() {
     assert_eq!(read(Some(sum), false).unwrap().crc, Some(sum));
     assert!(read(Some(!sum), false).is_err());
 }
+
+/// As a process does that was stopped while it copied, and goes on when another one has copied the file again.
+#[test]
+fn who_has_the_target_open_does_not_change_the_next_copy() {
+    let (_dir, from, to) = with(b"content");
+    let mut copier = Copier::new(&Posix, 1 << 12);
+    copier.copy(&from, &to, None, SUMMED).unwrap();
+    let earlier = fs::File::options().write(true).open(&to).unwrap();
+    copier.copy(&from, &to, None, SUMMED).unwrap();
+    earlier.set_len(0).unwrap();
+    assert_eq!(fs::read(&to).unwrap(), b"content");
+}

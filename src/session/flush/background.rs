@@ -315,7 +315,6 @@ fn work_of(
     let (sink, speaker) = (run.sink.clone(), run.speaker.clone());
     let buffer = run.settings.file_buf_size;
     move |cancel| {
-        // A daemon that had the part may have its files open.
         let copy = |cancel: &Cancel| {
             let limits = entry.limits;
             let pace = Pace::new(limits, cancel);
@@ -323,8 +322,7 @@ fn work_of(
             let copier = Copier::new(&*files, limits.piece(buffer));
             let permit = permit::path(&prefix, entry.at.dataset, &entry.part.run);
             let permit = Permit::new(&*files, permit);
-            let copier = copier.watched(&after_piece).replacing(by_daemon);
-            let mut copier = copier.deciding(&permit);
+            let mut copier = copier.watched(&after_piece).deciding(&permit);
             copy_part(
                 &*files,
                 &prefix,

@@ -231,12 +231,9 @@ impl Flush<'_> {
             Way::InPlace => &(),
             Way::Waited | Way::Background(_) => &permit,
         };
-        let cached = self.cached.get(dataset.id);
         let from = CacheFiles {
             data: &flushable.data,
             targets,
-            // Who copied for the flush that has failed may have files open that this one is to make.
-            replaces: cached.is_some_and(|cached| cached.prefix.flush_failed()),
         };
         let flush = match (way, plan.shape.containers) {
             (Way::InPlace, _) => RankFlush::InPlace,
