@@ -5,7 +5,7 @@ use crate::format::Name;
 use crate::messages::OUTSIDE_OF_PREFIX;
 use crate::store::{FileKind, Files};
 use crate::{Error, Result};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,6 +64,16 @@ impl Prefix {
     /// The directory of the summary and the rank2file of a dataset.
     pub fn dataset(&self, id: u64) -> PathBuf {
         self.meta().join(format!("scr.dataset.{id}"))
+    }
+
+    /// The ids of all datasets that have such a directory, in no order.
+    pub fn ids(&self, files: &dyn Files) -> Result<Vec<u64>> {
+        let id_of = |entry: OsString| {
+            let id = entry.to_str()?.strip_prefix("scr.dataset.")?.parse().ok()?;
+            (self.dataset(id).file_name() == Some(&*entry)).then_some(id)
+        };
+        let entries = files.list(&self.meta())?;
+        Ok(entries.into_iter().filter_map(id_of).collect())
     }
 
     /// The path of `name` relative to the prefix. A relative `name` is taken from `cwd`;

@@ -40,14 +40,7 @@ pub fn datasets(
     tell: &mut dyn FnMut(String),
 ) -> Result<Vec<Found>> {
     let mut all = Vec::new();
-    for entry in files.list(&prefix.meta())? {
-        let id = entry
-            .to_str()
-            .and_then(|entry| entry.strip_prefix("scr.dataset."))
-            .and_then(|id| id.parse::<u64>().ok());
-        let Some(id) = id.filter(|id| prefix.dataset(*id).file_name() == Some(&*entry)) else {
-            continue;
-        };
+    for id in prefix.ids(files)? {
         let path = prefix.dataset(id).join("summary.scr");
         match read::<Summary>(files, &path) {
             Ok(summary) if summary.dataset.id != id => {

@@ -5,7 +5,7 @@
 use crate::format::dataset::HIGHEST;
 use crate::{Error, Result};
 
-/// The highest that index, cache and this run have. The same on all ranks.
+/// The highest that prefix directory, cache and this run have. The same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Ids {
     dataset: u64,

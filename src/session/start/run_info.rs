@@ -4,6 +4,7 @@
 use crate::Result;
 use crate::config::{Config, MAX_FILE, Settings};
 use crate::events::{Message, Severity, Sink, Speaker};
+use crate::format::dataset::HIGHEST;
 use crate::format::index::Index;
 use crate::format::{Dataset, Name, from_tree, to_message, unpack};
 use crate::job::{self, Environment};
@@ -14,7 +15,7 @@ use crate::session::datasets::other_ranks::KnownNames;
 use crate::session::flush::finish::finish_flushes;
 use crate::session::run::record_not_written;
 use crate::session::start::locks::Locks;
-use crate::store::Files;
+use crate::store::{Files, retry};
 use crate::system::process;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -26,7 +27,7 @@ use std::time::Duration;
 pub(in crate::session) struct RunInfo {
     pub user: Name,
     pub job: Name,
-    /// The highest id of a dataset in the index.
+    /// The highest id of a dataset in the index, or with a directory in `.scr`.
     pub dataset: u64,
     /// The highest number of a checkpoint in the index.
     pub checkpoint: u64,
@@ -99,10 +100,13 @@ impl RootSetup<'_> {
             self.tell(severity, text);
         }
         let index = index::read(files, &prefix)?;
+        // An index that was lost and begun again does not know all of them.
+        let ids = retry(|| prefix.ids(files))?;
+        let known = ids.into_iter().filter(|id| *id <= HIGHEST).max();
         let info = RunInfo {
             user: user.value.as_str().into(),
             job: job.value.as_str().into(),
-            dataset: index.max_dataset(),
+            dataset: index.max_dataset().max(known.unwrap_or(0)),
             checkpoint: index.max_checkpoint(),
             run: process::random(),
         };

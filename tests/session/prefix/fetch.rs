@@ -312,3 +312,12 @@ fn rejecting_all_that_is_offered_comes_to_an_end() {
         );
     }
 }
+
+/// Or the newest would come after those that `scr index --add` enters again.
+#[test]
+fn without_the_index_no_id_is_used_again() {
+    let site = two("1");
+    fs::remove_file(site.prefix().join(".scr/index.scr")).unwrap();
+    site.run(&NODES, |rank| rank.checkpoint("ck.3").unwrap());
+    assert_eq!(index(&site).id(&Name::from("ck.3")), Some(3));
+}

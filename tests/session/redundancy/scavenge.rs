@@ -471,7 +471,11 @@ fn what_is_left_of_an_earlier_dataset_of_that_number_does_not_count() {
     copy_all(&site);
     empty_caches(&site);
     std::fs::remove_file(prefix(&site).file("index.scr")).unwrap();
+    // The id is used again, as the directory is not there when the run begins.
+    let (records, aside) = (prefix(&site).dataset(1), site.outside());
+    std::fs::rename(&records, &aside).unwrap();
     site.run(&nodes(4), |rank| rank.checkpoint("new").unwrap());
+    std::fs::rename(&aside, &records).unwrap();
     let error = saved(&site, &["n2"], 1).unwrap_err().to_string();
     assert!(error.contains("dataset 1 (new)"), "{error}");
     assert_eq!(listed(&site), [(1, false, false, "new".to_string())]);
