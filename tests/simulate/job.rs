@@ -133,7 +133,7 @@ pub fn simulate_in_order(seed: u64, order: u64, change: impl FnOnce(&mut Plan)) 
         }
     }
     if machine.oracle.borrow().violations().is_empty() {
-        machine.look_at_the_end();
+        machine.look_at_the_end(|process| simulation.is_alive(process));
     }
     let (hash, steps) = (simulation.hash(), simulation.steps());
     drop(simulation);
@@ -367,8 +367,8 @@ impl Machine {
         }
     }
 
-    /// What is on the volumes when the job is over.
-    fn look_at_the_end(&self) {
+    /// What is on the volumes when the job is over. Daemons may live on.
+    fn look_at_the_end(&self, lives: impl Fn(ProcessId) -> bool) {
         let files = self.files_of(0);
         let path = Path::new(PREFIX).join(".scr/index.scr");
         let index = Index::read(&files, &path).unwrap_or_default();
@@ -378,7 +378,7 @@ impl Machine {
         if self.plan.tidy && oracle.ends >= 2 {
             oracle.check_shared_is_tidy(&shared, &index);
             for (node, volume) in self.local.iter().enumerate() {
-                oracle.check_local_is_tidy(&volume.lock().unwrap(), node);
+                oracle.check_local_is_tidy(&volume.lock().unwrap(), node, &lives);
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::volume::Volume;
 use scr::cache::layout::temporary_of;
 use scr::format::index::Index;
 use scr::store::LOCK_DIRECTORY;
+use scr::system::simulated::scheduler::ProcessId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -195,8 +196,13 @@ impl Oracle {
         });
     }
 
-    /// Checks that a local volume is tidy.
-    pub fn check_local_is_tidy(&mut self, volume: &Volume, node: usize) {
+    /// Checks that a local volume is tidy. `lives`: this process may be replacing a file.
+    pub fn check_local_is_tidy(
+        &mut self,
+        volume: &Volume,
+        node: usize,
+        lives: impl Fn(ProcessId) -> bool,
+    ) {
         let mut found = Content::new();
         walk(volume, Path::new(""), &mut found);
         // A run that is alone on its nodes leaves only what the next one may use.
@@ -206,6 +212,7 @@ impl Oracle {
             .map(|path| path.to_string_lossy().into_owned())
             .filter(|path| !path.is_empty() && !FOREIGN_LOCAL.contains(&path.as_str()))
             .filter(|path| !used || !self.may_stay_in_cache(path))
+            .filter(|path| !writer_of(path).is_some_and(&lives))
             .collect();
         let left = if used { left } else { Vec::new() };
         self.check(Promise::Tidy, left.is_empty(), || {
@@ -224,6 +231,12 @@ impl Oracle {
         let temporary = below.contains(".tmp.") && !of_dataset;
         !temporary && !refused.iter().any(|name| below.contains(name))
     }
+}
+
+/// The process that writes a temporary file `.<name>.tmp.<pid>.<n>`.
+fn writer_of(path: &str) -> Option<ProcessId> {
+    let (_, numbers) = path.rsplit_once(".tmp.")?;
+    numbers.split_once('.')?.0.parse().ok()
 }
 
 /// Entries of `.scr`, with the lock that a killed process has left where there is no `flock`. What a killed process has left of a record that it replaced is never read, and stays.

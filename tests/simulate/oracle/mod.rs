@@ -262,8 +262,13 @@ impl Oracle {
         });
     }
 
-    /// A rank is about to call SCR_Finalize: what has left the sliding window leaves the cache.
+    /// A rank is about to call SCR_Finalize: what is in the prefix directory, as the index says, leaves the cache, and so
+    /// does what has left the sliding window.
     pub fn is_finalizing(&mut self) {
+        // Nobody reads it there, so that damage is not noticed.
+        for one in self.datasets.iter_mut().filter(|one| one.damaged) {
+            one.cache_lost = true;
+        }
         let finished = |one: &Dataset| one.checkpoint && one.is_finished();
         if let Some(newest) = self.datasets.iter().rposition(finished)
             && self.plan.prefix_size > 0
@@ -301,11 +306,7 @@ impl Oracle {
         let Some(newest) = newest.filter(|at| self.plan.flush > 0 && self.is_promised(*at)) else {
             return;
         };
-        // What is damaged there is not read again, and leaves the cache, as it seems to be there.
-        self.datasets[newest].saved = !self.datasets[newest].damaged;
-        for one in self.datasets.iter_mut().filter(|one| one.damaged) {
-            one.cache_lost = true;
-        }
+        self.datasets[newest].saved = true;
         self.reports += 1;
         if self.plan.prefix_size > 0 {
             // What has left the sliding window leaves the cache with what is in it.

@@ -274,7 +274,7 @@ impl Oracle {
 
     /// The program begins without a checkpoint, after call number `call`.
     pub fn begins_anew(&mut self, call: usize) {
-        if self.begun.insert(1 << 63 | call as Key) {
+        if self.begun.insert(1 << 63 | (self.run << 32 | call) as Key) {
             self.goes_on_from(None, self.datasets.len());
         }
     }

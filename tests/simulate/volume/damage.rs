@@ -1,5 +1,6 @@
 //! What happens to bytes at rest: a bit flips, a sector is gone, an entry of a directory is lost.
 
+use super::stable::SERVER;
 use super::{Ino, ROOT, SECTOR, Volume};
 use scr::system::simulated::Random;
 use std::path::{Path, PathBuf};
@@ -86,6 +87,33 @@ impl Volume {
         }
         self.pending
             .retain(|renaming| renaming.0.iter().all(|(.., ino)| *ino != Some(gone)));
-        self.drop_unnamed();
+        // What else has no name now may get back the one that is on stable storage.
+        let mut below = vec![gone];
+        while let Some(ino) = below.pop() {
+            if let Some(inode) = self.inodes.get_mut(&ino) {
+                inode.removed_by = Some(SERVER);
+                below.extend(inode.entries.values());
+            }
+        }
+        self.count_used();
+    }
+}
+
+#[test]
+fn a_lost_entry_does_not_take_what_another_name_has_on_stable_storage() {
+    let (old, new, other) = (Path::new("old"), Path::new("new"), Path::new("other"));
+    for seed in 0..8 {
+        let random = &mut Random::new(seed);
+        let mut volume = Volume::new(super::Profile::Weakest, 1 << 20);
+        for path in [old, other] {
+            volume.make(path, false, 0o644, (0, 0)).unwrap();
+        }
+        volume.sync_all();
+        volume.make(new, false, 0o644, (0, 0)).unwrap();
+        volume.rename(new, old, (0, 0)).unwrap();
+        let hit = volume.damage(Damage::Entry, |path| path == other, random);
+        assert_eq!(hit.as_deref(), Some(other));
+        volume.lose_power(random);
+        assert!(volume.find(old).is_ok() && volume.find(other).is_err());
     }
 }

@@ -188,7 +188,7 @@ impl Volume {
         self.drop_unnamed();
     }
 
-    pub(super) fn drop_unnamed(&mut self) {
+    fn drop_unnamed(&mut self) {
         let (mut named, mut todo) = (BTreeSet::new(), vec![ROOT]);
         while let Some(ino) = todo.pop() {
             if let Some(inode) = self.inodes.get(&ino)
@@ -206,7 +206,7 @@ impl Volume {
         self.count_used();
     }
 
-    fn count_used(&mut self) {
+    pub(super) fn count_used(&mut self) {
         let reachable = self
             .inodes
             .values()
