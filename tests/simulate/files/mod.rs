@@ -18,7 +18,7 @@ use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 pub use view::View;
 
 /// A volume that several nodes and processes may use.
@@ -65,6 +65,21 @@ fn below<'a>(path: &'a Path, directory: &Path) -> Option<&'a Path> {
     }
 }
 
+/// Prints an operation on a path with the text of `SCR_SIM_TRACE` in it.
+fn trace(action: &str, node: usize, path: &Path) {
+    static TRACED: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("SCR_SIM_TRACE").ok());
+    if let Some(text) = &*TRACED
+        && path.to_string_lossy().contains(text.as_str())
+    {
+        let now = scheduler::now().unwrap_or_default().as_secs_f64() - 1e6;
+        let process = scheduler::current_process().unwrap_or(0);
+        println!(
+            "{now:12.6} process {process} on n{node}: {action} {}",
+            path.display()
+        );
+    }
+}
+
 fn locked(volume: &Shared) -> MutexGuard<'_, Volume> {
     volume.lock().unwrap()
 }
@@ -73,6 +88,7 @@ impl SimFiles {
     /// Lets others run, and tells whether an operation fails.
     fn fault(&self, action: &'static str, path: &Path) -> std::result::Result<(), Errno> {
         scheduler::pause();
+        trace(action, self.node, path);
         if let Some(time) = self.faults.delay(self.node, path) {
             sleep(time);
         }
