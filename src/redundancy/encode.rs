@@ -64,7 +64,7 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
     local.chunk = code.chunk(&sizes);
     let header = partners.map(|partners| header(context, record, local.chunk, partners));
     if let Some(header) = &header {
-        let output = ParityWriter::create(context.files, path, header);
+        let output = ParityWriter::recycling(context.files, path, header);
         local.output = local.error.keep(output.map(WriteBehind::direct));
     }
     let reader = context

@@ -96,12 +96,15 @@ fn bounds(header: &ParityHeader) -> Result<Vec<u64>> {
 
 const TEMPORARY: &str = "next_";
 
-/// The name of the redundancy file `name` until it is complete. An existing file of this name is
-/// overwritten, so that its space is used again.
+/// The name of the redundancy file `name` until it is complete.
 pub fn temporary_name(name: &OsStr) -> OsString {
     let mut temporary = OsString::from(TEMPORARY);
     temporary.push(name);
     temporary
+}
+
+fn temporary_path(path: &Path) -> PathBuf {
+    path.with_file_name(temporary_name(path.file_name().unwrap_or_default()))
 }
 
 /// The final name of a redundancy file that is called `name`, which may be its temporary name.
@@ -128,12 +131,20 @@ impl ParityWriter {
     /// checksums must be present in `header`, since they have a fixed width, but their values may
     /// still change.
     pub fn create(files: &dyn Files, path: PathBuf, header: &ParityHeader) -> Result<Self> {
+        // A stopped process of an earlier run may have it open.
+        files.remove_tree(&temporary_path(&path))?;
+        Self::recycling(files, path, header)
+    }
+
+    /// Starts the successor of the file `path` as [`create`](Self::create) does, but over a file that has the
+    /// [`temporary_name`] already, so that its space is used again.
+    pub fn recycling(files: &dyn Files, path: PathBuf, header: &ParityHeader) -> Result<Self> {
         let start = encode_record(header)?.len() as u64;
         let bounds = bounds(header)?;
         let size = total_size([start, bounds.last().copied().unwrap_or(0)])?;
         // A rank without a record has not removed obstacles at this path.
         files.remove_tree(&path)?;
-        let temporary = path.with_file_name(temporary_name(path.file_name().unwrap_or_default()));
+        let temporary = temporary_path(&path);
         let file = files.rewrite(&temporary, 0o600)?;
         file.allocate(size)?;
         let blocks = header.partners().map(|_| (0, Hasher::new())).collect();

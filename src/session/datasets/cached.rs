@@ -195,6 +195,8 @@ pub(in crate::session) struct CachedDatasets {
     pub went_back: bool,
     /// How many datasets in a row could not be completed in the cache.
     pub failures: u32,
+    /// The first dataset that this run has written.
+    pub first_written: Option<u64>,
     pub led: LedStores,
 }
 
@@ -292,7 +294,9 @@ impl CachedDatasets {
             let layout = store.layout.clone();
             run.tell_not_removed(run.files.remove_tree(&layout.quarantine(slot.id)));
             run.tell_not_removed(dataset::discard(&*run.files, &layout, slot.id));
-            if let Some(id) = reused_by {
+            // A stopped process of an earlier run may have files open that it was rebuilding.
+            let own = self.first_written.is_some_and(|first| first <= slot.id);
+            if let Some(id) = reused_by.filter(|_| own) {
                 let moved = dataset::recycle_redundancy(&*run.files, &layout, slot.id, id);
                 self.led.recycled.extend(moved);
             }

@@ -55,7 +55,8 @@ impl CachedDatasets {
         self.remove_and_recycle(run, search, gone, None);
     }
 
-    /// [`CachedDatasets::remove`]; dataset `reused_by` reuses the space of the redundancy files.
+    /// [`CachedDatasets::remove`]; dataset `reused_by` reuses the space of the redundancy files, if this run has
+    /// written them.
     pub fn remove_and_recycle(
         &mut self,
         run: &Run,

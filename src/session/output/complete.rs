@@ -241,6 +241,7 @@ impl Session {
     fn add_written(&mut self, target: Target, dataset: &Dataset, own: OwnPart) {
         let run = &self.run;
         self.cached.failures = 0;
+        self.cached.first_written.get_or_insert(dataset.id);
         // The files whose space was reused have other names by now.
         for unused in std::mem::take(&mut self.cached.led.recycled) {
             run.tell_not_removed(run.files.remove_file(&unused));

@@ -39,6 +39,30 @@ fn the_next_dataset_is_written_over_the_evicted_one() {
     }
 }
 
+/// A process that was stopped while it rebuilt a redundancy file goes on in the next run.
+#[test]
+fn nothing_is_written_over_what_an_earlier_run_may_have_open() {
+    let site = Site::new().set("SCR_COPY_TYPE", "XOR");
+    let nodes = double_nodes(4);
+    site.run(&nodes, |rank| rank.checkpoint("ck.1").unwrap());
+    let dir = site.dataset("n0", 1).join(".scr");
+    let files = redundancy_files(&site, "n0", 1).into_keys();
+    let open = |name| {
+        std::fs::File::options()
+            .write(true)
+            .open(dir.join(name))
+            .unwrap()
+    };
+    let open: Vec<std::fs::File> = files.map(open).collect();
+    site.run(&nodes, |rank| {
+        assert_eq!(rank.restart().as_deref(), Some("ck.1"));
+        rank.checkpoint("ck.2").unwrap();
+    });
+    open.iter().for_each(|file| file.set_len(0).unwrap());
+    site.lose("n1");
+    site.expect_restart(&nodes, Some("ck.2"));
+}
+
 #[test]
 fn a_kill_between_start_and_complete_leaves_nothing_that_counts() {
     let site = Site::new().set("SCR_FLUSH", "1");
