@@ -133,26 +133,29 @@ pub struct Disturbance {
     pub slow: Option<Slow>,
     /// A rank to and from which messages take up to so long.
     pub late: Option<(usize, Duration)>,
-    /// By how much the clocks of the nodes are ahead.
-    pub ahead: Vec<Duration>,
+    /// By how many milliseconds the clocks of the nodes are ahead; behind if it is negative.
+    pub ahead: Vec<i64>,
     /// The clock of a node jumps at a step: it is ahead by so much then.
-    pub jump: Option<(u64, usize, Duration)>,
+    pub jump: Option<(u64, usize, i64)>,
 }
 
-/// By how much the clock of a node may be ahead. That of rank 0 does not go back, which is assumed, so it is
-/// right; all others do what they will.
-fn clock(random: &mut Random, node: usize, node_of: &[usize]) -> Duration {
-    const YEARS: u64 = 2 * 365 * 24 * 3600 * 1000;
+/// By how many milliseconds the clock of a node may be ahead, or behind if it is negative. That of rank 0 does not
+/// go back, which is assumed, so it is right; all others do what they will.
+fn clock(random: &mut Random, node: usize, node_of: &[usize]) -> i64 {
+    const DAY: u64 = 24 * 3600 * 1000;
     if node_of.first() == Some(&node) {
-        Duration::ZERO
+        0
+    } else if random.once_in(2) {
+        // The simulation begins some days after the first time that there is.
+        -(random.below(10 * DAY) as i64)
     } else {
-        Duration::from_millis(random.below(YEARS))
+        random.below(2 * 365 * DAY) as i64
     }
 }
 
 impl Disturbance {
-    /// By how much the clock of a node is ahead when the run begins.
-    pub fn ahead_of(&self, node: usize) -> Duration {
+    /// By how many milliseconds the clock of a node is ahead when the run begins.
+    pub fn ahead_of(&self, node: usize) -> i64 {
         self.ahead.get(node).copied().unwrap_or_default()
     }
 

@@ -82,7 +82,7 @@ impl<'a> Disturbs<'a> {
             self.jumped = true;
             let there = ranks.iter().filter(|(.., on)| *on == node);
             there.for_each(|(process, ..)| simulation.set_ahead(*process, ahead));
-            let text = format!("the clocks of node n{node} jump: {ahead:?} ahead");
+            let text = format!("the clocks of node n{node} jump: {ahead} ms ahead");
             return Some(("clock that jumps", text));
         }
         if let Some(orphan) = &self.orphan {

@@ -72,8 +72,8 @@ struct State {
     /// How many tasks have ended.
     ended: u64,
     dead: BTreeSet<ProcessId>,
-    /// By how much the clocks of processes are ahead.
-    ahead: BTreeMap<ProcessId, Duration>,
+    /// By how many milliseconds the clocks of processes are ahead, or behind if it is negative.
+    ahead: BTreeMap<ProcessId, i64>,
     /// Until when processes are stopped; [`Duration::MAX`] until they are resumed.
     stopped: BTreeMap<ProcessId, Duration>,
     /// The names of the hosts of processes.
@@ -200,8 +200,8 @@ impl Simulation {
         self.0.borrow().ended
     }
 
-    /// Sets by how much the clock of a process is ahead of the simulation's.
-    pub fn set_ahead(&self, process: ProcessId, by: Duration) {
+    /// Sets by how many milliseconds the clock of a process is ahead of the simulation's; behind if it is negative.
+    pub fn set_ahead(&self, process: ProcessId, by: i64) {
         self.0.borrow_mut().ahead.insert(process, by);
     }
 
@@ -518,7 +518,12 @@ pub fn now() -> Option<Duration> {
 pub fn wall_time() -> Option<Duration> {
     with(|state| {
         let process = state.current_process().unwrap_or_default();
-        state.now + state.ahead.get(&process).copied().unwrap_or_default()
+        let ahead = state.ahead.get(&process).copied().unwrap_or_default();
+        let by = Duration::from_millis(ahead.unsigned_abs());
+        match ahead < 0 {
+            true => state.now.saturating_sub(by),
+            false => state.now + by,
+        }
     })
 }
 
