@@ -2,7 +2,7 @@
 //! and what breaks.
 
 use crate::acts::{self, Act, Said};
-use crate::beside::{BesidePlan, BesideRun};
+use crate::beside::{After, BesidePlan, BesideRun};
 use crate::counts::Reached;
 use crate::faults::Budget;
 use crate::machine::Disturbance;
@@ -116,6 +116,11 @@ impl Plan {
         plan.tidy &= !people;
         for run in &mut plan.runs[..number] {
             run.beside = plan.beside.draw_run(random, plan.nodes, people);
+            if run.disturbance.stop.is_some() {
+                // It is for those who know that all processes of the run have ended.
+                let resumes = |after: &After| matches!(after, After::Resume(_));
+                run.beside.after.retain(|after| !resumes(after));
+            }
         }
         plan
     }

@@ -39,6 +39,9 @@ impl Beside {
                     self.start_command(simulation, command.clone(), None);
                     self.end_run(simulation);
                 }
+                After::Resume(kill) => self.again(*kill, |all, fuse| {
+                    all.resume(simulation, fuse);
+                }),
                 After::Clean => self.clean(simulation),
                 // Where there is no room a new one cannot be written.
                 After::LoseIndex if self.login.oracle.borrow().is_tight() => {}
@@ -165,6 +168,18 @@ impl Beside {
         }
     }
 
+    /// `scr flush-file --resume`.
+    fn resume(&mut self, simulation: &Simulation, fuse: &mut Fuse) {
+        let name = "scr flush-file --resume";
+        self.on_nodes(simulation, name, fuse, move |site| match site.resume() {
+            Ok(text) => site.tell(&format!("{name}: {text}")),
+            Err(error) => {
+                site.tell(&format!("{name}: {error}"));
+                site.blame(name, &error);
+            }
+        });
+    }
+
     /// `scr postrun`, called by some people at once.
     fn postrun(&mut self, simulation: &Simulation, people: usize, fuse: &mut Fuse) {
         if self.up().is_empty() {
@@ -247,6 +262,13 @@ impl Beside {
             if copied.iter().all(|good| *good) && self.down.is_empty() {
                 break;
             }
+        }
+        if scheduler::draw(|random| random.once_in(8)) {
+            self.on_each(simulation, &[None], "scr rebuild", fuse, move |site| {
+                if let Err(error) = site.rebuild(id) {
+                    site.tell(&format!("scr rebuild: {error}"));
+                }
+            });
         }
         let login = vec![None; people];
         let built =

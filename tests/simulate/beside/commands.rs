@@ -5,17 +5,26 @@ use super::Site;
 use crate::oracle::Promise;
 use scr::daemon::clean::{self, Done};
 use scr::daemon::service::{Finished, Process};
-use scr::format::Name;
+use scr::format::filemap::Filemap;
 use scr::format::flush_file::FlushFile;
 use scr::format::index::Index;
+use scr::format::{Dataset, Name};
 use scr::policy::save::HeldOnNodes;
 use scr::prefix::by_name::{self, Deletion};
+use scr::prefix::flush_target::FlushTarget;
+use scr::prefix::resume::resume;
 use scr::prefix::{finish, index, poststage, rank2file, records};
+use scr::redundancy::offline::DatasetLocation;
+use scr::scavenge::contain::shown;
 use scr::scavenge::copy::{CopySettings, Redundancy};
-use scr::scavenge::{BuildSettings, add, build, caches, copy};
-use scr::store::Files;
+use scr::scavenge::locations::PrefixLocation;
+use scr::scavenge::rebuild::{Scope, choose};
+use scr::scavenge::{BuildSettings, add, build, caches, copy, dataset_records};
+use scr::store::{Files, LockAttempt, wait_for_lock};
 use scr::system::simulated::Random;
 use scr::system::simulated::scheduler;
+use scr::system::time::Instant;
+use scr::transfer::copy::Copier;
 use scr::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -296,6 +305,88 @@ impl Site {
         let count = copied.ranks.len();
         self.tell(&format!("copies {count} ranks of dataset {id}"));
         Ok(copied.problems.is_empty() && copied.dataset.is_some())
+    }
+
+    /// `scr rebuild` of what was copied to the prefix directory.
+    pub fn rebuild(&self, id: u64) -> Result<()> {
+        let prefix = self.prefix();
+        let meta = prefix.dataset(id);
+        let sources = dataset_records::read(&self.files, &meta, None)?;
+        let maps = sources.iter().flat_map(|source| source.filemaps.values());
+        let view = shown(&self.files, &prefix, id, maps);
+        let location = DatasetLocation {
+            files: &view,
+            meta_dir: &meta,
+            data: &PrefixLocation(&prefix),
+        };
+        let plan = choose(location, &sources, Scope::Everything, &())?;
+        plan.notes().iter().for_each(|note| self.tell(note));
+        plan.carry_out(&self.environment.host).map(drop)
+    }
+
+    /// `scr flush-file --resume` of this node, for each dataset whose flush has not ended.
+    pub fn resume(&self) -> Result<String> {
+        if !self.is_used()? {
+            return Ok("there is none".to_string());
+        }
+        let record = match records::read_flush_file(&self.files, &self.prefix()) {
+            // It is not synced, so that a power loss may tear it.
+            Err(error) => return Ok(error.to_string()),
+            Ok(record) => record,
+        };
+        let mut locks = Vec::new();
+        for layout in self.layouts() {
+            match wait_for_lock(&self.files, &layout.job(), Instant::now()) {
+                Ok(LockAttempt::Acquired(lock)) => locks.push(lock),
+                Ok(LockAttempt::HeldByOther) => return Ok("a run is alive".to_string()),
+                Ok(LockAttempt::Unsupported) => {}
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let open = record.datasets.values().filter(|entry| entry.needs_flush());
+        for dataset in open.filter_map(|entry| entry.dataset.as_ref()) {
+            match self.resume_one(dataset) {
+                Ok(true) => {
+                    let name = dataset.name.to_string();
+                    self.tell(&format!("{name} is complete"));
+                    let mut oracle = self.oracle.borrow_mut();
+                    oracle.reported_as_saved(dataset.id, &name);
+                }
+                Ok(false) => self.tell(&format!("parts of {} are elsewhere", dataset.name)),
+                Err(error) => self.tell(&format!("{} is not resumed: {error}", dataset.name)),
+            }
+        }
+        Ok("was resumed".to_string())
+    }
+
+    /// True if the dataset is complete now.
+    fn resume_one(&self, dataset: &Dataset) -> Result<bool> {
+        let (mut parts, mut problems) = (Vec::new(), Vec::new());
+        let node: Name = self.environment.host.as_str().into();
+        for cache in self.layouts() {
+            for (layout, here) in caches::records(&self.files, &cache, dataset.id, &mut problems)? {
+                let own = |map: &Filemap| layout.level().is_none() || map.node == node;
+                let own = here.filemaps.into_iter().filter(own);
+                parts.extend(own.map(|map| {
+                    let data = layout.data(dataset.id, map.rank);
+                    (map, data)
+                }));
+            }
+        }
+        problems
+            .iter()
+            .for_each(|problem| self.tell(&problem.to_string()));
+        let target = FlushTarget {
+            files: &self.files,
+            prefix: &self.prefix(),
+            metadata: self.is_on("SCR_COPY_METADATA", true),
+            checksums: self.is_on("SCR_CRC_ON_FLUSH", true),
+            make_dirs: true,
+        };
+        let mut copier = Copier::new(&self.files, 4096);
+        let resumed = resume(&target, &mut copier, dataset, parts, &self.time())?;
+        Ok(resumed.missing.is_empty())
     }
 
     /// `scr inspect` of this node: what its caches have.

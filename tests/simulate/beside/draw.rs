@@ -32,6 +32,8 @@ pub enum After {
     /// By so many people at once.
     Postrun(usize, Option<u64>),
     Command(Command),
+    /// `scr flush-file --resume` on all nodes.
+    Resume(Option<u64>),
     /// `scr clean` on all nodes: the caches are empty then.
     Clean,
     /// The index is lost, and `scr index --add` makes it again.
@@ -162,6 +164,9 @@ impl BesidePlan {
             }
             if random.once_in(20) {
                 run.events.extend(Event::crowd(random));
+            }
+            if !self.daemons && random.once_in(6) {
+                run.after.push(After::Resume(kill(random)));
             }
             if random.once_in(3) {
                 let people = 1 + usize::from(random.once_in(4));

@@ -6,7 +6,7 @@ mod cases;
 mod commands;
 mod draw;
 
-pub use draw::{BesidePlan, BesideRun};
+pub use draw::{After, BesidePlan, BesideRun};
 use draw::{Event, What};
 
 use crate::files::SimFiles;
