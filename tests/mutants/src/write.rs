@@ -8,17 +8,42 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-/// Asks the environment once, for a name that tests do not take for a parameter of SCR. The module is written at the end of `lib.rs`.
+/// Asks the environment once, for names that tests do not take for parameters of SCR. The module is written at the end
+/// of `lib.rs`.
 const MODULE: &str = r#"
-/// Which fault is active.
+/// Which fault is active, and which ones a test can notice.
 pub(crate) mod mutants {
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    static SEEN: [AtomicBool; 1 << 16] = [const { AtomicBool::new(false) }; 1 << 16];
+
     /// True if the environment names this fault.
     pub(crate) fn on(number: u32) -> bool {
-        static ACTIVE: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
+        static ACTIVE: OnceLock<u32> = OnceLock::new();
+        if let Some(seen) = SEEN.get(number as usize) {
+            if !seen.load(Ordering::Relaxed) && !seen.swap(true, Ordering::Relaxed) {
+                note(number);
+            }
+        }
         *ACTIVE.get_or_init(|| {
             let active = std::env::var("ACTIVE_MUTANT").unwrap_or_default();
             active.parse().unwrap_or(0)
         }) == number
+    }
+
+    /// Adds the number to the file that the environment names: the code of this fault has run.
+    fn note(number: u32) {
+        use std::io::Write;
+        static REACHED: OnceLock<Option<std::fs::File>> = OnceLock::new();
+        let reached = REACHED.get_or_init(|| {
+            let path = std::env::var_os("REACHED_MUTANTS")?;
+            let mut options = std::fs::OpenOptions::new();
+            options.create(true).append(true).open(path).ok()
+        });
+        if let Some(mut file) = reached.as_ref() {
+            let _ = file.write_all(format!("{number}\n").as_bytes());
+        }
     }
 }
 "#;
