@@ -234,3 +234,7 @@ pub fn disk_usage(files: &dyn Files, path: &Path, block: u64) -> Result<u64> {
     }
     Ok(bytes)
 }
+
+#[cfg(test)]
+#[path = "dataset_tests.rs"]
+mod tests;

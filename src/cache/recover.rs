@@ -304,3 +304,7 @@ fn read_record(
     }
     Ok(map)
 }
+
+#[cfg(test)]
+#[path = "recover_tests.rs"]
+mod tests;

@@ -364,3 +364,7 @@ fn stop_and_remove(control: &Control, patience: Duration) -> Result<Option<Strin
         sleep(TICK);
     }
 }
+
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;

@@ -523,3 +523,7 @@ fn limits(file: &Transfer) -> Limits {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "serve_tests.rs"]
+mod tests;

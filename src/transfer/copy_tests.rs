@@ -4,7 +4,7 @@ use crate::store::posix::Posix;
 use std::cell::Cell;
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 
 const PLAIN: CopyMode = CopyMode {
     crc: false,
@@ -122,6 +122,23 @@ fn what_differs_from_the_record_is_refused_and_removed() {
         );
         assert!(!to.exists());
     }
+}
+
+#[test]
+fn a_copy_is_never_open_to_more_people_than_its_source() {
+    let (_dir, from, to) = with(&bytes(100));
+    fs::set_permissions(&from, fs::Permissions::from_mode(0o440)).unwrap();
+    let stat = Posix.stat(&from).unwrap();
+    let mode = || fs::metadata(&to).unwrap().mode() & 0o777;
+    let look = |_| {
+        assert_eq!(mode() & !0o640, 0, "{:o}", mode());
+        Ok(())
+    };
+    let mut copier = Copier::new(&Posix, 64).watched(&look);
+    copier
+        .copy_with(&from, &to, None, SUMMED, stat.as_ref())
+        .unwrap();
+    assert_eq!(mode(), 0o440);
 }
 
 #[test]

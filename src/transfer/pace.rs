@@ -161,4 +161,28 @@ mod tests {
         cancel.cancel();
         assert!(pace.after(1 << 30).is_err());
     }
+
+    /// An hour with the old limits.
+    #[test]
+    fn new_limits_end_a_wait_and_old_ones_hold() {
+        let cancel = Cancel::default();
+        let slow = |bandwidth| Limits {
+            bandwidth,
+            percent: 0.0,
+        };
+        let pace = Pace::new(slow(1 << 20), &cancel);
+        let begun = Instant::now();
+        pace.after_within(100 << 10, || slow(1 << 20)).unwrap();
+        assert!(begun.elapsed() >= Duration::from_millis(90));
+        let calls = Cell::new(0);
+        let faster = || {
+            calls.set(calls.get() + 1);
+            slow(if calls.get() < 3 { 1 << 10 } else { 1 << 30 })
+        };
+        pace.after_within(3600 << 10, faster).unwrap();
+        assert_eq!(calls.get(), 3);
+        // Nothing is owed any more.
+        pace.after_within(1, || slow(1 << 30)).unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(3000));
+    }
 }

@@ -461,7 +461,18 @@ fn files_in_containers_are_seen_at_their_paths() {
         assert_eq!(piece, b"0123456789abcdef"[from..to]);
     }
     assert!(file.read_at(10, &mut [0; 7]).is_err());
-    assert!(file.write_at(0, b"x").is_err());
+    let changes = [
+        file.write_at(0, b"x").err(),
+        file.allocate(1).err(),
+        file.set_size(0).err(),
+        file.copy_from(&*file, 0..1).err(),
+        file.restore(&stat).err(),
+        file.descriptor().err(),
+    ];
+    for (n, refused) in changes.into_iter().enumerate() {
+        let refused = refused.unwrap_or_else(|| panic!("change {n} is made"));
+        assert!(refused.to_string().contains("cannot be changed there"));
+    }
     // A file that is written there replaces it.
     view.make_dirs(&dir.path().join("a")).unwrap();
     view.create(&path, 0o600)

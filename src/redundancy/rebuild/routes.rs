@@ -180,8 +180,12 @@ pub(super) fn rebuild_tasks<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comm::solo::Solo;
+    use crate::redundancy::Set;
     use crate::redundancy::code::CodeKind;
+    use crate::store::posix::Posix;
     use std::collections::BTreeMap;
+    use std::path::Path;
 
     const MEMBERS: usize = 5;
     const SIZES: [u64; MEMBERS] = [70, 0, 33, 100, 8];
@@ -277,5 +281,34 @@ mod tests {
                 assert!(lengths.eq(done));
             }
         }
+    }
+
+    #[test]
+    fn those_compute_who_have_hold_or_keep_the_most_blocks() {
+        let set = Set::new(0, vec![4, 5, 6]).unwrap();
+        let workers = |holders: &[usize]| {
+            let context = Context {
+                comm: &Solo::new(),
+                files: &Posix,
+                set: &set,
+                data_dir: Path::new(""),
+                common: false,
+                meta_dir: Path::new(""),
+                piece: 1,
+                tag: 0,
+                holders,
+                sync: false,
+            };
+            let route = Route {
+                sources: vec![0, 1],
+                targets: vec![2],
+                coefficients: Vec::new(),
+                relocated: Vec::new(),
+            };
+            super::workers(&context, &[route])
+        };
+        assert_eq!(workers(&[]), [[0, 1, 2]], "each has one block");
+        // Rank 6 holds the block of rank 4, too.
+        assert_eq!(workers(&[6, 5, 4]), [[2]]);
     }
 }
