@@ -167,15 +167,13 @@ impl<'a> Copier<'a> {
         attributes: Option<&Stat>,
     ) -> Result<Content> {
         let source = self.files.open(from)?;
+        let there = self.files.stat(to)?;
+        // After that look: if this process was stopped since, what is there now may be another's.
         self.targets.begin(from)?;
         // As it will be, but such that another copy can write over it if this one is killed.
         let permissions = attributes.map_or(0o666, |stat| stat.mode & 0o777 | 0o600);
         // Another process, which was stopped, may have a file that is there open, and write to it later.
-        if self
-            .files
-            .stat(to)?
-            .is_some_and(|stat| stat.kind == FileKind::File)
-        {
+        if there.is_some_and(|stat| stat.kind == FileKind::File) {
             self.files.remove_file(to)?;
         }
         // If this process was stopped until now, the file may be another's.

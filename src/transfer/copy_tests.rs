@@ -249,3 +249,34 @@ fn who_has_the_target_open_does_not_change_the_next_copy() {
     earlier.set_len(0).unwrap();
     assert_eq!(fs::read(&to).unwrap(), b"content");
 }
+
+/// Another process saves the file while this one is stopped at its last look.
+struct SavedMeanwhile<'a>(&'a Path);
+
+impl TargetWatch for SavedMeanwhile<'_> {
+    fn begin(&self, _: &Path) -> Result<()> {
+        fs::write(self.0, "saved").unwrap();
+        Ok(())
+    }
+
+    fn opened(&self) -> Result<()> {
+        Err(Error::config("permit", "is gone"))
+    }
+
+    fn keeps_failed(&self) -> bool {
+        true
+    }
+
+    fn record(&self, _: &Path, _: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_others_have_saved_since_the_last_look_stays() {
+    let (_dir, from, to) = with(b"content");
+    let watch = SavedMeanwhile(&to);
+    let mut copier = Copier::new(&Posix, 1 << 12).deciding(&watch);
+    assert!(copier.copy(&from, &to, None, SUMMED).is_err());
+    assert_eq!(fs::read(&to).unwrap(), b"saved");
+}
