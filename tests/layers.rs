@@ -21,7 +21,7 @@ const LAYERS: &str = "
     policy: redundancy format
     prefix: transfer config comm format store error messages text system
     transfer: comm store error messages system
-    cache: redundancy comm format store error messages text system
+    cache: redundancy comm format store error messages text
     redundancy: config comm format store error messages text system
     log: config job store events error text system
     config: job format error messages text

@@ -210,9 +210,7 @@ pub fn discard_stray_files(files: &dyn Files, layout: &Layout, id: u64) -> Resul
 
 /// The redundancy file that belongs to a record; `None` if its scheme makes no such file. Local.
 pub fn redundancy_file(layout: &Layout, filemap: &Filemap) -> Option<PathBuf> {
-    let reddesc = &filemap.reddesc;
-    let set = redundancy::Set::new(reddesc.set_rank, reddesc.members.clone())?;
-    redundancy::scheme_of(reddesc)?.redundancy_file(&layout.meta(filemap.dataset.id), &set)
+    redundancy::redundancy_file(&layout.meta(filemap.dataset.id), &filemap.reddesc)
 }
 
 /// The space that files at and below `path` take, bytes; see [`Stat::space`](crate::store::Stat::space)

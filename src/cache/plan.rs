@@ -11,7 +11,7 @@ use crate::messages::OTHER_NUMBER_OF_RANKS;
 use crate::redundancy;
 use crate::text::ranks_in_words;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A rank's completion record, as found on a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,23 +110,17 @@ pub struct RecoveryOrder {
     pub source: Option<usize>,
     /// The level of its files, if some rank has them. They keep it when they are sent.
     pub level: Option<usize>,
-    /// The round in which they are sent.
-    pub round: usize,
-    /// The parts that this rank sends, one in each round.
+    /// The parts that this rank sends.
     pub sends: Vec<PartToSend>,
-    /// Number of rounds, the same on all ranks.
-    pub rounds: usize,
     /// For each member of the set, the rank that has its files, if they are moved within the set
-    /// during the rebuild and not in rounds. Empty otherwise.
+    /// during the rebuild and not before. Empty otherwise.
     pub holders: Vec<usize>,
-    /// The part of another member that this rank sends during the rebuild.
-    pub holds: Option<PartToSend>,
 }
 
 impl RecoveryOrder {
-    /// True if the files of this rank are moved to it during the rebuild.
-    pub fn relocates_in_rebuild(&self, rank: usize) -> bool {
-        !self.holders.is_empty() && self.source.is_some_and(|from| from != rank)
+    /// True if the part of this rank, or one that this rank sends, is moved during the rebuild.
+    pub fn moves_in_rebuild(&self, rank: usize) -> bool {
+        !self.holders.is_empty() && self.reddesc.members.contains(&rank)
     }
 }
 
@@ -148,11 +142,7 @@ pub fn is_consistent(held: &CachedRecord) -> bool {
         && held.rank < held.ranks
         && members.get(held.reddesc.set_rank) == Some(&held.rank)
         && members.iter().all(|&member| member < held.ranks)
-        && members
-            .iter()
-            .collect::<std::collections::BTreeSet<_>>()
-            .len()
-            == members.len()
+        && members.iter().collect::<BTreeSet<_>>().len() == members.len()
 }
 
 /// All cached datasets, newest first. `inventories` come with the world rank of the leader that
@@ -178,6 +168,36 @@ pub fn candidates(inventories: &[(usize, Inventory)]) -> Vec<Candidate> {
 /// forged, or left from an earlier fetch. Then those that most other records agree with count, so
 /// that sets never overlap. Ranks that disagree about their set would wait for each other forever.
 fn candidate(records: &[(usize, &CachedRecord)]) -> Option<Candidate> {
+    let first = records.first()?.1;
+    let dataset = most_common_dataset(records)?;
+    let of_dataset = records.iter().filter(|(_, held)| held.dataset == *dataset);
+    let of_dataset: Vec<&(usize, &CachedRecord)> = of_dataset.collect();
+    let other = of_dataset.first()?.1.other_prefix.clone();
+    let all_other = of_dataset
+        .iter()
+        .all(|(_, held)| held.other_prefix.is_some());
+    let mut candidate = Candidate {
+        dataset: dataset.clone(),
+        store: first.store,
+        ranks: first.ranks,
+        holders: BTreeMap::new(),
+        sets: BTreeMap::new(),
+        disputed: Vec::new(),
+        other_prefix: other.filter(|_| all_other),
+    };
+    for supporters in by_set_description(&of_dataset) {
+        candidate.add_set(&supporters);
+    }
+    let disputed = records.iter().map(|(_, held)| held.rank);
+    let disputed: BTreeSet<usize> = disputed
+        .filter(|rank| !candidate.holders.contains_key(rank))
+        .collect();
+    candidate.disputed = disputed.into_iter().collect();
+    Some(candidate)
+}
+
+/// The description of the dataset in most records; of several, the one that was found first.
+fn most_common_dataset<'a>(records: &[(usize, &'a CachedRecord)]) -> Option<&'a Dataset> {
     let mut datasets: Vec<(&Dataset, usize)> = Vec::new();
     for (_, held) in records {
         match datasets
@@ -192,62 +212,25 @@ fn candidate(records: &[(usize, &CachedRecord)]) -> Option<Candidate> {
         .iter()
         .rev()
         .max_by_key(|(_, supporters)| *supporters);
-    let dataset = most.map(|(dataset, _)| *dataset)?;
-    let first = records.first()?.1;
-
-    let mut descriptions: BTreeMap<SetDescription, Vec<&(usize, &CachedRecord)>> = BTreeMap::new();
-    for record in records.iter().filter(|(_, held)| held.dataset == *dataset) {
-        descriptions
-            .entry(set_description(record.1))
-            .or_default()
-            .push(record);
-    }
-    let mut descriptions: Vec<_> = descriptions.into_values().collect();
-    descriptions.sort_by_key(|supporters| std::cmp::Reverse(supporters.len()));
-    let mut candidate = Candidate {
-        dataset: dataset.clone(),
-        store: first.store,
-        ranks: first.ranks,
-        holders: BTreeMap::new(),
-        sets: BTreeMap::new(),
-        disputed: Vec::new(),
-        other_prefix: None,
-    };
-    let mut same_dataset = records.iter().filter(|(_, held)| held.dataset == *dataset);
-    let other = same_dataset
-        .next()
-        .and_then(|(_, held)| held.other_prefix.clone());
-    candidate.other_prefix =
-        other.filter(|_| same_dataset.all(|(_, held)| held.other_prefix.is_some()));
-    for supporters in descriptions {
-        let Some((_, one)) = supporters.first() else {
-            continue;
-        };
-        let members = &one.reddesc.members;
-        if members.iter().any(|m| candidate.sets.contains_key(m)) {
-            continue;
-        }
-        for (index, member) in members.iter().enumerate() {
-            candidate
-                .sets
-                .extend(one.reddesc.of_member(index).map(|d| (*member, d)));
-        }
-        for (leader, held) in supporters {
-            candidate
-                .holders
-                .entry(held.rank)
-                .or_default()
-                .push((*leader, held.level));
-        }
-    }
-    let disputed = records.iter().map(|(_, held)| held.rank);
-    candidate.disputed = disputed
-        .filter(|rank| !candidate.holders.contains_key(rank))
-        .collect();
-    candidate.disputed.sort_unstable();
-    candidate.disputed.dedup();
-    Some(candidate)
+    most.map(|(dataset, _)| *dataset)
 }
+
+/// Groups of records that agree on their set, largest first.
+fn by_set_description<'a, 'r>(
+    records: &[&'a (usize, &'r CachedRecord)],
+) -> Vec<Vec<&'a (usize, &'r CachedRecord)>> {
+    let mut groups: BTreeMap<SetDescription, Vec<&(usize, &CachedRecord)>> = BTreeMap::new();
+    for record in records {
+        let group = groups.entry(set_description(record.1)).or_default();
+        group.push(record);
+    }
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.sort_by_key(|supporters| std::cmp::Reverse(supporters.len()));
+    groups
+}
+
+/// The rank that has a part, and the level of the part.
+type Source = (usize, Option<usize>);
 
 /// What all members of a set must agree on: members, scheme, number of failures.
 type SetDescription<'a> = (&'a [usize], &'a str, usize);
@@ -263,6 +246,25 @@ fn set_description(held: &CachedRecord) -> SetDescription<'_> {
 }
 
 impl Candidate {
+    /// Adds a set and the holders of its parts, unless a member is in another set already.
+    fn add_set(&mut self, supporters: &[&(usize, &CachedRecord)]) {
+        let Some((_, CachedRecord { reddesc, .. })) = supporters.first() else {
+            return;
+        };
+        let members = &reddesc.members;
+        if members.iter().any(|m| self.sets.contains_key(m)) {
+            return;
+        }
+        for (index, member) in members.iter().enumerate() {
+            let own = reddesc.of_member(index);
+            self.sets.extend(own.map(|reddesc| (*member, reddesc)));
+        }
+        for (leader, held) in supporters {
+            let holders = self.holders.entry(held.rank).or_default();
+            holders.push((*leader, held.level));
+        }
+    }
+
     /// The redundancy descriptor of a rank, if any record tells it.
     pub fn set_of(&self, rank: usize) -> Option<&Reddesc> {
         self.sets.get(&rank)
@@ -363,60 +365,50 @@ impl Candidate {
         let mut sends: BTreeMap<usize, Vec<PartToSend>> = BTreeMap::new();
         let mut sources = Vec::with_capacity(leaders.len());
         for (rank, leader) in leaders.iter().enumerate() {
-            let holders = self.holders.get(&rank).map_or(&[][..], Vec::as_slice);
-            if let Some((_, level)) = holders.iter().find(|(holder, _)| holder == leader) {
-                sources.push((Some(rank), *level, 0));
-                continue;
+            let source = self.source(rank, *leader, &ranks_of, &sends);
+            if let Some((from, level)) = source.filter(|(from, _)| *from != rank) {
+                let sent = PartToSend { rank, level };
+                sends.entry(from).or_default().push(sent);
             }
-            // The rank with the fewest parts to send is chosen, so that all nodes with copies share
-            // the work.
-            let each = holders.iter().flat_map(|(holder, level)| {
-                let senders = ranks_of.get(holder).map_or(&[][..], Vec::as_slice);
-                senders.iter().map(|one| (*one, *level))
-            });
-            let members = self.sets.get(&rank).map_or(&[][..], |set| &set.members);
-            let busy = |(one, _): &(usize, _)| {
-                let parts = sends.get(one).map_or(0, Vec::len);
-                (parts, !members.contains(one))
-            };
-            sources.push(match each.min_by_key(busy) {
-                None => (None, None, 0),
-                Some((from, level)) => {
-                    let queue = sends.entry(from).or_default();
-                    queue.push(PartToSend { rank, level });
-                    (Some(from), level, queue.len() - 1)
-                }
-            });
+            sources.push(source);
         }
         let holders = self.holders_within_sets(&sources, &sends);
-        let mut holds: BTreeMap<usize, PartToSend> = BTreeMap::new();
-        for (rank, (source, ..)) in sources.iter().enumerate() {
-            if let Some(from) = source.filter(|from| *from != rank)
-                && holders.contains_key(&rank)
-                && let Some(sent) = sends.remove(&from).and_then(|mut sent| sent.pop())
-            {
-                holds.insert(from, sent);
-            }
-        }
-        let rounds = sends.values().map(Vec::len).max().unwrap_or(0);
-        sources
-            .into_iter()
-            .enumerate()
-            .map(|(rank, (source, level, round))| {
-                Some(RecoveryOrder {
-                    store: self.store,
-                    dataset: self.dataset.clone(),
-                    reddesc: self.sets.get(&rank)?.clone(),
-                    source,
-                    level,
-                    round,
-                    sends: sends.get(&rank).cloned().unwrap_or_default(),
-                    rounds,
-                    holders: holders.get(&rank).cloned().unwrap_or_default(),
-                    holds: holds.get(&rank).copied(),
-                })
+        let order = |(rank, source): (usize, &Option<Source>)| {
+            Some(RecoveryOrder {
+                store: self.store,
+                dataset: self.dataset.clone(),
+                reddesc: self.sets.get(&rank)?.clone(),
+                source: source.map(|(from, _)| from),
+                level: source.and_then(|(_, level)| level),
+                sends: sends.remove(&rank).unwrap_or_default(),
+                holders: holders.get(&rank).cloned().unwrap_or_default(),
             })
-            .collect()
+        };
+        sources.iter().enumerate().map(order).collect()
+    }
+
+    /// The rank that has the files of `rank`, which runs on the node of `leader`. Of the ranks on other nodes
+    /// that have them, the one with the fewest parts to send, so that all nodes with copies share the work.
+    fn source(
+        &self,
+        rank: usize,
+        leader: usize,
+        ranks_of: &BTreeMap<usize, Vec<usize>>,
+        sends: &BTreeMap<usize, Vec<PartToSend>>,
+    ) -> Option<Source> {
+        let holders = self.holders.get(&rank)?;
+        if let Some((_, level)) = holders.iter().find(|(holder, _)| *holder == leader) {
+            return Some((rank, *level));
+        }
+        let each = holders.iter().flat_map(|(holder, level)| {
+            let senders = ranks_of.get(holder).map_or(&[][..], Vec::as_slice);
+            senders.iter().map(|one| (*one, *level))
+        });
+        let members = self.sets.get(&rank).map_or(&[][..], |set| &set.members);
+        each.min_by_key(|(one, _)| {
+            let parts = sends.get(one).map_or(0, Vec::len);
+            (parts, !members.contains(one))
+        })
     }
 
     /// For each rank of the sets whose parts are moved during the rebuild: the holders of all
@@ -424,13 +416,13 @@ impl Candidate {
     /// the set that has no other part to send.
     fn holders_within_sets(
         &self,
-        sources: &[(Option<usize>, Option<usize>, usize)],
+        sources: &[Option<Source>],
         sends: &BTreeMap<usize, Vec<PartToSend>>,
     ) -> BTreeMap<usize, Vec<usize>> {
         let mut holders = BTreeMap::new();
         for set in self.sets.values().filter(|set| set.set_rank == 0) {
             let members = &set.members;
-            let source = |member: &usize| sources.get(*member).and_then(|source| source.0);
+            let source = |member: &usize| Some(sources.get(*member).copied().flatten()?.0);
             let held: Vec<usize> = members.iter().map(|m| source(m).unwrap_or(*m)).collect();
             let mut away = members.iter().zip(&held).filter(|(m, h)| m != h).peekable();
             let within = |(_, holder): (&usize, &usize)| {

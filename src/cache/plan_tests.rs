@@ -59,9 +59,9 @@ fn only(nodes: Vec<Vec<CachedRecord>>) -> Candidate {
 fn nothing_is_sent_if_all_parts_are_on_their_nodes() {
     let orders = only(four()).orders(&[0, 1, 2, 3]).unwrap();
     for (rank, order) in orders.iter().enumerate() {
-        assert_eq!((order.source, order.rounds), (Some(rank), 0));
+        assert_eq!(order.source, Some(rank));
         assert_eq!(order.reddesc.set_rank, rank);
-        assert_eq!((&order.holders[..], order.holds), (&[][..], None));
+        assert!(order.holders.is_empty() && order.sends.is_empty());
     }
 }
 
@@ -75,13 +75,14 @@ fn the_ranks_of_a_node_share_the_sending() {
     // The parts of ranks 0 to 2 are with leader 0, where ranks 0 and 3 run now. The part of rank 3
     // is with leader 1, where ranks 1 and 2 run.
     let orders = only(nodes).orders(&[0, 1, 1, 0]).unwrap();
-    let held_by: Vec<Option<usize>> = orders.iter().map(|o| o.holds.map(|s| s.rank)).collect();
-    assert_eq!(held_by, [Some(1), Some(3), None, Some(2)]);
+    let sent = |order: &RecoveryOrder| order.sends.iter().map(|sent| sent.rank).collect();
+    let held_by: Vec<Vec<usize>> = orders.iter().map(sent).collect();
+    assert_eq!(held_by, [vec![1], vec![3], vec![], vec![2]]);
     for (rank, from) in [0, 0, 3, 1].into_iter().enumerate() {
         let order = &orders[rank];
-        assert_eq!((order.source, order.rounds), (Some(from), 0));
+        assert_eq!(order.source, Some(from));
         assert_eq!(order.holders, [0, 0, 3, 1]);
-        assert_eq!(order.relocates_in_rebuild(rank), rank != 0);
+        assert!(order.moves_in_rebuild(rank));
     }
 }
 
@@ -93,7 +94,7 @@ fn parts_are_moved_in_the_rebuild_only_if_each_member_holds_at_most_one() {
     assert!(
         orders
             .iter()
-            .all(|o| o.holders == [3, 0, 1, 2] && o.sends.is_empty())
+            .all(|o| o.holders == [3, 0, 1, 2] && o.moves_in_rebuild(o.sends[0].rank))
     );
     let sets = |rank: usize| held(rank, &[rank / 2 * 2, rank / 2 * 2 + 1]);
     let nodes: Vec<Vec<CachedRecord>> = (0..4).map(|rank| vec![sets(rank)]).collect();
@@ -120,14 +121,13 @@ fn parts_are_moved_in_the_rebuild_only_if_each_member_holds_at_most_one() {
 }
 
 #[test]
-fn a_rank_that_sends_several_parts_sends_one_a_round() {
+fn a_rank_that_has_all_parts_sends_them_before_the_rebuild() {
     // All parts are where only rank 0 runs.
     let all: Vec<CachedRecord> = four().into_iter().flatten().collect();
     let orders = only(vec![all]).orders(&[0, 1, 2, 3]).unwrap();
     let sent: Vec<usize> = orders[0].sends.iter().map(|sent| sent.rank).collect();
-    assert_eq!((sent, orders[0].holds), (vec![1, 2, 3], None));
-    let rounds: Vec<usize> = orders.iter().map(|order| order.round).collect();
-    assert_eq!((rounds, orders[0].rounds), (vec![0, 0, 1, 2], 3));
+    assert_eq!(sent, [1, 2, 3]);
+    assert!(!sent.iter().any(|rank| orders[0].moves_in_rebuild(*rank)));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_part_keeps_its_level() {
     let at = |source, level| (Some(source), Some(level));
     assert_eq!(found, [at(0, 5), at(0, 6), at(2, 7), at(3, 8)]);
     let (rank, level) = (1, Some(6));
-    assert_eq!(orders[0].holds, Some(PartToSend { rank, level }));
+    assert_eq!(orders[0].sends, [PartToSend { rank, level }]);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn copies_on_several_nodes_share_the_work() {
         .iter_mut()
         .for_each(|node| node.extend(copies.clone()));
     let orders = only(nodes).orders(&[0, 1, 2, 3]).unwrap();
-    assert!(orders[0].holds.is_some() && orders[1].holds.is_some());
+    assert_eq!((orders[0].sends.len(), orders[1].sends.len()), (1, 1));
 }
 
 #[test]

@@ -1,21 +1,24 @@
 //! Recovers one cached dataset: moves parts to the nodes of their ranks, verifies and rebuilds
 //! them.
 
+use super::dataset;
 use super::layout::Layout;
 use super::plan::{PartToSend, RecoveryOrder};
-use super::{dataset, relocate};
-use crate::comm::{Agreement, Communicator, Tag, Term, VerdictExt, collective};
-use crate::format;
-use crate::format::filemap::Filemap;
+use super::relocate::{self, Peers};
+use crate::comm::{Agreement, Communicator, Local, Tag, Term, VerdictExt, collective};
+use crate::format::filemap::{Filemap, Reddesc};
+use crate::format::{self, Dataset};
 use crate::redundancy::{
-    self, Context, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
+    self, Context, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Verification,
+    find_obstacle, redundancy_file, scheme_and_set,
 };
 use crate::store::{Files, retry};
 use crate::{Error, Result};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const REBUILD: Tag = 0x38;
+
+const FOREIGN: &str = "is the record of another dataset or rank";
 
 /// What all steps of a recovery use.
 pub struct CacheAccess<'a> {
@@ -68,45 +71,22 @@ pub fn recover_dataset(
     access: &CacheAccess,
     order: &RecoveryOrder,
 ) -> Result<std::result::Result<Recovered, RecoveryFailure>> {
-    let &CacheAccess {
-        comm,
-        files,
-        layout,
-        node,
-        piece,
-        ..
-    } = access;
-    let mut damage = Vec::new();
-    let moved = relocate::move_parts(comm, files, layout, order, piece, &mut damage)?.result();
-    let local = rebuild(access, order, moved, &mut damage);
-
-    let beyond = |error: &Error| matches!(error, Error::Dataset { .. } | Error::Corrupt { .. });
-    let (restored, encoded) = match &local {
-        Ok((_, RebuildOutcome::Restored)) => (1, 0),
-        Ok((_, RebuildOutcome::Encoded)) => (0, 1),
-        _ => (0, 0),
+    let mut recovery = Recovery {
+        access,
+        order,
+        damage: Vec::new(),
     };
-    let lacks_checksum = |(filemap, _): &(Filemap, RebuildOutcome)| {
-        filemap.files.files.iter().any(|file| file.crc.is_none())
-    };
-    let terms = [
-        Term::Sum(restored),
-        Term::Sum(encoded),
-        Term::Max(i64::from(
-            local.as_ref().is_err_and(|e| !beyond(e)) || damage.iter().any(Error::is_transient),
-        )),
-        Term::Max(i64::from(
-            local.as_ref().is_err_and(Error::is_full) || damage.iter().any(Error::is_full),
-        )),
-        Term::Sum(local.as_ref().is_ok_and(lacks_checksum).into()),
-    ];
-    let Agreement { verdict, terms } = collective::agree_with(comm, node, local.verdict()?, terms)?;
+    let local = recovery.recover().verdict()?;
+    let mut damage = recovery.damage;
+    let terms = terms(&local, &damage);
+    let agreed = collective::agree_with(access.comm, access.node, local, terms)?;
+    let Agreement { verdict, terms } = agreed;
     let [restored, encoded, passing, full, unverified] = terms;
     match verdict {
         Ok((filemap, _)) => {
-            let id = order.dataset.id;
-            let sent: Vec<PartToSend> = order.sends.iter().copied().chain(order.holds).collect();
-            damage.extend(relocate::discard_sent_parts(files, layout, id, &sent));
+            let (id, sends) = (order.dataset.id, &order.sends);
+            let (files, layout) = (access.files, access.layout);
+            damage.extend(relocate::discard_sent_parts(files, layout, id, sends));
             Ok(Ok(Recovered {
                 filemap,
                 damage,
@@ -124,120 +104,205 @@ pub fn recover_dataset(
     }
 }
 
-/// Checks this rank's files, rebuilds with the set, and writes the record if it has changed.
-/// Collective over the set.
-fn rebuild(
-    access: &CacheAccess,
-    order: &RecoveryOrder,
-    moved: Result<BTreeMap<PathBuf, u32>>,
-    damage: &mut Vec<Error>,
-) -> Result<(Filemap, RebuildOutcome)> {
-    let &CacheAccess {
-        comm,
-        files,
-        layout,
-        node,
-        prefix,
-        piece,
-    } = access;
-    let (id, rank) = (order.dataset.id, comm.rank());
-    let reddesc = &order.reddesc;
-    let unusable = |what: &str| Error::dataset(id, order.dataset.name.to_string(), what);
-    // These checks depend on the order alone, which agrees within a set: all members return or
-    // none.
-    let set = Set::new(reddesc.set_rank, reddesc.members.clone())
-        .ok_or_else(|| unusable("its redundancy set is damaged"))?;
-    let scheme = redundancy::scheme_of(reddesc).ok_or_else(|| {
-        unusable(&format!(
-            "its redundancy scheme {} is not known to this release",
-            reddesc.scheme
-        ))
-    })?;
+/// What the ranks sum up and compare of their results: ranks with rebuilt files, ranks that helped with
+/// redundancy, whether a later attempt may succeed, whether a store was full, ranks with unverified files.
+fn terms(local: &Result<(Filemap, RebuildOutcome)>, damage: &[Error]) -> [Term; 5] {
+    let did = |what| matches!(local, Ok((_, outcome)) if *outcome == what);
+    let beyond = |error: &Error| matches!(error, Error::Dataset { .. } | Error::Corrupt { .. });
+    let may_pass =
+        local.as_ref().is_err_and(|e| !beyond(e)) || damage.iter().any(Error::is_transient);
+    let full = local.as_ref().is_err_and(Error::is_full) || damage.iter().any(Error::is_full);
+    let files = local.as_ref().map_or(&[][..], |(map, _)| &map.files.files);
+    [
+        Term::Sum(did(RebuildOutcome::Restored).into()),
+        Term::Sum(did(RebuildOutcome::Encoded).into()),
+        Term::Max(may_pass.into()),
+        Term::Max(full.into()),
+        Term::Sum(files.iter().any(|file| file.crc.is_none()).into()),
+    ]
+}
 
-    let (moved, ready) = match moved {
-        Ok(moved) => (moved, Ok(())),
-        Err(error) => (BTreeMap::new(), Err(error)),
-    };
-    let relocates_in_rebuild = order.relocates_in_rebuild(rank);
-    // If another rank holds the part, files here do not count. If nobody has a record, files that
-    // are here may still be whole.
-    let ready = ready.and_then(|()| match relocates_in_rebuild {
-        true => dataset::make_empty_directories(files, layout, id, rank),
-        false => dataset::make_directories(files, layout, id, rank),
-    });
-    let (data_dir, meta_dir) = (layout.data(id, rank), layout.meta(id));
-    let context = Context {
-        comm,
-        files,
-        set: &set,
-        data_dir: &data_dir,
-        common: layout.is_common(),
-        meta_dir: &meta_dir,
-        piece,
-        tag: REBUILD,
-        holders: &order.holders,
-        sync: true,
-    };
-    let source = order.source.filter(|_| !relocates_in_rebuild);
-    let mut before = None;
-    let mut mine = match source.map(|_| read_record(access, order, layout, rank)) {
-        Some(Ok(map)) => {
-            let record = Record::from(map.clone());
-            before = Some(map);
-            damage.extend(remove_obstacles(&context, &scheme, &record).err());
-            let verification = match order.source {
-                Some(from) if from != rank => Verification::Checksums(&moved),
-                _ => Verification::SizesOnly,
-            };
-            Some(LocalPart::new(&scheme, &context, record, verification))
-        }
-        Some(Err(error)) => {
-            damage.push(error);
-            None
-        }
-        None => None,
-    };
-    let mut held = match order
-        .holds
-        .map(|sent| held_part(access, order, &scheme, &context, sent))
-    {
-        Some(Ok(held)) => Some(held),
-        Some(Err(error)) => {
-            damage.push(error);
-            None
-        }
-        None => None,
-    };
-    let rebuilt = scheme.rebuild(&context, &mut mine, held.as_mut());
-    if let Some(HeldPart { part, problems, .. }) = held {
-        damage.extend(part.health.errors());
-        damage.extend(problems);
-    }
-    damage.extend(mine.into_iter().flat_map(|mine| mine.health.errors()));
-    // Why files could not be moved here is more useful than the set's error that they are missing.
-    // Their holder still has them.
-    let rebuilt = rebuilt.verdict()?;
-    if let Err(error) = ready {
-        // All ranks may report the error of another rank.
-        damage.push(error.clone());
-        return Err(error);
-    }
-    let (record, outcome) = rebuilt?;
-    let filemap = record.into_filemap(comm.size(), node, Some(prefix.into()));
-    // If the files were rebuilt, the record was removed before.
-    let there = before.filter(|_| outcome != RebuildOutcome::Restored);
-    if there.as_ref() != Some(&filemap)
-        && let Err(error) = write_record(access, &filemap)
-    {
-        // The existing record is as good if only node and prefix directory differ.
-        let mut there = there.ok_or_else(|| error.clone())?;
-        (there.node, there.prefix) = (filemap.node.clone(), filemap.prefix.clone());
-        if there != filemap {
+/// The recovery of one dataset on this rank.
+struct Recovery<'a> {
+    access: &'a CacheAccess<'a>,
+    order: &'a RecoveryOrder,
+    /// Damage that was found on this rank's node.
+    damage: Vec<Error>,
+}
+
+impl Recovery<'_> {
+    /// Moves the parts that the rebuild does not move, rebuilds with the set, and writes this rank's record
+    /// if it has changed. Collective.
+    fn recover(&mut self) -> Result<(Filemap, RebuildOutcome)> {
+        let &CacheAccess { layout, .. } = self.access;
+        let (id, rank) = (self.order.dataset.id, self.access.comm.rank());
+        let peers = Peers::new(self.order, rank)?;
+        let context = Context {
+            comm: self.access.comm,
+            files: self.access.files,
+            set: &peers.set,
+            data_dir: &layout.data(id, rank),
+            common: layout.is_common(),
+            meta_dir: &layout.meta(id),
+            piece: self.access.piece,
+            tag: REBUILD,
+            holders: &peers.holders,
+            sync: true,
+        };
+        let moved = self.move_parts(&context)?.result();
+        // These checks depend on the order alone, which agrees within a set: all members return or
+        // none.
+        let (scheme, set) = scheme_and_set(&self.order.dataset, &self.order.reddesc)?;
+        let context = Context {
+            set: &set,
+            holders: &self.order.holders,
+            ..context
+        };
+        let (moved, ready) = match moved {
+            Ok(moved) => (moved, Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        let before = self.own_record();
+        let own = before.clone().map(Record::from);
+        let own = own.map(|record| self.examine(&scheme, &context, record));
+        let mut mine = moved.or(own);
+        let mut held = self.held_parts(&context, true);
+        let rebuilt = scheme.rebuild(&context, &mut mine, &mut held);
+        self.note_damage(held);
+        let found = mine.into_iter().flat_map(|mine| mine.health.errors());
+        self.damage.extend(found);
+        // Why files could not be moved here is more useful than the set's error that they are missing.
+        // Their holder still has them.
+        let rebuilt = rebuilt.verdict()?;
+        if let Err(error) = ready {
+            // All ranks may report the error of another rank.
+            self.damage.push(error.clone());
             return Err(error);
         }
-        damage.push(error);
+        let (record, outcome) = rebuilt?;
+        // If the files were rebuilt, the record was removed before.
+        let before = before.filter(|_| outcome != RebuildOutcome::Restored);
+        Ok((self.write_record(record, before)?, outcome))
     }
-    Ok((filemap, outcome))
+
+    /// Makes the directories of this rank, and moves the parts that the rebuild does not move. Returns this
+    /// rank's part if it was moved. Collective.
+    fn move_parts(&mut self, context: &Context) -> Result<Local<Option<LocalPart>>> {
+        let &CacheAccess { files, layout, .. } = self.access;
+        let (id, rank) = (self.order.dataset.id, context.comm.rank());
+        // If another rank holds the part, files here do not count. If nobody has a record, files that
+        // are here may still be whole.
+        let ready = match self.order.source {
+            Some(from) if from != rank => dataset::make_empty_directories(files, layout, id, rank),
+            _ => dataset::make_directories(files, layout, id, rank),
+        };
+        let mut held = self.held_parts(context, false);
+        let moved = redundancy::move_parts(context, &mut held, ready)?;
+        self.note_damage(held);
+        let moved = moved.result().map(|part| {
+            let Record {
+                dataset, reddesc, ..
+            } = &part.as_ref()?.record;
+            if self.belongs(rank, dataset, reddesc) {
+                return part;
+            }
+            let error = Error::corrupt(layout.filemap(id, rank), FOREIGN);
+            self.damage.push(error);
+            None
+        });
+        Ok(moved.into())
+    }
+
+    /// The record of this rank, if its part is on its node.
+    fn own_record(&mut self) -> Option<Filemap> {
+        let rank = self.access.comm.rank();
+        if self.order.source != Some(rank) {
+            return None;
+        }
+        let map = self.read_record(self.access.layout, rank);
+        self.keep(map)
+    }
+
+    /// This rank's part, which is on its node. Its content is verified later.
+    fn examine(
+        &mut self,
+        scheme: &RedundancyScheme,
+        context: &Context,
+        record: Record,
+    ) -> LocalPart {
+        let removed = remove_obstacles(context, &record);
+        self.keep(removed);
+        LocalPart::new(scheme, context, record, Verification::SizesOnly)
+    }
+
+    /// The parts that this rank sends, `in_rebuild` or before it. A part without a readable record is left
+    /// out; its rank has it rebuilt.
+    fn held_parts(&mut self, context: &Context, in_rebuild: bool) -> Vec<HeldPart> {
+        let (order, id) = (self.order, self.order.dataset.id);
+        let sent = order.sends.iter();
+        let sent = sent.filter(|sent| order.moves_in_rebuild(sent.rank) == in_rebuild);
+        let read = |sent: &PartToSend| {
+            let layout = self.access.layout.at(sent.level);
+            let record = self.read_record(&layout, sent.rank)?.into();
+            HeldPart::new(context, record, layout.data(id, sent.rank), layout.meta(id))
+        };
+        let parts: Vec<Result<HeldPart>> = sent.map(read).collect();
+        let parts = parts.into_iter().filter_map(|part| self.keep(part));
+        parts.collect()
+    }
+
+    /// Notes the damage of parts that were sent.
+    fn note_damage(&mut self, held: Vec<HeldPart>) {
+        for HeldPart { part, problems, .. } in held {
+            self.damage.extend(part.health.errors());
+            self.damage.extend(problems);
+        }
+    }
+
+    /// Notes an error as damage.
+    fn keep<T>(&mut self, result: Result<T>) -> Option<T> {
+        result.map_err(|error| self.damage.push(error)).ok()
+    }
+
+    /// Reads the record of a rank's part in `layout`.
+    fn read_record(&self, layout: &Layout, rank: usize) -> Result<Filemap> {
+        let path = layout.filemap(self.order.dataset.id, rank);
+        let map: Filemap = retry(|| format::read(self.access.files, &path))?;
+        if map.rank == rank && self.belongs(rank, &map.dataset, &map.reddesc) {
+            Ok(map)
+        } else {
+            Err(Error::corrupt(path, FOREIGN))
+        }
+    }
+
+    /// True if a record of `rank` belongs to the dataset of the order, and, if that is known, to the set of
+    /// the rank.
+    fn belongs(&self, rank: usize, dataset: &Dataset, reddesc: &Reddesc) -> bool {
+        let members = &self.order.reddesc.members;
+        dataset.created == self.order.dataset.created
+            && (reddesc.members == *members || !members.contains(&rank))
+    }
+
+    /// Writes this rank's record if it differs from the one that is there. Returns it.
+    fn write_record(&mut self, record: Record, there: Option<Filemap>) -> Result<Filemap> {
+        let &CacheAccess {
+            comm, node, prefix, ..
+        } = self.access;
+        let filemap = record.into_filemap(comm.size(), node, Some(prefix.into()));
+        if there.as_ref() == Some(&filemap) {
+            return Ok(filemap);
+        }
+        if let Err(error) = write_record(self.access, &filemap) {
+            // The existing record is as good if only node and prefix directory differ.
+            let mut there = there.ok_or_else(|| error.clone())?;
+            (there.node, there.prefix) = (filemap.node.clone(), filemap.prefix.clone());
+            if there != filemap {
+                return Err(error);
+            }
+            self.damage.push(error);
+        }
+        Ok(filemap)
+    }
 }
 
 /// Writes this rank's record, and removes anything else at its path.
@@ -245,7 +310,7 @@ fn write_record(access: &CacheAccess, filemap: &Filemap) -> Result<()> {
     let CacheAccess { files, layout, .. } = access;
     let id = filemap.dataset.id;
     let path = layout.filemap(id, filemap.rank);
-    if let Some(other) = redundancy::find_obstacle(*files, &layout.meta(id), &path)? {
+    if let Some(other) = find_obstacle(*files, &layout.meta(id), &path)? {
         files.remove_tree(&other)?;
     }
     dataset::write_record(*files, layout, filemap)
@@ -254,55 +319,19 @@ fn write_record(access: &CacheAccess, filemap: &Filemap) -> Result<()> {
 /// Removes anything but a file from the path of a file, and anything but a directory from the path
 /// of a directory, so that the files can be rebuilt. The application wrote regular files, so
 /// nothing of it is lost.
-fn remove_obstacles(context: &Context, scheme: &RedundancyScheme, record: &Record) -> Result<()> {
+fn remove_obstacles(context: &Context, record: &Record) -> Result<()> {
     let mut wanted = Vec::new();
     for file in &record.files.files {
         wanted.push((context.data_dir, file.file.below(context.data_dir)?));
     }
-    let parity = scheme.redundancy_file(context.meta_dir, context.set);
+    let parity = redundancy_file(context.meta_dir, &record.reddesc);
     wanted.extend(parity.map(|path| (context.meta_dir, path)));
     for (root, path) in wanted {
-        if let Some(other) = redundancy::find_obstacle(context.files, root, &path)? {
+        if let Some(other) = find_obstacle(context.files, root, &path)? {
             context.files.remove_tree(&other)?;
         }
     }
     Ok(())
-}
-
-/// The part that this rank holds for another member of its set.
-fn held_part(
-    access: &CacheAccess,
-    order: &RecoveryOrder,
-    scheme: &RedundancyScheme,
-    context: &Context,
-    sent: PartToSend,
-) -> Result<HeldPart> {
-    let (id, layout) = (order.dataset.id, access.layout.at(sent.level));
-    let record = Record::from(read_record(access, order, &layout, sent.rank)?);
-    let dirs = (layout.data(id, sent.rank), layout.meta(id));
-    HeldPart::new(scheme, context, record, dirs)
-}
-
-/// Reads the record of a rank's part in `layout`. It must belong to the dataset and set of the
-/// order.
-fn read_record(
-    access: &CacheAccess,
-    order: &RecoveryOrder,
-    layout: &Layout,
-    rank: usize,
-) -> Result<Filemap> {
-    let path = layout.filemap(order.dataset.id, rank);
-    let map: Filemap = retry(|| format::read(access.files, &path))?;
-    let same = map.rank == rank
-        && map.dataset.created == order.dataset.created
-        && map.reddesc.members == order.reddesc.members;
-    if !same {
-        return Err(Error::corrupt(
-            path,
-            "is the record of another dataset or rank",
-        ));
-    }
-    Ok(map)
 }
 
 #[cfg(test)]

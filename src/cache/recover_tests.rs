@@ -50,11 +50,8 @@ fn the_record_of_another_rank_dataset_or_set_is_refused() {
         reddesc: filemap(0).reddesc,
         source: Some(0),
         level: None,
-        round: 0,
         sends: Vec::new(),
-        rounds: 0,
         holders: Vec::new(),
-        holds: None,
     };
     let read = |change: &dyn Fn(&mut Filemap)| {
         let mut map = filemap(0);
@@ -70,7 +67,12 @@ fn the_record_of_another_rank_dataset_or_set_is_refused() {
             prefix: dir.path(),
             piece: 1,
         };
-        read_record(&access, &order, &layout, 0)
+        let recovery = Recovery {
+            access: &access,
+            order: &order,
+            damage: Vec::new(),
+        };
+        recovery.read_record(&layout, 0)
     };
     assert_eq!(read(&|_| {}).unwrap().rank, 0);
     let others: [&dyn Fn(&mut Filemap); 3] = [

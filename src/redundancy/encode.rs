@@ -24,13 +24,45 @@ const NUMBERS: usize = 4;
 /// communication stops the exchange: a rank that fails sends zeros.
 pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record) -> Result<()> {
     let mut local = MemberIo::default();
-    let keepers = code.parities();
+    let Announced { sizes, partners } = exchange_lists(context, code, record, &mut local)?;
+    local.chunk = code.chunk(&sizes);
+    let header = partners.map(|partners| header(context, record, local.chunk, partners));
+    if let Some(header) = &header {
+        let output = ParityWriter::recycling(context.files, path, header);
+        local.output = local.error.keep(output.map(WriteBehind::direct));
+    }
+    let list = context.paths(&record.files);
+    let reader = list.and_then(|list| LogicalReader::new(context.files, list, true));
+    local.own.reader = local.error.keep(reader);
 
+    let routes = routes(code)?;
+    local.own.places = places(code, 0..code.members(), context.set.index);
+    let (piece, window) = pipeline::shape(context.piece, code.members());
+    let tasks = tasks(code, &routes, &sizes, piece);
+    pipeline::run(context, &routes, tasks, window, &mut local)?;
+    finish(context, code, local, header, record)
+}
+
+/// What the members announce before the data are exchanged.
+struct Announced {
+    /// Bytes of each member's data.
+    sizes: Vec<u64>,
+    /// The files of the left neighbours; `None` after an error.
+    partners: Option<Vec<RankFiles>>,
+}
+
+/// The members exchange their sizes, and send their lists of files to their right neighbours. One round of
+/// messages.
+fn exchange_lists(
+    context: &Context,
+    code: &Code,
+    record: &Record,
+    local: &mut MemberIo,
+) -> Result<Announced> {
+    let keepers = code.parities();
     // A list that cannot be serialized is sent empty, which the neighbours refuse.
-    let list = local
-        .error
-        .keep(to_message(&record.files))
-        .unwrap_or_default();
+    let list = local.error.keep(to_message(&record.files));
+    let list = list.unwrap_or_default();
     let sizes = record.files.files.iter().map(|f| f.size);
     let size = local.error.keep(total_size(sizes)).unwrap_or(0);
     let dataset = &record.dataset;
@@ -48,53 +80,41 @@ pub fn encode(context: &Context, code: &Code, path: PathBuf, record: &mut Record
         return Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
     }
     // A size that no file system allows comes from a member that has failed.
-    let size_of = |numbers: &Vec<u64>| {
-        numbers
-            .last()
-            .copied()
-            .unwrap_or(0)
-            .min(i64::MAX as u64 / 4)
-    };
-    let sizes: Vec<u64> = all.iter().map(|(numbers, _)| size_of(numbers)).collect();
-
+    let last = |numbers: &Vec<u64>| numbers.last().copied().unwrap_or(0);
+    let sizes = all
+        .iter()
+        .map(|(numbers, _)| last(numbers).min(i64::MAX as u64 / 4));
     let lefts = context.set.lefts(keepers).zip(context.set.left_indices());
     let partners =
         lefts.map(|(rank, index)| parse_file_list(all.get(index).map_or(&[], |a| a.1), rank));
-    let partners = local.error.keep(partners.collect::<Result<Vec<_>>>());
-    local.chunk = code.chunk(&sizes);
-    let header = partners.map(|partners| header(context, record, local.chunk, partners));
-    if let Some(header) = &header {
-        let output = ParityWriter::recycling(context.files, path, header);
-        local.output = local.error.keep(output.map(WriteBehind::direct));
-    }
-    let reader = context
-        .paths(&record.files)
-        .and_then(|list| LogicalReader::new(context.files, list, true));
-    local.own.reader = local.error.keep(reader);
+    Ok(Announced {
+        sizes: sizes.collect(),
+        partners: local.error.keep(partners.collect()),
+    })
+}
 
-    let routes = routes(code)?;
-    local.own.places = places(code, 0..code.members(), context.set.index);
-    let (piece, window) = pipeline::shape(context.piece, code.members());
-    pipeline::run(
-        context,
-        &routes,
-        tasks(code, &routes, &sizes, piece),
-        window,
-        &mut local,
-    )?;
-
+/// Ends the files after the exchange: enters the checksums in `record` and in the header, and gives the
+/// redundancy file its name. One round of messages.
+fn finish(
+    context: &Context,
+    code: &Code,
+    local: MemberIo,
+    header: Option<ParityHeader>,
+    record: &mut Record,
+) -> Result<()> {
     let MemberIo {
         own,
         output,
         mut error,
         ..
     } = local;
-    error.keep(own.data_error.result(()));
+    error.keep(own.errors.data.result(()));
     let output = output.and_then(|output| error.keep(output.finish()));
     if let Some(reader) = own.reader.filter(|_| !error.failed()) {
         let sums = error.keep(reader.finish());
         sums.and_then(|sums| error.keep(record_checksums(context, &mut record.files, &sums)));
     }
+    let keepers = code.parities();
     let theirs = exchange_checksums(context, &mut error, keepers, header.as_ref(), record)?;
     if let (Some(header), Some(output), false) = (header, output, error.failed()) {
         let header = complete(header, record, &theirs);

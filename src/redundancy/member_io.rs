@@ -1,13 +1,16 @@
 //! What one member reads and writes while blocks are exchanged.
 
-use super::FirstError;
 use super::code::{BlockPlace, Code};
 use super::logical::{LogicalReader, LogicalWriter};
 use super::parity_file::{ParityReader, ParityWriter};
 use super::pipeline::MemberBlocks;
 use super::sums::BLOCK;
+use super::{Context, FirstError, PartHealth};
+use crate::format::files::RankFiles;
+use crate::format::parity::ParityHeader;
 use crate::store::write_behind::{BlockSink, WriteBehind};
 use crate::{Error, Result};
+use std::path::PathBuf;
 
 /// The open files of this member. After its first error a file is no longer read or written; the
 /// member sends zeros instead and the exchange goes on.
@@ -17,18 +20,14 @@ pub struct MemberIo<'a> {
     pub chunk: u64,
     /// This member's files, open for reading.
     pub own: PartReader<'a>,
-    /// The part of another member that this rank holds.
-    pub held: Option<PartReader<'a>>,
+    /// The parts of other members that this rank holds.
+    pub held: Vec<PartReader<'a>>,
     /// Data to rebuild.
     pub writer: Option<WriteBehind<'a, LogicalWriter<'a>>>,
     /// Redundancy to rebuild.
     pub output: Option<WriteBehind<'a, ParityWriter>>,
-    /// Data that another rank holds and sends to this one.
-    pub data_relocated: Option<LogicalWriter<'a>>,
-    /// Redundancy that another rank holds and sends to this one.
-    pub parity_relocated: Option<ParityWriter>,
-    /// Why moved files cannot be written.
-    pub relocation: FirstError,
+    /// This member's part, if another rank holds and sends it.
+    pub arriving: ArrivingPart<'a>,
     /// Any other error.
     pub error: FirstError,
 }
@@ -42,10 +41,103 @@ pub struct PartReader<'a> {
     pub reader: Option<LogicalReader<'a>>,
     /// The redundancy.
     pub input: Option<ParityReader>,
+    /// What cannot be read, or is wrong.
+    pub errors: PartErrors,
+}
+
+/// The first errors of a part.
+#[derive(Default)]
+pub struct PartErrors {
     /// Why the data cannot be read, or are wrong.
-    pub data_error: FirstError,
+    pub data: FirstError,
     /// Why the redundancy cannot be read, or is wrong.
-    pub parity_error: FirstError,
+    pub parity: FirstError,
+}
+
+impl PartErrors {
+    /// Keeps the errors of `found`.
+    pub fn keep(&mut self, found: PartHealth) {
+        self.data.keep(found.data);
+        self.parity.keep(found.parity);
+    }
+
+    /// What was found of the part.
+    pub fn health(self) -> PartHealth {
+        PartHealth {
+            data: self.data.result(()),
+            parity: self.parity.result(()),
+        }
+    }
+}
+
+/// A part that another rank sends, as it is written here. Wrong content counts as a loss that was found; a
+/// failed write is an error of the move.
+#[derive(Default)]
+pub struct ArrivingPart<'a> {
+    data: Option<LogicalWriter<'a>>,
+    redundancy: Option<(ParityWriter, ParityHeader)>,
+    /// Why it cannot be written.
+    pub error: FirstError,
+}
+
+impl<'a> ArrivingPart<'a> {
+    /// Creates the files that will arrive.
+    pub fn create_data(&mut self, context: &Context<'a>, files: &RankFiles) {
+        if !self.error.failed() {
+            self.data = self.error.keep(context.create(files));
+        }
+    }
+
+    /// Creates the redundancy file that will arrive, with this header.
+    pub fn create_redundancy(&mut self, context: &Context, path: PathBuf, header: ParityHeader) {
+        if !self.error.failed() {
+            let output = ParityWriter::create(context.files, path, &header);
+            self.redundancy = self.error.keep(output).map(|output| (output, header));
+        }
+    }
+
+    /// Takes the next bytes of a block.
+    fn write(&mut self, place: Option<BlockPlace>, bytes: &[u8], errors: &mut PartErrors) {
+        if self.error.failed() {
+            return;
+        }
+        let (written, found) = match (place, &mut self.data, &mut self.redundancy) {
+            (Some(BlockPlace::Data(_)), Some(_), _) if errors.data.failed() => return,
+            (Some(BlockPlace::Data(_)), Some(writer), _) => {
+                (writer.append(bytes), &mut errors.data)
+            }
+            (Some(BlockPlace::Parity(number)), _, Some((output, _))) => {
+                (output.append(number, bytes), &mut errors.parity)
+            }
+            _ => return,
+        };
+        match written {
+            Err(Error::Corrupt { .. }) => found.keep(written),
+            _ => self.error.keep(written),
+        };
+    }
+
+    /// Ends the files, and compares them with their checksums. Returns why they could not be written.
+    pub fn finish(mut self, context: &Context, errors: &mut PartErrors) -> Result<()> {
+        if let Some(writer) = self.data.take()
+            && !errors.data.failed()
+            && !self.error.failed()
+        {
+            match writer.finish() {
+                wrong @ Err(Error::Corrupt { .. }) => errors.data.keep(wrong),
+                other => self.error.keep(other),
+            };
+        }
+        if let Some((output, header)) = self.redundancy.take()
+            && !errors.parity.failed()
+            && !self.error.failed()
+            && errors.parity.keep(output.verify(&header)).is_some()
+        {
+            let finished = output.finish(context.files, header, context.sync);
+            self.error.keep(finished);
+        }
+        self.error.result(())
+    }
 }
 
 impl BlockSink for LogicalWriter<'_> {
@@ -80,8 +172,8 @@ impl PartReader<'_> {
         let place = self.place(route);
         let is_parity = matches!(place, Some(BlockPlace::Parity(_)));
         let failed = match is_parity {
-            true => self.parity_error.failed(),
-            false => self.data_error.failed(),
+            true => self.errors.parity.failed(),
+            false => self.errors.data.failed(),
         };
         let filled = match failed {
             true => return buffer.fill(0),
@@ -91,8 +183,8 @@ impl PartReader<'_> {
             buffer.fill(0);
         }
         match is_parity {
-            true => self.parity_error.keep(filled),
-            false => self.data_error.keep(filled),
+            true => self.errors.parity.keep(filled),
+            false => self.errors.data.keep(filled),
         };
     }
 
@@ -131,35 +223,16 @@ impl MemberBlocks for MemberIo<'_> {
     }
 
     fn read_held(&mut self, route: usize, offset: u64, buffer: &mut [u8]) {
-        match &mut self.held {
-            Some(held) => held.read(route, self.chunk, offset, buffer),
+        let mut held = self.held.iter_mut();
+        match held.find(|part| part.place(route).is_some()) {
+            Some(part) => part.read(route, self.chunk, offset, buffer),
             None => buffer.fill(0),
         }
     }
 
-    /// Wrong content counts as a loss that was found. Failed writes are errors.
     fn write_relocated(&mut self, route: usize, bytes: &[u8]) {
-        if self.relocation.failed() {
-            return;
-        }
-        let (written, of) = match (
-            self.own.place(route),
-            &mut self.data_relocated,
-            &mut self.parity_relocated,
-        ) {
-            (Some(BlockPlace::Data(_)), Some(_), _) if self.own.data_error.failed() => return,
-            (Some(BlockPlace::Data(_)), Some(writer), _) => {
-                (writer.append(bytes), &mut self.own.data_error)
-            }
-            (Some(BlockPlace::Parity(number)), _, Some(output)) => {
-                (output.append(number, bytes), &mut self.own.parity_error)
-            }
-            _ => return,
-        };
-        match written {
-            Err(Error::Corrupt { .. }) => of.keep(written),
-            _ => self.relocation.keep(written),
-        };
+        let place = self.own.place(route);
+        self.arriving.write(place, bytes, &mut self.own.errors);
     }
 
     fn write(&mut self, route: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {

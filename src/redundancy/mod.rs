@@ -13,6 +13,7 @@ mod member_io;
 mod parity_file;
 mod pipeline;
 mod rebuild;
+mod relocate;
 mod scheme;
 pub mod sets;
 mod single;
@@ -28,20 +29,22 @@ mod testing;
 #[cfg(test)]
 mod xor_tests;
 
+use self::logical::{FileToWrite, LogicalWriter};
+use self::scheme::known_scheme;
 pub use code::MAX_BLOCKS;
 pub use parity_file::{ParityFileName, final_name, temporary_name};
 pub use rebuild::offline;
-pub use scheme::{RedundancyScheme, scheme_of};
+pub use relocate::{HeldPart, move_parts};
+pub use scheme::{RedundancyScheme, redundancy_file, scheme_and_set, scheme_of};
 pub use sets::{Set, make_sets, survives};
 
 use crate::comm::{Communicator, Tag};
 use crate::format::Name;
 use crate::format::dataset::Dataset;
 use crate::format::filemap::{Filemap, Reddesc};
-use crate::format::files::RankFiles;
+use crate::format::files::{FileMeta, RankFiles};
 use crate::store::{FileKind, Files};
 use crate::{Error, Result};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Number of tolerated losses of a dataset that no loss of nodes can destroy, because its store is
@@ -133,13 +136,11 @@ impl PartHealth {
 
 /// How the content of files is compared with the record.
 #[derive(Debug, Clone, Copy)]
-pub enum Verification<'a> {
+pub enum Verification {
     /// Every byte is read.
     Full,
     /// The content is not read: only names, sizes and the header of the redundancy file.
     SizesOnly,
-    /// By checksums of whole files that were taken while the files were written.
-    Checksums(&'a BTreeMap<PathBuf, u32>),
 }
 
 /// A rank's part as a rebuild finds it.
@@ -169,57 +170,6 @@ impl LocalPart {
     }
 }
 
-/// The part of another member of the set, which this rank holds.
-pub struct HeldPart {
-    set: Set,
-    data_dir: PathBuf,
-    meta_dir: PathBuf,
-    /// The part, checked by [`Verification::SizesOnly`].
-    pub part: LocalPart,
-    /// Read errors.
-    pub problems: Vec<Error>,
-}
-
-impl HeldPart {
-    /// The part of the member whose `record` is given, with its files in `data_dir` and its
-    /// redundancy file in `meta_dir`. Local.
-    pub fn new(
-        scheme: &RedundancyScheme,
-        context: &Context,
-        record: Record,
-        (data_dir, meta_dir): (PathBuf, PathBuf),
-    ) -> Result<HeldPart> {
-        let (members, rank) = (&record.reddesc.members, record.files.rank);
-        let damaged = || Error::format(0, "the redundancy set of a record is damaged");
-        let index = members.iter().position(|member| *member == rank);
-        let set = Set::new(index.unwrap_or(usize::MAX), members.clone()).ok_or_else(damaged)?;
-        let theirs = Context {
-            set: &set,
-            data_dir: &data_dir,
-            meta_dir: &meta_dir,
-            ..*context
-        };
-        let part = LocalPart::new(scheme, &theirs, record, Verification::SizesOnly);
-        Ok(HeldPart {
-            set,
-            data_dir,
-            meta_dir,
-            part,
-            problems: Vec::new(),
-        })
-    }
-
-    /// The context of the member whose part it is, with this node's paths.
-    fn context<'a>(&'a self, context: &Context<'a>) -> Context<'a> {
-        Context {
-            set: &self.set,
-            data_dir: &self.data_dir,
-            meta_dir: &self.meta_dir,
-            ..*context
-        }
-    }
-}
-
 /// What [`RedundancyScheme::rebuild`] did on this rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RebuildOutcome {
@@ -233,7 +183,7 @@ pub enum RebuildOutcome {
     Helped,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
     /// Paths and sizes of a rank's files in cache. A name that leads out of the directory is an
     /// error.
     fn paths(&self, list: &RankFiles) -> Result<Vec<(PathBuf, u64)>> {
@@ -241,6 +191,30 @@ impl Context<'_> {
             .iter()
             .map(|f| Ok((f.file.below(self.data_dir)?, f.size)))
             .collect()
+    }
+
+    /// The files of a rank, to be written.
+    fn targets(&self, list: &RankFiles) -> Result<Vec<FileToWrite>> {
+        let target = |meta: &FileMeta| {
+            Ok(FileToWrite {
+                path: meta.file.below(self.data_dir)?,
+                crc: meta.crc,
+                stat: meta.stat(),
+            })
+        };
+        list.files.iter().map(target).collect()
+    }
+
+    /// Makes the directories of a rank's files, and a writer for the files.
+    fn create(&self, list: &RankFiles) -> Result<LogicalWriter<'a>> {
+        let targets = self.targets(list)?;
+        for meta in &list.files {
+            let parent = meta.file.as_path().parent();
+            if let Some(parent) = parent.filter(|p| !p.as_os_str().is_empty()) {
+                self.files.make_private_dirs(self.data_dir, parent)?;
+            }
+        }
+        Ok(LogicalWriter::new(self.files, targets))
     }
 
     /// The members of the set, checked against the communicator.

@@ -1,10 +1,11 @@
 //! The redundancy file on disk: a header ([`ParityHeader`]), then one block of parity, or one copy,
 //! for each left neighbour listed in the header.
 
+use super::code::Code;
 use super::logical::{same_crc, total_size};
 use super::pipeline::pieces;
 use super::sums::{BLOCK, Checksums};
-use super::{Context, Record, Set};
+use super::{Context, Record, Set, scheme_and_set};
 use crate::format::parity::{Group, ParityHeader};
 use crate::format::scheme::Scheme;
 use crate::format::{encode_record, files::RankFiles, read_header};
@@ -80,14 +81,19 @@ pub fn header(
     }
 }
 
+/// Bytes of each block.
+pub fn block_lengths(header: &ParityHeader) -> Result<Vec<u64>> {
+    let length = |list: &RankFiles| match header.chunk {
+        0 => total_size(list.files.iter().map(|f| f.size)),
+        chunk => Ok(chunk),
+    };
+    header.partners().map(length).collect()
+}
+
 /// Offset of each block from the end of the header, and the end of the last block.
 fn bounds(header: &ParityHeader) -> Result<Vec<u64>> {
     let mut bounds = vec![0u64];
-    for list in header.partners() {
-        let length = match header.chunk {
-            0 => total_size(list.files.iter().map(|f| f.size))?,
-            chunk => chunk,
-        };
+    for length in block_lengths(header)? {
         let last = bounds.last().copied().unwrap_or(0);
         bounds.push(total_size([last, length])?);
     }
@@ -224,6 +230,16 @@ pub struct ParityReader {
 }
 
 impl ParityReader {
+    /// Opens the file that belongs to `record`, which is of the rank and set of `context`; `None` if its
+    /// scheme makes none.
+    pub fn of_record(context: &Context, record: &Record) -> Result<Option<Self>> {
+        let (scheme, set) = scheme_and_set(&record.dataset, &record.reddesc)?;
+        let code = scheme.code(set.size())?;
+        let path = path(context.meta_dir, &set, scheme.scheme());
+        let open = |code: Code| ParityReader::open(context, path, record, code.parities());
+        code.map(open).transpose()
+    }
+
     /// Opens the file of this rank and checks its header and size: it must belong to this dataset,
     /// set and rank, describe the same files as `record`, and have `blocks` blocks.
     pub fn open(context: &Context, path: PathBuf, record: &Record, blocks: usize) -> Result<Self> {
@@ -318,24 +334,6 @@ impl ParityReader {
             )
         })?;
         same_crc(&self.path, found, self.header.crc)
-    }
-
-    /// Compares `found`, the checksum of the whole file, with the header's bytes and the checksum
-    /// of the blocks in it.
-    pub fn verify_whole_file(&self, found: u32) -> Result<()> {
-        let Some(crc) = self.header.crc else {
-            return Ok(());
-        };
-        let mut expected = Hasher::new();
-        let mut buffer = vec![0; BLOCK];
-        for (at, length) in pieces(self.start, BLOCK) {
-            let bytes = buffer.get_mut(..length).unwrap_or_default();
-            self.file.read_at(at, bytes)?;
-            expected.update(bytes);
-        }
-        let size = self.bounds.last().copied().unwrap_or(0);
-        expected.combine(&Hasher::new_with_initial_len(crc, size));
-        same_crc(&self.path, found, Some(expected.finalize()))
     }
 }
 

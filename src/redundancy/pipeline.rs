@@ -35,6 +35,7 @@ const LEAST_TASKS: usize = 4;
 const MOST_TASKS: usize = 64;
 
 /// What is done with one column. Members are indices in the set.
+#[derive(Default)]
 pub struct Route {
     /// Members whose blocks are the input.
     pub sources: Vec<usize>,
@@ -65,7 +66,7 @@ pub trait MemberBlocks {
     /// Takes the next bytes of this member's result; those of one route come in order. Returns a
     /// buffer for reuse, if there is one.
     fn write(&mut self, route: usize, bytes: Vec<u8>) -> Option<Vec<u8>>;
-    /// Fills `buffer` from the block of the member whose part this rank holds.
+    /// Fills `buffer` from the block of a member whose part this rank holds.
     fn read_held(&mut self, _route: usize, _offset: u64, buffer: &mut [u8]) {
         buffer.fill(0);
     }

@@ -13,30 +13,30 @@
 //! right, all survivors are verified first, and files of ranks without a record are verified too
 //! (`orphans`).
 //!
-//! A part that another member holds is moved in the first round that rebuilds (`relocated`): its
-//! holder sends it, its rank writes it, and the blocks that arrive are used to rebuild others.
+//! A part that another member holds is moved in the first round that rebuilds (`relocate`): its holder
+//! sends it, its rank writes it, and the blocks that arrive are used to rebuild others.
 
 mod lost_records;
 pub mod offline;
 mod orphans;
-mod relocated;
 mod restore;
 mod routes;
 mod verdict;
 #[cfg(test)]
 mod verdict_tests;
 
-use self::restore::{RoundInput, restore};
-use self::verdict::{DATA, MemberState, PARITY, RECORD, UNVERIFIED, VERIFIED, Verdict, judge};
+use self::restore::RestoreRound;
+use self::verdict::{DATA, MemberState, PARITY, RECORD, UNVERIFIED, Verdict, judge};
 use super::code::Code;
-use super::logical::{FileToWrite, total_size};
+use super::logical::total_size;
 use super::parity_file::{self, ParityReader, ParityWriter};
 use super::{
     Context, FirstError, HeldPart, LocalPart, PartHealth, RebuildOutcome, Record, RedundancyScheme,
-    Round, Verification,
+    Round, Verification, relocate,
 };
 use crate::format::files::RankFiles;
 use crate::format::parity::ParityHeader;
+use crate::system::thread;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -46,106 +46,143 @@ pub fn rebuild(
     scheme: &RedundancyScheme,
     code: &Code,
     mine: &mut Option<LocalPart>,
-    mut held_part: Option<&mut HeldPart>,
+    held: &mut [HeldPart],
 ) -> Result<(Record, RebuildOutcome)> {
-    let context = &mut Context { ..*context };
-    let held = held_part.as_deref_mut();
-    let mut away = relocated::exchange_held_parts(context, code, scheme.scheme(), mine, held)?;
-    // In later rounds files without a record may be what was rebuilt.
-    let mut first_round = true;
+    let mut away = None;
+    if let Some(report) = relocate::announce(context, held)? {
+        let (part, header) = report.into_part(context);
+        (*mine, away) = (Some(part), header);
+    }
+    let mut rebuild = Rebuild {
+        context: *context,
+        scheme,
+        code,
+        path: parity_file::path(context.meta_dir, context.set, scheme.scheme()),
+        mine,
+        held,
+        away,
+        orphans: true,
+    };
     // Each round but the last verifies content, examines files without a record, or finds a new
     // loss. So the number of rounds is limited.
     loop {
-        let path = parity_file::path(context.meta_dir, context.set, scheme.scheme());
-        let orphans = std::mem::take(&mut first_round);
-        let (state, parity) = announce(context, code, &path, mine.as_mut(), away.take(), orphans);
-        let verdict = exchange_states(context, code, scheme, mine.as_ref(), &state)?;
-        let outcome = outcome(context, &verdict);
+        if let Some(done) = rebuild.round()? {
+            return Ok(done);
+        }
+    }
+}
+
+/// A rebuild on this rank, between its rounds.
+struct Rebuild<'r, 'c> {
+    context: Context<'c>,
+    scheme: &'r RedundancyScheme,
+    code: &'r Code,
+    /// The redundancy file.
+    path: PathBuf,
+    mine: &'r mut Option<LocalPart>,
+    held: &'r mut [HeldPart],
+    /// In the first round: the header of the redundancy file, if another rank holds it.
+    away: Option<ParityHeader>,
+    /// True in the first round. In later ones, files without a record may be what was rebuilt.
+    orphans: bool,
+}
+
+impl Rebuild<'_, '_> {
+    /// One round. `None` if another one is needed.
+    fn round(&mut self) -> Result<Option<(Record, RebuildOutcome)>> {
+        let context = self.context;
+        let (state, parity) = self.announce();
+        let verdict = self.judge(&state)?;
+        let outcome = verdict.outcome(context.set.index);
         let verify_first = verdict.must_verify_first();
         let received = match verify_first {
-            true => orphans::exchange_records(context, code, &verdict, parity.as_ref())?,
+            true => orphans::exchange_records(&context, self.code, &verdict, parity.as_ref())?,
             false => None,
         };
-        let held = held_part.as_deref_mut();
-        let input = round_input(scheme, &state, mine.as_ref(), parity, held);
         let idle = verify_first || outcome == RebuildOutcome::Intact;
         let (made, findings) = match idle && context.relocated_members().is_empty() {
-            true => verify_all(context, scheme, input.record, input.verified),
-            false => restore(context, code, path, &verdict, input, !verify_first)?,
+            true => self.verify(&state),
+            false => self.restore(&state, &verdict, parity, !verify_first)?,
         };
         // Parts are moved only once.
-        context.holders = &[];
-        let worse = mine.as_mut().map(|mine| update_health(mine, findings));
-        let again = verify_first || worse == Some(true);
-        if mine.is_none() && !state.lacks(UNVERIFIED) {
-            *mine = received.and_then(|record| orphans::verify_files(context, scheme, record));
+        self.context.holders = &[];
+        let mine = self.mine.as_mut();
+        let worse = mine.is_some_and(|mine| update_health(mine, findings));
+        if self.mine.is_none() && !state.lacks(UNVERIFIED) {
+            let verify = |record| orphans::verify_files(&context, self.scheme, record);
+            *self.mine = received.and_then(verify);
         }
-        if let Some(record) = decide(context, made, again)? {
-            return Ok((record, outcome));
+        let record = decide(&context, made, verify_first || worse)?;
+        Ok(record.map(|record| (record, outcome)))
+    }
+
+    /// The state that this member announces, and its redundancy file. In the first round, the state tells
+    /// whether there are files without a record.
+    fn announce(&mut self) -> (MemberState, Option<Parity>) {
+        let (context, away) = (&self.context, self.away.take());
+        let (mut state, parity) = local_state(context, self.code, &self.path, self.mine, away);
+        let orphans = std::mem::take(&mut self.orphans);
+        if orphans && state.lacks(RECORD) && orphans::has_files(context, &self.path) {
+            state.has |= UNVERIFIED;
         }
+        (state, parity)
     }
-}
 
-/// The state that this member announces, and its redundancy file. With `orphans`, the state tells
-/// whether there are files without a record.
-fn announce(
-    context: &Context,
-    code: &Code,
-    path: &Path,
-    mine: Option<&mut LocalPart>,
-    away: Option<ParityHeader>,
-    orphans: bool,
-) -> (MemberState, Option<Parity>) {
-    let (mut state, parity) = local_state(context, code, path.to_path_buf(), mine, away);
-    if orphans && state.lacks(RECORD) && orphans::has_files(context, path) {
-        state.has |= UNVERIFIED;
+    /// Every member sends its state, and judges what all have sent. One round of messages.
+    fn judge(&self, state: &MemberState) -> Result<Verdict> {
+        let messages = self.context.exchange(|_| state.to_bytes())?;
+        let read = |m: &Vec<u8>| MemberState::from_bytes(m, self.code.parities());
+        let all: Vec<MemberState> = messages.iter().map(read).collect();
+        let id = all.iter().find(|s| s.id != 0).map_or(0, |s| s.id);
+        judge(&self.context, self.code, self.scheme.scheme(), all).map_err(|what| {
+            let (dataset, here) = describe_damage(self.mine.as_ref());
+            Error::dataset(id, dataset, format!("{what}{here}"))
+        })
     }
-    (state, parity)
-}
 
-/// Every member announces its state, and judges what all have announced. One round of messages.
-fn exchange_states(
-    context: &Context,
-    code: &Code,
-    scheme: &RedundancyScheme,
-    mine: Option<&LocalPart>,
-    state: &MemberState,
-) -> Result<Verdict> {
-    let messages = context.exchange(|_| state.to_bytes())?;
-    let read = |m: &Vec<u8>| MemberState::from_bytes(m, code.parities());
-    let all: Vec<MemberState> = messages.iter().map(read).collect();
-    let id = all.iter().find(|s| s.id != 0).map_or(0, |s| s.id);
-    judge(context, code, scheme.scheme(), all).map_err(|what| {
-        let (dataset, here) = describe_damage(mine);
-        Error::dataset(id, dataset, format!("{what}{here}"))
-    })
-}
-
-/// What a rebuild after this verdict does on this rank.
-fn outcome(context: &Context, verdict: &Verdict) -> RebuildOutcome {
-    match verdict.all.get(context.set.index) {
-        Some(me) if me.lacks(DATA) => RebuildOutcome::Restored,
-        _ if verdict.any_lacks(DATA) => RebuildOutcome::Helped,
-        _ if verdict.any_lacks(PARITY) => RebuildOutcome::Encoded,
-        _ => RebuildOutcome::Intact,
+    /// The record of this rank. One that cannot be used counts as lost.
+    fn record(&self, state: &MemberState) -> Option<Record> {
+        let usable = self.mine.as_ref().filter(|_| !state.lacks(RECORD));
+        usable.map(|mine| mine.record.clone())
     }
-}
 
-/// What this rank has at the start of a round. A record that cannot be used counts as lost.
-fn round_input<'h>(
-    scheme: &RedundancyScheme,
-    state: &MemberState,
-    mine: Option<&LocalPart>,
-    parity: Option<Parity>,
-    held_part: Option<&'h mut HeldPart>,
-) -> RoundInput<'h> {
-    let usable = mine.filter(|_| !state.lacks(RECORD));
-    RoundInput {
-        scheme: scheme.scheme(),
-        record: usable.map(|mine| mine.record.clone()),
-        parity,
-        verified: mine.is_none_or(|mine| mine.verified),
-        held_part,
+    /// True if the content is known to be right.
+    fn is_verified(&self) -> bool {
+        self.mine.as_ref().is_none_or(|mine| mine.verified)
+    }
+
+    /// Verifies the content where nothing is moved or rebuilt in this round. Local.
+    fn verify(&self, state: &MemberState) -> (RoundOutput, Findings) {
+        let record = self.record(state);
+        let unverified = record.as_ref().filter(|_| !self.is_verified());
+        let check = |record| self.scheme.check(&self.context, record, Verification::Full);
+        let findings = unverified.map(check);
+        let made = RoundOutput {
+            record,
+            ..RoundOutput::default()
+        };
+        (made, findings)
+    }
+
+    /// Moves the parts that other ranks hold. With `rebuild`, also rebuilds what the verdict asks for.
+    fn restore(
+        &mut self,
+        state: &MemberState,
+        verdict: &Verdict,
+        parity: Option<Parity>,
+        rebuild: bool,
+    ) -> Result<(RoundOutput, Findings)> {
+        let round = RestoreRound {
+            context: &self.context,
+            code: self.code,
+            path: &self.path,
+            verdict,
+            verified: self.is_verified(),
+            rebuild,
+        };
+        let record = self.record(state);
+        // Threads write what is rebuilt.
+        thread::scope(|scope| round.run(scope, record, parity, self.held))
     }
 }
 
@@ -203,24 +240,6 @@ struct RoundOutput {
 /// Whether a survivor's data and redundancy are right, if that is known now.
 type Findings = Option<PartHealth>;
 
-/// Verifies the content of a set that misses nothing.
-fn verify_all(
-    context: &Context,
-    scheme: &RedundancyScheme,
-    record: Option<Record>,
-    verified: bool,
-) -> (RoundOutput, Findings) {
-    let health = record
-        .as_ref()
-        .filter(|_| !verified)
-        .map(|record| scheme.check(context, record, Verification::Full));
-    let made = RoundOutput {
-        record,
-        ..RoundOutput::default()
-    };
-    (made, health)
-}
-
 /// Enters what was found in `mine`. Returns true if that is a new loss.
 fn update_health(mine: &mut LocalPart, findings: Findings) -> bool {
     let Some(PartHealth { data, parity }) = findings else {
@@ -254,39 +273,25 @@ fn describe_damage(mine: Option<&LocalPart>) -> (String, String) {
 fn local_state(
     context: &Context,
     code: &Code,
-    path: PathBuf,
-    mine: Option<&mut LocalPart>,
+    path: &Path,
+    mine: &mut Option<LocalPart>,
     away: Option<ParityHeader>,
 ) -> (MemberState, Option<Parity>) {
     let mut state = MemberState::of_nothing(context.piece, code.parities());
-    let Some(LocalPart {
-        record,
-        health,
-        verified,
-    }) = mine
-    else {
+    let Some(part) = mine else {
         return (state, None);
     };
     let size = |list: &RankFiles| total_size(list.files.iter().map(|f| f.size));
     // A record with names that lead out of the directory, or with impossible sizes, counts as lost.
-    let usable = context
-        .paths(&record.files)
-        .and_then(|_| size(&record.files));
-    let Ok(own_size) = usable else {
+    let files = &part.record.files;
+    let Ok(own_size) = context.paths(files).and_then(|_| size(files)) else {
         return (state, None);
     };
-    (state.id, state.created) = (record.dataset.id, record.dataset.created);
-    (state.has, state.size) = (RECORD, own_size);
-    if health.data.is_ok() {
-        state.has |= DATA;
-    }
-    if *verified {
-        state.has |= VERIFIED;
-    }
+    state.add_part(part, own_size);
     let parity = match away {
         Some(header) => Some(Parity::Away(header)),
         None if context.holder(context.set.index) != context.comm.rank() => None,
-        None => open_parity(context, code, path, record, health),
+        None => open_parity(context, code, path, part),
     };
     if let Some(header) = parity.as_ref().map(Parity::header) {
         state.has |= PARITY;
@@ -297,33 +302,21 @@ fn local_state(
     (state, parity)
 }
 
-/// Opens the redundancy file of this rank. If that fails, `health` knows why: the verdict says only that
+/// Opens the redundancy file of this rank. If that fails, its health knows why: the verdict says only that
 /// it is missing, which an error that may pass is not.
 fn open_parity(
     context: &Context,
     code: &Code,
-    path: PathBuf,
-    record: &Record,
-    health: &mut PartHealth,
+    path: &Path,
+    part: &mut LocalPart,
 ) -> Option<Parity> {
-    let open = |()| ParityReader::open(context, path, record, code.parities());
-    match health.parity.clone().and_then(open) {
+    let path = path.to_path_buf();
+    let open = |()| ParityReader::open(context, path, &part.record, code.parities());
+    match part.health.parity.clone().and_then(open) {
         Ok(input) => Some(Parity::Here(input)),
         Err(error) => {
-            health.parity = Err(error);
+            part.health.parity = Err(error);
             None
         }
     }
-}
-
-/// The files of a rank, to be written.
-fn targets(context: &Context, record: &Record) -> Result<Vec<FileToWrite>> {
-    let paths = context.paths(&record.files)?;
-    let targets = paths.into_iter().zip(&record.files.files);
-    let targets = targets.map(|((path, _), meta)| FileToWrite {
-        path,
-        crc: meta.crc,
-        stat: meta.stat(),
-    });
-    Ok(targets.collect())
 }

@@ -3,6 +3,7 @@
 use super::testing::{Cluster, flip};
 use super::{
     Context, HeldPart, LocalPart, RebuildOutcome, Record, RedundancyScheme, Set, Verification,
+    move_parts,
 };
 use crate::comm::threads;
 use crate::counting::CountingComm;
@@ -100,6 +101,55 @@ impl Site {
         (0..members).map(holder).collect()
     }
 
+    fn make_new_dirs(&self) {
+        for rank in 0..self.cluster.size() {
+            let _ = std::fs::remove_dir_all(self.new_dir(rank));
+            for dir in ["data", "meta"] {
+                std::fs::create_dir_all(self.new_dir(rank).join(dir)).unwrap();
+            }
+        }
+    }
+
+    /// The part of `rank`, on the node where it was written.
+    fn held(&self, context: &Context, rank: usize) -> HeldPart {
+        let (record, root) = (self.records[rank].clone(), self.old(rank));
+        HeldPart::new(context, record, root.join("data"), root.join("meta")).unwrap()
+    }
+
+    /// Moves parts without a rebuild. `spoil` as in [`Site::bring`].
+    fn send(
+        &self,
+        files: &dyn Files,
+        holders: &[usize],
+        piece: usize,
+        spoil: impl Fn(usize) -> bool + Sync,
+    ) -> Vec<(Result<Option<LocalPart>>, Vec<Error>)> {
+        let size = self.cluster.size();
+        self.make_new_dirs();
+        threads::run(size, |comm| {
+            let rank = comm.rank();
+            let context = Context {
+                comm: &*comm,
+                files,
+                set: &Set::new(rank, (0..size).collect::<Vec<_>>()).unwrap(),
+                data_dir: &self.new_dir(rank).join("data"),
+                common: false,
+                meta_dir: &self.new_dir(rank).join("meta"),
+                piece,
+                tag: 5,
+                holders,
+                sync: true,
+            };
+            let held = (0..size).filter(|m| *m != rank && holders[*m] == rank);
+            let held = held.map(|member| (member, self.held(&context, member)));
+            let held = held.filter(|(member, _)| !spoil(*member));
+            let mut held: Vec<HeldPart> = held.map(|(_, part)| part).collect();
+            let part = move_parts(&context, &mut held, Ok(())).unwrap().result();
+            let problems = |held: HeldPart| held.part.health.errors().chain(held.problems);
+            (part, held.into_iter().flat_map(problems).collect())
+        })
+    }
+
     /// Rebuilds and moves all parts. `spoil` may damage a part after its holder examined it, and
     /// returns whether the holder has no record of it.
     fn bring(
@@ -110,12 +160,7 @@ impl Site {
         spoil: impl Fn(usize) -> bool + Sync,
     ) -> Vec<RankResult> {
         let size = self.cluster.size();
-        for rank in 0..size {
-            let _ = std::fs::remove_dir_all(self.new_dir(rank));
-            for dir in ["data", "meta"] {
-                std::fs::create_dir_all(self.new_dir(rank).join(dir)).unwrap();
-            }
-        }
+        self.make_new_dirs();
         threads::run(size, |comm| {
             let (rank, comm) = (comm.rank(), CountingComm::new(comm));
             let set = |index| Set::new(index, (0..size).collect::<Vec<_>>()).unwrap();
@@ -143,16 +188,12 @@ impl Site {
             });
             let member = (0..size).find(|m| *m != rank && holders[*m] == rank);
             let member = member.unwrap_or(rank);
-            let root = self.old(member);
-            let mut held_part = (member != rank).then(|| {
-                let record = self.records[member].clone();
-                let dirs = (root.join("data"), root.join("meta"));
-                HeldPart::new(&self.scheme, &context, record, dirs).unwrap()
-            });
+            let mut held_part = (member != rank).then(|| self.held(&context, member));
             if held_part.is_some() && spoil(member) {
                 held_part = None;
             }
-            let result = self.scheme.rebuild(&context, &mut mine, held_part.as_mut());
+            let held = held_part.as_mut_slice();
+            let result = self.scheme.rebuild(&context, &mut mine, held);
             let problems = held_part.map_or(Vec::new(), |held_part| {
                 let health = [held_part.part.health.data, held_part.part.health.parity];
                 let known = health.into_iter().filter_map(Result::err);
@@ -375,5 +416,128 @@ fn a_failing_disk_during_a_move_blocks_no_rank_and_loses_nothing() {
             "in the end",
         );
         site.all_home(&holders, &lost, "in the end");
+    }
+}
+
+/// Who holds the parts of four ranks: one rank each, in circles of several lengths, or one rank several.
+const PLACEMENTS: [[usize; 4]; 6] = [
+    [3, 0, 1, 2],
+    [1, 0, 3, 2],
+    [2, 1, 2, 3],
+    [0, 0, 0, 0],
+    [3, 3, 3, 0],
+    [1, 0, 0, 1],
+];
+
+#[test]
+fn parts_are_moved_without_a_rebuild_whatever_the_placement_and_the_size_of_messages() {
+    for (kind, failures) in [
+        (Scheme::Single, 1),
+        (Scheme::Partner, 2),
+        (Scheme::Xor, 1),
+        (Scheme::Rs, 2),
+    ] {
+        let site = Site::new(kind, failures, 4);
+        for holders in PLACEMENTS {
+            for piece in [1, 63, 1000, 1 << 20] {
+                let story = format!("{} {holders:?} {piece}", site.scheme.word());
+                let answers = site.send(&Posix, &holders, piece, |_| false);
+                for (rank, (part, problems)) in answers.into_iter().enumerate() {
+                    assert_eq!(problems, [], "{story}");
+                    let part = part.unwrap();
+                    assert_eq!(part.is_some(), holders[rank] != rank, "{story}");
+                    let Some(part) = part else { continue };
+                    assert_eq!(part.record, site.records[rank], "{story}");
+                    assert_eq!((part.verified, part.health.errors().count()), (true, 0));
+                    assert!(tree(&site.new_dir(rank)) == site.before[rank], "{story}");
+                    assert!(tree(&site.old(rank)) == site.before[rank], "{story}");
+                }
+            }
+        }
+    }
+}
+
+/// A rank with three parts and one with a single part cut their blocks into the same pieces.
+#[test]
+fn many_pieces_of_parts_of_unequal_sizes_are_moved_side_by_side() {
+    let files = [300_000, 70_000, 1_000_000, 1].map(|size| vec![size, 5]);
+    let site = Site::of(Scheme::Rs, 2, files.to_vec(), 1 << 20);
+    for holders in PLACEMENTS {
+        let answers = site.send(&Posix, &holders, 1 << 20, |_| false);
+        for (rank, (part, problems)) in answers.into_iter().enumerate() {
+            assert_eq!(problems, [], "{holders:?}");
+            if part.unwrap().is_some() {
+                assert!(
+                    tree(&site.new_dir(rank)) == site.before[rank],
+                    "{holders:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn damage_of_a_part_that_is_moved_without_a_rebuild_is_found_and_changes_no_other_part() {
+    let site = Site::new(Scheme::Xor, 1, 4);
+    for holders in PLACEMENTS {
+        for victim in (0..4).filter(|rank| holders[*rank] != *rank) {
+            for (below, (bytes, ..)) in site.before[victim].clone() {
+                let path = site.old(victim).join(&below);
+                for how in ["flipped", "missing", "short", "gone later", "unknown"] {
+                    if bytes.is_empty() {
+                        continue;
+                    }
+                    let story = format!("{holders:?}: {how} {}", path.display());
+                    let last = bytes.len() - 1;
+                    match how {
+                        "gone later" | "unknown" => {}
+                        "flipped" => flip(&path, last),
+                        "missing" => std::fs::remove_file(&path).unwrap(),
+                        _ => std::fs::write(&path, &bytes[..last]).unwrap(),
+                    }
+                    let later = |member: usize| {
+                        if how == "gone later" && member == victim {
+                            std::fs::remove_file(&path).unwrap();
+                        }
+                        how == "unknown" && member == victim
+                    };
+                    let answers = site.send(&Posix, &holders, 100, later);
+                    let problems = answers.iter().any(|(_, problems)| !problems.is_empty());
+                    assert_eq!(problems, !matches!(how, "unknown" | "flipped"), "{story}");
+                    for (rank, (part, _)) in answers.into_iter().enumerate() {
+                        let part = part.unwrap();
+                        let whole = part.is_some_and(|part| part.health.errors().count() == 0);
+                        let expected = rank != victim && holders[rank] != rank;
+                        assert_eq!(whole, expected, "{story}: rank {rank}");
+                        let same = tree(&site.new_dir(rank)) == site.before[rank];
+                        assert_eq!(same, expected, "{story}: rank {rank}");
+                    }
+                    site.restore(victim);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_failing_disk_during_a_move_without_a_rebuild_blocks_no_rank_and_is_reported() {
+    let site = Site::new(Scheme::Xor, 1, 4);
+    for holders in PLACEMENTS {
+        let faulty = Faulty::new(Posix);
+        site.send(&faulty, &holders, 100, |_| false);
+        for n in 1..=faulty.faults().operations() {
+            let faulty = Faulty::new(Posix);
+            faulty.faults().fail_at(n, libc::ENOSPC);
+            let answers = site.send(&faulty, &holders, 100, |_| false);
+            let told = answers.iter().any(|(part, problems)| {
+                let lost = |part: &LocalPart| part.health.clone().errors().count() > 0;
+                let part = part.as_ref().map(|part| part.as_ref().is_some_and(lost));
+                part.unwrap_or(true) || !problems.is_empty()
+            });
+            assert!(told, "{holders:?}: operation {n}");
+            for rank in 0..4 {
+                assert!(tree(&site.old(rank)) == site.before[rank], "operation {n}");
+            }
+        }
     }
 }

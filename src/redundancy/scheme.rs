@@ -2,11 +2,12 @@
 
 use super::code::Code;
 use super::parity_file::{self, ParityReader};
-use super::single::{self, check_data, written};
+use super::single::{self, check_data};
 use super::{
     Context, HeldPart, LocalPart, PartHealth, RebuildOutcome, Record, Set, Verification, encode,
     rebuild,
 };
+use crate::format::dataset::Dataset;
 use crate::format::filemap::Reddesc;
 use crate::format::scheme::{Failures, Scheme};
 use crate::{Error, Result};
@@ -25,6 +26,33 @@ pub struct RedundancyScheme {
 pub fn scheme_of(reddesc: &Reddesc) -> Option<RedundancyScheme> {
     let scheme = reddesc.scheme.known()?;
     Some(RedundancyScheme::new(scheme, reddesc.set_failures))
+}
+
+/// The scheme of a descriptor of this dataset. An error if this release does not know it.
+pub(super) fn known_scheme(dataset: &Dataset, reddesc: &Reddesc) -> Result<RedundancyScheme> {
+    scheme_of(reddesc).ok_or_else(|| {
+        let name = &reddesc.scheme;
+        let what = format!("its redundancy scheme {name} is not known to this release");
+        Error::dataset(dataset.id, dataset.name.to_string(), what)
+    })
+}
+
+/// The scheme of a rank's descriptor, and the set of that rank. An error if this release does not know the
+/// scheme, or if the descriptor is damaged.
+pub fn scheme_and_set(dataset: &Dataset, reddesc: &Reddesc) -> Result<(RedundancyScheme, Set)> {
+    let set = Set::new(reddesc.set_rank, reddesc.members.clone());
+    let damaged = "its redundancy set is damaged";
+    let damaged = || Error::dataset(dataset.id, dataset.name.to_string(), damaged);
+    let set = set.ok_or_else(damaged)?;
+    Ok((known_scheme(dataset, reddesc)?, set))
+}
+
+/// The redundancy file of a rank with this descriptor; `None` if its scheme makes none.
+pub fn redundancy_file(meta_dir: &Path, reddesc: &Reddesc) -> Option<PathBuf> {
+    let scheme = scheme_of(reddesc)?.scheme;
+    let set = Set::new(reddesc.set_rank, reddesc.members.clone())?;
+    let has_one = scheme.redundancy().is_some() && set.size() > 1;
+    has_one.then(|| parity_file::path(meta_dir, &set, scheme))
 }
 
 impl RedundancyScheme {
@@ -76,12 +104,6 @@ impl RedundancyScheme {
         }
     }
 
-    /// The redundancy file of a rank in this set; `None` if the scheme makes none.
-    pub fn redundancy_file(&self, meta_dir: &Path, set: &Set) -> Option<PathBuf> {
-        let has_one = self.scheme.redundancy().is_some() && set.size() > 1;
-        has_one.then(|| parity_file::path(meta_dir, set, self.scheme))
-    }
-
     /// Writes the redundancy file. If the application files are read for that, their checksums are
     /// entered in `record`. Checksums that are there already must agree.
     ///
@@ -108,11 +130,10 @@ impl RedundancyScheme {
     ) -> PartHealth {
         let check_parity = |code: Code| {
             let path = self.path(context);
-            let mut parity = ParityReader::open(context, path.clone(), record, code.parities())?;
+            let mut parity = ParityReader::open(context, path, record, code.parities())?;
             match verification {
                 Verification::Full => parity.verify(),
                 Verification::SizesOnly => Ok(()),
-                Verification::Checksums(sums) => parity.verify_whole_file(written(sums, &path)?),
             }
         };
         let code = self.code(context.set.size());
@@ -136,19 +157,19 @@ impl RedundancyScheme {
     /// file is changed. Other errors are as in [`RedundancyScheme::encode`]. Rebuilt files are
     /// compared with their recorded checksums.
     ///
-    /// A part that another member holds ([`Context::holders`], and `held_part` on the holder) is
-    /// moved in the same pass, and `mine` describes it afterwards. The holder keeps its copy.
+    /// A part that another member holds ([`Context::holders`], and `held` on the holder) is moved in the
+    /// same pass, and `mine` describes it afterwards. The holder keeps its copy.
     ///
     /// Collective over the members of the set.
     pub fn rebuild(
         &self,
         context: &Context,
         mine: &mut Option<LocalPart>,
-        held_part: Option<&mut HeldPart>,
+        held: &mut [HeldPart],
     ) -> Result<(Record, RebuildOutcome)> {
         context.members()?;
         match self.code(context.set.size())? {
-            Some(code) => rebuild::rebuild(context, self, &code, mine, held_part),
+            Some(code) => rebuild::rebuild(context, self, &code, mine, held),
             None => single::rebuild(self, context, mine),
         }
     }

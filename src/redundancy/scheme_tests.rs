@@ -501,7 +501,7 @@ fn a_failing_disk_hangs_nobody() {
                 let found =
                     || LocalPart::new(&bench.scheme, context, record, Verification::SizesOnly);
                 let mut mine = (rank != 1).then(found);
-                let rebuilt = bench.scheme.rebuild(context, &mut mine, None);
+                let rebuilt = bench.scheme.rebuild(context, &mut mine, &mut []);
                 rebuilt.map(|(record, _)| record)
             })
         };

@@ -174,6 +174,8 @@ impl Cluster {
     pub fn encode(&self, scheme: &RedundancyScheme) -> Vec<Record> {
         let records = self.run(&Posix, |context, rank| {
             let mut record = self.record(rank);
+            record.reddesc.scheme = scheme.scheme().into();
+            record.reddesc.set_failures = scheme.failures;
             scheme.encode(context, &mut record).map(|()| record)
         });
         records.into_iter().map(|r| r.unwrap()).collect()
@@ -195,7 +197,7 @@ impl Cluster {
         self.run(&Posix, |context, rank| {
             let mine = (!amnesiac.contains(&rank)).then(|| records[rank].clone());
             let found = |record| LocalPart::new(scheme, context, record, Verification::SizesOnly);
-            scheme.rebuild(context, &mut mine.map(found), None)
+            scheme.rebuild(context, &mut mine.map(found), &mut [])
         })
     }
 

@@ -385,7 +385,7 @@ fn a_failing_disk_hangs_nobody_and_leaves_no_false_redundancy() {
                 let found = || LocalPart::new(&xor(), context, record, Verification::SizesOnly);
                 let mut mine = (rank != 1).then(found);
                 xor()
-                    .rebuild(context, &mut mine, None)
+                    .rebuild(context, &mut mine, &mut [])
                     .map(|(record, _)| record)
             })
         };

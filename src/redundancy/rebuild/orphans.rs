@@ -1,9 +1,9 @@
 //! Files of a rank without a record. Perhaps only the record is lost, or cannot be read at the
 //! moment. So nothing is removed before the files were examined and the other members verified.
 
+use super::Parity;
 use super::lost_records::{receive_header, record_from_header, send_header};
 use super::verdict::{RECORD, Verdict};
-use super::{Parity, targets};
 use crate::Result;
 use crate::format::filemap::filemap_name;
 use crate::redundancy::code::Code;
@@ -46,7 +46,7 @@ pub(super) fn verify_files(
     scheme: &RedundancyScheme,
     record: Record,
 ) -> Option<LocalPart> {
-    let targets = targets(context, &record).ok()?;
+    let targets = context.targets(&record.files).ok()?;
     let is_plain = |path: &Path| find_obstacle(context.files, context.data_dir, path);
     if !targets
         .iter()
@@ -70,7 +70,7 @@ pub(super) fn remove_files(context: &Context, record: &Record) -> Result<()> {
     let old = filemap_name(context.comm.rank());
     files.remove_tree(&context.meta_dir.join(old))?;
     if context.common {
-        let targets = targets(context, record)?;
+        let targets = context.targets(&record.files)?;
         let mut paths = targets.iter().map(|target| &target.path);
         return paths.try_for_each(|path| files.remove_tree(path));
     }

@@ -14,6 +14,15 @@ pub(super) enum ToRebuild {
     DataAndRedundancy,
 }
 
+impl ToRebuild {
+    fn includes(self, place: BlockPlace) -> bool {
+        match (self, place) {
+            (ToRebuild::Nothing, _) | (ToRebuild::Data, BlockPlace::Parity(_)) => false,
+            (ToRebuild::Data | ToRebuild::DataAndRedundancy, _) => true,
+        }
+    }
+}
+
 /// The columns with work to do, in rising order, and their routes: columns with lost blocks
 /// `to_rebuild`, and columns with blocks of the members `away`, which their holders send.
 pub(super) fn plan_routes(
@@ -22,51 +31,59 @@ pub(super) fn plan_routes(
     away: &[usize],
     to_rebuild: ToRebuild,
 ) -> Result<(Vec<usize>, Vec<Route>)> {
-    let lost = |block: &Block| {
-        let what = match block.place {
-            BlockPlace::Data(_) => DATA,
-            BlockPlace::Parity(_) => PARITY,
-        };
-        all.get(block.member).is_none_or(|state| state.lacks(what))
-    };
-    let is_to_rebuild = |block: &Block| match (to_rebuild, block.place) {
-        (ToRebuild::Nothing, _) | (ToRebuild::Data, BlockPlace::Parity(_)) => false,
-        (ToRebuild::Data | ToRebuild::DataAndRedundancy, _) => true,
-    };
     let (mut columns, mut routes) = (Vec::new(), Vec::new());
     for column in 0..code.members() {
-        let blocks = code.column(column);
-        let (mut targets, mut sources): (Vec<usize>, Vec<usize>) =
-            (0..blocks.len()).partition(|b| blocks.get(*b).is_some_and(lost));
-        let members = |list: &[usize]| -> Vec<usize> {
-            let block = list.iter().filter_map(|b| blocks.get(*b));
-            block.map(|b| b.member).collect()
-        };
-        let mut relocated = members(&sources);
-        relocated.retain(|member| away.contains(member));
-        targets.retain(|b| blocks.get(*b).is_some_and(is_to_rebuild));
-        let mut coefficients = Vec::new();
-        if targets.is_empty() {
-            sources.clear();
-        } else {
-            let turn = column % sources.len().max(1);
-            sources.rotate_left(turn);
-            sources.truncate(code.data());
-            coefficients = code
-                .solve(column, &sources, &targets)
-                .ok_or_else(|| Error::format(0, "the code has no solution"))?;
-        }
-        if !(targets.is_empty() && relocated.is_empty()) {
+        let route = route(code, all, column, away, to_rebuild)?;
+        if !(route.targets.is_empty() && route.relocated.is_empty()) {
             columns.push(column);
-            routes.push(Route {
-                sources: members(&sources),
-                targets: members(&targets),
-                coefficients,
-                relocated,
-            });
+            routes.push(route);
         }
     }
     Ok((columns, routes))
+}
+
+fn is_lost(all: &[MemberState], block: &Block) -> bool {
+    let what = match block.place {
+        BlockPlace::Data(_) => DATA,
+        BlockPlace::Parity(_) => PARITY,
+    };
+    all.get(block.member).is_none_or(|state| state.lacks(what))
+}
+
+/// The route of one column. It has sources only if it has targets.
+fn route(
+    code: &Code,
+    all: &[MemberState],
+    column: usize,
+    away: &[usize],
+    to_rebuild: ToRebuild,
+) -> Result<Route> {
+    let blocks = code.column(column);
+    let (mut targets, mut sources): (Vec<usize>, Vec<usize>) =
+        (0..blocks.len()).partition(|b| blocks.get(*b).is_some_and(|b| is_lost(all, b)));
+    let members = |list: &[usize]| -> Vec<usize> {
+        let blocks = list.iter().filter_map(|b| blocks.get(*b));
+        blocks.map(|block| block.member).collect()
+    };
+    let mut relocated = members(&sources);
+    relocated.retain(|member| away.contains(member));
+    targets.retain(|b| blocks.get(*b).is_some_and(|b| to_rebuild.includes(b.place)));
+    let mut coefficients = Vec::new();
+    if targets.is_empty() {
+        sources.clear();
+    } else {
+        let turn = column % sources.len().max(1);
+        sources.rotate_left(turn);
+        sources.truncate(code.data());
+        let solution = code.solve(column, &sources, &targets);
+        coefficients = solution.ok_or_else(|| Error::format(0, "the code has no solution"))?;
+    }
+    Ok(Route {
+        sources: members(&sources),
+        targets: members(&targets),
+        coefficients,
+        relocated,
+    })
 }
 
 /// For each route, the members that need the fewest messages to compute it: those that have, hold
@@ -140,14 +157,10 @@ pub(super) fn rebuild_tasks<'a>(
     sizes: &'a [u64],
     piece: usize,
 ) -> impl Iterator<Item = PieceTask> + 'a {
-    let holds_data = move |(column, route): &(&usize, &Route)| {
-        let blocks = code.column(**column);
-        let mut lost = blocks.iter().filter(|b| route.targets.contains(&b.member));
-        lost.any(|b| matches!(b.place, BlockPlace::Data(_)))
-    };
     let lane = move |data: bool| {
         let each = columns.iter().zip(routes).enumerate();
-        let each = each.filter(move |(_, both)| holds_data(both) == data);
+        let each =
+            each.filter(move |(_, (column, route))| rebuilds_data(code, **column, route) == data);
         let total: u64 = each
             .clone()
             .map(|(_, (column, _))| code.length(sizes, *column))
@@ -175,6 +188,13 @@ pub(super) fn rebuild_tasks<'a>(
         *done += task.length as f64 / *total;
         Some(task)
     })
+}
+
+/// True if a column lost data.
+fn rebuilds_data(code: &Code, column: usize, route: &Route) -> bool {
+    let blocks = code.column(column);
+    let mut lost = blocks.iter().filter(|b| route.targets.contains(&b.member));
+    lost.any(|b| matches!(b.place, BlockPlace::Data(_)))
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use crate::format::Scheme;
 use crate::messages::TOO_MANY_LOSSES;
-use crate::redundancy::Context;
 use crate::redundancy::code::Code;
 use crate::redundancy::encode::{from_bytes, to_bytes};
+use crate::redundancy::{Context, LocalPart, RebuildOutcome};
 use crate::text::{list_of_ranks, ranks_in_words};
 
 pub(super) const RECORD: u64 = 1;
@@ -43,6 +43,19 @@ impl MemberState {
             chunk: 0,
             size: 0,
             lefts: vec![0; neighbours],
+        }
+    }
+
+    /// Enters a part with a usable record, whose files have `size` bytes.
+    pub fn add_part(&mut self, part: &LocalPart, size: u64) {
+        let dataset = &part.record.dataset;
+        (self.id, self.created, self.size) = (dataset.id, dataset.created, size);
+        self.has = RECORD;
+        if part.health.data.is_ok() {
+            self.has |= DATA;
+        }
+        if part.verified {
+            self.has |= VERIFIED;
         }
     }
 
@@ -97,6 +110,16 @@ impl Verdict {
         self.all.iter().any(|s| s.lacks(what))
     }
 
+    /// What a rebuild after this verdict does on the rank of a member.
+    pub fn outcome(&self, member: usize) -> RebuildOutcome {
+        match self.all.get(member) {
+            Some(me) if me.lacks(DATA) => RebuildOutcome::Restored,
+            _ if self.any_lacks(DATA) => RebuildOutcome::Helped,
+            _ if self.any_lacks(PARITY) => RebuildOutcome::Encoded,
+            _ => RebuildOutcome::Intact,
+        }
+    }
+
     /// True if a rank would overwrite files of its own that may be right, or needs survivors that
     /// are not verified yet. If too many of these turn out to be damaged, the files must still be
     /// there.
@@ -115,60 +138,13 @@ pub(super) fn judge(
     scheme: Scheme,
     mut all: Vec<MemberState>,
 ) -> std::result::Result<Verdict, String> {
-    let (members, keepers) = (code.members(), code.parities());
-    let set = list_of_ranks(&context.set.members);
-    let with_record = || all.iter().filter(|s| !s.lacks(RECORD));
-    let same = |f: fn(&MemberState) -> u64| {
-        let mut values = with_record().map(f);
-        let first = values.next();
-        values.all(|v| Some(v) == first)
-    };
-    if !same(|s| s.id) || !same(|s| s.created) {
-        return Err(format!(
-            "the ranks {set} of a redundancy set hold files of different datasets"
-        ));
-    }
-    if all
-        .windows(2)
-        .any(|w| matches!(w, [a, b] if a.piece != b.piece))
-    {
-        return Err(format!(
-            "the ranks {set} of a redundancy set do not agree on the message size"
-        ));
-    }
-    // A right neighbour knows the files of a rank from its redundancy file.
-    let donor = |member: usize| {
-        (1..=keepers)
-            .map(|steps| (steps, (member + steps) % members))
-            .find(|(_, i)| all.get(*i).is_some_and(|s| !s.lacks(PARITY)))
-    };
-    let known = (0..members).map(|member| {
-        let state = all.get(member)?;
-        if !state.lacks(RECORD) {
-            return Some((None, state.size));
-        }
-        let (steps, index) = donor(member)?;
-        let size = all.get(index)?.lefts.get(steps - 1)?;
-        Some((Some(index), *size))
-    });
+    check_agreement(context, &all)?;
+    let known = (0..code.members()).map(|member| known_size(code, &all, member));
     let Some(known) = known.collect::<Option<Vec<_>>>() else {
         return Err(describe_losses(context, code, scheme, &all));
     };
     let (donors, sizes): (Vec<Option<usize>>, Vec<u64>) = known.into_iter().unzip();
-    // Redundancy files for other file sizes do not count.
-    let chunk = code.chunk(&sizes);
-    for (member, state) in all.iter_mut().enumerate() {
-        let left = |steps: usize| sizes.get((member + members - steps) % members);
-        let fits = state.chunk == chunk
-            && state
-                .lefts
-                .iter()
-                .zip(1..)
-                .all(|(size, steps)| left(steps) == Some(size));
-        if !fits {
-            state.has &= !PARITY;
-        }
-    }
+    drop_unfit_redundancy(code, &sizes, &mut all);
     let flags = |what| all.iter().map(|s| s.lacks(what)).collect::<Vec<_>>();
     let informed = all.iter().zip(&donors).all(|(state, donor)| {
         let sound = |i: usize| all.get(i).is_some_and(|s| !s.lacks(PARITY));
@@ -178,6 +154,54 @@ pub(super) fn judge(
         return Err(describe_losses(context, code, scheme, &all));
     }
     Ok(Verdict { all, sizes, donors })
+}
+
+/// Checks that the members have the same dataset, and the same message size.
+fn check_agreement(context: &Context, all: &[MemberState]) -> std::result::Result<(), String> {
+    let set = || list_of_ranks(&context.set.members);
+    let mut with_record = all.iter().filter(|s| !s.lacks(RECORD));
+    let first = with_record.next().map(|s| (s.id, s.created));
+    if with_record.any(|s| Some((s.id, s.created)) != first) {
+        return Err(format!(
+            "the ranks {} of a redundancy set hold files of different datasets",
+            set()
+        ));
+    }
+    let mut pieces = all.iter().map(|state| state.piece);
+    let piece = pieces.next();
+    if pieces.any(|other| Some(other) != piece) {
+        return Err(format!(
+            "the ranks {} of a redundancy set do not agree on the message size",
+            set()
+        ));
+    }
+    Ok(())
+}
+
+/// The bytes of a member's files. If the member has no record, also the right neighbour whose redundancy
+/// file knows them.
+fn known_size(code: &Code, all: &[MemberState], member: usize) -> Option<(Option<usize>, u64)> {
+    let state = all.get(member)?;
+    if !state.lacks(RECORD) {
+        return Some((None, state.size));
+    }
+    (1..=code.parities()).find_map(|steps| {
+        let index = (member + steps) % code.members();
+        let donor = all.get(index).filter(|state| !state.lacks(PARITY))?;
+        Some((Some(index), *donor.lefts.get(steps - 1)?))
+    })
+}
+
+/// Redundancy files for other file sizes do not count.
+fn drop_unfit_redundancy(code: &Code, sizes: &[u64], all: &mut [MemberState]) {
+    let (members, chunk) = (code.members(), code.chunk(sizes));
+    for (member, state) in all.iter_mut().enumerate() {
+        let left = |steps: usize| sizes.get((member + members - steps) % members);
+        let mut lefts = state.lefts.iter().zip(1..);
+        if state.chunk != chunk || !lefts.all(|(size, steps)| left(steps) == Some(size)) {
+            state.has &= !PARITY;
+        }
+    }
 }
 
 /// Describes losses that are too many.

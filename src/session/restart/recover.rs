@@ -346,7 +346,7 @@ impl Restart<'_> {
         }
         self.cached.insert(cached);
         let id = order.dataset.id;
-        let mut trash = !order.sends.is_empty() || order.holds.is_some();
+        let mut trash = !order.sends.is_empty();
         if run.led_store(store).is_some() {
             let strays = dataset::discard_stray_files(&*run.files, layout, id);
             trash |= strays.as_ref().is_ok_and(|any| *any);
