@@ -215,18 +215,23 @@ impl Entry {
                 }
             }
             if idle.look(pulse) >= self.patience {
-                let who = self.control.living()?;
-                let why = format!("{}; it is left out", silent(who, self.patience));
-                self.leave_out()?;
-                if cancelled {
-                    tell(why);
-                    sleep(LEFT_OUT);
-                    return Err(self.ended("was cancelled"));
-                }
-                return Ok(Left::ToMe(Some(why)));
+                return self.go_on_alone(cancelled, tell);
             }
             sleep(TICK);
         }
+    }
+
+    /// Leaves the daemon out, which shows no progress.
+    fn go_on_alone(&self, cancelled: bool, tell: &dyn Fn(String)) -> Result<Left> {
+        let who = self.control.living()?;
+        let why = format!("{}; it is left out", silent(who, self.patience));
+        self.leave_out()?;
+        if cancelled {
+            tell(why);
+            sleep(LEFT_OUT);
+            return Err(self.ended("was cancelled"));
+        }
+        Ok(Left::ToMe(Some(why)))
     }
 
     /// Takes the result of the daemon.

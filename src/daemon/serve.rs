@@ -105,6 +105,15 @@ enum Begun {
     Nothing,
 }
 
+/// What the loop of [`Daemon::serve`] does next.
+enum Next {
+    /// It looks again after a pause.
+    Wait,
+    /// It looks again at once.
+    Again,
+    End(Ended),
+}
+
 /// The first part of this node that is still to be copied.
 fn next_part(file: &Transfer) -> Option<(PartId, TransferPart)> {
     let host = Name::from(host());
@@ -157,25 +166,10 @@ impl Daemon<'_> {
                 one.shared.touched(begun);
             }
             if let Some(file) = known {
-                match self.obey(&file, &mut work, begun)? {
-                    Some(ended) => break ended,
-                    None if work.is_some() => {}
-                    // A run that began meanwhile has stopped all transfers.
-                    None if !file.may_begin() && file.is_stopped() && finish => {
-                        break Ended::Finished;
-                    }
-                    None if !file.may_begin() && file.is_stopped() => {}
-                    None => match self.begin(&mut look, begun)? {
-                        Begun::Work(one) => work = Some(*one),
-                        Begun::Again => continue,
-                        // A run that began meanwhile may have given another command.
-                        Begun::Nothing
-                            if file.commands(FINISH) || (finish && next_part(&file).is_none()) =>
-                        {
-                            break Ended::Finished;
-                        }
-                        Begun::Nothing => {}
-                    },
+                match self.follow(&file, &mut work, &mut look, begun, finish)? {
+                    Next::Wait => {}
+                    Next::Again => continue,
+                    Next::End(ended) => break ended,
                 }
             }
             if let Some(one) = &mut work {
@@ -189,6 +183,41 @@ impl Daemon<'_> {
             _ => self.give_up(work.take())?,
         }
         Ok(ended)
+    }
+
+    /// Does what the transfer file says: obeys its commands, and begins the next part.
+    fn follow(
+        &mut self,
+        file: &Transfer,
+        work: &mut Option<Work>,
+        look: &mut Look,
+        begun: Instant,
+        finish: bool,
+    ) -> Result<Next> {
+        if let Some(ended) = self.obey(file, work, begun)? {
+            return Ok(Next::End(ended));
+        }
+        if work.is_some() {
+            return Ok(Next::Wait);
+        }
+        if !file.may_begin() && file.is_stopped() {
+            // A run that began meanwhile has stopped all transfers.
+            return Ok(match finish {
+                true => Next::End(Ended::Finished),
+                false => Next::Wait,
+            });
+        }
+        Ok(match self.begin(look, begun)? {
+            Begun::Work(one) => {
+                *work = Some(*one);
+                Next::Wait
+            }
+            Begun::Again => Next::Again,
+            // A run that began meanwhile may have given another command.
+            Begun::Nothing if file.commands(FINISH) => Next::End(Ended::Finished),
+            Begun::Nothing if finish && next_part(file).is_none() => Next::End(Ended::Finished),
+            Begun::Nothing => Next::Wait,
+        })
     }
 
     /// What the daemon before has left: its work at hand is to be done again. A command to end was for

@@ -6,6 +6,7 @@ pub mod containers;
 pub mod delete;
 mod directories;
 pub mod fetch;
+mod fetch_part;
 mod fetch_share;
 pub mod file_lists;
 pub mod finish;

@@ -5,7 +5,7 @@
 use super::contain::{contained, shown};
 use super::dataset_records::{self, DatasetRecords};
 use super::locations::PrefixLocation;
-use super::rebuild::{RebuildWatch, Scope, choose};
+use super::rebuild::{RebuildPlan, RebuildWatch, Scope, choose};
 use super::scr_v3::{self, ScrV3Dataset, is_from_scr_v3};
 use crate::cache::layout::filemap_rank;
 use crate::format::rank2file::{FileEntry, RankEntry};
@@ -67,7 +67,6 @@ pub fn build(
         return Err(Error::dataset(id, "", what));
     }
     let _lock = index::lock(files, &dir)?;
-    let time = || how.time.to_string();
     let sources = read(files, prefix, id);
     let maps = sources.iter().flatten();
     let maps = maps.flat_map(|source| source.filemaps.values());
@@ -85,67 +84,98 @@ pub fn build(
         notes.extend(plan.notes());
         plan.verdict.clone().map(|()| plan)
     });
-    let plan = match verdict {
-        Ok(plan) => plan,
-        // A complete dataset needs no records any more.
-        Err(error) => {
-            let (dataset, ranks) = match read_complete(files, prefix, id) {
-                Ok(Some(finished)) => {
-                    finish::sync_records(files, prefix, id)?;
-                    finished
-                }
-                Err(why) if sources.is_err() => return Err(why),
-                _ if sources.is_err() && is_from_scr_v3(files, &dir)? => {
-                    let found = scr_v3::read(files, prefix, id)?;
-                    found.sync(files, prefix)?;
-                    let ScrV3Dataset { dataset, entries } = found;
-                    let ranks = entries.len() as u64;
-                    let entries = entries.into_values().collect();
-                    let dataset = write_rank2file(files, prefix, &dataset, entries, how)?;
-                    finish::seal(files, prefix, &dataset)?;
-                    (dataset, ranks)
-                }
-                _ => return Err(error),
-            };
-            let saved = Entering::Saved { verified: false };
-            finish::enter(files, prefix, &dataset, saved, &time)?;
-            finish::mark_flushed(files, prefix, id)?;
-            remove_records(files, &dir)?;
-            return Ok(Built {
-                dataset,
-                ranks,
-                rebuilt: Vec::new(),
-            });
-        }
+    let build = Build {
+        files,
+        prefix,
+        dir: &dir,
+        id,
+        how,
     };
-    let (source, rebuilt) = (plan.source, plan.losses.data.clone());
-    let lists = plan.carry_out(how.node)?;
-    if !lists.keys().copied().eq(0..source.ranks) {
-        let name = source.dataset.name.to_string();
-        return Err(Error::dataset(id, name, "ranks are missing"));
+    match verdict {
+        Ok(plan) => build.rebuild(plan),
+        Err(error) => build.finish_without_records(sources.is_err(), error),
     }
-    let entries = lists.iter().map(|(rank, list)| {
-        // What was rebuilt is plain.
-        let map = source
-            .filemaps
-            .get(rank)
-            .filter(|_| !rebuilt.contains(rank));
-        map.and_then(contained)
-            .unwrap_or_else(|| rank2file::entry_of(list))
-    });
-    let entries: Vec<RankEntry> = entries.collect();
-    let dataset = write_rank2file(files, prefix, &source.dataset, entries.clone(), how)?;
-    // A flush of this dataset, or a copy that was killed, may have begun to fill others.
-    containers::remove_unused(files, &dir, &entries)?;
-    let saved = Entering::Saved { verified: true };
-    finish::complete(files, prefix, &dataset, saved, &time)?;
-    finish::mark_flushed(files, prefix, id)?;
-    remove_records(files, &dir)?;
-    Ok(Built {
-        dataset,
-        ranks: source.ranks as u64,
-        rebuilt,
-    })
+}
+
+/// A dataset that is completed.
+struct Build<'a> {
+    files: &'a dyn Files,
+    prefix: &'a Prefix,
+    /// Its directory of records.
+    dir: &'a Path,
+    id: u64,
+    how: BuildSettings<'a>,
+}
+
+impl Build<'_> {
+    /// Carries out the plan, and completes the dataset.
+    fn rebuild(&self, plan: RebuildPlan) -> Result<Built> {
+        let (files, prefix) = (self.files, self.prefix);
+        let (source, rebuilt) = (plan.source, plan.losses.data.clone());
+        let lists = plan.carry_out(self.how.node)?;
+        if !lists.keys().copied().eq(0..source.ranks) {
+            let name = source.dataset.name.to_string();
+            return Err(Error::dataset(self.id, name, "ranks are missing"));
+        }
+        let entries = lists.iter().map(|(rank, list)| {
+            // What was rebuilt is plain.
+            let map = source.filemaps.get(rank);
+            let map = map.filter(|_| !rebuilt.contains(rank));
+            map.and_then(contained)
+                .unwrap_or_else(|| rank2file::entry_of(list))
+        });
+        let entries: Vec<RankEntry> = entries.collect();
+        let dataset = write_rank2file(files, prefix, &source.dataset, entries.clone(), self.how)?;
+        // A flush of this dataset, or a copy that was killed, may have begun to fill others.
+        containers::remove_unused(files, self.dir, &entries)?;
+        let saved = Entering::Saved { verified: true };
+        let time = || self.how.time.to_string();
+        finish::complete(files, prefix, &dataset, saved, &time)?;
+        self.end(dataset, source.ranks as u64, rebuilt)
+    }
+
+    /// Completes a dataset that cannot be rebuilt for the reason `why`, but is whole: it needs no records any
+    /// more, or SCR v3.1.0 wrote it. `unread`: there are no records.
+    fn finish_without_records(&self, unread: bool, why: Error) -> Result<Built> {
+        let (files, prefix, id) = (self.files, self.prefix, self.id);
+        let (dataset, ranks) = match read_complete(files, prefix, id) {
+            Ok(Some(finished)) => {
+                finish::sync_records(files, prefix, id)?;
+                finished
+            }
+            Err(error) if unread => return Err(error),
+            _ if unread && is_from_scr_v3(files, self.dir)? => self.seal_scr_v3()?,
+            _ => return Err(why),
+        };
+        let saved = Entering::Saved { verified: false };
+        let time = || self.how.time.to_string();
+        finish::enter(files, prefix, &dataset, saved, &time)?;
+        self.end(dataset, ranks, Vec::new())
+    }
+
+    /// Writes the metadata of a dataset that SCR v3.1.0 wrote. Returns it, and its number of ranks.
+    fn seal_scr_v3(&self) -> Result<(Dataset, u64)> {
+        let (files, prefix) = (self.files, self.prefix);
+        let found = scr_v3::read(files, prefix, self.id)?;
+        found.sync(files, prefix)?;
+        let ScrV3Dataset { dataset, entries } = found;
+        let ranks = entries.len() as u64;
+        let entries = entries.into_values().collect();
+        let dataset = write_rank2file(files, prefix, &dataset, entries, self.how)?;
+        finish::seal(files, prefix, &dataset)?;
+        Ok((dataset, ranks))
+    }
+
+    /// Says that the dataset is flushed, and removes what only a rebuild needs.
+    fn end(&self, dataset: Dataset, ranks: u64, rebuilt: Vec<usize>) -> Result<Built> {
+        finish::mark_flushed(self.files, self.prefix, self.id)?;
+        remove_records(self.files, self.dir)?;
+        Ok(Built {
+            dataset,
+            ranks,
+            rebuilt,
+        })
+    }
 }
 
 /// The scavenged datasets of this id, newest first. Leaves out datasets that are older than the one

@@ -88,40 +88,17 @@ pub fn plan<'a>(
         );
         plan.fail(lost(&source.dataset, what));
     }
-    let looked_at: Vec<&Reddesc> = source
-        .sets
-        .iter()
-        .filter(|reddesc| {
-            let mut members = reddesc.members.iter();
-            scope != Scope::Data || !members.all(|rank| plan.looks_unchanged(*rank))
-        })
-        .collect();
-    watch.compares(bytes_of(location, source, &looked_at));
-    for reddesc in looked_at {
+    let sets = source.sets.iter();
+    let sets: Vec<&Reddesc> = sets.filter(|set| plan.looks_at(set)).collect();
+    watch.compares(bytes_of(location, source, &sets));
+    for reddesc in sets {
         let claim = SetRecord {
             dataset: &source.dataset,
             ranks: source.ranks,
             reddesc,
         };
         let known = |rank| source.filemaps.get(&rank).map(|map| map.files.clone());
-        let set = examine(location, claim, &known)?;
-        for member in &set.members {
-            let parity = member.health.parity.clone().err();
-            let parity = parity.filter(|_| scope != Scope::Data && member.record.is_some());
-            let errors = member.health.data.clone().err().into_iter().chain(parity);
-            plan.damage.extend(errors.map(|error| (member.rank, error)));
-            if !plan.has_record(member.rank, member.record.as_ref()) {
-                plan.missing_records.push(member.rank);
-            }
-        }
-        match set.verdict() {
-            Ok(losses) => {
-                plan.losses.data.extend(&losses.data);
-                plan.losses.redundancy.extend(&losses.redundancy);
-                plan.sets.push((set, losses));
-            }
-            Err(error) => plan.fail(error),
-        }
+        plan.add_set(examine(location, claim, &known)?);
     }
     Ok(plan)
 }
@@ -170,7 +147,34 @@ fn lost(dataset: &Dataset, what: String) -> Error {
     Error::dataset(dataset.id, dataset.name.to_string(), what)
 }
 
-impl RebuildPlan<'_> {
+impl<'a> RebuildPlan<'a> {
+    /// True if the files of this set must be examined.
+    fn looks_at(&self, reddesc: &Reddesc) -> bool {
+        let mut members = reddesc.members.iter();
+        self.scope != Scope::Data || !members.all(|rank| self.looks_unchanged(*rank))
+    }
+
+    /// Adds what was found of a set.
+    fn add_set(&mut self, set: ExaminedSet<'a>) {
+        for member in &set.members {
+            let parity = member.health.parity.clone().err();
+            let parity = parity.filter(|_| self.scope != Scope::Data && member.record.is_some());
+            let errors = member.health.data.clone().err().into_iter().chain(parity);
+            self.damage.extend(errors.map(|error| (member.rank, error)));
+            if !self.has_record(member.rank, member.record.as_ref()) {
+                self.missing_records.push(member.rank);
+            }
+        }
+        match set.verdict() {
+            Ok(losses) => {
+                self.losses.data.extend(&losses.data);
+                self.losses.redundancy.extend(&losses.redundancy);
+                self.sets.push((set, losses));
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
     /// Descriptions of everything that was ignored, missing or damaged.
     pub fn notes(&self) -> Vec<String> {
         let damage = self.damage.iter();
@@ -247,13 +251,13 @@ impl RebuildPlan<'_> {
         let maps = self.source.filemaps.iter();
         let mut lists: BTreeMap<usize, RankFiles> =
             maps.map(|(rank, map)| (*rank, map.files.clone())).collect();
-        for (set, losses) in &self.sets {
-            if self.scope != Scope::Records {
+        if self.scope != Scope::Records {
+            self.sets.iter().for_each(|(set, losses)| {
                 let lost = set.members.iter().filter(|m| losses.data.contains(&m.rank));
                 let lists = lost.filter_map(|member| member.record.as_ref());
                 let bytes = lists.filter_map(|record| record.files.size());
                 self.watch.rebuilds(bytes.fold(0, u64::saturating_add));
-            }
+            });
         }
         for (set, losses) in &self.sets {
             let records = if self.scope == Scope::Records {
@@ -268,18 +272,28 @@ impl RebuildPlan<'_> {
             for record in records {
                 let rank = record.files.rank;
                 lists.insert(rank, record.files.clone());
-                let rebuilt = losses.data.contains(&rank);
-                if rebuilt || !self.has_record(rank, Some(&record)) {
-                    if !rebuilt {
-                        self.restore_attributes(&record.files)?;
-                    }
-                    self.location.data.sync(files, &record.files)?;
-                    let map = record.into_filemap(self.source.ranks, node, None);
-                    format::write(files, &path(rank), &map, Durability::Synced)?;
-                }
+                self.write_record(record, losses.data.contains(&rank), node)?;
             }
         }
         Ok(lists)
+    }
+
+    /// Writes the completion record of a rank whose files were `rebuilt`, or that lost it.
+    fn write_record(&self, record: Record, rebuilt: bool, node: &str) -> Result<()> {
+        let DatasetLocation {
+            files, meta_dir, ..
+        } = self.location;
+        let rank = record.files.rank;
+        if !rebuilt && self.has_record(rank, Some(&record)) {
+            return Ok(());
+        }
+        if !rebuilt {
+            self.restore_attributes(&record.files)?;
+        }
+        self.location.data.sync(files, &record.files)?;
+        let map = record.into_filemap(self.source.ranks, node, None);
+        let path = meta_dir.join(filemap_name(rank));
+        format::write(files, &path, &map, Durability::Synced)
     }
 }
 

@@ -263,12 +263,8 @@ impl<'a> Copier<'a> {
         let size = source.size()?;
         let mut run = source.data_from(0)?;
         if let Some(target) = target {
-            match run == Some(0..size) {
-                // A small file is written in one step, which also notices a full disk.
-                true if size <= scaled(PIECE) as u64 => {}
-                true => target.allocate(size)?,
-                false => target.set_size(size)?,
-            }
+            let has_holes = run != Some(0..size);
+            reserve(target, size, has_holes)?;
         }
         let mut sum = crc.then(Sum::default);
         let mut kernel = target.filter(|_| !crc);
@@ -310,15 +306,31 @@ impl<'a> Copier<'a> {
                 None
             };
         }
-        let now = source.size()?;
-        if now != size {
-            let what = format!("had {size} bytes when it was opened, and {now} when it was read");
-            return Err(Error::corrupt(path, what));
-        }
+        check_unchanged(path, source, size)?;
         Ok(Content {
             size,
             crc: sum.map(|sum| sum.finish(size)),
         })
+    }
+}
+
+/// Returns an error if the size of a file has changed since it was opened.
+fn check_unchanged(path: &Path, source: &dyn File, size: u64) -> Result<()> {
+    let now = source.size()?;
+    if now == size {
+        return Ok(());
+    }
+    let what = format!("had {size} bytes when it was opened, and {now} when it was read");
+    Err(Error::corrupt(path, what))
+}
+
+/// Gives a new file its size, and space on the disk unless it gets holes.
+fn reserve(target: &dyn File, size: u64, has_holes: bool) -> Result<()> {
+    match has_holes {
+        true => target.set_size(size),
+        // A small file is written in one step, which also notices a full disk.
+        false if size <= scaled(PIECE) as u64 => Ok(()),
+        false => target.allocate(size),
     }
 }
 
