@@ -7,6 +7,7 @@
 //! its right in the same line; `tests/layers.rs` checks it.
 //!
 //! ```text
+//! fields
 //! session daemon scavenge policy
 //! prefix transfer cache redundancy
 //! log config job comm format store
@@ -21,6 +22,7 @@ pub mod config;
 pub mod daemon;
 pub mod error;
 pub mod events;
+pub mod fields;
 pub mod format;
 pub mod job;
 pub mod log;

@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 /// only modules that stand below it here. `src/lib.rs` and `docs/architecture.md` have the same order.
 /// `cli` is the package of the commands.
 const LAYERS: &str = "
-    capi: session prefix config job comm format store events error messages version system
+    capi: fields session prefix config job comm format store events error messages version system
     cli: daemon scavenge policy prefix transfer cache redundancy log config job format store events error messages text version system
+    fields: session comm format store error events
     session: daemon scavenge policy prefix transfer cache redundancy log config job comm format store events error messages text system
     daemon: prefix transfer cache job format store events error messages text system
     scavenge: prefix transfer cache redundancy format store error text system

@@ -36,7 +36,10 @@ pub use restart::Verdict;
 pub use start::run_info::load;
 pub use start::{OTHER_RUN, Setup};
 
-use crate::events::Speaker;
+use crate::comm::Communicator;
+use crate::events::{Severity, Speaker};
+use crate::format::Name;
+use crate::store::Files;
 use crate::system::time::Instant;
 use crate::{Error, Result};
 use datasets::cached::CachedDatasets;
@@ -56,6 +59,7 @@ use start::locks::{Locks, REPORTED};
 use state::{Call, State};
 use statistics::Statistics;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// One run under SCR. All methods are collective unless they say otherwise.
 pub struct Session {
@@ -115,6 +119,34 @@ impl Session {
     /// How messages name this process. Local.
     pub fn speaker(&self) -> &Speaker {
         &self.run.speaker
+    }
+
+    /// The ranks of the run. Local.
+    pub fn comm(&self) -> &dyn Communicator {
+        &*self.run.comm
+    }
+
+    /// The file system of the run. Local.
+    pub fn files(&self) -> Arc<dyn Files> {
+        self.run.files.clone()
+    }
+
+    /// The name of the dataset that is being written. Local.
+    pub fn open_name(&self) -> Option<&Name> {
+        Some(&self.open.as_ref()?.dataset.name)
+    }
+
+    /// Reports one line for all ranks: rank 0 speaks. Local.
+    pub fn tell_once(&self, severity: Severity, text: impl Into<String>) {
+        self.run.tell_once(severity, text);
+    }
+
+    /// Checks that `call`, which opens no phase, is allowed now. Local.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn check_call(&mut self, call: Call) -> Result<()> {
+        self.state.allow(call).map(drop)
     }
 
     /// Sets why this rank is about to complete a phase with `valid` false: a file had no path. Local.

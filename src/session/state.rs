@@ -51,6 +51,8 @@ pub enum Call {
     Current,
     Drop,
     Delete,
+    Checkpoint,
+    Restore,
 }
 
 impl Call {
@@ -77,6 +79,8 @@ impl Call {
             Call::Current => "SCR_Current",
             Call::Drop => "SCR_Drop",
             Call::Delete => "SCR_Delete",
+            Call::Checkpoint => "SCR_Checkpoint",
+            Call::Restore => "SCR_Restore",
         }
     }
 
@@ -129,6 +133,7 @@ impl State {
             (S::Idle, C::AllowOtherRanks | C::HaveRestart) => Ok(S::Idle),
             (S::Idle, C::NeedCheckpoint | C::ShouldExit) => Ok(S::Idle),
             (S::Idle, C::Current | C::Drop | C::Delete) => Ok(S::Idle),
+            (S::Idle, C::Checkpoint | C::Restore) => Ok(S::Idle),
             (S::Restart, C::CompleteRestart) => Ok(S::Idle),
             (S::Restart, C::RestartRanks | C::RestartFileCount | C::RestartFile) => Ok(S::Restart),
             (S::Checkpoint, C::CompleteCheckpoint) => Ok(S::Idle),
@@ -236,7 +241,7 @@ mod tests {
         State::FailedOutput,
         State::FailedEarly,
     ];
-    const CALLS: [Call; 20] = [
+    const CALLS: [Call; 22] = [
         Call::Init,
         Call::Finalize,
         Call::Configure,
@@ -257,6 +262,8 @@ mod tests {
         Call::Current,
         Call::Drop,
         Call::Delete,
+        Call::Checkpoint,
+        Call::Restore,
     ];
 
     fn letter(state: State) -> char {
@@ -287,15 +294,15 @@ mod tests {
         assert_eq!(
             table(|state, call| state.after(call).map_or('.', letter)),
             [
-                "I.UU................",
-                ".U.IIIR....IC.O.IIII",
-                "...R...RRRI.........",
-                "...C.........I......",
-                "...O...........I....",
-                ".U.rIIR...IIC.O.IIII",
-                ".U.cIIR....ICIO.IIII",
-                ".U.oIIR....IC.OIIIII",
-                "I.Uu......U..U.U....",
+                "I.UU..................",
+                ".U.IIIR....IC.O.IIIIII",
+                "...R...RRRI...........",
+                "...C.........I........",
+                "...O...........I......",
+                ".U.rIIR...IIC.O.IIIIII",
+                ".U.cIIR....ICIO.IIIIII",
+                ".U.oIIR....IC.OIIIIIII",
+                "I.Uu......U..U.U......",
             ]
         );
     }
@@ -306,15 +313,15 @@ mod tests {
         assert_eq!(
             table(|state, call| letter(state.refused(call))),
             [
-                "UUUUUUuUUUUUuUuUUUUU",
-                "IIIIIIrIIIIIcIoIIIII",
-                "RRRRRRRRRRRRRRRRRRRR",
-                "CCCCCCCCCCCCCCCCCCCC",
-                "OOOOOOOOOOOOOOOOOOOO",
-                "rrrrrrrrrrrrcrorrrrr",
-                "ccccccrcccccccoccccc",
-                "oooooorooooocooooooo",
-                "uuuuuuuuuuuuuuuuuuuu",
+                "UUUUUUuUUUUUuUuUUUUUUU",
+                "IIIIIIrIIIIIcIoIIIIIII",
+                "RRRRRRRRRRRRRRRRRRRRRR",
+                "CCCCCCCCCCCCCCCCCCCCCC",
+                "OOOOOOOOOOOOOOOOOOOOOO",
+                "rrrrrrrrrrrrcrorrrrrrr",
+                "ccccccrcccccccoccccccc",
+                "oooooorooooocooooooooo",
+                "uuuuuuuuuuuuuuuuuuuuuu",
             ]
         );
     }

@@ -7,6 +7,7 @@ mod cache;
 mod calls;
 #[path = "../site/checkpoints.rs"]
 mod checkpoints;
+mod fields;
 mod helpers;
 mod prefix;
 mod redundancy;

@@ -37,6 +37,9 @@ pub(in crate::session) struct Offer {
     pub files: Option<RestartFiles>,
     /// The newest checkpoint that may be whole but could not be used.
     pub unavailable: Option<Unavailable>,
+    /// Checkpoints that do not fit this program, in the order in which they were offered, each with what
+    /// does not fit. They are good, and are not offered again in this run.
+    pub unfit: Vec<(u64, String)>,
     /// The id that `SCR_Current` has named, until that checkpoint is offered. No other one is
     /// offered before it.
     pub chosen: Option<u64>,
@@ -48,10 +51,16 @@ impl Offer {
         self.files.as_ref().map(|files| files.dataset.id)
     }
 
-    /// True if a restart from `dataset` passes over no newer checkpoint that may be whole.
+    /// True if a restart from `dataset` passes over no newer checkpoint that may be whole, and `dataset`
+    /// was not found to be of another program.
     pub fn allows(&self, dataset: &Dataset) -> bool {
         let unavailable = self.unavailable.as_ref();
-        unavailable.is_none_or(|newest| newest.allows(dataset))
+        !self.is_unfit(dataset.id) && unavailable.is_none_or(|newest| newest.allows(dataset))
+    }
+
+    /// True for a checkpoint that was found to be of another program.
+    fn is_unfit(&self, id: u64) -> bool {
+        self.unfit.iter().any(|(unfit, _)| *unfit == id)
     }
 
     /// Notes a checkpoint that cannot be used. The first one that a search finds is the newest.

@@ -29,6 +29,8 @@ pub(in crate::session) struct Survey {
     /// [`domains_of_nodes`](crate::redundancy::topology::domains_of_nodes).
     pub domains: Vec<Vec<usize>>,
     pub last_run: LastRun,
+    /// Ids of checkpoints that were found to be of another program.
+    pub unfit: BTreeSet<u64>,
     /// Cached datasets that were not tried yet, newest last.
     pub cached: Vec<Candidate>,
     /// The cached dataset that is being tried.
@@ -188,7 +190,9 @@ impl Survey {
         if current.is_some_and(same) {
             return Ok(None);
         }
-        let untried = |id: &u64| self.fetch.as_ref().is_none_or(|queue| queue.contains(id));
+        let fits = |id: &u64| !self.unfit.contains(id);
+        let untried =
+            |id: &u64| fits(id) && self.fetch.as_ref().is_none_or(|queue| queue.contains(id));
         let good = index
             .datasets()
             .iter()

@@ -39,6 +39,8 @@ pub enum Verdict {
     /// It could not read the checkpoint, for a reason that says nothing of it: no memory, an interrupt, an
     /// error that may pass.
     NotRead,
+    /// The checkpoint is good, but is not one of this program: it has other fields.
+    Unfit,
 }
 
 impl From<bool> for Verdict {
@@ -153,6 +155,12 @@ impl Session {
         if let Some(unavailable) = &self.search.offer.unavailable {
             return Err(unavailable.error());
         }
+        if let Some((_, why)) = self.search.offer.unfit.first() {
+            return Err(Error::usage(
+                Call::HaveRestart.name(),
+                format!("no checkpoint fits this program; the newest: {why}"),
+            ));
+        }
         let prefix = self.run.prefix.root().display();
         if self.run.settings.require_restart {
             return Err(Error::config(
@@ -221,19 +229,20 @@ impl Session {
         let read = read.into();
         let unread = self.why_not_read(read, trouble);
         let dataset = &offered.dataset;
+        let failed = |what: String| Err(Error::dataset(dataset.id, dataset.name.to_string(), what));
         let local = match read {
             Verdict::Read => Ok(()),
-            Verdict::Bad | Verdict::NotRead => Err(Error::dataset(
-                dataset.id,
-                dataset.name.to_string(),
-                format!("cannot be read: {}", self.invalid(call)),
-            )),
+            Verdict::Unfit => failed(format!("is not of this program: {}", self.invalid(call))),
+            Verdict::Bad | Verdict::NotRead => {
+                failed(format!("cannot be read: {}", self.invalid(call)))
+            }
         };
         let [a, b, c, d] = self.node_copies.terms();
-        let terms = [a, b, c, d, Term::Max(unread.is_some().into())];
+        let bad = Term::Max((read == Verdict::Bad).into());
+        let terms = [a, b, c, d, bad, Term::Max(unread.is_some().into())];
         let Agreement { mut verdict, terms } = self.run.agree_with(local, terms)?;
-        let [sums @ .., not_given_up] = terms;
-        let not_given_up = not_given_up.on_any();
+        let [sums @ .., bad, not_given_up] = terms;
+        let (bad, not_given_up) = (bad.on_any(), not_given_up.on_any());
         if not_given_up {
             // Not the lowest rank that failed has the reason, but one that could not read.
             let why = match self.run.agree(unread.map_or(Ok(()), Err)).verdict()? {
@@ -257,6 +266,13 @@ impl Session {
         match &verdict {
             Ok(()) => self.statistics.count_restart(),
             Err(_) if not_given_up => {}
+            Err(unfit) if !bad => {
+                let (id, unfit) = (offered.dataset.id, unfit.to_string());
+                self.search.offer.unfit.push((id, unfit));
+                if let Some(survey) = self.search.survey.get_mut() {
+                    survey.unfit.insert(id);
+                }
+            }
             Err(_) => {
                 self.settle(WaitFor::All)?;
                 self.restart().reject_offered(&offered)?;
@@ -268,7 +284,7 @@ impl Session {
     /// Why this rank could not read the checkpoint, if that says nothing of it. Local.
     fn why_not_read(&self, read: Verdict, trouble: Option<Error>) -> Option<Error> {
         match (read, trouble) {
-            (Verdict::Read, _) | (Verdict::Bad, None) => None,
+            (Verdict::Read | Verdict::Unfit, _) | (Verdict::Bad, None) => None,
             (_, Some(trouble)) => Some(trouble),
             (Verdict::NotRead, None) => {
                 let said = self.why_invalid.clone();
@@ -286,6 +302,15 @@ impl Session {
         let relative = self.run.prefix.relative(name, &self.cwd).ok()?;
         let file = offered.find(&relative).unwrap_or(&relative);
         Some(offered.root.join(file))
+    }
+
+    /// Lets the next search offer checkpoints again that did not fit the program ([`Verdict::Unfit`]): it may ask
+    /// for other fields now. Local; all ranks must call it.
+    pub fn forget_unfit(&mut self) {
+        self.search.offer.unfit.clear();
+        if let Some(survey) = self.search.survey.get_mut() {
+            survey.unfit.clear();
+        }
     }
 
     /// The path at which the program reads a file of the offered checkpoint, which as many ranks wrote

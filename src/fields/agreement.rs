@@ -1,0 +1,189 @@
+//! Whether all ranks list the same fields, and whether their parts make up the wholes.
+
+use super::entry::{Entry, Role, list, wrong};
+use super::file::fingerprint;
+use super::region::{Grid, Region, first_overlap};
+use super::words::{Messages, Taker, exchange};
+use crate::comm::{Communicator, Term, collective};
+use crate::{Error, Result};
+
+/// What must be the same on all ranks of a field, in words. `crc`: of a field that is the same on all ranks,
+/// the checksum of its values.
+pub fn signature(entry: &Entry, crc: Option<u32>) -> String {
+    let dims = entry.extents.len();
+    let turned = |extents: &[u64]| list(&entry.order.turned(extents));
+    let more = match entry.role {
+        Role::Own => format!("of {dims} dimensions, each rank's own"),
+        Role::Part => format!("a part of {}", turned(&entry.whole)),
+        Role::Same => format!("{}, the same on all ranks", turned(&entry.extents)),
+        Role::Count => "a count".to_string(),
+    };
+    let crc = crc.map_or(String::new(), |crc| {
+        format!(", values with the checksum {crc:08x}")
+    });
+    format!("\"{}\" ({}, {more}{crc})", entry.name, entry.kind)
+}
+
+/// The number of a list that all ranks have.
+pub fn fingerprint_of(signatures: &[String]) -> u64 {
+    fingerprint(signatures.join("\n").as_bytes())
+}
+
+/// The lists of the ranks differ: says where this rank's first differs from that of rank 0. An error on
+/// each rank whose list does, and `Ok` on the others. Collective; a broadcast.
+pub fn first_difference(
+    comm: &dyn Communicator,
+    call: &'static str,
+    ours: &[String],
+) -> Result<std::result::Result<(), Error>> {
+    let mut message = match comm.rank() {
+        0 => ours.join("\n").into_bytes(),
+        _ => Vec::new(),
+    };
+    collective::bcast(comm, 0, &mut message)?;
+    let text = String::from_utf8_lossy(&message);
+    let mut first = text.split('\n').filter(|line| !line.is_empty());
+    let mut ours = ours.iter();
+    let mut number = 0;
+    loop {
+        number += 1;
+        let nothing = "nothing more";
+        let (here, there) = match (ours.next(), first.next()) {
+            (None, None) => return Ok(Ok(())),
+            (Some(here), Some(there)) if here == there => continue,
+            (here, there) => (
+                here.map_or(nothing, String::as_str),
+                there.unwrap_or(nothing),
+            ),
+        };
+        let what = format!(
+            "all ranks must list the same fields in the same order; as number {number} this rank lists {here}, \
+             and rank 0 lists {there}"
+        );
+        return Ok(Err(Error::usage(call, what)));
+    }
+}
+
+/// Checks that the parts of all ranks make up the whole of each field once. `parts` are this rank's, and
+/// have the same names in the same order on all ranks. An error on one rank names the field and the first
+/// place that is wrong; the other ranks get `Ok`.
+///
+/// Each whole is cut into about as many cells as there are ranks, and one rank looks at the boxes in a
+/// cell. So no rank holds the boxes of all. Collective; an exchange and an allreduce.
+pub fn check_cover(
+    comm: &dyn Communicator,
+    parts: &[&Entry],
+) -> Result<std::result::Result<(), Error>> {
+    let size = comm.size();
+    let grids: Vec<Grid> = parts
+        .iter()
+        .map(|part| Grid::new(&part.whole, size))
+        .collect();
+    let mut messages = Messages::new();
+    for (field, (part, grid)) in parts.iter().zip(&grids).enumerate() {
+        let region = part.region();
+        for cell in grid.cells_of(&region) {
+            let message = messages.entry(owner(field, cell, size)).or_default();
+            message.put(field as u64);
+            message.put_region(&region);
+        }
+    }
+    let mut boxes: Vec<Vec<(usize, Region)>> = vec![Vec::new(); parts.len()];
+    for (from, message) in exchange(comm, messages)? {
+        let mut taker = Taker(&message);
+        while !taker.0.is_empty() {
+            let field = taker.take()? as usize;
+            let region = taker.region()?;
+            if let Some(boxes) = boxes.get_mut(field) {
+                boxes.push((from, region));
+            }
+        }
+    }
+    let mut first: Option<(usize, u64, Error)> = None;
+    for (field, (part, grid)) in parts.iter().zip(&grids).enumerate() {
+        let Some(cell) = cell_of(field, comm.rank(), size, grid) else {
+            continue;
+        };
+        if let Some((place, error)) = wrong_place(part, &grid.cell(cell), &boxes[field]) {
+            first = Some((field, place, error));
+            break;
+        }
+    }
+    let most = i64::MAX;
+    let mut terms = [Term::Min(
+        first.as_ref().map_or(most, |(field, ..)| *field as i64),
+    )];
+    comm.allreduce(&mut terms)?;
+    let field = terms[0].value();
+    if field == most {
+        return Ok(Ok(()));
+    }
+    let mine = first.filter(|(mine, ..)| *mine as i64 == field);
+    let place = mine.as_ref().map_or(most, |(_, place, _)| *place as i64);
+    let mut terms = [Term::Min(place)];
+    comm.allreduce(&mut terms)?;
+    Ok(match mine {
+        Some((.., error)) if place == terms[0].value() => Err(error),
+        _ => Ok(()),
+    })
+}
+
+/// The rank that looks at a cell of a field.
+pub fn owner(field: usize, cell: u64, size: usize) -> usize {
+    (field.wrapping_mul(7) + cell as usize) % size
+}
+
+/// The cell of a field at which a rank looks.
+pub fn cell_of(field: usize, rank: usize, size: usize, grid: &Grid) -> Option<u64> {
+    let cell = (rank + size - field.wrapping_mul(7) % size) % size;
+    let cell = cell as u64;
+    (cell < grid.count()).then_some(cell)
+}
+
+/// The first element of a cell that no rank has, or that two have: its number in the whole, and the error.
+fn wrong_place(part: &Entry, cell: &Region, boxes: &[(usize, Region)]) -> Option<(u64, Error)> {
+    if cell.is_empty() {
+        return None;
+    }
+    let clipped: Vec<(usize, Region)> = boxes
+        .iter()
+        .filter_map(|(rank, region)| Some((*rank, region.meet(cell)?)))
+        .collect();
+    let regions: Vec<Region> = clipped.iter().map(|(_, region)| region.clone()).collect();
+    let covered: u64 = regions
+        .iter()
+        .map(Region::volume)
+        .fold(0, u64::saturating_add);
+    let overlap = first_overlap(&regions);
+    if overlap.is_none() && covered == cell.volume() {
+        return None;
+    }
+    let number = |index: &[u64]| {
+        let places = index.iter().zip(&part.whole);
+        places.fold(0, |number: u64, (at, extent)| number * extent + at)
+    };
+    let told = |index: &[u64]| list(&part.order.turned(index));
+    let hole = cell.first_hole(&regions).map(|index| {
+        let what = format!(
+            "no rank has the element {} of the whole {} (indices begin with 0); the parts of all ranks must make \
+             up the whole",
+            told(&index),
+            told(&part.whole)
+        );
+        (number(&index), wrong(&part.name, what))
+    });
+    let twice = overlap.map(|(a, b, met)| {
+        let rank = |at: usize| clipped.get(at).map_or(0, |(rank, _)| *rank);
+        let (a, b) = (rank(a).min(rank(b)), rank(a).max(rank(b)));
+        let what = format!(
+            "ranks {a} and {b} both have the element {} of the whole {} (indices begin with 0); each element \
+             belongs to one rank, so leave ghost cells out",
+            told(&met.at),
+            told(&part.whole)
+        );
+        (number(&met.at), wrong(&part.name, what))
+    });
+    hole.into_iter()
+        .chain(twice)
+        .min_by_key(|(number, _)| *number)
+}

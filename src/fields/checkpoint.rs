@@ -1,0 +1,189 @@
+//! Writes a checkpoint of fields.
+
+use super::agreement::{check_cover, fingerprint_of, first_difference, signature};
+use super::entry::{Entry, Role};
+use super::file::{Stored, fingerprint};
+use super::list::{List, Mode};
+use super::sources::file_of;
+use super::words::Words;
+use super::write::Writer;
+use crate::comm::{Term, VerdictExt, collective};
+use crate::format::Name;
+use crate::session::Session;
+use crate::session::state::Call;
+use crate::{Error, Result};
+
+/// Mode of a new file, less the umask.
+const FILE_MODE: u32 = 0o666;
+
+/// What is known from the last checkpoint of fields, so that it need not be checked again.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// A number of this rank's boxes in wholes, if the parts of all ranks were found to make up the wholes.
+    boxes: Option<u64>,
+}
+
+/// Writes a dataset of the state that `routine` lists (`SCR_Checkpoint`). `name` and `flags` as for
+/// [`Session::start_output_as`]. Collective, with the same arguments on all ranks.
+///
+/// # Errors
+/// The dataset cannot be written: an argument of a field is wrong, the lists of the ranks differ, parts overlap
+/// or leave holes, the routine returns an error, or as for start and complete of a dataset. It is the same on
+/// all ranks, no phase stays open, and older checkpoints are as they were.
+pub fn checkpoint(
+    session: &mut Session,
+    known: &mut Known,
+    name: Option<Name>,
+    flags: Result<(bool, bool)>,
+    routine: &mut dyn FnMut(&mut List<'_>) -> Result<()>,
+) -> Result<()> {
+    session.check_call(Call::Checkpoint)?;
+    if let Err(error) = session.start_output_as(name, flags) {
+        // Ends the phase that has failed, which is no other error.
+        let _ = session.complete_output(false);
+        return Err(error);
+    }
+    let written = write(session, known, routine);
+    let broken = written.clone().verdict().err();
+    if let Err(error) = &written {
+        session.set_why_invalid(Some(error.to_string()));
+    }
+    let completed = session.complete_output(written.is_ok());
+    broken.map_or(completed, Err)
+}
+
+/// Writes a checkpoint if one is due, and tells whether the program should stop
+/// (`SCR_Checkpoint_if_needed`). Collective.
+///
+/// # Errors
+/// Those of [`checkpoint`], and of the two questions.
+pub fn checkpoint_if_needed(
+    session: &mut Session,
+    known: &mut Known,
+    routine: &mut dyn FnMut(&mut List<'_>) -> Result<()>,
+) -> Result<(Result<()>, bool)> {
+    session.check_call(Call::Checkpoint)?;
+    let mut written = Ok(());
+    if session.need_checkpoint()? {
+        written = checkpoint(session, known, None, Ok((true, false)), routine).verdict()?;
+    }
+    Ok((written, session.should_exit()?))
+}
+
+/// Writes this rank's file. An error of the transport, or one of this rank. Collective.
+fn write(
+    session: &mut Session,
+    known: &mut Known,
+    routine: &mut dyn FnMut(&mut List<'_>) -> Result<()>,
+) -> Result<()> {
+    let listed = begin(session).and_then(|mut writer| {
+        let mut list = List::new(session, Mode::Write(&mut writer));
+        let returned = routine(&mut list);
+        list.end_of_list(returned)
+            .map_err(|finding| finding.error)?;
+        Ok(writer)
+    });
+    let fields: &[Stored] = listed.as_ref().map_or(&[], |writer| &writer.fields);
+    let parts: Vec<Entry> = parts_of(fields).cloned().collect();
+    let lists = Lists::of(fields);
+    let boxes = boxes_of(fields);
+    let unknown = known.boxes != Some(boxes);
+    let mut terms = [
+        Term::Max(lists.values as i64),
+        Term::Min(lists.values as i64),
+        Term::Max(lists.counts as i64),
+        Term::Min(lists.counts as i64),
+        Term::Max(unknown.into()),
+        Term::Max(listed.is_err().into()),
+    ];
+    let comm = session.comm();
+    comm.allreduce(&mut terms)?;
+    let [most, least, most_counts, least_counts, unknown, failed] = terms.map(Term::value);
+    if failed > 0 {
+        return listed.map(drop);
+    }
+    let writer = listed?;
+    if most != least {
+        return first_difference(comm, Call::Checkpoint.name(), &lists.signatures)?;
+    }
+    if unknown > 0 {
+        let parts: Vec<&Entry> = parts.iter().collect();
+        known.boxes = None;
+        let covered = check_cover(comm, &parts)?;
+        let node = &session.speaker().node;
+        if collective::agree(comm, node, covered.clone())
+            .verdict()?
+            .is_err()
+        {
+            return covered;
+        }
+        known.boxes = Some(boxes);
+    }
+    let me = (comm.rank() as u64, comm.size() as u64);
+    writer.finish(me, lists.names, most_counts == least_counts)?;
+    Ok(())
+}
+
+/// Begins this rank's file. Local.
+fn begin(session: &mut Session) -> Result<Writer> {
+    if cfg!(target_endian = "big") {
+        let what = "fields are written on little-endian machines only; write files instead";
+        return Err(Error::usage(Call::Checkpoint.name(), what));
+    }
+    let (rank, ranks) = (session.comm().rank() as u64, session.comm().size() as u64);
+    let name = session.open_name().cloned().unwrap_or_default();
+    let path = session.route(&file_of(&name, rank))?;
+    let file = session.files().create(&path, FILE_MODE)?;
+    Ok(Writer::new(file, rank, ranks))
+}
+
+fn parts_of(fields: &[Stored]) -> impl Iterator<Item = &Entry> {
+    let entries = fields.iter().map(|field| &field.entry);
+    entries.filter(|entry| entry.role == Role::Part)
+}
+
+/// What the lists of all ranks must have in common.
+struct Lists {
+    /// With the checksums of values that are the same on all ranks.
+    signatures: Vec<String>,
+    /// A number of `signatures`.
+    values: u64,
+    /// A number of the signatures without values.
+    names: u64,
+    /// A number of the values of all counts.
+    counts: u64,
+}
+
+impl Lists {
+    fn of(fields: &[Stored]) -> Self {
+        let sum = |field: &Stored, role| (field.entry.role == role).then_some(field.section.crc);
+        let signatures: Vec<String> = fields
+            .iter()
+            .map(|field| signature(&field.entry, sum(field, Role::Same)))
+            .collect();
+        let names: Vec<String> = fields
+            .iter()
+            .map(|field| signature(&field.entry, None))
+            .collect();
+        let mut counts = Words::default();
+        let sums = fields.iter().filter_map(|field| sum(field, Role::Count));
+        sums.for_each(|sum| counts.put(sum.into()));
+        Lists {
+            values: fingerprint_of(&signatures),
+            names: fingerprint_of(&names),
+            counts: fingerprint(&counts.0),
+            signatures,
+        }
+    }
+}
+
+/// A number of this rank's boxes.
+fn boxes_of(fields: &[Stored]) -> u64 {
+    let mut boxes = Words::default();
+    for part in parts_of(fields) {
+        boxes.0.extend(part.name.as_bytes());
+        boxes.put_region(&part.region());
+        part.whole.iter().for_each(|extent| boxes.put(*extent));
+    }
+    fingerprint(&boxes.0)
+}

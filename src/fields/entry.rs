@@ -1,0 +1,506 @@
+//! What one call of the program's list says of a field: its name, kind, extents, place in memory and place
+//! in the whole; and what is wrong with it.
+
+use super::kind::Kind;
+use super::region::Region;
+use super::walk::{Walk, row_major};
+use crate::{Error, Result};
+use std::fmt;
+
+/// Most dimensions of a field.
+pub const MAX_RANK: usize = 7;
+
+/// The name of a field has fewer bytes.
+pub const MAX_NAME: usize = 1024;
+
+/// The name under which errors of a field's arguments are told.
+const CALL: &str = "SCR_Field";
+
+/// To whom the values of a field belong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Each rank has its own.
+    Own = 0,
+    /// Each rank has a part of a whole.
+    Part = 1,
+    /// All ranks have the same.
+    Same = 2,
+    /// A number on which the list depends.
+    Count = 3,
+}
+
+impl Role {
+    /// The role of this number in a file.
+    pub fn of_code(code: u8) -> Option<Role> {
+        let all = [Role::Own, Role::Part, Role::Same, Role::Count];
+        all.into_iter().find(|role| *role as u8 == code)
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Role::Own => "of each rank's own",
+            Role::Part => "of parts of a whole",
+            Role::Same => "the same on all ranks",
+            Role::Count => "a count",
+        }
+    }
+}
+
+/// In which order the program names the dimensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// The last index is the fastest, as in C.
+    #[default]
+    Row = 0,
+    /// The first index is the fastest, as in Fortran.
+    Column = 1,
+}
+
+impl Order {
+    /// Numbers of dimensions as the program names them, from those with the slowest first, or the other way
+    /// round.
+    pub fn turned<T: Clone>(self, numbers: &[T]) -> Vec<T> {
+        let mut numbers = numbers.to_vec();
+        if self == Order::Column {
+            numbers.reverse();
+        }
+        numbers
+    }
+}
+
+/// The arguments of a call, in the order of the program.
+#[derive(Debug, Clone, Copy)]
+pub struct Spec<'a> {
+    /// The name of the field.
+    pub name: &'a str,
+    /// What its elements are.
+    pub kind: Kind,
+    /// The extents of this rank's array.
+    pub extents: &'a [i64],
+    /// How far the next element of each dimension is, bytes. `None`: one follows the other.
+    pub strides: Option<&'a [i64]>,
+    /// Whose the values are.
+    pub place: Place<'a>,
+}
+
+/// Whose the values are; for a part, where it is.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'a> {
+    /// This rank's own.
+    Own,
+    /// All ranks have the same.
+    Same,
+    /// A part of an array of all ranks.
+    Part {
+        /// The extents of that array.
+        whole: &'a [i64],
+        /// The index, from 0 on, of this rank's first element in it.
+        at: &'a [i64],
+    },
+}
+
+/// What is allowed or asked for the next field.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// If the checkpoint has no such field, the memory stays as it is.
+    pub keep_if_missing: bool,
+    /// Another kind is converted if nothing can be lost.
+    pub convert: bool,
+    /// The part of this rank of the run that wrote the checkpoint.
+    pub from: Option<u64>,
+}
+
+/// A field of one rank. Dimensions are slowest first, whatever the order of the program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// With the names of the lists that it is in.
+    pub name: String,
+    /// What the elements are.
+    pub kind: Kind,
+    /// Whose they are.
+    pub role: Role,
+    /// The order of the program that wrote it.
+    pub order: Order,
+    /// Extents of this rank's array.
+    pub extents: Vec<u64>,
+    /// Extents of the whole; empty if there is none.
+    pub whole: Vec<u64>,
+    /// Index of the first element in the whole; empty if there is none.
+    pub at: Vec<u64>,
+}
+
+/// A field that the program lists in a restart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// What it is.
+    pub entry: Entry,
+    /// What is allowed or asked for it.
+    pub options: Options,
+}
+
+/// `"density" (float64[4, 5] of [8, 5])`, in the order of the program.
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\" ({})", self.name, self.shape())
+    }
+}
+
+impl Entry {
+    /// `float64[4, 5] of [8, 5]`, in the order of the program.
+    pub fn shape(&self) -> String {
+        let turned = |extents: &[u64]| list(&self.order.turned(extents));
+        let whole = match self.role {
+            Role::Part => format!(" of {}", turned(&self.whole)),
+            _ => String::new(),
+        };
+        let extents = if self.extents.is_empty() {
+            String::new()
+        } else {
+            turned(&self.extents)
+        };
+        format!("{}{extents}{whole}", self.kind)
+    }
+
+    /// How many elements it has.
+    pub fn count(&self) -> u64 {
+        self.extents.iter().product()
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> u64 {
+        self.count() * self.kind.size()
+    }
+
+    /// Where it lies in the whole; of a field that has none, all of it.
+    pub fn region(&self) -> Region {
+        match self.role {
+            Role::Part => Region {
+                at: self.at.clone(),
+                extents: self.extents.clone(),
+            },
+            _ => Region::all(&self.extents),
+        }
+    }
+
+    /// The elements of a box of the whole as places in this rank's array, if its elements lie one after the
+    /// other. The box lies in this rank's.
+    pub fn walk(&self, region: &Region) -> Walk {
+        self.walk_in(region, &row_major(&self.extents, self.kind.size()))
+    }
+
+    /// [`Entry::walk`] in an array with these strides.
+    pub fn walk_in(&self, region: &Region, strides: &[i64]) -> Walk {
+        let own = self.region();
+        let starts = region.at.iter().zip(&own.at);
+        let base = starts.zip(strides);
+        let base = base
+            .map(|((at, own), stride)| (at - own) as i64 * stride)
+            .sum();
+        Walk::new(&region.extents, strides, base, self.kind.size())
+    }
+
+    /// What differs between what a program lists and what a checkpoint has, if both must have the same.
+    /// Extents of parts may differ, unless it is the part of one old rank.
+    pub fn difference(
+        &self,
+        stored: &Entry,
+        convertible: bool,
+        of_old_rank: bool,
+    ) -> Option<String> {
+        let any_box = self.role == Role::Part && !of_old_rank;
+        let same = self.role == stored.role
+            && (self.kind == stored.kind || convertible)
+            && self.whole == stored.whole
+            && self.extents.len() == stored.extents.len()
+            && (any_box || self.extents == stored.extents);
+        if same {
+            return None;
+        }
+        let (mut ours, mut theirs) = (self.shape(), stored.shape());
+        if self.role != stored.role {
+            ours = format!("{ours}, {}", self.role.words());
+            theirs = format!("{theirs}, {}", stored.role.words());
+        }
+        Some(format!(
+            "field \"{}\": the program lists {ours}, and the checkpoint has {theirs}",
+            self.name
+        ))
+    }
+}
+
+/// "[4, 5]".
+pub fn list(numbers: &[u64]) -> String {
+    let texts: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    format!("[{}]", texts.join(", "))
+}
+
+/// Checks the name of a field, or of a list of fields.
+///
+/// # Errors
+/// It cannot be one.
+pub fn check_name(name: &str) -> Result<()> {
+    let what = match name {
+        "" => "a field has an empty name; give it one".to_string(),
+        _ if name.len() >= MAX_NAME => {
+            let begin: String = name.chars().take(40).collect();
+            let bytes = name.len();
+            format!(
+                "the name \"{begin}...\" has {bytes} bytes; at most {} are allowed",
+                MAX_NAME - 1
+            )
+        }
+        _ if name.chars().any(char::is_control) => {
+            format!("the name \"{name}\" has a control character, such as a newline; leave it out")
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::usage(CALL, what))
+}
+
+/// An error of the arguments of a field.
+pub fn wrong(name: &str, what: impl fmt::Display) -> Error {
+    Error::usage(CALL, format!("field \"{name}\": {what}"))
+}
+
+/// Checks the arguments of a field whose full name is `name`, and gives its entry and the strides of its
+/// memory, slowest dimension first.
+///
+/// # Errors
+/// Any of them is wrong.
+pub fn check(
+    name: String,
+    spec: &Spec<'_>,
+    order: Order,
+    has_memory: bool,
+) -> Result<(Entry, Vec<i64>)> {
+    check_name(&name)?;
+    let fail = |what: String| Err(wrong(&name, what));
+    if spec.extents.len() > MAX_RANK {
+        return fail(format!(
+            "{} dimensions; at most {MAX_RANK} are possible",
+            spec.extents.len()
+        ));
+    }
+    let extents = numbers(&name, "extents", order.turned(spec.extents))?;
+    let size = spec.kind.size();
+    let fits = |extents: &[u64]| {
+        let mut nonzero = extents.iter().filter(|extent| **extent > 0);
+        let bytes = nonzero.try_fold(size.max(1), |bytes, extent| bytes.checked_mul(*extent));
+        bytes.is_some_and(|bytes| i64::try_from(bytes).is_ok())
+    };
+    if !fits(&extents) {
+        return fail(format!(
+            "extents {} are too many bytes for any memory",
+            list(&extents)
+        ));
+    }
+    let (mut role, mut whole, mut at) = (Role::Own, Vec::new(), Vec::new());
+    match spec.place {
+        Place::Own => {}
+        Place::Same => role = Role::Same,
+        Place::Part {
+            whole: of,
+            at: from,
+        } => {
+            role = Role::Part;
+            if of.len() != extents.len() || from.len() != extents.len() {
+                return fail("the whole must have as many dimensions as the part".to_string());
+            }
+            if extents.is_empty() {
+                return fail(
+                    "a scalar is no part of a whole; use SCR_Same if all ranks have it".to_string(),
+                );
+            }
+            whole = numbers(&name, "extents of the whole", order.turned(of))?;
+            at = numbers(&name, "index in the whole", order.turned(from))?;
+            if !fits(&whole) {
+                return fail(format!("the whole {} is too large", list(&whole)));
+            }
+            let dims = at.iter().zip(&extents).zip(&whole);
+            if dims
+                .clone()
+                .any(|((at, extent), whole)| at.checked_add(*extent).is_none_or(|end| end > *whole))
+            {
+                let turned = |numbers: &[u64]| list(&order.turned(numbers));
+                return fail(format!(
+                    "the part of {} elements from index {} on is not inside the whole {}; indices begin with 0",
+                    turned(&extents),
+                    turned(&at),
+                    turned(&whole)
+                ));
+            }
+        }
+    }
+    let entry = Entry {
+        name,
+        kind: spec.kind,
+        role,
+        order,
+        extents,
+        whole,
+        at,
+    };
+    if entry.bytes() > 0 && !has_memory {
+        let what = format!(
+            "the pointer is NULL, and there are {} elements",
+            entry.count()
+        );
+        return Err(wrong(&entry.name, what));
+    }
+    let strides = strides(&entry, spec.strides)?;
+    Ok((entry, strides))
+}
+
+fn numbers(name: &str, what: &str, given: Vec<i64>) -> Result<Vec<u64>> {
+    let numbers: std::result::Result<_, _> = given.iter().map(|n| u64::try_from(*n)).collect();
+    numbers.map_err(|_| wrong(name, format!("a negative number in the {what}")))
+}
+
+/// The strides of the memory, slowest dimension first.
+fn strides(entry: &Entry, given: Option<&[i64]>) -> Result<Vec<i64>> {
+    let size = entry.kind.size();
+    let Some(given) = given else {
+        return Ok(row_major(&entry.extents, size));
+    };
+    if given.len() != entry.extents.len() {
+        return Err(wrong(
+            &entry.name,
+            "there must be as many strides as extents",
+        ));
+    }
+    let strides = entry.order.turned(given);
+    if entry.bytes() == 0 {
+        return Ok(strides);
+    }
+    // Two elements cannot overlap if each dimension steps over all of the ones below it.
+    let mut dims: Vec<(u64, u64)> = strides
+        .iter()
+        .map(|s| s.unsigned_abs())
+        .zip(entry.extents.iter().copied())
+        .collect();
+    dims.retain(|(_, extent)| *extent > 1);
+    dims.sort_unstable();
+    let mut span = i128::from(size);
+    for (stride, extent) in dims {
+        let stride = i128::from(stride);
+        if stride < span {
+            let what = format!(
+                "strides {given:?} let elements of {size} bytes overlap; strides are bytes, and each must step \
+                 over the dimensions below it"
+            );
+            return Err(wrong(&entry.name, what));
+        }
+        span += stride * i128::from(extent - 1);
+    }
+    match i64::try_from(span) {
+        Ok(_) => Ok(strides),
+        Err(_) => Err(wrong(
+            &entry.name,
+            format!("strides {given:?} lead beyond any memory"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Entry, Order, Place, Spec, check};
+    use crate::fields::kind::{Class, Kind};
+
+    const F64: Kind = Kind::new(Class::Real, 8);
+    const MOST: i64 = i64::MAX;
+
+    fn spec<'a>(
+        name: &'a str,
+        extents: &'a [i64],
+        strides: Option<&'a [i64]>,
+        place: Place<'a>,
+    ) -> Spec<'a> {
+        Spec {
+            name,
+            kind: F64,
+            extents,
+            strides,
+            place,
+        }
+    }
+
+    fn told(spec: Spec<'_>, has_memory: bool) -> Result<Entry, String> {
+        let checked = check(spec.name.to_string(), &spec, Order::Column, has_memory);
+        checked
+            .map(|(entry, _)| entry)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn arguments_that_cannot_be_right_are_refused_with_the_name_of_the_field() {
+        let part = |whole, at| Place::Part { whole, at };
+        let long = "x".repeat(1024);
+        let wrong = [
+            (spec("", &[1], None, Place::Own), "empty name"),
+            (spec(&long, &[1], None, Place::Own), "1024 bytes"),
+            (spec("a\nb", &[1], None, Place::Own), "control character"),
+            (spec("d", &[1; 8], None, Place::Own), "8 dimensions"),
+            (spec("n", &[2, -1], None, Place::Own), "negative"),
+            (spec("o", &[MOST, 2], None, Place::Own), "too many bytes"),
+            (spec("o", &[MOST / 4], None, Place::Own), "too many bytes"),
+            (
+                spec("z", &[MOST, MOST, 0], None, Place::Own),
+                "too many bytes",
+            ),
+            (spec("s", &[4], Some(&[4]), Place::Own), "overlap"),
+            (spec("s", &[4], Some(&[0]), Place::Own), "overlap"),
+            (spec("s", &[4, 2], Some(&[8, 16]), Place::Own), "overlap"),
+            (
+                spec("s", &[4, 2], Some(&[8]), Place::Own),
+                "as many strides",
+            ),
+            (
+                spec("s", &[4], Some(&[MOST]), Place::Own),
+                "beyond any memory",
+            ),
+            (
+                spec("s", &[4], Some(&[i64::MIN]), Place::Own),
+                "beyond any memory",
+            ),
+            (
+                spec("w", &[4], None, part(&[8], &[5])),
+                "not inside the whole [8]",
+            ),
+            (
+                spec("w", &[4], None, part(&[8], &[MOST])),
+                "not inside the whole [8]",
+            ),
+            (spec("w", &[4], None, part(&[8], &[-1])), "negative"),
+            (
+                spec("w", &[4], None, part(&[8, 1], &[0])),
+                "as many dimensions",
+            ),
+            (spec("w", &[], None, part(&[], &[])), "scalar"),
+            (spec("w", &[1], None, part(&[MOST], &[0])), "too large"),
+        ];
+        for (spec, expected) in wrong {
+            let error = told(spec, true).unwrap_err();
+            assert!(error.contains(expected), "{error} says {expected}");
+            let named = spec.name.len() > 1 || error.contains(&format!("\"{}\"", spec.name));
+            assert!(named || spec.name.is_empty(), "{error}");
+        }
+        let error = told(spec("p", &[2, 3], None, Place::Own), false).unwrap_err();
+        assert!(
+            error.contains("NULL") && error.contains("6 elements"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn arguments_that_can_be_right_are_taken() {
+        let part = |whole, at| Place::Part { whole, at };
+        told(spec("empty", &[0, 5], None, Place::Own), false).unwrap();
+        told(spec("none", &[0], Some(&[0]), Place::Same), false).unwrap();
+        told(spec("back", &[4, 2], Some(&[-16, 8]), Place::Own), true).unwrap();
+        told(spec("one", &[1, 1], Some(&[0, 0]), Place::Own), true).unwrap();
+        told(spec(&"x".repeat(1023), &[], None, Place::Own), true).unwrap();
+        let entry = told(spec("d", &[4, 2], None, part(&[8, 3], &[4, 1])), true).unwrap();
+        assert_eq!(entry.to_string(), "\"d\" (float64[4, 2] of [8, 3])");
+        assert_eq!((entry.extents, entry.at), (vec![2, 4], vec![1, 4]));
+    }
+}

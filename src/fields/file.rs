@@ -1,0 +1,362 @@
+//! The file of fields that one rank writes. All numbers are little-endian.
+//!
+//! | place | bytes | what |
+//! |---|---:|---|
+//! | 0 | 64 | header |
+//! | then | | the bytes of each field, each at a multiple of 64, or of 4096 if there are 65536 or more |
+//! | then | | the table: a record for each field, in the order of the program |
+//! | end - 64 | 64 | trailer: where the table is |
+//!
+//! The table is at the end, so that a file is written in one pass. `docs/formats/fields.md` has all of it.
+
+use super::entry::{Entry, MAX_NAME, MAX_RANK, Order, Role};
+use super::kind::Kind;
+use crate::store::File;
+use crate::{Error, Result};
+use std::path::Path;
+
+/// The version that is written, and the only one that is read.
+pub const VERSION: u32 = 1;
+
+/// Bytes of the header, and of the trailer.
+pub const ENDS: u64 = 64;
+
+/// Bytes that have a checksum of their own: this many, less what is no whole element.
+pub const BLOCK: u64 = 256 << 10;
+
+/// Fields of so many bytes begin at a page.
+pub const LARGE: u64 = 64 << 10;
+
+const MAGIC: &[u8; 8] = b"SCRFIELD";
+const TABLE_MAGIC: &[u8; 8] = b"SCRTABLE";
+const PAGE: u64 = 4096;
+
+/// Where the bytes of a field are, and their checksums.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Section {
+    /// Where they begin in the file.
+    pub offset: u64,
+    /// Bytes in a block; the last block may have fewer.
+    pub block: u64,
+    /// CRC32 (IEEE) of all.
+    pub crc: u32,
+    /// CRC32 of each block.
+    pub blocks: Vec<u32>,
+}
+
+/// A field in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// What it is.
+    pub entry: Entry,
+    /// Where it is.
+    pub section: Section,
+}
+
+/// What a file says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// The rank that wrote it.
+    pub rank: u64,
+    /// How many ranks there were.
+    pub ranks: u64,
+    /// A number that all ranks' files of one list have.
+    pub list: u64,
+    /// The counts were the same on all ranks.
+    pub same_counts: bool,
+    /// The fields, in the order of the program.
+    pub fields: Vec<Stored>,
+}
+
+/// Bytes of a block of elements of `size` bytes.
+pub fn block_of(size: u64) -> u64 {
+    match size {
+        0 => 0,
+        _ => (BLOCK / size).max(1) * size,
+    }
+}
+
+/// The first place at or after `end` at which a field of so many bytes may begin.
+pub fn place_for(end: u64, bytes: u64) -> u64 {
+    end.next_multiple_of(if bytes >= LARGE { PAGE } else { ENDS })
+}
+
+/// Numbers that other programs compute, too: FNV-1a of 64 bits.
+pub fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// The header of a rank's file.
+pub fn header(rank: u64, ranks: u64) -> [u8; ENDS as usize] {
+    sealed(MAGIC, &[&rank.to_le_bytes(), &ranks.to_le_bytes()])
+}
+
+/// `magic`, the version, the size, these numbers, and a checksum.
+fn sealed(magic: &[u8; 8], numbers: &[&[u8]]) -> [u8; ENDS as usize] {
+    let mut bytes = [0; ENDS as usize];
+    let size = ENDS as u32;
+    let parts = [&magic[..], &VERSION.to_le_bytes(), &size.to_le_bytes()];
+    let all = parts.iter().chain(numbers).flat_map(|part| part.iter());
+    for (place, byte) in bytes.iter_mut().zip(all) {
+        *place = *byte;
+    }
+    let (body, crc) = bytes.split_at_mut(ENDS as usize - 4);
+    crc.copy_from_slice(&crc32fast::hash(body).to_le_bytes());
+    bytes
+}
+
+/// Checks magic, version and checksum.
+fn unsealed<'a>(bytes: &'a [u8], magic: &[u8; 8], what: &str) -> Result<Reader<'a>> {
+    let bad = |why: &str| Err(Error::format(0, format!("the {what} {why}")));
+    let mut reader = Reader { bytes };
+    if reader.take(8)? != magic {
+        return bad("of a file of fields is not there: the file is cut, or is another one");
+    }
+    let version = reader.u32()?;
+    if version != VERSION {
+        return bad(&format!(
+            "has version {version}; this program reads {VERSION}"
+        ));
+    }
+    reader.u32()?;
+    let (body, crc) = bytes.split_at(bytes.len() - 4);
+    if crc32fast::hash(body).to_le_bytes() != *crc {
+        return bad("has a wrong checksum");
+    }
+    Ok(reader)
+}
+
+/// Adds the record of a field to a table.
+fn encode_field(out: &mut Vec<u8>, field: &Stored) {
+    let (entry, section) = (&field.entry, &field.section);
+    let begin = out.len();
+    out.extend([0; 4]);
+    let rank = entry.extents.len() as u8;
+    out.extend([entry.role as u8, entry.order as u8, rank, 0]);
+    out.extend(entry.kind.code().to_le_bytes());
+    out.extend((entry.name.len() as u32).to_le_bytes());
+    let sums = &section.blocks;
+    out.extend(section.offset.to_le_bytes());
+    out.extend(section.block.to_le_bytes());
+    out.extend(section.crc.to_le_bytes());
+    out.extend((sums.len() as u32).to_le_bytes());
+    for numbers in [&entry.extents, &entry.whole, &entry.at] {
+        out.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
+    }
+    out.extend(sums.iter().flat_map(|n| n.to_le_bytes()));
+    out.extend(entry.name.as_bytes());
+    let length = (out.len() - begin).next_multiple_of(8);
+    out.resize(begin + length, 0);
+    if let Some(place) = out.get_mut(begin..begin + 4) {
+        place.copy_from_slice(&(length as u32).to_le_bytes());
+    }
+}
+
+/// Table and trailer of a file, which begin at `offset`.
+pub fn encode_end(table: &Table, offset: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    for field in &table.fields {
+        encode_field(&mut out, field);
+    }
+    let length = out.len() as u64;
+    let size = offset + length + ENDS;
+    let trailer = sealed(
+        TABLE_MAGIC,
+        &[
+            &offset.to_le_bytes(),
+            &length.to_le_bytes(),
+            &table.list.to_le_bytes(),
+            &size.to_le_bytes(),
+            &(table.fields.len() as u32).to_le_bytes(),
+            &crc32fast::hash(&out).to_le_bytes(),
+            &u32::from(table.same_counts).to_le_bytes(),
+        ],
+    );
+    out.extend(trailer);
+    out
+}
+
+/// Reads the table of a file.
+///
+/// # Errors
+/// It cannot be read, or is no file of fields, or is cut or damaged.
+pub fn read_table(file: &dyn File, path: &Path) -> Result<Table> {
+    decode_file(file).map_err(|error| error.in_file(path))
+}
+
+fn decode_file(file: &dyn File) -> Result<Table> {
+    let size = file.size()?;
+    let cut = || Error::format(0, format!("is no file of fields: it has {size} bytes"));
+    let at = size
+        .checked_sub(ENDS)
+        .filter(|at| *at >= ENDS)
+        .ok_or_else(cut)?;
+    let mut ends = [0; ENDS as usize];
+    file.read_at(0, &mut ends)?;
+    let mut header = unsealed(&ends, MAGIC, "header")?;
+    let (rank, ranks) = (header.u64()?, header.u64()?);
+    file.read_at(at, &mut ends)?;
+    let mut trailer = unsealed(&ends, TABLE_MAGIC, "trailer")?;
+    let (offset, length, list) = (trailer.u64()?, trailer.u64()?, trailer.u64()?);
+    let (whole, count, crc) = (trailer.u64()?, trailer.u32()?, trailer.u32()?);
+    let same_counts = trailer.u32()? != 0;
+    if whole != size || offset.checked_add(length) != Some(at) {
+        return Err(Error::format(
+            at,
+            format!("the file has {size} bytes and should have {whole}"),
+        ));
+    }
+    let mut bytes = vec![0; usize::try_from(length).map_err(|_| cut())?];
+    file.read_at(offset, &mut bytes)?;
+    if crc32fast::hash(&bytes) != crc {
+        return Err(Error::format(
+            offset,
+            "the table of fields has a wrong checksum",
+        ));
+    }
+    let fields = decode_fields(&bytes, offset)?;
+    if fields.len() != count as usize {
+        return Err(Error::format(
+            offset,
+            format!("the table has {} fields, not {count}", fields.len()),
+        ));
+    }
+    Ok(Table {
+        rank,
+        ranks,
+        list,
+        same_counts,
+        fields,
+    })
+}
+
+/// The records of a table. `end`: where the bytes of the fields end.
+fn decode_fields(bytes: &[u8], end: u64) -> Result<Vec<Stored>> {
+    let mut fields = Vec::new();
+    let mut reader = Reader { bytes };
+    while !reader.bytes.is_empty() {
+        let at = (bytes.len() - reader.bytes.len()) as u64;
+        fields.push(decode_field(&mut reader, end).map_err(|error| match error {
+            Error::Format { path, what, .. } => Error::Format {
+                path,
+                offset: at,
+                what,
+            },
+            other => other,
+        })?);
+    }
+    Ok(fields)
+}
+
+fn decode_field(all: &mut Reader<'_>, end: u64) -> Result<Stored> {
+    let length = Reader { bytes: all.bytes }.u32()? as usize;
+    let mut reader = Reader {
+        bytes: all.take(length)?,
+    };
+    reader.u32()?;
+    let bad = |what: &str| Error::format(0, format!("a record of the table has {what}"));
+    let [role, order, rank, _] = reader.array()?;
+    let role = Role::of_code(role).ok_or_else(|| bad("an unknown role"))?;
+    let order = match order {
+        0 => Order::Row,
+        1 => Order::Column,
+        _ => return Err(bad("an unknown order")),
+    };
+    let rank = usize::from(rank);
+    let kind = Kind::of_code(reader.u32()?)?;
+    let name = reader.u32()? as usize;
+    if rank > MAX_RANK || name >= MAX_NAME {
+        return Err(bad("too many dimensions, or too long a name"));
+    }
+    let (offset, block, crc, sums) = (
+        reader.u64()?,
+        reader.u64()?,
+        reader.u32()?,
+        reader.u32()? as usize,
+    );
+    let extents = reader.numbers(rank)?;
+    let of_whole = if role == Role::Part { rank } else { 0 };
+    let (whole, at) = (reader.numbers(of_whole)?, reader.numbers(of_whole)?);
+    let sums = reader.take(
+        sums.checked_mul(4)
+            .ok_or_else(|| bad("too many checksums"))?,
+    )?;
+    let blocks: Vec<u32> = sums
+        .as_chunks()
+        .0
+        .iter()
+        .map(|sum| u32::from_le_bytes(*sum))
+        .collect();
+    let name =
+        std::str::from_utf8(reader.take(name)?).map_err(|_| bad("a name that is no text"))?;
+    let entry = Entry {
+        name: name.to_string(),
+        kind,
+        role,
+        order,
+        extents,
+        whole,
+        at,
+    };
+    let bytes = sane_bytes(&entry).ok_or_else(|| bad("extents that are too large"))?;
+    let inside = offset.checked_add(bytes).is_some_and(|after| after <= end);
+    let fits = bytes == 0 || (block > 0 && kind.size() > 0 && block % kind.size() == 0);
+    if !inside || !fits || (bytes > 0 && bytes.div_ceil(block) != blocks.len() as u64) {
+        return Err(bad("bytes that are not in the file"));
+    }
+    Ok(Stored {
+        entry,
+        section: Section {
+            offset,
+            block,
+            crc,
+            blocks,
+        },
+    })
+}
+
+/// The bytes of an entry that was read; `None` if its numbers cannot be right.
+fn sane_bytes(entry: &Entry) -> Option<u64> {
+    for numbers in [&entry.extents, &entry.whole] {
+        let mut nonzero = numbers.iter().filter(|n| **n > 0);
+        let all = nonzero.try_fold(entry.kind.size().max(1), |all, n| all.checked_mul(*n))?;
+        i64::try_from(all).ok()?;
+    }
+    let mut dims = entry.at.iter().zip(&entry.extents).zip(&entry.whole);
+    let inside = dims.all(|((at, n), whole)| at.checked_add(*n).is_some_and(|end| end <= *whole));
+    inside.then(|| entry.bytes())
+}
+
+/// Takes numbers from the beginning of bytes.
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Result<&'a [u8]> {
+        let ended = || Error::format(0, "a record ends too early");
+        let (taken, rest) = self.bytes.split_at_checked(length).ok_or_else(ended)?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    fn numbers(&mut self, count: usize) -> Result<Vec<u64>> {
+        (0..count).map(|_| self.u64()).collect()
+    }
+}

@@ -1,0 +1,193 @@
+//! The bytes of a file of fields, as `docs/formats/fields.md` has them, and files that are damaged.
+
+use super::entry::{Entry, Order, Place, Role, Spec, check};
+use super::file::{Table, read_table};
+use super::kind::{Class, Kind};
+use super::memory::Slice;
+use super::write::Writer;
+use crate::store::Files;
+use crate::store::posix::Posix;
+use std::path::{Path, PathBuf};
+
+const I32: Kind = Kind::new(Class::Integer, 4);
+
+/// Writes a part of a whole as Fortran names it, and a count.
+fn write(dir: &Path) -> PathBuf {
+    let path = dir.join("rank_2.fields");
+    let file = Posix.create(&path, 0o666).unwrap();
+    let mut writer = Writer::new(file, 2, 5);
+    let place = Place::Part {
+        whole: &[3, 8],
+        at: &[0, 6],
+    };
+    let spec = Spec {
+        name: "u",
+        kind: I32,
+        extents: &[3, 2],
+        strides: None,
+        place,
+    };
+    let (entry, strides) = check("u".to_string(), &spec, Order::Column, true).unwrap();
+    let mut data = [1i32, 2, 3, 4, 5, 6];
+    writer
+        .put(entry, &strides, Some(&Slice::new(&mut data)))
+        .unwrap();
+    let count = Entry {
+        name: "count".to_string(),
+        kind: Kind::new(Class::Integer, 8),
+        role: Role::Count,
+        order: Order::Row,
+        extents: Vec::new(),
+        whole: Vec::new(),
+        at: Vec::new(),
+    };
+    writer
+        .put(count, &[], Some(&Slice::new(&mut [-1i64])))
+        .unwrap();
+    writer.finish((2, 5), 0x1122_3344_5566_7788, true).unwrap();
+    path
+}
+
+fn read(path: &Path) -> crate::Result<Table> {
+    let file = Posix.open(path)?;
+    read_table(&*file, path)
+}
+
+/// Numbers of four bytes, and of eight.
+fn four(number: u32) -> Vec<u8> {
+    number.to_le_bytes().to_vec()
+}
+
+fn eight(number: u64) -> Vec<u8> {
+    number.to_le_bytes().to_vec()
+}
+
+fn with_crc(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.resize(60, 0);
+    let crc = crc32fast::hash(&bytes);
+    [bytes, four(crc)].concat()
+}
+
+#[test]
+fn the_bytes_are_those_of_the_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = [b"SCRFIELD".to_vec(), four(1), four(64), eight(2), eight(5)].concat();
+    let u: Vec<u8> = (1..=6u32).flat_map(four).collect();
+    let count = vec![0xff; 8];
+    let u_sum = crc32fast::hash(&u);
+    let count_sum = crc32fast::hash(&count);
+    let of_u = [
+        four(96),
+        vec![1, 1, 2, 0],
+        four(0x0100_0004),
+        four(1),
+        eight(64),
+        eight(262_144),
+        four(u_sum),
+        four(1),
+        eight(2),
+        eight(3),
+        eight(8),
+        eight(3),
+        eight(6),
+        eight(0),
+        four(u_sum),
+        b"u\0\0\0".to_vec(),
+    ];
+    let of_count = [
+        four(56),
+        vec![3, 0, 0, 0],
+        four(0x0100_0008),
+        four(5),
+        eight(128),
+        eight(262_144),
+        four(count_sum),
+        four(1),
+        four(count_sum),
+        b"count\0\0\0\0\0\0\0".to_vec(),
+    ];
+    let table = [of_u.concat(), of_count.concat()].concat();
+    assert_eq!(table.len(), 152);
+    let trailer = [
+        b"SCRTABLE".to_vec(),
+        four(1),
+        four(64),
+        eight(192),
+        eight(152),
+        eight(0x1122_3344_5566_7788),
+        eight(192 + 152 + 64),
+        four(2),
+        four(crc32fast::hash(&table)),
+        four(1),
+    ];
+    let mut expected = with_crc(header);
+    expected.extend(u);
+    expected.resize(128, 0);
+    expected.extend(count);
+    expected.resize(192, 0);
+    expected.extend(table);
+    expected.extend(with_crc(trailer.concat()));
+    assert_eq!(std::fs::read(write(dir.path())).unwrap(), expected);
+}
+
+#[test]
+fn a_table_is_read_as_it_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let table = read(&write(dir.path())).unwrap();
+    assert_eq!((table.rank, table.ranks, table.same_counts), (2, 5, true));
+    let names: Vec<String> = table
+        .fields
+        .iter()
+        .map(|field| field.entry.to_string())
+        .collect();
+    assert_eq!(
+        names,
+        ["\"u\" (int32[3, 2] of [3, 8])", "\"count\" (int64)"]
+    );
+    assert_eq!(table.fields[0].entry.at, [6, 0]);
+}
+
+#[test]
+fn no_cut_or_changed_file_is_taken_for_a_whole_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write(dir.path());
+    let whole = std::fs::read(&path).unwrap();
+    let good = read(&path).unwrap();
+    for length in 0..whole.len() {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains("rank_2.fields"), "{length}: {error}");
+    }
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 4;
+        std::fs::write(&path, &bytes).unwrap();
+        let is_data = (64..192).contains(&at);
+        assert_eq!(read(&path).ok(), is_data.then(|| good.clone()), "byte {at}");
+    }
+}
+
+/// A table with right checksums may still say what cannot be.
+#[test]
+fn records_that_cannot_be_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = write(dir.path());
+    let whole = std::fs::read(&path).unwrap();
+    let (table, trailer) = (192, whole.len() - 64);
+    for at in table..trailer {
+        for value in [0u8, 1, 7, 0x7f, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[at] = value;
+            let sum = crc32fast::hash(&bytes[table..trailer]);
+            bytes[trailer + 52..trailer + 56].copy_from_slice(&sum.to_le_bytes());
+            let sum = crc32fast::hash(&bytes[trailer..trailer + 60]);
+            bytes[trailer + 60..].copy_from_slice(&sum.to_le_bytes());
+            std::fs::write(&path, &bytes).unwrap();
+            // Whatever is taken is inside of the file.
+            for field in read(&path).iter().flat_map(|table| &table.fields) {
+                let end = field.section.offset + field.entry.bytes();
+                assert!(end <= table as u64, "byte {at} as {value}");
+            }
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! The handle that the program's routine gets: it lists the state through it, to be written or to be read.
+
+use super::entry::{Entry, Listed, Options, Order, Role, Spec, check, check_name, wrong};
+use super::kind::{Class, Kind};
+use super::memory::{Memory, Slice};
+use super::reader::Reader;
+use super::sources::{Finding, Found, Sources};
+use super::write::Writer;
+use crate::session::{Session, Verdict};
+use crate::{Error, Result};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// Why the routine is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// The state is written.
+    Write,
+    /// The list is compared with a checkpoint. No memory of a field changes.
+    Compare,
+    /// The state is read.
+    Read,
+}
+
+/// What is done with what is listed.
+pub(super) enum Mode<'a> {
+    Write(&'a mut Writer),
+    Compare(&'a mut Survey),
+    Read(&'a mut Reader),
+}
+
+/// What the program lists in a restart, before anything is read.
+pub(super) struct Survey {
+    pub sources: Sources,
+    pub listed: Vec<Listed>,
+    /// Names of counts, and of fields that the program no longer has.
+    pub others: HashSet<String>,
+}
+
+/// What a checkpoint has of a field. Dimensions are in the order of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredField {
+    /// What the elements are.
+    pub kind: Kind,
+    /// Extents of this rank's array; of a part that another number of ranks wrote, those of the whole.
+    pub extents: Vec<i64>,
+    /// Extents of the whole; empty if there is none.
+    pub whole: Vec<i64>,
+    /// Index of the first element in the whole; empty if there is none.
+    pub at: Vec<i64>,
+}
+
+/// The state of a program as it lists it. All of it is local.
+pub struct List<'a> {
+    session: &'a mut Session,
+    mode: Mode<'a>,
+    /// The names of the lists that were begun and not ended.
+    inside: Vec<String>,
+    order: Order,
+    next: Options,
+    names: HashSet<(String, Option<u64>)>,
+    failed: Option<Finding>,
+}
+
+impl<'a> List<'a> {
+    pub(super) fn new(session: &'a mut Session, mode: Mode<'a>) -> Self {
+        List {
+            session,
+            mode,
+            inside: Vec::new(),
+            order: Order::Row,
+            next: Options::default(),
+            names: HashSet::new(),
+            failed: None,
+        }
+    }
+
+    /// Lists a field: writes it, compares it with the checkpoint, or reads it. `memory` may be `None` if there
+    /// are no elements.
+    ///
+    /// # Errors
+    /// The arguments are wrong, or it could not be written or read. Every later call gives the same error,
+    /// and the checkpoint, or the restart, fails on all ranks, whatever the routine returns.
+    pub fn field(&mut self, spec: Spec<'_>, memory: Option<&mut dyn Memory>) -> Result<()> {
+        self.unless_failed(|list| list.try_field(&spec, memory))
+    }
+
+    /// Lists a number on which the rest of the list depends, as the number of fields that follow, or an extent.
+    /// In a restart, `value` becomes what was written, also before anything else is read.
+    ///
+    /// # Errors
+    /// As [`List::field`]; or another number of ranks wrote counts that were not the same on all.
+    pub fn count(&mut self, name: &str, value: &mut i64) -> Result<()> {
+        self.unless_failed(|list| list.try_count(name, value))
+    }
+
+    /// What the checkpoint that is read has of a field, so that the program can allocate it; `None` if it has no
+    /// such field, or if the state is written. With the [options](List::next) for the next field, which stay.
+    ///
+    /// # Errors
+    /// The file of the rank that was asked for cannot be read.
+    pub fn stored(&mut self, name: &str) -> Result<Option<StoredField>> {
+        self.unless_failed(|list| list.try_stored(name))
+    }
+
+    /// Sets the options of the next field or count.
+    pub fn next(&mut self, options: Options) {
+        self.next = options;
+    }
+
+    /// The options of the next field or count.
+    pub fn options(&self) -> Options {
+        self.next
+    }
+
+    /// Sets in which order the dimensions of the following fields are named.
+    pub fn set_order(&mut self, order: Order) {
+        self.order = order;
+    }
+
+    /// Says that the program no longer has a field, so that a checkpoint with it is not refused.
+    ///
+    /// # Errors
+    /// The name cannot be one.
+    pub fn gone(&mut self, name: &str) -> Result<()> {
+        self.unless_failed(|list| {
+            let name = list.full(name);
+            check_name(&name)?;
+            if let Mode::Compare(survey) = &mut list.mode {
+                survey.others.insert(name);
+            }
+            Ok(())
+        })
+    }
+
+    /// Begins a list in the list: the names of its fields have `name` and a slash before them.
+    ///
+    /// # Errors
+    /// The name cannot be one.
+    pub fn begin(&mut self, name: &str) -> Result<()> {
+        self.unless_failed(|list| {
+            check_name(name)?;
+            list.inside.push(format!("{name}/"));
+            Ok(())
+        })
+    }
+
+    /// Ends the list that was begun last.
+    ///
+    /// # Errors
+    /// None was begun.
+    pub fn end(&mut self) -> Result<()> {
+        self.unless_failed(|list| match list.inside.pop() {
+            Some(_) => Ok(()),
+            None => Err(Error::usage("SCR_End_list", "no list was begun").into()),
+        })
+    }
+
+    /// The path of a file of the same dataset, which the program writes or reads itself, in the pass in which the
+    /// state is written or read. As [`Session::route`].
+    ///
+    /// # Errors
+    /// Those of [`Session::route`].
+    pub fn file(&mut self, name: &Path) -> Result<PathBuf> {
+        self.unless_failed(|list| Ok(list.session.route(name)?))
+    }
+
+    /// Why the routine is called.
+    pub fn pass(&self) -> Pass {
+        match self.mode {
+            Mode::Write(_) => Pass::Write,
+            Mode::Compare(_) => Pass::Compare,
+            Mode::Read(_) => Pass::Read,
+        }
+    }
+
+    /// How many ranks wrote the checkpoint that is read; `None` if the state is written.
+    pub fn stored_ranks(&self) -> Option<u64> {
+        match &self.mode {
+            Mode::Write(_) => None,
+            Mode::Compare(survey) => Some(survey.sources.ranks),
+            Mode::Read(reader) => Some(reader.sources.ranks),
+        }
+    }
+
+    /// Keeps an error of the program's own, as if a call had failed.
+    pub fn fail(&mut self, error: Error) {
+        let verdict = Verdict::NotRead;
+        self.failed.get_or_insert(Finding { verdict, error });
+    }
+
+    /// What has failed, if anything.
+    pub(super) fn end_of_list(mut self, returned: Result<()>) -> Found<()> {
+        if let Err(error) = returned {
+            self.fail(error);
+        }
+        if self.failed.is_none() && !self.inside.is_empty() {
+            let name = self.inside.concat();
+            let what = format!("the list \"{name}\" was begun and not ended; call SCR_End_list");
+            self.fail(Error::usage("SCR_Begin_list", what));
+        }
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    fn unless_failed<T>(&mut self, work: impl FnOnce(&mut Self) -> Found<T>) -> Result<T> {
+        if let Some(failed) = &self.failed {
+            return Err(failed.error.clone());
+        }
+        work(self).map_err(|finding| {
+            let error = finding.error.clone();
+            self.failed = Some(finding);
+            error
+        })
+    }
+
+    fn full(&self, name: &str) -> String {
+        self.inside.concat() + name
+    }
+
+    /// Takes the options of a field; its name must be new.
+    fn begin_field(&mut self, name: &str) -> Result<Options> {
+        let options = std::mem::take(&mut self.next);
+        if options.from.is_some() && matches!(self.mode, Mode::Write(_)) {
+            let what = "an old rank's part can only be read; SCR_Stored_ranks tells when the state is read";
+            return Err(wrong(name, what));
+        }
+        if !self.names.insert((name.to_string(), options.from)) {
+            let what = "is listed twice; give each field a name of its own, or use SCR_Begin_list";
+            return Err(wrong(name, what));
+        }
+        Ok(options)
+    }
+
+    fn try_field(&mut self, spec: &Spec<'_>, memory: Option<&mut dyn Memory>) -> Found<()> {
+        let name = self.full(spec.name);
+        let (entry, strides) = check(name, spec, self.order, memory.is_some())?;
+        let options = self.begin_field(&entry.name)?;
+        match &mut self.mode {
+            Mode::Write(writer) => {
+                let memory = memory.map(|memory| &*memory);
+                Ok(writer.put(entry, &strides, memory)?)
+            }
+            Mode::Compare(survey) => {
+                survey.listed.push(Listed { entry, options });
+                Ok(())
+            }
+            Mode::Read(reader) => {
+                let listed = Listed { entry, options };
+                reader.read(self.session.comm(), &listed, &strides, memory)
+            }
+        }
+    }
+
+    fn try_count(&mut self, name: &str, value: &mut i64) -> Found<()> {
+        let name = self.full(name);
+        check_name(&name)?;
+        let options = self.begin_field(&name)?;
+        let sources = match &mut self.mode {
+            Mode::Write(writer) => {
+                let entry = Entry {
+                    name,
+                    kind: Kind::new(Class::Integer, 8),
+                    role: Role::Count,
+                    order: Order::Row,
+                    extents: Vec::new(),
+                    whole: Vec::new(),
+                    at: Vec::new(),
+                };
+                let memory = Slice::new(std::slice::from_mut(value));
+                return Ok(writer.put(entry, &[], Some(&memory))?);
+            }
+            Mode::Compare(survey) => {
+                survey.others.insert(name.clone());
+                &mut survey.sources
+            }
+            Mode::Read(reader) => &mut reader.sources,
+        };
+        let (home, same_ranks) = (
+            sources.home,
+            sources.ranks == self.session.comm().size() as u64,
+        );
+        let source = sources.source(self.session, options.from.unwrap_or(home))?;
+        let is_there = source.number(&name).is_some();
+        if !is_there && options.keep_if_missing {
+            return Ok(());
+        }
+        if is_there && !same_ranks && options.from.is_none() && !source.table.same_counts {
+            let what = format!(
+                "count \"{name}\": {} ranks wrote the checkpoint, and their counts differ; read them one by one, with \
+                 SCR_From_rank",
+                sources.ranks
+            );
+            return Err(Finding::unfit(what));
+        }
+        *value = sources.count(options.from.unwrap_or(home), &name)?;
+        Ok(())
+    }
+
+    fn try_stored(&mut self, name: &str) -> Found<Option<StoredField>> {
+        let name = self.full(name);
+        let (order, options) = (self.order, self.next);
+        let sources = match &mut self.mode {
+            Mode::Write(_) => return Ok(None),
+            Mode::Compare(survey) => &mut survey.sources,
+            Mode::Read(reader) => &mut reader.sources,
+        };
+        let (home, same_ranks) = (
+            sources.home,
+            sources.ranks == self.session.comm().size() as u64,
+        );
+        let source = sources.source(self.session, options.from.unwrap_or(home))?;
+        let field = source
+            .number(&name)
+            .and_then(|number| source.table.fields.get(number));
+        let turned = |numbers: &[u64]| {
+            let numbers: Vec<i64> = numbers.iter().map(|n| *n as i64).collect();
+            order.turned(&numbers)
+        };
+        Ok(field.map(|field| {
+            let entry = &field.entry;
+            let all = entry.role == Role::Part && options.from.is_none() && !same_ranks;
+            StoredField {
+                kind: entry.kind,
+                extents: turned(if all { &entry.whole } else { &entry.extents }),
+                whole: turned(&entry.whole),
+                at: if all {
+                    vec![0; entry.at.len()]
+                } else {
+                    turned(&entry.at)
+                },
+            }
+        }))
+    }
+}

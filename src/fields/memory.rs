@@ -1,0 +1,210 @@
+//! The memory of a field, as the program gives it for the time of one call.
+
+use super::kind::{Class, Kind};
+use super::walk::{Run, Walk};
+use crate::{Error, Result};
+
+/// Memory that holds a field. Offsets are bytes from its first element, and may be negative.
+pub trait Memory {
+    /// `length` bytes from `offset` on.
+    ///
+    /// # Errors
+    /// They are not part of the memory.
+    fn bytes(&self, offset: i64, length: usize) -> Result<&[u8]>;
+
+    /// [`Memory::bytes`], to be changed.
+    ///
+    /// # Errors
+    /// They are not part of the memory.
+    fn bytes_mut(&mut self, offset: i64, length: usize) -> Result<&mut [u8]>;
+}
+
+/// Adds the elements `from` to `to` of a walk through memory to `out`.
+///
+/// # Errors
+/// An element is not in the memory.
+pub fn gather(
+    memory: &dyn Memory,
+    walk: &Walk,
+    (from, to): (u64, u64),
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let size = walk.size() as usize;
+    walk.runs(from, to, |run| {
+        if is_dense(&run, walk) {
+            out.extend_from_slice(memory.bytes(run.offset, run.count as usize * size)?);
+            return Ok(());
+        }
+        for i in 0..run.count as i64 {
+            out.extend_from_slice(memory.bytes(run.offset + i * run.stride, size)?);
+        }
+        Ok(())
+    })
+}
+
+/// Writes `data` to the elements of a walk through memory, from element `from` on.
+///
+/// # Errors
+/// An element is not in the memory.
+pub fn scatter(memory: &mut dyn Memory, walk: &Walk, from: u64, data: &[u8]) -> Result<()> {
+    let size = walk.size() as usize;
+    let count = data.len().checked_div(size).unwrap_or(0);
+    let mut left = data;
+    walk.runs(from, from + count as u64, |run| {
+        if is_dense(&run, walk) {
+            let (now, rest) = left.split_at(run.count as usize * size);
+            memory
+                .bytes_mut(run.offset, now.len())?
+                .copy_from_slice(now);
+            left = rest;
+            return Ok(());
+        }
+        for i in 0..run.count as i64 {
+            let (now, rest) = left.split_at(size);
+            let place = memory.bytes_mut(run.offset + i * run.stride, size)?;
+            place.copy_from_slice(now);
+            left = rest;
+        }
+        Ok(())
+    })
+}
+
+fn is_dense(run: &Run, walk: &Walk) -> bool {
+    run.count == 1 || run.stride == walk.size() as i64
+}
+
+/// A type of Rust that is an element of a field: any bytes are a value of it, and it has no padding.
+pub trait Element: Copy + sealed::Plain {
+    /// What it is in a file.
+    const KIND: Kind;
+}
+
+mod sealed {
+    /// Only this module says which types are plain.
+    pub trait Plain {}
+}
+
+macro_rules! elements {
+    ($($type:ty: $class:ident,)*) => {$(
+        impl sealed::Plain for $type {}
+        impl Element for $type {
+            const KIND: Kind = Kind::new(Class::$class, size_of::<$type>() as u32);
+        }
+    )*};
+}
+
+elements! {
+    i8: Integer,
+    i16: Integer,
+    i32: Integer,
+    i64: Integer,
+    i128: Integer,
+    u8: Unsigned,
+    u16: Unsigned,
+    u32: Unsigned,
+    u64: Unsigned,
+    u128: Unsigned,
+    f32: Real,
+    f64: Real,
+    [f32; 2]: Complex,
+    [f64; 2]: Complex,
+}
+
+/// A slice whose element `first` is the first one of a field.
+pub struct Slice<'a> {
+    bytes: &'a mut [u8],
+    first: usize,
+}
+
+impl<'a> Slice<'a> {
+    /// All of a slice.
+    pub fn new<T: Element>(elements: &'a mut [T]) -> Self {
+        Slice::from(elements, 0)
+    }
+
+    /// A slice in which the first element of the field is element `first`: for negative strides.
+    pub fn from<T: Element>(elements: &'a mut [T], first: usize) -> Self {
+        Slice {
+            first: first * size_of::<T>(),
+            bytes: bytes_of(elements),
+        }
+    }
+
+    /// Bytes as they are, with the first element at byte `first`.
+    pub fn of_bytes(bytes: &'a mut [u8], first: usize) -> Self {
+        Slice { bytes, first }
+    }
+
+    fn place(&self, offset: i64, length: usize) -> Option<std::ops::Range<usize>> {
+        let from = usize::try_from(self.first as i64 + offset).ok()?;
+        let to = from.checked_add(length)?;
+        (to <= self.bytes.len()).then_some(from..to)
+    }
+}
+
+fn bytes_of<T: Element>(elements: &mut [T]) -> &mut [u8] {
+    let length = size_of_val(elements);
+    // SAFETY: the slice is `length` bytes of initialised memory that is borrowed for as long as the result.
+    // `Element` is sealed, and each of its types has no padding and takes any bytes.
+    unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), length) }
+}
+
+fn outside(offset: i64, length: usize) -> Error {
+    let end = offset.saturating_add(length as i64);
+    Error::usage(
+        "SCR_Field",
+        format!("bytes {offset} to {end} from the first element are not in its memory"),
+    )
+}
+
+impl Memory for Slice<'_> {
+    fn bytes(&self, offset: i64, length: usize) -> Result<&[u8]> {
+        let place = self.place(offset, length);
+        let bytes = place.and_then(|place| self.bytes.get(place));
+        bytes.ok_or_else(|| outside(offset, length))
+    }
+
+    fn bytes_mut(&mut self, offset: i64, length: usize) -> Result<&mut [u8]> {
+        let place = self.place(offset, length);
+        let bytes = place.and_then(|place| self.bytes.get_mut(place));
+        bytes.ok_or_else(|| outside(offset, length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Slice, gather, scatter};
+    use crate::fields::walk::Walk;
+
+    #[test]
+    fn a_section_goes_out_and_comes_back() {
+        // Every second column of the rows of a 4 x 6 array, the last row first.
+        let mut array: Vec<i32> = (0..24).collect();
+        let walk = Walk::new(&[4, 3], &[-24, 8], 0, 4);
+        let mut out = Vec::new();
+        gather(&Slice::from(&mut array, 18), &walk, (0, 12), &mut out).unwrap();
+        let found: Vec<i32> = out
+            .chunks(4)
+            .map(|b| i32::from_le_bytes(b.try_into().unwrap()))
+            .collect();
+        assert_eq!(found, [18, 20, 22, 12, 14, 16, 6, 8, 10, 0, 2, 4]);
+        let mut other = vec![-1; 24];
+        for (from, to) in [(0, 5), (5, 12)] {
+            let part = &out[from * 4..to * 4];
+            scatter(&mut Slice::from(&mut other, 18), &walk, from as u64, part).unwrap();
+        }
+        for (i, value) in other.iter().enumerate() {
+            assert_eq!(*value, if i % 2 == 0 { i as i32 } else { -1 });
+        }
+    }
+
+    #[test]
+    fn what_is_not_in_the_slice_is_not_touched() {
+        let mut array = [1u8; 4];
+        let walk = Walk::new(&[3], &[2], 0, 1);
+        let mut slice = Slice::new(&mut array);
+        assert!(gather(&slice, &walk, (0, 3), &mut Vec::new()).is_err());
+        let error = scatter(&mut slice, &walk, 0, &[7, 7, 7]).unwrap_err();
+        assert!(error.to_string().contains("bytes 4 to 5"), "{error}");
+    }
+}

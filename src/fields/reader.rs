@@ -1,0 +1,191 @@
+//! Reads the fields of a checkpoint that was found to be whole into the program's memory.
+
+use super::convert::convert;
+use super::entry::{Entry, Listed};
+use super::kind::Kind;
+use super::memory::{Memory, scatter};
+use super::region::Region;
+use super::sources::{Found, Sources, chunk_of, chunks_in};
+use super::spread::{Spread, open_message};
+use super::words::deliver;
+use crate::comm::Communicator;
+use crate::{Error, Result};
+
+/// Where a listed field comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Want {
+    /// It stays as it is.
+    Nothing,
+    /// All of field `number` of the file of `rank`.
+    Local { rank: u64, number: usize },
+    /// From the readers of several files: it is the part of this number.
+    Spread { part: usize },
+}
+
+/// A field of the list, and where it comes from.
+pub(super) struct Wanted {
+    pub listed: Listed,
+    pub want: Want,
+    /// The kind in the files.
+    pub kind: Kind,
+}
+
+/// What is read when the routine is called for the second time.
+pub(super) struct Reader {
+    pub sources: Sources,
+    pub wanted: Vec<Wanted>,
+    pub spread: Option<Spread>,
+    /// In how many rounds each part is sent: the most of any rank.
+    pub rounds: Vec<u64>,
+    /// The next field, and the next part.
+    pub next: usize,
+    pub next_part: usize,
+    /// An error of the transport: the ranks are out of step.
+    pub broken: Option<Error>,
+}
+
+/// The memory of a field in a restart.
+struct Target<'a> {
+    entry: &'a Entry,
+    strides: &'a [i64],
+    /// The kind in the file.
+    kind: Kind,
+    memory: &'a mut dyn Memory,
+}
+
+impl Target<'_> {
+    /// Puts bytes from the file where they belong: the elements of a box of the whole, from element `from` on.
+    fn put(&mut self, region: &Region, from: u64, bytes: &[u8]) -> Result<()> {
+        let walk = self.entry.walk_in(region, self.strides);
+        if self.kind == self.entry.kind {
+            scatter(self.memory, &walk, from, bytes)
+        } else {
+            let converted = convert(self.kind, self.entry.kind, bytes);
+            scatter(self.memory, &walk, from, &converted)
+        }
+    }
+}
+
+impl Reader {
+    /// Reads the next field of the list. Local, or for a part in other boxes collective.
+    pub fn read(
+        &mut self,
+        comm: &dyn Communicator,
+        listed: &Listed,
+        strides: &[i64],
+        memory: Option<&mut dyn Memory>,
+    ) -> Found<()> {
+        let Some(wanted) = self
+            .wanted
+            .get(self.next)
+            .filter(|wanted| wanted.listed == *listed)
+        else {
+            let before = self.wanted.get(self.next);
+            let before = before.map_or("nothing more".to_string(), |wanted| {
+                wanted.listed.entry.to_string()
+            });
+            let what = format!(
+                "the routine lists {} as number {} when the state is read, and listed {before} when it was compared; \
+                 the list may depend on counts, and on nothing that is read",
+                listed.entry,
+                self.next + 1
+            );
+            return Err(Error::usage("SCR_Restore", what).into());
+        };
+        let (want, kind) = (wanted.want, wanted.kind);
+        self.next += 1;
+        let mut target = memory.map(|memory| Target {
+            entry: &listed.entry,
+            strides,
+            kind,
+            memory,
+        });
+        match want {
+            Want::Nothing => Ok(()),
+            Want::Local { rank, number } => match &mut target {
+                Some(target) => self.read_local(rank, number, target),
+                None => Ok(()),
+            },
+            Want::Spread { part } => {
+                self.next_part = part + 1;
+                self.receive(comm, part, target.as_mut())
+            }
+        }
+    }
+
+    fn read_local(&mut self, rank: u64, number: usize, target: &mut Target<'_>) -> Found<()> {
+        let stored = self.sources.field(rank, number)?;
+        let (step, size) = (chunk_of(&stored.section), stored.entry.kind.size().max(1));
+        let region = target.entry.region();
+        let walk = target.entry.walk_in(&region, target.strides);
+        let straight = walk.is_contiguous() && target.kind == target.entry.kind;
+        for chunk in 0..chunks_in(stored) {
+            let key = (rank, number, chunk);
+            if straight && self.sources.read_into(key, target.memory, walk.base())? {
+                continue;
+            }
+            let bytes = self.sources.chunk(key)?;
+            target.put(&region, chunk * step / size, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Sends what others need of a part, and receives what this rank needs. All rounds take place, whatever
+    /// fails. Collective.
+    fn receive(
+        &mut self,
+        comm: &dyn Communicator,
+        part: usize,
+        mut target: Option<&mut Target<'_>>,
+    ) -> Found<()> {
+        let mut found = Ok(());
+        for round in 0..self.rounds.get(part).copied().unwrap_or(0) {
+            let messages = match &self.spread {
+                Some(spread) => spread.messages(&mut self.sources, part, round),
+                None => Ok(Vec::new()),
+            };
+            let messages = messages.unwrap_or_else(|finding| {
+                found = Err(finding);
+                Vec::new()
+            });
+            let received = match deliver(comm, messages) {
+                Ok(received) => received,
+                Err(error) => {
+                    self.broken = Some(error.clone());
+                    return Err(error.into());
+                }
+            };
+            for (_, message) in received {
+                let put =
+                    open_message(&message).and_then(|(region, from, bytes)| match &mut target {
+                        Some(target) => Ok(target.put(&region, from, bytes)?),
+                        None => Ok(()),
+                    });
+                found = found.and(put);
+            }
+        }
+        found
+    }
+
+    /// The routine has ended: takes part in what the other ranks still send each other. Collective.
+    pub fn finish(&mut self, comm: &dyn Communicator) -> Found<()> {
+        let mut found = Ok(());
+        while self.broken.is_none() && self.next_part < self.rounds.len() {
+            let part = self.next_part;
+            self.next_part += 1;
+            found = found.and(self.receive(comm, part, None));
+        }
+        if self.next < self.wanted.len() {
+            let missing = self
+                .wanted
+                .get(self.next)
+                .map(|wanted| wanted.listed.entry.to_string());
+            let what = format!(
+                "the routine does not list {} when the state is read, and listed it when it was compared",
+                missing.unwrap_or_default()
+            );
+            found = found.and(Err(Error::usage("SCR_Restore", what).into()));
+        }
+        found
+    }
+}

@@ -1,0 +1,355 @@
+//! Restores the state of a program from the newest checkpoint of fields that is whole and fits.
+
+use super::agreement::{fingerprint_of, first_difference, signature};
+use super::convert::is_lossless;
+use super::entry::{Entry, Listed, Role, wrong};
+use super::kind::Kind;
+use super::list::{List, Mode, Survey};
+use super::reader::{Reader, Want, Wanted};
+use super::sources::{Finding, Found, Sources, chunks_in};
+use super::spread::Spread;
+use crate::comm::{Communicator, Term, VerdictExt};
+use crate::events::Severity;
+use crate::format::Name;
+use crate::session::state::Call;
+use crate::session::{Session, Verdict};
+use crate::{Error, Result};
+use std::collections::HashSet;
+
+/// The routine of a program.
+type Routine<'a> = dyn FnMut(&mut List<'_>) -> Result<()> + 'a;
+
+/// Restores the state that `routine` lists (`SCR_Restore`): from the newest checkpoint that is whole and fits,
+/// which any number of ranks may have written. Its name; `None` if there is no checkpoint. Collective.
+///
+/// The routine is called twice for each checkpoint that is tried: to compare, in which no field changes, and
+/// when all ranks have found names, kinds, extents and checksums right, to read.
+///
+/// # Errors
+/// No checkpoint fits the program, or one cannot be read for a reason that says nothing of it: bad arguments,
+/// lists that differ between ranks, an error of the system. Such a checkpoint is not given up. The same on all
+/// ranks; no phase stays open.
+pub fn restore(session: &mut Session, routine: &mut Routine<'_>) -> Result<Option<Name>> {
+    session.check_call(Call::Restore)?;
+    session.allow_other_ranks(true)?;
+    session.forget_unfit();
+    let mut last: Option<Error> = None;
+    let mut changed = false;
+    loop {
+        let offered = session.have_restart();
+        let offered = match (offered, last.take()) {
+            (Ok(Some(name)), last) => {
+                tell(session, last);
+                name
+            }
+            (Ok(None), Some(last)) if changed => return Err(half_changed(&last)),
+            (Err(error), _) if changed => return Err(half_changed(&error)),
+            (Ok(None), last) => {
+                tell(session, last);
+                return Ok(None);
+            }
+            (Err(error), _) => return Err(error),
+        };
+        let read = try_restore(session, routine, &mut changed);
+        let broken = read
+            .as_ref()
+            .err()
+            .filter(|finding| matches!(finding.error, Error::Comm { .. }));
+        if let Some(broken) = broken {
+            return Err(broken.error.clone());
+        }
+        let verdict = read
+            .as_ref()
+            .map_or_else(|finding| finding.verdict, |()| Verdict::Read);
+        session.set_why_invalid(read.err().map(|finding| finding.error.to_string()));
+        match session.complete_restart(verdict).verdict()? {
+            Ok(()) => return Ok(Some(offered)),
+            Err(error) => last = Some(error),
+        }
+    }
+}
+
+/// A checkpoint has failed while it was read, and none was restored after it.
+fn half_changed(why: &Error) -> Error {
+    let what = format!("the program's memory is partly that of a checkpoint that failed: {why}");
+    Error::usage(Call::Restore.name(), what)
+}
+
+/// Tells why a checkpoint was not restored, before an older one is tried.
+fn tell(session: &Session, why: Option<Error>) {
+    if let Some(why) = why {
+        session.tell_once(Severity::Error, why.to_string());
+    }
+}
+
+/// Tries the checkpoint that is offered. The result of this rank: another one may have failed. Collective.
+fn try_restore(session: &mut Session, routine: &mut Routine<'_>, changed: &mut bool) -> Found<()> {
+    let name = session.start_restart()?;
+    let ranks = session.restart_ranks()?;
+    let (me, size) = (session.comm().rank() as u64, session.comm().size() as u64);
+    let mut sources = Sources::new(name, ranks, me, size);
+    let compared = sources.open_own(session).and_then(|()| {
+        let mut survey = Survey {
+            sources,
+            listed: Vec::new(),
+            others: HashSet::new(),
+        };
+        let mut list = List::new(session, Mode::Compare(&mut survey));
+        let returned = routine(&mut list);
+        list.end_of_list(returned)?;
+        Plan::of(session, survey)
+    });
+    let plan = compared.as_ref().ok();
+    let number = plan.map_or(0, |plan| fingerprint_of(&plan.signatures) as i64);
+    let stored = plan.map_or(0, |plan| plan.sources.list() as i64);
+    let mut terms = [
+        Term::Max(number),
+        Term::Min(number),
+        Term::Max(stored),
+        Term::Min(stored),
+        Term::Max(plan.is_some_and(|plan| plan.other_boxes).into()),
+        Term::Max(plan.is_some_and(|plan| !plan.unlisted.is_empty()).into()),
+        Term::Max(plan.is_none().into()),
+    ];
+    let comm = session.comm();
+    comm.allreduce(&mut terms)?;
+    let [
+        most,
+        least,
+        most_stored,
+        least_stored,
+        other_boxes,
+        unlisted,
+        failed,
+    ] = terms.map(Term::value);
+    if failed > 0 {
+        return compared.map(drop);
+    }
+    let plan = compared?;
+    if most_stored != least_stored {
+        let what = "the files of fields of the ranks have different fields";
+        return Err(Error::format(0, what).into());
+    }
+    if most != least {
+        return Ok(first_difference(
+            comm,
+            Call::Restore.name(),
+            &plan.signatures,
+        )??);
+    }
+    if unlisted > 0 {
+        refuse_unlisted(comm, &plan)??;
+    }
+    let Some(mut reader) = verify(session, plan, other_boxes > 0)?? else {
+        return Ok(());
+    };
+    *changed = true;
+    let mut list = List::new(session, Mode::Read(&mut reader));
+    let returned = routine(&mut list);
+    let read = list.end_of_list(returned);
+    let finished = reader.finish(session.comm());
+    match reader.broken {
+        Some(error) => Err(error.into()),
+        None => read.and(finished),
+    }
+}
+
+/// Checks all bytes that are needed. `None` if another rank has found something wrong; the inner error is
+/// what this rank has found. Collective.
+fn verify(session: &Session, plan: Plan, other_boxes: bool) -> Found<Found<Option<Reader>>> {
+    let comm = session.comm();
+    let Plan {
+        mut sources,
+        mut wanted,
+        parts,
+        ..
+    } = plan;
+    let spread = if other_boxes {
+        Some(Spread::plan(comm, &sources, &parts)?)
+    } else {
+        None
+    };
+    if other_boxes {
+        let listed = wanted.iter_mut().filter(|wanted| wanted.is_part());
+        for (part, wanted) in listed.enumerate() {
+            wanted.want = Want::Spread { part };
+        }
+    }
+    let mut verified = Ok(());
+    for wanted in &wanted {
+        if let Want::Local { rank, number } = wanted.want {
+            let chunks = sources.field(rank, number).map_or(0, chunks_in);
+            let all = (0..chunks).try_for_each(|chunk| sources.verify((rank, number, chunk)));
+            verified = verified.and(all);
+        }
+    }
+    let spread = match spread {
+        Some(Ok(spread)) => {
+            verified = verified.and_then(|()| spread.verify(&mut sources));
+            Some(spread)
+        }
+        Some(Err(finding)) => {
+            verified = verified.and(Err(finding));
+            None
+        }
+        None => None,
+    };
+    let rounds = |part: usize| spread.as_ref().map_or(0, |spread| spread.rounds(part));
+    let most = if other_boxes { parts.len() } else { 0 };
+    let mut terms: Vec<Term> = (0..most)
+        .map(|part| Term::Max(rounds(part) as i64))
+        .collect();
+    terms.push(Term::Max(verified.is_err().into()));
+    comm.allreduce(&mut terms)?;
+    let failed = terms.pop().is_some_and(|term| term.value() > 0);
+    if failed {
+        return Ok(verified.map(|()| None));
+    }
+    Ok(Ok(Some(Reader {
+        sources,
+        wanted,
+        spread,
+        rounds: terms.into_iter().map(|term| term.value() as u64).collect(),
+        next: 0,
+        next_part: 0,
+        broken: None,
+    })))
+}
+
+/// Fails, on all ranks, if there is a field that none of them lists: a rank that reads no old rank's part need not
+/// list it. Collective.
+fn refuse_unlisted(comm: &dyn Communicator, plan: &Plan) -> Result<Found<()>> {
+    let mut terms: Vec<Term> = plan.sources.stored().map(|_| Term::Min(0)).collect();
+    for number in &plan.unlisted {
+        if let Some(term) = terms.get_mut(*number) {
+            *term = Term::Min(1);
+        }
+    }
+    comm.allreduce(&mut terms)?;
+    let mut fields = plan.sources.stored().zip(terms);
+    let unlisted = fields.find(|(_, term)| term.value() > 0);
+    Ok(unlisted.map_or(Ok(()), |(entry, _)| {
+        Err(Finding::unfit(format!(
+            "the checkpoint has field {entry}, which the program does not list; if the program no longer has it, say \
+             so with SCR_Gone"
+        )))
+    }))
+}
+
+/// Where each listed field comes from.
+struct Plan {
+    sources: Sources,
+    wanted: Vec<Wanted>,
+    /// The parts of wholes, without those of old ranks.
+    parts: Vec<Entry>,
+    /// A part is in another box than this rank's file has.
+    other_boxes: bool,
+    /// What all ranks must list alike.
+    signatures: Vec<String>,
+    /// Numbers of the fields in the file that this rank does not list.
+    unlisted: Vec<usize>,
+}
+
+impl Wanted {
+    /// True for a part of a whole that the program has and the checkpoint, too.
+    fn is_part(&self) -> bool {
+        let Listed { entry, options } = &self.listed;
+        entry.role == Role::Part && options.from.is_none() && self.want != Want::Nothing
+    }
+}
+
+impl Plan {
+    /// Compares what is listed with what is stored. Local.
+    fn of(session: &mut Session, survey: Survey) -> Found<Plan> {
+        let Survey {
+            mut sources,
+            listed,
+            others,
+        } = survey;
+        let same_ranks = sources.ranks == session.comm().size() as u64;
+        let mut other_boxes = false;
+        let mut wanted = Vec::with_capacity(listed.len());
+        for listed in listed {
+            let (want, kind) = compare(session, &mut sources, &listed, same_ranks)?;
+            let one = Wanted { listed, want, kind };
+            if let (true, Want::Local { rank, number }) = (one.is_part(), want) {
+                let stored = sources.field(rank, number)?;
+                other_boxes |= !same_ranks || stored.entry.region() != one.listed.entry.region();
+            }
+            wanted.push(one);
+        }
+        let names: HashSet<&str> = wanted
+            .iter()
+            .map(|w| w.listed.entry.name.as_str())
+            .collect();
+        let stored = sources.stored().enumerate();
+        let known =
+            |entry: &Entry| names.contains(entry.name.as_str()) || others.contains(&entry.name);
+        let unlisted = stored
+            .filter(|(_, entry)| !known(entry))
+            .map(|(number, _)| number)
+            .collect();
+        let common = wanted
+            .iter()
+            .filter(|wanted| wanted.listed.options.from.is_none());
+        let signatures = common
+            .map(|wanted| signature(&wanted.listed.entry, None))
+            .collect();
+        let parts = wanted.iter().filter(|wanted| wanted.is_part());
+        let parts = parts.map(|wanted| wanted.listed.entry.clone()).collect();
+        Ok(Plan {
+            sources,
+            wanted,
+            parts,
+            other_boxes,
+            signatures,
+            unlisted,
+        })
+    }
+}
+
+/// Where a listed field comes from, and its kind in the file. Local.
+fn compare(
+    session: &mut Session,
+    sources: &mut Sources,
+    listed: &Listed,
+    same_ranks: bool,
+) -> Found<(Want, Kind)> {
+    let Listed { entry, options } = listed;
+    let (ranks, size) = (sources.ranks, session.comm().size());
+    let rank = options.from.unwrap_or(sources.home);
+    if rank >= ranks {
+        let what = format!("{ranks} ranks wrote the checkpoint; there is no rank {rank}");
+        return Err(wrong(&entry.name, what).into());
+    }
+    let source = sources.source(session, rank)?;
+    let Some(number) = source.number(&entry.name) else {
+        if options.keep_if_missing {
+            return Ok((Want::Nothing, entry.kind));
+        }
+        return Err(Finding::unfit(format!(
+            "field {entry} is not in the checkpoint; if it may be missing, set SCR_KEEP_IF_MISSING for it"
+        )));
+    };
+    let stored = &sources.field(rank, number)?.entry;
+    let want = Want::Local { rank, number };
+    if entry.role == Role::Own && options.from.is_none() && !same_ranks && stored.role == Role::Own
+    {
+        return Err(Finding::unfit(format!(
+            "field {entry} is each rank's own: {ranks} ranks wrote it, and this run has {size}; give its place in a \
+             whole, or read the parts of the old ranks one by one, with SCR_From_rank"
+        )));
+    }
+    let lossless = options.convert && is_lossless(stored.kind, entry.kind);
+    let difference = entry.difference(stored, lossless, options.from.is_some());
+    match difference {
+        None => Ok((want, stored.kind)),
+        Some(mut what) => {
+            if is_lossless(stored.kind, entry.kind) && stored.kind != entry.kind && !options.convert
+            {
+                what += "; SCR_CONVERT converts it, and nothing is lost";
+            }
+            Err(Finding::unfit(what))
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! The files of fields that a rank reads in a restart.
+
+use super::entry::Entry;
+use super::file::{Section, Stored, Table, read_table};
+use super::memory::Memory;
+use crate::format::Name;
+use crate::session::{Session, Verdict};
+use crate::store::{File, Files, retry};
+use crate::{Error, Result};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+/// Bytes that are read at a time.
+const CHUNK: u64 = 1 << 20;
+
+/// Bytes that a rank keeps between their check and their use. What is beyond is read twice: once to be
+/// checked before the program's memory changes, and once into that memory.
+const KEPT: u64 = 64 << 20;
+
+/// Why a checkpoint is not restored, as one rank sees it.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// What that says of the checkpoint.
+    pub verdict: Verdict,
+    /// What was found.
+    pub error: Error,
+}
+
+impl Finding {
+    /// The checkpoint is not one of this program.
+    pub fn unfit(what: impl Into<String>) -> Self {
+        Finding {
+            verdict: Verdict::Unfit,
+            error: Error::usage("SCR_Restore", what),
+        }
+    }
+}
+
+/// An error of the system, or of a call, says nothing of the checkpoint. Any other one says that it is bad.
+impl From<Error> for Finding {
+    fn from(error: Error) -> Self {
+        let says_nothing = error.is_transient() || matches!(error, Error::Usage { .. });
+        Finding {
+            verdict: if says_nothing {
+                Verdict::NotRead
+            } else {
+                Verdict::Bad
+            },
+            error,
+        }
+    }
+}
+
+/// A result of one rank in a restart.
+pub type Found<T> = std::result::Result<T, Finding>;
+
+/// The name of the file of fields of a rank in a dataset, relative to the prefix directory.
+pub fn file_of(dataset: &Name, rank: u64) -> PathBuf {
+    dataset.as_path().join(format!("rank_{rank}.fields"))
+}
+
+/// The file of one rank.
+pub struct Source {
+    path: PathBuf,
+    file: Box<dyn File>,
+    /// What is in it.
+    pub table: Table,
+    /// The number of each field in the table, by its name.
+    numbers: HashMap<String, usize>,
+}
+
+impl Source {
+    fn open(files: &dyn Files, path: PathBuf) -> Result<Self> {
+        let (file, table) = retry(|| {
+            let file = files.open(&path)?;
+            let table = read_table(&*file, &path)?;
+            Ok((file, table))
+        })?;
+        let named = table.fields.iter().enumerate();
+        let numbers = named
+            .map(|(number, field)| (field.entry.name.clone(), number))
+            .collect();
+        Ok(Source {
+            path,
+            file,
+            table,
+            numbers,
+        })
+    }
+
+    /// The number of a field in the table.
+    pub fn number(&self, name: &str) -> Option<usize> {
+        self.numbers.get(name).copied()
+    }
+
+    /// Reads bytes of a section, whole blocks from the first one on, and checks them. Local.
+    fn read(&self, field: &Stored, from: u64, buffer: &mut [u8]) -> Result<()> {
+        let section = &field.section;
+        retry(|| self.file.read_at(section.offset + from, buffer))?;
+        check(section, from, buffer).map_err(|at| {
+            let name = &field.entry.name;
+            let what = format!(
+                "field \"{name}\" is damaged: the bytes of the block at {} have a wrong checksum",
+                section.offset + at
+            );
+            Error::corrupt(&self.path, what)
+        })
+    }
+}
+
+/// Where the first block begins whose checksum is wrong.
+fn check(section: &Section, from: u64, bytes: &[u8]) -> std::result::Result<(), u64> {
+    let first = (from / section.block) as usize;
+    for (number, block) in bytes.chunks(section.block as usize).enumerate() {
+        if section.blocks.get(first + number) != Some(&crc32fast::hash(block)) {
+            return Err(from + number as u64 * section.block);
+        }
+    }
+    Ok(())
+}
+
+/// A piece of a field in a file: the rank that wrote it, the number of the field in the table, the number of the
+/// piece.
+pub type ChunkKey = (u64, usize, u64);
+
+/// Bytes in a piece of a field.
+pub fn chunk_of(section: &Section) -> u64 {
+    (CHUNK / section.block.max(1)).max(1) * section.block
+}
+
+/// How many pieces a field has.
+pub fn chunks_in(field: &Stored) -> u64 {
+    match field.entry.bytes() {
+        0 => 0,
+        bytes => bytes.div_ceil(chunk_of(&field.section)),
+    }
+}
+
+/// All files that this rank reads.
+pub struct Sources {
+    dataset: Name,
+    /// How many ranks wrote the checkpoint.
+    pub ranks: u64,
+    /// The rank whose file tells what there is, and has what is the same on all ranks.
+    pub home: u64,
+    /// The ranks whose files this rank reads for all: each file has one reader.
+    pub held: std::ops::Range<u64>,
+    open: BTreeMap<u64, Source>,
+    kept: HashMap<ChunkKey, Vec<u8>>,
+    room: u64,
+    buffer: Vec<u8>,
+}
+
+impl Sources {
+    /// Rank `me` of `size` reads a checkpoint of `ranks` ranks.
+    pub fn new(dataset: Name, ranks: u64, me: u64, size: u64) -> Self {
+        let begin =
+            |rank: u64| (u128::from(rank) * u128::from(ranks)).div_ceil(u128::from(size)) as u64;
+        Sources {
+            dataset,
+            ranks,
+            home: (u128::from(me) * u128::from(ranks) / u128::from(size)) as u64,
+            held: begin(me)..begin(me + 1),
+            open: BTreeMap::new(),
+            kept: HashMap::new(),
+            room: KEPT,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Opens the files that this rank reads. Local.
+    pub fn open_own(&mut self, session: &mut Session) -> Found<()> {
+        self.source(session, self.home)?;
+        for rank in self.held.clone() {
+            self.source(session, rank)?;
+        }
+        let list = |rank| self.open.get(&rank).map(|source| source.table.list);
+        let home = list(self.home);
+        match self.held.clone().find(|rank| list(*rank) != home) {
+            None => Ok(()),
+            Some(rank) => {
+                let path = self.open.get(&rank).map(|source| source.path.clone());
+                let what = format!("has other fields than the file of rank {}", self.home);
+                Err(Error::corrupt(path.unwrap_or_default(), what).into())
+            }
+        }
+    }
+
+    /// The file of a rank, which is opened if it is not. Local.
+    pub fn source(&mut self, session: &mut Session, rank: u64) -> Found<&Source> {
+        if !self.open.contains_key(&rank) {
+            let source = self.find(session, rank)?;
+            self.open.insert(rank, source);
+        }
+        self.opened(rank)
+            .ok_or_else(|| Finding::unfit("a file is not open"))
+    }
+
+    fn find(&self, session: &mut Session, rank: u64) -> Found<Source> {
+        let name = file_of(&self.dataset, rank);
+        let path = session.route(&name).map_err(|error| match error {
+            Error::Usage { .. } if rank == self.home => Finding::unfit(format!(
+                "{} has no file of fields of rank {rank}: {error}",
+                self.dataset
+            )),
+            error => Finding::from(error),
+        })?;
+        let source = Source::open(&*session.files(), path)?;
+        let table = &source.table;
+        if (table.rank, table.ranks) != (rank, self.ranks) {
+            let what = format!("is the file of rank {} of {}", table.rank, table.ranks);
+            return Err(Error::corrupt(&source.path, what).into());
+        }
+        Ok(source)
+    }
+
+    /// A file that is open.
+    pub fn opened(&self, rank: u64) -> Option<&Source> {
+        self.open.get(&rank)
+    }
+
+    /// A field of a file that is open.
+    pub fn field(&self, rank: u64, number: usize) -> Found<&Stored> {
+        let field = self
+            .opened(rank)
+            .and_then(|source| source.table.fields.get(number));
+        field.ok_or_else(|| Finding::unfit("a field is not in its file"))
+    }
+
+    /// Reads a piece and checks it; keeps it if there is room. Local.
+    pub fn verify(&mut self, key: ChunkKey) -> Found<()> {
+        if self.kept.contains_key(&key) {
+            return Ok(());
+        }
+        let length = self.load(key)?;
+        if length <= self.room {
+            self.room -= length;
+            let bytes = std::mem::take(&mut self.buffer);
+            self.kept.insert(key, bytes);
+        }
+        Ok(())
+    }
+
+    /// The bytes of a piece. Local.
+    pub fn chunk(&mut self, key: ChunkKey) -> Found<&[u8]> {
+        if !self.kept.contains_key(&key) {
+            self.load(key)?;
+            return Ok(&self.buffer);
+        }
+        Ok(self.kept.get(&key).map_or(&[], Vec::as_slice))
+    }
+
+    /// Reads a piece into the buffer; gives its length.
+    fn load(&mut self, (rank, number, chunk): ChunkKey) -> Found<u64> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let field = self.field(rank, number)?;
+        let from = chunk * chunk_of(&field.section);
+        let length = chunk_of(&field.section).min(field.entry.bytes() - from);
+        buffer.resize(length as usize, 0);
+        if let Some(source) = self.opened(rank) {
+            source.read(field, from, &mut buffer)?;
+        }
+        self.buffer = buffer;
+        Ok(length)
+    }
+
+    /// Reads a piece straight into memory in which the elements lie one after the other; false if the piece
+    /// is kept, so that it need not be read. Local.
+    pub fn read_into(&self, key: ChunkKey, memory: &mut dyn Memory, base: i64) -> Found<bool> {
+        if self.kept.contains_key(&key) {
+            return Ok(false);
+        }
+        let (rank, number, chunk) = key;
+        let field = self.field(rank, number)?;
+        let from = chunk * chunk_of(&field.section);
+        let length = chunk_of(&field.section).min(field.entry.bytes() - from);
+        let place = memory.bytes_mut(base + from as i64, length as usize)?;
+        if let Some(source) = self.opened(rank) {
+            source.read(field, from, place)?;
+        }
+        Ok(true)
+    }
+
+    /// The eight bytes of a count. Local.
+    pub fn count(&mut self, rank: u64, name: &str) -> Found<i64> {
+        let source = self.opened(rank);
+        let Some(number) = source.and_then(|source| source.number(name)) else {
+            return Err(Finding::unfit(format!(
+                "count \"{name}\" is not in the checkpoint"
+            )));
+        };
+        let bytes = self.chunk((rank, number, 0))?;
+        let bytes = bytes
+            .try_into()
+            .map_err(|_| Finding::unfit(format!("\"{name}\" is no count")))?;
+        Ok(i64::from_le_bytes(bytes))
+    }
+
+    /// The number of the list in the file that tells what there is.
+    pub fn list(&self) -> u64 {
+        self.opened(self.home).map_or(0, |source| source.table.list)
+    }
+
+    /// The fields of the file that tells what there is.
+    pub fn stored(&self) -> impl Iterator<Item = &Entry> {
+        let source = self.opened(self.home).into_iter();
+        source.flat_map(|source| source.table.fields.iter().map(|field| &field.entry))
+    }
+}

@@ -1,0 +1,192 @@
+//! Writes a rank's file of fields in one pass, with the checksums on the way.
+
+use super::entry::Entry;
+use super::file::{ENDS, LARGE, Section, Stored, Table, block_of, encode_end, header, place_for};
+use super::memory::{Memory, gather};
+use super::walk::Walk;
+use crate::Result;
+use crate::store::File;
+use crc32fast::Hasher;
+
+/// Bytes that are packed before they are written.
+const BUFFER: usize = 1 << 20;
+
+/// Bytes that are written at a time if they lie in memory as they go to the file.
+const PIECE: u64 = 4 << 20;
+
+/// A file that is being written.
+pub struct Writer {
+    file: Box<dyn File>,
+    /// Where the bytes in the buffer belong.
+    begin: u64,
+    buffer: Vec<u8>,
+    /// The fields so far.
+    pub fields: Vec<Stored>,
+}
+
+impl Writer {
+    /// Begins the file of rank `rank` of `ranks`.
+    pub fn new(file: Box<dyn File>, rank: u64, ranks: u64) -> Self {
+        let mut buffer = Vec::with_capacity(BUFFER);
+        buffer.extend(header(rank, ranks));
+        Writer {
+            file,
+            begin: 0,
+            buffer,
+            fields: Vec::new(),
+        }
+    }
+
+    /// Where the next byte goes.
+    fn end(&self) -> u64 {
+        self.begin + self.buffer.len() as u64
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if !self.buffer.is_empty() {
+            self.file.write_at(self.begin, &self.buffer)?;
+            self.begin = self.end();
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Fills up to `place` with zeros.
+    fn pad(&mut self, place: u64) -> Result<()> {
+        let length = self.buffer.len() + (place - self.end()) as usize;
+        self.buffer.resize(length, 0);
+        if self.buffer.len() > BUFFER {
+            self.flush()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Writes the elements of a field. `memory` is there unless there are no bytes.
+    ///
+    /// # Errors
+    /// The file cannot be written, or an element is not in the memory.
+    pub fn put(
+        &mut self,
+        entry: Entry,
+        strides: &[i64],
+        memory: Option<&dyn Memory>,
+    ) -> Result<()> {
+        let (size, bytes) = (entry.kind.size(), entry.bytes());
+        self.pad(place_for(self.end(), bytes))?;
+        let mut sums = Sums::new(Section {
+            offset: self.end(),
+            block: block_of(size),
+            ..Section::default()
+        });
+        if let Some(memory) = memory.filter(|_| bytes > 0) {
+            let walk = entry.walk_in(&entry.region(), strides);
+            if walk.is_contiguous() && bytes >= LARGE {
+                self.put_direct(memory, walk.base(), bytes, &mut sums)?
+            } else {
+                self.put_packed(memory, &walk, &mut sums)?
+            }
+        }
+        self.fields.push(Stored {
+            entry,
+            section: sums.end(),
+        });
+        Ok(())
+    }
+
+    /// Writes bytes that lie as they go to the file: without a copy, each piece when its checksum was taken.
+    fn put_direct(
+        &mut self,
+        memory: &dyn Memory,
+        base: i64,
+        bytes: u64,
+        sums: &mut Sums,
+    ) -> Result<()> {
+        self.flush()?;
+        let piece = (PIECE / sums.section.block).max(1) * sums.section.block;
+        let mut done = 0;
+        while done < bytes {
+            let length = piece.min(bytes - done);
+            let data = memory.bytes(base + done as i64, length as usize)?;
+            sums.add(data);
+            self.file.write_at(self.begin, data)?;
+            self.begin += length;
+            done += length;
+        }
+        Ok(())
+    }
+
+    fn put_packed(&mut self, memory: &dyn Memory, walk: &Walk, sums: &mut Sums) -> Result<()> {
+        let step = sums.section.block / walk.size();
+        let mut from = 0;
+        while from < walk.count() {
+            let to = (from + step).min(walk.count());
+            let length = ((to - from) * walk.size()) as usize;
+            if self.buffer.len() + length > BUFFER {
+                self.flush()?;
+            }
+            let begin = self.buffer.len();
+            gather(memory, walk, (from, to), &mut self.buffer)?;
+            sums.add(&self.buffer[begin..]);
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// Writes table and trailer.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(
+        mut self,
+        (rank, ranks): (u64, u64),
+        list: u64,
+        same_counts: bool,
+    ) -> Result<Vec<Stored>> {
+        self.pad(self.end().next_multiple_of(ENDS))?;
+        let fields = std::mem::take(&mut self.fields);
+        let table = Table {
+            rank,
+            ranks,
+            list,
+            same_counts,
+            fields,
+        };
+        let end = encode_end(&table, self.end());
+        self.buffer.extend(end);
+        self.flush()?;
+        Ok(table.fields)
+    }
+}
+
+/// Takes the checksums of a section.
+struct Sums {
+    section: Section,
+    all: Hasher,
+}
+
+impl Sums {
+    fn new(section: Section) -> Self {
+        Sums {
+            section,
+            all: Hasher::new(),
+        }
+    }
+
+    /// Adds whole blocks; the last ones of the field may end in the middle of one.
+    fn add(&mut self, bytes: &[u8]) {
+        for block in bytes.chunks(self.section.block as usize) {
+            let mut hasher = Hasher::new();
+            hasher.update(block);
+            self.all.combine(&hasher);
+            self.section.blocks.push(hasher.finalize());
+        }
+    }
+
+    fn end(self) -> Section {
+        Section {
+            crc: self.all.finalize(),
+            ..self.section
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Checkpoints of fields: what is written is what is restored, on any number of ranks, or nothing is.
+
+mod changes;
+mod damage;
+mod input;
+mod kinds;
+mod model;
+mod ranks;
+
+use crate::site::{Rank, Site, nodes};
+use scr::fields::{Element, Known, List, Place, Slice, Spec, checkpoint, restore};
+use scr::format::Name;
+
+/// Writes a checkpoint of what `routine` lists.
+fn save(
+    rank: &mut Rank,
+    name: &str,
+    mut routine: impl FnMut(&mut List<'_>) -> scr::Result<()>,
+) -> scr::Result<()> {
+    let flags = Ok((true, false));
+    let name = Some(Name::from(name));
+    checkpoint(
+        &mut rank.session,
+        &mut Known::default(),
+        name,
+        flags,
+        &mut routine,
+    )
+}
+
+/// Restores what `routine` lists; the name of the checkpoint.
+fn load(
+    rank: &mut Rank,
+    mut routine: impl FnMut(&mut List<'_>) -> scr::Result<()>,
+) -> scr::Result<Option<String>> {
+    let found = restore(&mut rank.session, &mut routine)?;
+    Ok(found.map(|name| name.to_string()))
+}
+
+/// Lists an array of this rank's own.
+fn own<T: Element>(list: &mut List<'_>, name: &str, data: &mut [T]) -> scr::Result<()> {
+    array(list, name, data, Place::Own)
+}
+
+fn array<T: Element>(
+    list: &mut List<'_>,
+    name: &str,
+    data: &mut [T],
+    place: Place<'_>,
+) -> scr::Result<()> {
+    let extents = [data.len() as i64];
+    let spec = Spec {
+        name,
+        kind: T::KIND,
+        extents: &extents,
+        strides: None,
+        place,
+    };
+    list.field(spec, Some(&mut Slice::new(data)))
+}
+
+/// Lists a part of a whole of one dimension.
+fn part<T: Element>(
+    list: &mut List<'_>,
+    name: &str,
+    data: &mut [T],
+    whole: usize,
+    at: usize,
+) -> scr::Result<()> {
+    let (whole, at) = ([whole as i64], [at as i64]);
+    array(
+        list,
+        name,
+        data,
+        Place::Part {
+            whole: &whole,
+            at: &at,
+        },
+    )
+}
+
+/// A number of a rank, an element and a step.
+fn value(rank: usize, element: usize, step: i64) -> f64 {
+    rank as f64 * 1e6 + element as f64 + step as f64 * 1e-3
+}
+
+#[test]
+fn what_was_written_is_restored_from_the_cache_and_from_the_prefix_directory() {
+    for (bypass, flush, lost) in [("0", "0", false), ("0", "1", true), ("1", "1", false)] {
+        let site = Site::new()
+            .set("SCR_CACHE_BYPASS", bypass)
+            .set("SCR_FLUSH", flush);
+        site.run(&nodes(3), |rank| {
+            let me = rank.rank;
+            for step in 1..=2i64 {
+                let mut grid: Vec<f64> = (0..1000 + me).map(|i| value(me, i, step)).collect();
+                let mut done = [step];
+                save(rank, &format!("ck.{step}"), |list| {
+                    own(list, "grid", &mut grid)?;
+                    array(list, "step", &mut done, Place::Same)
+                })
+                .unwrap();
+            }
+        });
+        if lost {
+            nodes(3).iter().for_each(|node| site.lose(node));
+        }
+        site.run(&nodes(3), |rank| {
+            let me = rank.rank;
+            let (mut grid, mut done) = (vec![0.0; 1000 + me], [0i64]);
+            let found = load(rank, |list| {
+                own(list, "grid", &mut grid)?;
+                array(list, "step", &mut done, Place::Same)
+            });
+            assert_eq!(found.unwrap().as_deref(), Some("ck.2"));
+            assert_eq!(done, [2]);
+            let right = grid.iter().enumerate().all(|(i, x)| *x == value(me, i, 2));
+            assert!(right, "rank {me}");
+        });
+    }
+}
+
+#[test]
+fn a_run_without_a_checkpoint_starts_from_the_beginning() {
+    let site = Site::new();
+    site.run(&nodes(2), |rank| {
+        let mut x = [7.0f64];
+        assert_eq!(load(rank, |list| own(list, "x", &mut x)).unwrap(), None);
+        assert_eq!(x, [7.0]);
+    });
+}
